@@ -1,0 +1,83 @@
+//! Sums of floats in twice the precision, so that cancellation and the order of rows leave no trace
+//! that a user sees (rules 6.6). Dekker 1971, Knuth TAOCP 4.2.2.
+
+/// An unevaluated sum `high + low` of two floats, about 106 bits.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Double {
+    /// The leading part; alone once it is infinite or NaN.
+    pub high: f64,
+    /// What `high` leaves over.
+    pub low: f64,
+}
+
+/// `left + right` as the rounded sum and its exact error.
+#[inline]
+fn two_sum(left: f64, right: f64) -> (f64, f64) {
+    let sum = left + right;
+    let virtual_right = sum - left;
+    let error = (left - (sum - virtual_right)) + (right - virtual_right);
+    (sum, error)
+}
+
+/// `value` as two halves of 26 bits each.
+#[inline]
+fn halves(value: f64) -> (f64, f64) {
+    const SPLITTER: f64 = 134_217_729.0; // 2^27 + 1
+    let scaled = SPLITTER * value;
+    let high = scaled - (scaled - value);
+    (high, value - high)
+}
+
+impl Double {
+    /// Adds a float.
+    #[inline]
+    pub fn add(&mut self, value: f64) {
+        let (sum, error) = two_sum(self.high, value);
+        self.high = sum;
+        self.low += error;
+    }
+
+    /// Adds another sum.
+    #[inline]
+    pub fn merge(&mut self, other: Self) {
+        self.add(other.high);
+        self.low += other.low;
+    }
+
+    /// The product of two floats.
+    #[inline]
+    pub fn product(left: f64, right: f64) -> Self {
+        let high = left * right;
+        let ((left_high, left_low), (right_high, right_low)) = (halves(left), halves(right));
+        let low = ((left_high * right_high - high) + left_high * right_low + left_low * right_high) + left_low * right_low;
+        // Splitting overflows near the largest floats; the rounded product alone is then the answer.
+        Self { high, low: if low.is_finite() { low } else { 0.0 } }
+    }
+
+    /// The product of two sums.
+    pub fn times(self, other: Self) -> Self {
+        let (left, right) = (self.normal(), other.normal());
+        let mut product = Self::product(left.high, right.high);
+        product.low += left.high * right.low + left.low * right.high;
+        product.normal()
+    }
+
+    /// `self - other`.
+    pub fn minus(self, other: Self) -> Self {
+        let mut difference = self;
+        difference.merge(Self { high: -other.high, low: -other.low });
+        difference.normal()
+    }
+
+    /// The same sum with all that fits in `high`.
+    pub fn normal(self) -> Self {
+        let (high, low) = two_sum(self.high, self.low);
+        if high.is_finite() { Self { high, low } } else { Self { high: self.high, low: 0.0 } }
+    }
+
+    /// The sum, rounded to a float.
+    #[inline]
+    pub fn value(self) -> f64 {
+        if self.high.is_finite() { self.high + self.low } else { self.high }
+    }
+}

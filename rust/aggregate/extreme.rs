@@ -1,0 +1,113 @@
+//! `min(column)` and `max(column)`: null over no values; NaN is the largest float, as in Spark.
+
+use std::cmp::Ordering;
+
+use super::column::Column;
+use super::scalar::Scalar;
+use super::slot::{PerSlot, Slot};
+use super::{Aggregate, Lowered, Rows, Run, of_kind, sweep};
+use crate::error::{Error, Result};
+
+/// State: the best value so far, if any. `MAX` chooses which end.
+#[derive(Clone, Debug, Default)]
+pub struct Extreme<V: Scalar, const MAX: bool> {
+    best: PerSlot<V>,
+    seen: PerSlot<bool>,
+}
+
+/// `min(column)`.
+pub type Min<V> = Extreme<V, false>;
+/// `max(column)`.
+pub type Max<V> = Extreme<V, true>;
+
+impl<V: Scalar, const MAX: bool> Extreme<V, MAX> {
+    /// Whether a value replaces another.
+    #[inline]
+    fn beats(new: V::Ref<'_>, old: V::Ref<'_>) -> bool {
+        V::compare(new, old) == if MAX { Ordering::Greater } else { Ordering::Less }
+    }
+
+    #[inline]
+    fn offer(&mut self, slot: Slot, value: V::Ref<'_>) {
+        if !self.seen[slot] || Self::beats(value, self.best[slot].get()) {
+            self.best[slot].set(value);
+            self.seen[slot] = true;
+        }
+    }
+
+    fn column(&self, slots: &[Slot]) -> Column<'static> {
+        V::column(slots.iter().map(|&slot| self.seen[slot].then(|| self.best[slot].get())))
+    }
+}
+
+impl<V: Scalar, const MAX: bool> Aggregate for Extreme<V, MAX> {
+    fn fresh(&self) -> Box<dyn Aggregate> {
+        Box::new(Self::default())
+    }
+
+    fn resize(&mut self, slots: usize) {
+        self.best.resize(slots, V::default());
+        self.seen.resize(slots, false);
+    }
+
+    fn update(&mut self, slots: &[Slot], rows: Rows<'_>) -> Result<()> {
+        let [column] = rows.inputs else { return Err(Error::Internal("min and max take one column")) };
+        let values = V::view(column)?;
+        for (row, &slot) in slots.iter().enumerate() {
+            if column.is_valid(row) {
+                self.offer(slot, V::at(values, row));
+            }
+        }
+        Ok(())
+    }
+
+    fn merge(&mut self, into: &[Slot], other: &dyn Aggregate, from: &[Slot]) -> Result<()> {
+        let other: &Self = of_kind(other)?;
+        for (&into, &from) in into.iter().zip(from) {
+            if other.seen[from] {
+                self.offer(into, other.best[from].get());
+            }
+        }
+        Ok(())
+    }
+
+    fn copy(&mut self, to: Slot, from: Slot) {
+        self.best[to] = self.best[from].clone();
+        self.seen[to] = self.seen[from];
+    }
+
+    fn clear(&mut self, slot: Slot) {
+        self.best[slot] = V::default();
+        self.seen[slot] = false;
+    }
+
+    fn lower(&self, slots: &[Slot]) -> Lowered {
+        Ok(self.column(slots))
+    }
+
+    fn save(&self, slots: &[Slot]) -> Vec<Column<'static>> {
+        vec![self.column(slots)]
+    }
+
+    fn load(&self, states: &[Column<'_>]) -> Result<Box<dyn Aggregate>> {
+        let [best] = states else { return Err(Error::Internal("min and max have one state column")) };
+        let slots: Vec<Slot> = (0..best.len() as u32).map(Slot).collect();
+        let mut loaded = Self::default();
+        loaded.resize(slots.len());
+        loaded.update(&slots, Rows { times: &[], arrivals: &[], inputs: std::slice::from_ref(best) })?;
+        Ok(Box::new(loaded))
+    }
+
+    fn sweep(&self, rows: Rows<'_>, runs: &[Run]) -> Result<Lowered> {
+        let [column] = rows.inputs else { return Err(Error::Internal("min and max take one column")) };
+        let values = V::view(column)?;
+        let mut chosen = Vec::with_capacity(runs.len());
+        sweep::choose(
+            runs,
+            |row| column.is_valid(row),
+            |new, old| !Self::beats(V::at(values, old), V::at(values, new)),
+            |row| chosen.push(row),
+        );
+        Ok(Ok(V::column(chosen.into_iter().map(|row| row.map(|row| V::at(values, row))))))
+    }
+}

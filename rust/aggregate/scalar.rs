@@ -1,0 +1,130 @@
+//! The kinds of values that typed aggregates hold, and their order.
+
+use std::cmp::Ordering;
+
+use crate::aggregate::column::{Bytes, Column, Values};
+use crate::error::{Error, Result};
+
+/// A value kind: `i64`, `f64`, `i128` or `Box<[u8]>`, one for each of [`Values`]'s kinds that is not a list.
+pub trait Scalar: Clone + Default + Send + Sync + std::fmt::Debug + 'static {
+    /// A value read in place.
+    type Ref<'a>: Copy;
+    /// All values of a column.
+    type View<'a>: Copy;
+
+    /// Views a column as values of this kind.
+    fn view<'a>(column: &'a Column<'_>) -> Result<Self::View<'a>>;
+    /// The value of a row; means nothing where the row is null.
+    fn at<'a>(view: Self::View<'a>, row: usize) -> Self::Ref<'a>;
+    /// The order of this kind: NaN is equal to itself and above all else, -0.0 is equal to 0.0.
+    fn compare(left: Self::Ref<'_>, right: Self::Ref<'_>) -> Ordering;
+    /// Reads a state in place.
+    fn get(&self) -> Self::Ref<'_>;
+    /// Overwrites a state.
+    fn set(&mut self, value: Self::Ref<'_>);
+    /// A new column of optional values.
+    fn column<'r>(values: impl Iterator<Item = Option<Self::Ref<'r>>>) -> Column<'static>;
+}
+
+/// Splits optional values into values (zero for null) and validity.
+fn split<T: Default>(values: impl Iterator<Item = Option<T>>) -> (Vec<T>, Vec<bool>) {
+    values.map(|value| (value.is_some(), value.unwrap_or_default())).map(|(flag, value)| (value, flag)).unzip()
+}
+
+/// The order of floats: NaN above all else, the zeros equal.
+#[inline]
+pub fn compare_floats(left: f64, right: f64) -> Ordering {
+    left.partial_cmp(&right).unwrap_or_else(|| left.is_nan().cmp(&right.is_nan()))
+}
+
+macro_rules! primitive {
+    ($type:ty, $kind:ident, $compare:expr) => {
+        impl Scalar for $type {
+            type Ref<'a> = $type;
+            type View<'a> = &'a [$type];
+
+            fn view<'a>(column: &'a Column<'_>) -> Result<&'a [$type]> {
+                match &column.values {
+                    Values::$kind(values) => Ok(values),
+                    _ => Err(Error::Internal("an aggregate was given a column of another kind")),
+                }
+            }
+
+            #[inline]
+            fn at<'a>(view: Self::View<'a>, row: usize) -> Self::Ref<'a> {
+                view.get(row).copied().unwrap_or_default()
+            }
+
+            #[inline]
+            fn compare(left: $type, right: $type) -> Ordering {
+                $compare(left, right)
+            }
+
+            #[inline]
+            fn get(&self) -> $type {
+                *self
+            }
+
+            #[inline]
+            fn set(&mut self, value: $type) {
+                *self = value;
+            }
+
+            fn column<'r>(values: impl Iterator<Item = Option<Self::Ref<'r>>>) -> Column<'static> {
+                let (values, flags) = split(values);
+                Column { values: Values::$kind(values.into()), validity: Some(flags.into_iter().collect()) }
+            }
+        }
+    };
+}
+
+primitive!(i64, Int, |left: i64, right: i64| left.cmp(&right));
+primitive!(f64, Float, compare_floats);
+primitive!(i128, Wide, |left: i128, right: i128| left.cmp(&right));
+
+impl Scalar for Box<[u8]> {
+    type Ref<'a> = &'a [u8];
+    type View<'a> = &'a Bytes<'a>;
+
+    fn view<'a>(column: &'a Column<'_>) -> Result<&'a Bytes<'a>> {
+        match &column.values {
+            Values::Bytes(bytes) => Ok(bytes),
+            _ => Err(Error::Internal("an aggregate was given a column of another kind")),
+        }
+    }
+
+    #[inline]
+    fn at<'a>(view: Self::View<'a>, row: usize) -> Self::Ref<'a> {
+        view.get(row)
+    }
+
+    #[inline]
+    fn compare(left: &[u8], right: &[u8]) -> Ordering {
+        left.cmp(right)
+    }
+
+    #[inline]
+    fn get(&self) -> &[u8] {
+        self
+    }
+
+    #[inline]
+    fn set(&mut self, value: &[u8]) {
+        if self.len() == value.len() {
+            self.copy_from_slice(value);
+        } else {
+            *self = value.into();
+        }
+    }
+
+    fn column<'r>(values: impl Iterator<Item = Option<Self::Ref<'r>>>) -> Column<'static> {
+        let mut flags = Vec::new();
+        let bytes: Bytes<'static> = values
+            .map(|value| {
+                flags.push(value.is_some());
+                value.unwrap_or_default()
+            })
+            .collect();
+        Column { values: Values::Bytes(bytes), validity: Some(flags.into_iter().collect()) }
+    }
+}

@@ -1,0 +1,39 @@
+//! A slot: the number of a session or window whose states stand in vectors, one per aggregate.
+
+use std::ops::{Index, IndexMut};
+
+use bytemuck::{Pod, Zeroable};
+
+/// Index of one window's states.
+#[repr(transparent)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Pod, Zeroable)]
+pub struct Slot(pub u32);
+
+/// One value per slot.
+#[derive(Clone, Debug, Default)]
+pub struct PerSlot<T>(pub Vec<T>);
+
+impl<T: Clone> PerSlot<T> {
+    /// Grows to `slots` slots; new ones hold `identity`.
+    pub fn resize(&mut self, slots: usize, identity: T) {
+        self.0.resize(slots, identity);
+    }
+}
+
+#[expect(clippy::indexing_slicing, reason = "whoever hands out a slot resizes the vectors first")]
+impl<T> Index<Slot> for PerSlot<T> {
+    type Output = T;
+
+    #[inline]
+    fn index(&self, slot: Slot) -> &T {
+        &self.0[slot.0 as usize]
+    }
+}
+
+#[expect(clippy::indexing_slicing, reason = "whoever hands out a slot resizes the vectors first")]
+impl<T> IndexMut<Slot> for PerSlot<T> {
+    #[inline]
+    fn index_mut(&mut self, slot: Slot) -> &mut T {
+        &mut self.0[slot.0 as usize]
+    }
+}

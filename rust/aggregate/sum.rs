@@ -1,0 +1,104 @@
+//! `sum(column)`: null over no values; a result that does not fit is an error, as in ANSI SQL.
+
+use super::column::{Column, Values};
+use super::scalar::Scalar;
+use super::slot::{PerSlot, Slot};
+use super::total::{Lower, Summable, Total};
+use super::{Aggregate, Lowered, Rows, Run, Unrepresentable, of_kind, sweep};
+use crate::error::{Error, Result};
+
+/// State: the total, and whether a value was seen.
+#[derive(Clone, Debug)]
+pub struct Sum<V: Summable> {
+    totals: PerSlot<V::Total>,
+    seen: PerSlot<bool>,
+    limit: i128,
+}
+
+impl<V: Summable> Sum<V> {
+    /// A sum whose result is below `limit` in size; only decimals (`i128`) mind the limit.
+    pub fn new(limit: i128) -> Self {
+        Self { totals: PerSlot(Vec::new()), seen: PerSlot(Vec::new()), limit }
+    }
+}
+
+impl<V: Lower> Sum<V> {
+    fn results(&self, states: impl Iterator<Item = (V::Total, bool)>) -> Lowered {
+        let mut results = Vec::with_capacity(states.size_hint().0);
+        for (window, (total, seen)) in states.enumerate() {
+            let result = V::exact(total, self.limit).ok_or(Unrepresentable { window, reason: "the sum does not fit the result type" })?;
+            results.push(seen.then_some(result));
+        }
+        Ok(V::column(results.into_iter()))
+    }
+}
+
+impl<V: Lower> Aggregate for Sum<V> {
+    fn fresh(&self) -> Box<dyn Aggregate> {
+        Box::new(Self::new(self.limit))
+    }
+
+    fn resize(&mut self, slots: usize) {
+        self.totals.resize(slots, V::Total::default());
+        self.seen.resize(slots, false);
+    }
+
+    fn update(&mut self, slots: &[Slot], rows: Rows<'_>) -> Result<()> {
+        let [column] = rows.inputs else { return Err(Error::Internal("sum takes one column")) };
+        let values = V::view(column)?;
+        for (row, &slot) in slots.iter().enumerate() {
+            if column.is_valid(row) {
+                self.totals[slot].add(V::at(values, row));
+                self.seen[slot] = true;
+            }
+        }
+        Ok(())
+    }
+
+    fn merge(&mut self, into: &[Slot], other: &dyn Aggregate, from: &[Slot]) -> Result<()> {
+        let other: &Self = of_kind(other)?;
+        for (&into, &from) in into.iter().zip(from) {
+            self.totals[into].merge(&other.totals[from]);
+            self.seen[into] |= other.seen[from];
+        }
+        Ok(())
+    }
+
+    fn copy(&mut self, to: Slot, from: Slot) {
+        self.totals[to] = self.totals[from];
+        self.seen[to] = self.seen[from];
+    }
+
+    fn clear(&mut self, slot: Slot) {
+        self.totals[slot] = V::Total::default();
+        self.seen[slot] = false;
+    }
+
+    fn lower(&self, slots: &[Slot]) -> Lowered {
+        self.results(slots.iter().map(|&slot| (self.totals[slot], self.seen[slot])))
+    }
+
+    fn save(&self, slots: &[Slot]) -> Vec<Column<'static>> {
+        let seen = slots.iter().map(|&slot| i64::from(self.seen[slot])).collect();
+        let mut columns = V::Total::save(slots.iter().map(|&slot| self.totals[slot]));
+        columns.push(Column::new(Values::Int(seen)));
+        columns
+    }
+
+    fn load(&self, states: &[Column<'_>]) -> Result<Box<dyn Aggregate>> {
+        let Some((seen, totals)) = states.split_last() else { return Err(Error::Internal("sum has state columns")) };
+        Ok(Box::new(Self {
+            totals: PerSlot(V::Total::load(totals)?),
+            seen: PerSlot(i64::view(seen)?.iter().map(|&seen| seen != 0).collect()),
+            limit: self.limit,
+        }))
+    }
+
+    fn sweep(&self, rows: Rows<'_>, runs: &[Run]) -> Result<Lowered> {
+        let [column] = rows.inputs else { return Err(Error::Internal("sum takes one column")) };
+        let values = V::view(column)?;
+        let mut states = Vec::with_capacity(runs.len());
+        sweep::totals(column, |row| V::at(values, row), runs, |total, count| states.push((total, count > 0)));
+        Ok(self.results(states.into_iter()))
+    }
+}

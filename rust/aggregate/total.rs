@@ -1,0 +1,196 @@
+//! Totals: what sums and means add up in, wide enough never to overflow on the way (rules 6.7).
+
+use ethnum::I256;
+
+use super::column::{Column, Values};
+use super::double::Double;
+use super::scalar::Scalar;
+use crate::error::{Error, Result};
+
+/// A value kind that can be added up.
+pub trait Summable: for<'a> Scalar<Ref<'a> = Self> + Copy {
+    /// What it is added up in.
+    type Total: Total<Self>;
+}
+
+/// A running total.
+pub trait Total<V>: Copy + Default + Send + std::fmt::Debug + 'static {
+    /// Whether values can be taken off again without a trace.
+    const EXACT: bool;
+
+    /// Adds a value.
+    fn add(&mut self, value: V);
+    /// Takes a value off; only where `EXACT`.
+    fn subtract(&mut self, value: V);
+    /// Adds another total.
+    fn merge(&mut self, other: &Self);
+    /// State columns.
+    fn save(totals: impl Iterator<Item = Self> + Clone) -> Vec<Column<'static>>;
+    /// Reads state columns.
+    fn load(columns: &[Column<'_>]) -> Result<Vec<Self>>;
+}
+
+impl Summable for i64 {
+    type Total = i128;
+}
+
+impl Summable for f64 {
+    type Total = Double;
+}
+
+impl Summable for i128 {
+    type Total = I256;
+}
+
+impl Total<i64> for i128 {
+    const EXACT: bool = true;
+
+    #[inline]
+    fn add(&mut self, value: i64) {
+        *self += Self::from(value);
+    }
+
+    #[inline]
+    fn subtract(&mut self, value: i64) {
+        *self -= Self::from(value);
+    }
+
+    #[inline]
+    fn merge(&mut self, other: &Self) {
+        *self += other;
+    }
+
+    fn save(totals: impl Iterator<Item = Self> + Clone) -> Vec<Column<'static>> {
+        vec![Column::new(Values::Wide(totals.collect()))]
+    }
+
+    fn load(columns: &[Column<'_>]) -> Result<Vec<Self>> {
+        let [totals] = columns else { return Err(Error::Internal("an integer total has one state column")) };
+        Ok(Self::view(totals)?.to_vec())
+    }
+}
+
+impl Total<i128> for I256 {
+    const EXACT: bool = true;
+
+    #[inline]
+    fn add(&mut self, value: i128) {
+        *self += Self::from(value);
+    }
+
+    #[inline]
+    fn subtract(&mut self, value: i128) {
+        *self -= Self::from(value);
+    }
+
+    #[inline]
+    fn merge(&mut self, other: &Self) {
+        *self += other;
+    }
+
+    fn save(totals: impl Iterator<Item = Self> + Clone) -> Vec<Column<'static>> {
+        let highs = totals.clone().map(|total| total.into_words().0).collect();
+        let lows = totals.map(|total| total.into_words().1).collect();
+        vec![Column::new(Values::Wide(highs)), Column::new(Values::Wide(lows))]
+    }
+
+    fn load(columns: &[Column<'_>]) -> Result<Vec<Self>> {
+        let [highs, lows] = columns else { return Err(Error::Internal("a decimal total has two state columns")) };
+        Ok(i128::view(highs)?.iter().zip(i128::view(lows)?).map(|(&high, &low)| Self::from_words(high, low)).collect())
+    }
+}
+
+impl Total<f64> for Double {
+    const EXACT: bool = false;
+
+    #[inline]
+    fn add(&mut self, value: f64) {
+        Self::add(self, value);
+    }
+
+    fn subtract(&mut self, value: f64) {
+        Self::add(self, -value);
+    }
+
+    #[inline]
+    fn merge(&mut self, other: &Self) {
+        Self::merge(self, *other);
+    }
+
+    fn save(totals: impl Iterator<Item = Self> + Clone) -> Vec<Column<'static>> {
+        let highs = totals.clone().map(|total| total.high).collect();
+        let lows = totals.map(|total| total.low).collect();
+        vec![Column::new(Values::Float(highs)), Column::new(Values::Float(lows))]
+    }
+
+    fn load(columns: &[Column<'_>]) -> Result<Vec<Self>> {
+        let [highs, lows] = columns else { return Err(Error::Internal("a float total has two state columns")) };
+        Ok(f64::view(highs)?.iter().zip(f64::view(lows)?).map(|(&high, &low)| Self { high, low }).collect())
+    }
+}
+
+/// How totals become results.
+pub trait Lower: Summable {
+    /// The total itself; none unless it is below `limit` in size (decimals) or fits the type (integers).
+    fn exact(total: Self::Total, limit: i128) -> Option<Self>;
+    /// The total as a float, rounded once.
+    fn float(total: Self::Total) -> f64;
+    /// `total * factor / count`, ties away from zero; none unless it fits as in `exact`.
+    fn divided(total: Self::Total, factor: i128, count: i64, limit: i128) -> Option<Self>;
+}
+
+/// Integer division, ties away from zero (Java's `HALF_UP`, as Spark rounds).
+fn half_up(dividend: I256, divisor: I256) -> Option<I256> {
+    let (quotient, rest) = (dividend.checked_div(divisor)?, dividend.checked_rem(divisor)?);
+    let up = rest.abs() * 2 >= divisor.abs();
+    Some(if !up {
+        quotient
+    } else if dividend.is_negative() == divisor.is_negative() {
+        quotient + 1
+    } else {
+        quotient - 1
+    })
+}
+
+impl Lower for i64 {
+    fn exact(total: i128, _limit: i128) -> Option<Self> {
+        Self::try_from(total).ok()
+    }
+
+    fn float(total: i128) -> f64 {
+        total as f64
+    }
+
+    fn divided(total: i128, factor: i128, count: Self, _limit: i128) -> Option<Self> {
+        let quotient = half_up(I256::from(total).checked_mul(factor.into())?, count.into())?;
+        Self::try_from(quotient).ok()
+    }
+}
+
+impl Lower for i128 {
+    fn exact(total: I256, limit: i128) -> Option<Self> {
+        Self::try_from(total).ok().filter(|total| total.unsigned_abs() < limit.unsigned_abs())
+    }
+
+    fn float(total: I256) -> f64 {
+        total.as_f64()
+    }
+
+    fn divided(total: I256, factor: i128, count: i64, limit: i128) -> Option<Self> {
+        Self::exact(half_up(total.checked_mul(factor.into())?, count.into())?, limit)
+    }
+}
+
+impl Lower for f64 {
+    fn exact(total: Double, _limit: i128) -> Option<Self> {
+        Some(total.value())
+    }
+
+    fn float(total: Double) -> f64 {
+        total.value()
+    }
+
+    fn divided(total: Double, _factor: i128, count: i64, _limit: i128) -> Option<Self> {
+        Some(total.value() / count as Self)
+    }
+}

@@ -1,0 +1,53 @@
+//! What can go wrong, with the facts as fields.
+
+/// An error of windrow. The binding maps each variant to one Python exception.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// An argument has a value that is not allowed (`ValueError`).
+    #[error("{argument}: got {got}; allowed: {allowed}")]
+    Argument {
+        /// Name of the argument, as the user wrote it.
+        argument: String,
+        /// The value that was given.
+        got: String,
+        /// What is allowed instead.
+        allowed: String,
+    },
+    /// A column has a type that is not allowed (`TypeError`).
+    #[error("{argument}: column {column:?} has type {got}; allowed: {allowed}")]
+    ColumnType {
+        /// The argument that names the column.
+        argument: String,
+        /// The column.
+        column: String,
+        /// Its type.
+        got: String,
+        /// What is allowed instead.
+        allowed: String,
+    },
+    /// A result has no representation in its type (`OverflowError`).
+    #[error("column {column:?}: {reason}")]
+    Overflow {
+        /// The input or result column.
+        column: String,
+        /// What does not fit, and where.
+        reason: String,
+    },
+    /// Packed bytes that cannot be read (`ValueError`).
+    #[error("{what}: {reason}")]
+    Format {
+        /// Block, page, metadata, ...
+        what: &'static str,
+        /// Why it cannot be read.
+        reason: String,
+    },
+    /// An Arrow operation failed (`RuntimeError`).
+    #[error("Arrow: {0}")]
+    Arrow(String),
+    /// Two parts of windrow disagree: a bug (`RuntimeError`).
+    #[error("internal: {0}; please report this")]
+    Internal(&'static str),
+}
+
+/// Result of windrow's operations.
+pub type Result<T> = std::result::Result<T, Error>;

@@ -1,0 +1,68 @@
+//! One point and one length of time, in ticks: the unit of the input's time column.
+
+use bytemuck::{Pod, Zeroable};
+
+/// A point in time. Slices of it are slices of Arrow's timestamps.
+#[repr(transparent)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Pod, Zeroable)]
+pub struct Time(pub i64);
+
+/// A length of time, zero or more.
+#[repr(transparent)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Pod, Zeroable)]
+pub struct Span(pub u64);
+
+impl Time {
+    /// The earliest time.
+    pub const MIN: Self = Self(i64::MIN);
+    /// The latest time.
+    pub const MAX: Self = Self(i64::MAX);
+
+    /// Views Arrow's ticks as times.
+    pub fn slice(ticks: &[i64]) -> &[Self] {
+        bytemuck::cast_slice(ticks)
+    }
+
+    /// Views times as Arrow's ticks.
+    pub fn ticks(times: &[Self]) -> &[i64] {
+        bytemuck::cast_slice(times)
+    }
+
+    /// The time `span` later, or none past the latest time.
+    pub fn checked_add(self, span: Span) -> Option<Self> {
+        self.0.checked_add_unsigned(span.0).map(Self)
+    }
+
+    /// The time `span` earlier, or none before the earliest time.
+    pub fn checked_sub(self, span: Span) -> Option<Self> {
+        self.0.checked_sub_unsigned(span.0).map(Self)
+    }
+
+    /// The time `span` later, at most the latest time. A comparison `t <= x.saturating_add(s)` is exact.
+    pub fn saturating_add(self, span: Span) -> Self {
+        Self(self.0.saturating_add_unsigned(span.0))
+    }
+
+    /// The time `span` earlier, at least the earliest time. A comparison `t >= x.saturating_sub(s)` is exact.
+    pub fn saturating_sub(self, span: Span) -> Self {
+        Self(self.0.saturating_sub_unsigned(span.0))
+    }
+
+    /// Floored to a multiple of `resolution`, toward minus infinity; none below the earliest time.
+    pub fn floor(self, resolution: Span) -> Option<Self> {
+        let unit = i64::try_from(resolution.0).ok()?;
+        self.0.checked_sub(self.0.checked_rem_euclid(unit)?).map(Self)
+    }
+}
+
+impl Span {
+    /// The sum, or the longest span.
+    pub fn saturating_add(self, other: Self) -> Self {
+        Self(self.0.saturating_add(other.0))
+    }
+
+    /// `times` spans, or the longest span.
+    pub fn saturating_mul(self, times: u64) -> Self {
+        Self(self.0.saturating_mul(times))
+    }
+}
