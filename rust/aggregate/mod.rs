@@ -7,6 +7,7 @@
 pub mod column;
 pub mod scalar;
 pub mod slot;
+pub mod states;
 
 pub mod count;
 pub mod extreme;

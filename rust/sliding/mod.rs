@@ -1,0 +1,11 @@
+//! Sliding windows: for each record the window that ends at it, and the one that starts after it (rules 4).
+//!
+//! | module | does |
+//! |---|---|
+//! | [`rule`] | what the user asked for |
+//! | [`steps`] | decides: from the windows around a record to what happens to each |
+//! | [`record`] | applies it, record by record, as Kafka Streams does |
+
+pub mod record;
+pub mod rule;
+pub mod steps;
