@@ -1,1 +1,6 @@
 //! One binary for all Rust tests.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+mod replay;
+mod texts;
