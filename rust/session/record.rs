@@ -131,9 +131,7 @@ impl Sessions {
         self.store.joining(key, record, self.rule.gap.longest(), &mut found);
         let fate = match choose(record, found.iter().map(|session| session.extent), now.late) {
             Choice::Late => self.late(key, record.window(), row, states, out).map(|()| Fate::Late),
-            Choice::Keep { extent, deletes } => {
-                self.keep(key, extent, deletes, &found, row, states, out).map(|()| Fate::Kept)
-            }
+            Choice::Keep { extent, deletes } => self.keep(key, extent, deletes, &found, row, states, out).map(|()| Fate::Kept),
         };
         self.found = found;
         fate

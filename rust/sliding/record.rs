@@ -111,21 +111,16 @@ impl Slides {
     }
 
     /// One record, judged by `now`. Stream time does not move and nothing closes.
-    pub fn add<S: States>(
-        &mut self,
-        key: Key,
-        time: Time,
-        row: S::Row,
-        now: Now,
-        states: &mut S,
-        out: &mut impl Sink<S>,
-    ) -> Result<Fate> {
+    pub fn add<S: States>(&mut self, key: Key, time: Time, row: S::Row, now: Now, states: &mut S, out: &mut impl Sink<S>) -> Result<Fate> {
         self.counters.records += 1;
         self.store.advance(self.horizon(now));
         let floored = time.floor(self.rule.resolution);
         let own = floored.and_then(|floored| Window::of_record(floored, self.rule.difference));
         let (Some(floored), Some(own)) = (floored, own) else {
-            return Err(Error::Overflow { column: "window".into(), reason: format!("a window around {} starts before the earliest time", time.0) });
+            return Err(Error::Overflow {
+                column: "window".into(),
+                reason: format!("a window around {} starts before the earliest time", time.0),
+            });
         };
         let arrival = Arrival { key, time, row, late: now.late };
         let widest = Window::sliding(floored, self.rule.difference);

@@ -37,6 +37,9 @@ impl Rule {
         if i64::try_from(resolution.0).is_err() || resolution == Span(0) {
             return wrong("resolution", resolution, "at least one tick".into());
         }
+        if i64::try_from(difference.0).is_err() {
+            return wrong("difference", difference, format!("at most {} ticks", i64::MAX));
+        }
         if difference == Span(0) || !difference.0.is_multiple_of(resolution.0) {
             return wrong("difference", difference, format!("a multiple of the resolution, {}", resolution.0));
         }

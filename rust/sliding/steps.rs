@@ -40,7 +40,11 @@ pub fn around(time: Time, rule: &Rule) -> (Time, Time) {
 /// `own` is the window of the record alone.
 pub fn decide(time: Time, own: Window, found: &[WindowEntry], rule: &Rule, steps: &mut Vec<Step>) {
     steps.clear();
-    if time >= Time(0) && own.start == Time(0) && own.end > time { early(time, found, rule, steps) } else { main(time, own, found, rule, steps) }
+    if time >= Time(0) && own.start == Time(0) && own.end > time {
+        early(time, found, rule, steps)
+    } else {
+        main(time, own, found, rule, steps)
+    }
 }
 
 /// Whether `found`, latest first, has a window with this start.

@@ -12,18 +12,12 @@ pub type SessionStore = Store<SessionEntry>;
 
 impl SessionStore {
     /// The sessions of a key with `end >= earliest_end` and `start <= latest_start`.
-    pub fn find_sessions(
-        &self,
-        name: &[u8],
-        earliest_end: Time,
-        latest_start: Time,
-    ) -> impl DoubleEndedIterator<Item = &SessionEntry> {
+    pub fn find_sessions(&self, name: &[u8], earliest_end: Time, latest_start: Time) -> impl DoubleEndedIterator<Item = &SessionEntry> {
         self.key(name).into_iter().flat_map(move |key| self.overlapping(key, earliest_end, latest_start))
     }
 
     fn overlapping(&self, key: Key, earliest_end: Time, latest_start: Time) -> impl DoubleEndedIterator<Item = &SessionEntry> {
-        self.within(key, (earliest_end, Time::MIN)..=(Time::MAX, Time::MAX))
-            .filter(move |session| session.extent.start <= latest_start)
+        self.within(key, (earliest_end, Time::MIN)..=(Time::MAX, Time::MAX)).filter(move |session| session.extent.start <= latest_start)
     }
 
     /// As [`Self::find_sessions`], for the keys from one to another, both inclusive; none leaves a side open.
@@ -34,9 +28,9 @@ impl SessionStore {
         earliest_end: Time,
         latest_start: Time,
     ) -> impl DoubleEndedIterator<Item = (&[u8], &SessionEntry)> {
-        self.keys(from, to).iter().flat_map(move |&key| {
-            self.overlapping(key, earliest_end, latest_start).map(move |session| (self.name(key), session))
-        })
+        self.keys(from, to)
+            .iter()
+            .flat_map(move |&key| self.overlapping(key, earliest_end, latest_start).map(move |session| (self.name(key), session)))
     }
 
     /// All sessions of a key.
@@ -45,11 +39,7 @@ impl SessionStore {
     }
 
     /// All sessions of the keys from one to another, both inclusive; none leaves a side open.
-    pub fn fetch_range(
-        &self,
-        from: Option<&[u8]>,
-        to: Option<&[u8]>,
-    ) -> impl DoubleEndedIterator<Item = (&[u8], &SessionEntry)> {
+    pub fn fetch_range(&self, from: Option<&[u8]>, to: Option<&[u8]>) -> impl DoubleEndedIterator<Item = (&[u8], &SessionEntry)> {
         self.keys(from, to).iter().flat_map(move |&key| self.shelf(key).map(move |session| (self.name(key), session)))
     }
 

@@ -197,9 +197,7 @@ impl<E: Entry> Store<E> {
         let keys = self.segments.between(from, to);
         let mut found: Vec<(Key, &E)> =
             keys.into_iter().flat_map(|key| self.shelf(key).filter(is_due).map(move |entry| (key, entry))).collect();
-        found.sort_by(|(a, first), (b, second)| {
-            first.place().cmp(&second.place()).then_with(|| self.name(*a).cmp(self.name(*b)))
-        });
+        found.sort_by(|(a, first), (b, second)| first.place().cmp(&second.place()).then_with(|| self.name(*a).cmp(self.name(*b))));
         found
     }
 
@@ -231,9 +229,8 @@ impl<E: Entry> Store<E> {
     }
 
     fn sort(&self, entries: &mut [(Key, E)]) {
-        entries.sort_unstable_by(|(a, first), (b, second)| {
-            first.place().cmp(&second.place()).then_with(|| self.name(*a).cmp(self.name(*b)))
-        });
+        entries
+            .sort_unstable_by(|(a, first), (b, second)| first.place().cmp(&second.place()).then_with(|| self.name(*a).cmp(self.name(*b))));
     }
 
     /// The windows that are not closed, by place, then key: what is final when the input has ended.

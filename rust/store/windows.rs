@@ -27,9 +27,7 @@ impl WindowStore {
         from: Time,
         to: Time,
     ) -> impl DoubleEndedIterator<Item = (&[u8], &WindowEntry)> {
-        self.keys(keys.0, keys.1)
-            .iter()
-            .flat_map(move |&key| self.within(key, from..=to).map(move |window| (self.name(key), window)))
+        self.keys(keys.0, keys.1).iter().flat_map(move |&key| self.within(key, from..=to).map(move |window| (self.name(key), window)))
     }
 
     /// The windows of all keys that start from one time to another, by key.

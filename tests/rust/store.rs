@@ -20,8 +20,8 @@ enum Step {
 }
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
-    let put = (0..NAMES.len(), -40..60_i64, 0..8_i64, 0..12_i64)
-        .prop_map(|(key, start, length, gap)| Step::Put { key, start, length, gap });
+    let put =
+        (0..NAMES.len(), -40..60_i64, 0..8_i64, 0..12_i64).prop_map(|(key, start, length, gap)| Step::Put { key, start, length, gap });
     let remove = (0..NAMES.len(), 0..6_usize).prop_map(|(key, nth)| Step::Remove { key, nth });
     let close = (0..9_i64, 0..30_i64).prop_map(|(close, kept)| Step::Close { close, kept });
     prop::collection::vec(prop_oneof![6 => put, 2 => remove, 2 => close], 0..60)
@@ -65,7 +65,8 @@ fn run<E: Entry + PartialEq + std::fmt::Debug>(
                 naive.list.insert((NAMES[key], new.place()), new);
             }
             Step::Remove { key, nth } => {
-                let mine: Vec<E::Place> = naive.visible().iter().filter(|(name, _)| *name == NAMES[key]).map(|(_, entry)| entry.place()).collect();
+                let mine: Vec<E::Place> =
+                    naive.visible().iter().filter(|(name, _)| *name == NAMES[key]).map(|(_, entry)| entry.place()).collect();
                 if let (Some(&place), Some(key_number)) = (mine.get(nth), store.key(NAMES[key])) {
                     let removed = store.remove(key_number, place);
                     assert_eq!(removed, naive.list.remove(&(NAMES[key], place)));
@@ -140,9 +141,19 @@ fn compare_sessions(store: &SessionStore, naive: &Naive<SessionEntry>) {
     }
 }
 
+/// A key, or an open side.
+type Side = Option<&'static [u8]>;
+
 /// Closed, open on a side, reversed, unknown bounds.
-fn ranges() -> [(Option<&'static [u8]>, Option<&'static [u8]>); 6] {
-    [(None, None), (Some(b"a"), Some(b"ab")), (Some(b"ab"), Some(b"a")), (Some(b"a\0\0"), None), (None, Some(b"a")), (Some(b"b"), Some(b"c"))]
+fn ranges() -> [(Side, Side); 6] {
+    [
+        (None, None),
+        (Some(b"a"), Some(b"ab")),
+        (Some(b"ab"), Some(b"a")),
+        (Some(b"a\0\0"), None),
+        (None, Some(b"a")),
+        (Some(b"b"), Some(b"c")),
+    ]
 }
 
 fn compare_windows(store: &WindowStore, naive: &Naive<WindowEntry>) {
@@ -170,8 +181,6 @@ fn compare_windows(store: &WindowStore, naive: &Naive<WindowEntry>) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(256))]
-
     #[test]
     fn session_store_equals_a_sorted_list(width in 1..20_u64, steps in steps()) {
         run(
