@@ -37,9 +37,7 @@ impl<'a> Validity<'a> {
 impl Validity<'static> {
     /// Adds flags behind the first `rows` rows.
     fn extend(&mut self, rows: usize, flags: impl Iterator<Item = bool>) {
-        if self.offset != 0 {
-            *self = (0..rows).map(|row| self.is_valid(row)).collect();
-        }
+        debug_assert_eq!(self.offset, 0, "owned validity starts at its first bit");
         let bits = self.bits.to_mut();
         bits.truncate(rows.div_ceil(8));
         for (row, flag) in (rows..).zip(flags) {
@@ -54,7 +52,6 @@ impl Validity<'static> {
 
     /// The bits, from the first row on.
     pub fn into_bits(self) -> Vec<u8> {
-        debug_assert_eq!(self.offset, 0, "owned validity starts at its first bit");
         self.bits.into_owned()
     }
 }

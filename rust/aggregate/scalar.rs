@@ -54,7 +54,7 @@ pub fn compare_floats(left: f64, right: f64) -> Ordering {
 }
 
 macro_rules! primitive {
-    ($type:ty, $kind:ident, $compare:expr $(, $($more:item)+)?) => {
+    ($type:ty, $kind:ident, $compare:expr, { $($more:item)* }) => {
         impl Scalar for $type {
             type Ref<'a> = $type;
             type View<'a> = &'a [$type];
@@ -76,7 +76,7 @@ macro_rules! primitive {
                 $compare(left, right)
             }
 
-            $($($more)+)?
+            $($more)*
 
             #[inline]
             fn get(&self) -> $type {
@@ -96,22 +96,20 @@ macro_rules! primitive {
     };
 }
 
-primitive!(i64, Int, |left: i64, right: i64| left.cmp(&right));
-primitive!(
-    f64,
-    Float,
-    compare_floats,
+primitive!(i64, Int, |left: i64, right: i64| left.cmp(&right), {});
+primitive!(f64, Float, compare_floats, {
     #[inline]
     fn canonical(value: Self::Ref<'_>) -> Self::Ref<'_> {
         if value.is_nan() { f64::NAN } else { value + 0.0 }
-    },
+    }
+
     #[inline]
     fn compare_bits(left: f64, right: f64) -> Ordering {
         let zeros = |value: f64| value == 0.0 && value.is_sign_positive();
         compare_floats(left, right).then_with(|| zeros(left).cmp(&zeros(right)))
     }
-);
-primitive!(i128, Wide, |left: i128, right: i128| left.cmp(&right));
+});
+primitive!(i128, Wide, |left: i128, right: i128| left.cmp(&right), {});
 
 impl Scalar for Box<[u8]> {
     type Ref<'a> = &'a [u8];

@@ -29,7 +29,7 @@ pub struct Counters {
 }
 
 /// Rows with a key and a time.
-pub struct Input {
+pub(super) struct Input {
     /// The key columns.
     pub keys: Vec<ArrayRef>,
     times: ArrayRef,
@@ -56,7 +56,7 @@ impl Input {
     }
 
     /// Number of rows.
-    pub fn len(&self) -> usize {
+    pub fn rows(&self) -> usize {
         self.times.len()
     }
 

@@ -38,7 +38,7 @@ const ARRIVAL_BITS: u32 = 40;
 pub type Emit<'a> = dyn FnMut(RecordBatch) + 'a;
 
 /// A query at work on rows or blocks.
-pub trait Job: Send {
+pub(super) trait Job: Send {
     /// Takes rows in. The first of them is the `arrival`-th of the input.
     fn add(&mut self, input: Input, arrival: Arrival) -> Result<()>;
     /// Rows taken in and not settled.

@@ -62,7 +62,7 @@ impl SessionJob {
         self.states.resize(self.sessions.len());
         let mut rest = assigned.as_slice();
         for (input, arrival) in &inputs {
-            let (slots, others) = rest.split_at_checked(input.len()).ok_or(Error::Internal("each row has a slot"))?;
+            let (slots, others) = rest.split_at_checked(input.rows()).ok_or(Error::Internal("each row has a slot"))?;
             rest = others;
             let arrivals: Vec<Arrival> = if self.query.minds_arrival { (*arrival..).take(slots.len()).collect() } else { Vec::new() };
             self.states.update(&self.query, slots, Rows { times: input.times(), arrivals: &arrivals, inputs: &input.inputs()? })?;

@@ -55,7 +55,7 @@ fn empty(query: &Query) -> Result<Vec<Column<'static>>> {
 
 impl Job for SlidingJob {
     fn add(&mut self, input: Input, arrival: Arrival) -> Result<()> {
-        let arrivals: Vec<Arrival> = (arrival..).take(input.len()).collect();
+        let arrivals: Vec<Arrival> = (arrival..).take(input.rows()).collect();
         self.push(&input.keys, input.times(), &arrivals, &input.inputs()?)
     }
 

@@ -1,5 +1,4 @@
 //! The binding: extract, detach from the interpreter, map the error.
-#![expect(missing_docs, reason = "documented in python/windrow/_native.pyi")]
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
