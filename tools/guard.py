@@ -23,7 +23,14 @@ ARROW = re.compile(r"\b(arrow_(array|buffer|cast|data|ipc|row|schema|select|ord|
 PYO3 = re.compile(r"\bpyo3(_arrow)?\b")
 ROOM = re.compile(r"\bcrate::(?:\{([^}]*)\}|(\w+))")
 MACHINE = re.compile(r"(?<![\w./])/(work|root|home|farm|tmp|Users)/\w")
-HOSTS = ("pypi.org", "pythonhosted.org", "static.crates.io", "index.crates.io", "repo1.maven.org", "repo.maven.apache.org")
+HOSTS = (
+    "pypi.org",
+    "pythonhosted.org",
+    "static.crates.io",
+    "index.crates.io",
+    "repo1.maven.org",
+    "repo.maven.apache.org",
+)
 HOST = re.compile("|".join(map(re.escape, HOSTS)))
 UNSEEN = {"tools/guard.py", "Cargo.lock"}  # the first spells the hosts out, the second is cargo's own
 
@@ -100,7 +107,9 @@ def main() -> int:
             breaches += rust_breaches(name, text)
     for kind, least in LEAST_FILES.items():
         if seen[kind] < least:
-            breaches.append(f"the guard saw {seen[kind]} files of kind {kind!r}, fewer than {least}: it looks in the wrong place")
+            breaches.append(
+                f"the guard saw {seen[kind]} files of kind {kind!r}, fewer than {least}: it looks in the wrong place"
+            )
     print("\n".join(breaches) or f"guard: {seen['tree']} files, {seen['rust']} of them of the crate, no breach")
     return 1 if breaches else 0
 
