@@ -7,6 +7,7 @@
 //! | [`error`] | what can go wrong, with the facts as fields |
 //! | [`time`] | one point and one length of time, in ticks |
 //! | [`window`] | bounds of windows, and every comparison of them |
+//! | [`key`] | a key's number |
 //! | [`aggregate`] | identity, lift, combine, lower; one aggregate a file |
 //! | [`session`] | rows to sessions |
 //! | [`sliding`] | rows to sliding windows |
@@ -16,8 +17,10 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
 
 pub mod aggregate;
+pub mod arrow;
 
 pub mod error;
+pub mod key;
 
 pub mod time;
 pub mod window;

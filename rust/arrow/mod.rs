@@ -1,0 +1,3 @@
+//! Arrow in and out.
+
+pub mod keys;
