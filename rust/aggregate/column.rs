@@ -9,6 +9,9 @@
 //! | `List` | results and states that hold several values |
 
 use std::borrow::Cow;
+use std::ops::Range;
+
+use crate::error::{Error, Result};
 
 /// Bits of validity, least significant first, as in Arrow: 1 is a value, 0 is null.
 #[derive(Clone, Debug)]
@@ -97,6 +100,24 @@ pub enum Values<'a> {
     },
 }
 
+/// A column of lists whose offsets were checked.
+#[derive(Clone, Copy, Debug)]
+pub struct Lists<'b, 'a> {
+    offsets: &'b [i64],
+    /// All rows' elements.
+    pub elements: &'b Column<'a>,
+}
+
+impl Lists<'_, '_> {
+    /// Where a row's elements stand in all elements; empty beyond the last row.
+    pub fn range(&self, row: usize) -> Range<usize> {
+        match (self.offsets.get(row), self.offsets.get(row + 1)) {
+            (Some(&from), Some(&to)) => from as usize..to as usize,
+            _ => 0..0,
+        }
+    }
+}
+
 /// A column: values and validity. Without validity, no row is null.
 #[derive(Clone, Debug)]
 pub struct Column<'a> {
@@ -110,6 +131,24 @@ impl<'a> Column<'a> {
     /// A column without nulls.
     pub fn new(values: Values<'a>) -> Self {
         Self { values, validity: None }
+    }
+
+    /// A column of lists without nulls; `offsets` as in [`Values::List`].
+    pub fn list(offsets: Vec<i64>, elements: Self) -> Self {
+        Self::new(Values::List { offsets: offsets.into(), elements: Box::new(elements) })
+    }
+
+    /// Views a column of lists; an error where its offsets go back or leave the elements.
+    pub fn lists(&self) -> Result<Lists<'_, 'a>> {
+        let Values::List { offsets, elements } = &self.values else {
+            return Err(Error::Internal("an aggregate was given a column that holds no lists"));
+        };
+        let within = |&offset: &i64| usize::try_from(offset).is_ok_and(|offset| offset <= elements.len());
+        if offsets.is_sorted() && offsets.iter().all(within) {
+            Ok(Lists { offsets, elements })
+        } else {
+            Err(Error::Internal("the offsets of a column of lists do not fit its elements"))
+        }
     }
 
     /// Whether row `row` holds a value.
