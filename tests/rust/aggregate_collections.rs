@@ -4,6 +4,7 @@ use proptest::prelude::*;
 use windrow::aggregate::Aggregate;
 use windrow::aggregate::collect_list::CollectList;
 use windrow::aggregate::collect_set::CollectSet;
+use windrow::aggregate::column::{Column, Values};
 
 use crate::aggregate_laws::{Cell, Event, Expected, KINDS, Kind, Trial, obeys, order, same, trial, trial_of};
 
@@ -66,4 +67,14 @@ fn every_nan_of_a_set_is_the_same_nan() {
     let events: Vec<Event> = cells.iter().map(event).collect();
     let trial = Trial { kinds: vec![Kind::Float], events, seed: 0 };
     obeys(set(Kind::Float).as_ref(), &trial, distinct, same);
+}
+
+#[test]
+fn a_list_whose_times_or_arrivals_are_too_few_is_an_error() {
+    let column = |len: i64| Column::list(vec![0, len], Column::new(Values::Int(vec![7, 8].into())));
+    let load = |lens: [i64; 3]| list(Kind::Int).load(&lens.map(column)).is_ok();
+    assert!(load([2, 2, 2]));
+    assert!(!load([1, 2, 2]));
+    assert!(!load([2, 1, 2]));
+    assert!(!load([2, 2, 1]));
 }
