@@ -4,7 +4,7 @@ use super::column::{Column, Values};
 use super::scalar::Scalar;
 use super::slot::{PerSlot, Slot};
 use super::total::{Lower, Total};
-use super::{Aggregate, Lowered, Rows, Run, Unrepresentable, common_len, of_kind, sweep};
+use super::{Aggregate, Lowered, Rows, Run, Unrepresentable, common_len, counts_of, of_kind, sweep};
 use crate::error::{Error, Result};
 
 /// What a mean is given in.
@@ -105,7 +105,7 @@ impl<V: Lower> Aggregate for Mean<V> {
     fn load(&self, states: &[Column<'_>]) -> Result<Box<dyn Aggregate>> {
         let Some((counts, totals)) = states.split_last() else { return Err(Error::Internal("mean has state columns")) };
         common_len(states)?;
-        Ok(Box::new(Self { totals: PerSlot(V::Total::load(totals)?), counts: PerSlot(i64::view(counts)?.to_vec()), rule: self.rule }))
+        Ok(Box::new(Self { totals: PerSlot(V::Total::load(totals)?), counts: PerSlot(counts_of(counts)?), rule: self.rule }))
     }
 
     fn sweep(&self, rows: Rows<'_>, runs: &[Run]) -> Result<Lowered> {

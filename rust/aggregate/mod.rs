@@ -30,6 +30,7 @@ use std::any::Any;
 use crate::error::{Error, Result};
 use crate::time::Time;
 use column::Column;
+use scalar::Scalar;
 use slot::Slot;
 
 /// Rows to aggregate: parallel slices.
@@ -127,6 +128,16 @@ fn common_len(states: &[Column<'_>]) -> Result<usize> {
 fn columns_of<'b, 'a, const N: usize>(states: &'b [Column<'a>]) -> Result<(&'b [Column<'a>; N], usize)> {
     let columns = states.try_into().map_err(|_| Error::Internal("an aggregate was given another number of state columns"))?;
     Ok((columns, common_len(states)?))
+}
+
+/// The numbers of rows in a state column. Larger ones than a run of any query has are damage, and would overflow.
+fn counts_of(column: &Column<'_>) -> Result<Vec<i64>> {
+    let counts = i64::view(column)?;
+    if counts.iter().all(|count| (0..1 << 48).contains(count)) {
+        Ok(counts.to_vec())
+    } else {
+        Err(Error::Internal("a state holds an impossible number of rows"))
+    }
 }
 
 /// The other vector of states, which must be of the same kind.

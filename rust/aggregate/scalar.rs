@@ -19,14 +19,9 @@ pub trait Scalar: Clone + Default + Send + Sync + std::fmt::Debug + 'static {
     /// The order of this kind: NaN is equal to itself and above all else, -0.0 is equal to 0.0.
     fn compare(left: Self::Ref<'_>, right: Self::Ref<'_>) -> Ordering;
     /// The one value that stands for all that are equal to it by [`Scalar::compare`]: 0.0 for -0.0, one NaN.
-    fn canonical(value: Self::Ref<'_>) -> Self::Ref<'_> {
-        value
-    }
+    fn canonical(value: Self::Ref<'_>) -> Self::Ref<'_>;
     /// [`Scalar::compare`], and -0.0 below 0.0, so that a choice by it does not depend on the order of rows.
-    #[inline]
-    fn compare_bits(left: Self::Ref<'_>, right: Self::Ref<'_>) -> Ordering {
-        Self::compare(left, right)
-    }
+    fn compare_bits(left: Self::Ref<'_>, right: Self::Ref<'_>) -> Ordering;
     /// Reads a state in place.
     fn get(&self) -> Self::Ref<'_>;
     /// A state that holds a value.
@@ -53,8 +48,14 @@ pub fn compare_floats(left: f64, right: f64) -> Ordering {
     left.partial_cmp(&right).unwrap_or_else(|| left.is_nan().cmp(&right.is_nan()))
 }
 
+/// Whether a float is 0.0 and not -0.0.
+#[inline]
+fn is_positive_zero(value: f64) -> bool {
+    value == 0.0 && value.is_sign_positive()
+}
+
 macro_rules! primitive {
-    ($type:ty, $kind:ident, $compare:expr, { $($more:item)* }) => {
+    ($type:ty, $kind:ident, $compare:expr, $compare_bits:expr, $canonical:expr) => {
         impl Scalar for $type {
             type Ref<'a> = $type;
             type View<'a> = &'a [$type];
@@ -76,7 +77,15 @@ macro_rules! primitive {
                 $compare(left, right)
             }
 
-            $($more)*
+            #[inline]
+            fn compare_bits(left: $type, right: $type) -> Ordering {
+                $compare_bits(left, right)
+            }
+
+            #[inline]
+            fn canonical(value: Self::Ref<'_>) -> Self::Ref<'_> {
+                $canonical(value)
+            }
 
             #[inline]
             fn get(&self) -> $type {
@@ -96,20 +105,15 @@ macro_rules! primitive {
     };
 }
 
-primitive!(i64, Int, |left: i64, right: i64| left.cmp(&right), {});
-primitive!(f64, Float, compare_floats, {
-    #[inline]
-    fn canonical(value: Self::Ref<'_>) -> Self::Ref<'_> {
-        if value.is_nan() { f64::NAN } else { value + 0.0 }
-    }
-
-    #[inline]
-    fn compare_bits(left: f64, right: f64) -> Ordering {
-        let zeros = |value: f64| value == 0.0 && value.is_sign_positive();
-        compare_floats(left, right).then_with(|| zeros(left).cmp(&zeros(right)))
-    }
-});
-primitive!(i128, Wide, |left: i128, right: i128| left.cmp(&right), {});
+primitive!(i64, Int, |left: i64, right: i64| left.cmp(&right), Self::compare, |value| value);
+primitive!(i128, Wide, |left: i128, right: i128| left.cmp(&right), Self::compare, |value| value);
+primitive!(
+    f64,
+    Float,
+    compare_floats,
+    |left, right| compare_floats(left, right).then(is_positive_zero(left).cmp(&is_positive_zero(right))),
+    |value: f64| if value.is_nan() { Self::NAN } else { value + 0.0 }
+);
 
 impl Scalar for Box<[u8]> {
     type Ref<'a> = &'a [u8];
@@ -130,6 +134,16 @@ impl Scalar for Box<[u8]> {
     #[inline]
     fn compare(left: &[u8], right: &[u8]) -> Ordering {
         left.cmp(right)
+    }
+
+    #[inline]
+    fn compare_bits(left: &[u8], right: &[u8]) -> Ordering {
+        left.cmp(right)
+    }
+
+    #[inline]
+    fn canonical(value: Self::Ref<'_>) -> Self::Ref<'_> {
+        value
     }
 
     #[inline]

@@ -15,7 +15,7 @@ use super::double::Double;
 use super::scalar::Scalar;
 use super::slot::{PerSlot, Slot};
 use super::total::Summable;
-use super::{Aggregate, Lowered, Rows, Run, columns_of, of_kind, sweep};
+use super::{Aggregate, Lowered, Rows, Run, columns_of, counts_of, of_kind, sweep};
 use crate::error::{Error, Result};
 
 /// A value kind that has distances.
@@ -203,19 +203,19 @@ impl<V: Distance> Aggregate for Variance<V> {
     }
 
     fn load(&self, states: &[Column<'_>]) -> Result<Box<dyn Aggregate>> {
-        let ([counts, centers, floats @ ..], len) = columns_of::<6>(states)?;
-        let (counts, centers) = (i64::view(counts)?, V::view(centers)?);
+        let ([counts, centers, floats @ ..], _) = columns_of::<6>(states)?;
+        let (counts, centers) = (counts_of(counts)?.into_iter(), V::view(centers)?);
         let [sum_highs, sum_lows, square_highs, square_lows] = floats;
         let (sum_highs, sum_lows) = (f64::view(sum_highs)?, f64::view(sum_lows)?);
         let (square_highs, square_lows) = (f64::view(square_highs)?, f64::view(square_lows)?);
-        let moments = |row: usize| Moments {
-            count: i64::at(counts, row),
+        let moments = |(row, count)| Moments {
+            count,
             center: V::at(centers, row),
             sum: Double { high: f64::at(sum_highs, row), low: f64::at(sum_lows, row) },
             squares: Double { high: f64::at(square_highs, row), low: f64::at(square_lows, row) },
         };
         let mut loaded = Self::new(self.population, self.root, self.scale);
-        loaded.moments.0.extend((0..len).map(moments));
+        loaded.moments.0.extend(counts.enumerate().map(moments));
         Ok(Box::new(loaded))
     }
 
