@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 if TYPE_CHECKING:
     from windrow._native import Query
@@ -96,7 +97,7 @@ def merge(batches: Batches, spec: str, schema: bytes, observed: tuple[str, ...],
             counters = batch.filter(counted)
             if counters.num_rows:
                 yield _counters_alone(counters, output, observed, names)
-                blocks = batch.filter(pa.compute.invert(counted))
+                blocks = batch.filter(pc.invert(counted))
         for rows in merger.push(blocks.select(["shard", "first", "block"])):
             yield _with_counters(rows, blank)
     for rows in merger.finish():

@@ -43,11 +43,14 @@ def configure(spark: SparkSession) -> dict[str, str]:
     return dict(SETTINGS)
 
 
-def warn_unless_configured(spark: SparkSession, stacklevel: int) -> None:
-    """Warns, once for each session, when a query is going to be slow for want of `configure`."""
+def warn_unless_configured(spark: SparkSession, *, stacklevel: int) -> None:
+    """Warns, once for each session, when a query is going to be slow for want of `configure`.
+
+    The warning is placed `stacklevel` calls above this one.
+    """
     if spark in _warned:
         return
-    if spark.conf.get(_BYTES, "unset") != SETTINGS[_BYTES]:
+    if spark.conf.get(_BYTES, None) != SETTINGS[_BYTES]:
         _warned.add(spark)
         warnings.warn(
             f"{_BYTES} is not {SETTINGS[_BYTES]}, so Spark spends most of its time on measuring Arrow batches; "

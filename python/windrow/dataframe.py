@@ -13,6 +13,7 @@ column of the result, observed once at the end, and left out.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Self
 
@@ -43,6 +44,7 @@ _PACKED = (
     StructField("first", LongType(), nullable=False),
     StructField("block", BinaryType(), nullable=False),
 )
+_CALLS_TO_USER = 4  # run, WindowedData._result, agg or count, the line of the user
 _OF_COLUMN = ("min", "max", "first", "last", "any_value", "min_by", "max_by")
 _LISTS = ("collect_list", "collect_set")
 
@@ -79,9 +81,9 @@ class SparkInput(Input[DataFrame]):
 
     def run(self, plan: Plan) -> DataFrame:
         """The frame of the result, not yet computed."""
-        warn_unless_configured(self._frame.sparkSession, stacklevel=4)
-        spec, schema, version = plan.spec, plan.schema.serialize().to_pybytes(), _worker.version()
         output = self._output(plan)
+        warn_unless_configured(self._frame.sparkSession, stacklevel=_CALLS_TO_USER)
+        spec, schema, version = plan.spec, plan.schema.serialize().to_pybytes(), _worker.version()
         observed = PACK_COUNTERS if plan.observation is not None else ()
         names = _unused(observed, output.names)
         packed = StructType([*_PACKED, *_nullable_longs(observed)])
@@ -124,11 +126,14 @@ class SparkInput(Input[DataFrame]):
 
 
 def _projected(frame: DataFrame, names: Sequence[str]) -> DataFrame:
-    # Spark finds names whatever their case, so a column that is not asked for could make one that is ambiguous.
-    wanted, folded = set(names), {name.casefold() for name in names}
-    if any(name not in wanted and name.casefold() in folded for name in frame.columns):
-        frame = frame.toDF(*(name if name in wanted else f"_{i}" for i, name in enumerate(frame.columns)))
-    return frame.select(*map(_quoted, names))
+    # mapInArrow looks columns up by unquoted names, and Spark finds names whatever their case: columns whose names
+    # would then mean something else go by number. The packing function gives them their names back.
+    columns = frame.columns
+    times = Counter(name.casefold() for name in columns)
+    if all(name.isidentifier() and times[name.casefold()] == 1 for name in names):
+        return frame.select(*names)
+    numbered = frame.toDF(*(f"_{position}" for position in range(len(columns))))
+    return numbered.select(*(f"_{columns.index(name)}" for name in names))
 
 
 def _observed(frame: DataFrame, observation: Any, counters: dict[str, str], names: Sequence[str]) -> DataFrame:

@@ -34,7 +34,7 @@ class Input(ABC, Generic[Result]):
 
     @abstractmethod
     def run(self, plan: Plan) -> Result:
-        """The result of a checked plan."""
+        """The result of a plan; the core's own checks of types come first (`TypeError`, `ValueError`)."""
 
     @abstractmethod
     def _field_at(self, argument: str, position: int, compared: bool) -> pa.Field[Any]:

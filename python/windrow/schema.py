@@ -85,7 +85,9 @@ def _map_type(data_type: spark.MapType) -> pa.DataType | None:
     key, value = _arrow_type(data_type.keyType), _arrow_type(data_type.valueType)
     if key is None or value is None:
         return None
-    return pa.map_(pa.field("key", key, nullable=False), pa.field("value", value, nullable=data_type.valueContainsNull))
+    of_fields: Callable[..., pa.DataType] = pa.map_  # pyarrow's stubs know no fields here
+    entry = pa.field("value", value, nullable=data_type.valueContainsNull)
+    return of_fields(pa.field("key", key, nullable=False), entry)
 
 
 def _struct_type(data_type: spark.StructType) -> pa.DataType | None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Generic, Literal, get_args
 
 import pyarrow as pa
 
-from windrow import _worker, aggregates
+from windrow import aggregates
 from windrow.aggregates import Aggregate
 from windrow.errors import bad_type, bad_value, unknown_word
 from windrow.input import Result
@@ -132,13 +132,14 @@ class WindowedData(Generic[Result]):
         ann 8 8 1 3.0
         ann 10 11 2 9.0
         """
-        plan = self._plan(aggregates)
-        _worker.query(plan.spec, plan.schema)
-        return self.grouped._input.run(plan)
+        return self._result(aggregates)
 
     def count(self) -> Result:
         """How many records each window has: short for `agg(count=windrow.count())`."""
-        return self.agg(count=aggregates.count())
+        return self._result({"count": aggregates.count()})
+
+    def _result(self, chosen: dict[str, Aggregate]) -> Result:
+        return self.grouped._input.run(self._plan(chosen))
 
     def _plan(self, chosen: dict[str, Aggregate]) -> Plan:
         if not chosen:
