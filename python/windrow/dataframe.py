@@ -34,7 +34,7 @@ from pyspark.sql.types import (
 from windrow import _worker
 from windrow.aggregates import Aggregate
 from windrow.configure import warn_unless_configured
-from windrow.errors import bad_type, bad_value
+from windrow.errors import bad_type
 from windrow.input import Input
 from windrow.plan import PACK_COUNTERS, Plan
 from windrow.schema import arrow_field, spark_type
@@ -61,11 +61,11 @@ class SparkInput(Input[DataFrame]):
     def over(cls, data: object) -> Self:
         """Over what may be a batch DataFrame; `TypeError` or `ValueError` for anything else of Spark."""
         if not isinstance(data, DataFrame):
-            raise bad_type(
-                "data", data, "of Spark's objects a DataFrame, not yet grouped (pandas-on-Spark: to_spark())"
-            )
+            raise bad_type("data", data, "a DataFrame that is not grouped (of pandas on Spark: to_spark())")
         if data.isStreaming:
-            raise bad_value("data", data, "a batch DataFrame; this release does not read streaming DataFrames")
+            raise ValueError(
+                "data: got a streaming DataFrame; allowed: a batch DataFrame, this release reads no streams"
+            )
         return cls(data)
 
     @property

@@ -29,8 +29,8 @@ def bad_column_type(argument: str, column: str, got: object, allowed: str) -> Ty
 def unknown_column(argument: str, column: str, columns: Sequence[str]) -> ValueError:
     """The data has no such column; the message offers the one with the closest name."""
     close = closest(column, columns)
-    hint = f", did you mean {close!r}?" if close is not None else ""
-    return bad_value(argument, column, f"a column of the data{hint} Its columns are {listed(columns)}")
+    hint = f" (did you mean {close!r}?)" if close is not None else ""
+    return bad_value(argument, column, f"a column of the data{hint}, which has {listed(columns)}")
 
 
 def ambiguous_column(argument: str, column: str, columns: Sequence[str]) -> ValueError:

@@ -43,7 +43,8 @@ class LocalInput(Input[pa.Table]):
         query = _worker.query(plan.spec, plan.schema)
         batches, counters = query.run(self._table.stream(positions))
         table = pa.Table.from_batches(batches, schema=query.output_schema)
-        return table.replace_schema_metadata({f"windrow.{name}": str(value) for name, value in counters.items()})
+        counted = {**counters, "windows": table.num_rows}
+        return table.replace_schema_metadata({f"windrow.{name}": str(value) for name, value in counted.items()})
 
     def _field_at(self, argument: str, position: int, compared: bool) -> pa.Field[Any]:
         return self._table.schema([position]).field(0)
