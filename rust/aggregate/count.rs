@@ -67,7 +67,7 @@ impl Aggregate for Count {
     fn sweep(&self, rows: Rows<'_>, runs: &[Run]) -> Result<Lowered> {
         let mut counts = Vec::with_capacity(runs.len());
         match rows.inputs.first().and_then(|column| column.validity.as_ref()) {
-            None => counts.extend(runs.iter().map(|run| i64::from(run.to - run.from))),
+            None => counts.extend(runs.iter().map(|run| i64::from(run.to.saturating_sub(run.from)))),
             Some(validity) => sweep::running(
                 runs,
                 &mut 0_i64,

@@ -29,6 +29,14 @@ fn halves(value: f64) -> (f64, f64) {
 }
 
 impl Double {
+    /// An integer: exact up to 106 bits, to 32 digits beyond.
+    #[inline]
+    pub fn from_integer(value: i128) -> Self {
+        let high = value as f64;
+        // 2^127 comes back as the largest integer, one less: far below the last bit of `low`.
+        Self { high, low: value.wrapping_sub(high as i128) as f64 }
+    }
+
     /// Adds a float.
     #[inline]
     pub fn add(&mut self, value: f64) {
@@ -78,6 +86,7 @@ impl Double {
     /// The sum, rounded to a float.
     #[inline]
     pub fn value(self) -> f64 {
-        if self.high.is_finite() { self.high + self.low } else { self.high }
+        let sum = self.high + self.low;
+        if sum.is_finite() { sum } else { self.high }
     }
 }

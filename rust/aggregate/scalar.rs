@@ -18,8 +18,24 @@ pub trait Scalar: Clone + Default + Send + Sync + std::fmt::Debug + 'static {
     fn at<'a>(view: Self::View<'a>, row: usize) -> Self::Ref<'a>;
     /// The order of this kind: NaN is equal to itself and above all else, -0.0 is equal to 0.0.
     fn compare(left: Self::Ref<'_>, right: Self::Ref<'_>) -> Ordering;
+    /// The one value that stands for all that are equal to it by [`Scalar::compare`]: 0.0 for -0.0, one NaN.
+    fn canonical(value: Self::Ref<'_>) -> Self::Ref<'_> {
+        value
+    }
+    /// [`Scalar::compare`], and -0.0 below 0.0, so that a choice by it does not depend on the order of rows.
+    #[inline]
+    fn compare_bits(left: Self::Ref<'_>, right: Self::Ref<'_>) -> Ordering {
+        Self::compare(left, right)
+    }
     /// Reads a state in place.
     fn get(&self) -> Self::Ref<'_>;
+    /// A state that holds a value.
+    #[inline]
+    fn holding(value: Self::Ref<'_>) -> Self {
+        let mut held = Self::default();
+        held.set(value);
+        held
+    }
     /// Overwrites a state.
     fn set(&mut self, value: Self::Ref<'_>);
     /// A new column of optional values.
@@ -38,7 +54,7 @@ pub fn compare_floats(left: f64, right: f64) -> Ordering {
 }
 
 macro_rules! primitive {
-    ($type:ty, $kind:ident, $compare:expr) => {
+    ($type:ty, $kind:ident, $compare:expr $(, $($more:item)+)?) => {
         impl Scalar for $type {
             type Ref<'a> = $type;
             type View<'a> = &'a [$type];
@@ -60,6 +76,8 @@ macro_rules! primitive {
                 $compare(left, right)
             }
 
+            $($($more)+)?
+
             #[inline]
             fn get(&self) -> $type {
                 *self
@@ -79,7 +97,20 @@ macro_rules! primitive {
 }
 
 primitive!(i64, Int, |left: i64, right: i64| left.cmp(&right));
-primitive!(f64, Float, compare_floats);
+primitive!(
+    f64,
+    Float,
+    compare_floats,
+    #[inline]
+    fn canonical(value: Self::Ref<'_>) -> Self::Ref<'_> {
+        if value.is_nan() { f64::NAN } else { value + 0.0 }
+    },
+    #[inline]
+    fn compare_bits(left: f64, right: f64) -> Ordering {
+        let zeros = |value: f64| value == 0.0 && value.is_sign_positive();
+        compare_floats(left, right).then_with(|| zeros(left).cmp(&zeros(right)))
+    }
+);
 primitive!(i128, Wide, |left: i128, right: i128| left.cmp(&right));
 
 impl Scalar for Box<[u8]> {
