@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
+import numpy as np
 import pytest
 from golden import CHECKED, Finals, Run, content, runs
 from oracle.records import Record, by_key
 from oracle.sessions import sessions
 from oracle.sliding import sliding
+from oracle.vectorised import windows
 
 
 def recomputed(run: Run) -> Finals:
@@ -143,3 +145,20 @@ def test_times_are_floored_to_the_resolution_toward_minus_infinity() -> None:
     #  d 20, u 10      1         2        3
     #                 -1 → -10   19 → 10  25 → 20
     assert as_text(sliding(of("1@-1 2@19 3@25"), 20, 10)) == ["[-30,-10] 1", "[0,20] 2 3", "[20,40] 3"]
+
+
+def test_the_vectorised_oracle_is_the_brute_force() -> None:
+    random, windows_seen = np.random.default_rng(4), 0
+    for case in range(300):
+        times = np.sort(random.integers(-40, 90, random.integers(0, 30)))
+        resolution = int(random.integers(1, 5))
+        difference = resolution * int(random.integers(1, 9))
+        members = [Record(("A",), int(time), row, {"value": str(row)}) for row, time in enumerate(times)]
+        expected = [
+            (start, [row.arrival for row in rows]) for start, _, rows in sliding(members, difference, resolution)
+        ]
+        starts, first, past = windows(times, difference, resolution)
+        got = [(int(start), list(range(low, high))) for start, low, high in zip(starts, first, past, strict=True)]
+        assert sorted(got) == sorted(expected), f"case {case}: {times}, d {difference}, u {resolution}"
+        windows_seen += len(got)
+    assert windows_seen > 5_000
