@@ -74,7 +74,8 @@ def rows_of(result: pa.Table, keys: Sequence[str], skip: Iterable[str] = ()) -> 
     rows: Rows = {}
     for row, (start, end) in enumerate(zip(starts, ends, strict=True)):
         key = canonical(tuple(column[row] for column in key_columns))
-        assert start is not None and end is not None, f"a window of {key} has a null bound"
+        assert start is not None, f"a window of {key} has no start"
+        assert end is not None, f"a window of {key} has no end"
         assert (key, start, end) not in rows, f"window {key, start, end} is there twice"
         rows[key, start, end] = {name: column[row] for name, column in values.items()}
     return rows
@@ -103,7 +104,7 @@ def assert_windows(
         for start, end, rows in windows(members)
     }
     missing, surplus = expected.keys() - got.keys(), got.keys() - expected.keys()
-    assert not missing and not surplus, f"missing {missing}, surplus {surplus}"
+    assert not missing | surplus, f"missing {missing}, surplus {surplus}"
     for window, rows in expected.items():
         for name, aggregate in asked.items():
             wanted, found = aggregate.of(rows), got[window][name]

@@ -1,4 +1,4 @@
-"""The oracle is right before anything is compared with it: recorded runs and the worked examples of the specification."""
+"""The oracle is right before anything is compared with it: recorded runs and worked examples of the rules."""
 
 from __future__ import annotations
 

@@ -111,7 +111,7 @@ def test_the_input_is_left_as_it_was() -> None:
 
 def test_the_largest_hour_by_sliding_windows() -> None:
     # d 10 min    ann   0    4         20        each set of clicks within 10 minutes is one window
-    #             [−10,0] [−6,4] [0+,10+] [10,20]
+    #             [-10,0] [-6,4] [0+,10+] [10,20]
     windows = wr.SlidingWindows.with_time_difference("10 minutes")
     result = wr.group_by(clicks(), "user_id", time="ts").windowed_by(windows).agg(n=wr.count())
     ann = {(start, end): row["n"] for (key, start, end), row in rows_of(result, ["user_id"]).items() if key == ("ann",)}
@@ -169,7 +169,12 @@ print("pyspark" in sys.modules)
 
 
 def test_data_that_is_no_table_is_an_error_without_pyspark() -> None:
-    done = run(
-        "import windrow as wr\ntry: wr.group_by([1], 'k', time='ts')\nexcept TypeError as error: print('data' in str(error))"
-    )
+    code = """
+import windrow as wr
+try:
+    wr.group_by([1], "k", time="ts")
+except TypeError as error:
+    print("data" in str(error))
+"""
+    done = run(code)
     assert (done.returncode, done.stdout) == (0, "True\n"), done.stderr

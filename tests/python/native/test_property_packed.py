@@ -69,6 +69,19 @@ def merged(query: Any, blocks: pa.Table, tasks: int, rows: int) -> pa.Table:
     return pa.Table.from_batches(found, schema)
 
 
+def refused(query: Any, block: bytes) -> None:
+    """Merging the damaged block is an error, in push or in finish."""
+
+    def merge() -> None:
+        merger = query.merger()
+        columns = [pa.array([0], pa.int32()), pa.array([0], pa.int64()), pa.array([block], pa.binary())]
+        merger.push(pa.record_batch(columns, schema=PACKED))
+        merger.finish()
+
+    with pytest.raises((ValueError, RuntimeError)):
+        merge()
+
+
 @st.composite
 def splits(draw: st.DrawFn, batches: Sequence[pa.RecordBatch]) -> list[list[pa.RecordBatch]]:
     """The batches dealt out to one to four splits, some of them perhaps empty."""
@@ -185,11 +198,7 @@ def test_blocks_stay_small() -> None:
 def test_a_block_that_is_no_block_is_an_error_and_no_panic(damage: bytes) -> None:
     table = pa.table({"k": pa.array([1]), "ts": pa.array([1], pa.int64()).cast(pa.timestamp("us"))})
     query = native.Query(spec(SESSION, {"n": Asked("count")}, ["k"], 4), table.schema)
-    merger = query.merger()
-    batch = pa.record_batch([pa.array([0], pa.int32()), pa.array([0], pa.int64()), pa.array([damage])], schema=PACKED)
-    with pytest.raises((ValueError, RuntimeError)):
-        merger.push(batch)
-        merger.finish()
+    refused(query, damage)
 
 
 def test_cut_off_blocks_are_errors_and_no_panics() -> None:
@@ -203,14 +212,7 @@ def test_cut_off_blocks_are_errors_and_no_panics() -> None:
     query = native.Query(spec(SESSION, {"all": Asked("collect_list", ("x",))}, ["k"], 1), table.schema)
     blocks, _ = packed(query, [table.to_batches()])
     block = blocks["block"][0].as_py()
-    refused = 0
-    for length in range(0, len(block), max(1, len(block) // 60)):
-        merger = query.merger()
-        batch = pa.record_batch(
-            [pa.array([0], pa.int32()), pa.array([0], pa.int64()), pa.array([block[:length]])], schema=PACKED
-        )
-        with pytest.raises((ValueError, RuntimeError)):
-            merger.push(batch)
-            merger.finish()
-        refused += 1
-    assert refused > 30
+    lengths = range(0, len(block), max(1, len(block) // 60))
+    assert len(lengths) > 30
+    for length in lengths:
+        refused(query, block[:length])

@@ -32,7 +32,7 @@ def canonical(value: Any) -> Any:
 
 
 def by_key(records: Iterable[Record]) -> dict[tuple[Any, ...], list[Record]]:
-    """The records that count, for each key. A key all of whose columns are null does not count, nor does a null time."""
+    """The records that count, for each key: without those with a null time or a key all of whose columns are null."""
     groups: dict[tuple[Any, ...], list[Record]] = {}
     for record in records:
         if record.time is not None and any(part is not None for part in record.key):

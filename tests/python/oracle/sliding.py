@@ -35,7 +35,7 @@ def world(times: list[int], difference: int, resolution: int) -> set[Bounds]:
 
 
 def sliding(records: list[Record], difference: int, resolution: int) -> list[Sliding]:
-    """The sliding windows of one key's records, both bounds inclusive. Records before time 0 are a world of their own."""
+    """The sliding windows of one key's records, bounds inclusive. Records before time 0 are a world of their own."""
     windows: list[Sliding] = []
     timed = [(floored(record.time, resolution), record) for record in records if record.time is not None]
     for members in ([pair for pair in timed if pair[0] < 0], [pair for pair in timed if pair[0] >= 0]):

@@ -151,7 +151,7 @@ def test_an_observation_gets_the_counters(spark: SparkSession) -> None:
     windows = len(result.collect())
     null_keys = data.where("user_id IS NULL").count()
     null_times = data.where("user_id IS NOT NULL AND ts IS NULL").count()
-    assert null_keys > 0 and null_times > 0
+    assert min(null_keys, null_times) > 0
     got = observation.get
     assert got["windows"] == windows
     assert (got["null_keys"], got["null_times"]) == (null_keys, null_times)

@@ -49,7 +49,7 @@ class Run:
         return key is not None and (value is not None or self.kind == "session")
 
     def deletes(self) -> bool:
-        """Whether an aggregate becomes null and deletes its window: Kafka's reduce over a null value. SQL has no such rule."""
+        """Whether an aggregate becomes null and deletes its window: reduce over a null value. SQL has no such rule."""
         return self.spec.get("agg") == "reduce" and any(step["in"][1] is None for step in self.steps)
 
     def records(self) -> list[Record]:
