@@ -21,13 +21,19 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
 
 pub mod aggregate;
+pub mod arrow;
 pub mod change;
 pub mod counters;
 pub mod error;
+pub mod key;
 pub mod record;
 pub mod session;
 pub mod sliding;
+pub mod sort;
 pub mod store;
 pub mod stream_time;
 pub mod time;
 pub mod window;
+
+#[cfg(feature = "python")]
+mod py;

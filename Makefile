@@ -1,0 +1,88 @@
+# Everything runs in .venv, which the first target that needs it makes: make help
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.DELETE_ON_ERROR:
+.PHONY: help demo test check bench soak clean toolchain package
+
+VENV := $(CURDIR)/.venv
+PY := $(VENV)/bin/python
+
+# One target folder for cargo and maturin; the workers of Spark run the Python that has windrow.
+export CARGO_TARGET_DIR ?= $(CURDIR)/target
+export PYO3_PYTHON := $(PY)
+export PYSPARK_PYTHON := $(PY)
+export PYSPARK_DRIVER_PYTHON := $(PY)
+export VIRTUAL_ENV := $(VENV)
+JAVA_FOUND := $(shell tools/toolchain.sh java-home)
+ifneq ($(JAVA_FOUND),)
+export JAVA_HOME := $(JAVA_FOUND)
+endif
+
+# Stamps: the tools follow constraints.txt, the extension module follows whatever it is built from.
+# Python sources need no stamp, the package is installed in place.
+TOOLS := $(VENV)/.tools
+PACKAGE := $(VENV)/.package
+RUST_SOURCES := $(shell find rust -type d -o -name '*.rs')
+MODULE := $(wildcard python/windrow/_native*.so)
+
+PYTEST := $(PY) -m pytest
+SOAK_CASES ?= 20000
+BENCH_EVENTS ?= 10000000
+BENCH_REPEATS ?= 3
+
+help: ## this list
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 16
+
+toolchain:
+	@tools/toolchain.sh check
+
+$(TOOLS): constraints.txt | toolchain
+	@"$(PY)" -c '' 2>/dev/null || { rm -rf "$(VENV)"; "$$(tools/toolchain.sh python)" -m venv "$(VENV)"; }
+	@echo "windrow: installing the pinned tools into .venv (some minutes the first time)"
+	@"$(PY)" -m pip install --quiet --disable-pip-version-check -r constraints.txt
+	@touch "$@"
+
+$(PACKAGE): $(TOOLS) Cargo.toml Cargo.lock pyproject.toml $(RUST_SOURCES) $(if $(MODULE),,missing-module)
+	@echo "windrow: building the extension module"
+	@"$(VENV)/bin/maturin" develop --release --locked --quiet
+	@touch "$@"
+
+.PHONY: missing-module
+missing-module:
+
+package: toolchain $(PACKAGE)
+
+demo: package ## sessions and sliding windows of a year of flights, in Spark, checked and timed
+	@"$(PY)" demo/flights.py
+
+test: package ## every test: Rust, Python, docstrings, and the examples of README and docs
+	cargo test --locked
+	$(PYTEST) -m "not soak" --doctest-modules python/windrow tests/python
+
+check: package ## formats, lints, types, the stub against the binary, and the rules of the house
+	cargo fmt --check
+	cargo check --locked --lib
+	cargo clippy --locked --all-targets -- -D warnings
+	cargo clippy --locked --all-targets --features python -- -D warnings
+	"$(VENV)/bin/ruff" format --check
+	"$(VENV)/bin/ruff" check
+	"$(PY)" -m mypy --strict python/windrow
+	MYPYPATH=python "$(PY)" -m mypy.stubtest windrow._native
+	"$(PY)" tools/guard.py
+
+bench: package ## the core by layer, then windrow beside Spark, Polars and DuckDB (BENCH_EVENTS=, BENCH_REPEATS=)
+	cargo bench --locked --benches -- --quick
+	"$(PY)" benches/python/sessions.py --events $(BENCH_EVENTS) --repeats $(BENCH_REPEATS)
+	"$(PY)" benches/python/memory.py --events $$((10 * $(BENCH_EVENTS)))
+
+soak: package ## long random tests (SOAK_CASES=) and the tests marked soak
+	PROPTEST_CASES=$(SOAK_CASES) cargo test --locked
+	$(PYTEST) -m soak tests/python
+
+clean: ## removes what the other targets made
+	rm -rf .venv target build spark-warehouse metastore_db derby.log .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -f python/windrow/_native*.so
+	find python tests demo benches tools -name __pycache__ -type d -prune -exec rm -rf {} +

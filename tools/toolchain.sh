@@ -1,0 +1,88 @@
+#!/usr/bin/env bash
+# What this machine needs to build and run windrow.
+#   tools/toolchain.sh check      names everything that is missing and how to get it, exit 1 if anything is
+#   tools/toolchain.sh python     prints a Python that can make the virtual environment
+#   tools/toolchain.sh java-home  prints the home of a Java that Spark can run on, or nothing
+set -euo pipefail
+
+PYTHON_LEAST=3.11
+RUST_LEAST=1.95
+JAVA_LEAST=17
+
+# at_least GOT LEAST: both as MAJOR.MINOR or longer
+at_least() { [ "$(printf '%s\n%s\n' "$2" "$1" | sort -V | head -n 1)" = "$2" ]; }
+
+# The first Python that is new enough and can make virtual environments; $PYTHON goes first.
+python() {
+  local name probe='import sys, venv, ensurepip; sys.exit(sys.version_info[:2] < tuple(map(int, sys.argv[1].split("."))))'
+  for name in "${PYTHON:-}" python3.11 python3.12 python3.13 python3.14 python3 /usr/bin/python3; do
+    if [ -n "$name" ] && "$name" -c "$probe" "$PYTHON_LEAST" >/dev/null 2>&1; then
+      "$name" -c 'import sys; print(sys.executable)'
+      return 0
+    fi
+  done
+  return 1
+}
+
+# The version of the Java in a home, as MAJOR (8 for the old 1.8), or nothing.
+java_version() {
+  local said
+  said=$("$1/bin/java" -version 2>&1) || return 1
+  printf '%s\n' "$said" | sed -nE 's/.*version "(1\.)?([0-9]+).*/\2/p' | head -n 1
+}
+
+# The first home whose Java is new enough. A JAVA_HOME that is set is the user's choice: no other one is tried.
+java_home() {
+  local home
+  if [ -n "${JAVA_HOME:-}" ]; then
+    java_fits "$JAVA_HOME" && printf '%s\n' "$JAVA_HOME"
+    return
+  fi
+  {
+    if command -v java >/dev/null 2>&1; then dirname "$(dirname "$(readlink -f "$(command -v java)")")"; fi
+    if [ -x /usr/libexec/java_home ]; then /usr/libexec/java_home 2>/dev/null || true; fi
+    ls -d /usr/lib/jvm/* 2>/dev/null || true
+  } | while read -r home; do
+    if java_fits "$home"; then printf '%s\n' "$home"; break; fi
+  done
+}
+
+java_fits() {
+  local version
+  version=$(java_version "$1") && [ -n "$version" ] && at_least "$version" "$JAVA_LEAST"
+}
+
+missing=0
+say() { printf 'windrow: %s\n' "$*" >&2; missing=1; }
+
+check() {
+  local rust found tool
+  if ! python >/dev/null; then
+    say "Python $PYTHON_LEAST or newer with its venv module is missing: install it (Debian and Ubuntu: apt install python3 python3-venv; macOS: brew install python), or name one with PYTHON=/path/to/python."
+  fi
+  if ! command -v cargo >/dev/null 2>&1 || ! rust=$(rustc --version 2>/dev/null); then
+    say "Rust $RUST_LEAST or newer is missing: install rustup from rustup.rs, then run: rustup toolchain install stable"
+  else
+    found=$(printf '%s\n' "$rust" | sed -nE 's/^rustc ([0-9.]+).*/\1/p')
+    at_least "$found" "$RUST_LEAST" || say "Rust $found is too old, windrow needs $RUST_LEAST or newer: run: rustup update stable"
+    for tool in fmt clippy; do
+      cargo "$tool" --version >/dev/null 2>&1 || say "cargo $tool is missing: run: rustup component add ${tool/fmt/rustfmt}"
+    done
+  fi
+  command -v cc >/dev/null 2>&1 || say "a C linker (cc) is missing, Rust links with it: install it (Debian and Ubuntu: apt install build-essential; macOS: xcode-select --install)."
+  if [ -z "$(java_home || true)" ]; then
+    if [ -n "${JAVA_HOME:-}" ]; then
+      say "JAVA_HOME=$JAVA_HOME holds no Java $JAVA_LEAST or newer, Spark needs one: point it at one or unset it."
+    else
+      say "Java $JAVA_LEAST or newer is missing, Spark runs on it: install it (Debian and Ubuntu: apt install openjdk-17-jre-headless; macOS: brew install openjdk), or set JAVA_HOME."
+    fi
+  fi
+  return "$missing"
+}
+
+case "${1:-check}" in
+  check) check ;;
+  python) python ;;
+  java-home) java_home || true ;;
+  *) printf 'usage: %s check | python | java-home\n' "$0" >&2; exit 2 ;;
+esac
