@@ -8,8 +8,8 @@ use crate::change::{Change, Emit, Late, Op, Sink};
 use crate::counters::Counters;
 use crate::error::Result;
 use crate::record::{Fate, Record};
-use crate::store::{Key, SessionEntry, SessionStore};
-use crate::stream_time::{Now, Source, StreamTime};
+use crate::store::{Entry, Key, SessionEntry, SessionStore};
+use crate::stream_time::{Now, Progress, Source, StreamTime};
 use crate::time::{Span, Time};
 use crate::window::{Extent, Horizon, Window};
 
@@ -54,6 +54,15 @@ impl Sessions {
     /// Stream time, to move it beside the records or to restore it.
     pub fn time_mut(&mut self) -> &mut StreamTime {
         &mut self.time
+    }
+
+    /// Goes on where saved state stopped: stream time, how far windows were closed, what was counted.
+    /// The stored sessions follow through [`Self::store_mut`].
+    pub fn resume(&mut self, progress: impl IntoIterator<Item = Progress>, closed: Time, counters: Counters) {
+        self.time.resume(progress);
+        self.store.resume(closed);
+        self.store.advance(self.horizon(self.time.slowest()));
+        self.counters = counters;
     }
 
     /// What was counted.
@@ -161,18 +170,27 @@ impl Sessions {
                 slot
             }
         };
-        for session in found {
-            self.store.remove(key, (session.extent.end, session.extent.start));
+        for (nth, session) in found.iter().enumerate() {
+            if nth > 0 {
+                self.store.remove(key, session.place());
+            }
             if deletes {
                 self.update(key, session.window(), Op::Delete, None, states, out)?;
             }
         }
         states.update(slot, row, window)?;
+        let oldest = found.first().map(SessionEntry::place);
         if states.is_null(slot) {
+            oldest.and_then(|oldest| self.store.remove(key, oldest));
             states.release(slot);
             return self.update(key, window, Op::Delete, None, states, out);
         }
-        if let Some(replaced) = self.store.put(key, SessionEntry { extent, slot }) {
+        let entry = SessionEntry { extent, slot };
+        let replaced = match oldest {
+            Some(oldest) => self.store.replace(key, oldest, entry),
+            None => self.store.put(key, entry),
+        };
+        if let Some(replaced) = replaced {
             states.release(replaced.slot);
         }
         self.update(key, window, Op::Upsert, Some(slot), states, out)

@@ -9,7 +9,7 @@ use crate::counters::Counters;
 use crate::error::{Error, Result};
 use crate::record::{Fate, Record};
 use crate::store::{Key, WindowEntry, WindowStore};
-use crate::stream_time::{Now, Source, StreamTime};
+use crate::stream_time::{Now, Progress, Source, StreamTime};
 use crate::time::Time;
 use crate::window::{Horizon, Window, starts_closed_before};
 
@@ -65,6 +65,15 @@ impl Slides {
     /// Stream time, to move it beside the records or to restore it.
     pub fn time_mut(&mut self) -> &mut StreamTime {
         &mut self.time
+    }
+
+    /// Goes on where saved state stopped: stream time, how far windows were closed, what was counted.
+    /// The stored windows follow through [`Self::store_mut`].
+    pub fn resume(&mut self, progress: impl IntoIterator<Item = Progress>, closed: Time, counters: Counters) {
+        self.time.resume(progress);
+        self.store.resume(closed);
+        self.store.advance(self.horizon(self.time.slowest()));
+        self.counters = counters;
     }
 
     /// What was counted.

@@ -141,6 +141,29 @@ impl<E: Entry> Store<E> {
         replaced
     }
 
+    /// Stores a window in the stead of the one in `place`. Gives back a third one that stood in its new place.
+    pub fn replace(&mut self, key: Key, place: E::Place, entry: E) -> Option<E> {
+        let shelf = self.shelves.get_mut(key.0 as usize)?;
+        let (due, new) = (entry.due(), entry.place());
+        let stays = shelf.find(&place).ok().filter(|&found| {
+            let before = found.checked_sub(1).and_then(|before| shelf.entries.get(before));
+            let after = shelf.entries.get(found + 1);
+            before.is_none_or(|before| before.place() < new) && after.is_none_or(|after| after.place() > new)
+        });
+        let Some(old) = stays.and_then(|found| shelf.entries.get_mut(found)) else {
+            self.remove(key, place);
+            return self.put(key, entry);
+        };
+        let old = std::mem::replace(old, entry);
+        let id = self.segments.id(due);
+        self.segments.list(due, new, key, shelf.listed == Some(id));
+        shelf.listed = Some(id);
+        self.len += 1;
+        self.open += usize::from(due >= self.segments.closed());
+        self.uncount(&old);
+        None
+    }
+
     /// Takes a window out.
     pub fn remove(&mut self, key: Key, place: E::Place) -> Option<E> {
         let shelf = self.shelves.get_mut(key.0 as usize)?;

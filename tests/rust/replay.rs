@@ -43,6 +43,31 @@ impl Operator {
         }
     }
 
+    /// The same operator, built anew from what a saved state holds: visible windows, stream time, counters.
+    fn restarted(&self, spec: &Json) -> Self {
+        let (mut again, ..) = operator(spec);
+        match (self, &mut again) {
+            (Self::Sessions(old), Self::Sessions(new)) => {
+                new.resume(old.time().progress().to_vec(), old.store().closed(), *old.counters());
+                for (name, session) in old.store().all() {
+                    let key = new.store_mut().intern(name).unwrap();
+                    new.store_mut().put(key, *session);
+                }
+                assert_eq!(new.store().open(), old.store().open());
+            }
+            (Self::Slides(old), Self::Slides(new)) => {
+                new.resume(old.time().progress().to_vec(), old.store().closed(), *old.counters());
+                for (name, window) in old.store().all() {
+                    let key = new.store_mut().intern(name).unwrap();
+                    new.store_mut().put(key, *window);
+                }
+                assert_eq!(new.store().open(), old.store().open());
+            }
+            _ => panic!("the same kind"),
+        }
+        again
+    }
+
     fn stored(&self) -> usize {
         match self {
             Self::Sessions(sessions) => sessions.store().len(),
@@ -76,8 +101,8 @@ fn operator(spec: &Json) -> (Operator, Fold, Option<u64>) {
     (Operator::Slides(Slides::new(rule, inputs).unwrap()), fold, Some(difference.0))
 }
 
-/// The first step whose answer differs, if any.
-fn replay(scenario: &Json) -> std::result::Result<(), String> {
+/// The first step whose answer differs, if any. With `restart`, the operator is built anew after so many steps.
+fn replay(scenario: &Json, restart: Option<usize>) -> std::result::Result<(), String> {
     let (mut operator, fold, difference) = operator(&scenario["spec"]);
     let mut states = Texts::new(fold);
     let mut null_values = 0;
@@ -110,7 +135,11 @@ fn replay(scenario: &Json) -> std::result::Result<(), String> {
                 Json::Array(out)
             ));
         }
-        assert_eq!(states.used(), operator.stored(), "every slot belongs to a stored window");
+        match restart {
+            Some(every) if number % every == 0 => operator = operator.restarted(&scenario["spec"]),
+            Some(_) => {}
+            None => assert_eq!(states.used(), operator.stored(), "every slot belongs to a stored window"),
+        }
     }
     Ok(())
 }
@@ -126,20 +155,34 @@ fn scenarios() -> Vec<Json> {
     text.iter().flat_map(|text| text.lines()).map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-#[test]
-fn recorded_runs_are_answered_record_for_record() {
+/// Replays all scenarios; the names tell which mode failed.
+fn replay_all(mode: &str, restart: Option<usize>) {
     let scenarios = scenarios();
     if scenarios.is_empty() {
         println!("skipped: no recorded runs; set WINDROW_SHARED");
         return;
     }
-    let mut failed = Vec::new();
-    for scenario in &scenarios {
-        if let Err(difference) = replay(scenario) {
-            failed.push(format!("{}: {difference}", scenario["spec"]));
-        }
-    }
-    println!("{} passed, {} failed", scenarios.len() - failed.len(), failed.len());
-    assert!(failed.is_empty(), "{} of {} failed; first:\n{}", failed.len(), scenarios.len(), failed[..failed.len().min(5)].join("\n"));
+    let answer = |scenario: &Json| replay(scenario, restart).err().map(|difference| format!("{}: {difference}", scenario["spec"]));
+    let failed: Vec<String> = scenarios.iter().filter_map(answer).collect();
+    println!("{mode}: {} passed, {} failed", scenarios.len() - failed.len(), failed.len());
+    assert!(
+        failed.is_empty(),
+        "{mode}: {} of {} failed; first:\n{}",
+        failed.len(),
+        scenarios.len(),
+        failed[..failed.len().min(5)].join("\n")
+    );
     assert!(scenarios.len() >= 509, "all recorded runs are there: {}", scenarios.len());
+}
+
+#[test]
+fn recorded_runs_are_answered_record_for_record() {
+    replay_all("without a stop", None);
+}
+
+#[test]
+fn recorded_runs_are_answered_across_restarts() {
+    for every in [1, 2, 7] {
+        replay_all(&format!("restarted after every {every}"), Some(every));
+    }
 }

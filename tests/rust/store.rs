@@ -15,6 +15,7 @@ const NAMES: [&[u8]; 5] = [b"", b"a", b"a\0", b"ab", b"\xff"];
 #[derive(Clone, Debug)]
 enum Step {
     Put { key: usize, start: i64, length: i64, gap: i64 },
+    Replace { key: usize, nth: usize, start: i64, length: i64, gap: i64 },
     Remove { key: usize, nth: usize },
     Close { close: i64, kept: i64 },
 }
@@ -22,9 +23,16 @@ enum Step {
 fn steps() -> impl Strategy<Value = Vec<Step>> {
     let put =
         (0..NAMES.len(), -40..60_i64, 0..8_i64, 0..12_i64).prop_map(|(key, start, length, gap)| Step::Put { key, start, length, gap });
+    let replace = (0..NAMES.len(), 0..6_usize, -40..60_i64, 0..8_i64, 0..12_i64).prop_map(|(key, nth, start, length, gap)| Step::Replace {
+        key,
+        nth,
+        start,
+        length,
+        gap,
+    });
     let remove = (0..NAMES.len(), 0..6_usize).prop_map(|(key, nth)| Step::Remove { key, nth });
     let close = (0..9_i64, 0..30_i64).prop_map(|(close, kept)| Step::Close { close, kept });
-    prop::collection::vec(prop_oneof![6 => put, 2 => remove, 2 => close], 0..60)
+    prop::collection::vec(prop_oneof![6 => put, 2 => replace, 2 => remove, 2 => close], 0..60)
 }
 
 /// A sorted list, and how far it is closed.
@@ -36,6 +44,11 @@ struct Naive<E: Entry> {
 impl<E: Entry + PartialEq + std::fmt::Debug> Naive<E> {
     fn visible(&self) -> Vec<(&[u8], &E)> {
         self.list.iter().filter(|(_, entry)| entry.is_visible(self.horizon)).map(|(&(name, _), entry)| (name, entry)).collect()
+    }
+
+    /// The place of a key's nth visible window.
+    fn nth(&self, name: &[u8], nth: usize) -> Option<E::Place> {
+        self.visible().into_iter().filter(|(other, _)| *other == name).map(|(_, entry)| entry.place()).nth(nth)
     }
 
     /// In the order of finals.
@@ -64,10 +77,16 @@ fn run<E: Entry + PartialEq + std::fmt::Debug>(
                 store.put(key_number, new.clone());
                 naive.list.insert((NAMES[key], new.place()), new);
             }
+            Step::Replace { key, nth, start, length, gap } => {
+                let new = entry(start, length, gap, Slot(number as u32));
+                if let (Some(place), Some(key_number)) = (naive.nth(NAMES[key], nth), store.key(NAMES[key])) {
+                    store.replace(key_number, place, new.clone());
+                    naive.list.remove(&(NAMES[key], place));
+                    naive.list.insert((NAMES[key], new.place()), new);
+                }
+            }
             Step::Remove { key, nth } => {
-                let mine: Vec<E::Place> =
-                    naive.visible().iter().filter(|(name, _)| *name == NAMES[key]).map(|(_, entry)| entry.place()).collect();
-                if let (Some(&place), Some(key_number)) = (mine.get(nth), store.key(NAMES[key])) {
+                if let (Some(place), Some(key_number)) = (naive.nth(NAMES[key], nth), store.key(NAMES[key])) {
                     let removed = store.remove(key_number, place);
                     assert_eq!(removed, naive.list.remove(&(NAMES[key], place)));
                 }
