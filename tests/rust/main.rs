@@ -7,4 +7,5 @@ mod aggregate_choices;
 mod aggregate_collections;
 mod aggregate_laws;
 mod aggregate_sums;
+mod aggregate_trial;
 mod aggregate_variance;
