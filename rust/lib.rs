@@ -16,8 +16,14 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
 
 pub mod aggregate;
-
+pub mod arrow;
 pub mod error;
-
+pub mod key;
+pub mod session;
+pub mod sliding;
+pub mod sort;
 pub mod time;
 pub mod window;
+
+#[cfg(feature = "python")]
+mod py;

@@ -9,6 +9,9 @@
 //! | `List` | results and states that hold several values |
 
 use std::borrow::Cow;
+use std::ops::Range;
+
+use crate::error::{Error, Result};
 
 /// Bits of validity, least significant first, as in Arrow: 1 is a value, 0 is null.
 #[derive(Clone, Debug)]
@@ -31,10 +34,13 @@ impl<'a> Validity<'a> {
     }
 }
 
-impl FromIterator<bool> for Validity<'static> {
-    fn from_iter<I: IntoIterator<Item = bool>>(flags: I) -> Self {
-        let mut bits = Vec::new();
-        for (row, flag) in flags.into_iter().enumerate() {
+impl Validity<'static> {
+    /// Adds flags behind the first `rows` rows.
+    fn extend(&mut self, rows: usize, flags: impl Iterator<Item = bool>) {
+        debug_assert_eq!(self.offset, 0, "owned validity starts at its first bit");
+        let bits = self.bits.to_mut();
+        bits.truncate(rows.div_ceil(8));
+        for (row, flag) in (rows..).zip(flags) {
             if row % 8 == 0 {
                 bits.push(0);
             }
@@ -42,7 +48,19 @@ impl FromIterator<bool> for Validity<'static> {
                 *byte |= 1 << (row % 8);
             }
         }
-        Self::new(bits, 0)
+    }
+
+    /// The bits, from the first row on.
+    pub fn into_bits(self) -> Vec<u8> {
+        self.bits.into_owned()
+    }
+}
+
+impl FromIterator<bool> for Validity<'static> {
+    fn from_iter<I: IntoIterator<Item = bool>>(flags: I) -> Self {
+        let mut validity = Self::new(Vec::new(), 0);
+        validity.extend(0, flags.into_iter());
+        validity
     }
 }
 
@@ -97,6 +115,24 @@ pub enum Values<'a> {
     },
 }
 
+/// A column of lists whose offsets were checked.
+#[derive(Clone, Copy, Debug)]
+pub struct Lists<'b, 'a> {
+    offsets: &'b [i64],
+    /// All rows' elements.
+    pub elements: &'b Column<'a>,
+}
+
+impl Lists<'_, '_> {
+    /// Where a row's elements stand in all elements; empty beyond the last row.
+    pub fn range(&self, row: usize) -> Range<usize> {
+        match (self.offsets.get(row), self.offsets.get(row + 1)) {
+            (Some(&from), Some(&to)) => from as usize..to as usize,
+            _ => 0..0,
+        }
+    }
+}
+
 /// A column: values and validity. Without validity, no row is null.
 #[derive(Clone, Debug)]
 pub struct Column<'a> {
@@ -110,6 +146,24 @@ impl<'a> Column<'a> {
     /// A column without nulls.
     pub fn new(values: Values<'a>) -> Self {
         Self { values, validity: None }
+    }
+
+    /// A column of lists without nulls; `offsets` as in [`Values::List`].
+    pub fn list(offsets: Vec<i64>, elements: Self) -> Self {
+        Self::new(Values::List { offsets: offsets.into(), elements: Box::new(elements) })
+    }
+
+    /// Views a column of lists; an error where its offsets go back or leave the elements.
+    pub fn lists(&self) -> Result<Lists<'_, 'a>> {
+        let Values::List { offsets, elements } = &self.values else {
+            return Err(Error::Internal("an aggregate was given a column that holds no lists"));
+        };
+        let within = |&offset: &i64| usize::try_from(offset).is_ok_and(|offset| offset <= elements.len());
+        if offsets.is_sorted() && offsets.iter().all(within) {
+            Ok(Lists { offsets, elements })
+        } else {
+            Err(Error::Internal("the offsets of a column of lists do not fit its elements"))
+        }
     }
 
     /// Whether row `row` holds a value.
@@ -132,5 +186,81 @@ impl<'a> Column<'a> {
     /// Whether there are no rows.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+}
+
+impl Column<'_> {
+    /// The same column, borrowed.
+    pub fn borrowed(&self) -> Column<'_> {
+        let values = match &self.values {
+            Values::Int(values) => Values::Int(Cow::Borrowed(values)),
+            Values::Float(values) => Values::Float(Cow::Borrowed(values)),
+            Values::Wide(values) => Values::Wide(Cow::Borrowed(values)),
+            Values::Bytes(bytes) => Values::Bytes(bytes.borrowed()),
+            Values::List { offsets, elements } => Values::List { offsets: Cow::Borrowed(offsets), elements: Box::new(elements.borrowed()) },
+        };
+        let validity = self.validity.as_ref().map(|validity| Validity::new(Cow::Borrowed(&*validity.bits), validity.offset));
+        Column { values, validity }
+    }
+
+    /// The rows `rows`, in that order. Rows that are not there become null.
+    pub fn gather(&self, rows: &[u32]) -> Column<'static> {
+        let picked = rows.iter().map(|&row| row as usize);
+        let values = match &self.values {
+            Values::Int(values) => Values::Int(picked.map(|row| values.get(row).copied().unwrap_or_default()).collect()),
+            Values::Float(values) => Values::Float(picked.map(|row| values.get(row).copied().unwrap_or_default()).collect()),
+            Values::Wide(values) => Values::Wide(picked.map(|row| values.get(row).copied().unwrap_or_default()).collect()),
+            Values::Bytes(bytes) => Values::Bytes(picked.map(|row| bytes.get(row)).collect()),
+            Values::List { offsets, elements } => gather_lists(offsets, elements, rows),
+        };
+        let validity = self.validity.as_ref().map(|validity| rows.iter().map(|&row| validity.is_valid(row as usize)).collect());
+        Column { values, validity }
+    }
+}
+
+impl Bytes<'_> {
+    fn borrowed(&self) -> Bytes<'_> {
+        Bytes { offsets: Cow::Borrowed(&self.offsets), data: Cow::Borrowed(&self.data) }
+    }
+}
+
+fn gather_lists(offsets: &[i64], elements: &Column<'_>, rows: &[u32]) -> Values<'static> {
+    let (mut new_offsets, mut picked) = (vec![0], Vec::new());
+    for &row in rows {
+        if let (Some(&from), Some(&to)) = (offsets.get(row as usize), offsets.get(row as usize + 1)) {
+            picked.extend(from as u32..to as u32);
+        }
+        new_offsets.push(picked.len() as i64);
+    }
+    Values::List { offsets: new_offsets.into(), elements: Box::new(elements.gather(&picked)) }
+}
+
+impl Column<'static> {
+    /// Appends the rows of `other`, which must be of the same kind.
+    pub fn append(&mut self, other: &Column<'_>) -> Result<()> {
+        let before = self.len();
+        if self.validity.is_some() || other.validity.is_some() {
+            let validity = self.validity.get_or_insert_with(|| std::iter::repeat_n(true, before).collect());
+            validity.extend(before, (0..other.len()).map(|row| other.is_valid(row)));
+        }
+        match (&mut self.values, &other.values) {
+            (Values::Int(values), Values::Int(more)) => values.to_mut().extend_from_slice(more),
+            (Values::Float(values), Values::Float(more)) => values.to_mut().extend_from_slice(more),
+            (Values::Wide(values), Values::Wide(more)) => values.to_mut().extend_from_slice(more),
+            (Values::Bytes(bytes), Values::Bytes(more)) => {
+                let shift = bytes.data.len() as i64;
+                let start = more.offsets.first().copied().unwrap_or_default();
+                let end = more.offsets.last().copied().unwrap_or_default();
+                bytes.data.to_mut().extend_from_slice(more.data.get(start as usize..end as usize).unwrap_or_default());
+                bytes.offsets.to_mut().extend(more.offsets.iter().skip(1).map(|offset| offset - start + shift));
+            }
+            (Values::List { offsets, elements }, Values::List { offsets: more_offsets, elements: more }) => {
+                let shift = elements.len() as i64;
+                elements.append(more)?;
+                offsets.to_mut().extend(more_offsets.iter().skip(1).map(|offset| offset + shift));
+            }
+            _ => return Err(Error::Internal("columns of two kinds cannot be appended")),
+        }
+        Ok(())
     }
 }

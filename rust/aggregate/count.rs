@@ -1,9 +1,8 @@
 //! `count()` and `count(column)`: rows, or rows that hold a value.
 
 use super::column::{Column, Values};
-use super::scalar::Scalar;
 use super::slot::{PerSlot, Slot};
-use super::{Aggregate, Lowered, Rows, Run, of_kind, sweep};
+use super::{Aggregate, Lowered, Rows, Run, counts_of, of_kind, sweep};
 use crate::error::{Error, Result};
 
 /// State: how many. With an input column, nulls do not count.
@@ -61,13 +60,13 @@ impl Aggregate for Count {
 
     fn load(&self, states: &[Column<'_>]) -> Result<Box<dyn Aggregate>> {
         let [counts] = states else { return Err(Error::Internal("count has one state column")) };
-        Ok(Box::new(Self { counts: PerSlot(i64::view(counts)?.to_vec()) }))
+        Ok(Box::new(Self { counts: PerSlot(counts_of(counts)?) }))
     }
 
     fn sweep(&self, rows: Rows<'_>, runs: &[Run]) -> Result<Lowered> {
         let mut counts = Vec::with_capacity(runs.len());
         match rows.inputs.first().and_then(|column| column.validity.as_ref()) {
-            None => counts.extend(runs.iter().map(|run| i64::from(run.to - run.from))),
+            None => counts.extend(runs.iter().map(|run| i64::from(run.to.saturating_sub(run.from)))),
             Some(validity) => sweep::running(
                 runs,
                 &mut 0_i64,

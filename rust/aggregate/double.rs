@@ -29,6 +29,14 @@ fn halves(value: f64) -> (f64, f64) {
 }
 
 impl Double {
+    /// An integer: exact up to 106 bits, to 32 digits beyond.
+    #[inline]
+    pub fn from_integer(value: i128) -> Self {
+        let high = value as f64;
+        // 2^127 comes back as the largest integer, one less: far below the last bit of `low`.
+        Self { high, low: value.wrapping_sub(high as i128) as f64 }
+    }
+
     /// Adds a float.
     #[inline]
     pub fn add(&mut self, value: f64) {
@@ -78,6 +86,58 @@ impl Double {
     /// The sum, rounded to a float.
     #[inline]
     pub fn value(self) -> f64 {
-        if self.high.is_finite() { self.high + self.low } else { self.high }
+        let sum = self.high + self.low;
+        if sum.is_finite() { sum } else { self.high }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Double;
+
+    fn sum(values: &[f64]) -> Double {
+        let mut sum = Double::default();
+        values.iter().for_each(|&value| sum.add(value));
+        sum
+    }
+
+    #[test]
+    fn an_integer_of_106_bits_is_kept() {
+        for integer in [0, -1, (1 << 105) + 1, -(1 << 105) - 1, (1 << 53) + 1] {
+            let Double { high, low } = Double::from_integer(integer);
+            assert_eq!(high as i128 + low as i128, integer);
+        }
+        for integer in [i128::MAX, i128::MIN] {
+            assert_eq!(Double::from_integer(integer).value(), integer as f64);
+        }
+    }
+
+    #[test]
+    fn sums_of_sums_keep_what_cancels() {
+        let mut left = sum(&[1e16, 1.0]);
+        left.merge(sum(&[1.0, -1e16]));
+        assert_eq!(left.value(), 2.0);
+        assert_eq!(sum(&[1e16, 3.0]).minus(sum(&[1e16, 1.0])).value(), 2.0);
+    }
+
+    #[test]
+    fn products_keep_106_bits() {
+        // (2^52 + 1)(2^52 - 1) = 2^104 - 1, and (2^54 + 1)^2 = 2^108 + 2^55 + 1 without its last bit.
+        let (above, below) = (2_f64.powi(52) + 1.0, 2_f64.powi(52) - 1.0);
+        let Double { high, low } = Double::product(above, below);
+        assert_eq!((high, low), (2_f64.powi(104), -1.0));
+        let root = sum(&[2_f64.powi(54), 1.0]);
+        let Double { high, low } = root.times(root);
+        assert_eq!((high, low), (2_f64.powi(108), 2_f64.powi(55)));
+    }
+
+    #[test]
+    fn what_is_no_number_stays_so() {
+        assert_eq!(sum(&[1.0, f64::INFINITY, 2.0]).value(), f64::INFINITY);
+        assert!(sum(&[f64::INFINITY, f64::NEG_INFINITY]).value().is_nan());
+        assert_eq!(sum(&[f64::MAX, f64::MAX]).value(), f64::INFINITY);
+        assert_eq!(sum(&[f64::MAX, 1.0]).value(), f64::MAX);
+        assert_eq!(Double::product(f64::MAX, 2.0).value(), f64::INFINITY);
+        assert_eq!(Double::product(f64::MAX, 0.5).value(), f64::MAX / 2.0);
     }
 }

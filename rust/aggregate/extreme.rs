@@ -1,4 +1,5 @@
-//! `min(column)` and `max(column)`: null over no values; NaN is the largest float, as in Spark.
+//! `min(column)` and `max(column)`: null over no values; NaN is the largest float, as in Spark,
+//! and of the two zeros -0.0 is the smaller, so that the answer does not depend on the order of rows.
 
 use std::cmp::Ordering;
 
@@ -24,7 +25,7 @@ impl<V: Scalar, const MAX: bool> Extreme<V, MAX> {
     /// Whether a value replaces another.
     #[inline]
     fn beats(new: V::Ref<'_>, old: V::Ref<'_>) -> bool {
-        V::compare(new, old) == if MAX { Ordering::Greater } else { Ordering::Less }
+        V::compare_bits(new, old) == if MAX { Ordering::Greater } else { Ordering::Less }
     }
 
     #[inline]
@@ -101,13 +102,13 @@ impl<V: Scalar, const MAX: bool> Aggregate for Extreme<V, MAX> {
     fn sweep(&self, rows: Rows<'_>, runs: &[Run]) -> Result<Lowered> {
         let [column] = rows.inputs else { return Err(Error::Internal("min and max take one column")) };
         let values = V::view(column)?;
-        let mut chosen = Vec::with_capacity(runs.len());
+        let mut chosen: Vec<Option<usize>> = Vec::with_capacity(runs.len());
         sweep::choose(
             runs,
             |row| column.is_valid(row),
             |new, old| !Self::beats(V::at(values, old), V::at(values, new)),
             |row| chosen.push(row),
         );
-        Ok(Ok(V::column(chosen.into_iter().map(|row| row.map(|row| V::at(values, row))))))
+        Ok(Ok(sweep::pick::<V>(column, chosen)?))
     }
 }

@@ -8,12 +8,21 @@ pub mod column;
 pub mod scalar;
 pub mod slot;
 
+pub mod by;
+pub mod collect_list;
+pub mod collect_set;
 pub mod count;
+pub mod edge;
 pub mod extreme;
+pub mod mean;
 pub mod sum;
 pub mod total;
+pub mod variance;
+
+pub mod bank;
 
 mod double;
+mod held;
 mod sweep;
 
 use std::any::Any;
@@ -21,6 +30,7 @@ use std::any::Any;
 use crate::error::{Error, Result};
 use crate::time::Time;
 use column::Column;
+use scalar::Scalar;
 use slot::Slot;
 
 /// Rows to aggregate: parallel slices.
@@ -34,8 +44,19 @@ pub struct Rows<'a> {
     pub inputs: &'a [Column<'a>],
 }
 
+impl Rows<'_> {
+    /// Where a row stands.
+    #[inline]
+    fn place(&self, row: usize) -> Place {
+        (self.times.get(row).copied().unwrap_or_default(), self.arrivals.get(row).copied().unwrap_or_default())
+    }
+}
+
 /// A row's place in the order of arrival.
 pub type Arrival = u64;
+
+/// Where a row stands: by event time, ties by arrival.
+type Place = (Time, Arrival);
 
 /// A run of sorted rows that makes up one sliding window: `from` inclusive, `to` exclusive.
 ///
@@ -61,7 +82,7 @@ pub struct Unrepresentable {
 pub type Lowered = std::result::Result<Column<'static>, Unrepresentable>;
 
 /// A vector of states, one per slot.
-pub trait Aggregate: Any + Send {
+pub trait Aggregate: Any + Send + Sync {
     /// An empty vector of the same kind.
     fn fresh(&self) -> Box<dyn Aggregate>;
 
@@ -91,6 +112,32 @@ pub trait Aggregate: Any + Send {
 
     /// The results of sliding windows over rows sorted by (key, time, arrival), one row per run.
     fn sweep(&self, rows: Rows<'_>, runs: &[Run]) -> Result<Lowered>;
+}
+
+/// The number of rows that all of the state columns have.
+fn common_len(states: &[Column<'_>]) -> Result<usize> {
+    let len = states.first().map_or(0, Column::len);
+    if states.iter().all(|column| column.len() == len) {
+        Ok(len)
+    } else {
+        Err(Error::Internal("the state columns of an aggregate differ in length"))
+    }
+}
+
+/// The state columns, of which there must be `N`, and the number of rows that all of them have.
+fn columns_of<'b, 'a, const N: usize>(states: &'b [Column<'a>]) -> Result<(&'b [Column<'a>; N], usize)> {
+    let columns = states.try_into().map_err(|_| Error::Internal("an aggregate was given another number of state columns"))?;
+    Ok((columns, common_len(states)?))
+}
+
+/// The numbers of rows in a state column. Larger ones than a run of any query has are damage, and would overflow.
+fn counts_of(column: &Column<'_>) -> Result<Vec<i64>> {
+    let counts = i64::view(column)?;
+    if counts.iter().all(|count| (0..1 << 48).contains(count)) {
+        Ok(counts.to_vec())
+    } else {
+        Err(Error::Internal("a state holds an impossible number of rows"))
+    }
 }
 
 /// The other vector of states, which must be of the same kind.

@@ -18,8 +18,19 @@ pub trait Scalar: Clone + Default + Send + Sync + std::fmt::Debug + 'static {
     fn at<'a>(view: Self::View<'a>, row: usize) -> Self::Ref<'a>;
     /// The order of this kind: NaN is equal to itself and above all else, -0.0 is equal to 0.0.
     fn compare(left: Self::Ref<'_>, right: Self::Ref<'_>) -> Ordering;
+    /// The one value that stands for all that are equal to it by [`Scalar::compare`]: 0.0 for -0.0, one NaN.
+    fn canonical(value: Self::Ref<'_>) -> Self::Ref<'_>;
+    /// [`Scalar::compare`], and -0.0 below 0.0, so that a choice by it does not depend on the order of rows.
+    fn compare_bits(left: Self::Ref<'_>, right: Self::Ref<'_>) -> Ordering;
     /// Reads a state in place.
     fn get(&self) -> Self::Ref<'_>;
+    /// A state that holds a value.
+    #[inline]
+    fn holding(value: Self::Ref<'_>) -> Self {
+        let mut held = Self::default();
+        held.set(value);
+        held
+    }
     /// Overwrites a state.
     fn set(&mut self, value: Self::Ref<'_>);
     /// A new column of optional values.
@@ -37,8 +48,14 @@ pub fn compare_floats(left: f64, right: f64) -> Ordering {
     left.partial_cmp(&right).unwrap_or_else(|| left.is_nan().cmp(&right.is_nan()))
 }
 
+/// Whether a float is 0.0 and not -0.0.
+#[inline]
+fn is_positive_zero(value: f64) -> bool {
+    value == 0.0 && value.is_sign_positive()
+}
+
 macro_rules! primitive {
-    ($type:ty, $kind:ident, $compare:expr) => {
+    ($type:ty, $kind:ident, $compare:expr, $compare_bits:expr, $canonical:expr) => {
         impl Scalar for $type {
             type Ref<'a> = $type;
             type View<'a> = &'a [$type];
@@ -61,6 +78,16 @@ macro_rules! primitive {
             }
 
             #[inline]
+            fn compare_bits(left: $type, right: $type) -> Ordering {
+                $compare_bits(left, right)
+            }
+
+            #[inline]
+            fn canonical(value: Self::Ref<'_>) -> Self::Ref<'_> {
+                $canonical(value)
+            }
+
+            #[inline]
             fn get(&self) -> $type {
                 *self
             }
@@ -78,9 +105,15 @@ macro_rules! primitive {
     };
 }
 
-primitive!(i64, Int, |left: i64, right: i64| left.cmp(&right));
-primitive!(f64, Float, compare_floats);
-primitive!(i128, Wide, |left: i128, right: i128| left.cmp(&right));
+primitive!(i64, Int, |left: i64, right: i64| left.cmp(&right), Self::compare, |value| value);
+primitive!(i128, Wide, |left: i128, right: i128| left.cmp(&right), Self::compare, |value| value);
+primitive!(
+    f64,
+    Float,
+    compare_floats,
+    |left, right| compare_floats(left, right).then(is_positive_zero(left).cmp(&is_positive_zero(right))),
+    |value: f64| if value.is_nan() { Self::NAN } else { value + 0.0 }
+);
 
 impl Scalar for Box<[u8]> {
     type Ref<'a> = &'a [u8];
@@ -101,6 +134,16 @@ impl Scalar for Box<[u8]> {
     #[inline]
     fn compare(left: &[u8], right: &[u8]) -> Ordering {
         left.cmp(right)
+    }
+
+    #[inline]
+    fn compare_bits(left: &[u8], right: &[u8]) -> Ordering {
+        left.cmp(right)
+    }
+
+    #[inline]
+    fn canonical(value: Self::Ref<'_>) -> Self::Ref<'_> {
+        value
     }
 
     #[inline]

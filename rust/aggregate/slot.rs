@@ -10,8 +10,14 @@ use bytemuck::{Pod, Zeroable};
 pub struct Slot(pub u32);
 
 /// One value per slot.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct PerSlot<T>(pub Vec<T>);
+
+impl<T> Default for PerSlot<T> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
 
 impl<T: Clone> PerSlot<T> {
     /// Grows to `slots` slots; new ones hold `identity`.

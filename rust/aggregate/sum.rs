@@ -4,7 +4,7 @@ use super::column::{Column, Values};
 use super::scalar::Scalar;
 use super::slot::{PerSlot, Slot};
 use super::total::{Lower, Summable, Total};
-use super::{Aggregate, Lowered, Rows, Run, Unrepresentable, of_kind, sweep};
+use super::{Aggregate, Lowered, Rows, Run, Unrepresentable, common_len, of_kind, sweep};
 use crate::error::{Error, Result};
 
 /// State: the total, and whether a value was seen.
@@ -87,6 +87,7 @@ impl<V: Lower> Aggregate for Sum<V> {
 
     fn load(&self, states: &[Column<'_>]) -> Result<Box<dyn Aggregate>> {
         let Some((seen, totals)) = states.split_last() else { return Err(Error::Internal("sum has state columns")) };
+        common_len(states)?;
         Ok(Box::new(Self {
             totals: PerSlot(V::Total::load(totals)?),
             seen: PerSlot(i64::view(seen)?.iter().map(|&seen| seen != 0).collect()),

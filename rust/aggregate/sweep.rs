@@ -7,7 +7,9 @@ use std::collections::VecDeque;
 
 use super::Run;
 use super::column::Column;
+use super::scalar::Scalar;
 use super::total::Total;
+use crate::error::Result;
 
 /// Runs as ranges of row numbers.
 fn ranges(runs: &[Run]) -> impl Iterator<Item = (usize, usize)> {
@@ -68,7 +70,7 @@ pub(super) fn choose(
     }
 }
 
-/// For whatever merges: two stacks, each row lifted at most twice and never subtracted.
+/// For whatever merges, in any order: two stacks, each row lifted at most twice and never subtracted.
 ///
 /// ```text
 ///        from        middle        to
@@ -91,10 +93,7 @@ pub(super) fn two_stacks<S: Clone>(
             back = identity.clone();
             let mut suffix = identity.clone();
             for row in (from..to).rev() {
-                let mut state = identity.clone();
-                lift(&mut state, row);
-                combine(&mut state, &suffix);
-                suffix = state;
+                lift(&mut suffix, row);
                 front.push(suffix.clone());
             }
             middle = to;
@@ -138,4 +137,11 @@ pub(super) fn totals<V: Copy, T: Total<V>>(column: &Column<'_>, value: impl Fn(u
     } else {
         two_stacks(runs, identity, enter, combine, |&(total, count)| emit(total, count));
     }
+}
+
+/// The values of chosen rows; null where none is chosen or the chosen one is null.
+pub(super) fn pick<V: Scalar>(column: &Column<'_>, rows: impl IntoIterator<Item = Option<usize>>) -> Result<Column<'static>> {
+    let values = V::view(column)?;
+    let value = |row: usize| column.is_valid(row).then(|| V::at(values, row));
+    Ok(V::column(rows.into_iter().map(|row| row.and_then(value))))
 }

@@ -13,8 +13,8 @@ pub trait Summable: for<'a> Scalar<Ref<'a> = Self> + Copy {
     type Total: Total<Self>;
 }
 
-/// A running total.
-pub trait Total<V>: Copy + Default + Send + std::fmt::Debug + 'static {
+/// A running total. No number of rows overflows it; a damaged state wraps and does not panic.
+pub trait Total<V>: Copy + Default + Send + Sync + std::fmt::Debug + 'static {
     /// Whether values can be taken off again without a trace.
     const EXACT: bool;
 
@@ -47,17 +47,17 @@ impl Total<i64> for i128 {
 
     #[inline]
     fn add(&mut self, value: i64) {
-        *self += Self::from(value);
+        *self = self.wrapping_add(Self::from(value));
     }
 
     #[inline]
     fn subtract(&mut self, value: i64) {
-        *self -= Self::from(value);
+        *self = self.wrapping_sub(Self::from(value));
     }
 
     #[inline]
     fn merge(&mut self, other: &Self) {
-        *self += other;
+        *self = self.wrapping_add(*other);
     }
 
     fn save(totals: impl Iterator<Item = Self> + Clone) -> Vec<Column<'static>> {
@@ -75,17 +75,17 @@ impl Total<i128> for I256 {
 
     #[inline]
     fn add(&mut self, value: i128) {
-        *self += Self::from(value);
+        *self = self.wrapping_add(Self::from(value));
     }
 
     #[inline]
     fn subtract(&mut self, value: i128) {
-        *self -= Self::from(value);
+        *self = self.wrapping_sub(Self::from(value));
     }
 
     #[inline]
     fn merge(&mut self, other: &Self) {
-        *self += other;
+        *self = self.wrapping_add(*other);
     }
 
     fn save(totals: impl Iterator<Item = Self> + Clone) -> Vec<Column<'static>> {

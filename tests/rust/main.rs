@@ -1,1 +1,11 @@
 //! One binary for all Rust tests.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "a test fails by panic")]
+
+mod aggregate_bank;
+mod aggregate_choices;
+mod aggregate_collections;
+mod aggregate_laws;
+mod aggregate_sums;
+mod aggregate_variance;
+mod keys;

@@ -1,0 +1,80 @@
+"""Kafka Streams' session and sliding windows for PySpark and Arrow data, on a Rust core.
+
+```python
+import windrow as wr
+
+sessions = (
+    wr.group_by(events, "user_id", time="ts")
+    .windowed_by(wr.SessionWindows.with_gap("5 minutes"))
+    .agg(clicks=wr.count(), spend=wr.sum("amount"))
+)
+```
+"""
+
+from __future__ import annotations
+
+from windrow.aggregates import (
+    Aggregate,
+    any_value,
+    collect_list,
+    collect_set,
+    count,
+    first,
+    last,
+    max,
+    max_by,
+    mean,
+    min,
+    min_by,
+    stddev,
+    stddev_pop,
+    stddev_samp,
+    sum,
+    var_pop,
+    var_samp,
+    variance,
+)
+from windrow.configure import configure
+from windrow.grouped import GroupedData, group_by
+from windrow.windowed import WindowedData
+from windrow.windows import SessionWindows, SlidingWindows
+
+__all__ = [
+    "Aggregate",
+    "GroupedData",
+    "SessionWindows",
+    "SlidingWindows",
+    "WindowedData",
+    "__version__",
+    "any_value",
+    "collect_list",
+    "collect_set",
+    "configure",
+    "count",
+    "first",
+    "group_by",
+    "last",
+    "max",
+    "max_by",
+    "mean",
+    "min",
+    "min_by",
+    "stddev",
+    "stddev_pop",
+    "stddev_samp",
+    "sum",
+    "var_pop",
+    "var_samp",
+    "variance",
+]
+
+__version__: str
+"""The version, as the core has it."""
+
+
+def __getattr__(name: str) -> str:
+    if name == "__version__":
+        from windrow._worker import version
+
+        return version()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,59 @@
+"""Spark's settings that matter for windrow."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
+
+from windrow.errors import bad_type
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_BYTES = "spark.sql.execution.arrow.maxBytesPerBatch"
+
+SETTINGS = {
+    # At any smaller limit Spark measures the whole Arrow batch again for every row that it writes.
+    _BYTES: "2147483647",
+    # With no limit of bytes, this alone bounds a batch: also one of packed blocks, of at most about 100 KiB each.
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "10000",
+}
+"""What `configure` sets."""
+
+_warned: WeakSet[Any] = WeakSet()
+
+
+def configure(spark: SparkSession) -> dict[str, str]:
+    """Sets the runtime configuration of a Spark session that windrow's speed depends on.
+
+    Works on Spark classic and Spark Connect, at any time before a query runs; nothing else of the session changes.
+    Without it a query gives the same rows, about three times slower, and warns once.
+
+    Returns:
+        What was set: each configuration key and its value.
+
+    Raises:
+        TypeError: not a SparkSession.
+    """
+    if not (hasattr(spark, "conf") and hasattr(spark, "createDataFrame")):
+        raise bad_type("spark", spark, "a SparkSession")
+    for key, value in SETTINGS.items():
+        spark.conf.set(key, value)
+    return dict(SETTINGS)
+
+
+def warn_unless_configured(spark: SparkSession, *, stacklevel: int) -> None:
+    """Warns, once for each session, when a query is going to be slow for want of `configure`.
+
+    The warning is placed `stacklevel` calls above this one.
+    """
+    if spark in _warned:
+        return
+    if spark.conf.get(_BYTES, None) != SETTINGS[_BYTES]:
+        _warned.add(spark)
+        warnings.warn(
+            f"{_BYTES} is not {SETTINGS[_BYTES]}, so Spark spends most of its time on measuring Arrow batches; "
+            "windrow.configure(spark) sets it",
+            stacklevel=stacklevel + 1,
+        )

@@ -1,0 +1,158 @@
+"""Queries over a batch DataFrame of Spark, classic or Connect, by its public interface alone.
+
+```text
+select(referenced columns)
+└─ mapInArrow(pack)                            rows of (shard, first time, block)
+   └─ repartition("shard")                     the blocks of a shard meet
+      └─ sortWithinPartitions(shard, first)    in order of time, so that windows leave early
+         └─ mapInArrow(merge)                  typed rows
+```
+Nothing runs before an action of the caller does. Counters, when observed, travel as rows of their own: null in every
+column of the result, observed once at the end, and left out.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, Self
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import (
+    ArrayType,
+    BinaryType,
+    DataType,
+    IntegerType,
+    LongType,
+    StringType,
+    StructField,
+    StructType,
+)
+
+from windrow import _worker
+from windrow.aggregates import Aggregate
+from windrow.configure import warn_unless_configured
+from windrow.errors import bad_type
+from windrow.input import Input
+from windrow.plan import PACK_COUNTERS, Plan
+from windrow.schema import arrow_field, spark_type
+
+_PACKED = (
+    StructField("shard", IntegerType(), nullable=False),
+    StructField("first", LongType(), nullable=False),
+    StructField("block", BinaryType(), nullable=False),
+)
+_CALLS_TO_USER = 4  # run, WindowedData._result, agg or count, the line of the user
+_OF_COLUMN = ("min", "max", "first", "last", "any_value", "min_by", "max_by")
+_LISTS = ("collect_list", "collect_set")
+
+
+class SparkInput(Input[DataFrame]):
+    """A batch DataFrame. Its schema is asked for once; no job runs."""
+
+    def __init__(self, frame: DataFrame) -> None:
+        """Over a batch DataFrame."""
+        self._frame = frame
+        self._schema = frame.schema
+
+    @classmethod
+    def over(cls, data: object) -> Self:
+        """Over what may be a batch DataFrame; `TypeError` or `ValueError` for anything else of Spark."""
+        if not isinstance(data, DataFrame):
+            raise bad_type("data", data, "a DataFrame that is not grouped (of pandas on Spark: to_spark())")
+        if data.isStreaming:
+            raise ValueError(
+                "data: got a streaming DataFrame; allowed: a batch DataFrame, this release reads no streams"
+            )
+        return cls(data)
+
+    @property
+    def columns(self) -> Sequence[str]:
+        """The names of all columns, in order."""
+        return self._schema.names
+
+    def check_observation(self, observation: object) -> None:
+        """Raises `TypeError` unless it is PySpark's `Observation`."""
+        kinds = type(observation).__mro__
+        if not any(kind.__name__ == "Observation" and kind.__module__.startswith("pyspark.") for kind in kinds):
+            raise bad_type("observation", observation, "a pyspark.sql.Observation")
+
+    def run(self, plan: Plan) -> DataFrame:
+        """The frame of the result, not yet computed."""
+        output = self._output(plan)
+        warn_unless_configured(self._frame.sparkSession, stacklevel=_CALLS_TO_USER)
+        spec, schema, version = plan.spec, plan.schema.serialize().to_pybytes(), _worker.version()
+        observed = PACK_COUNTERS if plan.observation is not None else ()
+        names = _unused(observed, output.names)
+        packed = StructType([*_PACKED, *_nullable_longs(observed)])
+        merged = StructType([*output.fields, *_nullable_longs(names)])
+        result = (
+            _projected(self._frame, plan.schema.names)
+            .mapInArrow(_worker.shipped("pack", version, spec, schema, observed), packed)
+            .repartition("shard")
+            .sortWithinPartitions("shard", "first")
+            .mapInArrow(_worker.shipped("merge", version, spec, schema, observed, names), merged)
+        )
+        if plan.observation is None:
+            return result
+        return _observed(result, plan.observation, dict(zip(observed, names, strict=True)), output.names)
+
+    def _field_at(self, argument: str, position: int, compared: bool) -> pa.Field[Any]:
+        return arrow_field(argument, self._schema.fields[position], compared=compared)
+
+    def _output(self, plan: Plan) -> StructType:
+        arrow = _worker.query(plan.spec, plan.schema).output_schema
+        time = self._type(plan.time)
+        window = StructType([StructField("start", time), StructField("end", time)])
+        fields = [StructField(key, self._type(key)) for key in plan.keys]
+        fields.append(StructField("window", window))
+        fields += [
+            StructField(name, self._result_type(aggregate, arrow.field(name).type))
+            for name, aggregate in plan.aggregates
+        ]
+        return StructType([*fields, StructField("op", StringType())] if plan.op else fields)
+
+    def _type(self, column: str) -> DataType:
+        return self._schema.fields[self._schema.names.index(column)].dataType
+
+    def _result_type(self, aggregate: Aggregate, arrow: pa.DataType) -> DataType:
+        if aggregate.function in _OF_COLUMN:
+            return self._type(aggregate.columns[0])
+        if aggregate.function in _LISTS:
+            return ArrayType(self._type(aggregate.columns[0]), containsNull=False)
+        return spark_type(arrow)
+
+
+def _projected(frame: DataFrame, names: Sequence[str]) -> DataFrame:
+    # mapInArrow looks columns up by unquoted names, and Spark finds names whatever their case: columns whose names
+    # would then mean something else go by number. The packing function gives them their names back.
+    columns = frame.columns
+    times = Counter(name.casefold() for name in columns)
+    if all(name.isidentifier() and times[name.casefold()] == 1 for name in names):
+        return frame.select(*names)
+    numbered = frame.toDF(*(f"_{position}" for position in range(len(columns))))
+    return numbered.select(*(f"_{columns.index(name)}" for name in names))
+
+
+def _observed(frame: DataFrame, observation: Any, counters: dict[str, str], names: Sequence[str]) -> DataFrame:
+    totals = [F.coalesce(F.sum(_quoted(name)), F.lit(0)).alias(counter) for counter, name in counters.items()]
+    windows = F.count("window").alias("windows")
+    rows = frame.observe(observation, *totals, windows).where(F.col("window").isNotNull())
+    return rows.select(*map(_quoted, names))
+
+
+def _unused(names: Sequence[str], taken: Sequence[str]) -> tuple[str, ...]:
+    prefix = "windrow_"
+    while any(name.casefold().startswith(prefix) for name in taken):
+        prefix = f"_{prefix}"
+    return tuple(prefix + name for name in names)
+
+
+def _nullable_longs(names: Sequence[str]) -> list[StructField]:
+    return [StructField(name, LongType()) for name in names]
+
+
+def _quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"

@@ -1,0 +1,110 @@
+"""Durations: strict words or a `timedelta`, held as whole microseconds.
+
+A day is 24 hours and a week seven of them. Months and years have no fixed length and a bare number has no unit, so
+neither is a duration.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+
+from windrow.errors import bad_type, bad_value, closest
+
+Duration = str | timedelta
+"""What a user may write for a length of time: `"5 minutes"`, `"1 hour 30 minutes"` or a `timedelta`."""
+
+LONGEST = 2**63 - 1
+"""The longest duration, in microseconds: about 292,000 years."""
+
+ALLOWED = 'words such as "5 minutes" or "1 hour 30 minutes", or a datetime.timedelta'
+
+_UNITS = {
+    "week": 604_800_000_000,
+    "day": 86_400_000_000,
+    "hour": 3_600_000_000,
+    "minute": 60_000_000,
+    "second": 1_000_000,
+    "millisecond": 1_000,
+    "microsecond": 1,
+}
+_VARYING = ("month", "quarter", "year")
+_SIGN = re.compile(r"\s*([+-]?)\s*", re.ASCII)
+_TERM = re.compile(r"([0-9]+)\s+([A-Za-z]+)(?:\s+|$)", re.ASCII)
+
+
+def microseconds(argument: str, value: Duration, *, zero: bool = False) -> int:
+    """A duration in microseconds; zero only where `zero` says so.
+
+    Raises `TypeError` for anything but `str` and `timedelta`, and `ValueError` for what is unparsable, negative, zero
+    where it is not allowed, of months or years, finer than a microsecond, or longer than `LONGEST`.
+
+    >>> microseconds("gap", "1 hour 30 minutes")
+    5400000000
+    >>> microseconds("gap", "5")
+    Traceback (most recent call last):
+        ...
+    ValueError: gap: got '5'; allowed: words such as "5 minutes" or "1 hour 30 minutes", or a datetime.timedelta
+    """
+    if isinstance(value, timedelta):
+        length = _whole(argument, value)
+    elif isinstance(value, str):
+        length = _parsed(argument, value)
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        raise bad_type(argument, value, f"{ALLOWED} (a bare number has no unit)")
+    else:
+        raise bad_type(argument, value, ALLOWED)
+    if length < 0 or (length == 0 and not zero):
+        raise bad_value(argument, value, "a duration of zero or more" if zero else "a duration longer than zero")
+    if length > LONGEST:
+        raise bad_value(argument, value, f"at most {LONGEST} microseconds (about 292,000 years)")
+    return length
+
+
+def words(length: int) -> str:
+    """A number of microseconds as the words that a user would write.
+
+    >>> words(5_400_000_000)
+    '1 hour 30 minutes'
+    """
+    parts = []
+    rest = length
+    for unit, size in _UNITS.items():
+        count, rest = divmod(rest, size)
+        if count:
+            parts.append(f"{count} {unit}{'' if count == 1 else 's'}")
+    return " ".join(parts) or "0 seconds"
+
+
+def _whole(argument: str, value: timedelta) -> int:
+    # pandas.Timedelta is a timedelta with nanoseconds.
+    if getattr(value, "nanoseconds", False):
+        raise bad_value(argument, value, "a whole number of microseconds")
+    return value // timedelta(microseconds=1)
+
+
+def _parsed(argument: str, text: str) -> int:
+    sign = _SIGN.match(text)
+    negative, position = (sign[1] == "-", sign.end()) if sign else (False, 0)
+    length, seen = 0, set()
+    while position < len(text):
+        term = _TERM.match(text, position)
+        if term is None:
+            raise bad_value(argument, text, ALLOWED)
+        digits, word = term.groups()
+        unit = word.lower().removesuffix("s")
+        if unit in _VARYING:
+            raise bad_value(argument, text, f"weeks or shorter units: a {unit} has no fixed length")
+        if unit not in _UNITS:
+            close = closest(unit, _UNITS)
+            raise bad_value(argument, text, f"{ALLOWED}{f' (did you mean {close!r}?)' if close else ''}")
+        if unit in seen:
+            raise bad_value(argument, text, f"each unit once; {unit!r} is there twice")
+        if len(digits) > 19:
+            raise bad_value(argument, text, f"at most {LONGEST} microseconds (about 292,000 years)")
+        seen.add(unit)
+        length += int(digits) * _UNITS[unit]
+        position = term.end()
+    if not seen:
+        raise bad_value(argument, text, ALLOWED)
+    return -length if negative else length

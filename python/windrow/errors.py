@@ -1,0 +1,70 @@
+"""Errors of arguments: each names the argument, the value and what is allowed.
+
+Every function here returns an exception for the caller to raise, so that the traceback ends at the call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+
+_SHOWN = 20
+
+
+def bad_value(argument: str, got: object, allowed: str) -> ValueError:
+    """The value of an argument is outside of what is allowed."""
+    return ValueError(f"{argument}: got {_shown(got)}; allowed: {allowed}")
+
+
+def bad_type(argument: str, got: object, allowed: str) -> TypeError:
+    """An argument has a type that is not allowed."""
+    return TypeError(f"{argument}: got {_shown(got)}, {_a_type(got)}; allowed: {allowed}")
+
+
+def bad_column_type(argument: str, column: str, got: object, allowed: str) -> TypeError:
+    """A column has a type that is not allowed where `argument` names it."""
+    return TypeError(f"{argument}: column {column!r} has type {got}; allowed: {allowed}")
+
+
+def unknown_column(argument: str, column: str, columns: Sequence[str]) -> ValueError:
+    """The data has no such column; the message offers the one with the closest name."""
+    close = closest(column, columns)
+    hint = f" (did you mean {close!r}?)" if close is not None else ""
+    return bad_value(argument, column, f"a column of the data{hint}, which has {listed(columns)}")
+
+
+def ambiguous_column(argument: str, column: str, columns: Sequence[str]) -> ValueError:
+    """The data has several columns of this name."""
+    times = columns.count(column)
+    return bad_value(argument, column, f"a name that one column has; {times} columns of the data have this one, rename")
+
+
+def unknown_word(argument: str, got: object, words: Sequence[str]) -> ValueError:
+    """An argument takes one of a few words, and this is none of them."""
+    close = closest(got, words) if isinstance(got, str) else None
+    hint = f" (did you mean {close!r}?)" if close is not None else ""
+    return bad_value(argument, got, " or ".join(repr(word) for word in words) + hint)
+
+
+def closest(name: str, names: Iterable[str]) -> str | None:
+    """The name most like `name`, whatever its case; None when nothing is like it."""
+    folded = {candidate.casefold(): candidate for candidate in reversed(list(names))}
+    found = get_close_matches(name.casefold(), folded, n=1, cutoff=0.6)
+    return folded[found[0]] if found else None
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names for a message: the first twenty, and how many more there are."""
+    shown = ", ".join(repr(name) for name in names[:_SHOWN])
+    more = len(names) - _SHOWN
+    return f"{shown} and {more} more" if more > 0 else shown or "none"
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 120 and "\n" not in text else f"a value of {type(value).__qualname__}"
+
+
+def _a_type(value: object) -> str:
+    name = type(value).__qualname__
+    return f"{'an' if name[:1].lower() in 'aeiou' else 'a'} {name}"

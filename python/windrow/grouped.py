@@ -1,0 +1,173 @@
+"""From data to a query: `group_by`, then `windowed_by`; options and aggregates follow in `windowed`.
+
+Every step is checked when it is called and returns a new frozen object; nothing is computed before `agg`, and on Spark
+nothing before an action of the caller.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Generic, Literal, get_args, overload
+
+import pyarrow as pa
+
+from windrow.errors import bad_column_type, bad_type, bad_value, unknown_word
+from windrow.input import Input, Result, open_input
+from windrow.windowed import WindowedData
+from windrow.windows import SessionWindows, SlidingWindows
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+StreamTime = Literal["source", "slowest"]
+"""How stream time is kept over several sources."""
+
+
+@overload
+def group_by(  # type: ignore[overload-overlap]
+    data: DataFrame,
+    *keys: str,
+    time: str,
+    tick: str | None = None,
+    source: str | Sequence[str] | None = None,
+    order: str | None = None,
+    stream_time: StreamTime = "source",
+) -> GroupedData[DataFrame]: ...
+
+
+@overload
+def group_by(
+    data: object,
+    *keys: str,
+    time: str,
+    tick: str | None = None,
+    source: str | Sequence[str] | None = None,
+    order: str | None = None,
+    stream_time: StreamTime = "source",
+) -> GroupedData[pa.Table]: ...
+
+
+def group_by(
+    data: object,
+    *keys: str,
+    time: str,
+    tick: str | None = None,
+    source: str | Sequence[str] | None = None,
+    order: str | None = None,
+    stream_time: StreamTime = "source",
+) -> GroupedData[DataFrame] | GroupedData[pa.Table]:
+    """Groups records by key columns, to be windowed by `windowed_by`.
+
+    Args:
+        data: a batch DataFrame of Spark, classic or Connect; or, in this process, a pyarrow Table, RecordBatch or
+            RecordBatchReader, a Polars frame, a DuckDB relation, a pandas frame, or any Arrow stream.
+        keys: one or more columns. A record whose keys are all null is left out and counted (`null_keys`).
+        time: the timestamp column, in any order. A record without a time is left out and counted (`null_times`).
+        tick: a boolean column. A row where it is true moves stream time on a stream and is no record; in a batch it is
+            left out.
+        source: the columns that name a record's source partition. Checked, and of no effect in a batch.
+        order: the column that orders the records of a source. Checked, and of no effect in a batch.
+        stream_time: `"source"` or `"slowest"`. Checked, and of no effect in a batch.
+
+    Raises:
+        ValueError: no key, a key twice, a column that the data does not have or has twice, an unknown word, or a
+            streaming DataFrame.
+        TypeError: data that cannot be read or is grouped already, a key type that cannot be grouped, a time column
+            that is no timestamp, a tick column that is no boolean.
+
+    >>> from datetime import datetime
+    >>> import pyarrow as pa
+    >>> clicks = pa.table({"user": ["ann", "ann", "bob"], "ts": [datetime(2026, 1, 1, 8, m) for m in (0, 4, 7)]})
+    >>> sessions = group_by(clicks, "user", time="ts").windowed_by(SessionWindows.with_gap("5 minutes")).count()
+    >>> sorted(zip(sessions["user"].to_pylist(), sessions["count"].to_pylist()))
+    [('ann', 2), ('bob', 1)]
+    """
+    if isinstance(data, GroupedData | WindowedData):
+        raise TypeError(f"data: got {type(data).__name__}, which is grouped already; allowed: data that is not grouped")
+    opened = open_input(data)
+    if not keys:
+        raise bad_value("keys", keys, "one or more key columns")
+    fields = [_key_field(opened, key) for key in keys]
+    for position, key in enumerate(keys):
+        if key in keys[:position]:
+            raise bad_value("keys", key, "each key column once")
+    fields.append(_time_field(opened, time))
+    if tick is not None:
+        fields.append(_tick_field(opened, tick))
+    for column in [source] if isinstance(source, str) else source or ():
+        opened.field("source", column)
+    if order is not None:
+        opened.field("order", order)
+    if stream_time not in get_args(StreamTime):
+        raise unknown_word("stream_time", stream_time, get_args(StreamTime))
+    return GroupedData(keys, time, tick, opened, tuple(fields))
+
+
+@dataclass(frozen=True)
+class GroupedData(Generic[Result]):
+    """Records grouped by key, without windows yet. Made by `group_by`.
+
+    Attributes:
+        keys: the key columns.
+        time: the timestamp column.
+        tick: the boolean column of ticks, if there is one.
+    """
+
+    keys: tuple[str, ...]
+    time: str
+    tick: str | None
+    _input: Input[Result] = field(repr=False)
+    _fields: tuple[pa.Field[pa.DataType], ...] = field(repr=False)
+
+    def windowed_by(self, windows: SessionWindows | SlidingWindows) -> WindowedData[Result]:
+        """Windows the records of each key (Kafka's `KGroupedStream.windowedBy`).
+
+        Raises:
+            TypeError: not windows of windrow.
+            ValueError: a key column is called `window`, as the column of the windows is.
+
+        >>> import pyarrow as pa
+        >>> empty = pa.table({"card": pa.array([], pa.int64()), "ts": pa.array([], pa.timestamp("us"))})
+        >>> group_by(empty, "card", time="ts").windowed_by(SlidingWindows.with_time_difference("10 minutes"))
+        WindowedData(grouped=GroupedData(keys=('card',), time='ts', tick=None), \
+windows=SlidingWindows.with_time_difference('10 minutes'), op=False, shard_count=32, observation=None)
+        """
+        if not isinstance(windows, SessionWindows | SlidingWindows):
+            ways = "SessionWindows.with_gap(...) or SlidingWindows.with_time_difference(...)"
+            raise bad_type("windows", windows, ways)
+        for key in self.keys:
+            if key.casefold() == "window":
+                raise bad_value("keys", key, "any name but 'window', the result's column of windows: rename the column")
+        return WindowedData(self, windows)
+
+
+def _key_field(opened: Input[Result], key: str) -> pa.Field[pa.DataType]:
+    known = opened.field("keys", key, compared=True)
+    if not _groupable(known.type):
+        allowed = "booleans, numbers, decimals, strings, binary, dates, times, timestamps, intervals, structs of these"
+        raise bad_column_type("keys", key, known.type, allowed)
+    return known
+
+
+def _time_field(opened: Input[Result], time: str) -> pa.Field[pa.DataType]:
+    known = opened.field("time", time)
+    if not pa.types.is_timestamp(known.type):
+        raise bad_column_type("time", time, known.type, "a timestamp, with or without a zone")
+    return known
+
+
+def _tick_field(opened: Input[Result], tick: str) -> pa.Field[pa.DataType]:
+    known = opened.field("tick", tick)
+    if not pa.types.is_boolean(known.type):
+        raise bad_column_type("tick", tick, known.type, "a boolean")
+    return known
+
+
+def _groupable(kind: pa.DataType) -> bool:
+    types = pa.types
+    if isinstance(kind, pa.StructType):
+        return all(_groupable(kind.field(position).type) for position in range(kind.num_fields))
+    if isinstance(kind, pa.DictionaryType):
+        return _groupable(kind.value_type)
+    return not (types.is_nested(kind) or types.is_null(kind) or types.is_interval(kind))

@@ -1,0 +1,73 @@
+"""What a query reads: a Spark frame or Arrow data in this process, behind one face."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any, Generic, TypeVar
+
+import pyarrow as pa
+
+from windrow.errors import ambiguous_column, bad_type, unknown_column
+from windrow.plan import Plan
+
+Result = TypeVar("Result")
+"""What a query over an input gives: a Spark `DataFrame` or a `pyarrow.Table`."""
+
+ALLOWED = (
+    "a Spark DataFrame, a pyarrow Table, RecordBatch or RecordBatchReader, a Polars frame, a DuckDB relation, "
+    "a pandas DataFrame, or anything else that gives an Arrow stream (__arrow_c_stream__)"
+)
+
+
+class Input(ABC, Generic[Result]):
+    """Columns that a query may name, and the way to run it over them."""
+
+    @property
+    @abstractmethod
+    def columns(self) -> Sequence[str]:
+        """The names of all columns, in order; a name may be there twice."""
+
+    @abstractmethod
+    def check_observation(self, observation: object) -> None:
+        """Raises unless the counters of a query over this input can be reported to `observation`."""
+
+    @abstractmethod
+    def run(self, plan: Plan) -> Result:
+        """The result of a plan; the core's own checks of types come first (`TypeError`, `ValueError`)."""
+
+    @abstractmethod
+    def _field_at(self, argument: str, position: int, compared: bool) -> pa.Field[Any]:
+        """The Arrow field of one column, or `TypeError` where it has none."""
+
+    def position(self, argument: str, column: str) -> int:
+        """Where the column is; `ValueError` when the data has none of this name, or several."""
+        columns = list(self.columns)
+        if column not in columns:
+            raise unknown_column(argument, column, columns)
+        if columns.count(column) > 1:
+            raise ambiguous_column(argument, column, columns)
+        return columns.index(column)
+
+    def field(self, argument: str, column: str, *, compared: bool = False) -> pa.Field[Any]:
+        """The Arrow field of the column that `argument` names; `compared` where values meet each other."""
+        if not isinstance(column, str):
+            raise bad_type(argument, column, "the name of a column")
+        return self._field_at(argument, self.position(argument, column), compared)
+
+
+def open_input(data: object) -> Input[Any]:
+    """The input that fits `data`, told by where its type is defined: no library is imported that is not in use.
+
+    Raises:
+        TypeError: nothing that windrow reads.
+        ValueError: a streaming DataFrame.
+    """
+    libraries = {kind.__module__.partition(".")[0] for kind in type(data).__mro__}
+    if "pyspark" in libraries:
+        from windrow.dataframe import SparkInput
+
+        return SparkInput.over(data)
+    from windrow.local import LocalInput
+
+    return LocalInput.over(data, libraries)

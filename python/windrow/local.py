@@ -1,0 +1,50 @@
+"""Queries without Spark: Arrow data in, one crossing into the core, a `pyarrow.Table` out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import pyarrow as pa
+
+from windrow import _worker
+from windrow.input import Input
+from windrow.plan import Plan
+from windrow.tables import Columns, columns_of
+
+
+class LocalInput(Input[pa.Table]):
+    """Arrow data in this process."""
+
+    def __init__(self, table: Columns) -> None:
+        """Over the columns of a table."""
+        self._table = table
+
+    @classmethod
+    def over(cls, data: object, libraries: set[str]) -> Self:
+        """Over any Arrow data; `TypeError` for anything else."""
+        return cls(columns_of(data, libraries))
+
+    @property
+    def columns(self) -> Sequence[str]:
+        """The names of all columns, in order."""
+        return self._table.names
+
+    def check_observation(self, observation: object) -> None:
+        """Raises: the counters of an in-process query are in the metadata of its result."""
+        raise TypeError(
+            f"observation: got {observation!r} for data in this process; allowed: an Observation for a Spark "
+            "DataFrame (here the counters are in the schema metadata of the result, as b'windrow.records' and so on)"
+        )
+
+    def run(self, plan: Plan) -> pa.Table:
+        """The result, with one entry of schema metadata for each counter, such as `b"windrow.records": b"123"`."""
+        positions = [self.columns.index(name) for name in plan.schema.names]
+        query = _worker.query(plan.spec, plan.schema)
+        batches, counters = query.run(self._table.stream(positions))
+        table = pa.Table.from_batches(batches, schema=query.output_schema)
+        counted = {**counters, "windows": table.num_rows}
+        return table.replace_schema_metadata({f"windrow.{name}": str(value) for name, value in counted.items()})
+
+    def _field_at(self, argument: str, position: int, compared: bool) -> pa.Field[Any]:
+        return self._table.schema([position]).field(0)

@@ -1,0 +1,112 @@
+"""Spark types and Arrow types: only columns that a query names are converted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import types as spark
+
+from windrow.errors import bad_column_type
+
+_SIMPLE: tuple[tuple[type[spark.DataType], pa.DataType], ...] = (
+    (spark.BooleanType, pa.bool_()),
+    (spark.ByteType, pa.int8()),
+    (spark.ShortType, pa.int16()),
+    (spark.IntegerType, pa.int32()),
+    (spark.LongType, pa.int64()),
+    (spark.FloatType, pa.float32()),
+    (spark.DoubleType, pa.float64()),
+    (spark.BinaryType, pa.binary()),
+    (spark.DateType, pa.date32()),
+    (spark.TimestampType, pa.timestamp("us", tz="UTC")),
+    (spark.TimestampNTZType, pa.timestamp("us")),
+    (spark.DayTimeIntervalType, pa.duration("us")),
+    (spark.NullType, pa.null()),
+)
+
+_BINARY_COLLATION = "UTF8_BINARY"
+
+
+def arrow_field(argument: str, field: spark.StructField, *, compared: bool) -> pa.Field[Any]:
+    """The Arrow field in which Spark hands a column over, nullable.
+
+    Raises:
+        TypeError: Spark hands no such type over, or values would be `compared` whose collation is not binary.
+    """
+    if compared and _collated(field.dataType):
+        allowed = "strings of the collation UTF8_BINARY where values are compared (cast with COLLATE UTF8_BINARY)"
+        raise bad_column_type(argument, field.name, field.dataType.simpleString(), allowed)
+    converted = _arrow_type(field.dataType)
+    if converted is None:
+        allowed = "a type that Spark hands over as Arrow data, such as numbers, strings, timestamps and nested ones"
+        raise bad_column_type(argument, field.name, field.dataType.simpleString(), allowed)
+    return pa.field(field.name, converted)
+
+
+def spark_type(arrow: pa.DataType) -> spark.DataType:
+    """The Spark type of an aggregate's result that is not the type of one of its columns."""
+    for known, simple in _SIMPLE:
+        if simple == arrow:
+            return known()
+    if isinstance(arrow, pa.Decimal128Type):
+        return spark.DecimalType(arrow.precision, arrow.scale)
+    if pa.types.is_string(arrow):
+        return spark.StringType()
+    raise RuntimeError(f"no Spark type for {arrow}; please report this")
+
+
+def _arrow_type(data_type: spark.DataType) -> pa.DataType | None:
+    for known, simple in _SIMPLE:
+        if type(data_type) is known:
+            return simple
+    if isinstance(data_type, spark.StringType | spark.CharType | spark.VarcharType):
+        return pa.string()
+    if isinstance(data_type, spark.DecimalType):
+        return pa.decimal128(data_type.precision, data_type.scale)
+    if data_type.typeName() == "time":  # TimeType is new in Spark 4.1
+        return pa.time64("ns")
+    if isinstance(data_type, spark.ArrayType):
+        return _list_type(data_type)
+    if isinstance(data_type, spark.MapType):
+        return _map_type(data_type)
+    if isinstance(data_type, spark.StructType):
+        return _struct_type(data_type)
+    return None
+
+
+def _list_type(data_type: spark.ArrayType) -> pa.DataType | None:
+    element = _arrow_type(data_type.elementType)
+    return None if element is None else pa.list_(pa.field("element", element, nullable=data_type.containsNull))
+
+
+def _map_type(data_type: spark.MapType) -> pa.DataType | None:
+    key, value = _arrow_type(data_type.keyType), _arrow_type(data_type.valueType)
+    if key is None or value is None:
+        return None
+    of_fields: Callable[..., pa.DataType] = pa.map_  # pyarrow's stubs know no fields here
+    entry = pa.field("value", value, nullable=data_type.valueContainsNull)
+    return of_fields(pa.field("key", key, nullable=False), entry)
+
+
+def _struct_type(data_type: spark.StructType) -> pa.DataType | None:
+    fields = []
+    for field in data_type:
+        converted = _arrow_type(field.dataType)
+        if converted is None:
+            return None
+        fields.append(pa.field(field.name, converted, nullable=field.nullable))
+    return pa.struct(fields)
+
+
+def _collated(data_type: spark.DataType) -> bool:
+    if isinstance(data_type, spark.StringType):
+        return getattr(data_type, "collation", _BINARY_COLLATION) != _BINARY_COLLATION
+    if isinstance(data_type, spark.ArrayType):
+        return _collated(data_type.elementType)
+    if isinstance(data_type, spark.MapType):
+        return _collated(data_type.keyType) or _collated(data_type.valueType)
+    if isinstance(data_type, spark.StructType):
+        return any(_collated(field.dataType) for field in data_type)
+    return False

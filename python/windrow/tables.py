@@ -1,0 +1,157 @@
+"""Arrow data of other libraries, read column by column: only what a query names is ever converted."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any
+from weakref import WeakSet
+
+import pyarrow as pa
+
+from windrow.errors import bad_type
+from windrow.input import ALLOWED
+
+_spent: WeakSet[pa.RecordBatchReader] = WeakSet()
+
+
+class Columns(ABC):
+    """The columns of a table in this process."""
+
+    @property
+    @abstractmethod
+    def names(self) -> Sequence[str]:
+        """The names of all columns, in order."""
+
+    @abstractmethod
+    def schema(self, positions: Sequence[int]) -> pa.Schema:
+        """The Arrow schema of some columns; the data itself is not read."""
+
+    @abstractmethod
+    def stream(self, positions: Sequence[int]) -> Any:
+        """Some columns as an object with `__arrow_c_stream__`, in the schema of `schema`."""
+
+
+def columns_of(data: Any, libraries: set[str]) -> Columns:
+    """The columns of `data`; `TypeError` when it has no Arrow data. `libraries` is where its type is defined."""
+    if isinstance(data, pa.Table):
+        return _Table(data)
+    if isinstance(data, pa.RecordBatch):
+        return _Table(pa.Table.from_batches([data]))
+    if isinstance(data, pa.RecordBatchReader):
+        return _Reader(data)
+    kind = type(data).__name__
+    if "polars" in libraries and kind in ("DataFrame", "LazyFrame"):
+        return _Polars(data)
+    if {"duckdb", "_duckdb"} & libraries and kind == "DuckDBPyRelation":
+        return _DuckDB(data)
+    if "pandas" in libraries and hasattr(data, "iloc") and hasattr(data, "columns"):
+        return _Pandas(data)
+    if hasattr(data, "__arrow_c_stream__"):
+        return _Reader(pa.RecordBatchReader.from_stream(data))
+    raise bad_type("data", data, ALLOWED)
+
+
+class _Table(Columns):
+    def __init__(self, table: pa.Table) -> None:
+        self._table = table
+
+    @property
+    def names(self) -> Sequence[str]:
+        return self._table.column_names
+
+    def schema(self, positions: Sequence[int]) -> pa.Schema:
+        return _without_metadata(self._table.schema, positions)
+
+    def stream(self, positions: Sequence[int]) -> Any:
+        return self._table.select(list(positions)).replace_schema_metadata(None)
+
+
+class _Reader(Columns):
+    """A reader is read once; a second query over it would see nothing, so it is an error."""
+
+    def __init__(self, reader: pa.RecordBatchReader) -> None:
+        self._reader = reader
+
+    @property
+    def names(self) -> Sequence[str]:
+        return self._reader.schema.names
+
+    def schema(self, positions: Sequence[int]) -> pa.Schema:
+        return _without_metadata(self._reader.schema, positions)
+
+    def stream(self, positions: Sequence[int]) -> Any:
+        if self._reader in _spent:
+            raise ValueError("data: got a stream that an earlier query has read; allowed: a table, or a new stream")
+        _spent.add(self._reader)
+        chosen, schema = list(positions), self.schema(positions)
+        projected = (pa.RecordBatch.from_arrays([b.column(i) for i in chosen], schema=schema) for b in self._reader)
+        return pa.RecordBatchReader.from_batches(schema, projected)
+
+
+class _Polars(Columns):
+    """A lazy frame is collected when the query runs, after the projection."""
+
+    def __init__(self, frame: Any) -> None:
+        self._frame = frame.lazy()
+        self._names: list[str] = self._frame.collect_schema().names()
+
+    @property
+    def names(self) -> Sequence[str]:
+        return self._names
+
+    def schema(self, positions: Sequence[int]) -> pa.Schema:
+        head = self._projected(positions).head(0).collect()
+        return pa.RecordBatchReader.from_stream(head).schema
+
+    def stream(self, positions: Sequence[int]) -> Any:
+        return self._projected(positions).collect()
+
+    def _projected(self, positions: Sequence[int]) -> Any:
+        # Selectors take names as they are, where pl.col reads "*" and "^...$" as patterns.
+        from polars import selectors
+
+        return self._frame.select(selectors.by_index(*positions))
+
+
+class _DuckDB(Columns):
+    def __init__(self, relation: Any) -> None:
+        self._relation = relation
+
+    @property
+    def names(self) -> Sequence[str]:
+        names: list[str] = self._relation.columns
+        return names
+
+    def schema(self, positions: Sequence[int]) -> pa.Schema:
+        return pa.RecordBatchReader.from_stream(self.stream(positions).limit(0)).schema
+
+    def stream(self, positions: Sequence[int]) -> Any:
+        quoted = ('"' + self.names[i].replace('"', '""') + '"' for i in positions)
+        return self._relation.project(", ".join(quoted))
+
+
+class _Pandas(Columns):
+    """The index is no column: `reset_index()` makes it one. NaN and NaT are nulls."""
+
+    def __init__(self, frame: Any) -> None:
+        self._frame = frame
+        self._names = [str(label) for label in frame.columns]
+
+    @property
+    def names(self) -> Sequence[str]:
+        return self._names
+
+    def schema(self, positions: Sequence[int]) -> pa.Schema:
+        return pa.Schema.from_pandas(self._projected(positions), preserve_index=False).remove_metadata()
+
+    def stream(self, positions: Sequence[int]) -> Any:
+        schema = self.schema(positions)
+        return pa.Table.from_pandas(self._projected(positions), schema=schema, preserve_index=False)
+
+    def _projected(self, positions: Sequence[int]) -> Any:
+        return self._frame.iloc[:, list(positions)].set_axis([self._names[i] for i in positions], axis=1)
+
+
+def _without_metadata(schema: pa.Schema, positions: Sequence[int]) -> pa.Schema:
+    return pa.schema([schema.field(i) for i in positions])

@@ -1,0 +1,180 @@
+"""The options and the aggregates of a query.
+
+Every method is checked when it is called and returns a new frozen object; nothing is computed before `agg`, and on
+Spark nothing before an action of the caller.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Generic, Literal, get_args
+
+import pyarrow as pa
+
+from windrow import aggregates
+from windrow.aggregates import Aggregate
+from windrow.errors import bad_type, bad_value, unknown_word
+from windrow.input import Result
+from windrow.plan import Plan
+from windrow.windows import SessionWindows, SlidingWindows
+
+if TYPE_CHECKING:
+    from pyspark.sql import Observation
+
+    from windrow.grouped import GroupedData
+
+Emit = Literal["close", "update"]
+"""When a window gives a row: once, when it is final, or whenever it changes."""
+
+SHARDS = 32
+"""Ranges of key hashes, unless `shards` says otherwise."""
+
+_MOST_SHARDS = 65_536
+_COMPARED = {"min": (0,), "max": (0,), "min_by": (1,), "max_by": (1,), "collect_set": (0,)}
+
+
+@dataclass(frozen=True)
+class WindowedData(Generic[Result]):
+    """Records grouped by key and windowed; its methods choose options and aggregates. Made by `windowed_by`.
+
+    Attributes:
+        grouped: what was grouped.
+        windows: the windows.
+        op: whether the result ends with an `op` column.
+        shard_count: how many ranges of key hashes the work is cut into.
+        observation: where Spark reports the counters, if anywhere.
+    """
+
+    grouped: GroupedData[Result]
+    windows: SessionWindows | SlidingWindows
+    op: bool = False
+    shard_count: int = SHARDS
+    observation: object | None = None
+
+    def emit(self, when: Emit) -> WindowedData[Result]:
+        """When windows give rows: `"close"` (the default), once and final, or `"update"`, whenever they change.
+
+        A batch query gives the same final windows for both; with `"update"` the result ends with the column `op`, in
+        which each row says `upsert`, so that one sink serves batch and stream.
+
+        Raises:
+            ValueError: any other word, or a key column is called `op` beside `"update"`.
+        """
+        if when not in get_args(Emit):
+            raise unknown_word("when", when, get_args(Emit))
+        for key in self.grouped.keys if when == "update" else ():
+            if key.casefold() == "op":
+                raise bad_value("keys", key, "any name but 'op', which emit('update') adds: rename the column")
+        return replace(self, op=when == "update")
+
+    def shards(self, count: int) -> WindowedData[Result]:
+        """Cuts the work into `count` ranges of key hashes: 1 to 65,536, 32 unless said otherwise.
+
+        The result is the same for any number. More shards mean more tasks after the shuffle and less memory in each;
+        Spark's adaptive execution joins small ones. In this process there is nothing to cut.
+
+        Raises:
+            TypeError: not an int.
+            ValueError: out of range.
+        """
+        if not isinstance(count, int) or isinstance(count, bool):
+            raise bad_type("count", count, f"an int from 1 to {_MOST_SHARDS}")
+        if not 1 <= count <= _MOST_SHARDS:
+            raise bad_value("count", count, f"1 to {_MOST_SHARDS}")
+        return replace(self, shard_count=count)
+
+    def observe(self, observation: Observation) -> WindowedData[Result]:
+        """Has Spark report the counters of the query to PySpark's `Observation`, at the first action on the result.
+
+        They are `records` (with a key and a time), `null_keys`, `null_times`, `ticks` and `windows`. A query in this
+        process has them in its result's schema metadata.
+
+        Raises:
+            TypeError: not an `Observation`, or the data is not a Spark DataFrame.
+        """
+        self.grouped._input.check_observation(observation)
+        return replace(self, observation=observation)
+
+    def agg(self, /, **aggregates: Aggregate) -> Result:
+        """The windows of each key and the aggregates over their records.
+
+        Returns:
+            A DataFrame for a DataFrame, lazily; a `pyarrow.Table` for anything else, with the counters in its schema
+            metadata (`b"windrow.records"` and so on). Columns: the keys, `window` (a struct of `start` and `end`, both
+            inclusive, of the type of the time column), one column for each aggregate, and `op` after
+            `emit("update")`. Rows are in no particular order.
+
+        Raises:
+            ValueError: no aggregate, a column that the data does not have or has twice, or a name that a key, `window`
+                or `op` has too (names that differ in case only are the same to Spark).
+            TypeError: not an aggregate, or an aggregate that is not defined for the type of its column.
+            OverflowError: a result or a bound of a window does not fit its type. On Spark the job fails with it.
+
+        >>> from datetime import datetime
+        >>> import pyarrow as pa
+        >>> import windrow as wr
+        >>> rows = [("ann", 8, 3.0), ("ann", 10, 4.0), ("ann", 11, 5.0)]
+        >>> paid = pa.table(
+        ...     {
+        ...         "user": [user for user, _, _ in rows],
+        ...         "ts": [datetime(2026, 1, 1, hour) for _, hour, _ in rows],
+        ...         "amount": [amount for _, _, amount in rows],
+        ...     }
+        ... )
+        >>> sessions = (
+        ...     wr.group_by(paid, "user", time="ts")
+        ...     .windowed_by(wr.SessionWindows.with_gap("1 hour"))
+        ...     .agg(n=wr.count(), spend=wr.sum("amount"))
+        ... )
+        >>> for row in sessions.sort_by("spend").to_pylist():
+        ...     print(row["user"], row["window"]["start"].hour, row["window"]["end"].hour, row["n"], row["spend"])
+        ann 8 8 1 3.0
+        ann 10 11 2 9.0
+        """
+        return self._result(aggregates)
+
+    def count(self) -> Result:
+        """How many records each window has: short for `agg(count=windrow.count())`."""
+        return self._result({"count": aggregates.count()})
+
+    def _result(self, chosen: dict[str, Aggregate]) -> Result:
+        return self.grouped._input.run(self._plan(chosen))
+
+    def _plan(self, chosen: dict[str, Aggregate]) -> Plan:
+        if not chosen:
+            raise ValueError("aggregates: got none; allowed: one or more, such as agg(n=windrow.count())")
+        taken = {**dict.fromkeys(self.grouped.keys, "a key"), "window": "the column of windows"}
+        if self.op:
+            taken["op"] = "the column that emit('update') adds"
+        folded = {name.casefold(): what for name, what in taken.items()}
+        fields = {known.name: known for known in self.grouped._fields}
+        for name, aggregate in chosen.items():
+            _check_name(name, aggregate, folded)
+            folded[name.casefold()] = f"the aggregate {name!r}"
+            fields |= {known.name: known for known in self._read(name, aggregate)}
+        grouped = self.grouped
+        return Plan(
+            keys=grouped.keys,
+            time=grouped.time,
+            tick=grouped.tick,
+            windows=self.windows,
+            aggregates=tuple(chosen.items()),
+            op=self.op,
+            shards=self.shard_count,
+            schema=pa.schema(fields.values()),
+            observation=self.observation,
+        )
+
+    def _read(self, name: str, aggregate: Aggregate) -> Iterator[pa.Field[pa.DataType]]:
+        for position, column in enumerate(aggregate.columns):
+            compared = position in _COMPARED.get(aggregate.function, ())
+            yield self.grouped._input.field(name, column, compared=compared)
+
+
+def _check_name(name: str, aggregate: Aggregate, taken: dict[str, str]) -> None:
+    if not isinstance(aggregate, Aggregate):
+        called = f"; write windrow.{getattr(aggregate, '__name__', '')}(...)" if callable(aggregate) else ""
+        raise bad_type(name, aggregate, f"an aggregate of windrow, such as windrow.count(){called}")
+    if name.casefold() in taken:
+        raise bad_value("aggregates", name, f"a name that nothing else has; {taken[name.casefold()]} has this one")

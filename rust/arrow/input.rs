@@ -1,0 +1,108 @@
+//! A batch of the user's rows: columns picked by name, rows that cannot be windowed left out and counted.
+
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
+use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch};
+use arrow_buffer::BooleanBuffer;
+use arrow_schema::DataType;
+use arrow_select::filter::{FilterBuilder, FilterPredicate};
+
+use super::query::Query;
+use super::values;
+use crate::aggregate::column::Column;
+use crate::error::{Error, Result};
+use crate::time::Time;
+
+/// Rows read and rows left out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Rows that are no ticks, with those that were left out.
+    pub records: u64,
+    /// Rows left out because every key column is null.
+    pub null_keys: u64,
+    /// Rows left out because only their time is null.
+    pub null_times: u64,
+    /// Rows left out because they are ticks.
+    pub ticks: u64,
+}
+
+/// Rows with a key and a time.
+pub(super) struct Input {
+    /// The key columns.
+    pub keys: Vec<ArrayRef>,
+    times: ArrayRef,
+    inputs: Vec<ArrayRef>,
+}
+
+impl Input {
+    /// Picks the query's columns out of a batch.
+    pub fn read(query: &Query, batch: &RecordBatch, counters: &mut Counters) -> Result<Self> {
+        let keys = query.keys.iter().map(|field| column(batch, field.name())).collect::<Result<Vec<_>>>()?;
+        let time = values::cast(&column(batch, query.time.name())?, query.time.data_type())?;
+        let tick = query.tick.as_ref().map(|name| column(batch, name)).transpose()?;
+        let inputs = query.inputs.iter().map(|field| column(batch, field.name())).collect::<Result<Vec<_>>>()?;
+        let predicate = keep(&keys, &time, tick.as_ref(), counters)?;
+        let pick = |array: &ArrayRef| match &predicate {
+            Some(predicate) => Ok(predicate.filter(array)?),
+            None => Ok(Arc::clone(array)),
+        };
+        Ok(Self {
+            keys: keys.iter().map(pick).collect::<Result<_>>()?,
+            times: values::canonical(&pick(&time)?)?,
+            inputs: inputs.iter().map(|input| values::canonical(&pick(input)?)).collect::<Result<_>>()?,
+        })
+    }
+
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        self.times.len()
+    }
+
+    /// Event times, in ticks of the time column.
+    pub fn times(&self) -> &[Time] {
+        Time::slice(self.times.as_primitive::<Int64Type>().values())
+    }
+
+    /// The query's inputs.
+    pub fn inputs(&self) -> Result<Vec<Column<'_>>> {
+        self.inputs.iter().map(values::view).collect()
+    }
+}
+
+fn column(batch: &RecordBatch, name: &str) -> Result<ArrayRef> {
+    batch.column_by_name(name).cloned().ok_or_else(|| Error::Format { what: "batch", reason: format!("column {name:?} is missing") })
+}
+
+/// Which rows to keep; none where all are kept.
+fn keep(keys: &[ArrayRef], time: &ArrayRef, tick: Option<&ArrayRef>, counters: &mut Counters) -> Result<Option<FilterPredicate>> {
+    let rows = time.len();
+    let all = || BooleanBuffer::new_set(rows);
+    let ticks = match tick {
+        Some(tick) => {
+            let tick = values::cast(tick, &DataType::Boolean)?;
+            let tick = tick.as_boolean();
+            tick.nulls().map_or_else(|| tick.values().clone(), |nulls| tick.values() & nulls.inner())
+        }
+        None => BooleanBuffer::new_unset(rows),
+    };
+    let mut keyed = BooleanBuffer::new_unset(rows);
+    for key in keys {
+        keyed = &keyed | &key.logical_nulls().map_or_else(all, |nulls| nulls.into_inner());
+    }
+    let timed = time.logical_nulls().map_or_else(all, |nulls| nulls.into_inner());
+
+    let data = !&ticks;
+    let with_key = &data & &keyed;
+    let kept = &with_key & &timed;
+    let count = |bits: &BooleanBuffer| bits.count_set_bits() as u64;
+    counters.ticks += count(&ticks);
+    counters.records += count(&data);
+    counters.null_keys += count(&data) - count(&with_key);
+    counters.null_times += count(&with_key) - count(&kept);
+    if count(&kept) == rows as u64 {
+        return Ok(None);
+    }
+    Ok(Some(FilterBuilder::new(&BooleanArray::new(kept, None)).optimize().build()))
+}

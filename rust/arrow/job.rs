@@ -1,0 +1,177 @@
+//! What every query does with rows and blocks, and the three ways to drive it.
+//!
+//! ```text
+//!   rows ─▶ Packer ─▶ packed rows ─▶ (shuffle, sort by shard and first) ─▶ Merger ─▶ windows
+//!   rows ─▶ run ─────────────────────────────────────────────────────────────────▶ windows
+//! ```
+
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+
+use super::block;
+use super::input::{Counters, Input};
+use super::keys::Keys;
+use super::pack;
+use super::query::{Kind, Query};
+use super::session::SessionJob;
+use super::sliding::SlidingJob;
+use crate::aggregate::Arrival;
+use crate::aggregate::slot::Slot;
+use crate::error::Result;
+use crate::time::Time;
+
+/// Rows in a batch of results, about.
+pub const RESULT_ROWS: usize = 1 << 16;
+/// Rows that a packer gathers before it packs them.
+const PACK_ROWS: usize = 1 << 20;
+/// Rows that an in-process run groups at once.
+const RUN_ROWS: usize = 1 << 24;
+/// Keys that a packer remembers from one block to the next.
+const PACK_KEYS: usize = 1 << 20;
+/// Bytes of blocks that a merger takes in before it lets windows leave.
+const MERGE_BYTES: usize = 16 << 20;
+/// Arrivals of one split are numbered within this many bits, the split above them.
+const ARRIVAL_BITS: u32 = 40;
+
+/// Where results go.
+pub type Emit<'a> = dyn FnMut(RecordBatch) + 'a;
+
+/// A query at work on rows or blocks.
+pub(super) trait Job: Send {
+    /// Takes rows in. The first of them is the `arrival`-th of the input.
+    fn add(&mut self, input: Input, arrival: Arrival) -> Result<()>;
+    /// Rows taken in and not settled.
+    fn waiting(&self) -> usize;
+    /// Works off what waits.
+    fn settle(&mut self) -> Result<()>;
+    /// Takes a block in.
+    fn add_block(&mut self, block: &RecordBatch) -> Result<()>;
+    /// Packs all there is; nothing remains but the keys.
+    fn pack(&mut self) -> Result<Vec<RecordBatch>>;
+    /// Lets windows leave: those that nothing at or after `frontier` can touch; all without one.
+    fn close(&mut self, frontier: Option<Time>, emit: &mut Emit<'_>) -> Result<()>;
+    /// Rows or partial sessions held.
+    fn held(&self) -> usize;
+    /// The keys.
+    fn keys(&mut self) -> &mut Keys;
+}
+
+/// All slots below a number.
+pub(super) fn slots(count: usize) -> Vec<Slot> {
+    (0..count as u32).map(Slot).collect()
+}
+
+impl Query {
+    fn job(self: &Arc<Self>) -> Result<Box<dyn Job>> {
+        Ok(match self.windows {
+            Kind::Session(gap) => Box::new(SessionJob::new(Arc::clone(self), gap)?),
+            Kind::Sliding(sliding) => Box::new(SlidingJob::new(Arc::clone(self), sliding)?),
+        })
+    }
+
+    /// Runs the query over batches: all windows, and what was counted.
+    pub fn run(self: &Arc<Self>, batches: impl Iterator<Item = Result<RecordBatch>>) -> Result<(Vec<RecordBatch>, Counters)> {
+        let mut job = self.job()?;
+        let mut counters = Counters::default();
+        let mut results = Vec::new();
+        for batch in batches {
+            let arrival = counters.records;
+            let input = Input::read(self, &batch?, &mut counters)?;
+            job.add(input, arrival)?;
+            if job.waiting() >= RUN_ROWS {
+                job.settle()?;
+            }
+        }
+        job.close(None, &mut |batch| results.push(batch))?;
+        Ok((results, counters))
+    }
+}
+
+/// Rows of one split to packed rows.
+pub struct Packer {
+    query: Arc<Query>,
+    job: Box<dyn Job>,
+    counters: Counters,
+    split: Arrival,
+}
+
+impl Packer {
+    /// A packer for one split of the input.
+    pub fn new(query: Arc<Query>, split: u32) -> Result<Self> {
+        Ok(Self { job: query.job()?, query, counters: Counters::default(), split: Arrival::from(split) << ARRIVAL_BITS })
+    }
+
+    /// Takes rows in; gives packed rows when enough have come together.
+    pub fn push(&mut self, batch: &RecordBatch) -> Result<Vec<RecordBatch>> {
+        let arrival = self.split + self.counters.records;
+        let input = Input::read(&self.query, batch, &mut self.counters)?;
+        self.job.add(input, arrival)?;
+        if self.job.waiting() < PACK_ROWS {
+            return Ok(Vec::new());
+        }
+        self.finish()
+    }
+
+    /// Packs what there is.
+    pub fn finish(&mut self) -> Result<Vec<RecordBatch>> {
+        let packed = self.job.pack()?;
+        if self.job.keys().len() > PACK_KEYS {
+            self.job.keys().clear();
+        }
+        Ok(packed)
+    }
+
+    /// What was counted so far.
+    pub fn counters(&self) -> Counters {
+        self.counters
+    }
+}
+
+/// Packed rows, sorted by shard and first time, to windows.
+pub struct Merger {
+    job: Box<dyn Job>,
+    shard: Option<i32>,
+    bytes: usize,
+    kept: usize,
+}
+
+impl Merger {
+    /// A merger for any number of shards, one after the other.
+    pub fn new(query: &Arc<Query>) -> Result<Self> {
+        Ok(Self { job: query.job()?, shard: None, bytes: 0, kept: 0 })
+    }
+
+    /// Takes packed rows in; gives the windows that are final.
+    pub fn push(&mut self, packed: &RecordBatch) -> Result<Vec<RecordBatch>> {
+        let mut results = Vec::new();
+        for row in pack::unpack(packed)? {
+            if self.shard != Some(row.shard) {
+                self.close(None, &mut results)?;
+                self.shard = Some(row.shard);
+            } else if self.bytes >= MERGE_BYTES.max(2 * self.kept) {
+                self.close(Some(row.first), &mut results)?;
+            }
+            self.job.add_block(&block::decode(row.block)?)?;
+            self.bytes += row.block.len();
+        }
+        Ok(results)
+    }
+
+    /// Gives all windows that remain.
+    pub fn finish(&mut self) -> Result<Vec<RecordBatch>> {
+        let mut results = Vec::new();
+        self.close(None, &mut results)?;
+        self.shard = None;
+        Ok(results)
+    }
+
+    fn close(&mut self, frontier: Option<Time>, results: &mut Vec<RecordBatch>) -> Result<()> {
+        let before = self.job.held();
+        self.job.close(frontier, &mut |batch| results.push(batch))?;
+        // What stays is taken to be as wide as what there was.
+        self.kept = (self.bytes as u128 * self.job.held() as u128 / before.max(1) as u128) as usize;
+        self.bytes = self.kept;
+        Ok(())
+    }
+}

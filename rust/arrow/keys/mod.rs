@@ -1,0 +1,155 @@
+//! Key values of Arrow batches to dense numbers.
+//!
+//! | file | noun |
+//! |---|---|
+//! | [`column`] | a key column: what can be grouped, and how a batch's array becomes it |
+//! | [`float`] | floats with one NaN and one zero |
+//! | [`canonical`] | the bytes of a key, and the hash that shards are ranges of |
+//! | [`table`] | words to numbers |
+//! | [`primitive`] | one column of 32 or 64 bits |
+//! | [`cells`], [`bytes`] | one column of strings or binary |
+//! | [`rows`] | everything else |
+
+mod bytes;
+pub mod canonical;
+mod cells;
+mod column;
+mod float;
+mod primitive;
+mod rows;
+mod table;
+
+use arrow_array::{Array, ArrayRef};
+use arrow_schema::{ArrowError, DataType, Field};
+
+pub use crate::arrow::keys::canonical::shard;
+use crate::arrow::keys::{bytes::BytesKeys, column::KeyColumn, primitive::PrimitiveKeys, rows::RowKeys};
+use crate::error::{Error, Result};
+use crate::key::KeyId;
+
+/// The distinct keys of all batches so far.
+pub struct Keys {
+    columns: Vec<KeyColumn>,
+    store: Store,
+    hashes: Vec<u64>,
+}
+
+/// One dispatch a batch, not a row.
+enum Store {
+    Int(PrimitiveKeys<u32>),
+    Long(PrimitiveKeys<u64>),
+    Bytes(BytesKeys),
+    Rows(RowKeys),
+}
+
+impl Keys {
+    /// No keys yet, of these columns. A type that cannot be grouped is an error.
+    pub fn new(fields: &[Field]) -> Result<Self> {
+        let columns = fields.iter().map(KeyColumn::new).collect::<Result<Vec<_>>>()?;
+        let store = match columns.as_slice() {
+            [] => {
+                return Err(Error::Argument { argument: "keys".into(), got: "no column".into(), allowed: "one or more columns".into() });
+            }
+            [single] => Store::single(single)?,
+            several => Store::Rows(RowKeys::new(several)?),
+        };
+        Ok(Self { columns, store, hashes: Vec::new() })
+    }
+
+    /// Appends the number of each row's key; [`KeyId::NULL`] where every key column is null. After an error nothing is appended.
+    pub fn intern(&mut self, columns: &[ArrayRef], ids: &mut Vec<KeyId>) -> Result<()> {
+        if columns.len() != self.columns.len() {
+            return Err(Error::Internal("a batch has another number of key columns than declared"));
+        }
+        if columns.iter().zip(columns.iter().skip(1)).any(|(left, right)| left.len() != right.len()) {
+            return Err(Error::Internal("the key columns of a batch differ in length"));
+        }
+        let known = ids.len();
+        let done = self.append(columns, ids);
+        if done.is_err() {
+            ids.truncate(known);
+        }
+        done
+    }
+
+    fn append(&mut self, columns: &[ArrayRef], ids: &mut Vec<KeyId>) -> Result<()> {
+        ids.reserve(columns.first().map_or(0, Array::len));
+        let hashes = &mut self.hashes;
+        match (&mut self.store, self.columns.as_slice(), columns) {
+            (Store::Int(keys), [column], [array]) => keys.intern(&column.read(array)?, hashes, ids),
+            (Store::Long(keys), [column], [array]) => keys.intern(&column.read(array)?, hashes, ids),
+            (Store::Bytes(keys), [column], [array]) => keys.intern(&column.read_bytes(array)?, hashes, ids),
+            (Store::Rows(keys), columns, arrays) => {
+                let arrays = columns.iter().zip(arrays).map(|(column, array)| column.read(array)).collect::<Result<Vec<_>>>()?;
+                keys.intern(&arrays, hashes, ids)
+            }
+            _ => Err(Error::Internal("typed keys have one column")),
+        }
+    }
+
+    /// The number of distinct keys.
+    pub fn len(&self) -> usize {
+        self.hashes.len()
+    }
+
+    /// Whether no key was seen yet.
+    pub fn is_empty(&self) -> bool {
+        self.hashes.is_empty()
+    }
+
+    /// The key columns of these keys, in the types of [`Self::output_fields`]; null for [`KeyId::NULL`].
+    pub fn columns(&self, ids: &[KeyId]) -> Result<Vec<ArrayRef>> {
+        let single = |array: ArrayRef| vec![array];
+        match &self.store {
+            Store::Int(keys) => keys.array(ids).map(single),
+            Store::Long(keys) => keys.array(ids).map(single),
+            Store::Bytes(keys) => keys.array(ids).map(single),
+            Store::Rows(keys) => keys.arrays(ids),
+        }
+    }
+
+    /// The canonical hash of each key, by number.
+    pub fn hashes(&self) -> &[u64] {
+        &self.hashes
+    }
+
+    /// The fields of [`Self::columns`]: as declared, dictionaries unpacked to their values.
+    pub fn output_fields(&self) -> Vec<Field> {
+        self.columns.iter().map(|column| column.field().clone()).collect()
+    }
+
+    /// Forgets all keys and keeps the memory.
+    pub fn clear(&mut self) {
+        self.hashes.clear();
+        match &mut self.store {
+            Store::Int(keys) => keys.clear(),
+            Store::Long(keys) => keys.clear(),
+            Store::Bytes(keys) => keys.clear(),
+            Store::Rows(keys) => keys.clear(),
+        }
+    }
+}
+
+impl Store {
+    fn single(column: &KeyColumn) -> Result<Self> {
+        let data_type = column.field().data_type();
+        Ok(match (data_type, data_type.primitive_width()) {
+            // Days and milliseconds are two numbers, not one.
+            (DataType::Interval(arrow_schema::IntervalUnit::DayTime), _) => Self::Rows(RowKeys::new(std::slice::from_ref(column))?),
+            (_, Some(4)) => Self::Int(PrimitiveKeys::new(data_type)),
+            (_, Some(8)) => Self::Long(PrimitiveKeys::new(data_type)),
+            _ if column.is_bytes() => Self::Bytes(BytesKeys::new(column.field())),
+            _ => Self::Rows(RowKeys::new(std::slice::from_ref(column))?),
+        })
+    }
+}
+
+/// An error of an Arrow operation.
+fn arrow(error: ArrowError) -> Error {
+    Error::Arrow(error.to_string())
+}
+
+/// The error when all of [`KeyId`]'s numbers are given.
+fn too_many() -> Error {
+    Error::Overflow { column: "keys".into(), reason: format!("more than {} distinct keys", KeyId::NULL.0) }
+}

@@ -1,0 +1,14 @@
+//! Arrow in and out. The only room, beside the binding, that names Arrow.
+
+pub mod block;
+mod function;
+pub mod input;
+pub mod job;
+pub mod keys;
+pub mod pack;
+pub mod query;
+mod session;
+mod sliding;
+pub mod spec;
+mod states;
+pub mod values;

@@ -1,0 +1,140 @@
+//! The work of a sliding query: rows are held, moved as they are, sorted and swept.
+
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
+use arrow_array::{ArrayRef, Int64Array, RecordBatch};
+
+use super::input::Input;
+use super::job::{Emit, Job};
+use super::keys::{Keys, shard};
+use super::pack;
+use super::query::Query;
+use super::session::unnamed;
+use super::states::States;
+use super::values;
+use crate::aggregate::Arrival;
+use crate::aggregate::column::Column;
+use crate::error::{Error, Result};
+use crate::key::KeyId;
+use crate::sliding::batch::Records;
+use crate::sliding::plan::{Ends, Sliding};
+use crate::sort;
+use crate::time::Time;
+
+/// A sliding query at work.
+pub struct SlidingJob {
+    query: Arc<Query>,
+    sliding: Sliding,
+    keys: Keys,
+    records: Records,
+    /// Windows that end before this have left.
+    planned: Time,
+}
+
+impl SlidingJob {
+    /// No rows yet.
+    pub fn new(query: Arc<Query>, sliding: Sliding) -> Result<Self> {
+        let records = Records::new(empty(&query)?);
+        Ok(Self { keys: Keys::new(&query.keys)?, sliding, records, planned: Time::MIN, query })
+    }
+
+    fn push(&mut self, keys: &[ArrayRef], times: &[Time], arrivals: &[Arrival], inputs: &[Column<'_>]) -> Result<()> {
+        let mut ids = Vec::with_capacity(times.len());
+        self.keys.intern(keys, &mut ids)?;
+        self.records.push(self.sliding, &ids, times, arrivals, inputs).map_err(|beyond| self.query.beyond(beyond.0))?
+    }
+}
+
+/// The query's inputs without rows.
+fn empty(query: &Query) -> Result<Vec<Column<'static>>> {
+    let arrays = query.inputs.iter().map(|field| values::canonical(&arrow_array::new_empty_array(field.data_type())));
+    arrays.map(|array| Ok(values::view(&array?)?.gather(&[]))).collect()
+}
+
+impl Job for SlidingJob {
+    fn add(&mut self, input: Input, arrival: Arrival) -> Result<()> {
+        let arrivals: Vec<Arrival> = (arrival..).take(input.rows()).collect();
+        self.push(&input.keys, input.times(), &arrivals, &input.inputs()?)
+    }
+
+    fn waiting(&self) -> usize {
+        self.records.len()
+    }
+
+    fn settle(&mut self) -> Result<()> {
+        Ok(())
+    }
+
+    fn add_block(&mut self, block: &RecordBatch) -> Result<()> {
+        let wrong = || Error::Format { what: "block", reason: format!("unexpected columns {:?}", block.schema().fields()) };
+        let (keys, rest) = block.columns().split_at_checked(self.query.keys.len()).ok_or_else(wrong)?;
+        let [times, arrivals, inputs @ ..] = rest else { return Err(wrong()) };
+        let times = times.as_primitive_opt::<Int64Type>().ok_or_else(wrong)?;
+        let arrivals = arrivals.as_primitive_opt::<Int64Type>().ok_or_else(wrong)?;
+        let arrivals: Vec<Arrival> = arrivals.values().iter().map(|arrival| arrival.cast_unsigned()).collect();
+        if inputs.len() != self.query.inputs.len() {
+            return Err(wrong());
+        }
+        let inputs = inputs.iter().map(values::view).collect::<Result<Vec<_>>>()?;
+        self.push(keys, Time::slice(times.values()), &arrivals, &inputs)
+    }
+
+    fn pack(&mut self) -> Result<Vec<RecordBatch>> {
+        let records = std::mem::replace(&mut self.records, Records::new(empty(&self.query)?));
+        let hashes = self.keys.hashes();
+        let shard_of = |key: &KeyId| hashes.get(key.0 as usize).map_or(0, |&hash| shard(hash, self.query.shards));
+        let shards: Vec<KeyId> = records.keys().iter().map(|key| KeyId(shard_of(key))).collect();
+        let sorted = sort::by_key_and_time(&shards, records.times());
+
+        let picked = |values: &[i64]| sorted.iter().filter_map(|&row| values.get(row as usize).copied()).collect::<Vec<i64>>();
+        let times = picked(Time::ticks(records.times()));
+        let keys: Vec<KeyId> = sorted.iter().filter_map(|&row| records.keys().get(row as usize).copied()).collect();
+        let mut columns = self.keys.columns(&keys)?;
+        columns.push(Arc::new(Int64Array::from(times.clone())));
+        columns.push(Arc::new(Int64Array::from(picked(bytemuck::cast_slice(records.arrivals())))));
+        for input in records.inputs() {
+            columns.push(values::array(input.gather(&sorted))?);
+        }
+        let shards: Vec<u32> = sorted.iter().filter_map(|&row| shards.get(row as usize).map(|shard| shard.0)).collect();
+        pack::pack(&unnamed(columns)?, &shards, Time::slice(&times))
+    }
+
+    fn close(&mut self, frontier: Option<Time>, emit: &mut Emit<'_>) -> Result<()> {
+        self.records.sort();
+        let states = States::new(&self.query);
+        let until = frontier.map(|time| time.floor(self.sliding.resolution).unwrap_or(Time::MIN));
+        for planned in self.records.plan(self.sliding, Ends { from: self.planned, until }) {
+            let planned = planned.map_err(|beyond| self.query.beyond(beyond.0))?;
+            let lowered = states.sweep(&self.query, self.records.rows(self.records.inputs()), &planned.runs)?;
+            if !planned.keys.is_empty() {
+                emit(self.query.result(self.keys.columns(&planned.keys)?, &planned.windows, lowered)?);
+            }
+        }
+        match until {
+            Some(until) => {
+                self.planned = until;
+                self.records.release(self.sliding.horizon(until));
+            }
+            None => {
+                self.planned = Time::MIN;
+                self.records = Records::new(empty(&self.query)?);
+            }
+        }
+        let columns = self.keys.columns(self.records.keys())?;
+        self.keys.clear();
+        let mut keys = Vec::with_capacity(self.records.len());
+        self.keys.intern(&columns, &mut keys)?;
+        self.records.renumber(keys);
+        Ok(())
+    }
+
+    fn held(&self) -> usize {
+        self.records.len()
+    }
+
+    fn keys(&mut self) -> &mut Keys {
+        &mut self.keys
+    }
+}

@@ -1,0 +1,119 @@
+//! The binding: extract, detach from the interpreter, map the error.
+
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use arrow_array::RecordBatch;
+use pyo3::exceptions::{PyOverflowError, PyRuntimeError, PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use pyo3_arrow::input::AnyRecordBatch;
+use pyo3_arrow::{PyRecordBatch, PySchema};
+
+use crate::arrow::input::Counters;
+use crate::arrow::job;
+use crate::arrow::query;
+use crate::arrow::spec::Spec;
+use crate::error::Error;
+
+impl From<Error> for PyErr {
+    fn from(error: Error) -> Self {
+        let message = error.to_string();
+        match error {
+            Error::Argument { .. } | Error::Format { .. } => PyValueError::new_err(message),
+            Error::ColumnType { .. } => PyTypeError::new_err(message),
+            Error::Overflow { .. } => PyOverflowError::new_err(message),
+            Error::Arrow(_) | Error::Internal(_) => PyRuntimeError::new_err(message),
+        }
+    }
+}
+
+fn to_python<'py>(py: Python<'py>, batches: Vec<RecordBatch>) -> PyResult<Vec<Bound<'py, PyAny>>> {
+    batches.into_iter().map(|batch| PyRecordBatch::new(batch).into_pyarrow(py)).collect()
+}
+
+fn counted<'py>(py: Python<'py>, counters: Counters) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("records", counters.records)?;
+    dict.set_item("null_keys", counters.null_keys)?;
+    dict.set_item("null_times", counters.null_times)?;
+    dict.set_item("ticks", counters.ticks)?;
+    Ok(dict)
+}
+
+#[pyclass(frozen, module = "windrow._native")]
+struct Query(Arc<query::Query>);
+
+#[pymethods]
+impl Query {
+    #[new]
+    fn new(spec: &str, schema: PySchema) -> PyResult<Self> {
+        Ok(Self(Arc::new(query::Query::new(&Spec::parse(spec)?, &schema.into_inner())?)))
+    }
+
+    #[getter]
+    fn output_schema<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        PySchema::new(Arc::clone(&self.0.output)).into_pyarrow(py)
+    }
+
+    fn run<'py>(&self, py: Python<'py>, reader: AnyRecordBatch) -> PyResult<(Vec<Bound<'py, PyAny>>, Bound<'py, PyDict>)> {
+        let reader = reader.into_reader()?;
+        let (results, counters) = py.detach(|| self.0.run(reader.map(|batch| Ok(batch?))))?;
+        Ok((to_python(py, results)?, counted(py, counters)?))
+    }
+
+    fn packer(&self, partition: u32) -> PyResult<Packer> {
+        Ok(Packer(Mutex::new(job::Packer::new(Arc::clone(&self.0), partition)?)))
+    }
+
+    fn merger(&self) -> PyResult<Merger> {
+        Ok(Merger(Mutex::new(job::Merger::new(&self.0)?)))
+    }
+}
+
+#[pyclass(frozen, module = "windrow._native")]
+struct Packer(Mutex<job::Packer>);
+
+#[pymethods]
+impl Packer {
+    fn push<'py>(&self, py: Python<'py>, batch: PyRecordBatch) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        let batch = batch.into_inner();
+        to_python(py, py.detach(|| lock(&self.0)?.push(&batch))?)
+    }
+
+    fn finish<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        to_python(py, py.detach(|| lock(&self.0)?.finish())?)
+    }
+
+    fn counters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        counted(py, lock(&self.0)?.counters())
+    }
+}
+
+#[pyclass(frozen, module = "windrow._native")]
+struct Merger(Mutex<job::Merger>);
+
+#[pymethods]
+impl Merger {
+    fn push<'py>(&self, py: Python<'py>, batch: PyRecordBatch) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        let batch = batch.into_inner();
+        to_python(py, py.detach(|| lock(&self.0)?.push(&batch))?)
+    }
+
+    fn finish<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        to_python(py, py.detach(|| lock(&self.0)?.finish())?)
+    }
+}
+
+/// One call at a time; a call that panicked leaves nothing to go on with.
+fn lock<T>(mutex: &Mutex<T>) -> Result<MutexGuard<'_, T>, Error> {
+    mutex.lock().map_err(|_| Error::Internal("an earlier call on this object panicked"))
+}
+
+#[pymodule]
+fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_class::<Query>()?;
+    module.add_class::<Packer>()?;
+    module.add_class::<Merger>()?;
+    Ok(())
+}

@@ -1,0 +1,171 @@
+//! Sessions of many rows at once, in any order of input.
+//!
+//! Each key has one *open* partial session. A row joins it or opens another; in-order rows of a key
+//! thus never look further back. A key that goes back in time is *dirty*: its partial sessions may
+//! touch each other, and [`Sessions::coalesce`] joins them by one sweep over their starts.
+//!
+//! ```text
+//!   rows of a key      1 2   9 8       4          (gap 3)
+//!   partial sessions   [1,2] [8,9]     [4,4]      dirty: 4 is before the open session
+//!   coalesced          [1,4] [8,9]
+//! ```
+
+use crate::aggregate::slot::{PerSlot, Slot};
+use crate::key::KeyId;
+use crate::time::{Span, Time};
+use crate::window::Extent;
+
+/// The open partial session of a key.
+#[derive(Clone, Copy, Debug)]
+struct Open {
+    extent: Extent,
+    slot: Slot,
+    dirty: bool,
+    earlier: bool,
+}
+
+/// A key without a partial session.
+const NOTHING: Open =
+    Open { extent: Extent { start: Time::MIN, end: Time::MIN, reach: Time::MIN }, slot: Slot(u32::MAX), dirty: false, earlier: false };
+
+/// Rows between two looks at whether going through them in order still pays.
+const STRETCH: usize = 4096;
+
+/// Partial sessions of many keys, one per slot.
+#[derive(Debug, Default)]
+pub struct Sessions {
+    keys: Vec<KeyId>,
+    extents: PerSlot<Extent>,
+    open: Vec<Open>,
+    dirty: usize,
+    steps_back: usize,
+}
+
+/// Sessions of [`Sessions::coalesce`]: no two of a key join.
+#[derive(Debug)]
+pub struct Coalesced {
+    /// The new slot of each old slot; none when nothing had to be joined.
+    pub moves: Option<Vec<Slot>>,
+    /// The key of each session.
+    pub keys: Vec<KeyId>,
+    /// The extent of each session.
+    pub extents: Vec<Extent>,
+}
+
+impl Sessions {
+    /// Number of partial sessions, that is of slots.
+    pub fn len(&self) -> usize {
+        self.keys.len()
+    }
+
+    /// Whether there are no sessions.
+    pub fn is_empty(&self) -> bool {
+        self.keys.is_empty()
+    }
+
+    /// Gives each record its partial session. `keys` and `times` are parallel, no key is null.
+    pub fn assign(&mut self, keys: &[KeyId], times: &[Time], gap: Span) -> Vec<Slot> {
+        let mut slots = Vec::with_capacity(keys.len());
+        let mut rows = keys.iter().zip(times);
+        while slots.len() < keys.len() {
+            let before = self.steps_back;
+            slots.extend(rows.by_ref().take(STRETCH).map(|(&key, &time)| self.join(key, Extent::of(time, gap))));
+            if self.steps_back - before > STRETCH / 4 {
+                let done = slots.len();
+                slots.resize(keys.len(), Slot(0));
+                if let (Some(keys), Some(times), Some(slots)) = (keys.get(done..), times.get(done..), slots.get_mut(done..)) {
+                    self.assign_sorted(keys, times, gap, slots);
+                }
+            }
+        }
+        slots
+    }
+
+    /// The same for shuffled rows: by key, then by time, so that each session is built in one go.
+    fn assign_sorted(&mut self, keys: &[KeyId], times: &[Time], gap: Span, slots: &mut [Slot]) {
+        for row in crate::sort::by_key_and_time(keys, times) {
+            let row = row as usize;
+            if let (Some(&key), Some(&time), Some(slot)) = (keys.get(row), times.get(row), slots.get_mut(row)) {
+                *slot = self.join(key, Extent::of(time, gap));
+            }
+        }
+    }
+
+    /// Gives each partial session its slot. `keys` and `extents` are parallel, no key is null.
+    pub fn assign_partials(&mut self, keys: &[KeyId], extents: &[Extent]) -> Vec<Slot> {
+        keys.iter().zip(extents).map(|(&key, &extent)| self.join(key, extent)).collect()
+    }
+
+    #[inline]
+    fn join(&mut self, key: KeyId, extent: Extent) -> Slot {
+        let index = key.0 as usize;
+        if index >= self.open.len() {
+            self.open.resize(index + 1, NOTHING);
+        }
+        let Some(open) = self.open.get_mut(index) else { return Slot(u32::MAX) };
+        let known = open.slot != NOTHING.slot;
+        let back = known && extent.start < open.extent.start;
+        if known && open.extent.joins(&extent) {
+            open.extent = open.extent.union(&extent);
+            if back && open.earlier && !open.dirty {
+                open.dirty = true;
+                self.dirty += 1;
+            }
+        } else {
+            let slot = Slot(self.keys.len() as u32);
+            if known {
+                self.extents[open.slot] = open.extent;
+            }
+            if back {
+                self.steps_back += 1;
+                self.dirty += usize::from(!open.dirty);
+            }
+            *open = Open { extent, slot, dirty: open.dirty | back, earlier: known };
+            self.keys.push(key);
+            self.extents.0.push(extent);
+        }
+        open.slot
+    }
+
+    /// Joins what belongs together and hands all sessions out; what remains is empty.
+    pub fn coalesce(&mut self) -> Coalesced {
+        let open = std::mem::take(&mut self.open);
+        let (keys, mut extents) = (std::mem::take(&mut self.keys), std::mem::take(&mut self.extents));
+        for open in open.iter().filter(|open| open.slot != NOTHING.slot) {
+            extents[open.slot] = open.extent;
+        }
+        self.steps_back = 0;
+        if std::mem::take(&mut self.dirty) == 0 {
+            return Coalesced { moves: None, keys, extents: extents.0 };
+        }
+        let is_dirty = |key: &KeyId| open.get(key.0 as usize).is_some_and(|open| open.dirty);
+        let dirty: Vec<Slot> = keys.iter().enumerate().filter(|(_, key)| is_dirty(key)).map(|(slot, _)| Slot(slot as u32)).collect();
+        let dirty_keys: Vec<KeyId> = keys.iter().copied().filter(is_dirty).collect();
+        let starts: Vec<Time> = dirty.iter().map(|&slot| extents[slot].start).collect();
+
+        // Each joined slot points at the first slot of its session, by start.
+        let mut root = PerSlot((0..keys.len() as u32).map(Slot).collect::<Vec<_>>());
+        let mut last: Option<(KeyId, Slot)> = None;
+        for row in crate::sort::by_key_and_time(&dirty_keys, &starts) {
+            let (Some(&key), Some(&slot)) = (dirty_keys.get(row as usize), dirty.get(row as usize)) else { continue };
+            match last {
+                Some((previous, into)) if previous == key && extents[into].joins(&extents[slot]) => {
+                    extents[into] = extents[into].union(&extents[slot]);
+                    root[slot] = into;
+                }
+                _ => last = Some((key, slot)),
+            }
+        }
+        let mut renumbered = PerSlot(vec![Slot(0); keys.len()]);
+        let (mut new_keys, mut new_extents) = (Vec::new(), Vec::new());
+        for (slot, &key) in (0..).map(Slot).zip(&keys) {
+            if root[slot] == slot {
+                renumbered[slot] = Slot(new_keys.len() as u32);
+                new_keys.push(key);
+                new_extents.push(extents[slot]);
+            }
+        }
+        let moves = root.0.iter().map(|&root| renumbered[root]).collect();
+        Coalesced { moves: Some(moves), keys: new_keys, extents: new_extents }
+    }
+}

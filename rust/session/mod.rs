@@ -1,0 +1,3 @@
+//! Rows to sessions.
+
+pub mod batch;

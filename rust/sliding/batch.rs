@@ -1,0 +1,163 @@
+//! Sliding windows of many rows at once: rows are held, sorted, and swept.
+//!
+//! A window is planned when all its records are there: when it ends before the *frontier*, the time
+//! that nothing still to come goes behind. Rows that no later window can hold are then let go.
+
+use crate::aggregate::column::Column;
+use crate::aggregate::{Arrival, Rows, Run};
+use crate::error::Result;
+use crate::key::KeyId;
+use crate::sliding::plan::{BeyondTime, Ends, Sliding};
+use crate::sort;
+use crate::time::Time;
+use crate::window::Window;
+
+/// Windows per [`Planned`], about.
+const CHUNK: usize = 1 << 16;
+
+/// Rows of many keys.
+#[derive(Debug, Default)]
+pub struct Records {
+    keys: Vec<KeyId>,
+    times: Vec<Time>,
+    /// `times`, floored to the resolution.
+    floored: Vec<Time>,
+    arrivals: Vec<Arrival>,
+    inputs: Vec<Column<'static>>,
+}
+
+/// Some windows, and the rows that each holds.
+#[derive(Debug, Default)]
+pub struct Planned {
+    /// The key of each window.
+    pub keys: Vec<KeyId>,
+    /// The windows, by key and start.
+    pub windows: Vec<Window>,
+    /// The rows of each window.
+    pub runs: Vec<Run>,
+}
+
+impl Records {
+    /// No rows yet; `inputs` are empty columns of the right kinds.
+    pub fn new(inputs: Vec<Column<'static>>) -> Self {
+        Self { inputs, ..Self::default() }
+    }
+
+    /// Number of rows.
+    pub fn len(&self) -> usize {
+        self.keys.len()
+    }
+
+    /// Whether there are no rows.
+    pub fn is_empty(&self) -> bool {
+        self.keys.is_empty()
+    }
+
+    /// The key of each row.
+    pub fn keys(&self) -> &[KeyId] {
+        &self.keys
+    }
+
+    /// The event time of each row.
+    pub fn times(&self) -> &[Time] {
+        &self.times
+    }
+
+    /// The arrival of each row.
+    pub fn arrivals(&self) -> &[Arrival] {
+        &self.arrivals
+    }
+
+    /// The columns that aggregates take.
+    pub fn inputs(&self) -> &[Column<'static>] {
+        &self.inputs
+    }
+
+    /// Event times and arrivals, for aggregates over `inputs`.
+    pub fn rows<'a>(&'a self, inputs: &'a [Column<'a>]) -> Rows<'a> {
+        Rows { times: &self.times, arrivals: &self.arrivals, inputs }
+    }
+
+    /// Adds rows. No key is null; all slices and columns are parallel.
+    pub fn push(
+        &mut self,
+        sliding: Sliding,
+        keys: &[KeyId],
+        times: &[Time],
+        arrivals: &[Arrival],
+        inputs: &[Column<'_>],
+    ) -> std::result::Result<Result<()>, BeyondTime> {
+        for &time in times {
+            self.floored.push(time.floor(sliding.resolution).ok_or(BeyondTime(time))?);
+        }
+        self.keys.extend_from_slice(keys);
+        self.times.extend_from_slice(times);
+        self.arrivals.extend_from_slice(arrivals);
+        Ok(self.inputs.iter_mut().zip(inputs).try_for_each(|(held, more)| held.append(more)))
+    }
+
+    /// Sorts the rows by (key, time, arrival), as planning needs them.
+    pub fn sort(&mut self) {
+        let mut order = sort::by_key_and_time(&self.keys, &self.times);
+        self.settle_ties(&mut order);
+        self.pick(&order);
+    }
+
+    /// Rows of equal key and time, in order of arrival.
+    fn settle_ties(&self, order: &mut [u32]) {
+        if self.arrivals.is_sorted() {
+            return;
+        }
+        let at = |row: u32| (self.keys.get(row as usize), self.times.get(row as usize));
+        for ties in order.chunk_by_mut(|&left, &right| at(left) == at(right)) {
+            ties.sort_unstable_by_key(|&row| self.arrivals.get(row as usize));
+        }
+    }
+
+    /// Lets go of the rows before `horizon`; the rest stays in order.
+    pub fn release(&mut self, horizon: Time) {
+        let kept: Vec<u32> = (0..).zip(&self.floored).filter(|&(_, &time)| time >= horizon).map(|(row, _)| row).collect();
+        self.pick(&kept);
+    }
+
+    /// Gives the keys new numbers.
+    pub fn renumber(&mut self, keys: Vec<KeyId>) {
+        self.keys = keys;
+    }
+
+    fn pick(&mut self, rows: &[u32]) {
+        fn picked<T: Copy>(values: &[T], rows: &[u32]) -> Vec<T> {
+            rows.iter().filter_map(|&row| values.get(row as usize).copied()).collect()
+        }
+        self.keys = picked(&self.keys, rows);
+        self.times = picked(&self.times, rows);
+        self.floored = picked(&self.floored, rows);
+        self.arrivals = picked(&self.arrivals, rows);
+        for input in &mut self.inputs {
+            *input = input.gather(rows);
+        }
+    }
+
+    /// Plans the windows of all keys, some tens of thousands at a time. The rows must be sorted.
+    pub fn plan(&self, sliding: Sliding, ends: Ends) -> impl Iterator<Item = std::result::Result<Planned, BeyondTime>> {
+        let mut groups = self.keys.chunk_by(|left, right| left == right).peekable();
+        let mut first = 0;
+        std::iter::from_fn(move || {
+            groups.peek()?;
+            let mut planned = Planned::default();
+            while let Some(group) = groups.next_if(|_| planned.keys.len() < CHUNK) {
+                let times = self.floored.get(first..first + group.len()).unwrap_or_default();
+                let result = sliding.plan(times, first as u32, ends, |window, run| {
+                    planned.keys.extend(group.first());
+                    planned.windows.push(window);
+                    planned.runs.push(run);
+                });
+                if let Err(beyond) = result {
+                    return Some(Err(beyond));
+                }
+                first += group.len();
+            }
+            Some(Ok(planned))
+        })
+    }
+}

@@ -1,0 +1,4 @@
+//! Rows to sliding windows.
+
+pub mod batch;
+pub mod plan;

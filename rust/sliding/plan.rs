@@ -1,0 +1,125 @@
+//! Which sliding windows there are: KIP-450's two windows per record, in closed form.
+//!
+//! ```text
+//!   records (d = 10)        1         2              3
+//!   ──────────────────────┼─────────┼──────────────┼──────────▶
+//!   left of 1    ├──────────┤
+//!   left of 2              ├──────────┤
+//!   right of 1               ├──────────┤            holds 2
+//!   right of 2                          ├─────────── holds 3 only if it is within u + d
+//! ```
+//! For the distinct times `t1 < ... < tn` of a key, both bounds inclusive, one tick `u`:
+//!
+//! * left `[ti - d, ti]` for every `i`; where `0 <= ti < d`, Kafka's early window `[0, d]`;
+//! * right `[ti + u, ti + u + d]` where it holds a record;
+//! * a right window and a left window with one start are one window.
+//!
+//! Windows do not cross 1970-01-01: records before it make windows of their own (rules 4.2).
+
+use crate::aggregate::Run;
+use crate::time::{Span, Time};
+use crate::window::Window;
+
+/// Time difference and resolution, in ticks; the difference is a multiple of the resolution.
+#[derive(Clone, Copy, Debug)]
+pub struct Sliding {
+    /// `d`: the length of every window.
+    pub difference: Span,
+    /// `u`: how far after a record its right window starts.
+    pub resolution: Span,
+}
+
+/// Which windows to plan: those that end in `[from, until)`.
+#[derive(Clone, Copy, Debug)]
+pub struct Ends {
+    /// Windows that end before this were planned earlier.
+    pub from: Time,
+    /// Windows that end here or later still wait for records; none when there are no more.
+    pub until: Option<Time>,
+}
+
+impl Ends {
+    /// All windows.
+    pub const ALL: Self = Self { from: Time::MIN, until: None };
+
+    fn contains(self, end: Time) -> bool {
+        end >= self.from && self.until.is_none_or(|until| end < until)
+    }
+}
+
+/// A window bound that lies beyond the representable times, and the record that asks for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BeyondTime(pub Time);
+
+impl Sliding {
+    /// The earliest record that a window ending at `frontier` or later can hold or start from.
+    pub fn horizon(&self, frontier: Time) -> Time {
+        frontier.saturating_sub(self.difference).saturating_sub(self.resolution)
+    }
+
+    /// Plans the windows of one key, by ascending start: calls `emit` with each window and its run of rows.
+    ///
+    /// `times` are ascending multiples of the resolution; the rows of `times` are numbered from `first`.
+    pub fn plan(&self, times: &[Time], first: u32, ends: Ends, mut emit: impl FnMut(Window, Run)) -> Result<(), BeyondTime> {
+        let (before, since) = times.split_at(times.partition_point(|&time| time < Time(0)));
+        self.plan_side(before, first, false, ends, &mut emit)?;
+        self.plan_side(since, first + before.len() as u32, true, ends, &mut emit)
+    }
+
+    /// The windows of the records on one side of 1970-01-01.
+    fn plan_side(&self, times: &[Time], first: u32, early: bool, ends: Ends, emit: &mut impl FnMut(Window, Run)) -> Result<(), BeyondTime> {
+        let mut rights = self.right_starts(times).peekable();
+        let mut lefts = times.iter().map(|&time| self.left_start(time, early)).peekable();
+        let (mut from, mut to) = (Cursor::new(times), Cursor::new(times));
+        loop {
+            let start = match (lefts.peek(), rights.peek()) {
+                (None, None) => return Ok(()),
+                (Some(&left), None) => left?,
+                (None, Some(&right)) => right?,
+                (Some(&left), Some(&right)) => left?.min(right?),
+            };
+            while lefts.next_if(|left| *left == Ok(start)).is_some() {}
+            while rights.next_if(|right| *right == Ok(start)).is_some() {}
+            let end = start.checked_add(self.difference).ok_or(BeyondTime(start))?;
+            if ends.contains(end) {
+                from.advance(|time| time < start);
+                to.advance(|time| time <= end);
+                emit(Window { start, end }, Run { from: first + from.row, to: first + to.row });
+            }
+        }
+    }
+
+    fn left_start(&self, time: Time, early: bool) -> Result<Time, BeyondTime> {
+        let start = time.checked_sub(self.difference).ok_or(BeyondTime(time))?;
+        Ok(if early { start.max(Time(0)) } else { start })
+    }
+
+    /// Starts of the right windows that hold a record.
+    fn right_starts(&self, times: &[Time]) -> impl Iterator<Item = Result<Time, BeyondTime>> {
+        times.windows(2).filter_map(|pair| {
+            let &[time, next] = pair else { return None };
+            let reach = time.saturating_add(self.resolution).saturating_add(self.difference);
+            (time < next && next <= reach).then(|| time.checked_add(self.resolution).ok_or(BeyondTime(time)))
+        })
+    }
+}
+
+/// A place in ascending times that only goes forward.
+struct Cursor<'a> {
+    times: std::slice::Iter<'a, Time>,
+    row: u32,
+}
+
+impl<'a> Cursor<'a> {
+    fn new(times: &'a [Time]) -> Self {
+        Self { times: times.iter(), row: 0 }
+    }
+
+    /// Goes past all times for which `before` holds.
+    fn advance(&mut self, before: impl Fn(Time) -> bool) {
+        while self.times.as_slice().first().is_some_and(|&time| before(time)) {
+            self.times.next();
+            self.row += 1;
+        }
+    }
+}

@@ -1,0 +1,59 @@
+"""What all tests share: the folder of recorded runs and real data, and one Spark session."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+
+sys.path.append(str(HERE))  # the oracle and the scenes, for tests in any folder
+
+settings.register_profile(
+    "windrow", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+)
+settings.load_profile("windrow")
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """The folder beside the repository that holds recorded runs and real data; WINDROW_SHARED names another."""
+    folder = Path(os.environ.get("WINDROW_SHARED", ROOT.parent / "shared"))
+    if not folder.is_dir():
+        pytest.skip(f"{folder} is absent: set WINDROW_SHARED to the folder with golden/ and data/")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    """One Spark for all tests: two cores, UTC, few partitions, quiet. Workers run this very Python."""
+    pyspark = pytest.importorskip("pyspark", reason="pyspark is not installed")
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    session = (
+        pyspark.sql.SparkSession.builder.master("local[2]")
+        .appName("windrow tests")
+        .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
+        .config("spark.driver.bindAddress", "127.0.0.1")
+        .config("spark.driver.host", "127.0.0.1")
+        .config("spark.driver.memory", "2g")
+        .config("spark.sql.session.timeZone", "UTC")
+        .config("spark.sql.shuffle.partitions", "4")
+        .config("spark.default.parallelism", "2")
+        .config("spark.sql.execution.arrow.pyspark.enabled", "true")
+        .config("spark.log.level", "ERROR")
+        .getOrCreate()
+    )
+    yield session
+    session.stop()

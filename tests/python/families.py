@@ -1,0 +1,111 @@
+"""Families of value types, and the aggregates that are defined over each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+from hypothesis import strategies as st
+from tables import Asked
+
+SPECIAL_FLOATS = [0.0, -0.0, float("nan"), float("inf"), float("-inf"), 1e300, -1e300, 1e-300, 0.1]
+WORDS = ["", "a", "b", "ab", "B", "ä", "zß", "𝄞", "\uffff", "a\0"]
+
+
+@dataclass(frozen=True)
+class Family:
+    """A type with its values, how its sums and means are typed (none where undefined), and whether it has an order."""
+
+    type: pa.DataType
+    values: st.SearchStrategy[Any]
+    sum: pa.DataType | None = None
+    mean: pa.DataType | None = None
+    ordered: bool = True
+
+    def asked(self) -> dict[str, Asked]:
+        """Every aggregate that is defined over a column `x` of this family, ordered by a column `by` of integers."""
+        names = ["count", "first", "last", "any_value", "collect_list", "collect_set"]
+        names += ["min", "max"] if self.ordered else []
+        names += ["sum"] if self.sum is not None else []
+        names += ["mean"] if self.mean is not None else []
+        if self.mean is not None and not pa.types.is_duration(self.mean):
+            names += ["stddev", "stddev_pop", "variance", "var_pop"]
+        digits = self.mean.scale if pa.types.is_decimal(self.mean) else 0
+        asked = {f"{name}_x": Asked(name, ("x",), digits=digits) for name in names}
+        asked |= {f"{name}_seen": Asked(name, ("x",), ignore_nulls=True) for name in ("first", "last", "any_value")}
+        asked |= {f"{name}_x": Asked(name, ("x", "by")) for name in ("min_by", "max_by")}
+        if self.ordered:
+            asked |= {f"by_x_{name}": Asked(name, ("by", "x")) for name in ("min_by", "max_by")}
+        return {"rows": Asked("count"), **asked}
+
+    def result_types(self) -> Mapping[str, pa.DataType]:
+        """The result type of each of them."""
+        types = {"count": pa.int64(), "rows": pa.int64(), "by_x": pa.int64(), "sum": self.sum, "mean": self.mean}
+        types |= {"stddev": pa.float64(), "variance": pa.float64(), "var_pop": pa.float64()}
+        return {
+            name: next((kind for prefix, kind in types.items() if name.startswith(prefix)), self.type)
+            for name in self.asked()
+            if not name.startswith("collect")
+        }
+
+
+def signed(bits: int) -> st.SearchStrategy[int]:
+    """Integers of so many bits, the extremes among them; few enough of a sum of 64 bits not to overflow."""
+    edge = 2 ** (bits - 1) if bits < 64 else 2**57
+    return st.integers(-5, 5) | st.integers(-edge, edge - 1)
+
+
+def unsigned(bits: int) -> st.SearchStrategy[int]:
+    """Integers of so many bits from zero."""
+    return st.integers(0, 5) | st.integers(0, 2 ** min(bits, 57) - 1)
+
+
+def decimals(precision: int, scale: int) -> st.SearchStrategy[Decimal]:
+    """Decimals of a precision and scale; the extremes among them."""
+    edge = 10**precision - 1
+    whole = st.integers(-5, 5) | st.integers(-edge, edge) | st.sampled_from([edge, -edge])
+    return whole.map(lambda number: Decimal(number).scaleb(-scale))
+
+
+floats = st.integers(-50, 50).map(lambda n: n / 8) | st.floats(-1e6, 1e6).map(lambda x: round(x, 3))
+special_floats = floats | st.sampled_from(SPECIAL_FLOATS)
+instants = st.datetimes(datetime(1900, 1, 1), datetime(2200, 1, 1))
+words = st.sampled_from(WORDS) | st.text(max_size=30)
+
+FAMILIES: dict[str, Family] = {
+    "int8": Family(pa.int8(), signed(8), pa.int64(), pa.float64()),
+    "int16": Family(pa.int16(), signed(16), pa.int64(), pa.float64()),
+    "int32": Family(pa.int32(), signed(32), pa.int64(), pa.float64()),
+    "int64": Family(pa.int64(), signed(64), pa.int64(), pa.float64()),
+    "uint8": Family(pa.uint8(), unsigned(8), pa.int64(), pa.float64()),
+    "uint32": Family(pa.uint32(), unsigned(32), pa.int64(), pa.float64()),
+    "float32": Family(pa.float32(), st.floats(-1e4, 1e4, width=32), pa.float64(), pa.float64()),
+    "float64": Family(pa.float64(), floats, pa.float64(), pa.float64()),
+    "special floats": Family(pa.float64(), special_floats, pa.float64(), pa.float64()),
+    "decimal": Family(pa.decimal128(10, 2), decimals(10, 2), pa.decimal128(20, 2), pa.decimal128(14, 6)),
+    "wide decimal": Family(pa.decimal128(34, 4), decimals(34, 4), pa.decimal128(38, 4), pa.decimal128(38, 8)),
+    "boolean": Family(pa.bool_(), st.booleans()),
+    "string": Family(pa.string(), words),
+    "large string": Family(pa.large_string(), words),
+    "string view": Family(pa.string_view(), words),
+    "binary": Family(pa.binary(), st.binary(max_size=20)),
+    "date": Family(pa.date32(), st.dates(date(1, 1, 1), date(9999, 12, 31))),
+    "timestamp": Family(pa.timestamp("us"), instants),
+    "zoned timestamp": Family(pa.timestamp("us", "Europe/Berlin"), instants.map(lambda at: at.replace(tzinfo=UTC))),
+    "duration": Family(
+        pa.duration("us"),
+        st.integers(-(10**12), 10**12).map(lambda us: timedelta(microseconds=us)),
+        pa.duration("us"),
+        pa.duration("us"),
+    ),
+    "list": Family(pa.list_(pa.int32()), st.lists(st.integers(-3, 3) | st.none(), max_size=3), ordered=False),
+    "struct": Family(
+        pa.struct([("a", pa.int64()), ("b", pa.string())]),
+        st.fixed_dictionaries({"a": st.integers(-3, 3) | st.none(), "b": words | st.none()}),
+        ordered=False,
+    ),
+}

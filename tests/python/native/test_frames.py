@@ -1,0 +1,180 @@
+"""Data of any library goes in, a `pyarrow.Table` comes out, and PySpark is not needed for it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from tables import Rows, rows_of
+
+wr: Any = pytest.importorskip("windrow")
+
+ROOT = Path(__file__).resolve().parents[3]
+START = datetime(2024, 5, 1, 12)
+
+
+def clicks() -> pa.Table:
+    """Clicks of two users, out of order."""
+    # gap 5 min    ann   0    4        20        bob   1   6            minutes
+    #                    ├────┤        ┤              ├───┤
+    minutes = [4, 0, 20, 6, 1]
+    return pa.table(
+        {
+            "user_id": ["ann", "ann", "ann", "bob", "bob"],
+            "ts": pa.array([START + timedelta(minutes=minute) for minute in minutes], pa.timestamp("us")),
+            "amount": [1.5, 2.0, 4.0, None, 8.0],
+        }
+    )
+
+
+def minute(of: int) -> int:
+    """A minute as microseconds since 1970."""
+    return round((START - datetime(1970, 1, 1)).total_seconds() + 60 * of) * 10**6
+
+
+EXPECTED: Rows = {
+    (("ann",), minute(0), minute(4)): {"clicks": 2, "spend": 3.5},
+    (("ann",), minute(20), minute(20)): {"clicks": 1, "spend": 4.0},
+    (("bob",), minute(1), minute(6)): {"clicks": 2, "spend": 8.0},
+}
+
+
+def sessions(data: object) -> Rows:
+    """The README's sessions, bounds in microseconds."""
+    windowed = wr.group_by(data, "user_id", time="ts").windowed_by(wr.SessionWindows.with_gap("5 minutes"))
+    result = windowed.agg(clicks=wr.count(), spend=wr.sum("amount"))
+    assert isinstance(result, pa.Table)
+    assert result.column_names == ["user_id", "window", "clicks", "spend"]
+    scale = {"ms": 1_000, "us": 1, "ns": 1}[result["window"].type.field("start").type.unit]
+    divisor = 1_000 if result["window"].type.field("start").type.unit == "ns" else 1
+    return {
+        (key, start * scale // divisor, end * scale // divisor): row
+        for (key, start, end), row in rows_of(result, ["user_id"]).items()
+    }
+
+
+def test_a_pyarrow_table() -> None:
+    assert sessions(clicks()) == EXPECTED
+
+
+def test_a_pyarrow_batch_and_a_reader() -> None:
+    assert sessions(clicks().to_batches()[0]) == EXPECTED
+    assert (
+        sessions(pa.RecordBatchReader.from_batches(clicks().schema, clicks().to_batches(max_chunksize=2))) == EXPECTED
+    )
+
+
+def test_a_polars_frame() -> None:
+    frame = pl.from_arrow(clicks())
+    assert isinstance(frame, pl.DataFrame)
+    assert sessions(frame) == EXPECTED
+    assert sessions(frame.with_columns(pl.col("user_id").cast(pl.Categorical))) == EXPECTED
+
+
+def test_a_duckdb_relation() -> None:
+    table = clicks()
+    assert sessions(duckdb.sql("SELECT * FROM table")) == EXPECTED
+    assert table.num_rows == 5
+
+
+def test_a_pandas_frame() -> None:
+    frame = clicks().to_pandas()
+    assert sessions(frame) == EXPECTED
+    assert sessions(frame.astype({"ts": "datetime64[ms]"})) == EXPECTED
+    assert sessions(frame.astype({"ts": "datetime64[ns]"})) == EXPECTED
+    assert sessions(frame.set_index(pd.Index([5, 3, 9, 1, 0]))) == EXPECTED
+
+
+def test_an_empty_table_has_no_windows_and_all_columns() -> None:
+    assert sessions(clicks().slice(0, 0)) == {}
+    assert sessions(pa.Table.from_batches([], clicks().schema)) == {}
+
+
+def test_slices_and_chunks_of_tables() -> None:
+    table = pa.concat_tables([clicks().slice(2, 1), clicks().slice(0, 2), clicks().slice(5, 0), clicks().slice(3, 2)])
+    assert sessions(table) == EXPECTED
+
+
+def test_the_input_is_left_as_it_was() -> None:
+    table = clicks()
+    sessions(table)
+    assert table.equals(clicks())
+
+
+def test_the_largest_hour_by_sliding_windows() -> None:
+    # d 10 min    ann   0    4         20        each set of clicks within 10 minutes is one window
+    #             [-10,0] [-6,4] [0+,10+] [10,20]
+    windows = wr.SlidingWindows.with_time_difference("10 minutes")
+    result = wr.group_by(clicks(), "user_id", time="ts").windowed_by(windows).agg(n=wr.count())
+    ann = {(start, end): row["n"] for (key, start, end), row in rows_of(result, ["user_id"]).items() if key == ("ann",)}
+    millisecond = 1_000
+    assert ann == {
+        (minute(-10), minute(0)): 1,
+        (minute(-6), minute(4)): 2,
+        (minute(0) + millisecond, minute(10) + millisecond): 1,
+        (minute(10), minute(20)): 1,
+    }
+
+
+BLOCKED = """
+import importlib.abc, sys
+
+class Blocker(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in ("pyspark", "py4j", "pandas", "polars", "duckdb", "numpy"):
+            raise ModuleNotFoundError(f"No module named {name!r} (blocked)", name=name)
+        return None
+
+sys.meta_path.insert(0, Blocker())
+try:
+    import pyspark
+except ModuleNotFoundError:
+    pass
+else:
+    raise SystemExit("pyspark is not blocked")
+"""
+
+
+def run(code: str) -> subprocess.CompletedProcess[str]:
+    """Runs code in a fresh Python without PySpark and its friends."""
+    return subprocess.run([sys.executable, "-c", BLOCKED + code], capture_output=True, text=True, timeout=120, cwd=ROOT)
+
+
+def test_windrow_imports_without_pyspark() -> None:
+    done = run("import windrow; assert windrow.__version__; print(sorted(m for m in sys.modules if 'spark' in m))")
+    assert (done.returncode, done.stdout) == (0, "[]\n"), done.stderr
+
+
+def test_a_query_runs_without_pyspark() -> None:
+    done = run(
+        """
+import pyarrow as pa
+import windrow as wr
+data = pa.table({"k": [1, 1, 2], "ts": pa.array([0, 4, 9], pa.int64()).cast(pa.timestamp("ms")), "x": [1, 2, 3]})
+for windows in (wr.SessionWindows.with_gap("5 milliseconds"), wr.SlidingWindows.with_time_difference("5 milliseconds")):
+    print(wr.group_by(data, "k", time="ts").windowed_by(windows).agg(n=wr.count(), x=wr.sum("x")).num_rows)
+print("pyspark" in sys.modules)
+"""
+    )
+    # d 5    k 1: 0, 4 early in [0,5], right of 0 [1,6]; k 2: [4,9]
+    assert (done.returncode, done.stdout) == (0, "2\n3\nFalse\n"), done.stderr
+
+
+def test_data_that_is_no_table_is_an_error_without_pyspark() -> None:
+    code = """
+import windrow as wr
+try:
+    wr.group_by([1], "k", time="ts")
+except TypeError as error:
+    print("data" in str(error))
+"""
+    done = run(code)
+    assert (done.returncode, done.stdout) == (0, "True\n"), done.stderr

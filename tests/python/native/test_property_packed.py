@@ -1,0 +1,218 @@
+"""The way through shards (pack, sort, merge) gives what the oracle gives, however the rows are split and sharded."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from families import FAMILIES
+from hypothesis import given
+from hypothesis import settings as limits
+from hypothesis import strategies as st
+from oracle.records import null_keys, null_times
+from tables import Asked, assert_windows, by_sessions, by_sliding, cut, records, rows_of
+
+native: Any = pytest.importorskip("windrow._native")
+
+SESSION = {"kind": "session", "gap": 5}
+SLIDING = {"kind": "sliding", "difference": 12, "resolution": 3}
+ORACLES = {"session": by_sessions(5), "sliding": by_sliding(12, 3)}
+PACKED = pa.schema(
+    [pa.field("shard", pa.int32(), False), pa.field("first", pa.int64(), False), pa.field("block", pa.binary(), False)]
+)
+BY_ORDER = ("first", "last", "collect_list", "any_value")
+
+
+def spec(windows: dict[str, Any], asked: dict[str, Asked], keys: Sequence[str], shards: int) -> str:
+    """The plan that crosses to executors."""
+    return json.dumps(
+        {
+            "keys": list(keys),
+            "time": "ts",
+            "tick": None,
+            "windows": windows,
+            "aggregates": [aggregate.plan(name) for name, aggregate in asked.items()],
+            "op": False,
+            "shards": shards,
+        }
+    )
+
+
+def packed(query: Any, splits: Sequence[Sequence[pa.RecordBatch]]) -> tuple[pa.Table, Counter[str]]:
+    """What the pack tasks of all splits send into the shuffle, and their counters together."""
+    blocks: list[pa.RecordBatch] = []
+    counters = Counter[str]()
+    for partition, batches in enumerate(splits):
+        packer = query.packer(partition)
+        for batch in batches:
+            blocks.extend(pa.record_batch(block) for block in packer.push(batch))
+        blocks.extend(pa.record_batch(block) for block in packer.finish())
+        counters.update(packer.counters())
+    return pa.Table.from_batches(blocks, PACKED), counters
+
+
+def merged(query: Any, blocks: pa.Table, tasks: int, rows: int) -> pa.Table:
+    """What the merge tasks give: each has whole shards, sorted by (shard, first), in batches of so many rows."""
+    schema = pa.schema(query.output_schema)
+    found: list[pa.RecordBatch] = []
+    for task in range(tasks):
+        mine = [row for row in blocks.to_pylist() if row["shard"] % tasks == task]
+        mine.sort(key=lambda row: (row["shard"], row["first"]))
+        merger = query.merger()
+        for batch in pa.Table.from_pylist(mine, PACKED).to_batches(rows):
+            found.extend(pa.record_batch(piece) for piece in merger.push(batch))
+        found.extend(pa.record_batch(piece) for piece in merger.finish())
+    return pa.Table.from_batches(found, schema)
+
+
+def refused(query: Any, block: bytes) -> None:
+    """Merging the damaged block is an error, in push or in finish."""
+
+    def merge() -> None:
+        merger = query.merger()
+        columns = [pa.array([0], pa.int32()), pa.array([0], pa.int64()), pa.array([block], pa.binary())]
+        merger.push(pa.record_batch(columns, schema=PACKED))
+        merger.finish()
+
+    with pytest.raises((ValueError, RuntimeError)):
+        merge()
+
+
+@st.composite
+def splits(draw: st.DrawFn, batches: Sequence[pa.RecordBatch]) -> list[list[pa.RecordBatch]]:
+    """The batches dealt out to one to four splits, some of them perhaps empty."""
+    count = draw(st.integers(1, 4))
+    dealt: list[list[pa.RecordBatch]] = [[] for _ in range(count)]
+    for batch in batches:
+        dealt[draw(st.integers(0, count - 1))].append(batch)
+    return dealt
+
+
+@st.composite
+def scattered(draw: st.DrawFn, values: st.SearchStrategy[Any], kind: pa.DataType, ties: bool) -> tuple[pa.Table, Any]:
+    """Events of a few keys, and their splits. Without ties every time is there once for each key."""
+    row = st.tuples(
+        st.integers(0, 4) | st.none(), st.integers(-40, 120) | st.none(), values | st.none(), st.integers(-3, 3)
+    )
+    rows = draw(st.lists(row, max_size=40, unique_by=None if ties else lambda row: row[:2]))
+    columns = list(zip(*rows, strict=True)) if rows else [[], [], [], []]
+    table = pa.table(
+        {
+            "k": pa.array(columns[0], pa.int64()),
+            "ts": pa.array(columns[1], pa.int64()).cast(pa.timestamp("us")),
+            "x": pa.array(columns[2], kind),
+            "by": pa.array(columns[3], pa.int64()),
+        }
+    )
+    return table, draw(splits(cut(table, draw(st.lists(st.integers(0, 40), max_size=6)))))
+
+
+@pytest.mark.parametrize("ties", [True, False])
+@pytest.mark.parametrize("windows", [SESSION, SLIDING], ids=["session", "sliding"])
+@pytest.mark.parametrize("name", ["int64", "special floats", "wide decimal", "boolean", "string", "duration", "struct"])
+def test_shards_and_splits_do_not_change_the_answer(name: str, windows: dict[str, Any], ties: bool) -> None:
+    family = FAMILIES[name]
+    asked = family.asked()
+    if ties:  # the order of equal times is open across splits
+        asked = {name: aggregate for name, aggregate in asked.items() if aggregate.function not in BY_ORDER}
+
+    @limits(max_examples=10)
+    @given(scattered(family.values, family.type, ties), st.integers(1, 40), st.integers(1, 3), st.integers(1, 9))
+    def check(scene: tuple[pa.Table, Any], shards: int, tasks: int, rows: int) -> None:
+        table, dealt = scene
+        query = native.Query(spec(windows, asked, ["k"], shards), table.schema)
+        blocks, counters = packed(query, dealt)
+        assert set(blocks["shard"].to_pylist()) <= set(range(shards))
+        result = merged(query, blocks, tasks, rows)
+        assert_windows(rows_of(result, ["k"]), table, ["k"], ORACLES[windows["kind"]], asked)
+        members = records(table, ["k"])
+        assert (counters["null_keys"], counters["null_times"]) == (null_keys(members), null_times(members))
+
+    check()
+
+
+@limits(max_examples=40)
+@given(scattered(st.integers(-9, 9), pa.int64(), ties=True), st.integers(1, 40))
+def test_the_packed_way_equals_the_in_process_way(scene: tuple[pa.Table, Any], shards: int) -> None:
+    table, dealt = scene
+    asked = {"n": Asked("count"), "sum": Asked("sum", ("x",)), "deviation": Asked("stddev", ("x",))}
+    for windows in (SESSION, SLIDING):
+        query = native.Query(spec(windows, asked, ["k"], shards), table.schema)
+        batches, counters = query.run(table)
+        direct = rows_of(
+            pa.Table.from_batches([pa.record_batch(b) for b in batches], pa.schema(query.output_schema)), ["k"]
+        )
+        blocks, _ = packed(query, dealt)
+        assert rows_of(merged(query, blocks, 2, 5), ["k"]) == pytest.approx(direct, rel=1e-9)
+        assert counters["windows"] == len(direct)
+
+
+def test_a_session_across_many_splits_is_one_session() -> None:
+    # gap 5    split 0  0       8        16
+    #          split 1      4       12        20
+    #                   ├──────────────────── [0,20]
+    table = pa.table({"k": pa.array([7] * 6), "ts": pa.array(range(0, 24, 4), pa.int64()).cast(pa.timestamp("us"))})
+    rows = table.to_batches()[0]
+    dealt = [[rows.take(pa.array([0, 2, 4]))], [rows.take(pa.array([1, 3, 5]))]]
+    query = native.Query(spec(SESSION, {"n": Asked("count")}, ["k"], 8), table.schema)
+    blocks, counters = packed(query, dealt)
+    assert rows_of(merged(query, blocks, 1, 1), ["k"]) == {((7,), 0, 20): {"n": 6}}
+    assert counters["records"] == 6
+
+
+def test_windows_leave_as_soon_as_the_next_block_is_past_them() -> None:
+    # gap 5    a million events of one key in order, sessions of 10 events: they must not pile up until the end
+    times = [at // 10 * 100 + at % 10 for at in range(1_000_000)]
+    table = pa.table({"k": pa.array([1] * len(times)), "ts": pa.array(times, pa.int64()).cast(pa.timestamp("us"))})
+    query = native.Query(spec(SESSION, {"n": Asked("count")}, ["k"], 4), table.schema)
+    blocks, _ = packed(query, [table.to_batches(10_000)])
+    assert blocks.num_rows > 10
+    ordered = blocks.sort_by([("shard", "ascending"), ("first", "ascending")])
+    merger, early = query.merger(), 0
+    for batch in ordered.to_batches(1):
+        early += sum(pa.record_batch(piece).num_rows for piece in merger.push(batch))
+    late = sum(pa.record_batch(piece).num_rows for piece in merger.finish())
+    assert early + late == 100_000
+    assert late < 20_000
+
+
+def test_blocks_stay_small() -> None:
+    # one key, half a million events of 20 bytes: no block may grow with the input
+    table = pa.table(
+        {
+            "k": pa.array([1] * 500_000),
+            "ts": pa.array(range(500_000), pa.int64()).cast(pa.timestamp("us")),
+            "x": pa.array([f"{at:020}" for at in range(500_000)]),
+        }
+    )
+    query = native.Query(spec(SESSION, {"all": Asked("collect_list", ("x",))}, ["k"], 4), table.schema)
+    blocks, _ = packed(query, [table.to_batches(10_000)])
+    assert max(len(block) for block in blocks["block"].to_pylist()) < 2**21
+
+
+@pytest.mark.parametrize("damage", [b"", b"\0", b"windrow", b"\xff" * 100])
+def test_a_block_that_is_no_block_is_an_error_and_no_panic(damage: bytes) -> None:
+    table = pa.table({"k": pa.array([1]), "ts": pa.array([1], pa.int64()).cast(pa.timestamp("us"))})
+    query = native.Query(spec(SESSION, {"n": Asked("count")}, ["k"], 4), table.schema)
+    refused(query, damage)
+
+
+def test_cut_off_blocks_are_errors_and_no_panics() -> None:
+    table = pa.table(
+        {
+            "k": pa.array(["a", "b"] * 50),
+            "ts": pa.array(range(100), pa.int64()).cast(pa.timestamp("us")),
+            "x": pa.array([f"{at}" for at in range(100)]),
+        }
+    )
+    query = native.Query(spec(SESSION, {"all": Asked("collect_list", ("x",))}, ["k"], 1), table.schema)
+    blocks, _ = packed(query, [table.to_batches()])
+    block = blocks["block"][0].as_py()
+    lengths = range(0, len(block), max(1, len(block) // 60))
+    assert len(lengths) > 30
+    for length in lengths:
+        refused(query, block[:length])

@@ -1,0 +1,143 @@
+"""Windows of any length, resolution and unit of time equal the oracle, in-process."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import settings as limits
+from hypothesis import strategies as st
+from tables import Asked, assert_windows, by_sessions, by_sliding, in_batches, rows_of
+
+wr: Any = pytest.importorskip("windrow")
+
+ASKED = {
+    "n": Asked("count"),
+    "ids": Asked("collect_list", ("id",)),
+    "first": Asked("first", ("id",)),
+    "last": Asked("last", ("id",)),
+    "low": Asked("min", ("id",)),
+    "total": Asked("sum", ("id",)),
+}
+ADD = timedelta(microseconds=1)
+
+
+def table_of(times: list[int | None], keys: list[int], unit: str, cuts: list[int]) -> pa.Table:
+    """Events with their row number as id; times are ticks of the unit."""
+    return in_batches(
+        pa.table(
+            {
+                "k": pa.array(keys, pa.int64()),
+                "ts": pa.array(times, pa.int64()).cast(pa.timestamp(unit)),
+                "id": pa.array(range(len(times)), pa.int64()),
+            }
+        ),
+        cuts,
+    )
+
+
+@st.composite
+def events(draw: st.DrawFn, unit: str, scale: int = 1) -> pa.Table:
+    """Up to 40 events of three keys, at multiples of `scale` and a little beside them."""
+    around = draw(st.sampled_from([0, 0, 10**6, -(10**6)])) * scale
+    time = st.builds(lambda at, beside: around + at * scale + beside, st.integers(-25, 80), st.integers(0, scale - 1))
+    rows = draw(st.lists(st.tuples(time | st.none(), st.integers(1, 3)), max_size=40))
+    cuts = draw(st.lists(st.integers(0, 40), max_size=4))
+    return table_of([time for time, _ in rows], [key for _, key in rows], unit, cuts)
+
+
+def check(table: pa.Table, windows: Any, oracle: Any) -> None:
+    """One query against the oracle."""
+    aggregates = {name: aggregate.build(wr) for name, aggregate in ASKED.items()}
+    result = wr.group_by(table, "k", time="ts").windowed_by(windows).agg(**aggregates)
+    assert_windows(rows_of(result, ["k"]), table, ["k"], oracle, ASKED)
+
+
+@limits(max_examples=60)
+@given(events("us"), st.integers(1, 12))
+def test_sessions_of_any_gap_equal_the_oracle(table: pa.Table, gap: int) -> None:
+    check(table, wr.SessionWindows.with_gap(gap * ADD), by_sessions(gap))
+
+
+@limits(max_examples=60)
+@given(events("us"), st.integers(1, 30))
+def test_sliding_windows_of_any_difference_equal_the_oracle(table: pa.Table, difference: int) -> None:
+    windows = wr.SlidingWindows.with_time_difference(difference * ADD, resolution=ADD)
+    check(table, windows, by_sliding(difference, 1))
+
+
+@limits(max_examples=60)
+@given(events("us"), st.integers(1, 8), st.integers(1, 6))
+def test_sliding_windows_of_any_resolution_equal_the_oracle(table: pa.Table, steps: int, resolution: int) -> None:
+    windows = wr.SlidingWindows.with_time_difference(steps * resolution * ADD, resolution=resolution * ADD)
+    check(table, windows, by_sliding(steps * resolution, resolution))
+
+
+@pytest.mark.parametrize(("unit", "scale"), [("s", 1), ("ms", 1000), ("us", 10**6), ("ns", 10**9)])
+def test_sessions_do_not_mind_the_unit_of_time(unit: str, scale: int) -> None:
+    @limits(max_examples=15)
+    @given(events(unit, scale))
+    def seconds(table: pa.Table) -> None:
+        check(table, wr.SessionWindows.with_gap("5 seconds"), by_sessions(5 * scale))
+
+    seconds()
+
+
+@pytest.mark.parametrize(("unit", "scale"), [("ms", 1000), ("us", 10**6), ("ns", 10**9)])
+def test_sliding_windows_floor_to_the_resolution_in_any_unit(unit: str, scale: int) -> None:
+    @limits(max_examples=15)
+    @given(events(unit, scale))
+    def seconds(table: pa.Table) -> None:
+        windows = wr.SlidingWindows.with_time_difference("9 seconds", resolution="3 seconds")
+        check(table, windows, by_sliding(9 * scale, 3 * scale))
+
+    seconds()
+
+
+@pytest.mark.parametrize("distance", [4, 5, 6])
+def test_sessions_join_at_exactly_the_gap(distance: int) -> None:
+    # gap 5    ├─ 4, 5 ─┤ join   ├── 6 ──┤ do not
+    check(table_of([0, distance], [1, 1], "us", []), wr.SessionWindows.with_gap(5 * ADD), by_sessions(5))
+
+
+@pytest.mark.parametrize("time", [-11, -10, -9, -1, 0, 1, 9, 10, 11])
+@pytest.mark.parametrize("other", [-12, -1, 0, 1, 10, 11, 21, 22])
+def test_sliding_windows_at_the_bounds_of_the_early_window(time: int, other: int) -> None:
+    # d 10     [-10,0) their own world    [0,10) early: [0,10]    from 10 on: [t-10,t]
+    windows = wr.SlidingWindows.with_time_difference(10 * ADD, resolution=ADD)
+    check(table_of([time, other], [1, 1], "us", []), windows, by_sliding(10, 1))
+
+
+@pytest.mark.parametrize("time", [-(2**63), 2**63 - 1, 2**63 - 7, 7 - 2**63])
+def test_sessions_at_the_ends_of_time_neither_wrap_nor_panic(time: int) -> None:
+    other = time - 5 if time > 0 else time + 5
+    check(table_of([time, other, 0], [1, 1, 1], "us", []), wr.SessionWindows.with_gap(5 * ADD), by_sessions(5))
+
+
+@pytest.mark.parametrize("time", [-(2**63), 2**63 - 1])
+def test_a_sliding_window_beyond_the_ends_of_time_is_an_error_that_names_the_column(time: int) -> None:
+    windows = wr.SlidingWindows.with_time_difference(5 * ADD, resolution=ADD)
+    neighbour = time - 2 if time > 0 else time + 2
+    with pytest.raises(OverflowError, match="ts"):
+        wr.group_by(table_of([neighbour, time], [1, 1], "us", []), "k", time="ts").windowed_by(windows).count()
+
+
+def test_ticks_are_left_out_and_counted() -> None:
+    # gap 5    1     tick     2        without the tick row 1 and 2 are apart
+    #          0     4        8
+    table = pa.table(
+        {
+            "k": pa.array([1, 1, 1, None], pa.int64()),
+            "ts": pa.array([0, 4, 8, 100], pa.int64()).cast(pa.timestamp("us")),
+            "tick": pa.array([False, True, None, True]),
+        }
+    )
+    grouped = wr.group_by(table, "k", time="ts", tick="tick")
+    result = grouped.windowed_by(wr.SessionWindows.with_gap(5 * ADD)).count()
+    assert sorted(rows_of(result, ["k"])) == [((1,), 0, 0), ((1,), 8, 8)]
+    assert result.schema.metadata[b"windrow.ticks"] == b"2"
+    assert result.schema.metadata[b"windrow.records"] == b"2"
+    assert result.schema.metadata[b"windrow.null_keys"] == b"0"

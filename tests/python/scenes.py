@@ -1,0 +1,79 @@
+"""Scenes of Spark tests: events, Spark's own answer, and the comparison of two answers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from oracle.records import canonical
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+from tables import Rows, rows_of
+
+START = pd.Timestamp("2024-03-30 20:00:00")
+
+
+def frame(rows: int, keys: int, seed: int, seconds: float = 86_400) -> pd.DataFrame:
+    """Events of some keys, scattered over so many seconds in any order; every tenth time is there twice."""
+    random = np.random.default_rng(seed)
+    at = random.uniform(0, seconds, rows)
+    at[::10] = at[1::10][: len(at[::10])] if len(at[1::10]) >= len(at[::10]) else at[::10]
+    return pd.DataFrame(
+        {
+            "user_id": random.integers(0, keys, rows),
+            "ts": START + pd.to_timedelta(np.round(at * 1e6).astype("int64"), unit="us"),
+            "amount": np.round(random.normal(0, 100, rows), 2),
+            "items": random.integers(-5, 6, rows),
+            "word": random.choice(["a", "b", "ä", ""], rows),
+        }
+    )
+
+
+def events(spark: SparkSession, rows: int = 4_000, keys: int = 60, seed: int = 1, partitions: int = 3) -> DataFrame:
+    """The same as a DataFrame with `ts` a TIMESTAMP, rows dealt out to partitions."""
+    plain = spark.createDataFrame(frame(rows, keys, seed))
+    return plain.withColumn("ts", F.col("ts").cast("timestamp")).repartition(partitions)
+
+
+def spark_sessions(data: DataFrame, keys: Sequence[str], gap: str, time: str = "ts", **aggregates: Column) -> DataFrame:
+    """Spark's own sessions, its exclusive end turned into the last event."""
+    names = [f"`{key.replace('`', '``')}`" for key in keys]
+    window = F.session_window(f"`{time}`", gap)
+    counted = data.where(" OR ".join(f"{name} IS NOT NULL" for name in names)).where(f"`{time}` IS NOT NULL")
+    grouped = counted.groupBy(*[F.col(name) for name in names], window.alias("window"))
+    result = grouped.agg(*[column.alias(name) for name, column in aggregates.items()])
+    last = (F.col("window.end") - F.expr(f"INTERVAL {gap}")).alias("end")
+    bounds = F.struct(F.col("window.start").alias("start"), last).alias("window")
+    return result.select(*[F.col(name) for name in names], bounds, *[F.col(f"`{name}`") for name in aggregates])
+
+
+def rows(data: DataFrame, keys: Sequence[str], skip: Sequence[str] = ()) -> Rows:
+    """A collected answer by key and bounds."""
+    return rows_of(data.toArrow(), keys, skip)
+
+
+def alike(got: Any, expected: Any) -> bool:
+    """Equal; floats within 1e-9."""
+    if isinstance(got, float) and isinstance(expected, float) and math.isfinite(expected):
+        return math.isclose(got, expected, rel_tol=1e-9, abs_tol=1e-9)
+    return type(got) is type(expected) and canonical(got) == canonical(expected)
+
+
+def assert_same(got: Rows, expected: Rows, unordered: Sequence[str] = ()) -> None:
+    """The same windows with the same values; lists named in `unordered` in any order."""
+    missing, surplus = expected.keys() - got.keys(), got.keys() - expected.keys()
+    assert not missing | surplus, f"missing {list(missing)[:5]}, surplus {list(surplus)[:5]}"
+    for window, values in expected.items():
+        for name, value in values.items():
+            ours, theirs = got[window][name], value
+            if name in unordered:
+                ours, theirs = (sorted(found, key=lambda x: repr(canonical(x))) for found in (ours, theirs))
+            assert alike(ours, theirs), f"{name} of {window}: got {ours!r}, expected {theirs!r}"
+
+
+def typed(data: DataFrame) -> Mapping[str, Any]:
+    """Column types by name, nullability of the column itself aside."""
+    return {field.name: field.dataType for field in data.schema.fields}

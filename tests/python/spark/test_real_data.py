@@ -1,0 +1,174 @@
+"""Real events: sessions equal Spark's `session_window` exactly, sliding windows the oracle."""
+
+from __future__ import annotations
+
+import gzip
+import itertools
+import re
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+from oracle import vectorised
+from pyspark.sql import DataFrame, Observation, SparkSession
+from pyspark.sql import functions as F
+from scenes import spark_sessions
+from tables import Asked, assert_windows, by_sessions, by_sliding, rows_of, ticks
+
+wr: Any = pytest.importorskip("windrow")
+
+LINE = re.compile(r'(\S+) \S+ \S+ \[([^\]]+)\] "([^"]*)" (\d{3}) (\d+|-)')
+
+
+@pytest.fixture(scope="module")
+def data(shared: Path) -> Path:
+    """The folder of real data."""
+    folder = shared / "data"
+    if not folder.is_dir():
+        pytest.skip(f"{folder} is absent")
+    return folder
+
+
+def differing(left: DataFrame, right: DataFrame) -> int:
+    """How many rows are in one of two frames only."""
+    return left.exceptAll(right).count() + right.exceptAll(left).count()
+
+
+@pytest.mark.parametrize(
+    ("file", "keys", "time", "gap", "value", "least"),
+    [
+        ("git_commits.parquet", ["author"], "event_time", "1 hour", "subject_len", 100_000),
+        ("git_commits.parquet", ["repo", "author"], "arrival_time", "8 hours", "subject_len", 100_000),
+        ("wyscout_events.parquet", ["player_id"], "ts", "30 minutes", "x", 50_000),
+        ("physionet2012_events.parquet", ["record_id", "parameter"], "ts", "2 hours", "minute", 100_000),
+        ("online_retail.parquet", ["CustomerID"], "InvoiceDate", "1 day", "Quantity", 10_000),
+    ],
+)
+def test_sessions_equal_sparks(
+    spark: SparkSession, data: Path, file: str, keys: list[str], time: str, gap: str, value: str, least: int
+) -> None:
+    events = spark.read.parquet(str(data / file)).select(*keys, time, F.col(value).alias("value"))
+    aggregates = {"n": F.count("*"), "total": F.sum("value"), "low": F.min("value"), "high": F.max("value")}
+    theirs = spark_sessions(events, keys, gap, time, **aggregates).cache()
+    windowed = wr.group_by(events, *keys, time=time).windowed_by(wr.SessionWindows.with_gap(gap))
+    ours = windowed.agg(n=wr.count(), total=wr.sum("value"), low=wr.min("value"), high=wr.max("value")).cache()
+    try:
+        assert ours.count() == theirs.count() > least
+        assert differing(ours, theirs) == 0
+    finally:
+        theirs.unpersist()
+        ours.unpersist()
+
+
+def test_float_sums_of_sessions_are_near_sparks(spark: SparkSession, data: Path) -> None:
+    events = spark.read.parquet(str(data / "physionet2012_events.parquet")).where("value IS NOT NULL AND minute > 0")
+    names = {"total": F.sum("value"), "mean": F.avg("value"), "spread": F.stddev("value")}
+    theirs = spark_sessions(events, ["record_id"], "1 hour", "ts", **names)
+    windowed = wr.group_by(events, "record_id", time="ts").windowed_by(wr.SessionWindows.with_gap("1 hour"))
+    ours = windowed.agg(total=wr.sum("value"), mean=wr.mean("value"), spread=wr.stddev("value"))
+    both = ours.alias("a").join(theirs.alias("b"), ["record_id", "window"], "full")
+    far = " OR ".join(f"abs(a.{name} - b.{name}) > 1e-9 * greatest(abs(b.{name}), 1)" for name in names)
+    uneven = " OR ".join(f"(a.{name} IS NULL) != (b.{name} IS NULL)" for name in names)
+    [row] = both.selectExpr("count(*) AS sessions", f"count_if({far} OR {uneven}) AS wrong").collect()
+    assert row.wrong == 0
+    assert row.sessions > 8_000
+
+
+def test_online_retail_counts_its_rows_without_a_customer(spark: SparkSession, data: Path) -> None:
+    events = spark.read.parquet(str(data / "online_retail.parquet"))
+    observation = Observation("retail")
+    windows = wr.SlidingWindows.with_time_difference("1 hour")
+    windowed = wr.group_by(events, "CustomerID", time="InvoiceDate").windowed_by(windows).observe(observation)
+    result = windowed.agg(n=wr.count(), items=wr.sum("Quantity"))
+    assert len(result.collect()) == observation.get["windows"]
+    assert observation.get["null_keys"] == 135_080
+    assert observation.get["records"] == 541_909 - 135_080
+
+
+def test_sliding_windows_of_online_retail_equal_the_vectorised_oracle(spark: SparkSession, data: Path) -> None:
+    hour = 3_600 * 1_000
+    grouped = wr.group_by(spark.read.parquet(str(data / "online_retail.parquet")), "CustomerID", time="InvoiceDate")
+    windowed = grouped.windowed_by(wr.SlidingWindows.with_time_difference("1 hour"))
+    result = windowed.agg(n=wr.count(), q=wr.sum("Quantity"))
+    bounds = result.selectExpr("CustomerID", "unix_millis(window.start) AS a", "unix_millis(window.end) AS b", "n", "q")
+    got = {(row.CustomerID, row.a): (row.b, row.n, row.q) for row in bounds.collect()}
+    table = pq.read_table(data / "online_retail.parquet", columns=["CustomerID", "InvoiceDate", "Quantity"])
+    table = table.filter(pc.is_valid(table["CustomerID"])).sort_by([(name, "ascending") for name in table.column_names])
+    customers, times = table["CustomerID"].to_numpy(), table["InvoiceDate"].cast(pa.int64()).to_numpy()
+    quantities = table["Quantity"].to_numpy()
+    expected = {}
+    for begin, stop in itertools.pairwise([0, *(np.flatnonzero(np.diff(customers)) + 1), len(customers)]):
+        starts, first, past = vectorised.windows(times[begin:stop], hour, 1)
+        sums = vectorised.range_sums(quantities[begin:stop], first, past)
+        for start, low, high, total in zip(starts, first, past, sums, strict=True):
+            expected[int(customers[begin]), int(start)] = (int(start) + hour, int(high - low), int(total))
+    assert got == expected
+    assert len(got) > 20_000
+
+
+@pytest.mark.parametrize("file", ["git_commits.parquet", "wyscout_events.parquet"])
+def test_sliding_windows_of_a_sample_equal_brute_force(data: Path, file: str) -> None:
+    key, time, value = ("author", "event_time", "subject_len") if file.startswith("git") else ("player_id", "ts", "x")
+    table = pq.read_table(data / file, columns=[key, time, value]).slice(0, 200_000)
+    chosen = sorted(set(table[key].to_pylist()))[3:200:20]
+    table = pa.concat_tables([table.filter(pc.equal(table[key], one)).slice(0, 250) for one in chosen])
+    table = table.rename_columns(["k", "ts", "x"])
+    asked = {"n": Asked("count"), "total": Asked("sum", ("x",)), "low": Asked("min", ("x",))}
+    asked["last"] = Asked("last", ("x",))
+    unit = {"ms": 1_000, "us": 1_000_000}[table["ts"].type.unit]
+    aggregates = {name: aggregate.build(wr) for name, aggregate in asked.items()}
+    windows = wr.SlidingWindows.with_time_difference("10 minutes")
+    result = wr.group_by(table, "k", time="ts").windowed_by(windows).agg(**aggregates)
+    assert result.num_rows > 100
+    assert_windows(rows_of(result, ["k"]), table, ["k"], by_sliding(600 * unit, unit // 1_000), asked)
+
+
+def test_commits_in_order_of_arrival_give_the_same_as_in_order_of_time(data: Path) -> None:
+    table = pq.read_table(data / "git_commits.parquet", columns=["author", "event_time", "n_parents"])
+    assert ticks(table["event_time"]) != sorted(at for at in ticks(table["event_time"]) if at is not None)
+    asked = {"n": wr.count(), "merges": wr.sum("n_parents")}
+    for windows in (wr.SessionWindows.with_gap("1 hour"), wr.SlidingWindows.with_time_difference("1 hour")):
+        answers = [
+            rows_of(wr.group_by(rows, "author", time="event_time").windowed_by(windows).agg(**asked), ["author"])
+            for rows in (table, table.sort_by("event_time"))
+        ]
+        assert answers[0] == answers[1]
+        assert len(answers[0]) > 100_000
+
+
+def test_half_hour_sessions_of_the_apache_log(spark: SparkSession, data: Path) -> None:
+    rows = []
+    with gzip.open(data / "elastic_apache_access.log.gz", "rt", errors="replace") as log:
+        for line in log:
+            found = LINE.match(line)
+            assert found, line
+            client, at, request, status, size = found.groups()
+            time = datetime.strptime(at, "%d/%b/%Y:%H:%M:%S %z")
+            rows.append((client, time, request, int(status), None if size == "-" else int(size)))
+    assert len(rows) == 10_000
+    names = ["client", "ts", "request", "status", "size"]
+    table = pa.table(dict(zip(names, (list(column) for column in zip(*rows, strict=True)), strict=True)))
+    windows = wr.SessionWindows.with_gap("30 minutes")
+    asked = {
+        "hits": Asked("count"),
+        "sized": Asked("count", ("size",)),
+        "bytes": Asked("sum", ("size",)),
+        "entry": Asked("first", ("request",)),
+        "exit": Asked("last", ("request",)),
+        "statuses": Asked("collect_set", ("status",)),
+    }
+    aggregates = {name: aggregate.build(wr) for name, aggregate in asked.items()}
+    alone = wr.group_by(table, "client", time="ts").windowed_by(windows).agg(**aggregates)
+    assert alone.num_rows == 3_052
+    unit = {"s": 1, "ms": 10**3, "us": 10**6}[table["ts"].type.unit]
+    assert_windows(rows_of(alone, ["client"]), table, ["client"], by_sessions(1_800 * unit), asked)
+    schema = "client string, ts timestamp, request string, status int, size long"
+    frame = spark.createDataFrame(rows, schema).repartition(4)
+    ours = wr.group_by(frame, "client", time="ts").windowed_by(windows).agg(hits=wr.count(), bytes=wr.sum("size"))
+    theirs = spark_sessions(frame, ["client"], "30 minutes", hits=F.count("*"), bytes=F.sum("size"))
+    assert differing(ours, theirs) == 0

@@ -1,0 +1,187 @@
+"""Sessions in Spark are Spark's own `session_window` to the letter; sliding windows are the oracle's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import LongType, StringType, StructField, StructType, TimestampNTZType, TimestampType
+from scenes import START, alike, assert_same, events, frame, rows, spark_sessions, typed
+from tables import Asked, assert_windows, by_sliding, rows_of
+
+wr: Any = pytest.importorskip("windrow")
+
+SECOND = 10**6
+
+
+def ours(
+    data: DataFrame, gap: str = "10 minutes", keys: tuple[str, ...] = ("user_id",), shards: int | None = None
+) -> DataFrame:
+    """Sessions with a few aggregates."""
+    windowed = wr.group_by(data, *keys, time="ts").windowed_by(wr.SessionWindows.with_gap(gap))
+    windowed = windowed if shards is None else windowed.shards(shards)
+    return windowed.agg(n=wr.count(), spend=wr.sum("amount"), most=wr.max("items"), mean=wr.mean("items"))
+
+
+def theirs(data: DataFrame, gap: str = "10 minutes", keys: tuple[str, ...] = ("user_id",)) -> DataFrame:
+    """The same by Spark."""
+    aggregates = {"n": F.count("*"), "spend": F.sum("amount"), "most": F.max("items"), "mean": F.avg("items")}
+    return spark_sessions(data, keys, gap, **aggregates)
+
+
+@pytest.mark.parametrize("gap", ["1 second", "10 minutes", "3 hours", "2 days"])
+def test_sessions_equal_sparks(spark: SparkSession, gap: str) -> None:
+    data = events(spark)
+    expected = rows(theirs(data, gap), ["user_id"])
+    assert_same(rows(ours(data, gap), ["user_id"]), expected)
+    assert len(expected) >= 60
+
+
+@pytest.mark.parametrize("partitions", [1, 2, 7, 40])
+@pytest.mark.parametrize("shards", [1, 3, 32, 200])
+def test_partitions_and_shards_do_not_change_the_answer(spark: SparkSession, partitions: int, shards: int) -> None:
+    data = events(spark, rows=1_500, partitions=partitions)
+    got = rows(ours(data, shards=shards), ["user_id"])
+    assert_same(got, rows(theirs(data), ["user_id"]))
+
+
+def test_two_keys_and_partly_null_keys_equal_sparks(spark: SparkSession) -> None:
+    data = events(spark, keys=20)
+    data = data.withColumn("user_id", F.when(F.col("items") > -4, F.col("user_id")))
+    data = data.withColumn("word", F.when(F.col("word") != "", F.col("word")))
+    keys = ("user_id", "word")
+    expected = rows(theirs(data, keys=keys), keys)
+    assert_same(rows(ours(data, keys=keys), keys), expected)
+    assert any(None in key for key, _, _ in expected)
+
+
+def test_a_session_across_partitions_is_one_session(spark: SparkSession) -> None:
+    # gap 5 s    partition 0   0       8        16
+    #            partition 1       4       12       20
+    #                          ├─────────────────── [0,20]
+    pieces = [
+        spark.createDataFrame([(1, START + pd.Timedelta(seconds=at)) for at in times], "k long, ts timestamp").coalesce(
+            1
+        )
+        for times in ((0, 8, 16), (4, 12, 20))
+    ]
+    data = pieces[0].union(pieces[1])
+    assert data.rdd.getNumPartitions() == 2
+    windowed = wr.group_by(data, "k", time="ts").windowed_by(wr.SessionWindows.with_gap("5 seconds"))
+    [row] = windowed.count().collect()
+    assert (row["count"], row.window.end - row.window.start) == (6, pd.Timedelta(seconds=20))
+
+
+def test_one_hot_key_with_half_of_all_events(spark: SparkSession) -> None:
+    hot = frame(20_000, 2_000, seed=5)
+    hot.loc[hot.index % 2 == 0, "user_id"] = -1
+    data = spark.createDataFrame(hot).withColumn("ts", F.col("ts").cast("timestamp")).repartition(5)
+    expected = rows(theirs(data), ["user_id"])
+    assert_same(rows(ours(data), ["user_id"]), expected)
+    assert sum(row["n"] for (key, _, _), row in expected.items() if key == (-1,)) == 10_000
+
+
+def test_all_events_in_one_partition_and_one_key(spark: SparkSession) -> None:
+    data = events(spark, rows=3_000, keys=1).repartition(8, "user_id")
+    assert_same(rows(ours(data, "10 seconds"), ["user_id"]), rows(theirs(data, "10 seconds"), ["user_id"]))
+
+
+@pytest.mark.parametrize("zone", ["America/New_York", "Asia/Kathmandu", "Europe/Berlin"])
+@pytest.mark.parametrize("kind", ["timestamp", "timestamp_ntz"])
+def test_sessions_do_not_mind_the_session_time_zone(spark: SparkSession, zone: str, kind: str) -> None:
+    # Berlin moves its clocks within these events: a gap is a length of time, not of the clock
+    data = events(spark, rows=1_000, keys=10).withColumn("ts", F.col("ts").cast(kind))
+    spark.conf.set("spark.sql.session.timeZone", zone)
+    try:
+        assert_same(rows(ours(data, "1 hour"), ["user_id"]), rows(theirs(data, "1 hour"), ["user_id"]))
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", "UTC")
+
+
+@pytest.mark.parametrize(("kind", "type"), [("timestamp", TimestampType()), ("timestamp_ntz", TimestampNTZType())])
+def test_bounds_have_the_type_of_the_time_column(spark: SparkSession, kind: str, type: Any) -> None:
+    data = events(spark, rows=50).withColumn("ts", F.col("ts").cast(kind))
+    for windows in (wr.SessionWindows.with_gap("1 minute"), wr.SlidingWindows.with_time_difference("1 minute")):
+        result = wr.group_by(data, "user_id", time="ts").windowed_by(windows).count()
+        assert [(field.name, field.dataType) for field in typed(result)["window"].fields] == [
+            ("start", type),
+            ("end", type),
+        ]
+        assert (typed(result)["user_id"], typed(result)["count"]) == (LongType(), LongType())
+        assert result.columns == ["user_id", "window", "count"]
+        assert result.collect()
+
+
+def test_times_before_1970_and_far_away_make_the_same_sessions(spark: SparkSession) -> None:
+    times = [
+        "0001-01-01 00:00:00",
+        "1582-10-04 23:59:59",
+        "1969-12-31 23:59:58",
+        "1970-01-01 00:00:01",
+        "9999-12-31 23:59:50",
+    ]
+    data = spark.createDataFrame([("a", at) for at in times], "k string, at string")
+    data = data.select("k", F.col("at").cast("timestamp_ntz").alias("ts"))
+    got = wr.group_by(data, "k", time="ts").windowed_by(wr.SessionWindows.with_gap("5 seconds")).agg(n=wr.count())
+    expected = spark_sessions(data, ["k"], "5 seconds", n=F.count("*"))
+    assert_same(rows(got, ["k"]), rows(expected, ["k"]))
+
+
+def test_empty_frames_and_empty_partitions_give_no_windows_and_the_same_types(spark: SparkSession) -> None:
+    full = events(spark, rows=100)
+    expected = typed(ours(full))
+    for empty in (
+        full.limit(0),
+        full.where("1 = 0"),
+        full.where("amount > 1e9"),
+        spark.createDataFrame([], full.schema),
+    ):
+        assert typed(ours(empty)) == expected
+        assert ours(empty).collect() == []
+    holes = full.where("user_id = 3").union(full.where("1 = 0")).repartition(9)
+    assert_same(rows(ours(holes), ["user_id"]), rows(theirs(holes), ["user_id"]))
+
+
+def test_null_keys_and_null_times_make_no_windows(spark: SparkSession) -> None:
+    schema = StructType([StructField("k", StringType()), StructField("ts", TimestampType())])
+    data = spark.createDataFrame([(None, START), ("a", None), (None, None)], schema)
+    result = wr.group_by(data, "k", time="ts").windowed_by(wr.SessionWindows.with_gap("5 minutes")).count()
+    assert result.collect() == []
+
+
+@pytest.mark.parametrize("partitions", [1, 6])
+def test_sliding_windows_equal_the_oracle(spark: SparkSession, partitions: int) -> None:
+    data = events(spark, rows=1_000, keys=12, partitions=partitions)
+    asked = {
+        "n": Asked("count"),
+        "spend": Asked("sum", ("amount",)),
+        "low": Asked("min", ("amount",)),
+        "words": Asked("collect_set", ("word",)),
+        "items": Asked("sum", ("items",)),
+    }
+    windows = wr.SlidingWindows.with_time_difference("1 hour")
+    aggregates = {name: aggregate.build(wr) for name, aggregate in asked.items()}
+    result = wr.group_by(data, "user_id", time="ts").windowed_by(windows).agg(**aggregates)
+    got = rows_of(result.toArrow(), ["user_id"])
+    assert_windows(got, data.toArrow(), ["user_id"], by_sliding(3600 * SECOND, 1000), asked)
+    assert len(got) > 1_500
+
+
+def test_sliding_windows_in_spark_equal_those_in_process(spark: SparkSession) -> None:
+    data = events(spark, rows=3_000, keys=7)
+    windows = wr.SlidingWindows.with_time_difference("10 minutes", resolution="1 second")
+    asked = {"n": wr.count(), "spread": wr.stddev("amount"), "spend": wr.sum("amount"), "low": wr.min("word")}
+    in_spark = rows(wr.group_by(data, "user_id", time="ts").windowed_by(windows).agg(**asked), ["user_id"])
+    alone = rows_of(wr.group_by(data.toArrow(), "user_id", time="ts").windowed_by(windows).agg(**asked), ["user_id"])
+    assert_same(in_spark, alone)
+
+
+def test_the_comparison_itself_tells_answers_apart() -> None:
+    assert [alike(1.0, 1.0 + 1e-12), alike(1.0, 1.001), alike(1, 1.0), alike(None, 0)] == [True, False, False, False]
+    one = {(("a",), 0, 1): {"n": 1}}
+    for other in ({}, {(("a",), 0, 2): {"n": 1}}, {(("a",), 0, 1): {"n": 2}}):
+        with pytest.raises(AssertionError):
+            assert_same(other, one)

@@ -1,0 +1,158 @@
+"""Each aggregate has Spark's own result type and value, over every type that Spark defines it for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+from scenes import assert_same, rows, spark_sessions, typed
+
+wr: Any = pytest.importorskip("windrow")
+
+TYPES = {
+    "byte": "CAST(id % 100 - 50 AS TINYINT)",
+    "short": "CAST(id * 7 % 1000 - 500 AS SMALLINT)",
+    "int": "CAST(id * 7919 % 100003 - 50000 AS INT)",
+    "long": "id * 1000000007 % 1000000000039 - 500000000000",
+    "float": "CAST(sin(id) * 1000 AS FLOAT)",
+    "double": "cos(id) * 1e6",
+    "decimal": "CAST(sin(id) * 1000 AS DECIMAL(10, 2))",
+    "wide": "CAST(cos(id) * 1000 AS DECIMAL(38, 18))",
+    "tiny": "CAST(id % 10 AS DECIMAL(1, 0))",
+    "boolean": "id % 3 = 0",
+    "string": "concat('ä', id * 7 % 13)",
+    "binary": "CAST(concat('b', id * 5 % 11) AS BINARY)",
+    "date": "DATE '2024-02-28' + CAST(id % 5 AS INT)",
+    "timestamp": "TIMESTAMP '2024-01-01 00:00:00' + make_dt_interval(0, 0, id * 7 % 61, 0.000001)",
+    "ntz": "TIMESTAMP_NTZ '1969-12-31 23:00:00' + make_dt_interval(0, 0, id * 7 % 61, 0.000001)",
+    "interval": "make_dt_interval(CAST(id % 3 AS INT), 0, CAST(id * 7 % 59 AS INT), id % 10 + 0.25)",
+    "array": "array(id % 3, CAST(NULL AS BIGINT))",
+    "struct": "named_struct('a', id % 3, 'b', concat('x', id % 2))",
+}
+NUMBERS = ["byte", "short", "int", "long", "float", "double", "decimal", "wide", "tiny"]
+ADDED = [*NUMBERS, "interval"]
+ORDERED = [*ADDED, "boolean", "string", "binary", "date", "timestamp", "ntz"]
+DEFINED: dict[str, list[str]] = {
+    "count": list(TYPES),
+    "sum": ADDED,
+    "mean": ADDED,
+    "min": ORDERED,
+    "max": ORDERED,
+    "stddev": NUMBERS,
+    "stddev_pop": NUMBERS,
+    "variance": NUMBERS,
+    "var_pop": NUMBERS,
+    "first": list(TYPES),
+    "last": list(TYPES),
+    "collect_list": list(TYPES),
+    "collect_set": list(TYPES),
+    "min_by": list(TYPES),
+    "max_by": list(TYPES),
+}
+
+
+def data(spark: SparkSession) -> DataFrame:
+    """900 events of 12 keys, each time once for a key, every type as a column, every fifth value null."""
+    at = "TIMESTAMP '2024-01-01 00:00:00' + make_dt_interval(0, 0, 0, id * 37 % 9001)"
+    plain = spark.range(0, 900, 1, 3).selectExpr("CAST(id % 12 AS INT) AS k", f"{at} AS ts", "id")
+    values = [F.when(F.col("id") % 5 != 2, F.expr(sql)).alias(name) for name, sql in TYPES.items()]
+    return plain.select("k", "ts", "id", *values)
+
+
+def theirs(function: str, column: str) -> Column:
+    """Spark's aggregate; first and last by time, as windrow means them."""
+    match function:
+        case "first" | "last":
+            return (F.min_by if function == "first" else F.max_by)(column, "ts")
+        case "min_by" | "max_by":
+            return (F.min_by if function == "min_by" else F.max_by)(column, F.col("id"))
+        case "mean":
+            return F.avg(column)
+        case "variance":
+            return F.var_samp(column)
+        case _:
+            aggregate: Column = getattr(F, function)(column)
+            return aggregate
+
+
+def ours(function: str, column: str) -> Any:
+    """The same by windrow."""
+    return getattr(wr, function)(column, "id") if function.endswith("_by") else getattr(wr, function)(column)
+
+
+@pytest.mark.parametrize("function", DEFINED)
+def test_types_and_values_are_sparks(spark: SparkSession, function: str) -> None:
+    events, names = data(spark), DEFINED[function]
+    expected = spark_sessions(events, ["k"], "40 seconds", **{name: theirs(function, name) for name in names})
+    windowed = wr.group_by(events, "k", time="ts").windowed_by(wr.SessionWindows.with_gap("40 seconds"))
+    got = windowed.agg(**{name: ours(function, name) for name in names})
+    wanted, found = typed(expected), typed(got)
+    assert {name: found[name] for name in names} == {name: wanted[name] for name in names}
+    lists = names if function.startswith("collect") else []
+    assert_same(rows(got, ["k"]), rows(expected, ["k"]), unordered=lists)
+
+
+def test_keys_of_every_type_are_grouped_as_spark_groups_them(spark: SparkSession) -> None:
+    events = data(spark)
+    for key in (name for name in TYPES if name not in ("array", "struct")):
+        expected = spark_sessions(events, [key], "40 seconds", n=F.count("*"), total=F.sum("id"))
+        windowed = wr.group_by(events, key, time="ts").windowed_by(wr.SessionWindows.with_gap("40 seconds"))
+        got = windowed.agg(n=wr.count(), total=wr.sum("id"))
+        assert typed(got)[key] == typed(expected)[key]
+        assert_same(rows(got, [key]), rows(expected, [key]))
+
+
+def test_nan_and_negative_zero_are_one_key_each_as_in_spark(spark: SparkSession) -> None:
+    floats = ["NaN", "-NaN", "0.0", "-0.0", "1.5", "Infinity"]
+    events = spark.createDataFrame([(name, at) for at, name in enumerate(floats * 3)], "name string, at long")
+    events = events.selectExpr("CAST(replace(name, '-NaN', 'NaN') AS DOUBLE) AS k", "timestamp_seconds(at) AS ts")
+    expected = spark_sessions(events, ["k"], "10 seconds", n=F.count("*"))
+    got = wr.group_by(events, "k", time="ts").windowed_by(wr.SessionWindows.with_gap("10 seconds")).agg(n=wr.count())
+    assert_same(rows(got, ["k"]), rows(expected, ["k"]))
+    assert len(rows(got, ["k"])) == 4
+
+
+def test_extremes_of_floats_put_nan_last_as_spark_does(spark: SparkSession) -> None:
+    values = [
+        [float("nan"), 1.0],
+        [float("inf"), float("nan")],
+        [-0.0, 0.0],
+        [float("-inf"), float("inf")],
+        [None, None],
+    ]
+    pairs = [(key, at, value) for key, pair in enumerate(values) for at, value in enumerate(pair)]
+    events = spark.createDataFrame(pairs, "k int, at long, x double").selectExpr(
+        "k", "timestamp_seconds(at) AS ts", "x"
+    )
+    names = ["min", "max", "sum", "mean", "stddev", "variance"]
+    expected = spark_sessions(events, ["k"], "10 seconds", **{name: theirs(name, "x") for name in names})
+    windowed = wr.group_by(events, "k", time="ts").windowed_by(wr.SessionWindows.with_gap("10 seconds"))
+    assert_same(rows(windowed.agg(**{name: ours(name, "x") for name in names}), ["k"]), rows(expected, ["k"]))
+
+
+@pytest.mark.parametrize(
+    ("type", "value"),
+    [
+        ("bigint", "9223372036854775807"),
+        ("decimal(38,0)", "9" * 38),
+        ("interval day to second", "INTERVAL '106751991' DAY"),
+    ],
+)
+def test_a_sum_that_overflows_fails_and_names_the_column(spark: SparkSession, type: str, value: str) -> None:
+    events = spark.range(4).selectExpr("1 AS k", "timestamp_seconds(id) AS ts", f"CAST({value} AS {type}) AS amount")
+    windowed = wr.group_by(events, "k", time="ts").windowed_by(wr.SessionWindows.with_gap("1 minute"))
+    with pytest.raises(Exception, match="amount") as failure:
+        windowed.agg(total=wr.sum("amount")).collect()
+    assert "panic" not in str(failure.value).lower()
+
+
+def test_sums_that_overflow_on_the_way_only_are_right(spark: SparkSession) -> None:
+    big = 2**63 - 1
+    events = spark.createDataFrame(
+        [(1, at, x) for at, x in enumerate([big, big, -big, -big, 5])], "k int, at long, x long"
+    )
+    events = events.selectExpr("k", "timestamp_seconds(at) AS ts", "x").repartition(3)
+    windowed = wr.group_by(events, "k", time="ts").windowed_by(wr.SessionWindows.with_gap("1 minute"))
+    assert [row.total for row in windowed.agg(total=wr.sum("x")).collect()] == [5]

@@ -1,0 +1,124 @@
+"""Arrow tables to the oracle's records, and results against the oracle's windows."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+from oracle.aggregates import accepts, answer
+from oracle.records import Record, by_key, canonical
+from oracle.sessions import sessions
+from oracle.sliding import sliding
+
+Window = tuple[Any, int, int]
+Rows = dict[Window, dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One aggregate of a query: a function of windrow by its name, and its columns."""
+
+    function: str
+    columns: tuple[str, ...] = ()
+    ignore_nulls: bool = False
+    digits: int = 0
+
+    def of(self, rows: Sequence[Record]) -> Any:
+        """The oracle's answer over the rows of one window."""
+        return answer(self.function, rows, *self.columns, ignore_nulls=self.ignore_nulls, digits=self.digits)
+
+    def build(self, windrow: Any) -> Any:
+        """The aggregate as a user writes it."""
+        options = {"ignore_nulls": True} if self.ignore_nulls else {}
+        return getattr(windrow, self.function)(*self.columns, **options)
+
+    def plan(self, name: str) -> dict[str, Any]:
+        """The aggregate as it crosses to executors."""
+        plan = {"name": name, "function": self.function, "columns": list(self.columns)}
+        return {**plan, "ignore_nulls": True} if self.ignore_nulls else plan
+
+
+def ticks(column: pa.ChunkedArray | pa.Array) -> list[int | None]:
+    """Timestamps as whole ticks of their own unit."""
+    found: list[int | None] = column.cast(pa.int64()).to_pylist()
+    return found
+
+
+def records(table: pa.Table, keys: Sequence[str], time: str = "ts") -> list[Record]:
+    """The rows of a table as the oracle's records."""
+    key_columns = [table[key].to_pylist() for key in keys]
+    names = [name for name in table.column_names if name not in (*keys, time)]
+    value_columns = [table[name].to_pylist() for name in names]
+    return [
+        Record(
+            tuple(column[row] for column in key_columns),
+            at,
+            row,
+            {name: column[row] for name, column in zip(names, value_columns, strict=True)},
+        )
+        for row, at in enumerate(ticks(table[time]))
+    ]
+
+
+def rows_of(result: pa.Table, keys: Sequence[str], skip: Iterable[str] = ()) -> Rows:
+    """A result's rows by key, start and end; a window that is there twice fails."""
+    window = result["window"].combine_chunks()
+    starts, ends = ticks(window.field("start")), ticks(window.field("end"))
+    names = [name for name in result.column_names if name not in (*keys, "window", *skip)]
+    values = {name: result[name].to_pylist() for name in names}
+    key_columns = [result[key].to_pylist() for key in keys]
+    rows: Rows = {}
+    for row, (start, end) in enumerate(zip(starts, ends, strict=True)):
+        key = canonical(tuple(column[row] for column in key_columns))
+        assert start is not None, f"a window of {key} has no start"
+        assert end is not None, f"a window of {key} has no end"
+        assert (key, start, end) not in rows, f"window {key, start, end} is there twice"
+        rows[key, start, end] = {name: column[row] for name, column in values.items()}
+    return rows
+
+
+Windows = Callable[[list[Record]], list[tuple[int, int, list[Record]]]]
+
+
+def by_sessions(gap: int) -> Windows:
+    """The oracle's sessions of one key, gap in ticks."""
+    return functools.partial(sessions, gap=gap)
+
+
+def by_sliding(difference: int, resolution: int) -> Windows:
+    """The oracle's sliding windows of one key, both in ticks."""
+    return functools.partial(sliding, difference=difference, resolution=resolution)
+
+
+def assert_windows(
+    got: Rows, table: pa.Table, keys: Sequence[str], windows: Windows, asked: Mapping[str, Asked]
+) -> None:
+    """The result holds exactly the oracle's windows, and in each the oracle's answers."""
+    expected = {
+        (key, start, end): rows
+        for key, members in by_key(records(table, keys)).items()
+        for start, end, rows in windows(members)
+    }
+    missing, surplus = expected.keys() - got.keys(), got.keys() - expected.keys()
+    assert not missing | surplus, f"missing {missing}, surplus {surplus}"
+    for window, rows in expected.items():
+        for name, aggregate in asked.items():
+            wanted, found = aggregate.of(rows), got[window][name]
+            assert accepts(wanted, found), f"{name} of {window}: got {found!r}, expected {wanted!r}, rows {rows}"
+
+
+def cut(table: pa.Table, cuts: Iterable[int]) -> list[pa.RecordBatch]:
+    """The table's rows as record batches, cut at the given rows; a cut given twice makes an empty batch."""
+    edges = [0, *sorted(min(at, table.num_rows) for at in cuts), table.num_rows]
+    whole = table.combine_chunks().to_batches()
+    batch = whole[0] if whole else pa.RecordBatch.from_pylist([], schema=table.schema)
+    return [batch.slice(start, end - start) for start, end in itertools.pairwise(edges)]
+
+
+def in_batches(table: pa.Table, cuts: Iterable[int]) -> pa.Table:
+    """The same table in several chunks."""
+    return pa.Table.from_batches(cut(table, cuts), table.schema)
