@@ -10,6 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 from hypothesis import strategies as st
+from oracle.aggregates import EXACT
 from tables import Asked
 
 SPECIAL_FLOATS = [0.0, -0.0, float("nan"), float("inf"), float("-inf"), 1e300, -1e300, 1e-300, 0.1]
@@ -34,7 +35,7 @@ class Family:
         names += ["mean"] if self.mean is not None else []
         if self.mean is not None and not pa.types.is_duration(self.mean):
             names += ["stddev", "stddev_pop", "variance", "var_pop"]
-        digits = self.mean.scale if pa.types.is_decimal(self.mean) else 0
+        digits = self.mean.scale if isinstance(self.mean, pa.Decimal128Type) else 0
         asked = {f"{name}_x": Asked(name, ("x",), digits=digits) for name in names}
         asked |= {f"{name}_seen": Asked(name, ("x",), ignore_nulls=True) for name in ("first", "last", "any_value")}
         asked |= {f"{name}_x": Asked(name, ("x", "by")) for name in ("min_by", "max_by")}
@@ -68,7 +69,7 @@ def decimals(precision: int, scale: int) -> st.SearchStrategy[Decimal]:
     """Decimals of a precision and scale; the extremes among them."""
     edge = 10**precision - 1
     whole = st.integers(-5, 5) | st.integers(-edge, edge) | st.sampled_from([edge, -edge])
-    return whole.map(lambda number: Decimal(number).scaleb(-scale))
+    return whole.map(lambda number: Decimal(number).scaleb(-scale, EXACT))
 
 
 floats = st.integers(-50, 50).map(lambda n: n / 8) | st.floats(-1e6, 1e6).map(lambda x: round(x, 3))

@@ -51,7 +51,7 @@ impl Random {
             DataType::Boolean => Arc::new(BooleanArray::new((0..length).map(|_| self.below(2) == 1).collect(), validity)),
             DataType::FixedSizeBinary(width) => {
                 let values = (0..length * *width as usize).map(|_| self.below(2) as u8).collect::<Vec<_>>();
-                Arc::new(FixedSizeBinaryArray::new(*width, values.into(), validity))
+                Arc::new(FixedSizeBinaryArray::try_new_with_len(*width, values.into(), validity, length).unwrap())
             }
             DataType::Struct(fields) => {
                 let columns = fields.iter().map(|field| self.column(field.data_type(), length)).collect();
@@ -116,7 +116,19 @@ fn flat_types() -> Vec<DataType> {
         UInt64, Utf8, Utf8View,
     };
     let mut types = vec![Int8, Int16, Int32, Int64, UInt8, UInt16, UInt32, UInt64, Boolean, Float16, Float32, Float64];
-    types.extend([Utf8, LargeUtf8, Utf8View, Binary, LargeBinary, BinaryView, FixedSizeBinary(3), FixedSizeBinary(17), Date32, Date64]);
+    types.extend([
+        Utf8,
+        LargeUtf8,
+        Utf8View,
+        Binary,
+        LargeBinary,
+        BinaryView,
+        FixedSizeBinary(3),
+        FixedSizeBinary(17),
+        FixedSizeBinary(0),
+        Date32,
+        Date64,
+    ]);
     types.extend([Decimal32(9, 2), Decimal64(18, 2), Decimal128(38, 2), Decimal256(76, 2)]);
     types.extend([Time32(TimeUnit::Second), Time32(TimeUnit::Millisecond), Time64(TimeUnit::Microsecond), Time64(TimeUnit::Nanosecond)]);
     for unit in [TimeUnit::Second, TimeUnit::Millisecond, TimeUnit::Microsecond, TimeUnit::Nanosecond] {

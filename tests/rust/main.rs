@@ -7,6 +7,7 @@ mod aggregate_choices;
 mod aggregate_collections;
 mod aggregate_laws;
 mod aggregate_sums;
+mod aggregate_trial;
 mod aggregate_variance;
 mod banked;
 mod kafka;

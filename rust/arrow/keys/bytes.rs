@@ -153,7 +153,7 @@ impl BytesKeys {
             DataType::FixedSizeBinary(width) => {
                 let zeros = vec![0; usize::try_from(*width).unwrap_or(0)];
                 let values = cells.into_iter().flat_map(|cell| cell.unwrap_or(&zeros)).copied().collect::<Vec<u8>>();
-                Arc::new(FixedSizeBinaryArray::try_new(*width, values.into(), nulls(ids)).map_err(arrow)?)
+                Arc::new(FixedSizeBinaryArray::try_new_with_len(*width, values.into(), nulls(ids), ids.len()).map_err(arrow)?)
             }
             _ => return Err(Error::Internal("a key column of bytes has another type")),
         };

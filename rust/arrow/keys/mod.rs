@@ -14,7 +14,7 @@ mod bytes;
 pub mod canonical;
 mod cells;
 mod column;
-mod float;
+pub(super) mod float;
 mod primitive;
 mod rows;
 mod table;

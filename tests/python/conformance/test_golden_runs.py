@@ -12,6 +12,8 @@ import pytest
 from golden import CHECKED, Finals, Run, content, runs
 from tables import rows_of
 
+LATEST = 2**63 - 1
+
 wr: Any = pytest.importorskip("windrow")
 
 
@@ -43,6 +45,10 @@ def batch(run: Run) -> Finals:
 def test_a_batch_query_gives_the_finals_of_recorded_runs(shared: Path, emit: str) -> None:
     kinds = Counter[str]()
     for run in runs(shared / "golden", emit):
-        assert run.closed(batch(run)) == run.finals(), run.name
         kinds[run.kind] += 1
+        if any(end > LATEST for _, _, end in run.finals()):
+            with pytest.raises(OverflowError, match="ts"):
+                batch(run)
+            continue
+        assert run.closed(batch(run)) == run.finals(), run.name
     assert kinds == CHECKED[emit]

@@ -80,9 +80,11 @@ def test_a_polars_frame() -> None:
 
 
 def test_a_duckdb_relation() -> None:
-    table = clicks()
-    assert sessions(duckdb.sql("SELECT * FROM table")) == EXPECTED
-    assert table.num_rows == 5
+    relation = duckdb.from_arrow(clicks())
+    assert sessions(relation) == EXPECTED
+    assert sessions(relation.filter("user_id = 'ann'").order("ts")) == {
+        w: row for w, row in EXPECTED.items() if w[0] == ("ann",)
+    }
 
 
 def test_a_pandas_frame() -> None:

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracle.records import by_key, null_keys, null_times
+from oracle.records import null_keys, null_times
 from tables import Asked, assert_windows, by_sessions, by_sliding, in_batches, records, rows_of
 
 wr: Any = pytest.importorskip("windrow")
@@ -79,10 +79,11 @@ def check(table: pa.Table, keys: list[str]) -> None:
     assert_windows(rows_of(sliding, keys), table, keys, by_sliding(9, 1), ASKED)
     rows = records(table, keys)
     for result in (sessions, sliding):
-        assert result["window"].type == pa.struct([("start", table["ts"].type), ("end", table["ts"].type)])
+        bounds = [(field.name, field.type) for field in result["window"].type]
+        assert bounds == [("start", table["ts"].type), ("end", table["ts"].type)]
         counters = {name: int(value) for name, value in result.schema.metadata.items() if name.startswith(b"windrow.")}
         assert counters == {
-            b"windrow.records": sum(map(len, by_key(rows).values())),
+            b"windrow.records": len(rows),
             b"windrow.null_keys": null_keys(rows),
             b"windrow.null_times": null_times(rows),
             b"windrow.ticks": 0,
@@ -92,7 +93,7 @@ def check(table: pa.Table, keys: list[str]) -> None:
 
 @pytest.mark.parametrize("name", KEYS)
 def test_windows_of_one_key_column_equal_the_oracle(name: str) -> None:
-    settings(max_examples=8)(given(events(KEYS[name]))(lambda table: check(table, ["k0"])))()
+    settings(max_examples=8)(given(table=events(KEYS[name]))(lambda table: check(table, ["k0"])))()
 
 
 @pytest.mark.parametrize(
@@ -100,4 +101,4 @@ def test_windows_of_one_key_column_equal_the_oracle(name: str) -> None:
 )
 def test_windows_of_several_key_columns_equal_the_oracle(names: tuple[str, ...]) -> None:
     keys = [f"k{at}" for at in range(len(names))]
-    settings(max_examples=12)(given(events(*(KEYS[name] for name in names)))(lambda table: check(table, keys)))()
+    settings(max_examples=12)(given(table=events(*(KEYS[name] for name in names)))(lambda table: check(table, keys)))()

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from families import FAMILIES
@@ -143,12 +144,16 @@ def test_the_packed_way_equals_the_in_process_way(scene: tuple[pa.Table, Any], s
     for windows in (SESSION, SLIDING):
         query = native.Query(spec(windows, asked, ["k"], shards), table.schema)
         batches, counters = query.run(table)
+        assert counters["records"] == table.num_rows
         direct = rows_of(
             pa.Table.from_batches([pa.record_batch(b) for b in batches], pa.schema(query.output_schema)), ["k"]
         )
-        blocks, _ = packed(query, dealt)
-        assert rows_of(merged(query, blocks, 2, 5), ["k"]) == pytest.approx(direct, rel=1e-9)
-        assert counters["windows"] == len(direct)
+        blocks, packed_counters = packed(query, dealt)
+        assert packed_counters == Counter(counters)
+        sharded = rows_of(merged(query, blocks, 2, 5), ["k"])
+        assert sharded.keys() == direct.keys()
+        for window, row in direct.items():
+            assert sharded[window] == pytest.approx(row, rel=1e-9)
 
 
 def test_a_session_across_many_splits_is_one_session() -> None:
@@ -164,34 +169,79 @@ def test_a_session_across_many_splits_is_one_session() -> None:
     assert counters["records"] == 6
 
 
-def test_windows_leave_as_soon_as_the_next_block_is_past_them() -> None:
-    # gap 5    a million events of one key in order, sessions of 10 events: they must not pile up until the end
-    times = [at // 10 * 100 + at % 10 for at in range(1_000_000)]
-    table = pa.table({"k": pa.array([1] * len(times)), "ts": pa.array(times, pa.int64()).cast(pa.timestamp("us"))})
-    query = native.Query(spec(SESSION, {"n": Asked("count")}, ["k"], 4), table.schema)
-    blocks, _ = packed(query, [table.to_batches(10_000)])
-    assert blocks.num_rows > 10
-    ordered = blocks.sort_by([("shard", "ascending"), ("first", "ascending")])
-    merger, early = query.merger(), 0
-    for batch in ordered.to_batches(1):
-        early += sum(pa.record_batch(piece).num_rows for piece in merger.push(batch))
-    late = sum(pa.record_batch(piece).num_rows for piece in merger.finish())
-    assert early + late == 100_000
-    assert late < 20_000
-
-
-def test_blocks_stay_small() -> None:
-    # one key, half a million events of 20 bytes: no block may grow with the input
-    table = pa.table(
+def wide(times: list[int], keys: int = 1) -> pa.Table:
+    """Events of some keys in turn, each with a text of 200 bytes that tells its row."""
+    return pa.table(
         {
-            "k": pa.array([1] * 500_000),
-            "ts": pa.array(range(500_000), pa.int64()).cast(pa.timestamp("us")),
-            "x": pa.array([f"{at:020}" for at in range(500_000)]),
+            "k": pa.array([row % keys for row in range(len(times))], pa.int64()),
+            "ts": pa.array(times, pa.int64()).cast(pa.timestamp("us")),
+            "x": pa.array([f"{row:0200}" for row in range(len(times))]),
         }
     )
-    query = native.Query(spec(SESSION, {"all": Asked("collect_list", ("x",))}, ["k"], 4), table.schema)
+
+
+WIDE = {
+    "n": Asked("count"),
+    "first": Asked("first", ("x",)),
+    "last": Asked("last", ("x",)),
+    "low": Asked("min", ("x",)),
+}
+
+
+@pytest.mark.parametrize("windows", [SESSION, SLIDING], ids=["session", "sliding"])
+def test_windows_leave_before_the_shard_ends(windows: dict[str, Any]) -> None:
+    # 200,000 events of one key in order, 10 apart: each its own session; 40 MB of blocks and of results
+    table = wide([10 * row for row in range(200_000)])
+    query = native.Query(spec(windows, {"x": Asked("first", ("x",))}, ["k"], 4), table.schema)
     blocks, _ = packed(query, [table.to_batches(10_000)])
-    assert max(len(block) for block in blocks["block"].to_pylist()) < 2**21
+    merger, early = query.merger(), 0
+    for batch in blocks.sort_by([("shard", "ascending"), ("first", "ascending")]).to_batches(1):
+        early += sum(pa.record_batch(piece).num_rows for piece in merger.push(batch))
+    late = sum(pa.record_batch(piece).num_rows for piece in merger.finish())
+    assert early + late >= 200_000
+    assert late < (early + late) * 0.6
+
+
+@pytest.mark.parametrize("windows", [SESSION, SLIDING], ids=["session", "sliding"])
+def test_blocks_stay_small(windows: dict[str, Any]) -> None:
+    # 100,000 events of one key, 10 apart: a block does not grow with the input
+    table = wide([10 * row for row in range(100_000)])
+    query = native.Query(spec(windows, WIDE, ["k"], 4), table.schema)
+    blocks, _ = packed(query, [table.to_batches(10_000)])
+    assert max(len(block) for block in blocks["block"].to_pylist()) < 200 * 1024
+    assert blocks.num_rows > 100
+
+
+@pytest.mark.parametrize("windows", [SESSION, SLIDING], ids=["session", "sliding"])
+@pytest.mark.parametrize("shuffled", [False, True])
+def test_windows_that_leave_early_are_those_that_leave_late(windows: dict[str, Any], shuffled: bool) -> None:
+    # so many bytes in one shard that windows leave in the middle of it, from splits that overlap in time
+    random = np.random.default_rng(3)
+    steps = random.choice([0, 1, 2, 5, 6, 7, 40], 240_000)
+    times = np.cumsum(steps) - 200_000
+    table = wide(times.tolist(), keys=7)
+    if shuffled:
+        table = table.take(pa.array(random.permutation(table.num_rows)))
+    parts = [table.take(pa.array(np.arange(part, table.num_rows, 3))) for part in range(3)]
+    asked = {"n": Asked("count"), "low": Asked("min", ("x",)), "high": Asked("max", ("x",))}
+    query = native.Query(spec(windows, asked, ["k"], 1), table.schema)
+    batches, _ = query.run(table)
+    expected = pa.Table.from_batches([pa.record_batch(batch) for batch in batches])
+    blocks, _ = packed(query, [part.to_batches(9_000) for part in parts])
+    assert sum(len(block) for block in blocks["block"].to_pylist()) > 40 * 2**20
+    got = merged(query, blocks, 1, 50)
+    assert in_window_order(got).equals(in_window_order(expected))
+    assert got.num_rows > 30_000
+
+
+def in_window_order(result: pa.Table) -> pa.Table:
+    """The rows by key, end and start, in one chunk."""
+    window = result["window"].combine_chunks()
+    flat = pa.table(
+        {"k": result["k"], "end": window.field("end"), "start": window.field("start")}
+        | {name: result[name] for name in result.column_names if name not in ("k", "window")}
+    )
+    return flat.sort_by([("k", "ascending"), ("end", "ascending"), ("start", "ascending")]).combine_chunks()
 
 
 @pytest.mark.parametrize("damage", [b"", b"\0", b"windrow", b"\xff" * 100])
