@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from oracle.records import canonical
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from tables import Rows, rows_of
@@ -53,25 +51,6 @@ def spark_sessions(data: DataFrame, keys: Sequence[str], gap: str, time: str = "
 def rows(data: DataFrame, keys: Sequence[str], skip: Sequence[str] = ()) -> Rows:
     """A collected answer by key and bounds."""
     return rows_of(data.toArrow(), keys, skip)
-
-
-def alike(got: Any, expected: Any) -> bool:
-    """Equal; floats within 1e-9."""
-    if isinstance(got, float) and isinstance(expected, float) and math.isfinite(expected):
-        return math.isclose(got, expected, rel_tol=1e-9, abs_tol=1e-9)
-    return type(got) is type(expected) and canonical(got) == canonical(expected)
-
-
-def assert_same(got: Rows, expected: Rows, unordered: Sequence[str] = ()) -> None:
-    """The same windows with the same values; lists named in `unordered` in any order."""
-    missing, surplus = expected.keys() - got.keys(), got.keys() - expected.keys()
-    assert not missing | surplus, f"missing {list(missing)[:5]}, surplus {list(surplus)[:5]}"
-    for window, values in expected.items():
-        for name, value in values.items():
-            ours, theirs = got[window][name], value
-            if name in unordered:
-                ours, theirs = (sorted(found, key=lambda x: repr(canonical(x))) for found in (ours, theirs))
-            assert alike(ours, theirs), f"{name} of {window}: got {ours!r}, expected {theirs!r}"
 
 
 def typed(data: DataFrame) -> Mapping[str, Any]:

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
-from scenes import assert_same, events, rows, spark_sessions, typed
+from scenes import events, rows, spark_sessions, typed
+from tables import assert_same
 
 wr: Any = pytest.importorskip("windrow")
 
