@@ -36,16 +36,21 @@ def events(spark: SparkSession, rows: int = 4_000, keys: int = 60, seed: int = 1
     return plain.withColumn("ts", F.col("ts").cast("timestamp")).repartition(partitions)
 
 
+def quoted(name: str) -> str:
+    """A column name as Spark's SQL takes it, whatever is in it."""
+    return "`" + name.replace("`", "``") + "`"
+
+
 def spark_sessions(data: DataFrame, keys: Sequence[str], gap: str, time: str = "ts", **aggregates: Column) -> DataFrame:
     """Spark's own sessions, its exclusive end turned into the last event."""
-    names = [f"`{key.replace('`', '``')}`" for key in keys]
-    window = F.session_window(f"`{time}`", gap)
-    counted = data.where(" OR ".join(f"{name} IS NOT NULL" for name in names)).where(f"`{time}` IS NOT NULL")
+    names, at = [quoted(key) for key in keys], quoted(time)
+    window = F.session_window(at, gap)
+    counted = data.where(" OR ".join(f"{name} IS NOT NULL" for name in names)).where(f"{at} IS NOT NULL")
     grouped = counted.groupBy(*[F.col(name) for name in names], window.alias("window"))
     result = grouped.agg(*[column.alias(name) for name, column in aggregates.items()])
     last = (F.col("window.end") - F.expr(f"INTERVAL {gap}")).alias("end")
     bounds = F.struct(F.col("window.start").alias("start"), last).alias("window")
-    return result.select(*[F.col(name) for name in names], bounds, *[F.col(f"`{name}`") for name in aggregates])
+    return result.select(*[F.col(name) for name in names], bounds, *[F.col(quoted(name)) for name in aggregates])
 
 
 def rows(data: DataFrame, keys: Sequence[str], skip: Sequence[str] = ()) -> Rows:
