@@ -4,12 +4,12 @@ use super::merge::{Choice, choose};
 use super::rule::{Effective, Rule};
 use crate::aggregate::slot::Slot;
 use crate::aggregate::states::States;
-use crate::change::{Change, Emit, Late, Op, Sink};
-use crate::counters::Counters;
 use crate::error::Result;
-use crate::record::{Fate, Record};
+use crate::operator::change::{Change, Emit, Late, Op, Sink};
+use crate::operator::counters::Counters;
+use crate::operator::record::{Fate, Record};
+use crate::operator::stream_time::{Now, Progress, Source, StreamTime};
 use crate::store::{Entry, Key, SessionEntry, SessionStore};
-use crate::stream_time::{Now, Progress, Source, StreamTime};
 use crate::time::{Span, Time};
 use crate::window::{Extent, Horizon, Window};
 

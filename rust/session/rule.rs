@@ -1,7 +1,7 @@
 //! What the user asked for.
 
-use crate::change::{Emit, Late};
 use crate::error::{Error, Result};
+use crate::operator::change::{Emit, Late};
 use crate::time::Span;
 
 /// The inactivity gap.

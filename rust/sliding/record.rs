@@ -4,12 +4,12 @@ use super::rule::Rule;
 use super::steps::{Step, around, decide};
 use crate::aggregate::slot::Slot;
 use crate::aggregate::states::States;
-use crate::change::{Change, Emit, Late, Op, Sink};
-use crate::counters::Counters;
 use crate::error::{Error, Result};
-use crate::record::{Fate, Record};
+use crate::operator::change::{Change, Emit, Late, Op, Sink};
+use crate::operator::counters::Counters;
+use crate::operator::record::{Fate, Record};
+use crate::operator::stream_time::{Now, Progress, Source, StreamTime};
 use crate::store::{Key, WindowEntry, WindowStore};
-use crate::stream_time::{Now, Progress, Source, StreamTime};
 use crate::time::Time;
 use crate::window::{Horizon, Window, starts_closed_before};
 

@@ -7,13 +7,13 @@ use windrow::aggregate::column::{Column, Values};
 use windrow::aggregate::count::Count;
 use windrow::aggregate::extreme::Max;
 use windrow::aggregate::sum::Sum;
-use windrow::change::Change;
-use windrow::record::Record;
+use windrow::operator::change::Change;
+use windrow::operator::record::Record;
+use windrow::operator::stream_time::Source;
 use windrow::session::record::Sessions;
 use windrow::session::rule as session;
 use windrow::sliding::record::Slides;
 use windrow::sliding::rule as sliding;
-use windrow::stream_time::Source;
 use windrow::time::{Span, Time};
 
 /// Start, end, count, sum, max.

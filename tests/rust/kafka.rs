@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use windrow::change::{Change, Emit};
-use windrow::record::Record;
+use windrow::operator::change::{Change, Emit};
+use windrow::operator::record::Record;
+use windrow::operator::stream_time::Source;
 use windrow::session::record::Sessions;
 use windrow::session::rule as session;
 use windrow::sliding::record::Slides;
 use windrow::sliding::rule as sliding;
-use windrow::stream_time::Source;
 use windrow::time::{Span, Time};
 
 use crate::texts::{Fold, Texts, Value};

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use windrow::change::{Change, Emit, Late, Op};
 use windrow::error::Result;
-use windrow::record::{Fate, Record};
+use windrow::operator::change::{Change, Emit, Late, Op};
+use windrow::operator::record::{Fate, Record};
+use windrow::operator::stream_time::Source;
 use windrow::session::record::Sessions;
 use windrow::session::rule::{Gap, Rule};
-use windrow::stream_time::Source;
 use windrow::time::{Span, Time};
 
 use crate::members::Members;

@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
-use windrow::change::{Change, Emit, Late, Op};
 use windrow::error::Result;
-use windrow::record::{Fate, Record};
+use windrow::operator::change::{Change, Emit, Late, Op};
+use windrow::operator::record::{Fate, Record};
+use windrow::operator::stream_time::Source;
 use windrow::sliding::record::Slides;
 use windrow::sliding::rule::Rule;
-use windrow::stream_time::Source;
 use windrow::time::{Span, Time};
 
 use crate::members::Members;

@@ -1,6 +1,6 @@
 //! Stream time: what moves it, and what it closes.
 
-use windrow::stream_time::{Now, Progress, Source, StreamTime};
+use windrow::operator::stream_time::{Now, Progress, Source, StreamTime};
 use windrow::time::{Span, Time};
 
 #[test]

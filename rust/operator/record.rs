@@ -1,6 +1,6 @@
 //! A record as it arrives at an operator, and what becomes of it.
 
-use crate::stream_time::Source;
+use crate::operator::stream_time::Source;
 use crate::time::Time;
 
 /// What became of a record.
