@@ -7,6 +7,7 @@ pub mod job;
 pub mod keys;
 pub mod pack;
 pub mod query;
+pub mod sealed;
 mod session;
 mod sliding;
 pub mod spec;

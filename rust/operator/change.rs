@@ -1,5 +1,7 @@
 //! What an operator emits: one change of one window.
 
+use serde::{Deserialize, Serialize};
+
 use crate::aggregate::slot::Slot;
 use crate::error::Result;
 use crate::store::Key;
@@ -7,7 +9,8 @@ use crate::time::Time;
 use crate::window::Window;
 
 /// When windows are emitted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Emit {
     /// Each window once, when it closes.
     #[default]
@@ -17,7 +20,8 @@ pub enum Emit {
 }
 
 /// What happens to late records.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Late {
     /// They are counted and left out.
     #[default]
@@ -54,6 +58,8 @@ pub struct Change<'a> {
     pub op: Op,
     /// Where the window's states stand; none for a deleted window.
     pub slot: Option<Slot>,
+    /// Whether the window stood in the store before this change.
+    pub known: bool,
 }
 
 /// Where changes go, in their order.

@@ -175,15 +175,16 @@ impl Sessions {
                 self.store.remove(key, session.place());
             }
             if deletes {
-                self.update(key, session.window(), Op::Delete, None, states, out)?;
+                self.update(key, session.window(), Op::Delete, None, true, states, out)?;
             }
         }
         states.update(slot, row, window)?;
+        let known = found.iter().any(|session| session.window() == window);
         let oldest = found.first().map(SessionEntry::place);
         if states.is_null(slot) {
             oldest.and_then(|oldest| self.store.remove(key, oldest));
             states.release(slot);
-            return self.update(key, window, Op::Delete, None, states, out);
+            return self.update(key, window, Op::Delete, None, known, states, out);
         }
         let entry = SessionEntry { extent, slot };
         let replaced = match oldest {
@@ -193,15 +194,17 @@ impl Sessions {
         if let Some(replaced) = replaced {
             states.release(replaced.slot);
         }
-        self.update(key, window, Op::Upsert, Some(slot), states, out)
+        self.update(key, window, Op::Upsert, Some(slot), known, states, out)
     }
 
+    #[expect(clippy::too_many_arguments, reason = "a change, spelled out")]
     fn update<S: States>(
         &mut self,
         key: Key,
         window: Window,
         op: Op,
         slot: Option<Slot>,
+        known: bool,
         states: &mut S,
         out: &mut impl Sink<S>,
     ) -> Result<()> {
@@ -209,7 +212,7 @@ impl Sessions {
             return Ok(());
         }
         self.counters.updates += 1;
-        out.emit(Change { key, name: self.store.name(key), window, time: window.end, op, slot }, states)
+        out.emit(Change { key, name: self.store.name(key), window, time: window.end, op, slot, known }, states)
     }
 
     /// A record alone, emitted and not stored.
@@ -221,7 +224,8 @@ impl Sessions {
         self.counters.late_emitted += 1;
         let slot = states.allocate()?;
         states.update(slot, row, window)?;
-        let change = Change { key, name: self.store.name(key), window, time: window.end, op: Op::Late, slot: Some(slot) };
+        let name = self.store.name(key);
+        let change = Change { key, name, window, time: window.end, op: Op::Late, slot: Some(slot), known: false };
         out.emit(change, states)?;
         states.release(slot);
         Ok(())
@@ -252,7 +256,7 @@ impl Sessions {
         for &(key, session) in closed {
             let window = session.window();
             let (name, slot) = (self.store.name(key), Some(session.slot));
-            out.emit(Change { key, name, window, time: window.end, op: Op::Final, slot }, states)?;
+            out.emit(Change { key, name, window, time: window.end, op: Op::Final, slot, known: true }, states)?;
         }
         Ok(())
     }

@@ -178,8 +178,8 @@ impl Slides {
                 Step::Create { start, base } => self.create(arrival, start, base, states, out)?,
                 Step::Copy { start, .. } => {
                     if let Some((slot, largest)) = copied.take() {
-                        self.put(arrival.key, WindowEntry { start, largest, slot }, states);
-                        self.changed(arrival.key, start, largest, Some(slot), states, out)?;
+                        let known = self.put(arrival.key, WindowEntry { start, largest, slot }, states);
+                        self.changed(arrival.key, start, largest, Some(slot), known, states, out)?;
                     }
                 }
             }
@@ -200,9 +200,9 @@ impl Slides {
         if states.is_null(slot) {
             self.store.remove(arrival.key, start);
             states.release(slot);
-            return self.changed(arrival.key, start, largest, None, states, out);
+            return self.changed(arrival.key, start, largest, None, true, states, out);
         }
-        self.changed(arrival.key, start, largest, Some(slot), states, out)
+        self.changed(arrival.key, start, largest, Some(slot), true, states, out)
     }
 
     /// A new window takes the record, unless it is late.
@@ -229,13 +229,14 @@ impl Slides {
         states.update(slot, arrival.row, window)?;
         if states.is_null(slot) {
             states.release(slot);
-            if let Some(old) = self.store.remove(arrival.key, start) {
+            let old = self.store.remove(arrival.key, start);
+            if let Some(old) = &old {
                 states.release(old.slot);
             }
-            return self.changed(arrival.key, start, arrival.time, None, states, out);
+            return self.changed(arrival.key, start, arrival.time, None, old.is_some(), states, out);
         }
-        self.put(arrival.key, WindowEntry { start, largest: arrival.time, slot }, states);
-        self.changed(arrival.key, start, arrival.time, Some(slot), states, out)
+        let known = self.put(arrival.key, WindowEntry { start, largest: arrival.time, slot }, states);
+        self.changed(arrival.key, start, arrival.time, Some(slot), known, states, out)
     }
 
     fn refuses(&mut self, window: Window, late: Time) -> bool {
@@ -252,18 +253,23 @@ impl Slides {
         Ok(Some((copy, largest)))
     }
 
-    fn put<S: States>(&mut self, key: Key, entry: WindowEntry, states: &mut S) {
-        if let Some(replaced) = self.store.put(key, entry) {
+    /// Stores a window; whether one stood in its place.
+    fn put<S: States>(&mut self, key: Key, entry: WindowEntry, states: &mut S) -> bool {
+        let replaced = self.store.put(key, entry);
+        if let Some(replaced) = &replaced {
             states.release(replaced.slot);
         }
+        replaced.is_some()
     }
 
+    #[expect(clippy::too_many_arguments, reason = "a change, spelled out")]
     fn changed<S: States>(
         &mut self,
         key: Key,
         start: Time,
         time: Time,
         slot: Option<Slot>,
+        known: bool,
         states: &mut S,
         out: &mut impl Sink<S>,
     ) -> Result<()> {
@@ -273,7 +279,7 @@ impl Slides {
         self.counters.updates += 1;
         let window = Window::sliding(start, self.rule.difference);
         let op = if slot.is_some() { Op::Upsert } else { Op::Delete };
-        out.emit(Change { key, name: self.store.name(key), window, time, op, slot }, states)
+        out.emit(Change { key, name: self.store.name(key), window, time, op, slot, known }, states)
     }
 
     /// A record alone, emitted and not stored.
@@ -282,7 +288,7 @@ impl Slides {
         let slot = states.allocate()?;
         states.update(slot, arrival.row, window)?;
         let (key, name) = (arrival.key, self.store.name(arrival.key));
-        out.emit(Change { key, name, window, time: arrival.time, op: Op::Late, slot: Some(slot) }, states)?;
+        out.emit(Change { key, name, window, time: arrival.time, op: Op::Late, slot: Some(slot), known: false }, states)?;
         states.release(slot);
         Ok(())
     }
@@ -312,7 +318,7 @@ impl Slides {
         for &(key, entry) in closed {
             let window = Window::sliding(entry.start, self.rule.difference);
             let (name, slot) = (self.store.name(key), Some(entry.slot));
-            out.emit(Change { key, name, window, time: entry.largest, op: Op::Final, slot }, states)?;
+            out.emit(Change { key, name, window, time: entry.largest, op: Op::Final, slot, known: true }, states)?;
         }
         Ok(())
     }

@@ -18,6 +18,7 @@ mod windows;
 
 pub use entry::{Entry, SessionEntry, WindowEntry};
 pub use keys::{Key, Keys};
+pub use segments::Id;
 pub use sessions::SessionStore;
 pub use shelves::Store;
 pub use windows::WindowStore;

@@ -10,14 +10,14 @@
 //! their due time. A key may be listed where it has no window any more; whoever reads looks again.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
 use super::keys::Key;
 use crate::time::{Span, Time};
 
 /// The number of a segment: `due` divided by the width, toward minus infinity.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Id(i64);
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Id(pub i64);
 
 /// The keys of one segment, most of them once.
 #[derive(Clone, Debug, Default)]
@@ -46,16 +46,62 @@ pub(super) struct Segments<P> {
     opened: Option<Id>,
     queue: BinaryHeap<Reverse<(Time, P, Key)>>,
     closed: Time,
+    /// Segments whose windows are not as they were when last asked, but for the latest one of them.
+    changed: BTreeSet<Id>,
+    latest: Option<Id>,
 }
 
 impl<P: Copy + Ord> Segments<P> {
     pub(super) fn new(width: Span) -> Self {
         let width = i64::try_from(width.0).unwrap_or(i64::MAX).max(1);
-        Self { width, listed: BTreeMap::new(), opened: None, queue: BinaryHeap::new(), closed: Time::MIN }
+        Self {
+            width,
+            listed: BTreeMap::new(),
+            opened: None,
+            queue: BinaryHeap::new(),
+            closed: Time::MIN,
+            changed: BTreeSet::new(),
+            latest: None,
+        }
+    }
+
+    /// Length of a segment.
+    pub(super) fn width(&self) -> i64 {
+        self.width
+    }
+
+    /// A window of this segment is not as it was.
+    #[inline]
+    pub(super) fn change(&mut self, id: Id) {
+        if self.latest != Some(id) {
+            self.latest = Some(id);
+            self.changed.insert(id);
+        }
+    }
+
+    /// The segments that have changed since this was last asked, in order.
+    pub(super) fn take_changed(&mut self) -> BTreeSet<Id> {
+        self.latest = None;
+        std::mem::take(&mut self.changed)
+    }
+
+    /// The segments in which keys are listed, in order.
+    pub(super) fn ids(&self) -> impl Iterator<Item = Id> {
+        self.listed.keys().copied()
+    }
+
+    /// The keys listed in a segment, each once.
+    pub(super) fn keys(&self, id: Id) -> Vec<Key> {
+        let mut keys = self.listed.get(&id).map(|listed| listed.keys.clone()).unwrap_or_default();
+        keys.sort_unstable();
+        keys.dedup();
+        keys
     }
 
     /// Forgets all windows.
     pub(super) fn clear(&mut self) {
+        self.changed.extend(self.listed.keys().copied());
+        self.latest = None;
         self.listed.clear();
         self.queue.clear();
         self.opened = None;
@@ -135,6 +181,7 @@ impl<P: Copy + Ord> Segments<P> {
     pub(super) fn expire(&mut self, before: Time) -> Option<Vec<Key>> {
         let bound = self.bound(before);
         let first = self.listed.first_entry().filter(|first| *first.key() < bound)?;
+        self.changed.insert(*first.key());
         Some(first.remove().keys)
     }
 

@@ -1,6 +1,6 @@
 //! The store: the windows of each key on a shelf, in the order of their places.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::ops::RangeInclusive;
 
 use super::entry::Entry;
@@ -124,6 +124,7 @@ impl<E: Entry> Store<E> {
         let shelf = self.shelves.get_mut(key.0 as usize)?;
         let (due, place) = (entry.due(), entry.place());
         let id = self.segments.id(due);
+        self.segments.change(id);
         let replaced = match shelf.find(&place) {
             Ok(found) => shelf.entries.get_mut(found).map(|old| std::mem::replace(old, entry)),
             Err(place) => {
@@ -156,6 +157,7 @@ impl<E: Entry> Store<E> {
         };
         let old = std::mem::replace(old, entry);
         let id = self.segments.id(due);
+        self.segments.change(id);
         self.segments.list(due, new, key, shelf.listed == Some(id));
         shelf.listed = Some(id);
         self.len += 1;
@@ -176,6 +178,7 @@ impl<E: Entry> Store<E> {
     }
 
     fn uncount(&mut self, entry: &E) {
+        self.segments.change(self.segments.id(entry.due()));
         self.len -= 1;
         self.open -= usize::from(entry.due() >= self.segments.closed());
     }
@@ -184,7 +187,36 @@ impl<E: Entry> Store<E> {
     pub(crate) fn entry(&mut self, key: Key, place: E::Place) -> Option<&mut E> {
         let shelf = self.shelves.get_mut(key.0 as usize)?;
         let found = shelf.find(&place).ok()?;
-        shelf.entries.get_mut(found)
+        let entry = shelf.entries.get_mut(found)?;
+        self.segments.change(self.segments.id(entry.due()));
+        Some(entry)
+    }
+
+    /// Length of a segment.
+    pub fn segment_width(&self) -> i64 {
+        self.segments.width()
+    }
+
+    /// The segments that have changed since this was last asked, in order: those in which a window
+    /// was put, changed or removed, and those that were dropped.
+    pub fn take_changed(&mut self) -> BTreeSet<Id> {
+        self.segments.take_changed()
+    }
+
+    /// The segments that have windows, in order; some of them perhaps none any more.
+    pub fn segments(&self) -> impl Iterator<Item = Id> {
+        self.segments.ids()
+    }
+
+    /// The visible windows of a segment, by key, then place: what a page holds.
+    pub fn segment(&self, id: Id) -> Vec<(Key, &E)> {
+        let mut keys = self.segments.keys(id);
+        keys.sort_unstable_by(|&a, &b| self.name(a).cmp(self.name(b)));
+        let within = |key: &Key| {
+            let key = *key;
+            self.shelf(key).filter(|entry| self.segments.id(entry.due()) == id).map(move |entry| (key, entry)).collect::<Vec<_>>()
+        };
+        keys.iter().flat_map(within).collect()
     }
 
     /// The visible window in a place.
