@@ -33,6 +33,26 @@ pub enum Error {
         /// What does not fit, and where.
         reason: String,
     },
+    /// A function of the user failed (`RuntimeError`, caused by what it raised).
+    #[error("aggregate {aggregate:?}: {function} failed{place}: {cause}")]
+    Function {
+        /// The result column.
+        aggregate: String,
+        /// Which of its functions.
+        function: &'static str,
+        /// The record and the window, where there are any.
+        place: String,
+        /// What it raised.
+        cause: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// A record that the query does not allow (`ValueError`).
+    #[error("column {column:?}: {reason}")]
+    Record {
+        /// The input column.
+        column: String,
+        /// Its key, its time, and what is wrong.
+        reason: String,
+    },
     /// Packed bytes that cannot be read (`ValueError`).
     #[error("{what}: {reason}")]
     Format {

@@ -68,6 +68,13 @@ pub fn resolve(named: &Named, inputs: &[&DataType]) -> Result<Resolved> {
     let arity = match named.function {
         Function::Count => 0..=1,
         Function::MinBy | Function::MaxBy => 2..=2,
+        Function::Python => {
+            return Err(Error::Argument {
+                argument: format!("aggregate {:?}", named.name),
+                got: "a Python function".into(),
+                allowed: "built-in aggregates: Python functions are called record by record".into(),
+            });
+        }
         _ => 1..=1,
     };
     if !arity.contains(&inputs.len()) {

@@ -1,15 +1,24 @@
 //! Arrow in and out. The only room, beside the binding, that names Arrow.
 
 pub mod block;
+pub mod changes;
+pub mod custom;
+pub mod feed;
+pub mod fingerprint;
 mod function;
 pub mod input;
 pub mod job;
 pub mod keys;
+pub mod operator;
 pub mod pack;
+pub mod page;
 pub mod query;
 pub mod sealed;
+pub mod select;
 mod session;
 mod sliding;
 pub mod spec;
+mod state;
 mod states;
 pub mod values;
+pub mod worked;

@@ -7,11 +7,12 @@ use arrow_schema::{DataType, Field, Fields, Schema, SchemaRef, TimeUnit};
 
 use super::function::{Resolved, resolve};
 use super::keys::{Keys, float};
-use super::spec::{Named, Spec, Windows};
+use super::spec::{Function, InvalidGap, Named, Spec, Windows};
 use super::values::{self, unpacked};
 use crate::aggregate::column::Column;
-use crate::aggregate::{Aggregate, Lowered};
+use crate::aggregate::{Aggregate, Lowered, Unrepresentable};
 use crate::error::{Error, Result};
+use crate::session::rule::Gap;
 use crate::sliding::plan::Sliding;
 use crate::time::{Span, Time};
 use crate::window::Window;
@@ -28,6 +29,8 @@ pub struct Query {
     pub time: Field,
     /// The tick column.
     pub tick: Option<String>,
+    /// The column of each record's own gap, and what happens to a bad one.
+    pub gap: Option<(String, InvalidGap)>,
     /// The distinct columns that aggregates take.
     pub inputs: Vec<Taken>,
     /// The aggregates, in order.
@@ -42,8 +45,8 @@ pub struct Query {
 /// The kind of windows, in ticks.
 #[derive(Clone, Copy, Debug)]
 pub enum Kind {
-    /// Session windows of this gap.
-    Session(Span),
+    /// Session windows.
+    Session(Gap),
     /// Sliding windows.
     Sliding(Sliding),
 }
@@ -61,14 +64,43 @@ pub struct Taken {
 pub struct Planned {
     /// Name of its result column.
     pub name: String,
-    /// Which of the query's inputs it takes.
+    /// Which of the query's inputs it takes; none for a Python function, which is handed the batch.
     pub inputs: Vec<usize>,
-    resolved: Resolved,
+    output: Output,
+}
+
+/// What gives an aggregate's results.
+enum Output {
+    BuiltIn(Resolved),
+    Python(Field),
+}
+
+impl Planned {
+    /// The field of its results.
+    pub fn field(&self) -> &Field {
+        match &self.output {
+            Output::BuiltIn(resolved) => &resolved.field,
+            Output::Python(field) => field,
+        }
+    }
+
+    /// A vector of states without slots; none for a Python function.
+    pub fn states(&self) -> Option<Box<dyn Aggregate>> {
+        match &self.output {
+            Output::BuiltIn(resolved) => Some(resolved.states.fresh()),
+            Output::Python(_) => None,
+        }
+    }
 }
 
 impl Query {
-    /// Resolves a spec against the input's schema.
+    /// Resolves a spec against the input's schema. All aggregates are built in.
     pub fn new(spec: &Spec, input: &Schema) -> Result<Self> {
+        Self::with_python(spec, input, &[])
+    }
+
+    /// Resolves a spec whose Python functions, in their order, have results of these types.
+    pub fn with_python(spec: &Spec, input: &Schema, python: &[DataType]) -> Result<Self> {
         let keys = spec.keys.iter().map(|name| find(input, "keys", name).cloned()).collect::<Result<Vec<_>>>()?;
         let output_keys = Keys::new(&keys)?.output_fields();
         let time = find(input, "time", &spec.time)?.clone();
@@ -80,7 +112,8 @@ impl Query {
                 allowed: "a timestamp".into(),
             });
         };
-        let windows = Kind::in_ticks(spec.windows, *unit)?;
+        let windows = Kind::in_ticks(&spec.windows, *unit)?;
+        let gap = gap_column(&spec.windows, input)?;
         if let Some(tick) = &spec.tick {
             let field = find(input, "tick", tick)?;
             if unpacked(field.data_type()) != &DataType::Boolean {
@@ -93,13 +126,15 @@ impl Query {
             }
         }
         let mut inputs: Vec<Taken> = Vec::new();
-        let aggregates = spec.aggregates.iter().map(|named| Planned::new(named, input, &mut inputs)).collect::<Result<Vec<_>>>()?;
+        let mut python = python.iter();
+        let planned = |named| Planned::new(named, input, &mut inputs, &mut python);
+        let aggregates = spec.aggregates.iter().map(planned).collect::<Result<Vec<_>>>()?;
 
         let bound = |name| Field::new(name, time.data_type().clone(), false);
         let window = DataType::Struct(Fields::from(vec![bound("start"), bound("end")]));
         let mut fields = output_keys;
         fields.push(Field::new("window", window, false));
-        fields.extend(aggregates.iter().map(|planned| planned.resolved.field.clone()));
+        fields.extend(aggregates.iter().map(|planned| planned.field().clone()));
         if spec.op {
             fields.push(Field::new("op", DataType::Utf8, false));
         }
@@ -108,6 +143,7 @@ impl Query {
             windows,
             keys,
             tick: spec.tick.clone(),
+            gap,
             time,
             inputs,
             aggregates,
@@ -119,30 +155,16 @@ impl Query {
 
     /// Empty states of all aggregates.
     pub fn states(&self) -> Vec<Box<dyn Aggregate>> {
-        self.aggregates.iter().map(|planned| planned.resolved.states.fresh()).collect()
+        self.aggregates.iter().filter_map(Planned::states).collect()
     }
 
     /// A batch of the result.
     pub fn result(&self, keys: Vec<ArrayRef>, windows: &[Window], lowered: Vec<Lowered>) -> Result<RecordBatch> {
-        let bounds = |bound: fn(&Window) -> Time| {
-            let ticks: Vec<i64> = windows.iter().map(|window| bound(window).0).collect();
-            values::result(Column::new(values_of(ticks)), self.time.data_type())
-        };
-        let [start, end] = [bounds(|window| window.start)?, bounds(|window| window.end)?];
-        let bound = |name: &str| Field::new(name, self.time.data_type().clone(), false);
-        let window = StructArray::try_new(Fields::from(vec![bound("start"), bound("end")]), vec![start, end], None)?;
-
         let mut columns = keys;
-        columns.push(Arc::new(window));
+        columns.push(self.window(windows)?);
         for (planned, lowered) in self.aggregates.iter().zip(lowered) {
-            let column = lowered.map_err(|error| Error::Overflow {
-                column: planned.name.clone(),
-                reason: match windows.get(error.window) {
-                    Some(window) => format!("{} in window [{}, {}]", error.reason, self.show(window.start), self.show(window.end)),
-                    None => error.reason.to_string(),
-                },
-            })?;
-            columns.push(values::result(column, planned.resolved.field.data_type())?);
+            let column = lowered.map_err(|error| self.misfit(planned, &error, windows))?;
+            columns.push(values::result(column, planned.field().data_type())?);
         }
         if self.op {
             columns.push(Arc::new(StringArray::from_iter_values(windows.iter().map(|_| "upsert"))));
@@ -150,9 +172,38 @@ impl Query {
         Ok(RecordBatch::try_new(Arc::clone(&self.output), columns)?)
     }
 
+    /// The column of windows.
+    pub fn window(&self, windows: &[Window]) -> Result<ArrayRef> {
+        let [start, end] = [self.times(windows.iter().map(|window| window.start))?, self.times(windows.iter().map(|window| window.end))?];
+        let bound = |name: &str| Field::new(name, self.time.data_type().clone(), false);
+        Ok(Arc::new(StructArray::try_new(Fields::from(vec![bound("start"), bound("end")]), vec![start, end], None)?))
+    }
+
+    /// Times as an array of the time column's type.
+    pub fn times(&self, times: impl Iterator<Item = Time>) -> Result<ArrayRef> {
+        values::result(Column::new(values_of(times.map(|time| time.0).collect())), self.time.data_type())
+    }
+
+    /// The error of a result that does not fit, in one of `windows`.
+    pub fn misfit(&self, planned: &Planned, cause: &Unrepresentable, windows: &[Window]) -> Error {
+        Error::Overflow {
+            column: planned.name.clone(),
+            reason: match windows.get(cause.window) {
+                Some(window) => format!("{} in window {}", cause.reason, self.show_window(window)),
+                None => cause.reason.to_string(),
+            },
+        }
+    }
+
+    /// A window as text, for errors.
+    pub fn show_window(&self, window: &Window) -> String {
+        format!("[{}, {}]", self.show(window.start), self.show(window.end))
+    }
+
     /// A time as text, for errors.
     pub fn show(&self, time: Time) -> String {
-        let text = values::result(Column::new(values_of(vec![time.0])), self.time.data_type())
+        let text = self
+            .times(std::iter::once(time))
             .and_then(|array| values::cast(&array, &DataType::Utf8))
             .map(|array| arrow_array::cast::AsArray::as_string::<i32>(&array).value(0).to_owned());
         text.unwrap_or_else(|_| format!("{} ticks", time.0))
@@ -172,7 +223,7 @@ fn values_of(ticks: Vec<i64>) -> crate::aggregate::column::Values<'static> {
 }
 
 /// A column by its exact name.
-fn find<'a>(input: &'a Schema, argument: &str, name: &str) -> Result<&'a Field> {
+pub(super) fn find<'a>(input: &'a Schema, argument: &str, name: &str) -> Result<&'a Field> {
     input.field_with_name(name).map_err(|_| Error::Argument {
         argument: argument.into(),
         got: format!("column {name:?}"),
@@ -181,7 +232,13 @@ fn find<'a>(input: &'a Schema, argument: &str, name: &str) -> Result<&'a Field> 
 }
 
 impl Planned {
-    fn new(named: &Named, input: &Schema, inputs: &mut Vec<Taken>) -> Result<Self> {
+    fn new<'t>(named: &Named, input: &Schema, inputs: &mut Vec<Taken>, python: &mut impl Iterator<Item = &'t DataType>) -> Result<Self> {
+        let data_type = if named.function == Function::Python { python.next() } else { None };
+        if let Some(data_type) = data_type {
+            named.columns.iter().try_for_each(|name| find(input, &format!("aggregate {:?}", named.name), name).map(drop))?;
+            let field = Field::new(&named.name, data_type.clone(), true);
+            return Ok(Self { name: named.name.clone(), inputs: Vec::new(), output: Output::Python(field) });
+        }
         let mut positions = Vec::with_capacity(named.columns.len());
         for (place, name) in named.columns.iter().enumerate() {
             let field = find(input, &format!("aggregate {:?}", named.name), name)?.clone();
@@ -196,13 +253,13 @@ impl Planned {
         }
         let types: Vec<&DataType> =
             positions.iter().filter_map(|&position| inputs.get(position)).map(|taken| unpacked(taken.field.data_type())).collect();
-        Ok(Self { name: named.name.clone(), resolved: resolve(named, &types)?, inputs: positions })
+        Ok(Self { name: named.name.clone(), output: Output::BuiltIn(resolve(named, &types)?), inputs: positions })
     }
 }
 
 impl Kind {
     /// Microseconds to ticks of the time column.
-    fn in_ticks(windows: Windows, unit: TimeUnit) -> Result<Self> {
+    fn in_ticks(windows: &Windows, unit: TimeUnit) -> Result<Self> {
         let wrong = |argument: &str, got: i64, allowed: &str| Error::Argument {
             argument: argument.into(),
             got: format!("{got} microseconds"),
@@ -214,12 +271,19 @@ impl Kind {
                 .filter(|&ticks| to_micros(ticks, unit) == Some(micros))
                 .ok_or_else(|| wrong(argument, micros, "a positive multiple of the unit"))
         };
+        let positive = |argument: &str, micros: i64| match micros {
+            1.. => to_ticks(micros, unit).ok_or_else(|| wrong(argument, micros, "at most the representable range")),
+            _ => Err(wrong(argument, micros, "a positive duration")),
+        };
         match windows {
-            Windows::Session { gap } if gap > 0 => {
-                Ok(Self::Session(to_ticks(gap, unit).ok_or_else(|| wrong("gap", gap, "at most the representable range"))?))
+            &Windows::Session { gap: Some(gap), gap_column: None, .. } => Ok(Self::Session(Gap::Fixed(positive("gap", gap)?))),
+            &Windows::Session { gap: None, gap_column: Some(_), retention: Some(retention), .. } => {
+                Ok(Self::Session(Gap::Dynamic { retention: positive("retention", retention)? }))
             }
-            Windows::Session { gap } => Err(wrong("gap", gap, "a positive duration")),
-            Windows::Sliding { difference, resolution } => {
+            Windows::Session { .. } => {
+                Err(Error::Format { what: "query", reason: "sessions have a gap, or a gap column and a retention".into() })
+            }
+            &Windows::Sliding { difference, resolution } => {
                 let sliding = Sliding { difference: exact("difference", difference)?, resolution: exact("resolution", resolution)? };
                 match sliding.difference.0 % sliding.resolution.0 {
                     0 => Ok(Self::Sliding(sliding)),
@@ -230,8 +294,23 @@ impl Kind {
     }
 }
 
+/// The column of each record's own gap.
+fn gap_column(windows: &Windows, input: &Schema) -> Result<Option<(String, InvalidGap)>> {
+    let Windows::Session { gap_column: Some(name), invalid_gap, .. } = windows else { return Ok(None) };
+    let field = find(input, "gap", name)?;
+    match unpacked(field.data_type()) {
+        DataType::Duration(_) => Ok(Some((name.clone(), *invalid_gap))),
+        other => Err(Error::ColumnType {
+            argument: "gap".into(),
+            column: name.clone(),
+            got: other.to_string(),
+            allowed: "a duration (a day-time interval)".into(),
+        }),
+    }
+}
+
 /// Ticks of a unit in one second, against microseconds.
-fn per_second(unit: TimeUnit) -> i128 {
+pub(super) fn per_second(unit: TimeUnit) -> i128 {
     match unit {
         TimeUnit::Second => 1,
         TimeUnit::Millisecond => 1_000,
@@ -241,7 +320,7 @@ fn per_second(unit: TimeUnit) -> i128 {
 }
 
 /// Whole ticks in so many microseconds; none beyond the range of 64 bits.
-fn to_ticks(micros: i64, unit: TimeUnit) -> Option<Span> {
+pub(super) fn to_ticks(micros: i64, unit: TimeUnit) -> Option<Span> {
     let ticks = i128::from(micros) * per_second(unit) / per_second(TimeUnit::Microsecond);
     i64::try_from(ticks).ok().and_then(|ticks| u64::try_from(ticks).ok()).map(Span)
 }

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
+use crate::operator::change::{Emit, Late};
 
 /// What a user asked for. Times are in microseconds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,16 +25,69 @@ pub struct Spec {
     pub op: bool,
     /// Number of shards.
     pub shards: u32,
+    /// How long windows wait for late records; none: for ever.
+    #[serde(default)]
+    pub grace: Option<i64>,
+    /// How long closed windows stay visible at least.
+    #[serde(default)]
+    pub until: Option<i64>,
+    /// When windows are emitted.
+    #[serde(default)]
+    pub emit: Emit,
+    /// Whether each change of a window is emitted, not only the last one of a batch.
+    #[serde(default)]
+    pub every_record: bool,
+    /// What happens to late records.
+    #[serde(default)]
+    pub late: Late,
+    /// The inputs of a cogroup.
+    #[serde(default)]
+    pub inputs: Option<Inputs>,
+    /// Kafka's treatment of null values, which only the driver has.
+    #[serde(default)]
+    pub kafka: Option<Kafka>,
+}
+
+/// The inputs of a cogroup, interleaved in one batch.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Inputs {
+    /// The integer column that tells the input of each row, from 0 on.
+    pub column: String,
+    /// How many inputs there are.
+    pub count: u32,
+}
+
+/// What differs between Kafka and SQL (rules 6.4 and 6.5). With it, a single Python aggregate that is null deletes its window.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Kafka {
+    /// The column of record values: sliding windows drop a record whose value is null.
+    #[serde(default)]
+    pub value: Option<String>,
+    /// Whether an end of a window beyond the latest time is shown as that, where it is an error otherwise.
+    #[serde(default)]
+    pub saturate: bool,
 }
 
 /// The kind of windows, with its parameters in microseconds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
 pub enum Windows {
-    /// Session windows of a fixed gap.
+    /// Session windows, with either `gap` or `gap_column` and `retention`.
     Session {
         /// Inactivity gap.
-        gap: i64,
+        #[serde(default)]
+        gap: Option<i64>,
+        /// The duration column that holds each record's own gap.
+        #[serde(default)]
+        gap_column: Option<String>,
+        /// The longest gap; longer ones are cut to it.
+        #[serde(default)]
+        retention: Option<i64>,
+        /// What happens to a record whose gap is null, zero or negative.
+        #[serde(default)]
+        invalid_gap: InvalidGap,
     },
     /// Sliding windows.
     Sliding {
@@ -42,6 +96,17 @@ pub enum Windows {
         /// How far after a record its right window starts.
         resolution: i64,
     },
+}
+
+/// What happens to a record whose gap is null, zero or negative.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum InvalidGap {
+    /// It is counted and left out.
+    #[default]
+    Drop,
+    /// The query fails.
+    Error,
 }
 
 /// An aggregate and the name of its column.
@@ -60,7 +125,7 @@ pub struct Named {
     pub ignore_nulls: bool,
 }
 
-/// The built-in aggregates.
+/// The built-in aggregates, and Python's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[expect(missing_docs, reason = "named as their Python functions")]
@@ -81,6 +146,7 @@ pub enum Function {
     CollectSet,
     MinBy,
     MaxBy,
+    Python,
 }
 
 impl Function {

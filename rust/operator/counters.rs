@@ -1,7 +1,10 @@
 //! What an operator counts (rules 7).
 
+use serde::{Deserialize, Serialize};
+
 /// Counts since the operator began.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Counters {
     /// Records with a key, a time and a good gap, late ones too.
     pub records: u64,
@@ -27,11 +30,13 @@ pub struct Counters {
     pub updates: u64,
     /// Windows that were closed.
     pub windows_closed: u64,
+    /// Records without a value, where these are dropped as Kafka drops them; only in the driver.
+    pub null_values: u64,
 }
 
 impl Counters {
     /// Records and windows left out, as Kafka's `dropped-records` counts them.
     pub fn dropped(&self) -> u64 {
-        self.late + self.windows_refused + self.null_keys + self.null_times + self.bad_gaps
+        self.late + self.windows_refused + self.null_keys + self.null_times + self.bad_gaps + self.null_values
     }
 }

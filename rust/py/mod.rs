@@ -1,5 +1,8 @@
 //! The binding: extract, detach from the interpreter, map the error.
 
+mod fold;
+mod operator;
+
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use arrow_array::RecordBatch;
@@ -19,9 +22,16 @@ impl From<Error> for PyErr {
     fn from(error: Error) -> Self {
         let message = error.to_string();
         match error {
-            Error::Argument { .. } | Error::Format { .. } => PyValueError::new_err(message),
+            Error::Argument { .. } | Error::Format { .. } | Error::Record { .. } => PyValueError::new_err(message),
             Error::ColumnType { .. } => PyTypeError::new_err(message),
             Error::Overflow { .. } => PyOverflowError::new_err(message),
+            Error::Function { cause, .. } => {
+                let raised = PyRuntimeError::new_err(message);
+                if let Ok(cause) = cause.downcast::<PyErr>() {
+                    Python::attach(|py| raised.set_cause(py, Some(*cause)));
+                }
+                raised
+            }
             Error::Arrow(_) | Error::Internal(_) => PyRuntimeError::new_err(message),
         }
     }
@@ -115,5 +125,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Query>()?;
     module.add_class::<Packer>()?;
     module.add_class::<Merger>()?;
+    module.add_class::<operator::Operator>()?;
     Ok(())
 }

@@ -9,12 +9,14 @@
 //! | `primitive` | one column of 32 or 64 bits |
 //! | `cells`, `bytes` | one column of strings or binary |
 //! | `rows` | everything else |
+//! | [`names`] | keys as byte strings in the order of the keys, for stores |
 
 mod bytes;
 pub mod canonical;
 mod cells;
 mod column;
 pub(super) mod float;
+pub mod names;
 mod primitive;
 mod rows;
 mod table;

@@ -59,7 +59,7 @@ impl RowKeys {
 }
 
 /// Null where every column is null; none where no such row can be.
-fn all_null(columns: &[ArrayRef]) -> Option<NullBuffer> {
+pub(super) fn all_null(columns: &[ArrayRef]) -> Option<NullBuffer> {
     let mut valid = columns.iter().map(|column| column.nulls().filter(|nulls| nulls.null_count() > 0));
     let first = valid.next()??.inner().clone();
     valid.try_fold(first, |valid, nulls| Some(&valid | nulls?.inner())).map(NullBuffer::new)

@@ -1,0 +1,274 @@
+//! An operator over Arrow batches: every record in its order, as Kafka Streams does it.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use arrow_schema::{Schema, SchemaRef};
+
+use super::changes::{self, Changes};
+use super::custom::Custom;
+use super::feed::{self, Feed};
+use super::fingerprint::Fingerprint;
+use super::keys::names::Names;
+use super::query::{Kind, Query, to_ticks};
+use super::spec::{InvalidGap, Kafka, Spec};
+use super::state::Written;
+use super::worked::{At, Worked};
+use crate::aggregate::bank::Bank;
+use crate::aggregate::banked::Banked;
+use crate::aggregate::{Aggregate, Arrival};
+use crate::error::{Error, Result};
+use crate::operator::counters::Counters;
+use crate::operator::record::Record;
+use crate::operator::stream_time::{Source, StreamTime};
+use crate::session::record::Sessions;
+use crate::session::rule::Rule as SessionRule;
+use crate::sliding::record::Slides;
+use crate::sliding::rule::Rule as SlidingRule;
+use crate::time::{Span, Time};
+
+/// The one source there is where none is named.
+const SOURCE: Source = Source(0);
+
+/// Windows of either kind.
+pub(super) enum Core {
+    Sessions(Sessions),
+    Slides(Slides),
+}
+
+/// A record operator.
+pub struct Operator {
+    pub(super) query: Query,
+    pub(super) names: Names,
+    pub(super) fingerprint: Fingerprint,
+    pub(super) core: Core,
+    pub(super) bank: Bank,
+    pub(super) custom: Vec<Box<dyn Custom>>,
+    /// Rows that were read.
+    pub(super) arrivals: Arrival,
+    pub(super) null_values: u64,
+    /// How many pages each segment was last written to.
+    pub(super) written: Written,
+    /// Segments whose pages are of another length of segments than this operator's.
+    pub(super) stale: BTreeSet<i64>,
+    spec: Spec,
+    inputs: usize,
+    kafka: Kafka,
+    deletes: bool,
+    failed: bool,
+}
+
+impl Operator {
+    /// An operator without records. `custom` are the Python functions of the spec, in their order, and the types of their results.
+    pub fn new(spec: &Spec, input: &Schema, custom: Vec<(Box<dyn Custom>, arrow_schema::DataType)>) -> Result<Self> {
+        let (custom, types): (Vec<_>, Vec<_>) = custom.into_iter().unzip();
+        let query = Query::with_python(spec, input, &types)?;
+        feed::check(spec, input)?;
+        let inputs = spec.inputs.as_ref().map_or(1, |inputs| inputs.count as usize);
+        let core = core(spec, &query, inputs)?;
+        let only_custom = query.aggregates.len() == 1 && custom.len() == 1;
+        Ok(Self {
+            names: Names::new(&query.keys)?,
+            fingerprint: Fingerprint::new(spec, &query)?,
+            bank: bank(&query),
+            core,
+            custom,
+            arrivals: 0,
+            null_values: 0,
+            written: Written::new(),
+            stale: BTreeSet::new(),
+            spec: spec.clone(),
+            inputs,
+            kafka: spec.kafka.clone().unwrap_or_default(),
+            deletes: spec.kafka.is_some() && only_custom,
+            failed: false,
+            query,
+        })
+    }
+
+    /// The schema of changes: keys, `window`, aggregates, `op`, `time`.
+    pub fn schema(&self) -> SchemaRef {
+        changes::schema(&self.query)
+    }
+
+    /// The schema of a query's result over the same windows: keys, `window`, aggregates, and `op` where it was asked for.
+    pub fn output(&self) -> SchemaRef {
+        Arc::clone(&self.query.output)
+    }
+
+    /// Takes the rows of a batch in their order; gives the changes. After an error there is no going on.
+    pub fn push(&mut self, batch: &RecordBatch) -> Result<RecordBatch> {
+        self.run(|operator| operator.take(batch))
+    }
+
+    /// The input has ended: all windows are final.
+    pub fn finish(&mut self) -> Result<RecordBatch> {
+        self.run(Self::end)
+    }
+
+    fn run(&mut self, does: impl FnOnce(&mut Self) -> Result<RecordBatch>) -> Result<RecordBatch> {
+        if self.failed {
+            let reason = "an earlier batch failed half way: restore the operator from its pages".into();
+            return Err(Error::Format { what: "operator", reason });
+        }
+        self.failed = true;
+        let changes = does(self)?;
+        self.failed = false;
+        Ok(changes)
+    }
+
+    fn take(&mut self, batch: &RecordBatch) -> Result<RecordBatch> {
+        let Self { spec, query, names, core, bank, custom, arrivals, inputs, kafka, .. } = self;
+        let feed = Feed::read(spec, query, names, batch)?;
+        let columns = feed.columns(query)?;
+        let numbers: Vec<Arrival> = (*arrivals..).take(feed.rows()).collect();
+        let policy = query.gap.as_ref().map_or(InvalidGap::Drop, |&(_, policy)| policy);
+        let mut states = Worked::new(query, Banked::new(bank, feed.times(), &numbers, &columns), custom, self.deletes);
+        let mut out = Changes::new(spec.every_record);
+        for row in 0..feed.rows() {
+            let (time, input) = (feed.time(row), feed.input(row, *inputs)?);
+            if feed.is_tick(row) {
+                tick(core, input, *inputs, time, &mut states, &mut out)?;
+                continue;
+            }
+            let input = input.unwrap_or_default();
+            let key = feed.name(row);
+            if key.is_some() && matches!(core, Core::Slides(_)) && feed.lacks_value(row) {
+                self.null_values += 1;
+                continue;
+            }
+            states.at = At { row, input, time: time.unwrap_or_default() };
+            let gap = feed.gap(row, policy, query)?;
+            let record = Record { key, time, gap, input, source: SOURCE, row: row as u32 };
+            match core {
+                Core::Sessions(sessions) => sessions.push(record, &mut states, &mut out)?,
+                Core::Slides(slides) => slides.push(record, &mut states, &mut out)?,
+            };
+        }
+        *arrivals += feed.rows() as u64;
+        out.finish(query, names, &mut states, kafka.saturate)
+    }
+
+    fn end(&mut self) -> Result<RecordBatch> {
+        let Self { query, names, core, bank, custom, kafka, .. } = self;
+        let mut states = Worked::new(query, Banked::new(bank, &[], &[], &[]), custom, self.deletes);
+        let mut out = Changes::new(true);
+        match core {
+            Core::Sessions(sessions) => sessions.finish(&mut states, &mut out)?,
+            Core::Slides(slides) => slides.finish(&mut states, &mut out)?,
+        }
+        out.finish(query, names, &mut states, kafka.saturate)
+    }
+
+    /// What was counted.
+    pub fn counters(&self) -> Counters {
+        let counters = match &self.core {
+            Core::Sessions(sessions) => *sessions.counters(),
+            Core::Slides(slides) => *slides.counters(),
+        };
+        Counters { null_values: self.null_values, ..counters }
+    }
+
+    /// Stored windows that are not closed.
+    pub fn windows_open(&self) -> usize {
+        match &self.core {
+            Core::Sessions(sessions) => sessions.store().open(),
+            Core::Slides(slides) => slides.store().open(),
+        }
+    }
+
+    /// Stream time, in ticks of the time column: the smallest over all inputs.
+    pub fn stream_time(&self) -> Option<Time> {
+        self.time().slowest().time
+    }
+
+    pub(super) fn time(&self) -> &StreamTime {
+        match &self.core {
+            Core::Sessions(sessions) => sessions.time(),
+            Core::Slides(slides) => slides.time(),
+        }
+    }
+
+    /// The time difference of sliding windows.
+    pub(super) fn difference(&self) -> Span {
+        match self.query.windows {
+            Kind::Sliding(sliding) => sliding.difference,
+            Kind::Session(_) => Span::default(),
+        }
+    }
+
+    pub(super) fn saturates(&self) -> bool {
+        self.kafka.saturate
+    }
+}
+
+fn tick(
+    core: &mut Core,
+    input: Option<usize>,
+    inputs: usize,
+    time: Option<Time>,
+    states: &mut Worked<'_>,
+    out: &mut Changes,
+) -> Result<()> {
+    // A tick for all inputs is one tick: the last of them closes and counts.
+    let others = if input.is_none() { 0..inputs - 1 } else { 0..0 };
+    let input = input.unwrap_or(inputs - 1);
+    match core {
+        Core::Sessions(sessions) => {
+            time.iter().for_each(|&time| others.clone().for_each(|other| sessions.time_mut().observe(other, SOURCE, time)));
+            sessions.tick(input, Some(SOURCE), time, states, out)
+        }
+        Core::Slides(slides) => {
+            time.iter().for_each(|&time| others.clone().for_each(|other| slides.time_mut().observe(other, SOURCE, time)));
+            slides.tick(input, Some(SOURCE), time, states, out)
+        }
+    }
+}
+
+fn bank(query: &Query) -> Bank {
+    let mut from = 0;
+    let parts = query.aggregates.iter().filter_map(|planned| {
+        let range = from..from + planned.inputs.len();
+        from = range.end;
+        planned.states().map(|states| (states as Box<dyn Aggregate>, range))
+    });
+    Bank::new(parts.collect::<Vec<_>>())
+}
+
+fn core(spec: &Spec, query: &Query, inputs: usize) -> Result<Core> {
+    let unit = feed::unit(query.time.data_type())?;
+    let ticks = |argument: &str, micros: i64| {
+        let wrong = || Error::Argument {
+            argument: argument.into(),
+            got: format!("{micros} microseconds"),
+            allowed: format!("zero or more, representable in {unit:?}s"),
+        };
+        to_ticks(micros, unit).ok_or_else(wrong)
+    };
+    let until = spec.until.map(|until| ticks("until", until)).transpose()?;
+    let (emit, late) = (spec.emit, spec.late);
+    match query.windows {
+        Kind::Session(gap) => {
+            // Both together are rounded once.
+            let micros = match &spec.windows {
+                super::spec::Windows::Session { gap: Some(gap), .. } => *gap,
+                _ => 0,
+            };
+            let grace = match (spec.grace, micros) {
+                (None, _) => None,
+                (Some(grace), 0) => Some(ticks("grace", grace)?),
+                (Some(grace), micros) => {
+                    let both = ticks("grace", micros.saturating_add(grace))?;
+                    Some(Span(both.0.saturating_sub(gap.longest().0)))
+                }
+            };
+            Ok(Core::Sessions(Sessions::new(SessionRule { gap, grace, until, emit, late }, inputs)?))
+        }
+        Kind::Sliding(sliding) => {
+            let grace = spec.grace.map(|grace| ticks("grace", grace)).transpose()?;
+            let (difference, resolution) = (sliding.difference, sliding.resolution);
+            Ok(Core::Slides(Slides::new(SlidingRule { difference, resolution, grace, until, emit, late }, inputs)?))
+        }
+    }
+}

@@ -1,0 +1,349 @@
+//! An operator's state as pages, and back.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
+use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch};
+use arrow_schema::{Field, Schema};
+use serde::{Deserialize, Serialize};
+
+use super::operator::{Core, Operator};
+use super::page::{self, Bounds, Form, Label, Page};
+use super::values;
+use super::worked::failed;
+use crate::aggregate::slot::Slot;
+use crate::error::{Error, Result};
+use crate::operator::counters::Counters;
+use crate::operator::stream_time::{Progress, Source};
+use crate::store::{Id, Key, SessionEntry, Store, WindowEntry};
+use crate::time::Time;
+use crate::window::Extent;
+
+/// The name of the head among the pages.
+const HEAD: &str = "head";
+/// The run that the operator writes.
+const RUN: u32 = 0;
+
+/// The number of pages of each run of each segment.
+pub(super) type Written = BTreeMap<i64, Vec<u32>>;
+
+/// What the head says beside the times of sources.
+#[derive(Debug, Serialize, Deserialize)]
+struct Head {
+    /// Windows due before this were closed and emitted.
+    closed: i64,
+    arrivals: u64,
+    /// Length of a segment.
+    width: i64,
+    inputs: Vec<Clock>,
+    counters: Counters,
+    pages: Written,
+}
+
+/// How far an input has come.
+#[derive(Debug, Serialize, Deserialize)]
+struct Clock {
+    time: Option<i64>,
+    close: i64,
+}
+
+fn broken(reason: impl Into<String>) -> Error {
+    Error::Format { what: "page", reason: reason.into() }
+}
+
+/// What pages need to know of a stored window.
+trait Paged: crate::store::Entry {
+    const FORM: Form;
+    /// Names of its columns, before `source`.
+    const COLUMNS: &'static [&'static str];
+    fn times(&self) -> Vec<i64>;
+    fn slot(&self) -> Slot;
+    fn of(times: &[i64], slot: Slot) -> Option<Self>;
+    fn bounds(&self) -> (Time, Time);
+}
+
+impl Paged for SessionEntry {
+    const FORM: Form = Form::Sessions;
+    const COLUMNS: &'static [&'static str] = &["start", "end", "reach"];
+
+    fn times(&self) -> Vec<i64> {
+        vec![self.extent.start.0, self.extent.end.0, self.extent.reach.0]
+    }
+
+    fn slot(&self) -> Slot {
+        self.slot
+    }
+
+    fn of(times: &[i64], slot: Slot) -> Option<Self> {
+        let &[start, end, reach] = times else { return None };
+        let extent = Extent { start: Time(start), end: Time(end), reach: Time(reach) };
+        (start <= end && end <= reach).then_some(Self { extent, slot })
+    }
+
+    fn bounds(&self) -> (Time, Time) {
+        (self.extent.start, self.extent.reach)
+    }
+}
+
+impl Paged for WindowEntry {
+    const FORM: Form = Form::Windows;
+    const COLUMNS: &'static [&'static str] = &["start", "largest"];
+
+    fn times(&self) -> Vec<i64> {
+        vec![self.start.0, self.largest.0]
+    }
+
+    fn slot(&self) -> Slot {
+        self.slot
+    }
+
+    fn of(times: &[i64], slot: Slot) -> Option<Self> {
+        let &[start, largest] = times else { return None };
+        Some(Self { start: Time(start), largest: Time(largest), slot })
+    }
+
+    fn bounds(&self) -> (Time, Time) {
+        (self.start, self.start)
+    }
+}
+
+impl Operator {
+    /// The whole state. What is reported by [`Self::changes`] does not change by it.
+    pub fn pages(&self) -> Result<Vec<Vec<u8>>> {
+        let ids: Vec<Id> = match &self.core {
+            Core::Sessions(sessions) => sessions.store().segments().collect(),
+            Core::Slides(slides) => slides.store().segments().collect(),
+        };
+        let mut pages = Vec::new();
+        let mut written = Written::new();
+        for id in ids {
+            let segment = self.segment(id)?;
+            if !segment.is_empty() {
+                written.insert(id.0, vec![segment.len() as u32]);
+            }
+            pages.extend(segment.into_iter().map(|page| page.bytes));
+        }
+        pages.insert(0, self.head(written)?);
+        Ok(pages)
+    }
+
+    /// What a saved state lacks since this was last asked, or since the operator was restored from it:
+    /// pages by name, without bytes where a page is no more.
+    pub fn changes(&mut self) -> Result<Vec<(String, Option<Vec<u8>>)>> {
+        let mut ids = match &mut self.core {
+            Core::Sessions(sessions) => sessions.store_mut().take_changed(),
+            Core::Slides(slides) => slides.store_mut().take_changed(),
+        };
+        ids.extend(std::mem::take(&mut self.stale).into_iter().map(Id));
+        let mut changes = Vec::new();
+        for id in ids {
+            let pages = self.segment(id)?;
+            let before = self.written.remove(&id.0).unwrap_or_default();
+            if !pages.is_empty() {
+                self.written.insert(id.0, vec![pages.len() as u32]);
+            }
+            let names: BTreeSet<String> = pages.iter().map(|page| page.place.to_string()).collect();
+            changes.extend(pages.into_iter().map(|page| (page.place.to_string(), Some(page.bytes))));
+            let before = (0_u32..).zip(before).flat_map(|(run, count)| (0..count).map(move |number| (run, number)));
+            let before = before.map(|(run, number)| page::Place { segment: id.0, run, number }.to_string());
+            changes.extend(before.filter(|name| !names.contains(name)).map(|name| (name, None)));
+        }
+        changes.push((HEAD.into(), Some(self.head(self.written.clone())?)));
+        Ok(changes)
+    }
+
+    /// Goes on from saved pages, in any order; the operator has seen no record yet.
+    pub fn restore(&mut self, pages: &[&[u8]]) -> Result<()> {
+        if self.arrivals > 0 || self.time().progress().iter().any(|input| input.time.is_some()) {
+            return Err(broken("an operator that has seen records cannot be restored: make a new one"));
+        }
+        let labels = pages.iter().map(|bytes| Label::read(bytes)).collect::<Result<Vec<_>>>()?;
+        let mut heads = labels.iter().zip(pages).filter(|(label, _)| label.form == Form::Head);
+        let (Some((label, bytes)), None) = (heads.next(), heads.next()) else {
+            return Err(broken("a state has one head"));
+        };
+        if label.fingerprint != self.fingerprint.hash {
+            let difference = self.fingerprint.difference(label.text("windrow.specification")?);
+            return Err(broken(format!("it belongs to another specification: {difference}")));
+        }
+        let head: Head =
+            serde_json::from_str(label.text("windrow.state")?).map_err(|error| broken(format!("its head cannot be read: {error}")))?;
+        let windows: Vec<(&Label, &[u8])> =
+            labels.iter().zip(pages).filter(|(label, _)| label.form != Form::Head).map(|(label, bytes)| (label, *bytes)).collect();
+        check_complete(&head.pages, &windows)?;
+        self.resume(&head, &page::read(bytes)?.1)?;
+        for (label, bytes) in windows {
+            if label.fingerprint != self.fingerprint.hash {
+                return Err(broken("a page belongs to another specification than the head"));
+            }
+            self.load(label, &page::read(bytes)?.1)?;
+        }
+        let same_width = match &mut self.core {
+            Core::Sessions(sessions) => settled(sessions.store_mut(), head.width),
+            Core::Slides(slides) => settled(slides.store_mut(), head.width),
+        };
+        if !same_width {
+            self.stale = head.pages.keys().copied().collect();
+        }
+        self.written = head.pages;
+        Ok(())
+    }
+
+    fn segment(&self, id: Id) -> Result<Vec<Page>> {
+        match &self.core {
+            Core::Sessions(sessions) => self.write(sessions.store(), id),
+            Core::Slides(slides) => self.write(slides.store(), id),
+        }
+    }
+
+    fn write<E: Paged>(&self, store: &Store<E>, id: Id) -> Result<Vec<Page>> {
+        let entries = store.segment(id);
+        if entries.is_empty() {
+            return Ok(Vec::new());
+        }
+        let names: Vec<&[u8]> = entries.iter().map(|&(key, _)| store.name(key)).collect();
+        let slots: Vec<Slot> = entries.iter().map(|(_, entry)| entry.slot()).collect();
+        let times: Vec<Vec<i64>> = entries.iter().map(|(_, entry)| entry.times()).collect();
+        let mut columns: Vec<(String, ArrayRef)> = Vec::new();
+        let keys = self.names.columns(names.iter().copied())?;
+        columns.extend(self.names.fields().into_iter().map(|field| field.name().clone()).zip(keys));
+        for (place, name) in E::COLUMNS.iter().enumerate() {
+            let ticks = times.iter().map(|times| times.get(place).copied().unwrap_or_default());
+            columns.push(((*name).into(), Arc::new(Int64Array::from_iter_values(ticks))));
+        }
+        columns.push(("source".into(), Arc::new(Int64Array::from(vec![0; entries.len()]))));
+        for (nth, column) in self.bank.save(&slots).into_iter().enumerate() {
+            columns.push((format!("state {nth}"), values::array(column)?));
+        }
+        for (nth, custom) in self.custom.iter().enumerate() {
+            let saved = custom.save(&slots).map_err(|failure| failed(&self.query, nth, failure, None))?;
+            columns.push((format!("function {nth}"), saved));
+        }
+        let bounds = |rows: std::ops::Range<usize>| {
+            let keys = names.get(rows.clone())?;
+            let times = entries.get(rows)?.iter().map(|(_, entry)| entry.bounds());
+            let times = times.reduce(|(first, last), (start, reach)| (first.min(start), last.max(reach)))?;
+            Some(Bounds { keys: (keys.first()?.to_vec(), keys.last()?.to_vec()), times })
+        };
+        page::write_run(&batch(columns)?, E::FORM, &self.fingerprint.hash, (id.0, RUN), bounds)
+    }
+
+    fn head(&self, pages: Written) -> Result<Vec<u8>> {
+        let (closed, width) = match &self.core {
+            Core::Sessions(sessions) => (sessions.store().closed(), sessions.store().segment_width()),
+            Core::Slides(slides) => (slides.store().closed(), slides.store().segment_width()),
+        };
+        let progress = self.time().progress();
+        let inputs = progress.iter().map(|input| Clock { time: input.time.map(|time| time.0), close: input.close.0 }).collect();
+        let head = Head { closed: closed.0, arrivals: self.arrivals, width, inputs, counters: self.counters(), pages };
+        let head = serde_json::to_string(&head).map_err(|_| Error::Internal("a head is JSON"))?;
+        let sources = || (0_i64..).zip(progress).flat_map(|(input, known)| known.sources.iter().map(move |source| (input, source)));
+        let column = |ticks: Vec<i64>| Arc::new(Int64Array::from(ticks)) as ArrayRef;
+        let rows = batch(vec![
+            ("input".into(), column(sources().map(|(input, _)| input).collect())),
+            ("source".into(), column(sources().map(|(_, (source, _))| source.0.into()).collect())),
+            ("time".into(), column(sources().map(|(_, (_, time))| time.0).collect())),
+        ])?;
+        let texts = [("windrow.specification", self.fingerprint.text.clone()), ("windrow.state", head)];
+        page::write_head(&rows, &self.fingerprint.hash, texts)
+    }
+
+    fn resume(&mut self, head: &Head, sources: &RecordBatch) -> Result<()> {
+        let [inputs, numbers, times] = sources.columns() else { return Err(broken("its head has other columns")) };
+        let (inputs, numbers, times) = (ticks(inputs)?, ticks(numbers)?, ticks(times)?);
+        let mut progress: Vec<Progress> = head
+            .inputs
+            .iter()
+            .map(|clock| Progress { sources: Vec::new(), time: clock.time.map(Time), close: Time(clock.close) })
+            .collect();
+        for ((&input, &number), &time) in inputs.iter().zip(numbers).zip(times) {
+            let source = u32::try_from(number).map(Source).map_err(|_| broken("a source has no such number"))?;
+            let input = usize::try_from(input).ok().and_then(|input| progress.get_mut(input));
+            input.ok_or_else(|| broken("a source belongs to no input"))?.sources.push((source, Time(time)));
+        }
+        progress.iter_mut().for_each(|input| input.sources.sort_unstable());
+        self.arrivals = head.arrivals;
+        self.null_values = head.counters.null_values;
+        match &mut self.core {
+            Core::Sessions(sessions) => sessions.resume(progress, Time(head.closed), head.counters),
+            Core::Slides(slides) => slides.resume(progress, Time(head.closed), head.counters),
+        }
+        Ok(())
+    }
+
+    fn load(&mut self, label: &Label, rows: &RecordBatch) -> Result<()> {
+        let wrong = || broken(format!("unexpected columns {:?}", rows.schema().fields().iter().map(|f| f.name()).collect::<Vec<_>>()));
+        let expected = match &self.core {
+            Core::Sessions(_) => (SessionEntry::FORM, SessionEntry::COLUMNS.len()),
+            Core::Slides(_) => (WindowEntry::FORM, WindowEntry::COLUMNS.len()),
+        };
+        if label.form != expected.0 {
+            return Err(broken("it holds windows of another kind"));
+        }
+        let (keys, rest) = rows.columns().split_at_checked(self.query.keys.len()).ok_or_else(wrong)?;
+        let (times, rest) = rest.split_at_checked(expected.1).ok_or_else(wrong)?;
+        let (_sources, states) = rest.split_first().ok_or_else(wrong)?;
+        let width = states.len().checked_sub(self.custom.len()).ok_or_else(wrong)?;
+        let (states, functions) = states.split_at_checked(width).ok_or_else(wrong)?;
+
+        let names = self.names.of(keys)?;
+        let times = times.iter().map(ticks).collect::<Result<Vec<_>>>()?;
+        let states = states.iter().map(values::view).collect::<Result<Vec<_>>>()?;
+        let saved = self.bank.load(&states).map_err(|error| broken(error.to_string()))?;
+        let slots = (0..rows.num_rows()).map(|_| self.bank.allocate()).collect::<Result<Vec<_>>>()?;
+        let from: Vec<Slot> = (0..rows.num_rows() as u32).map(Slot).collect();
+        self.bank.merge(&slots, &saved, &from)?;
+        for (nth, (custom, values)) in self.custom.iter_mut().zip(functions).enumerate() {
+            custom.resize(self.bank.len());
+            custom.load(&slots, values).map_err(|failure| failed(&self.query, nth, failure, None))?;
+        }
+        for (row, &slot) in slots.iter().enumerate() {
+            let name = names.get(row).ok_or_else(|| broken("a window has no key"))?;
+            let times: Vec<i64> = times.iter().filter_map(|times| times.get(row).copied()).collect();
+            match &mut self.core {
+                Core::Sessions(sessions) => put(sessions.store_mut(), name, &times, slot)?,
+                Core::Slides(slides) => put(slides.store_mut(), name, &times, slot)?,
+            }
+        }
+        Ok(())
+    }
+}
+
+fn put<E: Paged>(store: &mut Store<E>, name: &[u8], times: &[i64], slot: Slot) -> Result<()> {
+    let entry = E::of(times, slot).ok_or_else(|| broken("the bounds of a window are not in order"))?;
+    let key: Key = store.intern(name)?;
+    match store.put(key, entry) {
+        None => Ok(()),
+        Some(_) => Err(broken("a window is there twice")),
+    }
+}
+
+/// Whether segments are as long as those of the saved state; then nothing has changed against it.
+fn settled<E: Paged>(store: &mut Store<E>, width: i64) -> bool {
+    let same = store.segment_width() == width;
+    if same {
+        store.take_changed();
+    }
+    same
+}
+
+/// Every page that the head names is there once, and no other.
+fn check_complete(named: &Written, pages: &[(&Label, &[u8])]) -> Result<()> {
+    let mut found: Vec<page::Place> = pages.iter().map(|(label, _)| label.place()).collect::<Result<_>>()?;
+    found.sort_unstable();
+    let runs = named.iter().flat_map(|(&segment, runs)| (0_u32..).zip(runs).map(move |(run, &count)| (segment, run, count)));
+    let named = runs.flat_map(|(segment, run, count)| (0..count).map(move |number| page::Place { segment, run, number }));
+    if found.iter().copied().eq(named) { Ok(()) } else { Err(broken("pages are missing, or some are not of this state")) }
+}
+
+fn ticks(array: &ArrayRef) -> Result<&[i64]> {
+    let array = array.as_primitive_opt::<Int64Type>().filter(|array| array.null_count() == 0);
+    Ok(array.ok_or_else(|| broken("a column of times has another type"))?.values())
+}
+
+fn batch(columns: Vec<(String, ArrayRef)>) -> Result<RecordBatch> {
+    let fields: Vec<Field> = columns.iter().map(|(name, array)| Field::new(name, array.data_type().clone(), array.is_nullable())).collect();
+    Ok(RecordBatch::try_new(Arc::new(Schema::new(fields)), columns.into_iter().map(|(_, array)| array).collect())?)
+}

@@ -1,0 +1,165 @@
+//! Aggregates of Python functions: one Python object per slot.
+
+use std::sync::{Arc, Mutex};
+
+use arrow_array::ArrayRef;
+use arrow_schema::DataType;
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyBytes, PyFloat, PyInt, PyList, PyString};
+use pyo3_arrow::{PyArray, PyDataType};
+
+use crate::aggregate::slot::Slot;
+use crate::arrow::custom::{Custom, Failure, Outcome};
+
+/// The rows of the batch at work, as the functions are handed them.
+pub(super) type Rows = Arc<Mutex<Vec<Py<PyAny>>>>;
+
+/// The functions of one aggregate and what they made.
+pub(super) struct Fold {
+    init: Py<PyAny>,
+    /// One for each input.
+    adds: Vec<Py<PyAny>>,
+    merge: Py<PyAny>,
+    to_arrow: Py<PyAny>,
+    from_arrow: Py<PyAny>,
+    deepcopy: Py<PyAny>,
+    rows: Rows,
+    values: Vec<Option<Py<PyAny>>>,
+}
+
+/// An error of a Python function.
+fn failure(function: &'static str) -> impl Fn(PyErr) -> Failure {
+    move |raised| Failure { function, cause: Box::new(raised) }
+}
+
+fn lost() -> Failure {
+    Failure { function: "add", cause: "the batch has no such row".into() }
+}
+
+impl Fold {
+    /// Of a Python object with `type`, `init`, `adds`, `merge`, `to_arrow` and `from_arrow`.
+    pub(super) fn new(fold: &Bound<'_, PyAny>, rows: Rows) -> PyResult<(Self, DataType)> {
+        let part = |name: &str| fold.getattr(name).map(Bound::unbind);
+        let deepcopy = fold.py().import("copy")?.getattr("deepcopy")?.unbind();
+        let made = Self {
+            init: part("init")?,
+            adds: fold.getattr("adds")?.try_iter()?.map(|add| add.map(Bound::unbind)).collect::<PyResult<_>>()?,
+            merge: part("merge")?,
+            to_arrow: part("to_arrow")?,
+            from_arrow: part("from_arrow")?,
+            deepcopy,
+            rows,
+            values: Vec::new(),
+        };
+        Ok((made, fold.getattr("type")?.extract::<PyDataType>()?.into_inner()))
+    }
+
+    /// What a slot holds; the identity where it holds nothing.
+    fn take(&mut self, py: Python<'_>, slot: Slot) -> Outcome<Py<PyAny>> {
+        match self.values.get_mut(slot.0 as usize).and_then(Option::take) {
+            Some(value) => Ok(value),
+            None => self.init.call0(py).map_err(failure("init")),
+        }
+    }
+
+    fn get<'py>(&self, py: Python<'py>, slot: Slot) -> Option<&Bound<'py, PyAny>> {
+        self.values.get(slot.0 as usize).and_then(Option::as_ref).map(|value| value.bind(py))
+    }
+
+    fn set(&mut self, slot: Slot, value: Py<PyAny>) {
+        if let Some(place) = self.values.get_mut(slot.0 as usize) {
+            *place = Some(value);
+        }
+    }
+}
+
+/// Whether a value cannot change, so that it may be in two slots.
+fn is_plain(value: &Bound<'_, PyAny>) -> bool {
+    value.is_none()
+        || value.is_exact_instance_of::<PyString>()
+        || value.is_exact_instance_of::<PyInt>()
+        || value.is_exact_instance_of::<PyFloat>()
+        || value.is_exact_instance_of::<PyBool>()
+        || value.is_exact_instance_of::<PyBytes>()
+}
+
+impl Custom for Fold {
+    fn resize(&mut self, slots: usize) {
+        if slots > self.values.len() {
+            self.values.resize_with(slots, || None);
+        }
+    }
+
+    fn release(&mut self, slot: Slot) {
+        if let Some(place) = self.values.get_mut(slot.0 as usize) {
+            *place = None;
+        }
+    }
+
+    fn update(&mut self, slot: Slot, row: usize, input: usize) -> Outcome<()> {
+        Python::attach(|py| {
+            let held = self.take(py, slot)?;
+            let row = self.rows.lock().ok().and_then(|rows| rows.get(row).map(|row| row.clone_ref(py))).ok_or_else(lost)?;
+            let add = self.adds.get(input).ok_or_else(lost)?;
+            let added = add.call1(py, (held, row)).map_err(failure("add"))?;
+            self.set(slot, added);
+            Ok(())
+        })
+    }
+
+    fn merge(&mut self, into: Slot, from: Slot) -> Outcome<()> {
+        Python::attach(|py| {
+            let (older, younger) = (self.take(py, into)?, self.take(py, from)?);
+            let merged = self.merge.call1(py, (older, younger)).map_err(failure("merge"))?;
+            self.set(into, merged);
+            Ok(())
+        })
+    }
+
+    fn copy(&mut self, to: Slot, from: Slot) -> Outcome<()> {
+        Python::attach(|py| {
+            let copy = match self.get(py, from) {
+                Some(value) if is_plain(value) => Some(value.clone().unbind()),
+                Some(value) => Some(self.deepcopy.call1(py, (value,)).map_err(failure("copy of an accumulator"))?),
+                None => None,
+            };
+            if let Some(place) = self.values.get_mut(to.0 as usize) {
+                *place = copy;
+            }
+            Ok(())
+        })
+    }
+
+    fn renew(&mut self, slot: Slot) -> Outcome<()> {
+        Python::attach(|py| {
+            let (identity, held) = (self.init.call0(py).map_err(failure("init"))?, self.take(py, slot)?);
+            let merged = self.merge.call1(py, (identity, held)).map_err(failure("merge"))?;
+            self.set(slot, merged);
+            Ok(())
+        })
+    }
+
+    fn is_null(&self, slot: Slot) -> bool {
+        Python::attach(|py| self.get(py, slot).is_none_or(|value| value.is_none()))
+    }
+
+    fn save(&self, slots: &[Slot]) -> Outcome<ArrayRef> {
+        let save = |py: Python<'_>| {
+            let values = PyList::new(py, slots.iter().map(|&slot| self.get(py, slot)))?;
+            self.to_arrow.bind(py).call1((values,))?.extract::<PyArray>()
+        };
+        let array = Python::attach(save).map_err(failure("conversion to schema"))?;
+        Ok(array.into_inner().0)
+    }
+
+    fn load(&mut self, slots: &[Slot], values: &ArrayRef) -> Outcome<()> {
+        let load = |py: Python<'_>| {
+            let array = PyArray::from_array_ref(Arc::clone(values));
+            let values = self.from_arrow.bind(py).call1((array.to_pyarrow(py)?,))?;
+            values.try_iter()?.map(|value| value.map(Bound::unbind)).collect::<PyResult<Vec<_>>>()
+        };
+        let loaded = Python::attach(load).map_err(failure("conversion from schema"))?;
+        slots.iter().zip(loaded).for_each(|(&slot, value)| self.set(slot, value));
+        Ok(())
+    }
+}

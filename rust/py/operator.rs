@@ -1,0 +1,161 @@
+//! The record operator.
+
+use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
+
+use arrow_array::{ArrayRef, RecordBatch};
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
+use pyo3::types::{PyBytes, PyDict};
+use pyo3_arrow::{PyRecordBatch, PySchema};
+
+use super::fold::{Fold, Rows};
+use crate::arrow::custom::Custom;
+use crate::arrow::operator;
+use crate::arrow::select::Asked;
+use crate::arrow::spec::Spec;
+use crate::error::{Error, Result};
+use crate::time::Time;
+
+#[pyclass(frozen, module = "windrow._native")]
+pub(super) struct Operator {
+    operator: Mutex<operator::Operator>,
+    /// What makes each Python aggregate's rows of a batch, and where they lie meanwhile.
+    folds: Vec<(Py<PyAny>, Rows)>,
+}
+
+type Page<'py> = (String, Option<Bound<'py, PyBytes>>);
+
+impl Operator {
+    /// Python functions may come back to the operator that calls them: that is an error, not a wait.
+    fn lock(&self) -> Result<MutexGuard<'_, operator::Operator>> {
+        self.operator.try_lock().map_err(|error| match error {
+            TryLockError::WouldBlock => {
+                Error::Format { what: "operator", reason: "it is at work on another call: one call at a time".into() }
+            }
+            TryLockError::Poisoned(_) => Error::Internal("an earlier call on this object panicked"),
+        })
+    }
+
+    /// Works with the operator, the interpreter released unless Python functions are called.
+    fn work<T: Send>(&self, py: Python<'_>, does: impl FnOnce(&mut operator::Operator) -> Result<T> + Send) -> PyResult<T> {
+        let worked = if self.folds.is_empty() {
+            py.detach(|| does(&mut *self.lock()?))
+        } else {
+            self.lock().and_then(|mut operator| does(&mut operator))
+        };
+        self.folds.iter().for_each(|(_, rows)| drop(rows.lock().map(|mut rows| std::mem::take(&mut *rows))));
+        Ok(worked?)
+    }
+}
+
+fn to_python(py: Python<'_>, batch: RecordBatch) -> PyResult<Bound<'_, PyAny>> {
+    PyRecordBatch::new(batch).into_pyarrow(py)
+}
+
+fn columns(bound: Option<PyRecordBatch>) -> Option<Vec<ArrayRef>> {
+    bound.map(|batch| batch.into_inner().columns().to_vec())
+}
+
+#[pymethods]
+impl Operator {
+    #[new]
+    #[pyo3(signature = (spec, schema, folds=Vec::new()))]
+    fn new(spec: &str, schema: PySchema, folds: Vec<Bound<'_, PyAny>>) -> PyResult<Self> {
+        let rows: Vec<Rows> = folds.iter().map(|_| Rows::default()).collect();
+        let made = folds.iter().zip(&rows).map(|(fold, rows)| Fold::new(fold, Arc::clone(rows)));
+        let made = made.map(|fold| fold.map(|(fold, data_type)| (Box::new(fold) as Box<dyn Custom>, data_type)));
+        let operator = operator::Operator::new(&Spec::parse(spec)?, &schema.into_inner(), made.collect::<PyResult<_>>()?)?;
+        let folds = folds.into_iter().map(Bound::unbind).zip(rows).collect();
+        Ok(Self { operator: Mutex::new(operator), folds })
+    }
+
+    #[getter]
+    fn change_schema<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        PySchema::new(self.lock()?.schema()).into_pyarrow(py)
+    }
+
+    #[getter]
+    fn output_schema<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        PySchema::new(self.lock()?.output()).into_pyarrow(py)
+    }
+
+    #[getter]
+    fn stream_time(&self) -> PyResult<Option<i64>> {
+        Ok(self.lock()?.stream_time().map(|time| time.0))
+    }
+
+    fn push<'py>(&self, py: Python<'py>, batch: PyRecordBatch) -> PyResult<Bound<'py, PyAny>> {
+        let batch = batch.into_inner();
+        for (fold, rows) in &self.folds {
+            let shown = PyRecordBatch::new(batch.clone()).into_pyarrow(py)?;
+            let made = fold.bind(py).call_method1("rows", (shown,))?.try_iter()?;
+            let made = made.map(|row| row.map(Bound::unbind)).collect::<PyResult<Vec<_>>>()?;
+            *super::lock(rows)? = made;
+        }
+        to_python(py, self.work(py, |operator| operator.push(&batch))?)
+    }
+
+    fn finish<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        to_python(py, self.work(py, operator::Operator::finish)?)
+    }
+
+    fn counters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let (counters, open) = {
+            let operator = self.lock()?;
+            (operator.counters(), operator.windows_open())
+        };
+        let dict = PyDict::new(py);
+        for (name, count) in [
+            ("records", counters.records),
+            ("late", counters.late),
+            ("windows_refused", counters.windows_refused),
+            ("late_emitted", counters.late_emitted),
+            ("null_keys", counters.null_keys),
+            ("null_times", counters.null_times),
+            ("null_values", counters.null_values),
+            ("bad_gaps", counters.bad_gaps),
+            ("clamped_gaps", counters.clamped_gaps),
+            ("ticks", counters.ticks),
+            ("bad_ticks", counters.bad_ticks),
+            ("updates", counters.updates),
+            ("windows_closed", counters.windows_closed),
+            ("windows_open", open as u64),
+        ] {
+            dict.set_item(name, count)?;
+        }
+        Ok(dict)
+    }
+
+    #[pyo3(signature = (first, last, start, end, *, due=false, backward=false))]
+    #[expect(clippy::too_many_arguments, reason = "the bounds of a query, spelled out")]
+    fn select<'py>(
+        &self,
+        py: Python<'py>,
+        first: Option<PyRecordBatch>,
+        last: Option<PyRecordBatch>,
+        start: Option<i64>,
+        end: Option<i64>,
+        due: bool,
+        backward: bool,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let (from, to) = (start.map_or(Time::MIN, Time), end.map_or(Time::MAX, Time));
+        let asked = if due { Asked::Due { from, to } } else { Asked::Between { from, to } };
+        let keys = (columns(first), columns(last));
+        to_python(py, self.work(py, |operator| operator.select(asked, &keys, backward))?)
+    }
+
+    fn pages<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyBytes>>> {
+        let pages = self.work(py, |operator| operator.pages())?;
+        Ok(pages.iter().map(|page| PyBytes::new(py, page)).collect())
+    }
+
+    fn changes<'py>(&self, py: Python<'py>) -> PyResult<Vec<Page<'py>>> {
+        let pages = self.work(py, operator::Operator::changes)?;
+        Ok(pages.into_iter().map(|(name, page)| (name, page.map(|page| PyBytes::new(py, &page)))).collect())
+    }
+
+    fn restore(&self, py: Python<'_>, pages: Vec<PyBackedBytes>) -> PyResult<()> {
+        let pages: Vec<&[u8]> = pages.iter().map(|page| &**page).collect();
+        self.work(py, |operator| operator.restore(&pages))
+    }
+}
