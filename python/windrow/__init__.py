@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from windrow.aggregates import (
     Aggregate,
+    aggregate,
     any_value,
     collect_list,
     collect_set,
@@ -26,6 +27,7 @@ from windrow.aggregates import (
     mean,
     min,
     min_by,
+    reduce,
     stddev,
     stddev_pop,
     stddev_samp,
@@ -46,6 +48,7 @@ __all__ = [
     "SlidingWindows",
     "WindowedData",
     "__version__",
+    "aggregate",
     "any_value",
     "collect_list",
     "collect_set",
@@ -59,6 +62,7 @@ __all__ = [
     "mean",
     "min",
     "min_by",
+    "reduce",
     "stddev",
     "stddev_pop",
     "stddev_samp",

@@ -14,7 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 if TYPE_CHECKING:
-    from windrow._native import Query
+    from windrow._native import Operator, Query
+    from windrow.fold import Fold
 
 Batches = Iterator[pa.RecordBatch]
 """What goes into and out of Spark's `mapInArrow`."""
@@ -32,6 +33,13 @@ def query(spec: str, schema: pa.Schema) -> Query:
     from windrow._native import Query
 
     return Query(spec, schema)
+
+
+def operator(spec: str, schema: pa.Schema, folds: list[Fold]) -> Operator:
+    """The record-by-record operator of a plan, checked by the core: `TypeError` or `ValueError`."""
+    from windrow._native import Operator
+
+    return Operator(spec, schema, folds)
 
 
 def shipped(step: str, expected: str, *plan: Any) -> Callable[[Batches], Batches]:

@@ -7,9 +7,15 @@ larger than any number, a sum that does not fit its type is an error. What each 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
-from windrow.errors import bad_type
+import pyarrow as pa
+
+from windrow.ddl import arrow_type
+from windrow.errors import bad_type, bad_value
+from windrow.fold import Fold, of_aggregate, of_reduce
 
 
 @dataclass(frozen=True)
@@ -30,6 +36,44 @@ class Aggregate:
         """What the core needs to know of this aggregate, whose result column is `name`."""
         plan: dict[str, object] = {"name": name, "function": self.function, "columns": list(self.columns)}
         return plan if self.ignore_nulls is None else {**plan, "ignore_nulls": self.ignore_nulls}
+
+
+@dataclass(frozen=True)
+class Reduction(Aggregate):
+    """Values of a column, combined by a Python function. Made by `reduce`.
+
+    Attributes:
+        fn: combines two values.
+    """
+
+    fn: Callable[[Any, Any], Any] = field(kw_only=True)
+
+    def fold(self, schema: pa.Schema, *, kafka: bool) -> Fold:
+        """The functions over columns of these types."""
+        (column,) = self.columns
+        return of_reduce(self.fn, column, schema.field(column).type, kafka=kafka)
+
+
+@dataclass(frozen=True)
+class Accumulation(Aggregate):
+    """Records, added to an accumulator by Python functions. Made by `aggregate`.
+
+    Attributes:
+        init: makes the accumulator of no records.
+        add: adds a record to an accumulator.
+        merge: merges two accumulators; None where none was given.
+        type: the Arrow type of the accumulator.
+    """
+
+    init: Callable[[], Any] = field(kw_only=True)
+    add: Callable[[Any, Any], Any] = field(kw_only=True)
+    merge: Callable[[Any, Any], Any] | None = field(kw_only=True)
+    type: pa.DataType = field(kw_only=True)
+
+    def fold(self, _schema: pa.Schema, *, kafka: bool) -> Fold:
+        """The functions over columns of these types."""
+        del kafka  # `add` sees every record, with its nulls, either way
+        return of_aggregate(self.init, self.add, self.merge or _no_merge, self.columns, self.type)
 
 
 def count(column: str | None = None) -> Aggregate:
@@ -137,6 +181,98 @@ def min_by(column: str, by: str) -> Aggregate:
 def max_by(column: str, by: str) -> Aggregate:
     """The value of `column` in the record whose `by` is largest; records with a null `by` are left out."""
     return _over("max_by", column=column, by=by)
+
+
+def reduce(column: str, fn: Callable[[Any, Any], Any]) -> Aggregate:
+    """The values of a column combined by a Python function (Kafka's `reduce`); the result has the column's type.
+
+    `fn(a, b)` combines the result so far with the value of the next record, in the order of arrival, and the results
+    of two sessions that become one, the older first. Nulls are passed over; a window without a value gives null.
+
+    What `fn` raises surfaces as a `RuntimeError` that names the window and the record's time, and has the exception as
+    its cause.
+
+    Raises:
+        TypeError: `column` is not a name, or `fn` not a function.
+
+    >>> from datetime import datetime
+    >>> import pyarrow as pa
+    >>> import windrow as wr
+    >>> heard = pa.table(
+    ...     {"room": ["a", "a"], "ts": [datetime(2026, 1, 1, 8), datetime(2026, 1, 1, 9)], "word": ["good", "day"]}
+    ... )
+    >>> talks = wr.group_by(heard, "room", time="ts").windowed_by(wr.SessionWindows.with_gap("1 hour"))
+    >>> talks.agg(said=wr.reduce("word", lambda a, b: f"{a} {b}"))["said"].to_pylist()
+    ['good day']
+    """
+    if not callable(fn):
+        raise bad_type("reduce(fn=)", fn, "a function of two values")
+    return Reduction("python", _over("reduce", column=column).columns, fn=fn)
+
+
+def aggregate(
+    init: Callable[[], Any],
+    add: Callable[[Any, Any], Any],
+    merge: Callable[[Any, Any], Any] | None = None,
+    *,
+    schema: str | pa.DataType,
+    columns: Sequence[str] = (),
+) -> Aggregate:
+    """An accumulator that Python functions fill record by record (Kafka's `aggregate`).
+
+    Args:
+        init: makes the accumulator of no records; a new one at each call.
+        add: gives the accumulator with a record added: `add(accumulator, row)`. It may change the one it is handed.
+        merge: gives one accumulator for two, that of the older session first. Session windows need it.
+        schema: the type of the accumulator in Spark's words (`"bigint"`, `"n bigint, total double"`), or as an Arrow
+            type. It is the type of the result, and what is saved; a struct is a dict or, where `init` makes one, a
+            tuple.
+        columns: the columns that `row`, a named tuple, holds. Nulls are None.
+
+    Records are added in the order of arrival. An accumulator of None gives null. What a function raises surfaces as a
+    `RuntimeError` that names the window and the record's time, and has the exception as its cause.
+
+    Raises:
+        TypeError: not functions, not a type, not names.
+        ValueError: `schema` spells no type.
+
+    >>> from datetime import datetime
+    >>> import pyarrow as pa
+    >>> import windrow as wr
+    >>> paid = pa.table({"card": [1, 1], "ts": [datetime(2026, 1, 1, 8), datetime(2026, 1, 1, 9)], "amount": [5, 7]})
+    >>> largest_first = wr.aggregate(
+    ...     list,
+    ...     lambda held, row: sorted([*held, row.amount], reverse=True)[:3],
+    ...     lambda a, b: sorted(a + b, reverse=True)[:3],
+    ...     schema="array<bigint>",
+    ...     columns=["amount"],
+    ... )
+    >>> sessions = wr.group_by(paid, "card", time="ts").windowed_by(wr.SessionWindows.with_gap("1 hour"))
+    >>> sessions.agg(top=largest_first)["top"].to_pylist()
+    [[7, 5]]
+    """
+    for argument, function, allowed in (
+        ("init", init, "a function without arguments"),
+        ("add", add, "a function of an accumulator and a row"),
+        ("merge", merge if merge is not None else add, "a function of two accumulators"),
+    ):
+        if not callable(function):
+            raise bad_type(f"aggregate({argument}=)", function, allowed)
+    if isinstance(columns, str) or not isinstance(columns, Sequence):
+        raise bad_type("aggregate(columns=)", columns, "a list of names of columns")
+    for position, column in enumerate(columns):
+        if not isinstance(column, str):
+            raise bad_type("aggregate(columns=)", column, "the name of a column")
+        if column in columns[:position]:
+            raise bad_value("aggregate(columns=)", column, "each column once")
+    if not isinstance(schema, str | pa.DataType):
+        raise bad_type("aggregate(schema=)", schema, "a type in Spark's words, or an Arrow type")
+    kind = arrow_type("aggregate(schema=)", schema) if isinstance(schema, str) else schema
+    return Accumulation("python", tuple(columns), init=init, add=add, merge=merge, type=kind)
+
+
+def _no_merge(_older: object, _later: object) -> Any:
+    raise TypeError("aggregate(merge=) was not given")
 
 
 def _over(function: str, **columns: str) -> Aggregate:

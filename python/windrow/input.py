@@ -63,6 +63,8 @@ def open_input(data: object) -> Input[Any]:
         TypeError: nothing that windrow reads.
         ValueError: a streaming DataFrame.
     """
+    if isinstance(data, Input):
+        return data
     libraries = {kind.__module__.partition(".")[0] for kind in type(data).__mro__}
     if "pyspark" in libraries:
         from windrow.dataframe import SparkInput

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Generic, Literal, get_args
 import pyarrow as pa
 
 from windrow import aggregates
-from windrow.aggregates import Aggregate
+from windrow.aggregates import Accumulation, Aggregate
 from windrow.errors import bad_type, bad_value, unknown_word
 from windrow.input import Result
 from windrow.plan import Plan
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 Emit = Literal["close", "update"]
 """When a window gives a row: once, when it is final, or whenever it changes."""
+
+Late = Literal["drop", "emit"]
+"""What becomes of a late record: it is counted and left out, or also a row of its own."""
 
 SHARDS = 32
 """Ranges of key hashes, unless `shards` says otherwise."""
@@ -41,32 +44,58 @@ class WindowedData(Generic[Result]):
     Attributes:
         grouped: what was grouped.
         windows: the windows.
-        op: whether the result ends with an `op` column.
+        emission: when windows give rows.
+        every_record: whether each change gives a row, not only the last one of a batch.
+        late_policy: what becomes of late records.
         shard_count: how many ranges of key hashes the work is cut into.
         observation: where Spark reports the counters, if anywhere.
     """
 
     grouped: GroupedData[Result]
     windows: SessionWindows | SlidingWindows
-    op: bool = False
+    emission: Emit = "close"
+    every_record: bool = False
+    late_policy: Late = "drop"
     shard_count: int = SHARDS
     observation: object | None = None
 
-    def emit(self, when: Emit) -> WindowedData[Result]:
+    @property
+    def op(self) -> bool:
+        """Whether the result ends with an `op` column."""
+        return self.emission == "update" or self.late_policy == "emit"
+
+    def emit(self, when: Emit, *, every_record: bool = False) -> WindowedData[Result]:
         """When windows give rows: `"close"` (the default), once and final, or `"update"`, whenever they change.
 
         A batch query gives the same final windows for both; with `"update"` the result ends with the column `op`, in
-        which each row says `upsert`, so that one sink serves batch and stream.
+        which each row says `upsert`, so that one sink serves batch and stream. With `every_record` each record's
+        changes give rows of their own, as in Kafka without a cache; without it, a batch gives one row for each window
+        that it changed.
 
         Raises:
-            ValueError: any other word, or a key column is called `op` beside `"update"`.
+            ValueError: any other word, `every_record` without `"update"`, or a key column is called `op`.
+            TypeError: `every_record` is not True or False.
         """
         if when not in get_args(Emit):
             raise unknown_word("when", when, get_args(Emit))
-        for key in self.grouped.keys if when == "update" else ():
-            if key.casefold() == "op":
-                raise bad_value("keys", key, "any name but 'op', which emit('update') adds: rename the column")
-        return replace(self, op=when == "update")
+        if not isinstance(every_record, bool):
+            raise bad_type("every_record", every_record, "True or False")
+        if every_record and when != "update":
+            raise bad_value("every_record", every_record, "False beside emit('close'), which gives each window once")
+        return replace(self, emission=when, every_record=every_record)._checked_op("emit('update')")
+
+    def late(self, policy: Late) -> WindowedData[Result]:
+        """What becomes of late records on a stream: `"drop"` (the default) or `"emit"`.
+
+        With `"emit"` a late record is also a row of its own, with `late` in the column `op`: the window and the
+        aggregates of that record alone. A batch query has nothing late, and its rows all say `upsert`.
+
+        Raises:
+            ValueError: any other word, or a key column is called `op` beside `"emit"`.
+        """
+        if policy not in get_args(Late):
+            raise unknown_word("policy", policy, get_args(Late))
+        return replace(self, late_policy=policy)._checked_op("late('emit')")
 
     def shards(self, count: int) -> WindowedData[Result]:
         """Cuts the work into `count` ranges of key hashes: 1 to 65,536, 32 unless said otherwise.
@@ -138,6 +167,12 @@ class WindowedData(Generic[Result]):
         """How many records each window has: short for `agg(count=windrow.count())`."""
         return self._result({"count": aggregates.count()})
 
+    def _checked_op(self, adds: str) -> WindowedData[Result]:
+        for key in self.grouped.keys if self.op else ():
+            if key.casefold() == "op":
+                raise bad_value("keys", key, f"any name but 'op', which {adds} adds: rename the column")
+        return self
+
     def _result(self, chosen: dict[str, Aggregate]) -> Result:
         return self.grouped._input.run(self._plan(chosen))
 
@@ -146,11 +181,19 @@ class WindowedData(Generic[Result]):
             raise ValueError("aggregates: got none; allowed: one or more, such as agg(n=windrow.count())")
         taken = {**dict.fromkeys(self.grouped.keys, "a key"), "window": "the column of windows"}
         if self.op:
-            taken["op"] = "the column that emit('update') adds"
+            taken["op"] = "the column that emit('update') and late('emit') add"
         folded = {name.casefold(): what for name, what in taken.items()}
         fields = {known.name: known for known in self.grouped._fields}
         for name, aggregate in chosen.items():
             _check_name(name, aggregate, folded)
+            if (
+                isinstance(aggregate, Accumulation)
+                and aggregate.merge is None
+                and not isinstance(self.windows, SlidingWindows)
+            ):
+                raise bad_value(
+                    name, "aggregate(...) without merge", "aggregate(init, add, merge, ...): sessions are merged"
+                )
             folded[name.casefold()] = f"the aggregate {name!r}"
             fields |= {known.name: known for known in self._read(name, aggregate)}
         grouped = self.grouped
@@ -160,7 +203,9 @@ class WindowedData(Generic[Result]):
             tick=grouped.tick,
             windows=self.windows,
             aggregates=tuple(chosen.items()),
-            op=self.op,
+            emission=self.emission,
+            every_record=self.every_record,
+            late=self.late_policy,
             shards=self.shard_count,
             schema=pa.schema(fields.values()),
             observation=self.observation,

@@ -1,0 +1,21 @@
+"""Tests of windowed queries without Spark: virtual time, one record at a time.
+
+```python
+from windrow.testing import StreamDriver
+
+driver = StreamDriver(sessions_of, schema)     # the function that a job calls with its DataFrame
+driver.pipe(user="ann", ts=datetime(2026, 1, 1, 8))
+driver.tick(datetime(2026, 1, 1, 12))          # time moves on: the session is final
+```
+
+`python -m windrow.testing.replay FILE...` replays recorded runs of Kafka Streams.
+"""
+
+from __future__ import annotations
+
+from windrow.testing.change import Change, Window
+from windrow.testing.definition import Definition
+from windrow.testing.driver import StreamDriver
+from windrow.testing.stores import SessionStore, WindowStore
+
+__all__ = ["Change", "Definition", "SessionStore", "StreamDriver", "Window", "WindowStore"]

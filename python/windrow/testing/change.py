@@ -1,0 +1,49 @@
+"""What a driver gives: changes of windows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+import pyarrow as pa
+
+Kind = Literal["update", "tombstone", "final", "late"]
+"""A window's new value, its end without a value, its last value, or a late record alone."""
+
+
+class Window(NamedTuple):
+    """The bounds of a window, both inclusive, as the time column shows them."""
+
+    start: Any
+    end: Any
+
+
+@dataclass(frozen=True)
+class Change:
+    """One change of one window.
+
+    Attributes:
+        kind: what happened.
+        key: the key, by column.
+        window: the window.
+        values: the aggregates, by name; empty for a tombstone.
+        time: the time of the change: a session's end, the largest time of a sliding window's records.
+    """
+
+    kind: Kind
+    key: dict[str, Any]
+    window: Window
+    values: dict[str, Any]
+    time: Any
+
+
+def changes_of(batch: pa.RecordBatch, keys: int, *, final: bool) -> Iterator[Change]:
+    """The rows of the core: keys, window, aggregates, op and time. Without updates, what is no late record is final."""
+    kinds: dict[str, Kind] = {"upsert": "final" if final else "update", "delete": "tombstone", "late": "late"}
+    names, columns = batch.schema.names, [column.to_pylist() for column in batch.columns]
+    for *cells, op, time in zip(*columns, strict=True):
+        kind = kinds[op]
+        aggregates = zip(names[keys + 1 : -2], cells[keys + 1 :], strict=True) if kind != "tombstone" else ()
+        key = dict(zip(names[:keys], cells[:keys], strict=True))
+        yield Change(kind, key, Window(cells[keys]["start"], cells[keys]["end"]), dict(aggregates), time)

@@ -1,0 +1,240 @@
+"""A driver of a query: virtual time, no Spark, one record at a time or batches cut at will."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Self
+
+import pyarrow as pa
+
+from windrow import _worker
+from windrow.errors import bad_type, bad_value, unknown_column
+from windrow.plan import Plan
+from windrow.testing.change import Change, changes_of
+from windrow.testing.definition import Definition, plan_of
+from windrow.testing.stores import SessionStore, Store, WindowStore
+from windrow.windows import SessionWindows
+
+_TICK = "windrow.tick"
+_DROPPED = ("late", "windows_refused", "null_keys", "null_times", "null_values", "bad_gaps")
+
+
+class StreamDriver:
+    """Runs the query that a job runs on a stream, record by record, in this process.
+
+    Time is virtual: it moves by the records and by `tick`, never by a clock. The order of feeding is the order of the
+    stream; each record is judged by the stream time that those before it have reached, as Kafka Streams does it.
+
+    >>> from datetime import datetime, timedelta
+    >>> import pyarrow as pa
+    >>> import windrow as wr
+    >>> def sessions_of(clicks):  # what the job calls with its streaming DataFrame
+    ...     return (
+    ...         wr.group_by(clicks, "user", time="ts")
+    ...         .windowed_by(wr.SessionWindows.with_gap("5 minutes", grace="1 minute"))
+    ...         .agg(n=wr.count(), spent=wr.sum("amount"))
+    ...     )
+    >>> schema = pa.schema({"user": pa.string(), "ts": pa.timestamp("us"), "amount": pa.int64()})
+    >>> driver = StreamDriver(sessions_of, schema)
+    >>> eight = datetime(2026, 1, 1, 8)
+    >>> driver.pipe(user="ann", ts=eight, amount=3)
+    []
+    >>> driver.pipe(user="ann", ts=eight + timedelta(minutes=5), amount=4)
+    []
+    >>> (final,) = driver.tick(eight + timedelta(minutes=12))
+    >>> final.kind, final.window.end.minute, final.values
+    ('final', 5, {'n': 2, 'spent': 7})
+    >>> driver.pipe(user="ann", ts=eight + timedelta(minutes=2), amount=1)
+    []
+    >>> driver.counters["late"], driver.dropped
+    (1, 1)
+    """
+
+    def __init__(self, definition: Definition, schema: pa.Schema, *, value: str | None = None) -> None:
+        """A driver of what `definition` makes of data with the columns of `schema`.
+
+        Args:
+            definition: a function from data to `group_by(data, ...).windowed_by(...).agg(...)`.
+            schema: the columns of the data and their Arrow types.
+            value: the column that is the record's value in Kafka. With it, nulls there are what they are in Kafka:
+                sliding windows drop the record and count it (`null_values`), `reduce` is handed them.
+
+        A single Python aggregate that becomes None deletes its window, as in Kafka.
+
+        Raises:
+            TypeError: no function, or one that returns anything but what `agg` returned.
+            ValueError: windows without a grace, which every stream needs.
+        """
+        if not isinstance(schema, pa.Schema):
+            raise bad_type("schema", schema, "a pyarrow.Schema of the data")
+        plan = plan_of(definition, schema)
+        if plan.windows.grace is None:
+            allowed = "how far behind stream time a record may be, such as grace='1 hour'; '0 seconds' for not at all"
+            raise bad_value("grace", None, allowed)
+        if value is not None and value not in schema.names:
+            raise unknown_column("value", value, schema.names)
+        fields = {field.name: field for field in plan.schema}
+        if value is not None:
+            fields[value] = schema.field(value)
+        tick = plan.tick or _TICK
+        fields.setdefault(tick, pa.field(tick, pa.bool_()))
+        self._plan = plan
+        self._tick = tick
+        self._schema = pa.schema(fields.values())
+        self._piped = schema.names
+        self._spec = json.dumps(plan.asked() | {"tick": tick, "kafka": {"value": value}})
+        self._folds = plan.folds(kafka=value is not None)
+        self._operator = _worker.operator(self._spec, self._schema, self._folds)
+        self._unread: list[pa.RecordBatch] = []
+
+    def pipe(self, /, **record: Any) -> list[Change]:
+        """Takes one record, by column; columns that are left out are null. Returns what it changes.
+
+        Raises:
+            ValueError: a column that the data does not have.
+            OverflowError: a result or a bound does not fit its type.
+            RuntimeError: a Python function failed; its exception is the cause.
+        """
+        for name in record:
+            if name not in self._piped:
+                raise unknown_column("record", name, self._piped)
+        return self._push(self._row(record))
+
+    def pipe_batch(self, data: Any, *, rows: int | Iterable[int] | None = None) -> list[Change]:
+        """Takes Arrow data in its order, cut into batches of `rows` rows. Returns what they change.
+
+        Unless the query asks for `every_record`, a batch gives one update for each window that it changed.
+
+        Args:
+            data: a pyarrow Table or RecordBatch, or anything else that gives an Arrow stream.
+            rows: the length of a batch, or the lengths of batches, the last of which takes what is left; None for the
+                batches of the data.
+        """
+        if isinstance(data, pa.RecordBatch):
+            table = pa.Table.from_batches([data])
+        elif hasattr(data, "__arrow_c_stream__"):
+            table = pa.RecordBatchReader.from_stream(data).read_all()
+        else:
+            raise bad_type("data", data, "Arrow data: a pyarrow Table or RecordBatch, or any Arrow stream")
+        changes: list[Change] = []
+        for batch in _cut(table, rows):
+            changes.extend(self._push(self._conformed(batch)))
+        return changes
+
+    def tick(self, time: Any) -> list[Change]:
+        """Moves stream time, as a tick does: nothing else happens but what closes. Returns what that closes."""
+        return self._push(self._row({self._plan.time: time, self._tick: True}))
+
+    def finish(self) -> list[Change]:
+        """Closes every window that is open, as at the end of a batch query. Returns the finals."""
+        return self._changes(self._operator.finish())
+
+    def read_table(self) -> pa.Table:
+        """The rows that the streaming query has given since this was last called, in its schema."""
+        output = self._operator.output_schema
+        batches = [pa.RecordBatch.from_arrays(batch.columns[: len(output)], schema=output) for batch in self._unread]
+        self._unread.clear()
+        return pa.Table.from_batches(batches, schema=output)
+
+    @property
+    def counters(self) -> dict[str, int]:
+        """What was counted, by name."""
+        return self._operator.counters()
+
+    @property
+    def dropped(self) -> int:
+        """Records and windows left out, as Kafka's `dropped-records` counts them."""
+        counters = self.counters
+        return sum(counters[name] for name in _DROPPED)
+
+    @property
+    def stream_time(self) -> Any:
+        """The largest time so far, as the time column shows it; None before the first record."""
+        time = self._operator.stream_time
+        kind = self._schema.field(self._plan.time).type
+        return None if time is None else pa.scalar(time, pa.int64()).cast(kind).as_py()
+
+    @property
+    def sessions(self) -> SessionStore:
+        """The visible sessions, to be queried; `TypeError` for sliding windows."""
+        if not isinstance(self._plan.windows, SessionWindows):
+            raise TypeError("sessions: got a query of sliding windows; allowed: .windows")
+        return SessionStore(self._store)
+
+    @property
+    def windows(self) -> WindowStore:
+        """The visible sliding windows, to be queried; `TypeError` for sessions."""
+        if isinstance(self._plan.windows, SessionWindows):
+            raise TypeError("windows: got a query of sessions; allowed: .sessions")
+        return WindowStore(self._store)
+
+    def snapshot(self) -> list[bytes]:
+        """The whole state as pages: Arrow IPC streams, as a checkpoint holds them."""
+        return self._operator.pages()
+
+    def changed_pages(self) -> dict[str, bytes | None]:
+        """The pages, by name, that differ from the last call, or from what was restored; None where one is no more."""
+        return dict(self._operator.changes())
+
+    def restore(self, pages: Iterable[bytes]) -> Self:
+        """Goes on from a snapshot, and forgets the state so far.
+
+        Raises:
+            ValueError: a page is damaged, missing, of another version or of another query.
+        """
+        operator = _worker.operator(self._spec, self._schema, self._folds)
+        operator.restore(list(pages))
+        self._operator = operator
+        self._unread.clear()
+        return self
+
+    def _row(self, record: Mapping[str, Any]) -> pa.RecordBatch:
+        columns = [pa.array([record.get(field.name)], field.type) for field in self._schema]
+        return pa.RecordBatch.from_arrays(columns, schema=self._schema)
+
+    def _conformed(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        names = batch.schema.names
+        columns: list[pa.Array[Any]] = []
+        for field in self._schema:
+            if field.name in names:
+                column = batch.column(field.name)
+                columns.append(column if column.type == field.type else column.cast(field.type))
+            elif field.name == _TICK:
+                columns.append(pa.nulls(batch.num_rows, field.type))
+            else:
+                raise unknown_column("data", field.name, names)
+        return pa.RecordBatch.from_arrays(columns, schema=self._schema)
+
+    def _push(self, batch: pa.RecordBatch) -> list[Change]:
+        return self._changes(self._operator.push(batch))
+
+    def _changes(self, batch: pa.RecordBatch) -> list[Change]:
+        if batch.num_rows:
+            self._unread.append(batch)
+        return list(changes_of(batch, len(self._plan.keys), final=self._plan.emission == "close"))
+
+    @property
+    def _store(self) -> Store:
+        return Store(self._operator, self._schema, self._plan.keys, self._plan.time)
+
+    @property
+    def plan(self) -> Plan:
+        """The query that is driven."""
+        return self._plan
+
+
+def _cut(table: pa.Table, rows: int | Iterable[int] | None) -> Sequence[pa.RecordBatch]:
+    if rows is None:
+        return table.to_batches()
+    whole = table.combine_chunks()
+    if isinstance(rows, int):
+        if rows < 1:
+            raise bad_value("rows", rows, "one row or more in a batch")
+        return whole.to_batches(max_chunksize=rows)
+    batches: list[pa.RecordBatch] = []
+    start = 0
+    for length in rows:
+        batches.extend(whole.slice(start, length).to_batches())
+        start += length
+    return [*batches, *whole.slice(start).to_batches()]

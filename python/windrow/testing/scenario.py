@@ -1,0 +1,154 @@
+"""Recorded runs of Kafka Streams: one JSON object a line, its parameters and what was answered to each record."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from windrow.errors import bad_value, unknown_word
+from windrow.fold import Fold, of_reduce
+
+TIME = pa.timestamp("ms")
+SCHEMA = pa.schema(
+    [
+        pa.field("key", pa.string()),
+        pa.field("ts", TIME),
+        pa.field("value", pa.string()),
+        pa.field("tick", pa.bool_()),
+        pa.field("input", pa.int8()),
+    ]
+)
+KINDS = ("session", "sliding", "session-cogroup", "sliding-cogroup")
+_MICROSECONDS = 1_000
+_COUNT = {"name": "value", "function": "count", "columns": []}
+_PYTHON = {"name": "value", "function": "python", "columns": ["value"]}
+
+
+class Output(NamedTuple):
+    """An update: the key, the bounds in milliseconds, the value or None for a tombstone, and the update's time."""
+
+    key: str
+    start: int
+    end: int
+    value: str | None
+    time: int
+
+
+class Step(NamedTuple):
+    """A record, and what Kafka answered to it. `dropped` counts from the beginning."""
+
+    key: str | None
+    value: str | None
+    time: int
+    input: int
+    out: list[Output]
+    dropped: int
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """One recorded run."""
+
+    name: str
+    parameters: dict[str, Any]
+    steps: list[Step]
+
+    @property
+    def difference(self) -> int | None:
+        """The length of a sliding window, in milliseconds; None for sessions."""
+        return self.parameters["diff"] if self.parameters["kind"].startswith("sliding") else None
+
+    @property
+    def counts(self) -> bool:
+        """Whether values are counts."""
+        return self.parameters.get("agg") == "count"
+
+    def spec(self) -> str:
+        """The query, as it crosses to the core. Every record's changes are asked for."""
+        asked = self.parameters
+        grace, width = asked["grace"], self.difference
+        windows: dict[str, Any] = {"kind": "session", "gap": _MICROSECONDS * asked["gap"]} if width is None else {}
+        if width is not None:
+            windows = {"kind": "sliding", "difference": _MICROSECONDS * width, "resolution": _MICROSECONDS}
+        least = grace + (asked["gap"] if width is None else 2 * width)
+        retention = asked.get("retention", 0)
+        update = asked.get("emit", "update") == "update"
+        return json.dumps(
+            {
+                "keys": ["key"],
+                "time": "ts",
+                "tick": "tick",
+                "windows": windows,
+                "grace": _MICROSECONDS * grace,
+                "until": _MICROSECONDS * retention if retention >= least else None,
+                "aggregates": [_COUNT if self.counts else _PYTHON],
+                "op": update,
+                "emit": "update" if update else "close",
+                "every_record": update,
+                "shards": 1,
+                "inputs": {"column": "input", "count": 2} if asked["kind"].endswith("cogroup") else None,
+                "kafka": {"value": "value", "saturate": True},
+            }
+        )
+
+    def folds(self) -> list[Fold]:
+        """The aggregate of the run, as Python functions; a count is built in."""
+        match self.parameters.get("agg"):
+            case "count":
+                return []
+            case "reduce":
+                return [of_reduce(lambda a, b: f"{a}+{_text(b)}", "value", pa.string(), kafka=True)]
+            case None:
+                return [_texts(lambda value: False)]
+            case "nullable":
+                return [_texts(lambda value: value == "DEL")]
+            case other:
+                raise unknown_word("agg", other, ("count", "reduce", "nullable"))
+
+
+def scenarios(path: Path) -> Iterator[Scenario]:
+    """The runs of a file, in order.
+
+    Raises:
+        ValueError: a line that is no recorded run.
+    """
+    with path.open(encoding="utf-8") as lines:
+        for number, line in enumerate(lines, 1):
+            if line.strip():
+                yield _scenario(json.loads(line), f"{path}:{number}")
+
+
+def _scenario(run: dict[str, Any], place: str) -> Scenario:
+    parameters = run["spec"]
+    if parameters["kind"] not in KINDS:
+        raise bad_value(f"{place}: kind", parameters["kind"], " or ".join(KINDS))
+    steps = []
+    for step in run["steps"]:
+        key, value, time, *name = step["in"]
+        out = [Output(*row) for row in step["out"]]
+        steps.append(Step(key, value, time, 1 if name == ["in2"] else 0, out, step["dropped"]))
+    return Scenario(parameters["name"], parameters, steps)
+
+
+def _texts(deletes: Callable[[str | None], bool]) -> Fold:
+    """Strings that show how they were folded: `"0"`, then `+value`, of a second input `-value`, merged as `(a|b)`."""
+
+    def add(sign: str) -> Callable[[Any, Any], Any]:
+        return lambda held, value: None if deletes(value) else f"{_text(held)}{sign}{_text(value)}"
+
+    def merge(older: Any, later: Any) -> str:
+        return f"({_text(older)}|{_text(later)})"
+
+    def rows(batch: pa.RecordBatch) -> list[Any]:
+        return batch.column("value").to_pylist()
+
+    return Fold(pa.string(), lambda: "0", (add("+"), add("-")), merge, rows)
+
+
+def _text(value: Any) -> str:
+    return "null" if value is None else str(value)
