@@ -14,15 +14,14 @@ from windrow.errors import bad_value, unknown_word
 from windrow.fold import Fold, of_reduce
 
 TIME = pa.timestamp("ms")
-SCHEMA = pa.schema(
-    [
-        pa.field("key", pa.string()),
-        pa.field("ts", TIME),
-        pa.field("value", pa.string()),
-        pa.field("tick", pa.bool_()),
-        pa.field("input", pa.int8()),
-    ]
-)
+_COLUMNS: list[tuple[str, pa.DataType]] = [
+    ("key", pa.string()),
+    ("ts", TIME),
+    ("value", pa.string()),
+    ("tick", pa.bool_()),
+    ("input", pa.int8()),
+]
+SCHEMA = pa.schema(_COLUMNS)
 KINDS = ("session", "sliding", "session-cogroup", "sliding-cogroup")
 _MICROSECONDS = 1_000
 _COUNT = {"name": "value", "function": "count", "columns": []}
