@@ -1,0 +1,188 @@
+"""The stream driver: what a user's own definition does record by record."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import settings as limits
+from hypothesis import strategies as st
+
+import windrow as wr
+from windrow.testing import StreamDriver
+
+START = datetime(2026, 1, 1, 8)
+SCHEMA = pa.schema({"user": pa.string(), "ts": pa.timestamp("us"), "amount": pa.int64()})
+
+
+def at(minute: float) -> datetime:
+    return START + timedelta(minutes=minute)
+
+
+def sessions(data: Any) -> Any:
+    windows = wr.SessionWindows.with_gap("5 minutes", grace="1 minute")
+    return wr.group_by(data, "user", time="ts").windowed_by(windows).agg(n=wr.count(), spent=wr.sum("amount"))
+
+
+def updates(data: Any) -> Any:
+    windows = wr.SessionWindows.with_gap("5 minutes", grace="1 hour")
+    grouped = wr.group_by(data, "user", time="ts").windowed_by(windows)
+    return grouped.emit("update", every_record=True).agg(n=wr.count())
+
+
+def sliding(data: Any) -> Any:
+    windows = wr.SlidingWindows.with_time_difference("5 minutes", grace="1 minute")
+    grouped = wr.group_by(data, "user", time="ts").windowed_by(windows)
+    return grouped.emit("update").late("emit").agg(n=wr.count())
+
+
+def told(changes: list[Any]) -> list[tuple[Any, ...]]:
+    return [
+        (change.kind, change.key["user"], *((bound - START).seconds / 60 for bound in change.window), change.values)
+        for change in changes
+    ]
+
+
+def test_the_definition_of_a_job_is_driven_as_it_is() -> None:
+    """
+    ann   x────x·····|·      gap 5, grace 1: final when time passes 3 + 5 + 1
+          0    3     8 9
+    """
+    table = pa.table({"user": ["ann"], "ts": [at(0)], "amount": [3]}, schema=SCHEMA)
+    assert sessions(table).num_rows == 1
+    driver = StreamDriver(sessions, SCHEMA)
+    assert driver.stream_time is None
+    assert driver.pipe(user="ann", ts=at(0), amount=3) == []
+    assert driver.pipe(user="ann", ts=at(3), amount=4) == []
+    assert driver.tick(at(9)) == []
+    assert told(driver.tick(at(9.1))) == [("final", "ann", 0.0, 3.0, {"n": 2, "spent": 7})]
+    assert driver.stream_time == at(9.1)
+    assert driver.read_table().to_pylist() == [
+        {"user": "ann", "window": {"start": at(0), "end": at(3)}, "n": 2, "spent": 7}
+    ]
+    assert driver.read_table().num_rows == 0
+    assert driver.read_table().schema == sessions(table).schema.remove_metadata()
+
+
+def test_updates_have_tombstones_before_the_window_that_takes_their_place() -> None:
+    driver = StreamDriver(updates, SCHEMA)
+    assert told(driver.pipe(user="ann", ts=at(0))) == [("update", "ann", 0.0, 0.0, {"n": 1})]
+    assert told(driver.pipe(user="ann", ts=at(3))) == [
+        ("tombstone", "ann", 0.0, 0.0, {}),
+        ("update", "ann", 0.0, 3.0, {"n": 2}),
+    ]
+    assert driver.read_table()["op"].to_pylist() == ["upsert", "delete", "upsert"]
+
+
+def test_late_records_are_counted_and_may_be_rows() -> None:
+    driver = StreamDriver(sliding, SCHEMA)
+    driver.pipe(user="ann", ts=at(60))
+    (late,) = driver.pipe(user="ann", ts=at(30))
+    assert (late.kind, late.values, late.window.end) == ("late", {"n": 1}, at(30))
+    assert (driver.counters["late"], driver.counters["late_emitted"], driver.dropped) == (1, 1, 1)
+    driver.pipe(user=None, ts=at(60))
+    driver.pipe(user="ann", ts=None)
+    assert (driver.counters["null_keys"], driver.counters["null_times"], driver.dropped) == (1, 1, 3)
+
+
+def test_a_batch_gives_one_update_for_each_window_it_changed() -> None:
+    table = pa.table({"user": ["ann"] * 3, "ts": [at(0), at(1), at(2)], "amount": [1, 2, 3]}, schema=SCHEMA)
+
+    def coalesced(data: Any) -> Any:
+        windows = wr.SessionWindows.with_gap("5 minutes", grace="1 minute")
+        return wr.group_by(data, "user", time="ts").windowed_by(windows).emit("update").agg(n=wr.count())
+
+    assert told(StreamDriver(coalesced, SCHEMA).pipe_batch(table)) == [("update", "ann", 0.0, 2.0, {"n": 3})]
+    assert len(StreamDriver(updates, SCHEMA).pipe_batch(table)) == 5
+    assert [len(StreamDriver(coalesced, SCHEMA).pipe_batch(table, rows=rows)) for rows in (1, 2, [1, 2])] == [5, 3, 3]
+
+
+def test_sessions_are_queried_in_kafkas_words() -> None:
+    driver = StreamDriver(updates, SCHEMA)
+    for user, minute in (("b", 0), ("a", 0), ("a", 3), ("ab", 1), ("a", 9)):
+        driver.pipe(user=user, ts=at(minute))
+    store = driver.sessions
+    assert store.all()["user"].to_pylist() == ["a", "a", "ab", "b"]
+    assert store.fetch("a")["n"].to_pylist() == [2, 1]
+    assert store.backward_fetch("a", "ab")["user"].to_pylist() == ["ab", "a", "a"]
+    assert store.find_sessions("a", at(4), at(9))["n"].to_pylist() == [1]
+    assert store.find_sessions("a", at(3), at(8))["n"].to_pylist() == [2]
+    assert store.fetch_session("a", at(0), at(3)) == {
+        "user": "a",
+        "window": {"start": at(0), "end": at(3)},
+        "n": 2,
+        "time": at(3),
+    }
+    assert store.fetch_session("a", at(0), at(2)) is None
+    assert store.find_closed(latest=at(8))["user"].to_pylist() == ["b", "ab", "a"]
+    assert store.fetch("nobody").num_rows == 0
+    with pytest.raises(TypeError, match=r"\.sessions|\.windows"):
+        driver.windows  # noqa: B018
+
+
+def test_sliding_windows_are_queried_by_their_starts() -> None:
+    driver = StreamDriver(sliding, SCHEMA)
+    for user, minute in (("a", 10), ("a", 12), ("b", 12)):
+        driver.pipe(user=user, ts=at(minute))
+    store = driver.windows
+    assert store.fetch("a")["n"].to_pylist() == [1, 2, 1]
+    assert store.fetch("a", at(7), at(9))["n"].to_pylist() == [2]
+    assert store.fetch_window("a", at(7))["n"] == 2  # type: ignore[index]
+    assert store.fetch_window("a", at(8)) is None
+    assert store.backward_fetch_all(at(7))["user"].to_pylist() == ["b", "a", "a"]
+
+
+def test_a_snapshot_is_gone_on_from() -> None:
+    driver = StreamDriver(sessions, SCHEMA)
+    driver.pipe(user="ann", ts=at(0), amount=3)
+    pages = driver.snapshot()
+    assert pa.ipc.open_stream(pages[1]).read_all()["user"].to_pylist() == ["ann"]
+    again = StreamDriver(sessions, SCHEMA).restore(pages)
+    assert told(again.tick(at(60))) == [("final", "ann", 0.0, 0.0, {"n": 1, "spent": 3})]
+    assert set(driver.changed_pages()) > {"head"}
+    assert set(driver.changed_pages()) == {"head"}
+    with pytest.raises(ValueError, match="another specification: aggregates was"):
+        StreamDriver(updates, SCHEMA).restore(pages)
+    with pytest.raises(ValueError, match="checksum"):
+        StreamDriver(sessions, SCHEMA).restore([page[:-1] for page in pages])
+
+
+@limits(max_examples=40)
+@given(
+    st.lists(st.tuples(st.sampled_from("ab"), st.integers(0, 60), st.integers(-3, 3)), max_size=25),
+    st.lists(st.integers(1, 6), max_size=6),
+)
+def test_any_cut_gives_the_same_finals(records: list[tuple[str, int, int]], lengths: list[int]) -> None:
+    users, minutes, amounts = zip(*records, strict=True) if records else ((), (), ())
+    table = pa.table({"user": users, "ts": [at(minute) for minute in minutes], "amount": amounts}, schema=SCHEMA)
+    whole, cut, single = (StreamDriver(sessions, SCHEMA) for _ in range(3))
+    changes = [*whole.pipe_batch(table), *whole.finish()]
+    assert [*cut.pipe_batch(table, rows=lengths), *cut.finish()] == changes
+    one_by_one = [change for row in table.to_pylist() for change in single.pipe(**row)]
+    assert [*one_by_one, *single.finish()] == changes
+    assert whole.counters == cut.counters == single.counters
+
+
+def no_grace(data: Any) -> Any:
+    return wr.group_by(data, "user", time="ts").windowed_by(wr.SessionWindows.with_gap("5 minutes")).count()
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "message"),
+    [
+        (lambda: StreamDriver(no_grace, SCHEMA), ValueError, "grace: got None"),
+        (lambda: StreamDriver(lambda data: 3, SCHEMA), TypeError, "definition: got 3"),
+        (lambda: StreamDriver("query", SCHEMA), TypeError, "definition: got 'query'"),  # type: ignore[arg-type]
+        (lambda: StreamDriver(sessions, ["user"]), TypeError, "schema: got"),  # type: ignore[arg-type]
+        (lambda: StreamDriver(sessions, SCHEMA, value="amont"), ValueError, "did you mean 'amount'"),
+        (lambda: StreamDriver(sessions, SCHEMA).pipe(usr="ann"), ValueError, "did you mean 'user'"),
+        (lambda: StreamDriver(sessions, SCHEMA).pipe_batch([1]), TypeError, "data: got"),
+        (lambda: StreamDriver(sessions, pa.schema({"user": pa.string()})), ValueError, "time: got 'ts'"),
+    ],
+)
+def test_wrong_arguments_are_told(make: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        make()

@@ -1,0 +1,218 @@
+"""Aggregates of Python functions: fold order, nulls, accumulators, errors."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pytest
+
+import windrow as wr
+from windrow.testing import StreamDriver
+
+START = datetime(2026, 1, 1, 8)
+SCHEMA = pa.schema({"user": pa.string(), "ts": pa.timestamp("us"), "word": pa.string(), "amount": pa.int64()})
+SESSIONS = wr.SessionWindows.with_gap("5 minutes", grace="1 hour")
+SLIDING = wr.SlidingWindows.with_time_difference("5 minutes", grace="1 hour")
+WORDS = wr.reduce("word", lambda a, b: f"{a}+{b}")
+
+
+def at(minute: float) -> datetime:
+    return START + timedelta(minutes=minute)
+
+
+def driver(windows: Any, value: str | None = None, **aggregates: Any) -> StreamDriver:
+    def definition(data: Any) -> Any:
+        grouped = wr.group_by(data, "user", time="ts").windowed_by(windows)
+        return grouped.emit("update", every_record=True).agg(**aggregates)
+
+    return StreamDriver(definition, SCHEMA, value=value)
+
+
+def shown(changes: list[Any], name: str = "x") -> list[Any]:
+    return [change.values.get(name) for change in changes]
+
+
+def test_reduce_folds_older_sessions_first_and_the_record_last() -> None:
+    """
+    a─────────b        then c between them: the sessions a and b, in that order, then c
+         c
+    """
+    told = driver(SESSIONS, x=WORDS, n=wr.count())
+    for minute, word in ((0, "a"), (10, "b")):
+        assert shown(told.pipe(user="u", ts=at(minute), word=word)) == [word]
+    changes = told.pipe(user="u", ts=at(5), word="c")
+    assert shown(changes) == [None, None, "a+b+c"]
+    assert shown(changes, "n")[-1] == 3
+
+
+def test_nulls_are_passed_over_or_handed_on_as_kafka_does() -> None:
+    def fed(value: str | None) -> list[Any]:
+        made = driver(SESSIONS, value=value, x=WORDS)
+        return [shown(made.pipe(user="u", ts=at(0), word=word)) for word in (None, "a", None)]
+
+    assert fed(None) == [[None], ["a"], ["a"]]
+    assert fed("word") == [[None], ["a"], ["a+None"]]
+    sliding = driver(SLIDING, value="word", x=WORDS)
+    assert sliding.pipe(user="u", ts=at(0)) == []
+    assert (sliding.counters["null_values"], sliding.stream_time) == (1, None)
+
+
+def test_a_single_aggregate_that_becomes_none_deletes_its_window() -> None:
+    total = wr.aggregate(
+        int,
+        lambda held, row: None if row.word == "DEL" else (held or 0) + row.amount,
+        schema="bigint",
+        columns=["word", "amount"],
+    )
+    alone, beside = driver(SLIDING, x=total), driver(SLIDING, x=total, n=wr.count())
+    for made in (alone, beside):
+        made.pipe(user="u", ts=at(10), amount=4)
+    (deleted,) = alone.pipe(user="u", ts=at(10), word="DEL")
+    (kept,) = beside.pipe(user="u", ts=at(10), word="DEL")
+    assert (deleted.kind, alone.windows.all().num_rows) == ("tombstone", 0)
+    assert (kept.kind, kept.values) == ("update", {"x": None, "n": 2})
+
+
+class Stats(NamedTuple):
+    n: int
+    words: list[str]
+
+
+STATS = wr.aggregate(
+    lambda: Stats(0, []),
+    lambda held, row: Stats(held.n + 1, [*held.words, row.word]),
+    lambda a, b: Stats(a.n + b.n, a.words + b.words),
+    schema="n bigint, words array<string>",
+    columns=["word"],
+)
+
+
+def test_an_accumulator_comes_back_from_pages_as_it_was() -> None:
+    made = driver(SESSIONS, x=STATS)
+    made.pipe(user="u", ts=at(0), word="a")
+    again = driver(SESSIONS, x=STATS).restore(made.snapshot())
+    assert shown(again.pipe(user="u", ts=at(1), word="b"))[-1] == {"n": 2, "words": ["a", "b"]}
+
+
+def test_an_accumulator_that_is_changed_in_place_belongs_to_one_window() -> None:
+    def add(held: list[str], row: Any) -> list[str]:
+        held.append(row.word)
+        return held
+
+    in_place = wr.aggregate(list, add, lambda a, b: a + b, schema="array<string>", columns=["word"])
+    fresh = wr.aggregate(
+        list, lambda held, row: [*held, row.word], lambda a, b: a + b, schema="array<string>", columns=["word"]
+    )
+    for windows in (SESSIONS, SLIDING):
+        one, other = driver(windows, x=in_place), driver(windows, x=fresh)
+        for minute, word in ((10, "a"), (14, "b"), (12, "c"), (30, "d"), (11, "e")):
+            changes = [made.pipe(user="u", ts=at(minute), word=word) for made in (one, other)]
+            assert changes[0] == changes[1]
+        table = pa.table({"user": ["u"] * 3, "ts": [at(0), at(1), at(2)], "word": ["a", "b", "c"], "amount": [1] * 3})
+        assert driver(windows, x=in_place).pipe_batch(table) == driver(windows, x=fresh).pipe_batch(table)
+
+
+@pytest.mark.parametrize("function", ["init", "add", "merge"])
+def test_an_exception_names_window_and_record_and_is_the_cause(function: str) -> None:
+    def fails(*_args: object) -> Any:
+        raise KeyError("boom")
+
+    functions: dict[str, Any] = {"init": int, "add": lambda held, row: held + 1, "merge": lambda a, b: a + b}
+    made = driver(SESSIONS, x=wr.aggregate(**{**functions, function: fails}, schema="bigint"))
+
+    def pipe() -> None:
+        for minute in range(2):
+            made.pipe(user="u", ts=at(minute))
+
+    place = rf"aggregate \"x\": {function} failed for the record at 2026-01-01T08:0"
+    with pytest.raises(RuntimeError, match=place) as told:
+        pipe()
+    assert isinstance(told.value.__cause__, KeyError)
+    assert "in the window [2026-01-01T08:00:00" in str(told.value)
+    with pytest.raises(ValueError, match="failed half way"):
+        made.pipe(user="u", ts=at(2))
+
+
+def test_a_result_that_is_not_of_the_schema_is_an_error() -> None:
+    made = driver(SESSIONS, x=wr.aggregate(int, lambda held, row: "text", lambda a, b: a, schema="bigint"))
+    with pytest.raises(RuntimeError, match="conversion to schema failed") as told:
+        made.pipe(user="u", ts=at(0))
+    assert isinstance(told.value.__cause__, pa.ArrowInvalid | pa.ArrowTypeError)
+
+
+def test_a_function_that_comes_back_to_its_driver_is_told() -> None:
+    made: list[StreamDriver] = []
+    again = wr.aggregate(int, lambda held, row: made[0].counters["records"], lambda a, b: a, schema="bigint")
+    made.append(driver(SESSIONS, x=again))
+    with pytest.raises(RuntimeError, match="one call at a time"):
+        made[0].pipe(user="u", ts=at(0))
+
+
+def test_data_in_this_process_is_aggregated_in_the_order_of_arrival() -> None:
+    table = pa.table({"user": ["u", "u", "v", None], "ts": [at(1), at(0), at(0), at(0)], "word": ["b", "a", "c", "d"]})
+    result = wr.group_by(table, "user", time="ts").windowed_by(SESSIONS).emit("update").agg(x=WORDS, n=wr.count())
+    assert result.column_names == ["user", "window", "x", "n", "op"]
+    rows = {row["user"]: (row["x"], row["n"], row["op"]) for row in result.to_pylist()}
+    assert rows == {"u": ("b+a", 2, "upsert"), "v": ("c", 1, "upsert")}
+    counted = {name.decode(): int(value) for name, value in result.schema.metadata.items()}
+    assert counted == {
+        "windrow.records": 4,
+        "windrow.null_keys": 1,
+        "windrow.null_times": 0,
+        "windrow.ticks": 0,
+        "windrow.windows": 2,
+    }
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "message"),
+    [
+        (lambda: wr.reduce("word", 3), TypeError, r"reduce\(fn=\)"),  # type: ignore[arg-type]
+        (lambda: wr.reduce(3, max), TypeError, r"reduce\(column=\)"),  # type: ignore[arg-type]
+        (lambda: wr.aggregate(0, max, schema="int"), TypeError, r"aggregate\(init=\)"),  # type: ignore[arg-type]
+        (lambda: wr.aggregate(int, max, 3, schema="int"), TypeError, r"aggregate\(merge=\)"),  # type: ignore[arg-type]
+        (lambda: wr.aggregate(int, max, schema=3), TypeError, r"aggregate\(schema=\)"),  # type: ignore[arg-type]
+        (lambda: wr.aggregate(int, max, schema="bigit"), ValueError, "did you mean 'bigint'"),
+        (lambda: wr.aggregate(int, max, schema="int", columns="word"), TypeError, r"aggregate\(columns=\)"),
+        (lambda: wr.aggregate(int, max, schema="int", columns=["a", "a"]), ValueError, "each column once"),
+        (lambda: driver(SESSIONS, x=wr.aggregate(int, max, schema="int")), ValueError, "sessions are merged"),
+        (lambda: driver(SESSIONS, x=wr.reduce("wrd", max)), ValueError, "did you mean 'word'"),
+    ],
+)
+def test_wrong_arguments_are_told(make: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        make()
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("BIGINT", pa.int64()),
+        (" decimal ( 12 , 3 ) ", pa.decimal128(12, 3)),
+        ("decimal", pa.decimal128(10, 0)),
+        (
+            "array<struct<a: int, `b c`: string>>",
+            pa.list_(pa.field("element", pa.struct([("a", pa.int32()), ("b c", pa.string())]))),
+        ),
+        ("map<string, array<double>>", pa.map_(pa.string(), pa.list_(pa.field("element", pa.float64())))),
+        (
+            "n bigint not null, at timestamp",
+            pa.struct([pa.field("n", pa.int64(), False), ("at", pa.timestamp("us", "UTC"))]),
+        ),
+        ("struct<>", None),
+        ("array<int", None),
+        ("n bigint,", None),
+        ("int int int", None),
+        ("decimal(39)", None),
+        ("", None),
+        ("a;b", None),
+    ],
+)
+def test_types_are_read_in_sparks_words(text: str, expected: pa.DataType | None) -> None:
+    if expected is None:
+        with pytest.raises(ValueError, match=r"aggregate\(schema=\)"):
+            wr.aggregate(int, max, schema=text)
+    else:
+        assert wr.aggregate(int, max, schema=text).type == expected  # type: ignore[attr-defined]
