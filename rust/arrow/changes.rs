@@ -103,16 +103,29 @@ fn word(op: Op) -> &'static str {
 
 impl Sink<Worked<'_>> for Changes {
     fn emit(&mut self, change: Change<'_>, states: &mut Worked<'_>) -> Result<()> {
-        let slot = change.slot.map(|slot| states.keep(slot, change.window)).transpose()?;
         let Change { name, window, time, op, mut known, .. } = change;
         let next = self.rows.len();
+        // The copy that an overtaken change holds is overwritten.
+        let mut kept = None;
         if let (Some(latest), Op::Upsert | Op::Delete) = (&mut self.latest, op)
             && let Some(before) = latest.insert((name.into(), window), next)
         {
             let before = self.rows.get_mut(before).ok_or(Error::Internal("a change was gathered"))?;
             before.overtaken = true;
             known = before.known;
+            kept = before.slot.take();
         }
+        let slot = match (change.slot, kept) {
+            (Some(slot), Some(kept)) => {
+                states.overwrite(kept, slot, window)?;
+                Some(kept)
+            }
+            (Some(slot), None) => Some(states.keep(slot, window)?),
+            (None, kept) => {
+                kept.into_iter().for_each(|kept| states.release(kept));
+                None
+            }
+        };
         self.rows.push(Row { name: name.into(), window, time, op, slot, known, overtaken: false });
         Ok(())
     }

@@ -246,6 +246,9 @@ fn core(spec: &Spec, query: &Query, inputs: usize) -> Result<Core> {
         };
         to_ticks(micros, unit).ok_or_else(wrong)
     };
+    if let Some(grace) = spec.grace {
+        ticks("grace", grace)?;
+    }
     let until = spec.until.map(|until| ticks("until", until)).transpose()?;
     let (emit, late) = (spec.emit, spec.late);
     match query.windows {

@@ -44,9 +44,14 @@ impl<'a> Worked<'a> {
     /// A slot that holds a copy of another one's states.
     pub fn keep(&mut self, slot: Slot, window: Window) -> Result<Slot> {
         let kept = self.allocate()?;
-        self.banked.copy(kept, slot)?;
-        self.each(window, |custom| custom.copy(kept, slot))?;
+        self.overwrite(kept, slot, window)?;
         Ok(kept)
+    }
+
+    /// Makes slot `kept` hold a copy of another one's states, those of `window`.
+    pub fn overwrite(&mut self, kept: Slot, slot: Slot, window: Window) -> Result<()> {
+        self.banked.copy(kept, slot)?;
+        self.each(window, |custom| custom.copy(kept, slot))
     }
 
     /// The results of slots, each of one of `windows`: a column per aggregate of the query.
@@ -125,9 +130,8 @@ impl States for Worked<'_> {
     }
 
     fn copy(&mut self, to: Slot, from: Slot) -> Result<()> {
-        self.banked.copy(to, from)?;
         let window = Window { start: self.at.time, end: self.at.time };
-        self.each(window, |custom| custom.copy(to, from))
+        self.overwrite(to, from, window)
     }
 
     fn adopt(&mut self, from: Slot, window: Window) -> Result<Slot> {

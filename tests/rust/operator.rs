@@ -124,6 +124,43 @@ proptest! {
     }
 }
 
+/// Times and gaps of any size, and specs whose lengths are.
+fn extremes() -> impl Strategy<Value = (String, String, Vec<Fed>)> {
+    let any = || prop_oneof![2 => any::<i64>(), 2 => -50..50_i64, 1 => Just(i64::MAX), 1 => Just(i64::MIN)];
+    let row = (prop::option::of(any()), prop::option::of(any()), any(), prop::bool::weighted(0.1));
+    let record = row.prop_map(|(time, gap, value, tick)| Fed { time, gap, value: Some(value), tick, ..fed("a", 0, 0) });
+    let windows = prop_oneof![
+        any().prop_map(|gap| format!(r#"{{"kind":"session","gap":{gap}}}"#)),
+        any().prop_map(|retention| format!(r#"{{"kind":"session","gap_column":"gap","retention":{retention}}}"#)),
+        (any(), any()).prop_map(|(length, tick)| format!(r#"{{"kind":"sliding","difference":{length},"resolution":{tick}}}"#)),
+        any().prop_map(|length| format!(r#"{{"kind":"sliding","difference":{length},"resolution":1}}"#)),
+    ];
+    let more = (any(), prop::option::of(any()), prop::sample::select(vec!["close", "update"])).prop_map(|(grace, until, emit)| {
+        let until = until.map_or("null".to_owned(), |until| until.to_string());
+        format!(r#","grace":{grace},"until":{until},"emit":"{emit}","late":"emit","op":true"#)
+    });
+    (windows, more, prop::collection::vec(record, 0..12))
+}
+
+proptest! {
+    #[test]
+    fn nothing_that_is_fed_makes_an_operator_panic((windows, more, records) in extremes()) {
+        let Ok(mut operator) = Operator::new(&spec(&windows, &more), &schema(), Vec::new()) else { return Ok(()) };
+        for record in &records {
+            // An error is an answer; afterwards only a new operator goes on.
+            if operator.push(&batch(std::slice::from_ref(record))).is_err() {
+                return Ok(());
+            }
+        }
+        let pages = operator.pages().unwrap();
+        let mut again = Operator::new(&spec(&windows, &more), &schema(), Vec::new()).unwrap();
+        again.restore(&pages.iter().map(Vec::as_slice).collect::<Vec<_>>()).unwrap();
+        prop_assert_eq!(again.pages().unwrap(), pages);
+        let finals = (operator.finish().map(|batch| rows(&batch)).ok(), again.finish().map(|batch| rows(&batch)).ok());
+        prop_assert_eq!(finals.0, finals.1);
+    }
+}
+
 #[test]
 fn a_tick_closes_and_is_no_record() {
     let mut operator = operator(&spec(SESSIONS, r#","grace":0"#));
