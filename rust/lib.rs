@@ -8,6 +8,11 @@
 //! | [`time`] | one point and one length of time, in ticks |
 //! | [`window`] | bounds of windows, and every comparison of them |
 //! | [`aggregate`] | identity, lift, combine, lower; one aggregate a file |
+//! | [`stream_time`] | how far the input has come, and what that closes |
+//! | [`store`] | windows by key and time |
+//! | [`change`] | what an operator emits: one change of one window |
+//! | [`record`] | a record as it arrives, and what becomes of it |
+//! | [`counters`] | what an operator counts |
 //! | [`session`] | rows to sessions |
 //! | [`sliding`] | rows to sliding windows |
 //! | [`arrow`] | Arrow in and out: keys, values, packed blocks, results |
@@ -17,11 +22,16 @@
 
 pub mod aggregate;
 pub mod arrow;
+pub mod change;
+pub mod counters;
 pub mod error;
 pub mod key;
+pub mod record;
 pub mod session;
 pub mod sliding;
 pub mod sort;
+pub mod store;
+pub mod stream_time;
 pub mod time;
 pub mod window;
 

@@ -2,6 +2,8 @@ from typing import Any, Protocol, final
 
 import pyarrow as pa
 
+__all__ = ["Merger", "Packer", "Query", "__version__"]
+
 __version__: str
 
 class _ArrowStream(Protocol):

@@ -87,8 +87,8 @@ class WindowedData(Generic[Result]):
     def observe(self, observation: Observation) -> WindowedData[Result]:
         """Has Spark report the counters of the query to PySpark's `Observation`, at the first action on the result.
 
-        They are `records` (with a key and a time), `null_keys`, `null_times`, `ticks` and `windows`. A query in this
-        process has them in its result's schema metadata.
+        They are `records` (rows that are no ticks), of them left out `null_keys` (every key column is null) and
+        `null_times`, then `ticks` and `windows`. A query in this process has them in its result's schema metadata.
 
         Raises:
             TypeError: not an `Observation`, or the data is not a Spark DataFrame.

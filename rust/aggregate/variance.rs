@@ -8,7 +8,7 @@
 //! ```
 //!
 //! `(c - mean)²` is at most `n` times the variance, whatever the mean is, so the subtraction loses at
-//! most a factor of `n`: far from what [`Double`] keeps beyond rule 6.6. Equal values give exactly 0.
+//! most a factor of `n`: far from what `Double` keeps beyond rule 6.6. Equal values give exactly 0.
 
 use super::column::{Column, Values};
 use super::double::Double;

@@ -101,8 +101,21 @@ pub fn resolve(named: &Named, inputs: &[&DataType]) -> Result<Resolved> {
         (Function::MaxBy, _, [value, by]) => (by_kind!(value, |V| by_kind!(by, |B| boxed(By::<V, B, true>::default()))), same()),
         _ => return Err(Error::Internal("the number of an aggregate's columns was checked")),
     };
+    if let Some(compared) = named.function.compared().filter(|&column| inputs.get(column).is_some_and(|data_type| !is_ordered(data_type))) {
+        return Err(wrong("types that have an order: no maps, no unions", compared));
+    }
     let never_null = matches!(named.function, Function::Count | Function::CollectList | Function::CollectSet);
     Ok(Resolved { states, field: Field::new(&named.name, data_type, !never_null) })
+}
+
+/// Whether the values of a type can be compared.
+fn is_ordered(data_type: &DataType) -> bool {
+    match data_type {
+        DataType::Map(..) | DataType::Union(..) => false,
+        DataType::List(field) | DataType::LargeList(field) | DataType::FixedSizeList(field, _) => is_ordered(field.data_type()),
+        DataType::Struct(fields) => fields.iter().all(|field| is_ordered(field.data_type())),
+        _ => true,
+    }
 }
 
 fn list_of(data_type: DataType) -> DataType {

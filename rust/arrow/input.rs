@@ -9,7 +9,8 @@ use arrow_buffer::BooleanBuffer;
 use arrow_schema::DataType;
 use arrow_select::filter::{FilterBuilder, FilterPredicate};
 
-use super::query::Query;
+use super::keys::float;
+use super::query::{Query, Taken};
 use super::values;
 use crate::aggregate::column::Column;
 use crate::error::{Error, Result};
@@ -42,16 +43,19 @@ impl Input {
         let keys = query.keys.iter().map(|field| column(batch, field.name())).collect::<Result<Vec<_>>>()?;
         let time = values::cast(&column(batch, query.time.name())?, query.time.data_type())?;
         let tick = query.tick.as_ref().map(|name| column(batch, name)).transpose()?;
-        let inputs = query.inputs.iter().map(|field| column(batch, field.name())).collect::<Result<Vec<_>>>()?;
         let predicate = keep(&keys, &time, tick.as_ref(), counters)?;
         let pick = |array: &ArrayRef| match &predicate {
             Some(predicate) => Ok(predicate.filter(array)?),
             None => Ok(Arc::clone(array)),
         };
+        let input = |taken: &Taken| {
+            let array = pick(&column(batch, taken.field.name())?)?;
+            values::canonical(&if taken.canonical_floats { float::canonical(&values::unpack(&array)?)? } else { array })
+        };
         Ok(Self {
             keys: keys.iter().map(pick).collect::<Result<_>>()?,
             times: values::canonical(&pick(&time)?)?,
-            inputs: inputs.iter().map(|input| values::canonical(&pick(input)?)).collect::<Result<_>>()?,
+            inputs: query.inputs.iter().map(input).collect::<Result<_>>()?,
         })
     }
 

@@ -6,7 +6,7 @@ use arrow_array::{ArrayRef, RecordBatch, StringArray, StructArray};
 use arrow_schema::{DataType, Field, Fields, Schema, SchemaRef, TimeUnit};
 
 use super::function::{Resolved, resolve};
-use super::keys::Keys;
+use super::keys::{Keys, float};
 use super::spec::{Named, Spec, Windows};
 use super::values::{self, unpacked};
 use crate::aggregate::column::Column;
@@ -29,7 +29,7 @@ pub struct Query {
     /// The tick column.
     pub tick: Option<String>,
     /// The distinct columns that aggregates take.
-    pub inputs: Vec<Field>,
+    pub inputs: Vec<Taken>,
     /// The aggregates, in order.
     pub aggregates: Vec<Planned>,
     /// Whether rows with equal times must be told apart.
@@ -46,6 +46,15 @@ pub enum Kind {
     Session(Span),
     /// Sliding windows.
     Sliding(Sliding),
+}
+
+/// A column that aggregates take.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Taken {
+    /// The column.
+    pub field: Field,
+    /// Whether floats inside its values are brought to one NaN and one zero first, since row bytes are compared.
+    pub canonical_floats: bool,
 }
 
 /// An aggregate of a query.
@@ -83,7 +92,7 @@ impl Query {
                 });
             }
         }
-        let mut inputs: Vec<Field> = Vec::new();
+        let mut inputs: Vec<Taken> = Vec::new();
         let aggregates = spec.aggregates.iter().map(|named| Planned::new(named, input, &mut inputs)).collect::<Result<Vec<_>>>()?;
 
         let bound = |name| Field::new(name, time.data_type().clone(), false);
@@ -172,18 +181,21 @@ fn find<'a>(input: &'a Schema, argument: &str, name: &str) -> Result<&'a Field> 
 }
 
 impl Planned {
-    fn new(named: &Named, input: &Schema, inputs: &mut Vec<Field>) -> Result<Self> {
+    fn new(named: &Named, input: &Schema, inputs: &mut Vec<Taken>) -> Result<Self> {
         let mut positions = Vec::with_capacity(named.columns.len());
-        for name in &named.columns {
-            let field = find(input, &format!("aggregate {:?}", named.name), name)?;
-            let position = inputs.iter().position(|known| known.name() == name).unwrap_or_else(|| {
-                inputs.push(field.clone());
+        for (place, name) in named.columns.iter().enumerate() {
+            let field = find(input, &format!("aggregate {:?}", named.name), name)?.clone();
+            let data_type = unpacked(field.data_type());
+            let compared = named.function.compared() == Some(place) && values::kind(data_type) == Some(values::Kind::Rows);
+            let taken = Taken { canonical_floats: compared && float::within(data_type), field };
+            let position = inputs.iter().position(|known| *known == taken).unwrap_or_else(|| {
+                inputs.push(taken);
                 inputs.len() - 1
             });
             positions.push(position);
         }
         let types: Vec<&DataType> =
-            positions.iter().filter_map(|&position| inputs.get(position)).map(|field| unpacked(field.data_type())).collect();
+            positions.iter().filter_map(|&position| inputs.get(position)).map(|taken| unpacked(taken.field.data_type())).collect();
         Ok(Self { name: named.name.clone(), resolved: resolve(named, &types)?, inputs: positions })
     }
 }

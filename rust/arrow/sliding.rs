@@ -49,7 +49,7 @@ impl SlidingJob {
 
 /// The query's inputs without rows.
 fn empty(query: &Query) -> Result<Vec<Column<'static>>> {
-    let arrays = query.inputs.iter().map(|field| values::canonical(&arrow_array::new_empty_array(field.data_type())));
+    let arrays = query.inputs.iter().map(|taken| values::canonical(&arrow_array::new_empty_array(taken.field.data_type())));
     arrays.map(|array| Ok(values::view(&array?)?.gather(&[]))).collect()
 }
 

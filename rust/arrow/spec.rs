@@ -89,9 +89,13 @@ impl Function {
         matches!(self, Self::First | Self::Last | Self::AnyValue | Self::CollectList | Self::MinBy | Self::MaxBy)
     }
 
-    /// Whether values are compared with each other.
-    pub fn compares(self) -> bool {
-        matches!(self, Self::Min | Self::Max | Self::CollectSet | Self::MinBy | Self::MaxBy)
+    /// Which of the columns has its values compared with each other.
+    pub fn compared(self) -> Option<usize> {
+        match self {
+            Self::Min | Self::Max | Self::CollectSet => Some(0),
+            Self::MinBy | Self::MaxBy => Some(1),
+            _ => None,
+        }
     }
 }
 

@@ -79,11 +79,16 @@ fn is_narrow(data_type: &DataType) -> bool {
     matches!(data_type, DataType::Date32 | DataType::Time32(_))
 }
 
+/// An array without its dictionary.
+pub fn unpack(array: &ArrayRef) -> Result<ArrayRef> {
+    cast(array, unpacked(array.data_type()))
+}
+
 /// The canonical array of a column (see the module's table).
 pub fn canonical(array: &ArrayRef) -> Result<ArrayRef> {
     use DataType::*;
-    let data_type = unpacked(array.data_type());
-    let array = &cast(array, data_type)?;
+    let array = &unpack(array)?;
+    let data_type = array.data_type();
     match kind(data_type) {
         Some(Kind::Int) => match data_type {
             Boolean | Int8 | Int16 | Int32 | Int64 | UInt8 | UInt16 | UInt32 => cast(array, &Int64),

@@ -10,7 +10,7 @@ use windrow::aggregate::slot::Slot;
 use windrow::aggregate::sum::Sum;
 use windrow::aggregate::{Aggregate, Rows, Run};
 
-use crate::aggregate_laws::{Cell, Event, Input, Kind, WINDOWS, cells, same, trial};
+use crate::aggregate_trial::{Cell, Event, Input, Kind, WINDOWS, cells, same, trial};
 
 /// count(), sum(a), `max_by`(a, b), `collect_list`(b): the sum and `max_by` share the column a.
 fn aggregates() -> [(Box<dyn Aggregate>, std::ops::Range<usize>); 4] {

@@ -6,7 +6,8 @@ use windrow::aggregate::by::By;
 use windrow::aggregate::edge::{Edge, First};
 use windrow::aggregate::extreme::{Extreme, Min};
 
-use crate::aggregate_laws::{Cell, Event, Expected, KINDS, Kind, obeys, order, same, trial};
+use crate::aggregate_laws::{Expected, obeys};
+use crate::aggregate_trial::{Cell, Event, KINDS, Kind, order, same, trial};
 
 fn extreme<const MAX: bool>(kind: Kind) -> Box<dyn Aggregate> {
     match kind {

@@ -6,7 +6,8 @@ use windrow::aggregate::collect_list::CollectList;
 use windrow::aggregate::collect_set::CollectSet;
 use windrow::aggregate::column::{Column, Values};
 
-use crate::aggregate_laws::{Cell, Event, Expected, KINDS, Kind, Trial, obeys, order, same, trial, trial_of};
+use crate::aggregate_laws::{Expected, obeys};
+use crate::aggregate_trial::{Cell, Event, KINDS, Kind, Trial, order, same, trial, trial_of};
 
 fn list(kind: Kind) -> Box<dyn Aggregate> {
     match kind {

@@ -6,7 +6,8 @@ use windrow::aggregate::count::Count;
 use windrow::aggregate::mean::{Mean, Rule};
 use windrow::aggregate::sum::Sum;
 
-use crate::aggregate_laws::{Cell, Event, Expected, KINDS, Kind, alone, near, obeys, same, trial, trial_of};
+use crate::aggregate_laws::{Expected, alone, obeys};
+use crate::aggregate_trial::{Cell, Event, KINDS, Kind, near, same, trial, trial_of};
 
 const DECIMAL: i128 = 10_i128.pow(38);
 

@@ -4,7 +4,8 @@ use ethnum::I256;
 use proptest::prelude::*;
 use windrow::aggregate::variance::{Distance, Variance};
 
-use crate::aggregate_laws::{Cell, Event, Expected, Kind, Trial, alone, near, obeys, same, trial, trial_of};
+use crate::aggregate_laws::{Expected, alone, obeys};
+use crate::aggregate_trial::{Cell, Event, Kind, Trial, near, same, trial, trial_of};
 
 /// The variance of integers times `unit`, as `(n Q - S S) / (n m)` in integers of 256 bits.
 fn exact(values: &[I256], population: bool, root: bool, unit: f64) -> Expected {

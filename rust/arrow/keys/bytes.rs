@@ -7,7 +7,7 @@ use arrow_array::{Array, ArrayRef, BinaryArray, BinaryViewArray, FixedSizeBinary
 use arrow_buffer::NullBuffer;
 use arrow_schema::{DataType, Field};
 
-use crate::arrow::keys::cells::{Cells, is_whole};
+use crate::arrow::keys::cells::{CellWord, Cells, is_whole};
 use crate::arrow::keys::primitive::nulls;
 use crate::arrow::keys::table::Table;
 use crate::arrow::keys::{arrow, canonical};
@@ -19,8 +19,8 @@ const CHUNK: usize = 1024;
 
 /// Distinct byte strings.
 pub(super) struct ByteTable {
-    table: Table<u128>,
-    words: Vec<u128>,
+    table: Table<CellWord>,
+    words: Vec<CellWord>,
     /// Where each key ends in `data`.
     ends: Vec<usize>,
     data: Vec<u8>,
@@ -153,7 +153,7 @@ impl BytesKeys {
             DataType::FixedSizeBinary(width) => {
                 let zeros = vec![0; usize::try_from(*width).unwrap_or(0)];
                 let values = cells.into_iter().flat_map(|cell| cell.unwrap_or(&zeros)).copied().collect::<Vec<u8>>();
-                Arc::new(FixedSizeBinaryArray::try_new(*width, values.into(), nulls(ids)).map_err(arrow)?)
+                Arc::new(FixedSizeBinaryArray::try_new_with_len(*width, values.into(), nulls(ids), ids.len()).map_err(arrow)?)
             }
             _ => return Err(Error::Internal("a key column of bytes has another type")),
         };

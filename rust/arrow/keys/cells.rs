@@ -14,21 +14,24 @@ const SHORT: usize = 15;
 /// The byte above the cell in a word: its length, or this where the word is only a hash.
 const LONG: u128 = 0xFF << 120;
 
+/// 16 bytes, as two halves: a `u128` makes an entry of the table 32 bytes instead of 24.
+pub(super) type CellWord = [u64; 2];
+
 /// A column whose rows are bytes.
 pub(super) trait Cells {
     /// The bytes of a row.
     fn get(&self, row: usize) -> &[u8];
 
     /// Appends the words of these rows.
-    fn words(&self, rows: Range<usize>, words: &mut Vec<u128>) {
+    fn words(&self, rows: Range<usize>, words: &mut Vec<CellWord>) {
         words.extend(rows.map(|row| word(self.get(row))));
     }
 }
 
 /// Whether equal words are equal cells.
 #[inline]
-pub(super) fn is_whole(word: u128) -> bool {
-    word < LONG
+pub(super) fn is_whole([_, high]: CellWord) -> bool {
+    u128::from(high) << 64 < LONG
 }
 
 /// The word of a cell.
@@ -38,10 +41,10 @@ pub(super) fn is_whole(word: u128) -> bool {
 /// | to 15 | the cell | and zeros | length |
 /// | more | hash | length | `FF` |
 #[inline]
-pub(super) fn word(cell: &[u8]) -> u128 {
+pub(super) fn word(cell: &[u8]) -> CellWord {
     let length = cell.len();
     if length > SHORT {
-        return u128::from(hash_long(cell)) | ((length as u128) << 64) | LONG;
+        return halves(u128::from(hash_long(cell)) | ((length as u128) << 64) | LONG);
     }
     // First and last bytes may overlap; what overlaps is equal.
     let whole = match (cell.first_chunk(), cell.last_chunk()) {
@@ -53,13 +56,18 @@ pub(super) fn word(cell: &[u8]) -> u128 {
             _ => cell.iter().rev().fold(0, |word, &byte| word << 8 | u128::from(byte)),
         },
     };
-    whole | (length as u128) << 120
+    halves(whole | (length as u128) << 120)
+}
+
+#[inline]
+fn halves(word: u128) -> CellWord {
+    [word as u64, (word >> 64) as u64]
 }
 
 /// The word of a short cell that is followed by other bytes.
 #[inline]
-fn masked(bytes: u128, length: usize) -> u128 {
-    bytes & ((1 << (8 * length)) - 1) | (length as u128) << 120
+fn masked(bytes: u128, length: usize) -> CellWord {
+    halves(bytes & ((1 << (8 * length)) - 1) | (length as u128) << 120)
 }
 
 impl<T: ByteArrayType> Cells for GenericByteArray<T> {
@@ -69,7 +77,7 @@ impl<T: ByteArrayType> Cells for GenericByteArray<T> {
     }
 
     #[inline]
-    fn words(&self, rows: Range<usize>, words: &mut Vec<u128>) {
+    fn words(&self, rows: Range<usize>, words: &mut Vec<CellWord>) {
         let data = self.value_data();
         let offsets = self.value_offsets().get(rows.start..=rows.end).unwrap_or_default();
         words.extend(offsets.array_windows().map(|&[start, end]| {
@@ -89,7 +97,7 @@ impl<T: ByteViewType> Cells for GenericByteViewArray<T> {
     }
 
     #[inline]
-    fn words(&self, rows: Range<usize>, words: &mut Vec<u128>) {
+    fn words(&self, rows: Range<usize>, words: &mut Vec<CellWord>) {
         let views = self.views().get(rows.clone()).unwrap_or_default();
         words.extend(rows.zip(views).map(|(row, &view)| match view as u32 as usize {
             // The view holds the cell itself.

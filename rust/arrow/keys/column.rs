@@ -79,8 +79,8 @@ fn groupable(data_type: &DataType) -> bool {
     match data_type {
         DataType::Dictionary(_, values) => groupable(values),
         DataType::Struct(fields) => !fields.is_empty() && fields.iter().all(|field| groupable(field.data_type())),
-        DataType::List(field) | DataType::LargeList(field) | DataType::FixedSizeList(field, _) => groupable(field.data_type()),
-        DataType::Boolean | DataType::FixedSizeBinary(_) => true,
+        DataType::List(field) | DataType::LargeList(field) | DataType::FixedSizeList(field, 1..) => groupable(field.data_type()),
+        DataType::Boolean | DataType::FixedSizeBinary(0..) => true,
         other => other.is_primitive() || is_string(other) || is_binary(other),
     }
 }

@@ -36,10 +36,11 @@ impl Word for u64 {
     }
 }
 
-impl Word for u128 {
+impl Word for [u64; 2] {
     #[inline]
     fn hash(self) -> u64 {
-        fold(self as u64 ^ FIRST, (self >> 64) as u64 ^ SECOND)
+        let [low, high] = self;
+        fold(low ^ FIRST, high ^ SECOND)
     }
 }
 

@@ -1,0 +1,149 @@
+"""Peak resident memory of Spark's Python workers while windrow makes sessions of generated events: Linux only.
+
+    python benches/python/memory.py                       100 M events, ordered by time, and one hot key
+    python benches/python/memory.py --events 2000000
+
+Spark makes the events itself (`spark.range`), so nothing but windrow is in the workers. "hot key" gives half of all
+events to one user. The peaks are those of the kernel (VmHWM) for each process that `pyspark.daemon` forks.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import events
+import local_spark
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+import windrow as wr
+
+SHAPES = ("ordered", "hot key")
+BYTES_OF_AN_EVENT = 24
+MIB = 1 << 20
+
+
+class WorkerMemory(threading.Thread):
+    """Watches the Python workers below this process until it is stopped."""
+
+    def __init__(self) -> None:
+        super().__init__(daemon=True)
+        self.peak: dict[int, int] = {}
+        self.together = 0
+        self._stopped = threading.Event()
+
+    def run(self) -> None:
+        """Looks twenty times a second; a process's own peak is kept by the kernel in between."""
+        while not self._stopped.wait(0.05):
+            resident = 0
+            for process in workers():
+                memory = status(process)
+                self.peak[process] = max(self.peak.get(process, 0), memory.get("VmHWM", 0))
+                resident += memory.get("VmRSS", 0)
+            self.together = max(self.together, resident)
+
+    def stop(self) -> None:
+        """Ends the watch."""
+        self._stopped.set()
+        self.join()
+
+
+def status(process: int) -> dict[str, int]:
+    """Memory lines of a process in bytes, and its parent; empty when it is gone."""
+    try:
+        lines = Path(f"/proc/{process}/status").read_text().splitlines()
+    except OSError:
+        return {}
+    values = dict(line.split(":", 1) for line in lines if line.startswith(("VmHWM", "VmRSS", "PPid")))
+    return {name: int(value.split()[0]) * (1 if name == "PPid" else 1024) for name, value in values.items()}
+
+
+def workers() -> list[int]:
+    """The processes forked by a `pyspark.daemon` below this one."""
+    parents = {int(entry.name): status(int(entry.name)).get("PPid", 0) for entry in Path("/proc").glob("[0-9]*")}
+    below, grown = {int(Path("/proc/self").resolve().name)}, True
+    while grown:
+        found = {process for process, parent in parents.items() if parent in below} - below
+        below |= found
+        grown = bool(found)
+    daemons = {process for process in below if is_daemon(process)}
+    return [process for process in below if parents.get(process) in daemons]
+
+
+def is_daemon(process: int) -> bool:
+    """Whether a process, or the one it was forked from, was started as PySpark's daemon."""
+    try:
+        return b"pyspark.daemon" in Path(f"/proc/{process}/cmdline").read_bytes()
+    except OSError:
+        return False
+
+
+def generated(spark: SparkSession, count: int, shape: str, partitions: int) -> DataFrame:
+    """`count` events ordered by time, users at random but the same in each run."""
+    users = max(1, count // events.EVENTS_OF_A_USER)
+    step = events.MEAN_DISTANCE / users
+    user = F.expr(f"pmod(xxhash64(id), {users})")
+    if shape == "hot key":
+        user = F.when(F.col("id") % 2 == 0, F.lit(0)).otherwise(user)
+    return spark.range(0, count, 1, partitions).select(
+        user.cast("bigint").alias("user"),
+        F.expr(f"timestamp_micros({events.EPOCH} + cast(id * {step} AS bigint))").alias("ts"),
+        (F.col("id") % 1000).cast("double").alias("amount"),
+    )
+
+
+def measure(count: int, shape: str, partitions: int) -> None:
+    """Runs one shape in this process and prints its line."""
+    spark = local_spark.start(driver_memory="4g")
+    frame = generated(spark, count, shape, partitions)
+    sessions = (
+        wr.group_by(frame, "user", time="ts")
+        .windowed_by(wr.SessionWindows.with_gap("5 minutes"))
+        .agg(clicks=wr.count(), spend=wr.sum("amount"), low=wr.min("amount"), high=wr.max("amount"))
+    )
+    memory = WorkerMemory()
+    memory.start()
+    begin = time.perf_counter()
+    clicks, windows = sessions.agg(F.sum("clicks"), F.count("*")).first()
+    seconds = time.perf_counter() - begin
+    memory.stop()
+    assert clicks == count, f"{clicks} events came out of {count}"
+    assert memory.peak, "no Python worker was seen"
+    largest, input_size = max(memory.peak.values()), count * BYTES_OF_AN_EVENT
+    sizes = f"{largest / MIB:7.0f} MiB the largest worker, {memory.together / MIB:7.0f} MiB all at once"
+    speed = f"{windows:,} sessions, {count / seconds / 1e6:.2f} M events/s"
+    print(f"  {shape:<8} {sizes}, {input_size / MIB:7.0f} MiB of events; {speed}", flush=True)
+    spark.stop()
+
+
+def main() -> int:
+    """Each shape in a process of its own."""
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--events", type=int, default=100_000_000)
+    options.add_argument("--partitions", type=int, default=16)
+    options.add_argument("--shape", choices=SHAPES)
+    chosen = options.parse_args()
+    if not Path("/proc/self/status").exists():
+        print("memory: skipped, it reads /proc and this machine has none")
+        return 0
+    if chosen.shape:
+        measure(chosen.events, chosen.shape, chosen.partitions)
+        return 0
+    print(
+        f"\nmemory of Python workers, {datetime.date.today()}, {chosen.events:,} events, {chosen.partitions} partitions"
+    )
+    failed = 0
+    for shape in SHAPES:
+        call = [sys.executable, __file__, "--shape", shape, "--events", str(chosen.events)]
+        failed |= subprocess.run([*call, "--partitions", str(chosen.partitions)], check=False).returncode
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,205 @@
+"""Wrong input raises at the call, as ValueError or TypeError, and names argument, value and what is allowed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import FrozenInstanceError
+from typing import Any
+
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import windrow as wr
+
+US = pa.timestamp("us")
+DATA = pa.table(
+    {
+        "user_id": pa.array(["ann", "bob"]),
+        "ts": pa.array([0, 1], US),
+        "amount": pa.array([1.0, 2.0]),
+        "tick": pa.array([False, None]),
+        "tags": pa.array([["a"], []]),
+        "nothing": pa.nulls(2),
+        "op": pa.array([1, 2]),
+        "window": pa.array([1, 2]),
+        "partition": pa.array([0, 0]),
+    }
+)
+GAP = wr.SessionWindows.with_gap("5 minutes")
+
+
+def grouped(*keys: Any, data: Any = DATA, time: Any = "ts", **options: Any) -> Any:
+    """Grouped by the user unless the test says otherwise."""
+    return wr.group_by(data, *(keys or ("user_id",)), time=time, **options)
+
+
+def sessions() -> Any:
+    """Windowed, and good so far."""
+    return grouped().windowed_by(GAP)
+
+
+def test_good_input_is_not_refused() -> None:
+    every = grouped("user_id", "partition", tick="tick", source=["partition"], order="amount", stream_time="slowest")
+    result = every.windowed_by(GAP.until("1 day")).emit("update").shards(3).agg(n=wr.count(), s=wr.sum("amount"))
+    assert result.column_names == ["user_id", "partition", "window", "n", "s", "op"]
+    assert result["op"].to_pylist() == ["upsert", "upsert"]
+
+
+REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
+    "no data": (lambda: grouped(data=None), TypeError, "data: got None, a NoneType; allowed: a Spark DataFrame"),
+    "a list": (lambda: grouped(data=[1]), TypeError, r"data: got \[1\], a list"),
+    "grouped twice": (lambda: grouped(data=grouped()), TypeError, "data: got GroupedData, which is grouped already"),
+    "windowed twice": (lambda: grouped(data=sessions()), TypeError, "data: got WindowedData, which is grouped already"),
+    "pandas grouped": (
+        lambda: grouped(data=pd.DataFrame({"user_id": [1]}).groupby("user_id")),
+        TypeError,
+        "data: got .*DataFrameGroupBy",
+    ),
+    "polars grouped": (lambda: grouped(data=pl.from_arrow(DATA).group_by("op")), TypeError, "data: got"),  # type: ignore[union-attr]
+    "no key": (lambda: wr.group_by(DATA, time="ts"), ValueError, r"keys: got \(\); allowed: one or more key columns"),
+    "a key twice": (lambda: grouped("op", "op"), ValueError, "keys: got 'op'; allowed: each key column once"),
+    "keys as a list": (lambda: grouped(["user_id"]), TypeError, r"keys: got \['user_id'\], a list"),
+    "an unknown key": (lambda: grouped("user"), ValueError, r"keys: got 'user'; .*\(did you mean 'user_id'\?\)"),
+    "a key in another case": (lambda: grouped("USER_ID"), ValueError, "did you mean 'user_id'"),
+    "a key unlike any": (
+        lambda: grouped("zzz"),
+        ValueError,
+        "keys: got 'zzz'; allowed: a column of the data, which has",
+    ),
+    "a list as key": (lambda: grouped("tags"), TypeError, "keys: column 'tags' has type list<.*; allowed: booleans"),
+    "a null as key": (lambda: grouped("nothing"), TypeError, "keys: column 'nothing' has type null"),
+    "an unknown time": (lambda: grouped(time="tss"), ValueError, "time: got 'tss'.*did you mean 'ts'"),
+    "no time at all": (lambda: grouped(time=None), TypeError, "time: got None, a NoneType; allowed: the name"),
+    "a time of floats": (
+        lambda: grouped(time="amount"),
+        TypeError,
+        "time: column 'amount' has type double; allowed: a timestamp",
+    ),
+    "an unknown tick": (lambda: grouped(tick="tik"), ValueError, "tick: got 'tik'.*did you mean 'tick'"),
+    "a tick of floats": (
+        lambda: grouped(tick="amount"),
+        TypeError,
+        "tick: column 'amount' has type double; allowed: a boolean",
+    ),
+    "an unknown source": (lambda: grouped(source="partitio"), ValueError, "source: got 'partitio'"),
+    "an unknown second source": (lambda: grouped(source=["op", "nope"]), ValueError, "source: got 'nope'"),
+    "an unknown order": (lambda: grouped(order="offset"), ValueError, "order: got 'offset'"),
+    "an unknown stream time": (
+        lambda: grouped(stream_time="fastest"),
+        ValueError,
+        "stream_time: got 'fastest'; allowed: 'source' or 'slowest'",
+    ),
+    "windows as words": (
+        lambda: grouped().windowed_by("5 minutes"),
+        TypeError,
+        r"windows: got '5 minutes', a str; allowed: SessionWindows.with_gap\(...\) or Sliding",
+    ),
+    "a class of windows": (lambda: grouped().windowed_by(wr.SessionWindows), TypeError, "windows: got <class"),
+    "a method of windows": (lambda: grouped().windowed_by(wr.SessionWindows.with_gap), TypeError, "windows: got"),
+    "a key called window": (lambda: grouped("window").windowed_by(GAP), ValueError, "keys: got 'window'"),
+    "an unknown emit word": (
+        lambda: sessions().emit("updates"),
+        ValueError,
+        r"when: got 'updates'; allowed: 'close' or 'update' \(did you mean 'update'\?\)",
+    ),
+    "no emit word": (lambda: sessions().emit(None), ValueError, "when: got None; allowed: 'close' or 'update'"),
+    "a list of emit words": (lambda: sessions().emit(["close"]), ValueError, r"when: got \['close'\]"),
+    "a key called op": (lambda: grouped("op").windowed_by(GAP).emit("update"), ValueError, "keys: got 'op'"),
+    "no shards": (lambda: sessions().shards(0), ValueError, "count: got 0; allowed: 1 to 65536"),
+    "too many shards": (lambda: sessions().shards(65_537), ValueError, "count: got 65537"),
+    "half a shard": (lambda: sessions().shards(1.5), TypeError, "count: got 1.5, a float"),
+    "true shards": (lambda: sessions().shards(True), TypeError, "count: got True, a bool"),
+    "an observation here": (lambda: sessions().observe("counters"), TypeError, "observation: got 'counters'"),
+    "no aggregate": (lambda: sessions().agg(), ValueError, "aggregates: got none; allowed: one or more"),
+    "an aggregate not called": (lambda: sessions().agg(n=wr.count), TypeError, r"n: got .*write windrow.count\(...\)"),
+    "an aggregate as a word": (lambda: sessions().agg(n="count"), TypeError, "n: got 'count', a str"),
+    "an aggregate without its name": (lambda: sessions().agg(wr.count()), TypeError, "positional"),
+    "an aggregate of no column": (lambda: sessions().agg(s=wr.sum("amout")), ValueError, "s: got 'amout'.*'amount'"),
+    "an aggregate called as a key": (
+        lambda: sessions().agg(user_id=wr.count()),
+        ValueError,
+        "aggregates: got 'user_id'; .*a key has this one",
+    ),
+    "an aggregate called as a key in capitals": (lambda: sessions().agg(USER_ID=wr.count()), ValueError, "a key has"),
+    "an aggregate called window": (lambda: sessions().agg(window=wr.count()), ValueError, "the column of windows"),
+    "an aggregate called op": (
+        lambda: sessions().emit("update").agg(op=wr.count()),
+        ValueError,
+        "aggregates: got 'op'",
+    ),
+    "two aggregates that differ in case": (
+        lambda: sessions().agg(n=wr.count(), N=wr.count()),
+        ValueError,
+        "aggregates: got 'N'; .*the aggregate 'n' has this one",
+    ),
+    "a column that is no name": (lambda: wr.sum(1), TypeError, r"sum\(column=\): got 1, an int"),  # type: ignore[arg-type]
+    "a by that is no name": (lambda: wr.min_by("amount", None), TypeError, r"min_by\(by=\): got None"),  # type: ignore[arg-type]
+    "nulls ignored by a word": (lambda: wr.first("amount", ignore_nulls="no"), TypeError, "ignore_nulls"),  # type: ignore[arg-type]
+    "nulls ignored by place": (lambda: wr.first("amount", True), TypeError, "positional"),  # type: ignore[misc]
+    "no session of Spark": (lambda: wr.configure("spark"), TypeError, "spark: got 'spark', a str"),  # type: ignore[arg-type]
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_wrong_input_raises_at_the_call(case: str) -> None:
+    call, error, message = REFUSED[case]
+    with pytest.raises(error, match=message):
+        call()
+
+
+@pytest.mark.parametrize("function", [wr.sum, wr.mean, wr.stddev, wr.variance, wr.stddev_pop, wr.var_pop])
+def test_an_aggregate_that_is_not_defined_for_the_type_is_refused(function: Callable[[str], wr.Aggregate]) -> None:
+    with pytest.raises(TypeError, match=r"column \"user_id\" has type Utf8"):
+        sessions().agg(x=function("user_id"))
+
+
+def test_a_column_that_is_there_twice_is_ambiguous_only_when_it_is_named() -> None:
+    twice = pa.table([DATA["user_id"], DATA["ts"], DATA["op"], DATA["op"]], names=["user_id", "ts", "x", "x"])
+    assert grouped(data=twice).windowed_by(GAP).count().num_rows == 2
+    for argument, call in {
+        "keys": lambda: grouped("x", data=twice),
+        "time": lambda: grouped(data=twice, time="x"),
+        "s": lambda: grouped(data=twice).windowed_by(GAP).agg(s=wr.sum("x")),
+    }.items():
+        with pytest.raises(ValueError, match=f"{argument}: got 'x'; .*2 columns of the data have this one"):
+            call()
+
+
+def test_a_stream_is_read_once() -> None:
+    reader = DATA.to_reader()
+    assert grouped(data=reader).windowed_by(GAP).count().num_rows == 2
+    with pytest.raises(ValueError, match="data: got a stream that an earlier query has read"):
+        grouped(data=reader).windowed_by(GAP).count()
+
+
+def test_wrong_aggregates_leave_a_stream_unread() -> None:
+    windowed = grouped(data=DATA.to_reader()).windowed_by(GAP)
+    with pytest.raises(TypeError):
+        windowed.agg(s=wr.sum("user_id"))
+    assert windowed.count().num_rows == 2
+
+
+def test_each_step_is_a_new_frozen_object() -> None:
+    first = sessions()
+    second = first.emit("update").shards(3)
+    assert (first.op, first.shard_count, second.op, second.shard_count) == (False, 32, True, 3)
+    with pytest.raises(FrozenInstanceError):
+        first.op = True
+    with pytest.raises(FrozenInstanceError):
+        grouped().time = "x"
+    with pytest.raises(FrozenInstanceError):
+        wr.count().function = "sum"  # type: ignore[misc]
+
+
+def test_an_op_key_and_an_op_aggregate_are_allowed_where_there_is_no_op_column() -> None:
+    assert grouped("op").windowed_by(GAP).emit("close").count().column_names == ["op", "window", "count"]
+    assert sessions().agg(op=wr.count()).column_names == ["user_id", "window", "op"]
+
+
+def test_long_messages_stay_readable() -> None:
+    wide = pa.table({f"column_{number}": pa.array([0], US) for number in range(500)})
+    with pytest.raises(ValueError, match="and 480 more$") as raised:
+        grouped("nope", data=wide)
+    assert len(str(raised.value)) < 500

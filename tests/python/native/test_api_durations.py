@@ -1,0 +1,109 @@
+"""Durations: words and `timedelta` in, whole microseconds out, everything else refused with the reason."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from windrow.duration import LONGEST, microseconds, words
+
+MINUTE = 60_000_000
+
+
+@pytest.mark.parametrize(
+    ("text", "length"),
+    [
+        ("1 microsecond", 1),
+        ("2 milliseconds", 2_000),
+        ("30 seconds", 30_000_000),
+        ("5 minutes", 5 * MINUTE),
+        ("1 minute", MINUTE),
+        ("1 hour 30 minutes", 90 * MINUTE),
+        ("30 minutes 1 hour", 90 * MINUTE),
+        ("1 day", 1_440 * MINUTE),
+        ("2 weeks", 20_160 * MINUTE),
+        ("  +5   Minutes ", 5 * MINUTE),
+    ],
+)
+def test_words_are_durations(text: str, length: int) -> None:
+    assert microseconds("gap", text) == length
+
+
+@pytest.mark.parametrize(
+    ("value", "length"),
+    [
+        (timedelta(minutes=5), 5 * MINUTE),
+        (timedelta(days=1, microseconds=1), 86_400_000_001),
+        (pd.Timedelta("90 minutes"), 90 * MINUTE),
+    ],
+)
+def test_a_timedelta_is_a_duration(value: timedelta, length: int) -> None:
+    assert microseconds("gap", value) == length
+
+
+@pytest.mark.parametrize("value", [5, 5.0, 0, True, None, b"5 minutes", ["5 minutes"], pd.NaT])
+def test_anything_else_is_no_duration(value: Any) -> None:
+    with pytest.raises(TypeError, match=r'^gap: got .*; allowed: words such as "5 minutes"'):
+        microseconds("gap", value)
+
+
+def test_a_bare_number_has_no_unit() -> None:
+    with pytest.raises(TypeError, match="gap: got 300, an int; .*a bare number has no unit"):
+        microseconds("gap", 300)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("value", "reason"),
+    [
+        ("", "words such as"),
+        ("   ", "words such as"),
+        ("5", "words such as"),
+        ("minutes", "words such as"),
+        ("5minutes", "words such as"),
+        ("5 minutes 30", "words such as"),
+        ("5 minutes, 30 seconds", "words such as"),
+        ("1.5 hours", "words such as"),
+        ("1 hour -30 minutes", "words such as"),
+        ("\u0665 minutes", "words such as"),
+        ("interval 5 minutes", "words such as"),
+        ("5 minuets", "did you mean 'minute'"),
+        ("5 parsecs", "words such as"),
+        ("1 hour 1 hour", "'hour' is there twice"),
+        ("1 month", "a month has no fixed length"),
+        ("2 years", "a year has no fixed length"),
+        ("0 minutes", "longer than zero"),
+        ("-5 minutes", "longer than zero"),
+        (timedelta(0), "longer than zero"),
+        (timedelta(microseconds=-1), "longer than zero"),
+        (pd.Timedelta(1, "ns"), "a whole number of microseconds"),
+        (f"{LONGEST + 1} microseconds", "292,000 years"),
+        ("9" * 5_000 + " days", "292,000 years"),
+        (timedelta.max, "292,000 years"),
+    ],
+)
+def test_what_is_no_allowed_duration_says_why(value: Any, reason: str) -> None:
+    with pytest.raises(ValueError, match="gap: got .*; allowed: ") as raised:
+        microseconds("gap", value)
+    assert reason in str(raised.value)
+
+
+def test_the_longest_duration_is_allowed_and_one_more_is_not() -> None:
+    assert microseconds("gap", f"{LONGEST} microseconds") == LONGEST
+    with pytest.raises(ValueError, match="gap"):
+        microseconds("gap", f"{LONGEST + 1} microseconds")
+
+
+def test_zero_is_allowed_where_it_is_asked_for() -> None:
+    assert microseconds("grace", "0 seconds", zero=True) == 0
+    with pytest.raises(ValueError, match="grace: got '-1 second'; allowed: a duration of zero or more"):
+        microseconds("grace", "-1 second", zero=True)
+
+
+@given(st.integers(min_value=0, max_value=LONGEST))
+def test_words_of_a_length_are_that_length(length: int) -> None:
+    assert microseconds("gap", words(length), zero=True) == length

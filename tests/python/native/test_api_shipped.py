@@ -1,0 +1,117 @@
+"""What is shipped to executors unpickles anywhere, and says in one sentence when windrow is not there."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import windrow
+from windrow import _worker
+
+pyspark = pytest.importorskip("pyspark", reason="pyspark is not installed")
+
+ROOT = Path(__file__).resolve().parents[3]
+
+CALL = "import pickle, sys; sys.path.append(sys.argv[1]); list(pickle.load(open(sys.argv[2], 'rb'))(iter([])))"
+
+QUERY = """
+import sys, pyspark
+import windrow as wr
+spark = pyspark.sql.SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
+wr.configure(spark)
+frame = spark.sql("select 1 as k, timestamp'2026-01-01' as ts")
+try:
+    wr.group_by(frame, "k", time="ts").windowed_by(wr.SessionWindows.with_gap("1 day")).count().collect()
+except Exception as error:
+    print(error)
+"""
+
+
+def shipped(tmp_path: Path, version: str) -> list[str]:
+    """A pickled task and a folder with what unpickles it: PySpark's cloudpickle, and nothing else of PySpark."""
+    from pyspark import cloudpickle
+
+    task = tmp_path / "task.pickle"
+    task.write_bytes(cloudpickle.dumps(_worker.shipped("pack", version, "{}", b"", ())))
+    package = tmp_path / "bare" / "pyspark"
+    package.mkdir(parents=True)
+    (package / "__init__.py").touch()
+    (package / "cloudpickle").symlink_to(Path(cloudpickle.__file__).parent)
+    return [str(package.parent), str(task)]
+
+
+def test_a_python_without_windrow_says_so_in_one_sentence(tmp_path: Path) -> None:
+    arguments = shipped(tmp_path, "1.2.3")
+    ran = subprocess.run([sys.executable, "-ISc", CALL, *arguments], capture_output=True, text=True, check=False)
+    last = ran.stderr.strip().splitlines()[-1]
+    assert last.startswith(f"RuntimeError: {sys.executable} on host "), ran.stderr
+    assert "cannot import windrow 1.2.3 (No module named 'windrow'): install windrow 1.2.3 there, or set" in last
+    assert "PYSPARK_PYTHON" in last
+    assert "spark.archives" in last
+
+
+def test_a_folder_that_happens_to_be_called_windrow_is_no_windrow(tmp_path: Path) -> None:
+    arguments = shipped(tmp_path, "1.2.3")
+    (Path(arguments[0]) / "windrow").mkdir()
+    ran = subprocess.run([sys.executable, "-ISc", CALL, *arguments], capture_output=True, text=True, check=False)
+    assert "has a folder named windrow, but not windrow 1.2.3" in ran.stderr.splitlines()[-1]
+
+
+def test_another_version_says_which_both_are() -> None:
+    task = _worker.shipped("pack", "0.0.0", "{}", b"", ())
+    with pytest.raises(
+        RuntimeError, match=f"has windrow {windrow.__version__}, the driver has 0.0.0: install"
+    ) as raised:
+        task(iter([]))
+    assert sys.executable in str(raised.value)
+
+
+def test_no_module_of_windrow_is_needed_to_unpickle(tmp_path: Path) -> None:
+    _, task = shipped(tmp_path, "1.2.3")
+    named = {module for module, _ in _globals(Path(task).read_bytes())}
+    assert named
+    assert not any(module.split(".")[0] == "windrow" for module in named)
+
+
+def test_a_spark_job_whose_workers_lack_windrow_fails_with_that_sentence(tmp_path: Path) -> None:
+    bare = _python_without_windrow(tmp_path)
+    environment = {**os.environ, "PYSPARK_PYTHON": str(bare), "PYSPARK_DRIVER_PYTHON": sys.executable}
+    environment["SPARK_LOCAL_IP"] = "127.0.0.1"
+    environment.pop("PYTHONPATH", None)
+    path = f"import sys; sys.path[:0] = [{str(Path(windrow.__file__).parents[1])!r}]\n"
+    ran = subprocess.run(
+        [sys.executable, "-c", path + QUERY], capture_output=True, text=True, check=False, env=environment, cwd=tmp_path
+    )
+    assert f"{bare} on host " in ran.stdout, ran.stdout + ran.stderr
+    assert f"cannot import windrow {windrow.__version__} (No module named 'windrow'): install" in ran.stdout
+
+
+def _python_without_windrow(tmp_path: Path) -> Path:
+    packages = tmp_path / "packages"
+    packages.mkdir()
+    for entry in Path(pyspark.__file__).parents[1].iterdir():
+        if "windrow" not in entry.name:
+            (packages / entry.name).symlink_to(entry)
+    home = tmp_path / "python"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(home)], check=True)
+    (next(home.glob("lib/python*/site-packages")) / "packages.pth").write_text(str(packages))
+    return home / "bin" / "python"
+
+
+def _globals(pickled: bytes) -> set[tuple[str, str]]:
+    found: set[tuple[str, str]] = set()
+
+    class Reader(pickle.Unpickler):
+        def find_class(self, module: str, name: str) -> object:
+            found.add((module, name))
+            return super().find_class(module, name)
+
+    import io
+
+    Reader(io.BytesIO(pickled)).load()
+    return found

@@ -1,0 +1,128 @@
+"""Windows: made by their class methods, frozen, and refused at the call when their durations do not fit together."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from dataclasses import FrozenInstanceError
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from windrow import SessionWindows, SlidingWindows
+from windrow.duration import LONGEST
+from windrow.windows import Windows
+
+SESSIONS = SessionWindows.with_gap("5 minutes", grace="1 hour").until("1 day")
+SLIDING = SlidingWindows.with_time_difference("10 minutes", grace="1 minute", resolution="1 second")
+
+
+def test_sessions_hold_microseconds() -> None:
+    assert (SESSIONS.gap, SESSIONS.grace, SESSIONS.retention) == (300_000_000, 3_600_000_000, 86_400_000_000)
+
+
+def test_sliding_windows_hold_microseconds() -> None:
+    assert (SLIDING.difference, SLIDING.grace, SLIDING.resolution) == (600_000_000, 60_000_000, 1_000_000)
+    assert SlidingWindows.with_time_difference("1 second").resolution == 1_000
+
+
+def test_words_and_timedeltas_make_the_same_windows() -> None:
+    assert SessionWindows.with_gap(timedelta(minutes=5)) == SessionWindows.with_gap("300 seconds")
+
+
+@pytest.mark.parametrize("windows", [SESSIONS, SLIDING])
+def test_windows_are_values(windows: Windows) -> None:
+    assert pickle.loads(pickle.dumps(windows)) == windows == copy.deepcopy(windows)
+    assert hash(copy.copy(windows)) == hash(windows)
+    assert eval(repr(windows)) == windows
+    with pytest.raises(FrozenInstanceError):
+        windows.grace = 0  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(
+    ("kind", "way"), [(SessionWindows, "with_gap"), (SlidingWindows, "with_time_difference"), (Windows, "a kind")]
+)
+def test_a_call_of_the_class_makes_no_windows(kind: Any, way: str) -> None:
+    for arguments in ((), (5,)):
+        with pytest.raises(TypeError, match=f"{kind.__name__}: .*{way}"):
+            kind(*arguments)
+
+
+@pytest.mark.parametrize("gap", ["0 seconds", "-1 second", "1 month", "soon", f"{LONGEST + 1} microseconds"])
+def test_a_gap_that_is_no_length_is_refused(gap: str) -> None:
+    with pytest.raises(ValueError, match=f"gap: got '{gap}'"):
+        SessionWindows.with_gap(gap)
+    with pytest.raises(ValueError, match=f"difference: got '{gap}'"):
+        SlidingWindows.with_time_difference(gap)
+
+
+def test_a_bare_number_is_refused_everywhere() -> None:
+    bare: Any = 5
+    for argument, call in {
+        "gap": lambda: SessionWindows.with_gap(bare),
+        "grace": lambda: SessionWindows.with_gap("1 second", grace=bare),
+        "difference": lambda: SlidingWindows.with_time_difference(bare),
+        "resolution": lambda: SlidingWindows.with_time_difference("1 second", resolution=bare),
+        "retention": lambda: SESSIONS.until(bare),
+    }.items():
+        with pytest.raises(TypeError, match=f"{argument}: got 5, an int"):
+            call()
+
+
+def test_grace_may_be_zero_and_not_negative() -> None:
+    assert SessionWindows.with_gap("1 second", grace="0 seconds").grace == 0
+    with pytest.raises(ValueError, match="grace: got '-1 second'; allowed: a duration of zero or more"):
+        SessionWindows.with_gap("1 second", grace="-1 second")
+    with pytest.raises(ValueError, match="grace: got '-1 second'"):
+        SlidingWindows.with_time_difference("1 second", grace="-1 second")
+
+
+def test_gap_and_grace_together_stay_representable() -> None:
+    gap = f"{LONGEST - 1} microseconds"
+    assert SessionWindows.with_gap(gap, grace="1 microsecond").grace == 1
+    with pytest.raises(ValueError, match=r"grace: .*gap \+ grace of at most"):
+        SessionWindows.with_gap(gap, grace="2 microseconds")
+
+
+def test_twice_the_difference_and_grace_together_stay_representable() -> None:
+    half = f"{LONGEST // 2} microseconds"
+    made = SlidingWindows.with_time_difference(half, grace="1 microsecond", resolution="1 microsecond")
+    assert made.grace == 1
+    with pytest.raises(ValueError, match="grace: got"):
+        SlidingWindows.with_time_difference(half, grace="2 microseconds", resolution="1 microsecond")
+    with pytest.raises(ValueError, match="difference: got"):
+        SlidingWindows.with_time_difference(f"{LONGEST // 2 + 1} microseconds", resolution="1 microsecond")
+
+
+def test_difference_and_grace_are_multiples_of_the_resolution() -> None:
+    for difference, grace, argument in (("1500 microseconds", None, "difference"), ("2 seconds", "1 day", None)):
+        if argument is None:
+            assert SlidingWindows.with_time_difference(difference, grace=grace).grace == 86_400_000_000
+            continue
+        with pytest.raises(ValueError, match=f"{argument}: .*a multiple of the resolution, 1 millisecond"):
+            SlidingWindows.with_time_difference(difference, grace=grace)
+    with pytest.raises(ValueError, match="grace: got '1500 milliseconds'.*a multiple of the resolution, 1 second"):
+        SlidingWindows.with_time_difference("2 seconds", grace="1500 milliseconds", resolution="1 second")
+
+
+def test_sessions_are_kept_for_gap_and_grace_at_least() -> None:
+    windows = SessionWindows.with_gap("5 minutes", grace="1 hour")
+    assert windows.until("65 minutes").retention == 3_900_000_000
+    with pytest.raises(ValueError, match=r"retention: .*at least 1 hour 5 minutes, which is gap \+ grace"):
+        windows.until("3899999999 microseconds")
+    with pytest.raises(ValueError, match="at least 5 minutes"):
+        SessionWindows.with_gap("5 minutes").until("1 minute")
+
+
+def test_sliding_windows_are_kept_for_twice_the_difference_and_grace_at_least() -> None:
+    windows = SlidingWindows.with_time_difference("10 minutes", grace="1 minute")
+    assert windows.until("21 minutes").retention == 1_260_000_000
+    with pytest.raises(ValueError, match=r"retention: .*at least 21 minutes, which is 2 x difference \+ grace"):
+        windows.until("20 minutes 59 seconds")
+
+
+def test_until_makes_new_windows() -> None:
+    windows = SessionWindows.with_gap("5 minutes")
+    assert windows.until("1 day") is not windows
+    assert windows.retention is None
