@@ -99,3 +99,16 @@ def test_float_sums_keep_what_cancels() -> None:
         3: 3e8,
         4: 1.0,
     }
+
+
+def test_the_largest_integers_are_summed_without_wrapping() -> None:
+    # a sum of unsigned 64 bits is a decimal; one of signed 64 bits that does not fit fails and names its column
+    ts = pa.array([0, 1], pa.int64()).cast(pa.timestamp("us"))
+    windows = wr.SessionWindows.with_gap(timedelta(microseconds=5))
+    unsigned = pa.table({"k": [1, 1], "ts": ts, "x": pa.array([2**64 - 1, 1], pa.uint64())})
+    total = wr.group_by(unsigned, "k", time="ts").windowed_by(windows).agg(total=wr.sum("x"))
+    assert total["total"].to_pylist() == [Decimal(2**64)]
+    signed = pa.table({"k": [1, 1], "ts": ts, "x": pa.array([2**63 - 1, 1], pa.int64())})
+    for kind in (windows, wr.SlidingWindows.with_time_difference("1 millisecond")):
+        with pytest.raises(OverflowError, match='"total": the sum does not fit'):
+            wr.group_by(signed, "k", time="ts").windowed_by(kind).agg(total=wr.sum("x"))
