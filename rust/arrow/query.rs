@@ -7,6 +7,7 @@ use arrow_schema::{DataType, Field, Fields, Schema, SchemaRef, TimeUnit};
 
 use super::function::{Resolved, resolve};
 use super::keys::{Keys, float};
+use super::limits::Limits;
 use super::spec::{Named, Spec, Windows};
 use super::values::{self, unpacked};
 use crate::aggregate::column::Column;
@@ -36,6 +37,8 @@ pub struct Query {
     pub minds_arrival: bool,
     /// Key columns, `window`, aggregates, `op`.
     pub output: SchemaRef,
+    /// When rows, blocks and windows move on.
+    pub limits: Limits,
     op: bool,
 }
 
@@ -113,6 +116,7 @@ impl Query {
             aggregates,
             minds_arrival: spec.aggregates.iter().any(|named| named.function.minds_arrival()),
             output: Arc::new(Schema::new(fields)),
+            limits: Limits::default(),
             op: spec.op,
         })
     }
