@@ -23,14 +23,6 @@ use crate::time::Time;
 
 /// Rows in a batch of results, about.
 pub const RESULT_ROWS: usize = 1 << 16;
-/// Rows that a packer gathers before it packs them.
-const PACK_ROWS: usize = 1 << 20;
-/// Rows that an in-process run groups at once.
-const RUN_ROWS: usize = 1 << 24;
-/// Keys that a packer remembers from one block to the next.
-const PACK_KEYS: usize = 1 << 20;
-/// Bytes of blocks that a merger takes in before it lets windows leave.
-const MERGE_BYTES: usize = 16 << 20;
 /// Arrivals of one split are numbered within this many bits, the split above them.
 const ARRIVAL_BITS: u32 = 40;
 
@@ -79,7 +71,7 @@ impl Query {
             let arrival = counters.records;
             let input = Input::read(self, &batch?, &mut counters)?;
             job.add(input, arrival)?;
-            if job.waiting() >= RUN_ROWS {
+            if job.waiting() >= self.limits.run_rows {
                 job.settle()?;
             }
         }
@@ -107,7 +99,7 @@ impl Packer {
         let arrival = self.split + self.counters.records;
         let input = Input::read(&self.query, batch, &mut self.counters)?;
         self.job.add(input, arrival)?;
-        if self.job.waiting() < PACK_ROWS {
+        if self.job.waiting() < self.query.limits.pack_rows {
             return Ok(Vec::new());
         }
         self.finish()
@@ -116,7 +108,7 @@ impl Packer {
     /// Packs what there is.
     pub fn finish(&mut self) -> Result<Vec<RecordBatch>> {
         let packed = self.job.pack()?;
-        if self.job.keys().len() > PACK_KEYS {
+        if self.job.keys().len() > self.query.limits.pack_keys {
             self.job.keys().clear();
         }
         Ok(packed)
@@ -131,6 +123,7 @@ impl Packer {
 /// Packed rows, sorted by shard and first time, to windows.
 pub struct Merger {
     job: Box<dyn Job>,
+    merge_bytes: usize,
     shard: Option<i32>,
     bytes: usize,
     kept: usize,
@@ -139,7 +132,7 @@ pub struct Merger {
 impl Merger {
     /// A merger for any number of shards, one after the other.
     pub fn new(query: &Arc<Query>) -> Result<Self> {
-        Ok(Self { job: query.job()?, shard: None, bytes: 0, kept: 0 })
+        Ok(Self { job: query.job()?, merge_bytes: query.limits.merge_bytes, shard: None, bytes: 0, kept: 0 })
     }
 
     /// Takes packed rows in; gives the windows that are final.
@@ -149,7 +142,7 @@ impl Merger {
             if self.shard != Some(row.shard) {
                 self.close(None, &mut results)?;
                 self.shard = Some(row.shard);
-            } else if self.bytes >= MERGE_BYTES.max(2 * self.kept) {
+            } else if self.bytes >= self.merge_bytes.max(2 * self.kept) {
                 self.close(Some(row.first), &mut results)?;
             }
             self.job.add_block(&block::decode(row.block)?)?;

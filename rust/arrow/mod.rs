@@ -5,6 +5,7 @@ mod function;
 pub mod input;
 pub mod job;
 pub mod keys;
+pub mod limits;
 pub mod pack;
 pub mod query;
 mod session;

@@ -6,9 +6,10 @@ use arrow_array::{ArrayRef, RecordBatch, StringArray, StructArray};
 use arrow_schema::{DataType, Field, Fields, Schema, SchemaRef, TimeUnit};
 
 use super::function::{Resolved, resolve};
-use super::keys::{Keys, float};
+use super::keys::{Keys, float, unpacked};
+use super::limits::Limits;
 use super::spec::{Named, Spec, Windows};
-use super::values::{self, unpacked};
+use super::values;
 use crate::aggregate::column::Column;
 use crate::aggregate::{Aggregate, Lowered};
 use crate::error::{Error, Result};
@@ -36,6 +37,8 @@ pub struct Query {
     pub minds_arrival: bool,
     /// Key columns, `window`, aggregates, `op`.
     pub output: SchemaRef,
+    /// When rows, blocks and windows move on.
+    pub limits: Limits,
     op: bool,
 }
 
@@ -83,7 +86,7 @@ impl Query {
         let windows = Kind::in_ticks(spec.windows, *unit)?;
         if let Some(tick) = &spec.tick {
             let field = find(input, "tick", tick)?;
-            if unpacked(field.data_type()) != &DataType::Boolean {
+            if unpacked(field.data_type()) != DataType::Boolean {
                 return Err(Error::ColumnType {
                     argument: "tick".into(),
                     column: tick.clone(),
@@ -113,6 +116,7 @@ impl Query {
             aggregates,
             minds_arrival: spec.aggregates.iter().any(|named| named.function.minds_arrival()),
             output: Arc::new(Schema::new(fields)),
+            limits: Limits::default(),
             op: spec.op,
         })
     }
@@ -150,11 +154,15 @@ impl Query {
         Ok(RecordBatch::try_new(Arc::clone(&self.output), columns)?)
     }
 
-    /// A time as text, for errors.
+    /// A time as text, for errors; with a zone, in UTC.
     pub fn show(&self, time: Time) -> String {
-        let text = values::result(Column::new(values_of(vec![time.0])), self.time.data_type())
+        let (local, mark) = match self.time.data_type() {
+            DataType::Timestamp(unit, Some(_)) => (&DataType::Timestamp(*unit, None), "Z"),
+            other => (other, ""),
+        };
+        let text = values::result(Column::new(values_of(vec![time.0])), local)
             .and_then(|array| values::cast(&array, &DataType::Utf8))
-            .map(|array| arrow_array::cast::AsArray::as_string::<i32>(&array).value(0).to_owned());
+            .map(|array| format!("{}{mark}", arrow_array::cast::AsArray::as_string::<i32>(&array).value(0)));
         text.unwrap_or_else(|_| format!("{} ticks", time.0))
     }
 
@@ -186,17 +194,17 @@ impl Planned {
         for (place, name) in named.columns.iter().enumerate() {
             let field = find(input, &format!("aggregate {:?}", named.name), name)?.clone();
             let data_type = unpacked(field.data_type());
-            let compared = named.function.compared() == Some(place) && values::kind(data_type) == Some(values::Kind::Rows);
-            let taken = Taken { canonical_floats: compared && float::within(data_type), field };
+            let compared = named.function.compared() == Some(place) && values::kind(&data_type) == Some(values::Kind::Rows);
+            let taken = Taken { canonical_floats: compared && float::within(&data_type), field };
             let position = inputs.iter().position(|known| *known == taken).unwrap_or_else(|| {
                 inputs.push(taken);
                 inputs.len() - 1
             });
             positions.push(position);
         }
-        let types: Vec<&DataType> =
-            positions.iter().filter_map(|&position| inputs.get(position)).map(|taken| unpacked(taken.field.data_type())).collect();
-        Ok(Self { name: named.name.clone(), resolved: resolve(named, &types)?, inputs: positions })
+        let taken = positions.iter().filter_map(|&position| inputs.get(position));
+        let types: Vec<DataType> = taken.map(|taken| unpacked(taken.field.data_type())).collect();
+        Ok(Self { name: named.name.clone(), resolved: resolve(named, &types.iter().collect::<Vec<_>>())?, inputs: positions })
     }
 }
 

@@ -148,7 +148,7 @@ impl Job for SessionJob {
         columns.push(Arc::new(Int64Array::from_iter_values(extents.iter().map(|extent| extent.end.0))));
         columns.extend(taken.states.save(&sorted)?);
         let shards: Vec<u32> = of(&sorted, &shards).iter().map(|shard| shard.0).collect();
-        pack::pack(&unnamed(columns)?, &shards, &starts)
+        pack::pack(&unnamed(columns)?, &shards, &starts, self.query.limits.block_bytes)
     }
 
     fn close(&mut self, frontier: Option<Time>, emit: &mut Emit<'_>) -> Result<()> {

@@ -98,7 +98,7 @@ impl Job for SlidingJob {
             columns.push(values::array(input.gather(&sorted))?);
         }
         let shards: Vec<u32> = sorted.iter().filter_map(|&row| shards.get(row as usize).map(|shard| shard.0)).collect();
-        pack::pack(&unnamed(columns)?, &shards, Time::slice(&times))
+        pack::pack(&unnamed(columns)?, &shards, Time::slice(&times), self.query.limits.block_bytes)
     }
 
     fn close(&mut self, frontier: Option<Time>, emit: &mut Emit<'_>) -> Result<()> {

@@ -80,7 +80,8 @@ impl Sliding {
             };
             while lefts.next_if(|left| *left == Ok(start)).is_some() {}
             while rights.next_if(|right| *right == Ok(start)).is_some() {}
-            let end = start.checked_add(self.difference).ok_or(BeyondTime(start))?;
+            // A left window ends at its record: only a right window, one resolution after its record, ends beyond time.
+            let end = start.checked_add(self.difference).ok_or_else(|| BeyondTime(start.saturating_sub(self.resolution)))?;
             if ends.contains(end) {
                 from.advance(|time| time < start);
                 to.advance(|time| time <= end);
