@@ -96,9 +96,9 @@ pub fn query(key: &str, windows: &str, aggregates: &str) -> Arc<Query> {
     Arc::new(Query::new(&Spec::parse(&spec).unwrap(), &Schema::new(fields)).unwrap())
 }
 
-/// All windows.
+/// All windows, on one thread.
 pub fn run(query: &Arc<Query>, batches: &[RecordBatch]) -> Vec<RecordBatch> {
-    query.run(batches.iter().cloned().map(Ok)).unwrap().0
+    query.run(batches.iter().cloned().map(Ok), 1).unwrap().0
 }
 
 /// Number of rows.

@@ -37,11 +37,14 @@ class LocalInput(Input[pa.Table]):
             "DataFrame (here the counters are in the schema metadata of the result, as b'windrow.records' and so on)"
         )
 
+    def check_threads(self, count: int) -> None:
+        """Raises nothing: any number will do."""
+
     def run(self, plan: Plan) -> pa.Table:
         """The result, with one entry of schema metadata for each counter, such as `b"windrow.records": b"123"`."""
         positions = [self.columns.index(name) for name in plan.schema.names]
         query = _worker.query(plan.spec, plan.schema)
-        batches, counters = query.run(self._table.stream(positions))
+        batches, counters = query.run(self._table.stream(positions), plan.threads)
         table = pa.Table.from_batches(batches, schema=query.output_schema)
         counted = {**counters, "windows": table.num_rows}
         return table.replace_schema_metadata({f"windrow.{name}": str(value) for name, value in counted.items()})

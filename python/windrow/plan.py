@@ -26,6 +26,7 @@ class Plan:
         aggregates: the result columns and what they hold.
         op: whether the result ends with an `op` column.
         shards: how many ranges of key hashes the work is cut into.
+        threads: how many threads a query in this process uses; None for one a core.
         schema: the columns that are read, and no others.
         observation: where Spark reports the counters, if anywhere.
     """
@@ -37,6 +38,7 @@ class Plan:
     aggregates: tuple[tuple[str, Aggregate], ...]
     op: bool
     shards: int
+    threads: int | None
     schema: pa.Schema
     observation: object | None
 

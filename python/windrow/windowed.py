@@ -31,6 +31,7 @@ SHARDS = 32
 """Ranges of key hashes, unless `shards` says otherwise."""
 
 _MOST_SHARDS = 65_536
+_MOST_THREADS = 1_024
 _COMPARED = {"min": (0,), "max": (0,), "min_by": (1,), "max_by": (1,), "collect_set": (0,)}
 
 
@@ -43,6 +44,7 @@ class WindowedData(Generic[Result]):
         windows: the windows.
         op: whether the result ends with an `op` column.
         shard_count: how many ranges of key hashes the work is cut into.
+        thread_count: how many threads a query in this process uses; None for one a core.
         observation: where Spark reports the counters, if anywhere.
     """
 
@@ -50,6 +52,7 @@ class WindowedData(Generic[Result]):
     windows: SessionWindows | SlidingWindows
     op: bool = False
     shard_count: int = SHARDS
+    thread_count: int | None = None
     observation: object | None = None
 
     def emit(self, when: Emit) -> WindowedData[Result]:
@@ -78,11 +81,21 @@ class WindowedData(Generic[Result]):
             TypeError: not an int.
             ValueError: out of range.
         """
-        if not isinstance(count, int) or isinstance(count, bool):
-            raise bad_type("count", count, f"an int from 1 to {_MOST_SHARDS}")
-        if not 1 <= count <= _MOST_SHARDS:
-            raise bad_value("count", count, f"1 to {_MOST_SHARDS}")
+        _check_count(count, _MOST_SHARDS)
         return replace(self, shard_count=count)
+
+    def threads(self, count: int) -> WindowedData[Result]:
+        """Uses up to `count` threads, 1 to 1,024, for sessions of data in this process; one a core unless said otherwise.
+
+        The threads live as long as the call of `agg`. Sliding windows take one.
+
+        Raises:
+            TypeError: not an int.
+            ValueError: out of range, or the data is a Spark DataFrame.
+        """
+        _check_count(count, _MOST_THREADS)
+        self.grouped._input.check_threads(count)
+        return replace(self, thread_count=count)
 
     def observe(self, observation: Observation) -> WindowedData[Result]:
         """Has Spark report the counters of the query to PySpark's `Observation`, at the first action on the result.
@@ -162,6 +175,7 @@ class WindowedData(Generic[Result]):
             aggregates=tuple(chosen.items()),
             op=self.op,
             shards=self.shard_count,
+            threads=self.thread_count,
             schema=pa.schema(fields.values()),
             observation=self.observation,
         )
@@ -170,6 +184,13 @@ class WindowedData(Generic[Result]):
         for position, column in enumerate(aggregate.columns):
             compared = position in _COMPARED.get(aggregate.function, ())
             yield self.grouped._input.field(name, column, compared=compared)
+
+
+def _check_count(count: int, most: int) -> None:
+    if not isinstance(count, int) or isinstance(count, bool):
+        raise bad_type("count", count, f"an int from 1 to {most:,}")
+    if not 1 <= count <= most:
+        raise bad_value("count", count, f"1 to {most:,}")
 
 
 def _check_name(name: str, aggregate: Aggregate, taken: dict[str, str]) -> None:

@@ -33,6 +33,13 @@ pub trait Scalar: Clone + Default + Send + Sync + std::fmt::Debug + 'static {
     }
     /// Overwrites a state.
     fn set(&mut self, value: Self::Ref<'_>);
+    /// Overwrites a state if told to.
+    #[inline]
+    fn set_if(&mut self, condition: bool, value: Self::Ref<'_>) {
+        if condition {
+            self.set(value);
+        }
+    }
     /// A new column of optional values.
     fn column<'r>(values: impl Iterator<Item = Option<Self::Ref<'r>>>) -> Column<'static>;
 }
@@ -48,10 +55,11 @@ pub fn compare_floats(left: f64, right: f64) -> Ordering {
     left.partial_cmp(&right).unwrap_or_else(|| left.is_nan().cmp(&right.is_nan()))
 }
 
-/// Whether a float is 0.0 and not -0.0.
+/// An integer in the order of floats: -0.0 below 0.0, every NaN above all else.
 #[inline]
-fn is_positive_zero(value: f64) -> bool {
-    value == 0.0 && value.is_sign_positive()
+fn ordered_bits(value: f64) -> i64 {
+    let bits = value.to_bits().cast_signed();
+    if value.is_nan() { i64::MAX } else { bits ^ ((bits >> 63) & i64::MAX) }
 }
 
 macro_rules! primitive {
@@ -97,6 +105,11 @@ macro_rules! primitive {
                 *self = value;
             }
 
+            #[inline]
+            fn set_if(&mut self, condition: bool, value: $type) {
+                *self = if condition { value } else { *self };
+            }
+
             fn column<'r>(values: impl Iterator<Item = Option<Self::Ref<'r>>>) -> Column<'static> {
                 let (values, flags) = split(values);
                 Column { values: Values::$kind(values.into()), validity: Some(flags.into_iter().collect()) }
@@ -107,13 +120,11 @@ macro_rules! primitive {
 
 primitive!(i64, Int, |left: i64, right: i64| left.cmp(&right), Self::compare, |value| value);
 primitive!(i128, Wide, |left: i128, right: i128| left.cmp(&right), Self::compare, |value| value);
-primitive!(
-    f64,
-    Float,
-    compare_floats,
-    |left, right| compare_floats(left, right).then(is_positive_zero(left).cmp(&is_positive_zero(right))),
-    |value: f64| if value.is_nan() { Self::NAN } else { value + 0.0 }
-);
+primitive!(f64, Float, compare_floats, |left, right| ordered_bits(left).cmp(&ordered_bits(right)), |value: f64| if value.is_nan() {
+    Self::NAN
+} else {
+    value + 0.0
+});
 
 impl Scalar for Box<[u8]> {
     type Ref<'a> = &'a [u8];

@@ -1,5 +1,6 @@
 //! A batch of the user's rows: columns picked by name, rows that cannot be windowed left out and counted.
 
+use std::ops::AddAssign;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
@@ -27,6 +28,15 @@ pub struct Counters {
     pub null_times: u64,
     /// Rows left out because they are ticks.
     pub ticks: u64,
+}
+
+impl AddAssign for Counters {
+    fn add_assign(&mut self, other: Self) {
+        self.records += other.records;
+        self.null_keys += other.null_keys;
+        self.null_times += other.null_times;
+        self.ticks += other.ticks;
+    }
 }
 
 /// Rows with a key and a time.

@@ -1,8 +1,8 @@
-//! What every query does with rows and blocks, and the three ways to drive it.
+//! What every query does with rows and blocks, and the two ways through Spark.
 //!
 //! ```text
 //!   rows ─▶ Packer ─▶ packed rows ─▶ (shuffle, sort by shard and first) ─▶ Merger ─▶ windows
-//!   rows ─▶ run ─────────────────────────────────────────────────────────────────▶ windows
+//!   rows ─▶ run (see super::run) ────────────────────────────────────────────────▶ windows
 //! ```
 
 use std::sync::Arc;
@@ -33,14 +33,12 @@ pub type Emit<'a> = dyn FnMut(RecordBatch) + 'a;
 pub(super) trait Job: Send {
     /// Takes rows in. The first of them is the `arrival`-th of the input.
     fn add(&mut self, input: Input, arrival: Arrival) -> Result<()>;
-    /// Rows taken in and not settled.
-    fn waiting(&self) -> usize;
-    /// Works off what waits.
-    fn settle(&mut self) -> Result<()>;
+    /// Works off what waits, as soon as that pays and at the latest when `most` rows wait.
+    fn settle(&mut self, most: usize) -> Result<()>;
     /// Takes a block in.
     fn add_block(&mut self, block: &RecordBatch) -> Result<()>;
-    /// Packs all there is; nothing remains but the keys.
-    fn pack(&mut self) -> Result<Vec<RecordBatch>>;
+    /// Hands out all there is, for blocks; nothing remains but the keys.
+    fn take(&mut self) -> Result<Partials>;
     /// Lets windows leave: those that nothing at or after `frontier` can touch; all without one.
     fn close(&mut self, frontier: Option<Time>, emit: &mut Emit<'_>) -> Result<()>;
     /// Rows or partial sessions held.
@@ -49,34 +47,27 @@ pub(super) trait Job: Send {
     fn keys(&mut self) -> &mut Keys;
 }
 
+/// The columns of blocks, sorted by shard and time.
+pub(super) struct Partials {
+    /// Keys, times, and states or values.
+    pub rows: RecordBatch,
+    /// The shard of each row.
+    pub shards: Vec<u32>,
+    /// The time of each row.
+    pub times: Vec<Time>,
+}
+
 /// All slots below a number.
 pub(super) fn slots(count: usize) -> Vec<Slot> {
     (0..count as u32).map(Slot).collect()
 }
 
 impl Query {
-    fn job(self: &Arc<Self>) -> Result<Box<dyn Job>> {
+    pub(super) fn job(self: &Arc<Self>) -> Result<Box<dyn Job>> {
         Ok(match self.windows {
             Kind::Session(gap) => Box::new(SessionJob::new(Arc::clone(self), gap)?),
             Kind::Sliding(sliding) => Box::new(SlidingJob::new(Arc::clone(self), sliding)?),
         })
-    }
-
-    /// Runs the query over batches: all windows, and what was counted.
-    pub fn run(self: &Arc<Self>, batches: impl Iterator<Item = Result<RecordBatch>>) -> Result<(Vec<RecordBatch>, Counters)> {
-        let mut job = self.job()?;
-        let mut counters = Counters::default();
-        let mut results = Vec::new();
-        for batch in batches {
-            let arrival = counters.records;
-            let input = Input::read(self, &batch?, &mut counters)?;
-            job.add(input, arrival)?;
-            if job.waiting() >= self.limits.run_rows {
-                job.settle()?;
-            }
-        }
-        job.close(None, &mut |batch| results.push(batch))?;
-        Ok((results, counters))
     }
 }
 
@@ -86,20 +77,23 @@ pub struct Packer {
     job: Box<dyn Job>,
     counters: Counters,
     split: Arrival,
+    rows: usize,
 }
 
 impl Packer {
     /// A packer for one split of the input.
     pub fn new(query: Arc<Query>, split: u32) -> Result<Self> {
-        Ok(Self { job: query.job()?, query, counters: Counters::default(), split: Arrival::from(split) << ARRIVAL_BITS })
+        Ok(Self { job: query.job()?, query, counters: Counters::default(), split: Arrival::from(split) << ARRIVAL_BITS, rows: 0 })
     }
 
     /// Takes rows in; gives packed rows when enough have come together.
     pub fn push(&mut self, batch: &RecordBatch) -> Result<Vec<RecordBatch>> {
         let arrival = self.split + self.counters.records;
         let input = Input::read(&self.query, batch, &mut self.counters)?;
+        self.rows += input.rows();
         self.job.add(input, arrival)?;
-        if self.job.waiting() < self.query.limits.pack_rows {
+        if self.rows < self.query.limits.pack_rows {
+            self.job.settle(self.query.limits.pack_rows)?;
             return Ok(Vec::new());
         }
         self.finish()
@@ -107,7 +101,9 @@ impl Packer {
 
     /// Packs what there is.
     pub fn finish(&mut self) -> Result<Vec<RecordBatch>> {
-        let packed = self.job.pack()?;
+        self.rows = 0;
+        let Partials { rows, shards, times } = self.job.take()?;
+        let packed = pack::pack(&rows, &shards, &times, self.query.limits.block_bytes)?;
         if self.job.keys().len() > self.query.limits.pack_keys {
             self.job.keys().clear();
         }

@@ -8,6 +8,7 @@ pub mod keys;
 pub mod limits;
 pub mod pack;
 pub mod query;
+mod run;
 mod session;
 mod sliding;
 pub mod spec;

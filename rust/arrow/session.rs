@@ -8,9 +8,8 @@ use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch};
 use arrow_schema::{Field, Schema};
 
 use super::input::Input;
-use super::job::{Emit, Job, RESULT_ROWS, slots};
+use super::job::{Emit, Job, Partials, RESULT_ROWS, slots};
 use super::keys::{Keys, shard};
-use super::pack;
 use super::query::Query;
 use super::states::States;
 use crate::aggregate::slot::Slot;
@@ -18,7 +17,7 @@ use crate::aggregate::{Arrival, Rows};
 use crate::error::{Error, Result};
 use crate::key::KeyId;
 use crate::session::batch::Sessions;
-use crate::sort;
+use crate::sort::Sorted;
 use crate::time::{Span, Time};
 use crate::window::{Extent, Window};
 
@@ -31,6 +30,9 @@ pub struct SessionJob {
     states: States,
     waiting: Waiting,
 }
+
+/// Waiting rows that are enough where rows come in order, so that they stay in the caches.
+const CALM_ROWS: usize = 1 << 16;
 
 /// Rows that have a key number and wait for their sessions: the more rows at once, the better shuffled ones are grouped.
 #[derive(Default)]
@@ -56,7 +58,7 @@ impl SessionJob {
     }
 
     /// Gives the waiting rows their sessions.
-    fn settle(&mut self) -> Result<()> {
+    fn assign(&mut self) -> Result<()> {
         let Waiting { keys, times, inputs } = std::mem::take(&mut self.waiting);
         let assigned = self.sessions.assign(&keys, &times, self.gap);
         self.states.resize(self.sessions.len());
@@ -71,8 +73,8 @@ impl SessionJob {
     }
 
     /// Takes all sessions out, those joined that belong together. The keys stay.
-    fn take(&mut self) -> Result<Taken> {
-        self.settle()?;
+    fn coalesce(&mut self) -> Result<Taken> {
+        self.assign()?;
         let coalesced = self.sessions.coalesce();
         let mut states = std::mem::replace(&mut self.states, States::new(&self.query));
         if let Some(moves) = coalesced.moves {
@@ -114,12 +116,9 @@ impl Job for SessionJob {
         Ok(())
     }
 
-    fn waiting(&self) -> usize {
-        self.waiting.times.len()
-    }
-
-    fn settle(&mut self) -> Result<()> {
-        self.settle()
+    fn settle(&mut self, most: usize) -> Result<()> {
+        let enough = if self.sessions.is_shuffled() { most } else { most.min(CALM_ROWS) };
+        if self.waiting.times.len() < enough { Ok(()) } else { self.assign() }
     }
 
     fn add_block(&mut self, block: &RecordBatch) -> Result<()> {
@@ -134,25 +133,25 @@ impl Job for SessionJob {
         self.put(&ids, &extents, &states, &slots(extents.len()))
     }
 
-    fn pack(&mut self) -> Result<Vec<RecordBatch>> {
-        let taken = self.take()?;
+    fn take(&mut self) -> Result<Partials> {
+        let taken = self.coalesce()?;
         let hashes = self.keys.hashes();
         let shard_of = |key: KeyId| hashes.get(key.0 as usize).map_or(0, |&hash| shard(hash, self.query.shards));
         let shards: Vec<KeyId> = taken.keys.iter().map(|&key| KeyId(shard_of(key))).collect();
         let starts: Vec<Time> = taken.extents.iter().map(|extent| extent.start).collect();
-        let sorted: Vec<Slot> = sort::by_key_and_time(&shards, &starts).into_iter().map(Slot).collect();
+        let sorted: Vec<Slot> = Sorted::new(&shards, &starts).rows().map(Slot).collect();
 
         let (starts, extents) = (of(&sorted, &starts), of(&sorted, &taken.extents));
         let mut columns = self.keys.columns(&of(&sorted, &taken.keys))?;
         columns.push(Arc::new(Int64Array::from(Time::ticks(&starts).to_vec())));
         columns.push(Arc::new(Int64Array::from_iter_values(extents.iter().map(|extent| extent.end.0))));
         columns.extend(taken.states.save(&sorted)?);
-        let shards: Vec<u32> = of(&sorted, &shards).iter().map(|shard| shard.0).collect();
-        pack::pack(&unnamed(columns)?, &shards, &starts, self.query.limits.block_bytes)
+        let shards = of(&sorted, &shards).iter().map(|shard| shard.0).collect();
+        Ok(Partials { rows: unnamed(columns)?, shards, times: starts })
     }
 
     fn close(&mut self, frontier: Option<Time>, emit: &mut Emit<'_>) -> Result<()> {
-        let taken = self.take()?;
+        let taken = self.coalesce()?;
         let (closed, open): (Vec<Slot>, Vec<Slot>) = slots(taken.extents.len()).into_iter().partition(|slot| {
             frontier.is_none_or(|frontier| taken.extents.get(slot.0 as usize).is_some_and(|extent| extent.closed_before(frontier)))
         });

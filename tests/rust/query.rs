@@ -116,7 +116,7 @@ fn cut<'a, T>(items: &'a [T], random: &mut Random, most: usize) -> Vec<&'a [T]> 
 
 fn run(query: &Arc<Query>, rows: &[Row], random: &mut Random) -> (Vec<RecordBatch>, Counters) {
     let pieces = cut(rows, random, 20);
-    query.run(pieces.into_iter().map(|rows| Ok(batch(rows)))).unwrap()
+    query.run(pieces.into_iter().map(|rows| Ok(batch(rows))), 1 + random.below(3)).unwrap()
 }
 
 /// Packed rows of all splits, sorted by shard and first time, those of equal ones in any order.
@@ -176,8 +176,17 @@ fn rows() -> impl Strategy<Value = Vec<Row>> {
 }
 
 fn limits() -> impl Strategy<Value = Limits> {
-    (1..60_usize, 1..60_usize, 0..5_usize, 1..3000_usize, 0..6000_usize).prop_map(
-        |(run_rows, pack_rows, pack_keys, block_bytes, merge_bytes)| Limits { run_rows, pack_rows, pack_keys, block_bytes, merge_bytes },
+    let rows = [1..60_usize, 1..20, 1..40, 1..60];
+    (rows, 0..5_usize, 1..3000_usize, 0..6000_usize).prop_map(
+        |([run_rows, step_rows, stretch_rows, pack_rows], pack_keys, block_bytes, merge_bytes)| Limits {
+            run_rows,
+            step_rows,
+            stretch_rows,
+            pack_rows,
+            pack_keys,
+            block_bytes,
+            merge_bytes,
+        },
     )
 }
 
@@ -296,7 +305,7 @@ fn no_rows_give_no_windows() {
     for windows in [r#"{"kind": "session", "gap": 20}"#, r#"{"kind": "sliding", "difference": 30, "resolution": 1}"#] {
         let query = query(windows, r#"["key"]"#, AGGREGATES, 2, Limits::default());
         for batches in [vec![], vec![batch(&[])]] {
-            let (results, counters) = query.run(batches.into_iter().map(Ok)).unwrap();
+            let (results, counters) = query.run(batches.into_iter().map(Ok), 2).unwrap();
             assert_eq!((results.len(), counters), (0, Counters::default()));
         }
         let mut packer = Packer::new(Arc::clone(&query), 0).unwrap();

@@ -22,7 +22,7 @@ fn row(time: i64, value: i64) -> Row {
 }
 
 fn run(query: &Arc<Query>, rows: &[Row]) -> Result<Vec<RecordBatch>> {
-    Ok(query.run([Ok(batch(rows))].into_iter())?.0)
+    Ok(query.run([Ok(batch(rows))].into_iter(), 2)?.0)
 }
 
 /// The same by way of blocks.
@@ -161,7 +161,7 @@ fn a_batch_without_a_column_or_with_another_unit_is_told() {
     let whole = batch(&[row(1, 1)]);
     for (missing, place) in [("key", 0), ("ts", 2), ("tick", 3)] {
         let others: Vec<usize> = (0..whole.num_columns()).filter(|&column| column != place).collect();
-        let error = query.run([whole.project(&others)].into_iter().map(|batch| Ok(batch?))).err().unwrap();
+        let error = query.run([whole.project(&others)].into_iter().map(|batch| Ok(batch?)), 2).err().unwrap();
         assert!(error.to_string().contains(missing), "{error}");
     }
     // Milliseconds too far for the microseconds that were declared.
@@ -173,7 +173,7 @@ fn a_batch_without_a_column_or_with_another_unit_is_told() {
     let times = Arc::new(TimestampMillisecondArray::from(vec![i64::MAX]));
     let columns = vec![Arc::clone(whole.column(0)), Arc::clone(whole.column(3)), times as _];
     let far = RecordBatch::try_new(Arc::new(Schema::new(fields)), columns).unwrap();
-    assert!(query.run([Ok(far)].into_iter()).is_err());
+    assert!(query.run([Ok(far)].into_iter(), 1).is_err());
 }
 
 #[test]
