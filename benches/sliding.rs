@@ -17,7 +17,7 @@ use events::{DISTANCE, Events, query, rows, run};
 
 const EVENTS: usize = 200_000;
 /// Kafka's rule is slow.
-const FEW: usize = 20_000;
+const FEW: usize = 100_000;
 const KEYS: usize = 100;
 
 const FAMILIES: [(&str, &str); 3] = [
@@ -88,7 +88,7 @@ fn sliding(criterion: &mut Criterion) {
             let query = query("user", &windows, FAMILIES[0].1);
             let expected = answer(&run(&query, &few_batches));
             group.throughput(Throughput::Elements(FEW as u64));
-            group.bench_function(format!("kafka/20k/count sum/{records}"), |bencher| {
+            group.bench_function(format!("kafka/100k/count sum/{records}"), |bencher| {
                 bencher.iter(|| assert_eq!(kafka(&few, records * DISTANCE), expected));
             });
         }
