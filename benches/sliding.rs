@@ -40,9 +40,12 @@ fn windows(records: i64) -> String {
 /// Number of windows, and the sums of their counts and totals.
 type Answer = (usize, i64, i64);
 
+/// The records of a key by time, and its windows by start: count and sum.
+type Kept = (Vec<(i64, i64)>, BTreeMap<i64, (i64, i64)>);
+
 /// Kafka's `KStreamSlidingWindowAggregate` for records in order: count and sum of each window, rewritten record by record.
 fn kafka(events: &Events, difference: i64) -> Answer {
-    let mut of_key: HashMap<i64, (Vec<(i64, i64)>, BTreeMap<i64, (i64, i64)>)> = HashMap::new();
+    let mut of_key: HashMap<i64, Kept> = HashMap::new();
     for ((&key, &time), &value) in events.users.iter().zip(&events.times).zip(&events.clicks) {
         let (records, windows) = of_key.entry(key).or_default();
         for (_, window) in windows.range_mut(time - difference..=time) {
