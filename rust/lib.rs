@@ -5,9 +5,11 @@
 //! | module | noun |
 //! |---|---|
 //! | [`error`] | what can go wrong, with the facts as fields |
-//! | [`time`] | one point and one length of time, in ticks |
-//! | [`window`] | bounds of windows, and every comparison of them |
+//! | [`time`], [`key`] | one point and one length of time, in ticks; a key's number |
+//! | [`window`], [`sort`] | bounds of windows, and every comparison of them; rows by key and time |
 //! | [`aggregate`] | identity, lift, combine, lower; one aggregate a file |
+//! | [`store`] | windows by key and time |
+//! | [`operator`] | what record-by-record operators share: records, changes, counters, stream time |
 //! | [`session`] | rows to sessions |
 //! | [`sliding`] | rows to sliding windows |
 //! | [`arrow`] | Arrow in and out: keys, values, packed blocks, results |
@@ -19,9 +21,11 @@ pub mod aggregate;
 pub mod arrow;
 pub mod error;
 pub mod key;
+pub mod operator;
 pub mod session;
 pub mod sliding;
 pub mod sort;
+pub mod store;
 pub mod time;
 pub mod window;
 

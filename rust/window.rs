@@ -39,6 +39,11 @@ impl Extent {
         self.start <= other.reach && other.start <= self.reach
     }
 
+    /// Whether this one starts past the reach of the other.
+    pub fn is_past(&self, other: &Self) -> bool {
+        self.start > other.reach
+    }
+
     /// The extent of both together.
     pub fn union(&self, other: &Self) -> Self {
         Self { start: self.start.min(other.start), end: self.end.max(other.end), reach: self.reach.max(other.reach) }
@@ -53,4 +58,118 @@ impl Extent {
     pub fn window(&self) -> Window {
         Window { start: self.start, end: self.end }
     }
+}
+
+impl Extent {
+    /// Whether a record that makes this extent, merged with what it joins, comes too late: all of
+    /// it is behind the close time (rules 2.2, 3.3). Strict: a reach on the close time is in time.
+    pub fn is_late(&self, close: Time) -> bool {
+        self.closed_before(close)
+    }
+
+    /// Whether records can still join a stored session (rules 2.1, 3.3).
+    pub fn is_visible(&self, horizon: Horizon) -> bool {
+        !self.closed_before(horizon.close) || self.end >= horizon.kept
+    }
+}
+
+impl Window {
+    /// The sliding window that starts at `start`. An end past the latest time is shown as the
+    /// latest time; whoever writes it into a column checks `start + difference`.
+    ///
+    /// ```text
+    ///   start              start + difference
+    ///     ├──────────────────────┤
+    /// ```
+    pub fn sliding(start: Time, difference: Span) -> Self {
+        Self { start, end: start.saturating_add(difference) }
+    }
+
+    /// The window in which a record at `time`, alone, is: its left window, or the early one. Times
+    /// before 1970 have no early window (rules 4.2). None where it would start before the earliest time.
+    ///
+    /// ```text
+    ///   0          difference                0             difference
+    ///   ├────────────t───┤ early             ├─────────────────┤
+    ///                                              ├───────────t left
+    /// ```
+    pub fn of_record(time: Time, difference: Span) -> Option<Self> {
+        let start = time.checked_sub(difference)?;
+        let early = time >= Time(0) && start < Time(0);
+        Some(Self::sliding(if early { Time(0) } else { start }, difference))
+    }
+
+    /// Whether a sliding window refuses records: its end is behind the close time (rules 4.3).
+    /// Strict: an end on the close time is open.
+    pub fn is_late(&self, close: Time) -> bool {
+        self.end < close
+    }
+
+    /// Whether the window of one record alone, `[t, t]`, is this one.
+    pub fn is_instant(&self) -> bool {
+        self.start == self.end
+    }
+}
+
+/// What a store shows: how far windows are closed, and since when closed ones are kept.
+///
+/// ```text
+///           kept                 close            stream time
+///   hidden  ├  closed but kept ──┤  open ────────────┤
+/// ```
+///
+/// The earliest time as a bound hides or closes nothing: it stands for "no stream time yet".
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Horizon {
+    /// Sessions that reach this time, and sliding windows that end at it or later, are open.
+    pub close: Time,
+    /// Sessions that end at this time or later are visible, closed or not; so are sliding windows
+    /// that start at it or later.
+    pub kept: Time,
+}
+
+impl Horizon {
+    /// Nothing is closed or hidden.
+    pub const OPEN: Self = Self { close: Time::MIN, kept: Time::MIN };
+
+    /// For sessions: open ones are visible, and closed ones with `end > time - until`.
+    pub fn of_sessions(time: Option<Time>, close: Time, until: Option<Span>) -> Self {
+        Self { close, kept: until.map_or(Time::MAX, |until| first_after(time, until)) }
+    }
+
+    /// For sliding windows: visible with `start > time - retention` (rules 4.4).
+    pub fn of_windows(time: Option<Time>, close: Time, retention: Span) -> Self {
+        Self { close, kept: first_after(time, retention) }
+    }
+
+    /// Whether a stored sliding window can still be touched.
+    pub fn shows(&self, start: Time) -> bool {
+        start >= self.kept
+    }
+
+    /// Everything that ends (sessions) or starts (sliding windows) before this is hidden for good.
+    pub fn expired(&self) -> Time {
+        self.kept.min(self.close)
+    }
+}
+
+/// The first time that is later than `time - span`: exact also where the difference has no representation.
+fn first_after(time: Option<Time>, span: Span) -> Time {
+    match (time, span.0.checked_sub(1)) {
+        (Some(time), Some(less)) => time.saturating_sub(Span(less)),
+        (Some(time), None) => time.saturating_add(Span(1)),
+        (None, _) => Time::MIN,
+    }
+}
+
+/// The close time: `time - grace`, and never before `closed`, how far it was already (rules 1.7).
+///
+/// Sessions are compared with it by their reach, so a fixed gap is already in it.
+pub fn close_time(time: Time, grace: Span, closed: Time) -> Time {
+    closed.max(time.saturating_sub(grace))
+}
+
+/// Sliding windows that start before this have ended before `close`.
+pub fn starts_closed_before(close: Time, difference: Span) -> Time {
+    close.saturating_sub(difference)
 }

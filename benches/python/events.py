@@ -1,4 +1,4 @@
-"""Generated events: seeded, about 100 for each user, gaps such that 10 M events make about 783,000 five-minute sessions."""
+"""Generated events: seeded, about 100 for each user; 10 M of them make about 783,000 five-minute sessions."""
 
 from __future__ import annotations
 

@@ -6,8 +6,9 @@ import os
 import sys
 import warnings
 
-import windrow as wr
 from pyspark.sql import SparkSession
+
+import windrow as wr
 
 
 def start(cores: int = 2, driver_memory: str = "6g") -> SparkSession:

@@ -19,9 +19,10 @@ from pathlib import Path
 
 import events
 import local_spark
-import windrow as wr
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+
+import windrow as wr
 
 SHAPES = ("ordered", "hot key")
 BYTES_OF_AN_EVENT = 24
@@ -114,11 +115,10 @@ def measure(count: int, shape: str, partitions: int) -> None:
     memory.stop()
     assert clicks == count, f"{clicks} events came out of {count}"
     assert memory.peak, "no Python worker was seen"
-    print(
-        f"  {shape:<8} {max(memory.peak.values()) / MIB:7.0f} MiB the largest worker, {memory.together / MIB:7.0f} MiB all at once, "
-        f"{count * BYTES_OF_AN_EVENT / MIB:7.0f} MiB of events; {windows:,} sessions, {count / seconds / 1e6:.2f} M events/s",
-        flush=True,
-    )
+    largest, input_size = max(memory.peak.values()), count * BYTES_OF_AN_EVENT
+    sizes = f"{largest / MIB:7.0f} MiB the largest worker, {memory.together / MIB:7.0f} MiB all at once"
+    speed = f"{windows:,} sessions, {count / seconds / 1e6:.2f} M events/s"
+    print(f"  {shape:<8} {sizes}, {input_size / MIB:7.0f} MiB of events; {speed}", flush=True)
     spark.stop()
 
 

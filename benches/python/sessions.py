@@ -105,9 +105,9 @@ def compare(options: argparse.Namespace, order: str, key: str, folder: Path) -> 
         difference = differs(reference, rows)
         agree = agree and difference is None
         ours = speed.get(AGAINST.get(peer, ""))
-        ratio = f"{AGAINST[peer]} is {ours / speed[peer]:.2f} × as fast" if ours else ""
+        ratio = f"{AGAINST[peer]} is {ours / speed[peer]:.2f} times as fast" if ours else ""
         wrong = "" if difference is None else f"  DIFFERS: {difference}"
-        line = f"  {peer:<21} {speed[peer] / 1e6:7.2f} M events/s  {ratio:<39} {result['formulation']}{wrong}"
+        line = f"  {peer:<21} {speed[peer] / 1e6:7.2f} M events/s  {ratio:<43} {result['formulation']}{wrong}"
         print(line.rstrip(), flush=True)
     sessions = reference.num_rows if reference is not None else 0
     print(f"  {sessions:,} sessions, {'all answers agree' if agree else 'ANSWERS DIFFER'}")

@@ -203,6 +203,25 @@ impl Column<'_> {
         Column { values, validity }
     }
 
+    /// One row, borrowed: a column of length one, or of none where the row is not there.
+    pub fn row(&self, row: usize) -> Column<'_> {
+        let values = match &self.values {
+            Values::Int(values) => Values::Int(Cow::Borrowed(values.get(row..=row).unwrap_or_default())),
+            Values::Float(values) => Values::Float(Cow::Borrowed(values.get(row..=row).unwrap_or_default())),
+            Values::Wide(values) => Values::Wide(Cow::Borrowed(values.get(row..=row).unwrap_or_default())),
+            Values::Bytes(bytes) => {
+                let offsets = Cow::Borrowed(bytes.offsets.get(row..=row + 1).unwrap_or_default());
+                Values::Bytes(Bytes { offsets, data: Cow::Borrowed(&bytes.data) })
+            }
+            Values::List { offsets, elements } => {
+                let offsets = Cow::Borrowed(offsets.get(row..=row + 1).unwrap_or_default());
+                Values::List { offsets, elements: Box::new(elements.borrowed()) }
+            }
+        };
+        let validity = self.validity.as_ref().map(|validity| Validity::new(Cow::Borrowed(&*validity.bits), validity.offset + row));
+        Column { values, validity }
+    }
+
     /// The rows `rows`, in that order. Rows that are not there become null.
     pub fn gather(&self, rows: &[u32]) -> Column<'static> {
         let picked = rows.iter().map(|&row| row as usize);

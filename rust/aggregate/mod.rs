@@ -7,6 +7,7 @@
 pub mod column;
 pub mod scalar;
 pub mod slot;
+pub mod states;
 
 pub mod by;
 pub mod collect_list;
@@ -20,6 +21,7 @@ pub mod total;
 pub mod variance;
 
 pub mod bank;
+pub mod banked;
 
 mod double;
 mod held;

@@ -1,3 +1,13 @@
-//! Rows to sessions.
+//! Session windows: records with pauses no longer than the gap between them (rules 2 and 3).
+//!
+//! | module | does |
+//! |---|---|
+//! | [`batch`] | rows to sessions, all at once: nothing is late |
+//! | [`rule`] | what the user asked for |
+//! | [`merge`] | decides: from the sessions a record joins to a choice |
+//! | [`record`] | applies it, record by record, as Kafka Streams does |
 
 pub mod batch;
+pub mod merge;
+pub mod record;
+pub mod rule;

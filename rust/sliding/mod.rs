@@ -1,4 +1,15 @@
-//! Rows to sliding windows.
+//! Sliding windows: for each record the window that ends at it, and the one that starts after it (rules 4).
+//!
+//! | module | does |
+//! |---|---|
+//! | [`plan`] | which windows there are, in closed form |
+//! | [`batch`] | rows to windows, all at once: nothing is late |
+//! | [`rule`] | what the user asked for |
+//! | [`steps`] | decides: from the windows around a record to what happens to each |
+//! | [`record`] | applies it, record by record, as Kafka Streams does |
 
 pub mod batch;
 pub mod plan;
+pub mod record;
+pub mod rule;
+pub mod steps;

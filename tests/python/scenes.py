@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from oracle.records import canonical
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from tables import Rows, rows_of
@@ -38,40 +36,26 @@ def events(spark: SparkSession, rows: int = 4_000, keys: int = 60, seed: int = 1
     return plain.withColumn("ts", F.col("ts").cast("timestamp")).repartition(partitions)
 
 
+def quoted(name: str) -> str:
+    """A column name as Spark's SQL takes it, whatever is in it."""
+    return "`" + name.replace("`", "``") + "`"
+
+
 def spark_sessions(data: DataFrame, keys: Sequence[str], gap: str, time: str = "ts", **aggregates: Column) -> DataFrame:
     """Spark's own sessions, its exclusive end turned into the last event."""
-    names = [f"`{key.replace('`', '``')}`" for key in keys]
-    window = F.session_window(f"`{time}`", gap)
-    counted = data.where(" OR ".join(f"{name} IS NOT NULL" for name in names)).where(f"`{time}` IS NOT NULL")
+    names, at = [quoted(key) for key in keys], quoted(time)
+    window = F.session_window(at, gap)
+    counted = data.where(" OR ".join(f"{name} IS NOT NULL" for name in names)).where(f"{at} IS NOT NULL")
     grouped = counted.groupBy(*[F.col(name) for name in names], window.alias("window"))
     result = grouped.agg(*[column.alias(name) for name, column in aggregates.items()])
     last = (F.col("window.end") - F.expr(f"INTERVAL {gap}")).alias("end")
     bounds = F.struct(F.col("window.start").alias("start"), last).alias("window")
-    return result.select(*[F.col(name) for name in names], bounds, *[F.col(f"`{name}`") for name in aggregates])
+    return result.select(*[F.col(name) for name in names], bounds, *[F.col(quoted(name)) for name in aggregates])
 
 
 def rows(data: DataFrame, keys: Sequence[str], skip: Sequence[str] = ()) -> Rows:
     """A collected answer by key and bounds."""
     return rows_of(data.toArrow(), keys, skip)
-
-
-def alike(got: Any, expected: Any) -> bool:
-    """Equal; floats within 1e-9."""
-    if isinstance(got, float) and isinstance(expected, float) and math.isfinite(expected):
-        return math.isclose(got, expected, rel_tol=1e-9, abs_tol=1e-9)
-    return type(got) is type(expected) and canonical(got) == canonical(expected)
-
-
-def assert_same(got: Rows, expected: Rows, unordered: Sequence[str] = ()) -> None:
-    """The same windows with the same values; lists named in `unordered` in any order."""
-    missing, surplus = expected.keys() - got.keys(), got.keys() - expected.keys()
-    assert not missing | surplus, f"missing {list(missing)[:5]}, surplus {list(surplus)[:5]}"
-    for window, values in expected.items():
-        for name, value in values.items():
-            ours, theirs = got[window][name], value
-            if name in unordered:
-                ours, theirs = (sorted(found, key=lambda x: repr(canonical(x))) for found in (ours, theirs))
-            assert alike(ours, theirs), f"{name} of {window}: got {ours!r}, expected {theirs!r}"
 
 
 def typed(data: DataFrame) -> Mapping[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -109,6 +110,25 @@ def assert_windows(
         for name, aggregate in asked.items():
             wanted, found = aggregate.of(rows), got[window][name]
             assert accepts(wanted, found), f"{name} of {window}: got {found!r}, expected {wanted!r}, rows {rows}"
+
+
+def alike(got: Any, expected: Any) -> bool:
+    """Equal; floats within 1e-9."""
+    if isinstance(got, float) and isinstance(expected, float) and math.isfinite(expected):
+        return math.isclose(got, expected, rel_tol=1e-9, abs_tol=1e-9)
+    return type(got) is type(expected) and canonical(got) == canonical(expected)
+
+
+def assert_same(got: Rows, expected: Rows, unordered: Sequence[str] = ()) -> None:
+    """The same windows with the same values; lists named in `unordered` in any order."""
+    missing, surplus = expected.keys() - got.keys(), got.keys() - expected.keys()
+    assert not missing | surplus, f"missing {list(missing)[:5]}, surplus {list(surplus)[:5]}"
+    for window, values in expected.items():
+        for name, value in values.items():
+            ours, theirs = got[window][name], value
+            if name in unordered:
+                ours, theirs = (sorted(found, key=lambda x: repr(canonical(x))) for found in (ours, theirs))
+            assert alike(ours, theirs), f"{name} of {window}: got {ours!r}, expected {theirs!r}"
 
 
 def cut(table: pa.Table, cuts: Iterable[int]) -> list[pa.RecordBatch]:

@@ -7,7 +7,7 @@ use arrow_array::{Array, ArrayRef, BinaryArray, BinaryViewArray, FixedSizeBinary
 use arrow_buffer::NullBuffer;
 use arrow_schema::{DataType, Field};
 
-use crate::arrow::keys::cells::{Cells, is_whole};
+use crate::arrow::keys::cells::{CellWord, Cells};
 use crate::arrow::keys::primitive::nulls;
 use crate::arrow::keys::table::Table;
 use crate::arrow::keys::{arrow, canonical};
@@ -19,8 +19,8 @@ const CHUNK: usize = 1024;
 
 /// Distinct byte strings.
 pub(super) struct ByteTable {
-    table: Table<u128>,
-    words: Vec<u128>,
+    table: Table<CellWord>,
+    words: Vec<CellWord>,
     /// Where each key ends in `data`.
     ends: Vec<usize>,
     data: Vec<u8>,
@@ -55,7 +55,7 @@ impl ByteTable {
                 let mut insert = None;
                 let id = table.number(
                     word,
-                    |id| is_whole(word) || cell(ends, data, id) == Some(cells.get(row)),
+                    |id| word.is_whole() || cell(ends, data, id) == Some(cells.get(row)),
                     || {
                         insert = Some(hash(row)?);
                         Ok(())

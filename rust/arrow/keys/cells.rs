@@ -7,12 +7,47 @@ use arrow_array::{FixedSizeBinaryArray, GenericByteArray, GenericByteViewArray};
 use arrow_buffer::ArrowNativeType;
 use arrow_row::Rows;
 
-use crate::arrow::keys::table::hash_long;
+use crate::arrow::keys::table::{FIRST, SECOND, Word, fold, hash_long};
 
 /// Cells of up to this length are their words.
 const SHORT: usize = 15;
 /// The byte above the cell in a word: its length, or this where the word is only a hash.
 const LONG: u128 = 0xFF << 120;
+
+/// 16 bytes, as two halves: a `u128` makes an entry of the table 32 bytes instead of 24.
+#[derive(Clone, Copy, Debug, Eq)]
+pub(super) struct CellWord {
+    low: u64,
+    high: u64,
+}
+
+impl PartialEq for CellWord {
+    /// Half by half: compared as one vector, a word just written as two waits for the store (2 times slower in bursts).
+    #[inline]
+    fn eq(&self, other: &Self) -> bool {
+        (self.low ^ other.low) | (self.high ^ other.high) == 0
+    }
+}
+
+impl Word for CellWord {
+    #[inline]
+    fn hash(self) -> u64 {
+        fold(self.low ^ FIRST, self.high ^ SECOND)
+    }
+}
+
+impl CellWord {
+    #[inline]
+    fn new(word: u128) -> Self {
+        Self { low: word as u64, high: (word >> 64) as u64 }
+    }
+
+    /// Whether equal words are equal cells.
+    #[inline]
+    pub(super) fn is_whole(self) -> bool {
+        u128::from(self.high) << 64 < LONG
+    }
+}
 
 /// A column whose rows are bytes.
 pub(super) trait Cells {
@@ -20,15 +55,9 @@ pub(super) trait Cells {
     fn get(&self, row: usize) -> &[u8];
 
     /// Appends the words of these rows.
-    fn words(&self, rows: Range<usize>, words: &mut Vec<u128>) {
+    fn words(&self, rows: Range<usize>, words: &mut Vec<CellWord>) {
         words.extend(rows.map(|row| word(self.get(row))));
     }
-}
-
-/// Whether equal words are equal cells.
-#[inline]
-pub(super) fn is_whole(word: u128) -> bool {
-    word < LONG
 }
 
 /// The word of a cell.
@@ -38,10 +67,10 @@ pub(super) fn is_whole(word: u128) -> bool {
 /// | to 15 | the cell | and zeros | length |
 /// | more | hash | length | `FF` |
 #[inline]
-pub(super) fn word(cell: &[u8]) -> u128 {
+pub(super) fn word(cell: &[u8]) -> CellWord {
     let length = cell.len();
     if length > SHORT {
-        return u128::from(hash_long(cell)) | ((length as u128) << 64) | LONG;
+        return CellWord::new(u128::from(hash_long(cell)) | ((length as u128) << 64) | LONG);
     }
     // First and last bytes may overlap; what overlaps is equal.
     let whole = match (cell.first_chunk(), cell.last_chunk()) {
@@ -53,13 +82,13 @@ pub(super) fn word(cell: &[u8]) -> u128 {
             _ => cell.iter().rev().fold(0, |word, &byte| word << 8 | u128::from(byte)),
         },
     };
-    whole | (length as u128) << 120
+    CellWord::new(whole | (length as u128) << 120)
 }
 
 /// The word of a short cell that is followed by other bytes.
 #[inline]
-fn masked(bytes: u128, length: usize) -> u128 {
-    bytes & ((1 << (8 * length)) - 1) | (length as u128) << 120
+fn masked(bytes: u128, length: usize) -> CellWord {
+    CellWord::new(bytes & ((1 << (8 * length)) - 1) | (length as u128) << 120)
 }
 
 impl<T: ByteArrayType> Cells for GenericByteArray<T> {
@@ -69,7 +98,7 @@ impl<T: ByteArrayType> Cells for GenericByteArray<T> {
     }
 
     #[inline]
-    fn words(&self, rows: Range<usize>, words: &mut Vec<u128>) {
+    fn words(&self, rows: Range<usize>, words: &mut Vec<CellWord>) {
         let data = self.value_data();
         let offsets = self.value_offsets().get(rows.start..=rows.end).unwrap_or_default();
         words.extend(offsets.array_windows().map(|&[start, end]| {
@@ -89,7 +118,7 @@ impl<T: ByteViewType> Cells for GenericByteViewArray<T> {
     }
 
     #[inline]
-    fn words(&self, rows: Range<usize>, words: &mut Vec<u128>) {
+    fn words(&self, rows: Range<usize>, words: &mut Vec<CellWord>) {
         let views = self.views().get(rows.clone()).unwrap_or_default();
         words.extend(rows.zip(views).map(|(row, &view)| match view as u32 as usize {
             // The view holds the cell itself.

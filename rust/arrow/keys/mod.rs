@@ -2,13 +2,13 @@
 //!
 //! | file | noun |
 //! |---|---|
-//! | [`column`] | a key column: what can be grouped, and how a batch's array becomes it |
-//! | [`float`] | floats with one NaN and one zero |
+//! | `column` | a key column: what can be grouped, and how a batch's array becomes it |
+//! | `float` | floats with one NaN and one zero |
 //! | [`canonical`] | the bytes of a key, and the hash that shards are ranges of |
-//! | [`table`] | words to numbers |
-//! | [`primitive`] | one column of 32 or 64 bits |
-//! | [`cells`], [`bytes`] | one column of strings or binary |
-//! | [`rows`] | everything else |
+//! | `table` | words to numbers |
+//! | `primitive` | one column of 32 or 64 bits |
+//! | `cells`, `bytes` | one column of strings or binary |
+//! | `rows` | everything else |
 
 mod bytes;
 pub mod canonical;

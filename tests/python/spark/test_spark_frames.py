@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
-from scenes import assert_same, events, rows, spark_sessions, typed
+from scenes import events, quoted, rows, spark_sessions, typed
+from tables import assert_same
 
 wr: Any = pytest.importorskip("windrow")
 
@@ -192,14 +193,13 @@ def test_update_mode_adds_op_and_nothing_else(spark: SparkSession) -> None:
 
 @pytest.mark.parametrize("name", ["user.id", "user id", "us`er", "größe", "用户", "SELECT", "a,b", "window_", "1st"])
 def test_columns_may_have_any_name(spark: SparkSession, name: str) -> None:
-    quoted = f"`{name.replace('`', '``')}`"
     data = events(spark, rows=400).select(
         F.col("user_id").alias(name), F.col("ts").alias(f"{name} t"), F.col("amount").alias(f"{name} x")
     )
     windowed = wr.group_by(data, name, time=f"{name} t").windowed_by(GAP)
     result = windowed.agg(**{f"{name} sum": wr.sum(f"{name} x")})
     assert result.columns == [name, "window", f"{name} sum"]
-    expected = spark_sessions(data, [name], "10 minutes", f"{name} t", **{f"{name} sum": F.sum(f"{quoted[:-1]} x`")})
+    expected = spark_sessions(data, [name], "10 minutes", f"{name} t", **{f"{name} sum": F.sum(quoted(f"{name} x"))})
     assert_same(rows(result, [name]), rows(expected, [name]))
 
 

@@ -1,0 +1,79 @@
+//! A bank as states of the record operators: each row of a batch is one record.
+
+use super::Arrival;
+use super::bank::Bank;
+use super::column::Column;
+use super::slot::Slot;
+use super::states::States;
+use crate::error::{Error, Result};
+use crate::time::Time;
+use crate::window::Window;
+
+/// Where a merge within one bank passes through.
+const THROUGH: Slot = Slot(0);
+
+/// A bank and the batch that it is updated from. A row is named by its number.
+pub struct Banked<'a> {
+    bank: &'a mut Bank,
+    through: Bank,
+    times: &'a [Time],
+    arrivals: &'a [Arrival],
+    inputs: &'a [Column<'a>],
+    /// The row that was used last, cut out: a record updates many sliding windows.
+    row: Option<(u32, Vec<Column<'a>>)>,
+}
+
+impl<'a> Banked<'a> {
+    /// The slices are parallel; `inputs` are the columns that the bank's aggregates speak of.
+    pub fn new(bank: &'a mut Bank, times: &'a [Time], arrivals: &'a [Arrival], inputs: &'a [Column<'a>]) -> Self {
+        let mut through = bank.fresh();
+        through.resize(1);
+        Self { bank, through, times, arrivals, inputs, row: None }
+    }
+
+    /// The bank, to lower what is emitted.
+    pub fn bank(&self) -> &Bank {
+        self.bank
+    }
+}
+
+impl States for Banked<'_> {
+    type Row = u32;
+
+    fn allocate(&mut self) -> Result<Slot> {
+        self.bank.allocate()
+    }
+
+    fn release(&mut self, slot: Slot) {
+        self.bank.release(slot);
+    }
+
+    fn update(&mut self, slot: Slot, row: u32, _window: Window) -> Result<()> {
+        let at = row as usize;
+        let (Some(times), Some(arrivals)) = (self.times.get(at..=at), self.arrivals.get(at..=at)) else {
+            return Err(Error::Internal("a record is a row of its batch"));
+        };
+        let columns = match self.row.take() {
+            Some((last, columns)) if last == row => columns,
+            _ => self.inputs.iter().map(|column| column.row(at)).collect(),
+        };
+        self.bank.update(&[slot], times, arrivals, &columns)?;
+        self.row = Some((row, columns));
+        Ok(())
+    }
+
+    fn merge(&mut self, into: Slot, from: Slot, _window: Window) -> Result<()> {
+        self.through.clear(THROUGH);
+        self.through.merge(&[THROUGH], self.bank, &[from])?;
+        self.bank.merge(&[into], &self.through, &[THROUGH])
+    }
+
+    fn copy(&mut self, to: Slot, from: Slot) -> Result<()> {
+        self.bank.copy(to, from);
+        Ok(())
+    }
+
+    fn adopt(&mut self, from: Slot, _window: Window) -> Result<Slot> {
+        Ok(from)
+    }
+}

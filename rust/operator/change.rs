@@ -1,0 +1,71 @@
+//! What an operator emits: one change of one window.
+
+use crate::aggregate::slot::Slot;
+use crate::error::Result;
+use crate::store::Key;
+use crate::time::Time;
+use crate::window::Window;
+
+/// When windows are emitted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Emit {
+    /// Each window once, when it closes.
+    #[default]
+    Close,
+    /// Each change of a window.
+    Update,
+}
+
+/// What happens to late records.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Late {
+    /// They are counted and left out.
+    #[default]
+    Drop,
+    /// Each is also emitted as a window of its own, which is not stored (rules 6.3).
+    Emit,
+}
+
+/// The kind of a change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Op {
+    /// The window is new or has a new value.
+    Upsert,
+    /// The window is no more: Kafka's tombstone.
+    Delete,
+    /// The window is closed; this is its last value.
+    Final,
+    /// A late record alone.
+    Late,
+}
+
+/// One change of one window.
+#[derive(Clone, Copy, Debug)]
+pub struct Change<'a> {
+    /// The key's number in the store.
+    pub key: Key,
+    /// The key.
+    pub name: &'a [u8],
+    /// The window.
+    pub window: Window,
+    /// The time of the change, as Kafka stamps it: a session's end, a sliding window's largest record time.
+    pub time: Time,
+    /// What happened.
+    pub op: Op,
+    /// Where the window's states stand; none for a deleted window.
+    pub slot: Option<Slot>,
+}
+
+/// Where changes go, in their order.
+///
+/// A slot holds its value only during the call: who needs it longer copies or lowers it there.
+pub trait Sink<S> {
+    /// Takes one change.
+    fn emit(&mut self, change: Change<'_>, states: &mut S) -> Result<()>;
+}
+
+impl<S, F: FnMut(Change<'_>, &mut S) -> Result<()>> Sink<S> for F {
+    fn emit(&mut self, change: Change<'_>, states: &mut S) -> Result<()> {
+        self(change, states)
+    }
+}

@@ -1,0 +1,6 @@
+//! What the record-by-record operators of sessions and sliding windows share.
+
+pub mod change;
+pub mod counters;
+pub mod record;
+pub mod stream_time;

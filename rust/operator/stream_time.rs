@@ -1,0 +1,105 @@
+//! Stream time: how far each input has come, and what that closes (rules 1 and 5.1).
+
+use crate::time::{Span, Time};
+use crate::window::close_time;
+
+/// A source partition, numbered by the caller. Without `source=` there is one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Source(pub u32);
+
+/// What a record is judged by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Now {
+    /// The smallest stream time over all inputs; none as long as one of them is unseen.
+    pub time: Option<Time>,
+    /// The close time that goes with it: for visibility and closing. The earliest time closes nothing.
+    pub close: Time,
+    /// The close time of the record's own input: for lateness.
+    pub late: Time,
+}
+
+impl Now {
+    /// Nothing is late, closed or hidden.
+    pub const START: Self = Self { time: None, close: Time::MIN, late: Time::MIN };
+}
+
+/// How far one input has come.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// The largest time of each known source, in the order of their numbers.
+    pub sources: Vec<(Source, Time)>,
+    /// Stream time: the smallest of them. It never goes back, even where a new source starts behind.
+    pub time: Option<Time>,
+    /// Close time. It never goes back, even where a restart brings a larger grace.
+    pub close: Time,
+}
+
+impl Progress {
+    const UNSEEN: Self = Self { sources: Vec::new(), time: None, close: Time::MIN };
+}
+
+/// Stream time of one world: of one source partition, or of all of them together ("slowest").
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StreamTime {
+    grace: Option<Span>,
+    unit: Span,
+    inputs: Vec<Progress>,
+}
+
+impl StreamTime {
+    /// Stream time of `inputs` inputs, all unseen. It is floored to `unit`; without a grace nothing ever closes.
+    pub fn new(inputs: usize, grace: Option<Span>, unit: Span) -> Self {
+        Self { grace, unit, inputs: vec![Progress::UNSEEN; inputs.max(1)] }
+    }
+
+    /// Goes on from saved progress, one for each input.
+    pub fn resume(&mut self, saved: impl IntoIterator<Item = Progress>) {
+        for (input, saved) in self.inputs.iter_mut().zip(saved) {
+            *input = saved;
+        }
+    }
+
+    /// The progress of each input, to be saved.
+    pub fn progress(&self) -> &[Progress] {
+        &self.inputs
+    }
+
+    /// A record or a tick of a source moves its input's time. Times that are not the largest change nothing.
+    pub fn observe(&mut self, input: usize, source: Source, time: Time) {
+        let (unit, grace) = (self.unit, self.grace);
+        let Some(progress) = self.inputs.get_mut(input) else { return };
+        match progress.sources.binary_search_by_key(&source, |&(source, _)| source) {
+            Ok(known) => match progress.sources.get_mut(known) {
+                Some((_, largest)) if *largest < time => *largest = time,
+                _ => return,
+            },
+            Err(place) => progress.sources.insert(place, (source, time)),
+        }
+        let slowest = progress.sources.iter().map(|&(_, time)| time).min();
+        let slowest = slowest.map(|time| time.floor(unit).unwrap_or(Time::MIN));
+        progress.time = progress.time.max(slowest);
+        if let (Some(time), Some(grace)) = (progress.time, grace) {
+            progress.close = close_time(time, grace, progress.close);
+        }
+    }
+
+    /// A tick for every known source of an input.
+    pub fn observe_all(&mut self, input: usize, time: Time) {
+        let known = self.inputs.get(input).map(|progress| progress.sources.clone()).unwrap_or_default();
+        for (source, _) in known {
+            self.observe(input, source, time);
+        }
+    }
+
+    /// What a record of `input` is judged by.
+    pub fn now(&self, input: usize) -> Now {
+        Now { late: self.inputs.get(input).map_or(Time::MIN, |own| own.close), ..self.slowest() }
+    }
+
+    /// What windows are closed by: the slowest input. An input not seen yet holds everything open.
+    pub fn slowest(&self) -> Now {
+        let time = self.inputs.iter().map(|input| input.time).min().flatten();
+        let close = self.inputs.iter().map(|input| input.close).min().unwrap_or(Time::MIN);
+        Now { time, close, late: close }
+    }
+}

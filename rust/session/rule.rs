@@ -1,0 +1,94 @@
+//! What the user asked for.
+
+use crate::error::{Error, Result};
+use crate::operator::change::{Emit, Late};
+use crate::time::Span;
+
+/// The inactivity gap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Gap {
+    /// The same for all records.
+    Fixed(Span),
+    /// Each record's own, cut to `retention` (rules 3.1).
+    Dynamic {
+        /// The longest gap.
+        retention: Span,
+    },
+}
+
+/// A record's gap in effect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effective {
+    /// As asked.
+    Asked(Span),
+    /// Cut to the retention.
+    Clamped(Span),
+    /// Null, zero or negative.
+    Bad,
+}
+
+impl Gap {
+    /// The longest gap a record can have.
+    pub fn longest(self) -> Span {
+        match self {
+            Self::Fixed(gap) => gap,
+            Self::Dynamic { retention } => retention,
+        }
+    }
+
+    /// The gap of a record whose gap column holds `own`.
+    pub fn of(self, own: Option<i64>) -> Effective {
+        match (self, own.and_then(|own| u64::try_from(own).ok())) {
+            (Self::Fixed(gap), _) => Effective::Asked(gap),
+            (_, None | Some(0)) => Effective::Bad,
+            (Self::Dynamic { retention }, Some(own)) if Span(own) > retention => Effective::Clamped(retention),
+            (_, Some(own)) => Effective::Asked(Span(own)),
+        }
+    }
+}
+
+/// A session query. Lengths are in ticks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rule {
+    /// The inactivity gap.
+    pub gap: Gap,
+    /// How long a closed gap still waits for late records; none: for ever, as in batch.
+    pub grace: Option<Span>,
+    /// How long closed sessions stay visible; none: not at all.
+    pub until: Option<Span>,
+    /// When sessions are emitted.
+    pub emit: Emit,
+    /// What happens to late records.
+    pub late: Late,
+}
+
+impl Rule {
+    /// Sessions of a fixed gap; by default finals only, late records dropped.
+    pub fn with_gap(gap: Span, grace: Option<Span>) -> Self {
+        Self { gap: Gap::Fixed(gap), grace, until: None, emit: Emit::Close, late: Late::Drop }
+    }
+
+    /// Whether the lengths fit together.
+    pub fn check(&self) -> Result<()> {
+        let longest = self.gap.longest();
+        if longest == Span(0) {
+            return Err(Error::Argument { argument: "gap".into(), got: "0".into(), allowed: "a length of at least one tick".into() });
+        }
+        let least = longest.saturating_add(self.grace.unwrap_or_default());
+        match self.until {
+            Some(until) if until < least => Err(Error::Argument {
+                argument: "until".into(),
+                got: until.0.to_string(),
+                allowed: format!("at least gap + grace, {}", least.0),
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Length of a store's segments: live sessions lie in a few of them.
+    pub(crate) fn segment(&self) -> Span {
+        let Some(grace) = self.grace else { return Span(u64::MAX) };
+        let live = self.gap.longest().saturating_add(grace);
+        Span((live.saturating_add(self.until.unwrap_or_default()).0 / 8).max(1))
+    }
+}

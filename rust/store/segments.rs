@@ -1,0 +1,145 @@
+//! Segments: slices of time that know which keys have windows in them.
+//!
+//! ```text
+//!   due   ──┼─────────┼─────────┼─────────┼─────────┼──>
+//!             expired   opened ↑  listed    listed
+//!                              closed: everything due before is closed
+//! ```
+//!
+//! A segment is only a list of keys until the close time enters it; then its windows are queued by
+//! their due time. A key may be listed where it has no window any more; whoever reads looks again.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+
+use super::keys::Key;
+use crate::time::{Span, Time};
+
+/// The number of a segment: `due` divided by the width, toward minus infinity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Id(i64);
+
+/// The keys of one segment, most of them once.
+#[derive(Clone, Debug, Default)]
+struct Listed {
+    keys: Vec<Key>,
+    distinct: usize,
+}
+
+impl Listed {
+    /// Lists a key; doubles go whenever the list has doubled.
+    fn push(&mut self, key: Key) {
+        if self.keys.len() > 2 * self.distinct + 16 {
+            self.keys.sort_unstable();
+            self.keys.dedup();
+            self.distinct = self.keys.len();
+        }
+        self.keys.push(key);
+    }
+}
+
+/// All segments of a store. `P` is a window's place on the shelf of its key.
+#[derive(Clone, Debug)]
+pub(super) struct Segments<P> {
+    width: i64,
+    listed: BTreeMap<Id, Listed>,
+    opened: Option<Id>,
+    queue: BinaryHeap<Reverse<(Time, P, Key)>>,
+    closed: Time,
+}
+
+impl<P: Copy + Ord> Segments<P> {
+    pub(super) fn new(width: Span) -> Self {
+        let width = i64::try_from(width.0).unwrap_or(i64::MAX).max(1);
+        Self { width, listed: BTreeMap::new(), opened: None, queue: BinaryHeap::new(), closed: Time::MIN }
+    }
+
+    /// Forgets all windows.
+    pub(super) fn clear(&mut self) {
+        self.listed.clear();
+        self.queue.clear();
+        self.opened = None;
+    }
+
+    /// The segment of a due time.
+    pub(super) fn id(&self, due: Time) -> Id {
+        Id(due.0.div_euclid(self.width))
+    }
+
+    /// How far windows are closed: all that are due before this.
+    pub(super) fn closed(&self) -> Time {
+        self.closed
+    }
+
+    /// Starts where a saved store had closed its windows.
+    pub(super) fn resume(&mut self, closed: Time) {
+        self.closed = closed;
+    }
+
+    /// Lists a key. `again` tells that it was the last to be listed in this segment already.
+    pub(super) fn list(&mut self, due: Time, place: P, key: Key, again: bool) {
+        let id = self.id(due);
+        if !again {
+            self.listed.entry(id).or_default().push(key);
+        }
+        if self.opened.is_some_and(|opened| id <= opened) && due >= self.closed {
+            self.queue.push(Reverse((due, place, key)));
+        }
+    }
+
+    /// The keys, some of them twice, of the segments that the close time `to` enters.
+    pub(super) fn open(&mut self, to: Time) -> Vec<(Id, Key)> {
+        let last = self.id(to);
+        if self.opened.is_some_and(|opened| last <= opened) {
+            return Vec::new();
+        }
+        let entered = self.listed.range(..=last).filter(|&(&id, _)| self.opened.is_none_or(|opened| id > opened));
+        let keys = entered.flat_map(|(&id, listed)| listed.keys.iter().map(move |&key| (id, key))).collect();
+        self.opened = Some(last);
+        keys
+    }
+
+    /// Queues a window of an opened segment.
+    pub(super) fn queue(&mut self, due: Time, place: P, key: Key) {
+        if due >= self.closed {
+            self.queue.push(Reverse((due, place, key)));
+        }
+    }
+
+    /// Takes the queued windows due before `to`, each once. Some are not there any more.
+    pub(super) fn close(&mut self, to: Time) -> Vec<(Time, P, Key)> {
+        let mut due = Vec::new();
+        while self.queue.peek().is_some_and(|Reverse((time, ..))| *time < to) {
+            let Some(Reverse(next)) = self.queue.pop() else { break };
+            if due.last() != Some(&next) {
+                due.push(next);
+            }
+        }
+        self.closed = self.closed.max(to);
+        due
+    }
+
+    /// The keys listed from one due time to another, both inclusive.
+    pub(super) fn between(&self, from: Time, to: Time) -> Vec<Key> {
+        if from > to {
+            return Vec::new();
+        }
+        let mut keys: Vec<Key> =
+            self.listed.range(self.id(from)..=self.id(to)).flat_map(|(_, listed)| listed.keys.iter().copied()).collect();
+        keys.sort_unstable();
+        keys.dedup();
+        keys
+    }
+
+    /// Drops the first segment if everything in it is due before `before` and closed.
+    pub(super) fn expire(&mut self, before: Time) -> Option<Vec<Key>> {
+        let bound = self.bound(before);
+        let first = self.listed.first_entry().filter(|first| *first.key() < bound)?;
+        Some(first.remove().keys)
+    }
+
+    /// The first segment that is not dropped by `expire(before)`.
+    pub(super) fn bound(&self, before: Time) -> Id {
+        self.id(before.min(self.closed))
+    }
+}

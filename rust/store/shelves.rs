@@ -1,0 +1,316 @@
+//! The store: the windows of each key on a shelf, in the order of their places.
+
+use std::collections::VecDeque;
+use std::ops::RangeInclusive;
+
+use super::entry::Entry;
+use super::keys::{Key, Keys};
+use super::segments::{Id, Segments};
+use crate::error::Result;
+use crate::time::{Span, Time};
+use crate::window::Horizon;
+
+/// The windows of one key.
+#[derive(Clone, Debug)]
+struct Shelf<E> {
+    entries: VecDeque<E>,
+    /// The segment in which the key was listed last.
+    listed: Option<Id>,
+}
+
+impl<E: Entry> Shelf<E> {
+    const EMPTY: Self = Self { entries: VecDeque::new(), listed: None };
+
+    fn find(&self, place: &E::Place) -> std::result::Result<usize, usize> {
+        // Most records belong to the last window of their key.
+        match self.entries.back() {
+            Some(last) if last.place() < *place => Err(self.entries.len()),
+            _ => self.entries.binary_search_by(|entry| entry.place().cmp(place)),
+        }
+    }
+
+    fn within(&self, places: RangeInclusive<E::Place>) -> std::collections::vec_deque::Iter<'_, E> {
+        let first = self.entries.partition_point(|entry| entry.place() < *places.start());
+        let last = self.entries.partition_point(|entry| entry.place() <= *places.end());
+        self.entries.range(first..last.max(first))
+    }
+}
+
+/// Windows by key and place, in segments by due time.
+#[derive(Clone, Debug)]
+pub struct Store<E: Entry> {
+    keys: Keys,
+    shelves: Vec<Shelf<E>>,
+    segments: Segments<E::Place>,
+    horizon: Horizon,
+    idle: Vec<Key>,
+    len: usize,
+    open: usize,
+}
+
+impl<E: Entry> Store<E> {
+    /// An empty store; `width` is the length of a segment.
+    pub fn new(width: Span) -> Self {
+        Self {
+            keys: Keys::default(),
+            shelves: Vec::new(),
+            segments: Segments::new(width),
+            horizon: Horizon::OPEN,
+            idle: Vec::new(),
+            len: 0,
+            open: 0,
+        }
+    }
+
+    /// Number of stored windows, hidden ones too.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether nothing is stored.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Number of stored windows that are not closed.
+    pub fn open(&self) -> usize {
+        self.open
+    }
+
+    /// How far windows were closed by [`Self::close`].
+    pub fn closed(&self) -> Time {
+        self.segments.closed()
+    }
+
+    /// Starts where a saved store had closed its windows; before anything is put.
+    pub fn resume(&mut self, closed: Time) {
+        self.segments.resume(closed);
+    }
+
+    /// What reads see.
+    pub fn horizon(&self) -> Horizon {
+        self.horizon
+    }
+
+    /// Sets what reads see from now on.
+    pub fn advance(&mut self, horizon: Horizon) {
+        self.horizon = horizon;
+    }
+
+    /// The number of a known key.
+    pub fn key(&self, name: &[u8]) -> Option<Key> {
+        self.keys.find(name)
+    }
+
+    /// The bytes of a key.
+    pub fn name(&self, key: Key) -> &[u8] {
+        self.keys.name(key)
+    }
+
+    /// The number of a key. It stands for this key until the next [`Self::expire`], and as long as the key has windows.
+    pub fn intern(&mut self, name: &[u8]) -> Result<Key> {
+        let (key, new) = self.keys.intern(name)?;
+        if new {
+            self.idle.push(key);
+            if self.shelves.len() <= key.0 as usize {
+                self.shelves.resize(key.0 as usize + 1, Shelf::EMPTY);
+            }
+        }
+        Ok(key)
+    }
+
+    /// Stores a window and gives back the one that stood in its place.
+    pub fn put(&mut self, key: Key, entry: E) -> Option<E> {
+        let shelf = self.shelves.get_mut(key.0 as usize)?;
+        let (due, place) = (entry.due(), entry.place());
+        let id = self.segments.id(due);
+        let replaced = match shelf.find(&place) {
+            Ok(found) => shelf.entries.get_mut(found).map(|old| std::mem::replace(old, entry)),
+            Err(place) => {
+                shelf.entries.insert(place, entry);
+                None
+            }
+        };
+        self.segments.list(due, place, key, shelf.listed == Some(id));
+        shelf.listed = Some(id);
+        self.len += 1;
+        self.open += usize::from(due >= self.segments.closed());
+        if let Some(old) = &replaced {
+            self.uncount(old);
+        }
+        replaced
+    }
+
+    /// Stores a window in the stead of the one in `place`. Gives back a third one that stood in its new place.
+    pub fn replace(&mut self, key: Key, place: E::Place, entry: E) -> Option<E> {
+        let shelf = self.shelves.get_mut(key.0 as usize)?;
+        let (due, new) = (entry.due(), entry.place());
+        let stays = shelf.find(&place).ok().filter(|&found| {
+            let before = found.checked_sub(1).and_then(|before| shelf.entries.get(before));
+            let after = shelf.entries.get(found + 1);
+            before.is_none_or(|before| before.place() < new) && after.is_none_or(|after| after.place() > new)
+        });
+        let Some(old) = stays.and_then(|found| shelf.entries.get_mut(found)) else {
+            self.remove(key, place);
+            return self.put(key, entry);
+        };
+        let old = std::mem::replace(old, entry);
+        let id = self.segments.id(due);
+        self.segments.list(due, new, key, shelf.listed == Some(id));
+        shelf.listed = Some(id);
+        self.len += 1;
+        self.open += usize::from(due >= self.segments.closed());
+        self.uncount(&old);
+        None
+    }
+
+    /// Takes a window out.
+    pub fn remove(&mut self, key: Key, place: E::Place) -> Option<E> {
+        let shelf = self.shelves.get_mut(key.0 as usize)?;
+        let entry = shelf.find(&place).ok().and_then(|found| shelf.entries.remove(found))?;
+        if shelf.entries.is_empty() {
+            self.idle.push(key);
+        }
+        self.uncount(&entry);
+        Some(entry)
+    }
+
+    fn uncount(&mut self, entry: &E) {
+        self.len -= 1;
+        self.open -= usize::from(entry.due() >= self.segments.closed());
+    }
+
+    /// A window, hidden or not, to be changed in what is neither place nor due time.
+    pub(crate) fn entry(&mut self, key: Key, place: E::Place) -> Option<&mut E> {
+        let shelf = self.shelves.get_mut(key.0 as usize)?;
+        let found = shelf.find(&place).ok()?;
+        shelf.entries.get_mut(found)
+    }
+
+    /// The visible window in a place.
+    pub fn get(&self, key: Key, place: E::Place) -> Option<&E> {
+        let shelf = self.shelves.get(key.0 as usize)?;
+        let entry = shelf.find(&place).ok().and_then(|found| shelf.entries.get(found))?;
+        entry.is_visible(self.horizon).then_some(entry)
+    }
+
+    /// The visible windows of a key with places in a range. Backward: `.rev()`, as for all reads.
+    pub fn within(&self, key: Key, places: RangeInclusive<E::Place>) -> impl DoubleEndedIterator<Item = &E> {
+        let horizon = self.horizon;
+        let shelf = self.shelves.get(key.0 as usize).filter(|_| places.start() <= places.end());
+        shelf.into_iter().flat_map(move |shelf| shelf.within(places.clone())).filter(move |entry| entry.is_visible(horizon))
+    }
+
+    /// The visible windows of a key.
+    pub fn shelf(&self, key: Key) -> impl DoubleEndedIterator<Item = &E> {
+        let horizon = self.horizon;
+        let shelf = self.shelves.get(key.0 as usize);
+        shelf.into_iter().flat_map(|shelf| &shelf.entries).filter(move |entry| entry.is_visible(horizon))
+    }
+
+    /// The keys of a range, in the order of their bytes; see [`Keys::range`].
+    pub fn keys(&self, from: Option<&[u8]>, to: Option<&[u8]>) -> &[Key] {
+        self.keys.range(from, to)
+    }
+
+    /// The visible windows due from one time to another, both inclusive, by place, then key: what
+    /// closes in that time if nothing more happens. Reads the segments that lie between.
+    pub fn find_due(&self, from: Time, to: Time) -> Vec<(Key, &E)> {
+        let is_due = |entry: &&E| (from..=to).contains(&entry.due());
+        let keys = self.segments.between(from, to);
+        let mut found: Vec<(Key, &E)> =
+            keys.into_iter().flat_map(|key| self.shelf(key).filter(is_due).map(move |entry| (key, entry))).collect();
+        found.sort_by(|(a, first), (b, second)| first.place().cmp(&second.place()).then_with(|| self.name(*a).cmp(self.name(*b))));
+        found
+    }
+
+    /// Closes the windows due before `to` and returns them by place, then key. Each window is returned once.
+    pub fn close(&mut self, to: Time) -> Vec<(Key, E)> {
+        if to <= self.segments.closed() {
+            return Vec::new();
+        }
+        for (id, key) in self.segments.open(to) {
+            let Some(shelf) = self.shelves.get(key.0 as usize) else { continue };
+            for entry in &shelf.entries {
+                if self.segments.id(entry.due()) == id {
+                    self.segments.queue(entry.due(), entry.place(), key);
+                }
+            }
+        }
+        let due = self.segments.close(to);
+        let mut closed: Vec<(Key, E)> = due.into_iter().filter_map(|(due, place, key)| self.due(key, place, due)).collect();
+        self.open -= closed.len();
+        self.sort(&mut closed);
+        closed
+    }
+
+    /// The window in a place, if it is still due then.
+    fn due(&self, key: Key, place: E::Place, due: Time) -> Option<(Key, E)> {
+        let shelf = self.shelves.get(key.0 as usize)?;
+        let entry = shelf.find(&place).ok().and_then(|found| shelf.entries.get(found))?;
+        (entry.due() == due).then(|| (key, entry.clone()))
+    }
+
+    fn sort(&self, entries: &mut [(Key, E)]) {
+        entries
+            .sort_unstable_by(|(a, first), (b, second)| first.place().cmp(&second.place()).then_with(|| self.name(*a).cmp(self.name(*b))));
+    }
+
+    /// The windows that are not closed, by place, then key: what is final when the input has ended.
+    pub fn pending(&self) -> Vec<(Key, E)> {
+        let closed = self.segments.closed();
+        let mut pending: Vec<(Key, E)> = self
+            .keys(None, None)
+            .iter()
+            .filter_map(|&key| Some((key, self.shelves.get(key.0 as usize)?)))
+            .flat_map(|(key, shelf)| shelf.entries.iter().map(move |entry| (key, entry.clone())))
+            .filter(|(_, entry)| entry.due() >= closed)
+            .collect();
+        self.sort(&mut pending);
+        pending
+    }
+
+    /// Drops everything: the input has ended.
+    pub fn clear(&mut self, mut dropped: impl FnMut(E)) {
+        let closed = self.segments.closed();
+        for shelf in self.shelves.drain(..) {
+            shelf.entries.into_iter().for_each(&mut dropped);
+        }
+        self.keys = Keys::default();
+        self.segments.clear();
+        self.segments.resume(closed);
+        self.idle.clear();
+        (self.len, self.open) = (0, 0);
+    }
+
+    /// Drops the segments that are closed, and hidden as a whole, and the keys that have no windows.
+    pub fn expire(&mut self, mut dropped: impl FnMut(E)) {
+        let before = self.horizon.expired();
+        let bound = self.segments.bound(before);
+        while let Some(keys) = self.segments.expire(before) {
+            for key in keys {
+                let Some(shelf) = self.shelves.get_mut(key.0 as usize) else { continue };
+                let stored = shelf.entries.len();
+                shelf.entries.retain(|entry| {
+                    let keeps = self.segments.id(entry.due()) >= bound;
+                    if !keeps {
+                        dropped(entry.clone());
+                    }
+                    keeps
+                });
+                shelf.listed = None;
+                self.len -= stored - shelf.entries.len();
+                if shelf.entries.is_empty() {
+                    self.idle.push(key);
+                }
+            }
+        }
+        for key in self.idle.drain(..) {
+            let empty = self.shelves.get_mut(key.0 as usize).filter(|shelf| shelf.entries.is_empty());
+            if let Some(shelf) = empty.filter(|_| self.keys.is_known(key)) {
+                *shelf = Shelf::EMPTY;
+                self.keys.release(key);
+            }
+        }
+    }
+}

@@ -1,0 +1,71 @@
+"""Every example of README and docs runs as it is written, and prints what the page says that it prints.
+
+The `python` blocks of a page are one program, run from top to bottom. A `text` block right behind one of them is what
+that block prints.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+FENCED = re.compile(r"^```(\w*)\n(.*?)^```\n(?=(\n```text\n(.*?)^```\n)?)", re.MULTILINE | re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Example:
+    """One block of a page."""
+
+    line: int
+    code: str
+    prints: str | None
+
+
+def examples(page: Path) -> list[Example]:
+    """The Python blocks of a page, from top to bottom."""
+    text = page.read_text(encoding="utf-8")
+    return [
+        Example(text.count("\n", 0, found.start()) + 2, found[2], found[4])
+        for found in FENCED.finditer(text)
+        if found[1] == "python"
+    ]
+
+
+def rows(printed: str) -> list[str]:
+    """Lines as a reader sees them: no empty ones at the ends, no blanks behind."""
+    return [line.rstrip() for line in printed.strip("\n").splitlines()]
+
+
+def test_examples_are_found_where_they_are_written() -> None:
+    found = {page.name: examples(page) for page in PAGES}
+    assert {"README.md", "semantics.md", "design.md"} <= set(found)
+    assert len(found["README.md"]) >= 2
+    assert len(found["semantics.md"]) >= 8
+    assert sum(example.prints is not None for page in found.values() for example in page) >= 9
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_examples_of_a_page_run_and_print_what_it_says(
+    page: Path, request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    blocks = examples(page)
+    if any("pyspark" in block.code for block in blocks):
+        request.getfixturevalue("spark")  # the page's `getOrCreate` gives this one
+    monkeypatch.chdir(tmp_path)
+    program: dict[str, Any] = {"__name__": "__main__"}
+    for block in blocks:
+        printed = io.StringIO()
+        # compiled as that line of the page, so that a traceback points at it
+        code = compile("\n" * (block.line - 1) + block.code, str(page), "exec")
+        with contextlib.redirect_stdout(printed):
+            exec(code, program)
+        if block.prints is not None:
+            assert rows(printed.getvalue()) == rows(block.prints), f"{page.name}, line {block.line}"

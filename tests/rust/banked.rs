@@ -1,0 +1,99 @@
+//! The record operators with the built-in aggregates: one path equals the other.
+
+use proptest::prelude::*;
+use windrow::aggregate::bank::Bank;
+use windrow::aggregate::banked::Banked;
+use windrow::aggregate::column::{Column, Values};
+use windrow::aggregate::count::Count;
+use windrow::aggregate::extreme::Max;
+use windrow::aggregate::sum::Sum;
+use windrow::operator::change::Change;
+use windrow::operator::record::Record;
+use windrow::operator::stream_time::Source;
+use windrow::session::record::Sessions;
+use windrow::session::rule as session;
+use windrow::sliding::record::Slides;
+use windrow::sliding::rule as sliding;
+use windrow::time::{Span, Time};
+
+/// Start, end, count, sum, max.
+type Row = (i64, i64, i64, i64, i64);
+
+fn bank() -> Bank {
+    Bank::new([
+        (Box::new(Count::default()) as _, 0..0),
+        (Box::new(Sum::<i64>::new(0)) as _, 0..1),
+        (Box::new(Max::<i64>::default()) as _, 0..1),
+    ])
+}
+
+fn row(change: &Change<'_>, states: &Banked<'_>) -> Row {
+    let lowered = states.bank().lower(&[change.slot.unwrap()]).unwrap();
+    let values: Vec<i64> = lowered
+        .iter()
+        .map(|column| match &column.values {
+            Values::Int(values) => values[0],
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    (change.window.start.0, change.window.end.0, values[0], values[1], values[2])
+}
+
+/// Count, sum and max of the values in a window, by hand.
+fn of(start: i64, end: i64, records: &[(i64, i64)]) -> Row {
+    let inside: Vec<i64> = records.iter().filter(|&&(time, _)| (start..=end).contains(&time)).map(|&(_, value)| value).collect();
+    (start, end, inside.len() as i64, inside.iter().sum(), inside.into_iter().max().unwrap())
+}
+
+proptest! {
+    #[test]
+    fn built_in_aggregates_follow_the_windows(records in prop::collection::vec((100..160_i64, -50..50_i64), 1..30), length in 1..9_u64) {
+        let times: Vec<Time> = records.iter().map(|&(time, _)| Time(time)).collect();
+        let arrivals: Vec<u64> = (0..records.len() as u64).collect();
+        let values: Vec<i64> = records.iter().map(|&(_, value)| value).collect();
+        let inputs = [Column::new(Values::Int(values.into()))];
+        let record = |number: u32| {
+            let time = Some(times[number as usize]);
+            Record { key: Some(b"k".as_slice()), time, gap: None, input: 0, source: Source(0), row: number }
+        };
+
+        let mut sessions = Sessions::new(session::Rule::with_gap(Span(length), None), 1).unwrap();
+        let mut slides = Slides::new(sliding::Rule::with_difference(Span(length), None), 1).unwrap();
+        let (mut of_sessions, mut of_slides) = (bank(), bank());
+        let mut finals = (Vec::new(), Vec::new());
+        let mut states = Banked::new(&mut of_sessions, &times, &arrivals, &inputs);
+        let mut sink = |change: Change<'_>, states: &mut Banked<'_>| { finals.0.push(row(&change, states)); Ok(()) };
+        for number in 0..records.len() as u32 {
+            sessions.push(record(number), &mut states, &mut sink).unwrap();
+        }
+        sessions.finish(&mut states, &mut sink).unwrap();
+        let mut states = Banked::new(&mut of_slides, &times, &arrivals, &inputs);
+        let mut sink = |change: Change<'_>, states: &mut Banked<'_>| { finals.1.push(row(&change, states)); Ok(()) };
+        for number in 0..records.len() as u32 {
+            slides.push(record(number), &mut states, &mut sink).unwrap();
+        }
+        slides.finish(&mut states, &mut sink).unwrap();
+
+        for finals in [&finals.0, &finals.1] {
+            prop_assert!(!finals.is_empty());
+            for &(start, end, ..) in finals {
+                prop_assert!(finals.contains(&of(start, end, &records)));
+            }
+        }
+        let counted: i64 = finals.0.iter().map(|row| row.2).sum();
+        prop_assert_eq!(counted, records.len() as i64, "every record is in one session");
+    }
+}
+
+#[test]
+fn a_row_of_a_column_is_that_row() {
+    let words = Values::Bytes([b"a".as_slice(), b"", b"bc"].into_iter().collect());
+    let column = Column { values: words, validity: Some([true, false, true].into_iter().collect()) };
+    for row in 0..3 {
+        let one = column.row(row);
+        assert_eq!((one.len(), one.is_valid(0)), (1, column.is_valid(row)));
+        let (Values::Bytes(one), Values::Bytes(all)) = (&one.values, &column.values) else { panic!() };
+        assert_eq!(one.get(0), all.get(row));
+    }
+    assert!(column.row(3).is_empty());
+}

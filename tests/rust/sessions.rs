@@ -1,0 +1,361 @@
+//! The session operator against brute force, and at its bounds.
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+use windrow::error::Result;
+use windrow::operator::change::{Change, Emit, Late, Op};
+use windrow::operator::record::{Fate, Record};
+use windrow::operator::stream_time::Source;
+use windrow::session::record::Sessions;
+use windrow::session::rule::{Gap, Rule};
+use windrow::time::{Span, Time};
+
+use crate::members::Members;
+
+/// A record of a test: key, time, own gap.
+type Event = (u8, i64, i64);
+/// Key, start, end, and the records in it.
+type Row = (u8, i64, i64, Vec<usize>);
+
+fn record(number: usize, &(ref key, time, gap): &Event) -> Record<'_, usize> {
+    let key = Some(std::slice::from_ref(key));
+    Record { key, time: Some(Time(time)), gap: Some(gap), input: 0, source: Source(0), row: number }
+}
+
+/// What a run of an operator gave.
+#[derive(Debug, Default)]
+struct Run {
+    finals: Vec<Row>,
+    /// What is left after all upserts and deletes.
+    table: BTreeMap<(u8, i64, i64), Vec<usize>>,
+    late: Vec<usize>,
+    late_rows: Vec<Row>,
+    fates: Vec<Fate>,
+}
+
+impl Run {
+    fn of(rule: Rule, events: &[Event]) -> Self {
+        let mut sessions = Sessions::new(rule, 1).unwrap();
+        let (mut states, mut run) = (Members::default(), Self::default());
+        for (number, event) in events.iter().enumerate() {
+            let Self { finals, table, late_rows, .. } = &mut run;
+            let mut out = |change: Change<'_>, states: &mut Members| collect(finals, table, late_rows, change, states);
+            let fate = sessions.push(record(number, event), &mut states, &mut out).unwrap();
+            run.fates.push(fate);
+            if fate == Fate::Late {
+                run.late.push(number);
+            }
+            assert_eq!(states.used(), sessions.store().len(), "every slot belongs to a stored session");
+        }
+        let Self { finals, table, late_rows, .. } = &mut run;
+        sessions
+            .finish(&mut states, &mut |change: Change<'_>, states: &mut Members| collect(finals, table, late_rows, change, states))
+            .unwrap();
+        assert_eq!(states.used(), 0);
+        assert_eq!(sessions.counters().late, run.late.len() as u64);
+        run
+    }
+
+    fn finals(mut self) -> Vec<Row> {
+        self.finals.sort();
+        self.finals
+    }
+}
+
+fn collect(
+    finals: &mut Vec<Row>,
+    table: &mut BTreeMap<(u8, i64, i64), Vec<usize>>,
+    late: &mut Vec<Row>,
+    change: Change<'_>,
+    states: &Members,
+) -> Result<()> {
+    let (key, start, end) = (change.name[0], change.window.start.0, change.window.end.0);
+    let members = change.slot.map(|slot| states.of(slot));
+    assert_eq!(change.time, change.window.end);
+    match change.op {
+        Op::Upsert => drop(table.insert((key, start, end), members.unwrap())),
+        Op::Delete => assert!(table.remove(&(key, start, end)).is_some(), "only what is there is deleted"),
+        Op::Final => finals.push((key, start, end, members.unwrap())),
+        Op::Late => late.push((key, start, end, members.unwrap())),
+    }
+    Ok(())
+}
+
+/// Stepwise: what is closed is frozen, a record joins what is not; sessions are plain sets of records.
+fn oracle_stepwise(gap: impl Fn(i64) -> i64, grace: i64, events: &[Event]) -> (Vec<Row>, Vec<usize>) {
+    let (mut open, mut frozen, mut late): (Vec<Vec<usize>>, Vec<Vec<usize>>, Vec<usize>) = Default::default();
+    let mut stream_time = i64::MIN;
+    let reach = |set: &Vec<usize>| set.iter().map(|&n| events[n].1 + gap(events[n].2)).max().unwrap();
+    let start = |set: &Vec<usize>| set.iter().map(|&n| events[n].1).min().unwrap();
+    for (number, &(key, time, own)) in events.iter().enumerate() {
+        stream_time = stream_time.max(time);
+        let close = stream_time - grace;
+        let (closed, rest) = std::mem::take(&mut open).into_iter().partition(|set| reach(set) < close);
+        frozen.extend::<Vec<Vec<usize>>>(closed);
+        let (joined, mut others): (Vec<_>, Vec<_>) =
+            Vec::into_iter(rest).partition(|set| events[set[0]].0 == key && time <= reach(set) && start(set) <= time + gap(own));
+        let mut merged: Vec<usize> = joined.iter().flatten().copied().collect();
+        merged.push(number);
+        if reach(&merged) < close {
+            late.push(number);
+            others.extend(joined);
+        } else {
+            others.push(merged);
+        }
+        open = others;
+    }
+    (rows(events, open.into_iter().chain(frozen)), late)
+}
+
+/// Plain connected components of all records.
+fn oracle_components(gap: impl Fn(i64) -> i64, events: &[Event]) -> Vec<Row> {
+    let mut order: Vec<usize> = (0..events.len()).collect();
+    order.sort_by_key(|&n| (events[n].0, events[n].1));
+    let mut sets: Vec<(u8, i64, Vec<usize>)> = Vec::new();
+    for n in order {
+        let (key, time, own) = events[n];
+        match sets.last_mut() {
+            Some((last, reach, set)) if *last == key && time <= *reach => {
+                *reach = (*reach).max(time + gap(own));
+                set.push(n);
+            }
+            _ => sets.push((key, time + gap(own), vec![n])),
+        }
+    }
+    rows(events, sets.into_iter().map(|(_, _, set)| set))
+}
+
+fn rows(events: &[Event], sets: impl Iterator<Item = Vec<usize>>) -> Vec<Row> {
+    let mut rows: Vec<Row> = sets
+        .map(|mut set| {
+            set.sort_unstable();
+            let times = set.iter().map(|&n| events[n].1);
+            (events[set[0]].0, times.clone().min().unwrap(), times.max().unwrap(), set)
+        })
+        .collect();
+    rows.sort();
+    rows
+}
+
+fn events() -> impl Strategy<Value = Vec<Event>> {
+    let step = prop_oneof![8 => -12..14_i64, 1 => 30..80_i64, 1 => -60..-20_i64];
+    prop::collection::vec((0..3_u8, step, 1..14_i64), 0..60).prop_map(|steps| {
+        let mut time = 0;
+        steps
+            .into_iter()
+            .map(|(key, step, gap)| {
+                time += step;
+                (key, time, gap)
+            })
+            .collect()
+    })
+}
+
+fn fixed(gap: i64, grace: i64, emit: Emit) -> Rule {
+    Rule { emit, ..Rule::with_gap(Span(gap as u64), Some(Span(grace as u64))) }
+}
+
+fn dynamic(retention: i64, grace: i64, emit: Emit) -> Rule {
+    Rule { gap: Gap::Dynamic { retention: Span(retention as u64) }, ..fixed(1, grace, emit) }
+}
+
+proptest! {
+    #[test]
+    fn finals_equal_the_stepwise_oracle(events in events(), gap in 1..12_i64, grace in 0..25_i64) {
+        let (expected, late) = oracle_stepwise(|_| gap, grace, &events);
+        let run = Run::of(fixed(gap, grace, Emit::Close), &events);
+        prop_assert_eq!(&run.late, &late);
+        prop_assert_eq!(run.finals(), expected);
+    }
+
+    #[test]
+    fn updates_leave_the_finals(events in events(), gap in 1..12_i64, grace in 0..25_i64) {
+        let (expected, _) = oracle_stepwise(|_| gap, grace, &events);
+        let run = Run::of(fixed(gap, grace, Emit::Update), &events);
+        prop_assert!(run.finals.is_empty());
+        let table: Vec<Row> = run.table.into_iter().map(|((key, start, end), members)| (key, start, end, members)).collect();
+        prop_assert_eq!(table, expected);
+    }
+
+    #[test]
+    fn dynamic_gaps_equal_the_stepwise_oracle(events in events(), retention in 1..16_i64, grace in 0..25_i64) {
+        let (expected, late) = oracle_stepwise(|own| own.min(retention), grace, &events);
+        let run = Run::of(dynamic(retention, grace, Emit::Close), &events);
+        prop_assert_eq!(&run.late, &late);
+        prop_assert_eq!(run.finals(), expected);
+    }
+
+    #[test]
+    fn a_constant_dynamic_gap_is_a_fixed_gap(events in events(), gap in 1..12_i64, grace in 0..25_i64) {
+        let constant: Vec<Event> = events.iter().map(|&(key, time, _)| (key, time, gap)).collect();
+        let (a, b) = (Run::of(dynamic(20, grace, Emit::Close), &constant), Run::of(fixed(gap, grace, Emit::Close), &constant));
+        prop_assert_eq!(a.fates, b.fates);
+        prop_assert_eq!(a.finals, b.finals);
+    }
+
+    #[test]
+    fn within_the_grace_finals_are_connected_components_in_any_order(
+        events in events(), swaps in prop::collection::vec((0..60_usize, 0..60_usize), 0..30), retention in 1..16_i64,
+    ) {
+        let mut shuffled = events;
+        for (a, b) in swaps.into_iter().filter(|&(a, b)| a.max(b) < shuffled.len()).collect::<Vec<_>>() {
+            shuffled.swap(a, b);
+        }
+        let run = Run::of(dynamic(retention, 10_000, Emit::Close), &shuffled);
+        prop_assert_eq!(run.finals(), oracle_components(|own| own.min(retention), &shuffled));
+        let run = Run::of(Rule { grace: None, ..dynamic(retention, 0, Emit::Close) }, &shuffled);
+        prop_assert_eq!(run.finals(), oracle_components(|own| own.min(retention), &shuffled));
+    }
+
+    #[test]
+    fn finals_of_a_key_depend_on_stream_time_only(events in events(), gap in 1..12_i64, grace in 0..25_i64) {
+        // Key 0 alone, with ticks in place of the other keys' records.
+        let whole = Run::of(fixed(gap, grace, Emit::Close), &events);
+        let mut sessions = Sessions::new(fixed(gap, grace, Emit::Close), 1).unwrap();
+        let (mut states, mut run) = (Members::default(), Run::default());
+        for (number, event) in events.iter().enumerate() {
+            let mut out = |change: Change<'_>, states: &mut Members| collect(&mut run.finals, &mut run.table, &mut run.late_rows, change, states);
+            if event.0 == 0 {
+                sessions.push(record(number, event), &mut states, &mut out).unwrap();
+            } else {
+                sessions.tick(0, Some(Source(0)), Some(Time(event.1)), &mut states, &mut out).unwrap();
+            }
+        }
+        let mut out = |change: Change<'_>, states: &mut Members| collect(&mut run.finals, &mut run.table, &mut run.late_rows, change, states);
+        sessions.finish(&mut states, &mut out).unwrap();
+        let expected: Vec<Row> = whole.finals.into_iter().filter(|row| row.0 == 0).collect();
+        prop_assert_eq!(run.finals, expected);
+    }
+
+    #[test]
+    fn a_late_record_may_leave_alone(events in events(), gap in 1..12_i64, grace in 0..25_i64) {
+        let run = Run::of(Rule { late: Late::Emit, ..fixed(gap, grace, Emit::Close) }, &events);
+        let expected: Vec<Row> = run.late.iter().map(|&n| (events[n].0, events[n].1, events[n].1, vec![n])).collect();
+        prop_assert_eq!(&run.late_rows, &expected);
+        prop_assert_eq!(run.finals(), oracle_stepwise(|_| gap, grace, &events).0);
+    }
+
+    #[test]
+    fn nothing_makes_it_panic(
+        events in prop::collection::vec((0..4_u8, any_time(), any_time(), 0..3_usize, 0..3_u32, 0..8_u8), 0..40),
+        gap in any_span(), grace in prop::option::of(any_span()), until in prop::option::of(any_span()),
+        update in any::<bool>(), late in any::<bool>(), own in any::<bool>(),
+    ) {
+        let gap = if own { Gap::Dynamic { retention: gap } } else { Gap::Fixed(gap) };
+        let emit = if update { Emit::Update } else { Emit::Close };
+        let late = if late { Late::Emit } else { Late::Drop };
+        let Ok(mut sessions) = Sessions::new(Rule { gap, grace, until, emit, late }, 2) else { return Ok(()) };
+        let mut states = Members::default();
+        let mut out = |_: Change<'_>, _: &mut Members| Ok(());
+        for (number, (key, time, own, input, source, kind)) in events.iter().enumerate() {
+            match kind {
+                0 => sessions.tick(*input, Some(Source(*source)), Some(Time(*time)), &mut states, &mut out).unwrap(),
+                1 => sessions.tick(*input, None, Some(Time(*time)), &mut states, &mut out).unwrap(),
+                _ => {
+                    let event = (*key, *time, *own);
+                    let mut record = record(number, &event).input_of(*input, *source);
+                    if *kind == 2 {
+                        record.time = None;
+                    }
+                    sessions.push(record, &mut states, &mut out).unwrap();
+                }
+            }
+            prop_assert_eq!(states.used(), sessions.store().len());
+        }
+    }
+}
+
+/// Times of every size.
+pub(crate) fn any_time() -> impl Strategy<Value = i64> {
+    let near = -3..4_i64;
+    (prop_oneof![Just(0), Just(i64::MIN), Just(i64::MAX), Just(100), any::<i64>()], near).prop_map(|(time, near)| time.saturating_add(near))
+}
+
+/// Lengths of every size.
+pub(crate) fn any_span() -> impl Strategy<Value = Span> {
+    prop_oneof![0..6_u64, Just(10), Just(u64::MAX), Just(i64::MAX as u64), any::<u64>()].prop_map(Span)
+}
+
+trait Of {
+    fn input_of(self, input: usize, source: u32) -> Self;
+}
+
+impl<R> Of for Record<'_, R> {
+    fn input_of(self, input: usize, source: u32) -> Self {
+        Self { input, source: Source(source), ..self }
+    }
+}
+
+#[test]
+fn a_record_exactly_the_gap_away_joins() {
+    // gap 5:   10 ├────┤ 15        16 does not
+    for (time, windows) in [(14, 1), (15, 1), (16, 2)] {
+        let run = Run::of(fixed(5, 100, Emit::Close), &[(0, 10, 0), (0, time, 0)]);
+        assert_eq!(run.finals.len(), windows, "{time}");
+    }
+}
+
+#[test]
+fn a_session_on_the_close_time_is_open() {
+    // gap 5, grace 2, [10, 10]: closes when T > 17
+    for (time, finals) in [(16, 0), (17, 0), (18, 1)] {
+        let mut sessions = Sessions::new(fixed(5, 2, Emit::Close), 1).unwrap();
+        let (mut states, mut run) = (Members::default(), Run::default());
+        let mut out =
+            |change: Change<'_>, states: &mut Members| collect(&mut run.finals, &mut run.table, &mut run.late_rows, change, states);
+        sessions.push(record(0, &(0, 10, 0)), &mut states, &mut out).unwrap();
+        sessions.tick(0, Some(Source(0)), Some(Time(time)), &mut states, &mut out).unwrap();
+        assert_eq!(run.finals.len(), finals, "{time}");
+    }
+}
+
+#[test]
+fn until_revives_a_closed_session_which_is_then_final_again() {
+    // gap 5, grace 0:  a@0 closes at T=11;  a@6, a@4 bridge it
+    let events = [(0, 0, 0), (1, 11, 0), (0, 6, 0), (0, 4, 0), (1, 40, 0)];
+    let run = Run::of(Rule { until: Some(Span(1000)), ..fixed(5, 0, Emit::Close) }, &events);
+    assert_eq!(run.finals, vec![(0, 0, 0, vec![0]), (0, 0, 6, vec![0, 2, 3]), (1, 11, 11, vec![1]), (1, 40, 40, vec![4])]);
+    let run = Run::of(fixed(5, 0, Emit::Close), &events);
+    assert_eq!(run.finals, vec![(0, 0, 0, vec![0]), (0, 4, 6, vec![2, 3]), (1, 11, 11, vec![1]), (1, 40, 40, vec![4])]);
+}
+
+#[test]
+fn an_unseen_input_of_a_cogroup_holds_everything_open() {
+    let mut sessions = Sessions::new(fixed(5, 0, Emit::Close), 2).unwrap();
+    let (mut states, mut run) = (Members::default(), Run::default());
+    let mut out = |change: Change<'_>, states: &mut Members| collect(&mut run.finals, &mut run.table, &mut run.late_rows, change, states);
+    let mut push = |number, event: Event, input| sessions.push(record(number, &event).input_of(input, 0), &mut states, &mut out).unwrap();
+    assert_eq!(push(0, (0, 100, 0), 0), Fate::Kept);
+    assert_eq!(push(1, (0, 1000, 0), 0), Fate::Kept);
+    assert_eq!(push(2, (0, 50, 0), 0), Fate::Late, "by its own input");
+    assert_eq!(push(3, (0, 50, 0), 1), Fate::Kept, "by its own input");
+    assert_eq!(push(4, (0, 105, 0), 1), Fate::Kept);
+    assert_eq!(push(5, (0, 500, 0), 1), Fate::Kept);
+    assert_eq!(run.finals, vec![(0, 50, 50, vec![3]), (0, 100, 105, vec![0, 4])]);
+}
+
+#[test]
+fn bad_and_long_gaps_are_counted_and_bad_ones_do_not_move_time() {
+    let mut sessions = Sessions::new(dynamic(10, 0, Emit::Close), 1).unwrap();
+    let mut states = Members::default();
+    let mut out = |_: Change<'_>, _: &mut Members| Ok(());
+    for (gap, fate) in
+        [(Some(10), Fate::Kept), (Some(11), Fate::Kept), (Some(0), Fate::BadGap), (Some(-1), Fate::BadGap), (None, Fate::BadGap)]
+    {
+        let time = if fate == Fate::Kept { 0 } else { 1000 };
+        let event = (0, time, 0);
+        let record = Record { gap, ..record(0, &event) };
+        assert_eq!(sessions.push(record, &mut states, &mut out).unwrap(), fate, "{gap:?}");
+    }
+    assert_eq!((sessions.counters().clamped_gaps, sessions.counters().bad_gaps), (1, 3));
+    assert_eq!(sessions.time().slowest().time, Some(Time(0)));
+}
+
+#[test]
+fn retention_below_gap_and_grace_is_refused() {
+    for (until, fine) in [(6, false), (7, true), (8, true)] {
+        assert_eq!(Sessions::new(Rule { until: Some(Span(until)), ..fixed(5, 2, Emit::Close) }, 1).is_ok(), fine, "{until}");
+    }
+    assert!(Sessions::new(fixed(0, 2, Emit::Close), 1).is_err());
+}

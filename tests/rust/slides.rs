@@ -1,0 +1,278 @@
+//! The sliding operator against brute force, and at its bounds.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use proptest::prelude::*;
+use windrow::error::Result;
+use windrow::operator::change::{Change, Emit, Late, Op};
+use windrow::operator::record::{Fate, Record};
+use windrow::operator::stream_time::Source;
+use windrow::sliding::record::Slides;
+use windrow::sliding::rule::Rule;
+use windrow::time::{Span, Time};
+
+use crate::members::Members;
+use crate::sessions::{any_span, any_time};
+
+/// A record of a test: key and time.
+type Event = (u8, i64);
+/// Key and start, and the records in the window.
+type Table = BTreeMap<(u8, i64), Vec<usize>>;
+
+fn record(number: usize, &(ref key, time): &Event) -> Record<'_, usize> {
+    let key = Some(std::slice::from_ref(key));
+    Record { key, time: Some(Time(time)), gap: None, input: 0, source: Source(0), row: number }
+}
+
+#[derive(Debug, Default)]
+struct Run {
+    finals: Table,
+    table: Table,
+    late_rows: Vec<(u8, i64, Vec<usize>)>,
+    fates: Vec<Fate>,
+    refused: u64,
+}
+
+impl Run {
+    fn of(rule: Rule, events: &[Event]) -> Self {
+        let mut slides = Slides::new(rule, 1).unwrap();
+        let (mut states, mut run) = (Members::default(), Self::default());
+        for (number, event) in events.iter().enumerate() {
+            let fate = slides.push(record(number, event), &mut states, &mut run.sink(events)).unwrap();
+            run.fates.push(fate);
+            assert_eq!(states.used(), slides.store().len(), "every slot belongs to a stored window");
+        }
+        slides.finish(&mut states, &mut run.sink(events)).unwrap();
+        assert_eq!(states.used(), 0);
+        run.refused = slides.counters().windows_refused;
+        run
+    }
+
+    fn sink<'a>(&'a mut self, events: &'a [Event]) -> impl FnMut(Change<'_>, &mut Members) -> Result<()> + 'a {
+        move |change, states| {
+            let place = (change.name[0], change.window.start.0);
+            let members = states.of(change.slot.unwrap());
+            match change.op {
+                Op::Upsert => drop(self.table.insert(place, members)),
+                Op::Final => {
+                    let largest = members.iter().map(|&n| events[n].1).max();
+                    assert_eq!(Some(change.time.0), largest, "stamped with the largest record time");
+                    assert_eq!(self.finals.insert(place, members), None, "each window is final once");
+                }
+                Op::Late => self.late_rows.push((place.0, place.1, members)),
+                Op::Delete => panic!("sliding windows are not deleted"),
+            }
+            Ok(())
+        }
+    }
+}
+
+/// The windows of records that no window refused, by the text of the rules: for each record the
+/// window that ends at it (early: the one at 0), and the one that starts after it where it holds a record.
+fn oracle_closed_form(difference: i64, unit: i64, events: &[Event]) -> Table {
+    let floor = |n: usize| events[n].1.div_euclid(unit) * unit;
+    let within = |key: u8, side: bool, start: i64| -> Vec<usize> {
+        let mine = (0..events.len()).filter(|&n| events[n].0 == key && (floor(n) < 0) == side);
+        mine.filter(|&n| start <= floor(n) && floor(n) <= start + difference).collect()
+    };
+    let mut table = Table::new();
+    for (n, &(key, _)) in events.iter().enumerate() {
+        let (time, side) = (floor(n), floor(n) < 0);
+        let left = if !side && time < difference { 0 } else { time - difference };
+        for start in [left, time + unit] {
+            let members = within(key, side, start);
+            if !members.is_empty() {
+                table.insert((key, start), members);
+            }
+        }
+    }
+    table
+}
+
+fn events(reach: i64) -> impl Strategy<Value = Vec<Event>> {
+    let step = prop_oneof![8 => -8..9_i64, 1 => 15..50_i64, 1 => -40..-10_i64];
+    (-reach..reach, prop::collection::vec((0..2_u8, step), 0..40)).prop_map(|(mut time, steps)| {
+        steps
+            .into_iter()
+            .map(|(key, step)| {
+                time += step;
+                (key, time)
+            })
+            .collect()
+    })
+}
+
+fn rule(difference: i64, grace: i64, emit: Emit) -> Rule {
+    Rule { emit, ..Rule::with_difference(Span(difference as u64), Some(Span(grace as u64))) }
+}
+
+proptest! {
+    #[test]
+    fn without_refusals_windows_have_the_closed_form(
+        events in events(60), difference in 1..8_i64, unit in 1..4_i64, grace in prop::option::of(Just(600_i64)),
+    ) {
+        let rule = Rule {
+            resolution: Span(unit as u64),
+            grace: grace.map(|grace| Span((grace * unit) as u64)),
+            ..rule(difference * unit, 0, Emit::Close)
+        };
+        let expected = oracle_closed_form(difference * unit, unit, &events);
+        prop_assert_eq!(Run::of(rule, &events).finals, expected.clone());
+        prop_assert_eq!(Run::of(Rule { emit: Emit::Update, ..rule }, &events).table, expected);
+    }
+
+    #[test]
+    fn records_within_the_grace_are_never_refused(events in events(30), difference in 1..12_i64, grace in 0..15_i64) {
+        let mut largest = i64::MIN;
+        let kept: Vec<Event> = events.into_iter().filter(|&(_, time)| { largest = largest.max(time); time >= largest - grace }).collect();
+        let run = Run::of(rule(difference, grace, Emit::Close), &kept);
+        prop_assert_eq!(run.refused, 0);
+        prop_assert_eq!(run.finals, oracle_closed_form(difference, 1, &kept));
+    }
+
+    #[test]
+    fn with_refusals_no_window_holds_what_it_refused(events in events(30), difference in 1..12_i64, grace in 0..10_i64) {
+        let run = Run::of(rule(difference, grace, Emit::Close), &events);
+        let update = Run::of(rule(difference, grace, Emit::Update), &events);
+        prop_assert_eq!(&run.finals, &update.table, "the last updates are the finals");
+        prop_assert_eq!(&run.fates, &update.fates);
+        let mut largest = i64::MIN;
+        let close: Vec<i64> = events.iter().map(|&(_, time)| { largest = largest.max(time); largest - grace }).collect();
+        for (&(key, start), members) in &run.finals {
+            prop_assert!(!members.is_empty());
+            prop_assert_eq!(members.iter().collect::<BTreeSet<_>>().len(), members.len(), "no record twice");
+            for &n in members {
+                let (other, time) = events[n];
+                prop_assert_eq!(other, key);
+                prop_assert!(time <= start + difference && (start < 0) == (time < 0));
+                // Kafka's copies trust that whoever made a window made its neighbours too; after a
+                // refusal they may carry a record that is older than the window (recorded: rand3-272).
+                prop_assert!(start <= time || run.refused > 0);
+                prop_assert!(start + difference >= close[n], "the window was open");
+            }
+        }
+        for (n, &(key, time)) in events.iter().enumerate() {
+            let late = time + difference < close[n];
+            prop_assert_eq!(run.fates[n] == Fate::Late, late);
+            let own = if (0..difference).contains(&time) { 0 } else { time - difference };
+            if own + difference >= close[n] {
+                prop_assert!(run.finals[&(key, own)].contains(&n), "a record is in its own window when that is open");
+            }
+        }
+    }
+
+    #[test]
+    fn a_record_refused_by_its_own_window_may_leave_alone(events in events(30), difference in 1..12_i64, grace in 0..10_i64) {
+        let run = Run::of(Rule { late: Late::Emit, ..rule(difference, grace, Emit::Close) }, &events);
+        let mut largest = i64::MIN;
+        let mut expected = Vec::new();
+        for (n, &(key, time)) in events.iter().enumerate() {
+            largest = largest.max(time);
+            let own = if (0..difference).contains(&time) { 0 } else { time - difference };
+            if own + difference < largest - grace {
+                expected.push((key, own, vec![n]));
+            }
+        }
+        prop_assert_eq!(&run.late_rows, &expected);
+        prop_assert_eq!(run.finals, Run::of(rule(difference, grace, Emit::Close), &events).finals);
+    }
+
+    #[test]
+    fn until_changes_nothing(events in events(30), difference in 1..12_i64, grace in 0..10_i64) {
+        let plain = Run::of(rule(difference, grace, Emit::Close), &events);
+        let kept = Run::of(Rule { until: Some(Span(100_000)), ..rule(difference, grace, Emit::Close) }, &events);
+        prop_assert_eq!(plain.finals, kept.finals);
+        prop_assert_eq!(plain.refused, kept.refused);
+    }
+
+    #[test]
+    fn finals_of_a_key_depend_on_stream_time_only(events in events(30), difference in 1..12_i64, grace in 0..10_i64) {
+        let whole = Run::of(rule(difference, grace, Emit::Close), &events);
+        let mut slides = Slides::new(rule(difference, grace, Emit::Close), 1).unwrap();
+        let (mut states, mut run) = (Members::default(), Run::default());
+        for (number, event) in events.iter().enumerate() {
+            let mut out = run.sink(&events);
+            if event.0 == 0 {
+                slides.push(record(number, event), &mut states, &mut out).unwrap();
+            } else {
+                slides.tick(0, Some(Source(0)), Some(Time(event.1)), &mut states, &mut out).unwrap();
+            }
+        }
+        slides.finish(&mut states, &mut run.sink(&events)).unwrap();
+        let expected: Table = whole.finals.into_iter().filter(|((key, _), _)| *key == 0).collect();
+        prop_assert_eq!(run.finals, expected);
+    }
+
+    #[test]
+    fn nothing_makes_it_panic(
+        events in prop::collection::vec((0..4_u8, any_time(), 0..3_usize, 0..3_u32, 0..8_u8), 0..40),
+        difference in any_span(), unit in prop_oneof![Just(Span(1)), any_span()], factors in (0..3_u64, 1..4_u64),
+        grace in prop::option::of(any_span()), until in prop::option::of(any_span()), update in any::<bool>(), late in any::<bool>(),
+    ) {
+        // Multiples where they fit, anything else too: then the rule is refused.
+        let grace = grace.map(|grace| unit.saturating_mul(factors.0).max(if unit == Span(1) { grace } else { Span(0) }));
+        let difference = if unit == Span(1) { difference } else { unit.saturating_mul(factors.1) };
+        let emit = if update { Emit::Update } else { Emit::Close };
+        let late = if late { Late::Emit } else { Late::Drop };
+        let Ok(mut slides) = Slides::new(Rule { difference, resolution: unit, grace, until, emit, late }, 2) else { return Ok(()) };
+        let mut states = Members::default();
+        let mut out = |_: Change<'_>, _: &mut Members| Ok(());
+        for (number, (key, time, input, source, kind)) in events.iter().enumerate() {
+            let done = match kind {
+                0 => slides.tick(*input, Some(Source(*source)), Some(Time(*time)), &mut states, &mut out),
+                1 => slides.tick(*input, None, Some(Time(*time)), &mut states, &mut out),
+                _ => {
+                    let event = (*key, *time);
+                    let record = Record { input: *input, source: Source(*source), ..record(number, &event) };
+                    slides.push(record, &mut states, &mut out).map(drop)
+                }
+            };
+            // A window that would start before the earliest time is an error, not a wrong window.
+            if done.is_err() {
+                prop_assert!(*time < 0);
+            }
+            prop_assert_eq!(states.used(), slides.store().len());
+        }
+    }
+}
+
+#[test]
+fn a_window_on_the_close_time_is_open() {
+    // d = 10, grace 2, [0, 10]: closes when T > 12
+    for (time, finals) in [(11, 0), (12, 0), (13, 1)] {
+        let mut slides = Slides::new(rule(10, 2, Emit::Close), 1).unwrap();
+        let (mut states, mut run) = (Members::default(), Run::default());
+        let events = [(0, 10)];
+        slides.push(record(0, &events[0]), &mut states, &mut run.sink(&events)).unwrap();
+        slides.tick(0, Some(Source(0)), Some(Time(time)), &mut states, &mut run.sink(&events)).unwrap();
+        assert_eq!(run.finals.len(), finals, "{time}");
+    }
+}
+
+#[test]
+fn windows_do_not_cross_1970() {
+    // d = 10:   -5         0    3
+    //   ├───────x┤         ├────x──────┤
+    let run = Run::of(rule(10, 100, Emit::Close), &[(0, -5), (0, 3), (0, -2)]);
+    let expected = [((0, -15), vec![0]), ((0, -12), vec![0, 2]), ((0, -4), vec![2]), ((0, 0), vec![1])];
+    assert_eq!(run.finals, Table::from(expected));
+}
+
+#[test]
+fn times_are_floored_for_windows_only() {
+    // resolution 10, d = 20: 25 and 29 are both at 20; 30 is a tick later
+    let rule = Rule { resolution: Span(10), ..rule(20, 100, Emit::Close) };
+    let run = Run::of(rule, &[(0, 29), (0, 25), (0, 30)]);
+    assert_eq!(run.finals, Table::from([((0, 0), vec![0, 1]), ((0, 10), vec![0, 1, 2]), ((0, 30), vec![2])]));
+}
+
+#[test]
+fn lengths_that_do_not_fit_together_are_refused() {
+    for (until, fine) in [(21, false), (22, true), (23, true)] {
+        assert_eq!(Slides::new(Rule { until: Some(Span(until)), ..rule(10, 2, Emit::Close) }, 1).is_ok(), fine, "{until}");
+    }
+    assert!(Slides::new(rule(0, 2, Emit::Close), 1).is_err());
+    assert!(Slides::new(Rule { resolution: Span(4), ..rule(10, 4, Emit::Close) }, 1).is_err());
+    assert!(Slides::new(Rule { resolution: Span(5), ..rule(10, 4, Emit::Close) }, 1).is_err());
+    assert!(Slides::new(Rule { resolution: Span(0), ..rule(10, 4, Emit::Close) }, 1).is_err());
+}
