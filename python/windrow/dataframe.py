@@ -82,8 +82,8 @@ class SparkInput(Input[DataFrame]):
     def check_threads(self, count: int) -> None:
         """Raises: Spark decides what runs at once."""
         raise ValueError(
-            f"count: got {count} threads for a Spark DataFrame; allowed: threads for data in this process (on Spark the "
-            "tasks run at once, as many as there are cores)"
+            f"count: got {count} threads for a Spark DataFrame; allowed: threads for data in this process (Spark "
+            "runs as many tasks at once as it has cores)"
         )
 
     def run(self, plan: Plan) -> DataFrame:

@@ -85,9 +85,9 @@ class WindowedData(Generic[Result]):
         return replace(self, shard_count=count)
 
     def threads(self, count: int) -> WindowedData[Result]:
-        """Uses up to `count` threads, 1 to 1,024, for sessions of data in this process; one a core unless said otherwise.
+        """Uses up to `count` threads, 1 to 1,024, for data in this process; one a core unless said otherwise.
 
-        The threads live as long as the call of `agg`. Sliding windows take one.
+        The threads live as long as the call of `agg`. Sessions are shared among them, sliding windows take one.
 
         Raises:
             TypeError: not an int.

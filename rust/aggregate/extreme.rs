@@ -63,13 +63,7 @@ impl<V: Scalar, const MAX: bool> Aggregate for Extreme<V, MAX> {
 
     fn update(&mut self, slots: &[Slot], rows: Rows<'_>) -> Result<()> {
         let [column] = rows.inputs else { return Err(Error::Internal("min and max take one column")) };
-        let values = V::view(column)?;
-        for (row, &slot) in slots.iter().enumerate() {
-            if column.is_valid(row) {
-                self.offer(slot, V::at(values, row));
-            }
-        }
-        Ok(())
+        V::visit(column, slots, |slot, value| self.offer(slot, value))
     }
 
     fn merge(&mut self, into: &[Slot], other: &dyn Aggregate, from: &[Slot]) -> Result<()> {

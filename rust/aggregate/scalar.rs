@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 
 use crate::aggregate::column::{Bytes, Column, Values};
+use crate::aggregate::slot::Slot;
 use crate::error::{Error, Result};
 
 /// A value kind: `i64`, `f64`, `i128` or `Box<[u8]>`, one for each of [`Values`]'s kinds that is not a list.
@@ -39,6 +40,16 @@ pub trait Scalar: Clone + Default + Send + Sync + std::fmt::Debug + 'static {
         if condition {
             self.set(value);
         }
+    }
+    /// Calls `visit` with the slot and the value of each row that holds one.
+    fn visit(column: &Column<'_>, slots: &[Slot], mut visit: impl FnMut(Slot, Self::Ref<'_>)) -> Result<()> {
+        let values = Self::view(column)?;
+        for (row, &slot) in slots.iter().enumerate() {
+            if column.is_valid(row) {
+                visit(slot, Self::at(values, row));
+            }
+        }
+        Ok(())
     }
     /// A new column of optional values.
     fn column<'r>(values: impl Iterator<Item = Option<Self::Ref<'r>>>) -> Column<'static>;
@@ -108,6 +119,19 @@ macro_rules! primitive {
             #[inline]
             fn set_if(&mut self, condition: bool, value: $type) {
                 *self = if condition { value } else { *self };
+            }
+
+            fn visit(column: &Column<'_>, slots: &[Slot], mut visit: impl FnMut(Slot, $type)) -> Result<()> {
+                let rows = slots.iter().zip(Self::view(column)?);
+                match &column.validity {
+                    None => rows.for_each(|(&slot, &value)| visit(slot, value)),
+                    Some(validity) => rows.enumerate().for_each(|(row, (&slot, &value))| {
+                        if validity.is_valid(row) {
+                            visit(slot, value);
+                        }
+                    }),
+                }
+                Ok(())
             }
 
             fn column<'r>(values: impl Iterator<Item = Option<Self::Ref<'r>>>) -> Column<'static> {

@@ -50,15 +50,11 @@ impl<V: Lower> Aggregate for Sum<V> {
 
     fn update(&mut self, slots: &[Slot], rows: Rows<'_>) -> Result<()> {
         let [column] = rows.inputs else { return Err(Error::Internal("sum takes one column")) };
-        let values = V::view(column)?;
-        for (row, &slot) in slots.iter().enumerate() {
-            if column.is_valid(row) {
-                let sum = &mut self.sums[slot];
-                sum.total.add(V::at(values, row));
-                sum.seen = true;
-            }
-        }
-        Ok(())
+        V::visit(column, slots, |slot, value| {
+            let sum = &mut self.sums[slot];
+            sum.total.add(value);
+            sum.seen = true;
+        })
     }
 
     fn merge(&mut self, into: &[Slot], other: &dyn Aggregate, from: &[Slot]) -> Result<()> {

@@ -59,7 +59,7 @@ impl Input {
             None => Ok(Arc::clone(array)),
         };
         let input = |taken: &Taken| {
-            let array = pick(&column(batch, taken.field.name())?)?;
+            let array = pick(&values::cast(&column(batch, taken.field.name())?, taken.field.data_type())?)?;
             values::canonical(&if taken.canonical_floats { float::canonical(&values::unpack(&array)?)? } else { array })
         };
         Ok(Self {

@@ -18,7 +18,7 @@ use super::session::SessionJob;
 use super::sliding::SlidingJob;
 use crate::aggregate::Arrival;
 use crate::aggregate::slot::Slot;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::time::Time;
 
 /// Rows in a batch of results, about.
@@ -120,7 +120,7 @@ impl Packer {
 pub struct Merger {
     job: Box<dyn Job>,
     merge_bytes: usize,
-    shard: Option<i32>,
+    last: Option<(i32, Time)>,
     bytes: usize,
     kept: usize,
 }
@@ -128,16 +128,20 @@ pub struct Merger {
 impl Merger {
     /// A merger for any number of shards, one after the other.
     pub fn new(query: &Arc<Query>) -> Result<Self> {
-        Ok(Self { job: query.job()?, merge_bytes: query.limits.merge_bytes, shard: None, bytes: 0, kept: 0 })
+        Ok(Self { job: query.job()?, merge_bytes: query.limits.merge_bytes, last: None, bytes: 0, kept: 0 })
     }
 
     /// Takes packed rows in; gives the windows that are final.
     pub fn push(&mut self, packed: &RecordBatch) -> Result<Vec<RecordBatch>> {
         let mut results = Vec::new();
         for row in pack::unpack(packed)? {
-            if self.shard != Some(row.shard) {
+            let place = (row.shard, row.first);
+            if self.last.is_some_and(|last| place < last) {
+                let reason = format!("shard {}, first {} comes out of order: sort them by shard and first", row.shard, row.first.0);
+                return Err(Error::Format { what: "packed rows", reason });
+            }
+            if self.last.replace(place).is_some_and(|(shard, _)| shard != row.shard) {
                 self.close(None, &mut results)?;
-                self.shard = Some(row.shard);
             } else if self.bytes >= self.merge_bytes.max(2 * self.kept) {
                 self.close(Some(row.first), &mut results)?;
             }
@@ -151,7 +155,7 @@ impl Merger {
     pub fn finish(&mut self) -> Result<Vec<RecordBatch>> {
         let mut results = Vec::new();
         self.close(None, &mut results)?;
-        self.shard = None;
+        self.last = None;
         Ok(results)
     }
 

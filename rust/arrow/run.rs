@@ -54,6 +54,7 @@ impl Query {
                 }
             }
         }
+        job.settle(0)?;
         Ok((job, counters))
     }
 

@@ -112,7 +112,6 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "no threads": (lambda: sessions().threads(0), ValueError, "count: got 0; allowed: 1 to 1,024"),
     "too many threads": (lambda: sessions().threads(1_025), ValueError, "count: got 1025; allowed: 1 to 1,024"),
     "threads in words": (lambda: sessions().threads("2"), TypeError, "count: got '2'"),
-    "too many shards": (lambda: sessions().shards(65_537), ValueError, "count: got 65537"),
     "half a shard": (lambda: sessions().shards(1.5), TypeError, "count: got 1.5, a float"),
     "true shards": (lambda: sessions().shards(True), TypeError, "count: got True, a bool"),
     "an observation here": (lambda: sessions().observe("counters"), TypeError, "observation: got 'counters'"),
