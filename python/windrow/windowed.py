@@ -85,9 +85,10 @@ class WindowedData(Generic[Result]):
         return replace(self, shard_count=count)
 
     def threads(self, count: int) -> WindowedData[Result]:
-        """Uses up to `count` threads, 1 to 1,024, for data in this process; one a core unless said otherwise.
+        """Uses `count` threads, 1 to 1,024, for data in this process; one a core unless said otherwise.
 
-        The threads live as long as the call of `agg`. Sessions are shared among them, sliding windows take one.
+        The threads live as long as the call of `agg`. The sessions are shared among them, by the largest power of two that is not above `count`;
+        sliding windows take one.
 
         Raises:
             TypeError: not an int.

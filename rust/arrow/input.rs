@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
-use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch};
+use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, UInt32Array};
 use arrow_buffer::BooleanBuffer;
 use arrow_schema::DataType;
 use arrow_select::filter::{FilterBuilder, FilterPredicate};
+use arrow_select::take::take;
 
 use super::keys::float;
 use super::query::{Query, Taken};
@@ -67,6 +68,12 @@ impl Input {
             times: values::canonical(&pick(&time)?)?,
             inputs: query.inputs.iter().map(input).collect::<Result<_>>()?,
         })
+    }
+
+    /// The rows `rows`, without their keys.
+    pub fn pick(&self, rows: &UInt32Array) -> Result<Self> {
+        let pick = |array: &ArrayRef| Ok(take(array, rows, None)?);
+        Ok(Self { keys: Vec::new(), times: pick(&self.times)?, inputs: self.inputs.iter().map(pick).collect::<Result<_>>()? })
     }
 
     /// Number of rows.

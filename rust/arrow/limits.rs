@@ -7,8 +7,6 @@ pub struct Limits {
     pub run_rows: usize,
     /// Rows that go through all steps of an in-process run together: few enough to stay in the caches.
     pub step_rows: usize,
-    /// Consecutive rows that one thread of an in-process run gets before it is the next one's turn.
-    pub stretch_rows: usize,
     /// Rows that a packer gathers before it packs them.
     pub pack_rows: usize,
     /// Keys that a packer remembers from one block to the next.
@@ -21,14 +19,6 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self {
-            run_rows: 1 << 24,
-            step_rows: 1 << 16,
-            stretch_rows: 1 << 18,
-            pack_rows: 1 << 20,
-            pack_keys: 1 << 20,
-            block_bytes: 64 << 10,
-            merge_bytes: 16 << 20,
-        }
+        Self { run_rows: 1 << 24, step_rows: 1 << 16, pack_rows: 1 << 20, pack_keys: 1 << 20, block_bytes: 64 << 10, merge_bytes: 16 << 20 }
     }
 }

@@ -2,6 +2,7 @@
 
 pub mod block;
 mod function;
+mod grouping;
 pub mod input;
 pub mod job;
 pub mod keys;
