@@ -87,8 +87,8 @@ class WindowedData(Generic[Result]):
     def threads(self, count: int) -> WindowedData[Result]:
         """Uses `count` threads, 1 to 1,024, for data in this process; one a core unless said otherwise.
 
-        The threads live as long as the call of `agg`. The sessions are shared among them, by the largest power of two that is not above `count`;
-        sliding windows take one.
+        The threads live as long as the call of `agg`. Sessions are shared among them by key, among the largest power
+        of two of them that is not above `count`; sliding windows take one.
 
         Raises:
             TypeError: not an int.
