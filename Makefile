@@ -80,7 +80,7 @@ bench: package ## the core by layer, then windrow beside Spark, Polars and DuckD
 
 soak: package ## long random tests (SOAK_CASES=) and the tests marked soak
 	PROPTEST_CASES=$(SOAK_CASES) cargo test --locked
-	$(PYTEST) -m soak tests/python
+	$(PYTEST) -m soak tests/python || test $$? -eq 5 # 5: there is none
 
 clean: ## removes what the other targets made
 	rm -rf .venv target build spark-warehouse metastore_db derby.log .pytest_cache .mypy_cache .ruff_cache .hypothesis

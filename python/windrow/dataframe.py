@@ -79,6 +79,13 @@ class SparkInput(Input[DataFrame]):
         if not any(kind.__name__ == "Observation" and kind.__module__.startswith("pyspark.") for kind in kinds):
             raise bad_type("observation", observation, "a pyspark.sql.Observation")
 
+    def check_threads(self, count: int) -> None:
+        """Raises: Spark decides what runs at once."""
+        raise ValueError(
+            f"count: got {count} threads for a Spark DataFrame; allowed: threads for data in this process (Spark "
+            "runs as many tasks at once as it has cores)"
+        )
+
     def run(self, plan: Plan) -> DataFrame:
         """The frame of the result, not yet computed."""
         output = self._output(plan)

@@ -132,7 +132,7 @@ class GroupedData(Generic[Result]):
         >>> group_by(empty, "card", time="ts").windowed_by(SlidingWindows.with_time_difference("10 minutes"))
         WindowedData(grouped=GroupedData(keys=('card',), time='ts', tick=None), \
 windows=SlidingWindows.with_time_difference('10 minutes'), emission='close', every_record=False, late_policy='drop', \
-shard_count=32, observation=None)
+shard_count=32, thread_count=None, observation=None)
         """
         if not isinstance(windows, SessionWindows | SlidingWindows):
             ways = "SessionWindows.with_gap(...) or SlidingWindows.with_time_difference(...)"

@@ -33,6 +33,10 @@ class Input(ABC, Generic[Result]):
         """Raises unless the counters of a query over this input can be reported to `observation`."""
 
     @abstractmethod
+    def check_threads(self, count: int) -> None:
+        """Raises unless a query over this input runs on threads of its own."""
+
+    @abstractmethod
     def run(self, plan: Plan) -> Result:
         """The result of a plan; the core's own checks of types come first (`TypeError`, `ValueError`)."""
 

@@ -38,13 +38,16 @@ class LocalInput(Input[pa.Table]):
             "DataFrame (here the counters are in the schema metadata of the result, as b'windrow.records' and so on)"
         )
 
+    def check_threads(self, count: int) -> None:
+        """Raises nothing: any number will do."""
+
     def run(self, plan: Plan) -> pa.Table:
         """The result, with one entry of schema metadata for each counter, such as `b"windrow.records": b"123"`."""
         if plan.has_functions:
             return self._record_by_record(plan)
         positions = [self.columns.index(name) for name in plan.schema.names]
         query = _worker.query(plan.spec, plan.schema)
-        batches, counters = query.run(self._table.stream(positions))
+        batches, counters = query.run(self._table.stream(positions), plan.threads)
         return _counted(pa.Table.from_batches(batches, schema=query.output_schema), counters)
 
     def _record_by_record(self, plan: Plan) -> pa.Table:

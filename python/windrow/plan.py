@@ -29,6 +29,7 @@ class Plan:
         every_record: whether each change of a window gives a row, not only the last one of a batch.
         late: what becomes of late records.
         shards: how many ranges of key hashes the work is cut into.
+        threads: how many threads a query in this process uses; None for one a core.
         schema: the columns that are read, and no others.
         observation: where Spark reports the counters, if anywhere.
     """
@@ -42,6 +43,7 @@ class Plan:
     every_record: bool
     late: str
     shards: int
+    threads: int | None
     schema: pa.Schema
     observation: object | None
 

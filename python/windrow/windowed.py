@@ -34,6 +34,7 @@ SHARDS = 32
 """Ranges of key hashes, unless `shards` says otherwise."""
 
 _MOST_SHARDS = 65_536
+_MOST_THREADS = 1_024
 _COMPARED = {"min": (0,), "max": (0,), "min_by": (1,), "max_by": (1,), "collect_set": (0,)}
 
 
@@ -48,6 +49,7 @@ class WindowedData(Generic[Result]):
         every_record: whether each change gives a row, not only the last one of a batch.
         late_policy: what becomes of late records.
         shard_count: how many ranges of key hashes the work is cut into.
+        thread_count: how many threads a query in this process uses; None for one a core.
         observation: where Spark reports the counters, if anywhere.
     """
 
@@ -57,6 +59,7 @@ class WindowedData(Generic[Result]):
     every_record: bool = False
     late_policy: Late = "drop"
     shard_count: int = SHARDS
+    thread_count: int | None = None
     observation: object | None = None
 
     @property
@@ -107,11 +110,22 @@ class WindowedData(Generic[Result]):
             TypeError: not an int.
             ValueError: out of range.
         """
-        if not isinstance(count, int) or isinstance(count, bool):
-            raise bad_type("count", count, f"an int from 1 to {_MOST_SHARDS}")
-        if not 1 <= count <= _MOST_SHARDS:
-            raise bad_value("count", count, f"1 to {_MOST_SHARDS}")
+        _check_count(count, _MOST_SHARDS)
         return replace(self, shard_count=count)
+
+    def threads(self, count: int) -> WindowedData[Result]:
+        """Uses `count` threads, 1 to 1,024, for data in this process; one a core unless said otherwise.
+
+        The threads live as long as the call of `agg`. Sessions are shared among them by key, among the largest power
+        of two of them that is not above `count`; sliding windows take one.
+
+        Raises:
+            TypeError: not an int.
+            ValueError: out of range, or the data is a Spark DataFrame.
+        """
+        _check_count(count, _MOST_THREADS)
+        self.grouped._input.check_threads(count)
+        return replace(self, thread_count=count)
 
     def observe(self, observation: Observation) -> WindowedData[Result]:
         """Has Spark report the counters of the query to PySpark's `Observation`, at the first action on the result.
@@ -207,6 +221,7 @@ class WindowedData(Generic[Result]):
             every_record=self.every_record,
             late=self.late_policy,
             shards=self.shard_count,
+            threads=self.thread_count,
             schema=pa.schema(fields.values()),
             observation=self.observation,
         )
@@ -215,6 +230,13 @@ class WindowedData(Generic[Result]):
         for position, column in enumerate(aggregate.columns):
             compared = position in _COMPARED.get(aggregate.function, ())
             yield self.grouped._input.field(name, column, compared=compared)
+
+
+def _check_count(count: int, most: int) -> None:
+    if not isinstance(count, int) or isinstance(count, bool):
+        raise bad_type("count", count, f"an int from 1 to {most:,}")
+    if not 1 <= count <= most:
+        raise bad_value("count", count, f"1 to {most:,}")
 
 
 def _check_name(name: str, aggregate: Aggregate, taken: dict[str, str]) -> None:

@@ -12,8 +12,14 @@ use crate::error::{Error, Result};
 /// State: the best value so far, if any. `MAX` chooses which end.
 #[derive(Clone, Debug, Default)]
 pub struct Extreme<V: Scalar, const MAX: bool> {
-    best: PerSlot<V>,
-    seen: PerSlot<bool>,
+    best: PerSlot<Best<V>>,
+}
+
+/// The best value, and whether there is one.
+#[derive(Clone, Debug, Default)]
+struct Best<V> {
+    value: V,
+    seen: bool,
 }
 
 /// `min(column)`.
@@ -30,14 +36,19 @@ impl<V: Scalar, const MAX: bool> Extreme<V, MAX> {
 
     #[inline]
     fn offer(&mut self, slot: Slot, value: V::Ref<'_>) {
-        if !self.seen[slot] || Self::beats(value, self.best[slot].get()) {
-            self.best[slot].set(value);
-            self.seen[slot] = true;
-        }
+        let best = &mut self.best[slot];
+        // Without a branch: which of a session's values is the best so far cannot be predicted.
+        best.value.set_if(!best.seen | Self::beats(value, best.value.get()), value);
+        best.seen = true;
+    }
+
+    fn get(&self, slot: Slot) -> Option<V::Ref<'_>> {
+        let best = &self.best[slot];
+        best.seen.then(|| best.value.get())
     }
 
     fn column(&self, slots: &[Slot]) -> Column<'static> {
-        V::column(slots.iter().map(|&slot| self.seen[slot].then(|| self.best[slot].get())))
+        V::column(slots.iter().map(|&slot| self.get(slot)))
     }
 }
 
@@ -47,26 +58,19 @@ impl<V: Scalar, const MAX: bool> Aggregate for Extreme<V, MAX> {
     }
 
     fn resize(&mut self, slots: usize) {
-        self.best.resize(slots, V::default());
-        self.seen.resize(slots, false);
+        self.best.resize(slots, Best::default());
     }
 
     fn update(&mut self, slots: &[Slot], rows: Rows<'_>) -> Result<()> {
         let [column] = rows.inputs else { return Err(Error::Internal("min and max take one column")) };
-        let values = V::view(column)?;
-        for (row, &slot) in slots.iter().enumerate() {
-            if column.is_valid(row) {
-                self.offer(slot, V::at(values, row));
-            }
-        }
-        Ok(())
+        V::visit(column, slots, |slot, value| self.offer(slot, value))
     }
 
     fn merge(&mut self, into: &[Slot], other: &dyn Aggregate, from: &[Slot]) -> Result<()> {
         let other: &Self = of_kind(other)?;
         for (&into, &from) in into.iter().zip(from) {
-            if other.seen[from] {
-                self.offer(into, other.best[from].get());
+            if let Some(value) = other.get(from) {
+                self.offer(into, value);
             }
         }
         Ok(())
@@ -74,12 +78,10 @@ impl<V: Scalar, const MAX: bool> Aggregate for Extreme<V, MAX> {
 
     fn copy(&mut self, to: Slot, from: Slot) {
         self.best[to] = self.best[from].clone();
-        self.seen[to] = self.seen[from];
     }
 
     fn clear(&mut self, slot: Slot) {
-        self.best[slot] = V::default();
-        self.seen[slot] = false;
+        self.best[slot] = Best::default();
     }
 
     fn lower(&self, slots: &[Slot]) -> Lowered {

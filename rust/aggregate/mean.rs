@@ -62,14 +62,10 @@ impl<V: Lower> Aggregate for Mean<V> {
 
     fn update(&mut self, slots: &[Slot], rows: Rows<'_>) -> Result<()> {
         let [column] = rows.inputs else { return Err(Error::Internal("mean takes one column")) };
-        let values = V::view(column)?;
-        for (row, &slot) in slots.iter().enumerate() {
-            if column.is_valid(row) {
-                self.totals[slot].add(V::at(values, row));
-                self.counts[slot] += 1;
-            }
-        }
-        Ok(())
+        V::visit(column, slots, |slot, value| {
+            self.totals[slot].add(value);
+            self.counts[slot] += 1;
+        })
     }
 
     fn merge(&mut self, into: &[Slot], other: &dyn Aggregate, from: &[Slot]) -> Result<()> {

@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 
 use crate::aggregate::column::{Bytes, Column, Values};
+use crate::aggregate::slot::Slot;
 use crate::error::{Error, Result};
 
 /// A value kind: `i64`, `f64`, `i128` or `Box<[u8]>`, one for each of [`Values`]'s kinds that is not a list.
@@ -33,6 +34,23 @@ pub trait Scalar: Clone + Default + Send + Sync + std::fmt::Debug + 'static {
     }
     /// Overwrites a state.
     fn set(&mut self, value: Self::Ref<'_>);
+    /// Overwrites a state if told to.
+    #[inline]
+    fn set_if(&mut self, condition: bool, value: Self::Ref<'_>) {
+        if condition {
+            self.set(value);
+        }
+    }
+    /// Calls `visit` with the slot and the value of each row that holds one.
+    fn visit(column: &Column<'_>, slots: &[Slot], mut visit: impl FnMut(Slot, Self::Ref<'_>)) -> Result<()> {
+        let values = Self::view(column)?;
+        for (row, &slot) in slots.iter().enumerate() {
+            if column.is_valid(row) {
+                visit(slot, Self::at(values, row));
+            }
+        }
+        Ok(())
+    }
     /// A new column of optional values.
     fn column<'r>(values: impl Iterator<Item = Option<Self::Ref<'r>>>) -> Column<'static>;
 }
@@ -48,10 +66,11 @@ pub fn compare_floats(left: f64, right: f64) -> Ordering {
     left.partial_cmp(&right).unwrap_or_else(|| left.is_nan().cmp(&right.is_nan()))
 }
 
-/// Whether a float is 0.0 and not -0.0.
+/// An integer in the order of floats: -0.0 below 0.0, every NaN above all else.
 #[inline]
-fn is_positive_zero(value: f64) -> bool {
-    value == 0.0 && value.is_sign_positive()
+fn ordered_bits(value: f64) -> i64 {
+    let bits = value.to_bits().cast_signed();
+    if value.is_nan() { i64::MAX } else { bits ^ ((bits >> 63) & i64::MAX) }
 }
 
 macro_rules! primitive {
@@ -97,6 +116,24 @@ macro_rules! primitive {
                 *self = value;
             }
 
+            #[inline]
+            fn set_if(&mut self, condition: bool, value: $type) {
+                *self = if condition { value } else { *self };
+            }
+
+            fn visit(column: &Column<'_>, slots: &[Slot], mut visit: impl FnMut(Slot, $type)) -> Result<()> {
+                let rows = slots.iter().zip(Self::view(column)?);
+                match &column.validity {
+                    None => rows.for_each(|(&slot, &value)| visit(slot, value)),
+                    Some(validity) => rows.enumerate().for_each(|(row, (&slot, &value))| {
+                        if validity.is_valid(row) {
+                            visit(slot, value);
+                        }
+                    }),
+                }
+                Ok(())
+            }
+
             fn column<'r>(values: impl Iterator<Item = Option<Self::Ref<'r>>>) -> Column<'static> {
                 let (values, flags) = split(values);
                 Column { values: Values::$kind(values.into()), validity: Some(flags.into_iter().collect()) }
@@ -107,13 +144,11 @@ macro_rules! primitive {
 
 primitive!(i64, Int, |left: i64, right: i64| left.cmp(&right), Self::compare, |value| value);
 primitive!(i128, Wide, |left: i128, right: i128| left.cmp(&right), Self::compare, |value| value);
-primitive!(
-    f64,
-    Float,
-    compare_floats,
-    |left, right| compare_floats(left, right).then(is_positive_zero(left).cmp(&is_positive_zero(right))),
-    |value: f64| if value.is_nan() { Self::NAN } else { value + 0.0 }
-);
+primitive!(f64, Float, compare_floats, |left, right| ordered_bits(left).cmp(&ordered_bits(right)), |value: f64| if value.is_nan() {
+    Self::NAN
+} else {
+    value + 0.0
+});
 
 impl Scalar for Box<[u8]> {
     type Ref<'a> = &'a [u8];

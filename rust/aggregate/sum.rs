@@ -10,15 +10,21 @@ use crate::error::{Error, Result};
 /// State: the total, and whether a value was seen.
 #[derive(Clone, Debug)]
 pub struct Sum<V: Summable> {
-    totals: PerSlot<V::Total>,
-    seen: PerSlot<bool>,
+    sums: PerSlot<Summed<V::Total>>,
     limit: i128,
+}
+
+/// A total, and whether a value is in it.
+#[derive(Clone, Copy, Debug, Default)]
+struct Summed<T> {
+    total: T,
+    seen: bool,
 }
 
 impl<V: Summable> Sum<V> {
     /// A sum whose result is below `limit` in size; only decimals (`i128`) mind the limit.
     pub fn new(limit: i128) -> Self {
-        Self { totals: PerSlot(Vec::new()), seen: PerSlot(Vec::new()), limit }
+        Self { sums: PerSlot(Vec::new()), limit }
     }
 }
 
@@ -39,48 +45,43 @@ impl<V: Lower> Aggregate for Sum<V> {
     }
 
     fn resize(&mut self, slots: usize) {
-        self.totals.resize(slots, V::Total::default());
-        self.seen.resize(slots, false);
+        self.sums.resize(slots, Summed::default());
     }
 
     fn update(&mut self, slots: &[Slot], rows: Rows<'_>) -> Result<()> {
         let [column] = rows.inputs else { return Err(Error::Internal("sum takes one column")) };
-        let values = V::view(column)?;
-        for (row, &slot) in slots.iter().enumerate() {
-            if column.is_valid(row) {
-                self.totals[slot].add(V::at(values, row));
-                self.seen[slot] = true;
-            }
-        }
-        Ok(())
+        V::visit(column, slots, |slot, value| {
+            let sum = &mut self.sums[slot];
+            sum.total.add(value);
+            sum.seen = true;
+        })
     }
 
     fn merge(&mut self, into: &[Slot], other: &dyn Aggregate, from: &[Slot]) -> Result<()> {
         let other: &Self = of_kind(other)?;
         for (&into, &from) in into.iter().zip(from) {
-            self.totals[into].merge(&other.totals[from]);
-            self.seen[into] |= other.seen[from];
+            let (sum, other) = (&mut self.sums[into], &other.sums[from]);
+            sum.total.merge(&other.total);
+            sum.seen |= other.seen;
         }
         Ok(())
     }
 
     fn copy(&mut self, to: Slot, from: Slot) {
-        self.totals[to] = self.totals[from];
-        self.seen[to] = self.seen[from];
+        self.sums[to] = self.sums[from];
     }
 
     fn clear(&mut self, slot: Slot) {
-        self.totals[slot] = V::Total::default();
-        self.seen[slot] = false;
+        self.sums[slot] = Summed::default();
     }
 
     fn lower(&self, slots: &[Slot]) -> Lowered {
-        self.results(slots.iter().map(|&slot| (self.totals[slot], self.seen[slot])))
+        self.results(slots.iter().map(|&slot| (self.sums[slot].total, self.sums[slot].seen)))
     }
 
     fn save(&self, slots: &[Slot]) -> Vec<Column<'static>> {
-        let seen = slots.iter().map(|&slot| i64::from(self.seen[slot])).collect();
-        let mut columns = V::Total::save(slots.iter().map(|&slot| self.totals[slot]));
+        let seen = slots.iter().map(|&slot| i64::from(self.sums[slot].seen)).collect();
+        let mut columns = V::Total::save(slots.iter().map(|&slot| self.sums[slot].total));
         columns.push(Column::new(Values::Int(seen)));
         columns
     }
@@ -88,11 +89,9 @@ impl<V: Lower> Aggregate for Sum<V> {
     fn load(&self, states: &[Column<'_>]) -> Result<Box<dyn Aggregate>> {
         let Some((seen, totals)) = states.split_last() else { return Err(Error::Internal("sum has state columns")) };
         common_len(states)?;
-        Ok(Box::new(Self {
-            totals: PerSlot(V::Total::load(totals)?),
-            seen: PerSlot(i64::view(seen)?.iter().map(|&seen| seen != 0).collect()),
-            limit: self.limit,
-        }))
+        let states = V::Total::load(totals)?.into_iter().zip(i64::view(seen)?);
+        let sums = states.map(|(total, &seen)| Summed { total, seen: seen != 0 }).collect();
+        Ok(Box::new(Self { sums: PerSlot(sums), limit: self.limit }))
     }
 
     fn sweep(&self, rows: Rows<'_>, runs: &[Run]) -> Result<Lowered> {

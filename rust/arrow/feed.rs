@@ -9,6 +9,7 @@ use arrow_schema::{DataType, TimeUnit};
 
 use super::keys::float;
 use super::keys::names::{Named, Names};
+use super::keys::unpacked;
 use super::query::{Query, find, per_second};
 use super::spec::{InvalidGap, Spec};
 use super::values;
@@ -142,7 +143,7 @@ fn in_ticks(durations: &ArrayRef, time: &DataType) -> Result<Vec<Option<i64>>> {
 pub fn check(spec: &Spec, input: &arrow_schema::Schema) -> Result<()> {
     if let Some(inputs) = &spec.inputs {
         let field = find(input, "inputs", &inputs.column)?;
-        if !values::unpacked(field.data_type()).is_integer() {
+        if !unpacked(field.data_type()).is_integer() {
             return Err(Error::ColumnType {
                 argument: "inputs".into(),
                 column: inputs.column.clone(),

@@ -1,13 +1,15 @@
 //! A batch of the user's rows: columns picked by name, rows that cannot be windowed left out and counted.
 
+use std::ops::AddAssign;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
-use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch};
+use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, UInt32Array};
 use arrow_buffer::BooleanBuffer;
 use arrow_schema::DataType;
 use arrow_select::filter::{FilterBuilder, FilterPredicate};
+use arrow_select::take::take;
 
 use super::keys::float;
 use super::query::{Query, Taken};
@@ -27,6 +29,15 @@ pub struct Counters {
     pub null_times: u64,
     /// Rows left out because they are ticks.
     pub ticks: u64,
+}
+
+impl AddAssign for Counters {
+    fn add_assign(&mut self, other: Self) {
+        self.records += other.records;
+        self.null_keys += other.null_keys;
+        self.null_times += other.null_times;
+        self.ticks += other.ticks;
+    }
 }
 
 /// Rows with a key and a time.
@@ -49,7 +60,7 @@ impl Input {
             None => Ok(Arc::clone(array)),
         };
         let input = |taken: &Taken| {
-            let array = pick(&column(batch, taken.field.name())?)?;
+            let array = pick(&values::cast(&column(batch, taken.field.name())?, taken.field.data_type())?)?;
             values::canonical(&if taken.canonical_floats { float::canonical(&values::unpack(&array)?)? } else { array })
         };
         Ok(Self {
@@ -57,6 +68,12 @@ impl Input {
             times: values::canonical(&pick(&time)?)?,
             inputs: query.inputs.iter().map(input).collect::<Result<_>>()?,
         })
+    }
+
+    /// The rows `rows`, without their keys.
+    pub fn pick(&self, rows: &UInt32Array) -> Result<Self> {
+        let pick = |array: &ArrayRef| Ok(take(array, rows, None)?);
+        Ok(Self { keys: Vec::new(), times: pick(&self.times)?, inputs: self.inputs.iter().map(pick).collect::<Result<_>>()? })
     }
 
     /// Number of rows.

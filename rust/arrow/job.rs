@@ -1,8 +1,8 @@
-//! What every query does with rows and blocks, and the three ways to drive it.
+//! What every query does with rows and blocks, and the two ways through Spark.
 //!
 //! ```text
 //!   rows ─▶ Packer ─▶ packed rows ─▶ (shuffle, sort by shard and first) ─▶ Merger ─▶ windows
-//!   rows ─▶ run ─────────────────────────────────────────────────────────────────▶ windows
+//!   rows ─▶ run (see super::run) ────────────────────────────────────────────────▶ windows
 //! ```
 
 use std::sync::Arc;
@@ -24,14 +24,6 @@ use crate::time::Time;
 
 /// Rows in a batch of results, about.
 pub const RESULT_ROWS: usize = 1 << 16;
-/// Rows that a packer gathers before it packs them.
-const PACK_ROWS: usize = 1 << 20;
-/// Rows that an in-process run groups at once.
-const RUN_ROWS: usize = 1 << 24;
-/// Keys that a packer remembers from one block to the next.
-const PACK_KEYS: usize = 1 << 20;
-/// Bytes of blocks that a merger takes in before it lets windows leave.
-const MERGE_BYTES: usize = 16 << 20;
 /// Arrivals of one split are numbered within this many bits, the split above them.
 const ARRIVAL_BITS: u32 = 40;
 
@@ -42,14 +34,12 @@ pub type Emit<'a> = dyn FnMut(RecordBatch) + 'a;
 pub(super) trait Job: Send {
     /// Takes rows in. The first of them is the `arrival`-th of the input.
     fn add(&mut self, input: Input, arrival: Arrival) -> Result<()>;
-    /// Rows taken in and not settled.
-    fn waiting(&self) -> usize;
-    /// Works off what waits.
-    fn settle(&mut self) -> Result<()>;
+    /// Works off what waits, as soon as that pays and at the latest when `most` rows wait.
+    fn settle(&mut self, most: usize) -> Result<()>;
     /// Takes a block in.
     fn add_block(&mut self, block: &RecordBatch) -> Result<()>;
-    /// Packs all there is; nothing remains but the keys.
-    fn pack(&mut self) -> Result<Vec<RecordBatch>>;
+    /// Hands out all there is, for blocks; nothing remains but the keys.
+    fn take(&mut self) -> Result<Partials>;
     /// Lets windows leave: those that nothing at or after `frontier` can touch; all without one.
     fn close(&mut self, frontier: Option<Time>, emit: &mut Emit<'_>) -> Result<()>;
     /// Rows or partial sessions held.
@@ -58,13 +48,23 @@ pub(super) trait Job: Send {
     fn keys(&mut self) -> &mut Keys;
 }
 
+/// The columns of blocks, sorted by shard and time.
+pub(super) struct Partials {
+    /// Keys, times, and states or values.
+    pub rows: RecordBatch,
+    /// The shard of each row.
+    pub shards: Vec<u32>,
+    /// The time of each row.
+    pub times: Vec<Time>,
+}
+
 /// All slots below a number.
 pub(super) fn slots(count: usize) -> Vec<Slot> {
     (0..count as u32).map(Slot).collect()
 }
 
 impl Query {
-    fn job(self: &Arc<Self>) -> Result<Box<dyn Job>> {
+    pub(super) fn job(self: &Arc<Self>) -> Result<Box<dyn Job>> {
         Ok(match self.windows {
             Kind::Session(Gap::Fixed(gap)) => Box::new(SessionJob::new(Arc::clone(self), gap)?),
             Kind::Session(Gap::Dynamic { .. }) => {
@@ -74,23 +74,6 @@ impl Query {
             Kind::Sliding(sliding) => Box::new(SlidingJob::new(Arc::clone(self), sliding)?),
         })
     }
-
-    /// Runs the query over batches: all windows, and what was counted.
-    pub fn run(self: &Arc<Self>, batches: impl Iterator<Item = Result<RecordBatch>>) -> Result<(Vec<RecordBatch>, Counters)> {
-        let mut job = self.job()?;
-        let mut counters = Counters::default();
-        let mut results = Vec::new();
-        for batch in batches {
-            let arrival = counters.records;
-            let input = Input::read(self, &batch?, &mut counters)?;
-            job.add(input, arrival)?;
-            if job.waiting() >= RUN_ROWS {
-                job.settle()?;
-            }
-        }
-        job.close(None, &mut |batch| results.push(batch))?;
-        Ok((results, counters))
-    }
 }
 
 /// Rows of one split to packed rows.
@@ -99,20 +82,23 @@ pub struct Packer {
     job: Box<dyn Job>,
     counters: Counters,
     split: Arrival,
+    rows: usize,
 }
 
 impl Packer {
     /// A packer for one split of the input.
     pub fn new(query: Arc<Query>, split: u32) -> Result<Self> {
-        Ok(Self { job: query.job()?, query, counters: Counters::default(), split: Arrival::from(split) << ARRIVAL_BITS })
+        Ok(Self { job: query.job()?, query, counters: Counters::default(), split: Arrival::from(split) << ARRIVAL_BITS, rows: 0 })
     }
 
     /// Takes rows in; gives packed rows when enough have come together.
     pub fn push(&mut self, batch: &RecordBatch) -> Result<Vec<RecordBatch>> {
         let arrival = self.split + self.counters.records;
         let input = Input::read(&self.query, batch, &mut self.counters)?;
+        self.rows += input.rows();
         self.job.add(input, arrival)?;
-        if self.job.waiting() < PACK_ROWS {
+        if self.rows < self.query.limits.pack_rows {
+            self.job.settle(self.query.limits.pack_rows)?;
             return Ok(Vec::new());
         }
         self.finish()
@@ -120,8 +106,10 @@ impl Packer {
 
     /// Packs what there is.
     pub fn finish(&mut self) -> Result<Vec<RecordBatch>> {
-        let packed = self.job.pack()?;
-        if self.job.keys().len() > PACK_KEYS {
+        self.rows = 0;
+        let Partials { rows, shards, times } = self.job.take()?;
+        let packed = pack::pack(&rows, &shards, &times, self.query.limits.block_bytes)?;
+        if self.job.keys().len() > self.query.limits.pack_keys {
             self.job.keys().clear();
         }
         Ok(packed)
@@ -136,7 +124,8 @@ impl Packer {
 /// Packed rows, sorted by shard and first time, to windows.
 pub struct Merger {
     job: Box<dyn Job>,
-    shard: Option<i32>,
+    merge_bytes: usize,
+    last: Option<(i32, Time)>,
     bytes: usize,
     kept: usize,
 }
@@ -144,17 +133,21 @@ pub struct Merger {
 impl Merger {
     /// A merger for any number of shards, one after the other.
     pub fn new(query: &Arc<Query>) -> Result<Self> {
-        Ok(Self { job: query.job()?, shard: None, bytes: 0, kept: 0 })
+        Ok(Self { job: query.job()?, merge_bytes: query.limits.merge_bytes, last: None, bytes: 0, kept: 0 })
     }
 
     /// Takes packed rows in; gives the windows that are final.
     pub fn push(&mut self, packed: &RecordBatch) -> Result<Vec<RecordBatch>> {
         let mut results = Vec::new();
         for row in pack::unpack(packed)? {
-            if self.shard != Some(row.shard) {
+            let place = (row.shard, row.first);
+            if self.last.is_some_and(|last| place < last) {
+                let reason = format!("shard {}, first {} comes out of order: sort them by shard and first", row.shard, row.first.0);
+                return Err(Error::Format { what: "packed rows", reason });
+            }
+            if self.last.replace(place).is_some_and(|(shard, _)| shard != row.shard) {
                 self.close(None, &mut results)?;
-                self.shard = Some(row.shard);
-            } else if self.bytes >= MERGE_BYTES.max(2 * self.kept) {
+            } else if self.bytes >= self.merge_bytes.max(2 * self.kept) {
                 self.close(Some(row.first), &mut results)?;
             }
             self.job.add_block(&block::decode(row.block)?)?;
@@ -167,7 +160,7 @@ impl Merger {
     pub fn finish(&mut self) -> Result<Vec<RecordBatch>> {
         let mut results = Vec::new();
         self.close(None, &mut results)?;
-        self.shard = None;
+        self.last = None;
         Ok(results)
     }
 

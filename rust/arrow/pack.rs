@@ -21,8 +21,6 @@ use super::block;
 use crate::error::{Error, Result};
 use crate::time::Time;
 
-/// Bytes in a block, about: with 10,000 rows to an Arrow batch, its bytes stay well below 2 GiB.
-const BLOCK_BYTES: usize = 64 << 10;
 /// Blocks in a batch of packed rows.
 const BATCH_BLOCKS: usize = 256;
 
@@ -35,10 +33,10 @@ pub fn schema() -> SchemaRef {
     ]))
 }
 
-/// Cuts rows, sorted by shard and time, into packed rows.
-pub fn pack(rows: &RecordBatch, shards: &[u32], times: &[Time]) -> Result<Vec<RecordBatch>> {
+/// Cuts rows, sorted by shard and time, into packed rows of blocks of about `block_bytes`.
+pub fn pack(rows: &RecordBatch, shards: &[u32], times: &[Time], block_bytes: usize) -> Result<Vec<RecordBatch>> {
     let width = rows.get_array_memory_size() / rows.num_rows().max(1);
-    let most = (BLOCK_BYTES / width.max(1)).max(1);
+    let most = (block_bytes / width.max(1)).max(1);
     let mut packed = Vec::new();
     let mut batch = Builder::default();
     let mut from = 0;

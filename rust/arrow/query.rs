@@ -6,9 +6,10 @@ use arrow_array::{ArrayRef, RecordBatch, StringArray, StructArray};
 use arrow_schema::{DataType, Field, Fields, Schema, SchemaRef, TimeUnit};
 
 use super::function::{Resolved, resolve};
-use super::keys::{Keys, float};
+use super::keys::{Keys, float, unpacked};
+use super::limits::Limits;
 use super::spec::{Function, InvalidGap, Named, Spec, Windows};
-use super::values::{self, unpacked};
+use super::values;
 use crate::aggregate::column::Column;
 use crate::aggregate::{Aggregate, Lowered, Unrepresentable};
 use crate::error::{Error, Result};
@@ -39,6 +40,8 @@ pub struct Query {
     pub minds_arrival: bool,
     /// Key columns, `window`, aggregates, `op`.
     pub output: SchemaRef,
+    /// When rows, blocks and windows move on.
+    pub limits: Limits,
     op: bool,
 }
 
@@ -116,7 +119,7 @@ impl Query {
         let gap = gap_column(&spec.windows, input)?;
         if let Some(tick) = &spec.tick {
             let field = find(input, "tick", tick)?;
-            if unpacked(field.data_type()) != &DataType::Boolean {
+            if unpacked(field.data_type()) != DataType::Boolean {
                 return Err(Error::ColumnType {
                     argument: "tick".into(),
                     column: tick.clone(),
@@ -149,6 +152,7 @@ impl Query {
             aggregates,
             minds_arrival: spec.aggregates.iter().any(|named| named.function.minds_arrival()),
             output: Arc::new(Schema::new(fields)),
+            limits: Limits::default(),
             op: spec.op,
         })
     }
@@ -200,12 +204,15 @@ impl Query {
         format!("[{}, {}]", self.show(window.start), self.show(window.end))
     }
 
-    /// A time as text, for errors.
+    /// A time as text, for errors; with a zone, in UTC.
     pub fn show(&self, time: Time) -> String {
-        let text = self
-            .times(std::iter::once(time))
+        let (local, mark) = match self.time.data_type() {
+            DataType::Timestamp(unit, Some(_)) => (&DataType::Timestamp(*unit, None), "Z"),
+            other => (other, ""),
+        };
+        let text = values::result(Column::new(values_of(vec![time.0])), local)
             .and_then(|array| values::cast(&array, &DataType::Utf8))
-            .map(|array| arrow_array::cast::AsArray::as_string::<i32>(&array).value(0).to_owned());
+            .map(|array| format!("{}{mark}", arrow_array::cast::AsArray::as_string::<i32>(&array).value(0)));
         text.unwrap_or_else(|_| format!("{} ticks", time.0))
     }
 
@@ -243,17 +250,18 @@ impl Planned {
         for (place, name) in named.columns.iter().enumerate() {
             let field = find(input, &format!("aggregate {:?}", named.name), name)?.clone();
             let data_type = unpacked(field.data_type());
-            let compared = named.function.compared() == Some(place) && values::kind(data_type) == Some(values::Kind::Rows);
-            let taken = Taken { canonical_floats: compared && float::within(data_type), field };
+            let compared = named.function.compared() == Some(place) && values::kind(&data_type) == Some(values::Kind::Rows);
+            let taken = Taken { canonical_floats: compared && float::within(&data_type), field };
             let position = inputs.iter().position(|known| *known == taken).unwrap_or_else(|| {
                 inputs.push(taken);
                 inputs.len() - 1
             });
             positions.push(position);
         }
-        let types: Vec<&DataType> =
-            positions.iter().filter_map(|&position| inputs.get(position)).map(|taken| unpacked(taken.field.data_type())).collect();
-        Ok(Self { name: named.name.clone(), output: Output::BuiltIn(resolve(named, &types)?), inputs: positions })
+        let taken = positions.iter().filter_map(|&position| inputs.get(position));
+        let types: Vec<DataType> = taken.map(|taken| unpacked(taken.field.data_type())).collect();
+        let resolved = resolve(named, &types.iter().collect::<Vec<_>>())?;
+        Ok(Self { name: named.name.clone(), output: Output::BuiltIn(resolved), inputs: positions })
     }
 }
 

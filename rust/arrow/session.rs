@@ -7,119 +7,46 @@ use arrow_array::types::Int64Type;
 use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch};
 use arrow_schema::{Field, Schema};
 
+use super::grouping::{Grouping, of};
 use super::input::Input;
-use super::job::{Emit, Job, RESULT_ROWS, slots};
+use super::job::{Emit, Job, Partials, RESULT_ROWS, slots};
 use super::keys::{Keys, shard};
-use super::pack;
 use super::query::Query;
 use super::states::States;
+use crate::aggregate::Arrival;
 use crate::aggregate::slot::Slot;
-use crate::aggregate::{Arrival, Rows};
 use crate::error::{Error, Result};
 use crate::key::KeyId;
-use crate::session::batch::Sessions;
-use crate::sort;
+use crate::sort::Sorted;
 use crate::time::{Span, Time};
-use crate::window::{Extent, Window};
+use crate::window::Extent;
 
 /// A session query at work.
 pub struct SessionJob {
     query: Arc<Query>,
     gap: Span,
     keys: Keys,
-    sessions: Sessions,
-    states: States,
-    waiting: Waiting,
-}
-
-/// Rows that have a key number and wait for their sessions: the more rows at once, the better shuffled ones are grouped.
-#[derive(Default)]
-struct Waiting {
-    keys: Vec<KeyId>,
-    times: Vec<Time>,
-    inputs: Vec<(Input, Arrival)>,
-}
-
-/// Sessions taken out of a job.
-struct Taken {
-    keys: Vec<KeyId>,
-    extents: Vec<Extent>,
-    states: States,
+    grouping: Grouping,
 }
 
 impl SessionJob {
     /// No rows yet.
     pub fn new(query: Arc<Query>, gap: Span) -> Result<Self> {
-        let keys = Keys::new(&query.keys)?;
-        let states = States::new(&query);
-        Ok(Self { query, gap, keys, sessions: Sessions::default(), states, waiting: Waiting::default() })
+        Ok(Self { keys: Keys::new(&query.keys)?, grouping: Grouping::new(Arc::clone(&query), gap), query, gap })
     }
-
-    /// Gives the waiting rows their sessions.
-    fn settle(&mut self) -> Result<()> {
-        let Waiting { keys, times, inputs } = std::mem::take(&mut self.waiting);
-        let assigned = self.sessions.assign(&keys, &times, self.gap);
-        self.states.resize(self.sessions.len());
-        let mut rest = assigned.as_slice();
-        for (input, arrival) in &inputs {
-            let (slots, others) = rest.split_at_checked(input.rows()).ok_or(Error::Internal("each row has a slot"))?;
-            rest = others;
-            let arrivals: Vec<Arrival> = if self.query.minds_arrival { (*arrival..).take(slots.len()).collect() } else { Vec::new() };
-            self.states.update(&self.query, slots, Rows { times: input.times(), arrivals: &arrivals, inputs: &input.inputs()? })?;
-        }
-        Ok(())
-    }
-
-    /// Takes all sessions out, those joined that belong together. The keys stay.
-    fn take(&mut self) -> Result<Taken> {
-        self.settle()?;
-        let coalesced = self.sessions.coalesce();
-        let mut states = std::mem::replace(&mut self.states, States::new(&self.query));
-        if let Some(moves) = coalesced.moves {
-            let mut joined = States::new(&self.query);
-            joined.resize(coalesced.keys.len());
-            joined.merge(&moves, &states, &slots(moves.len()))?;
-            states = joined;
-        }
-        Ok(Taken { keys: coalesced.keys, extents: coalesced.extents, states })
-    }
-
-    /// Puts partial sessions in: slots `from` of `states`, parallel to `keys` and `extents`.
-    fn put(&mut self, keys: &[KeyId], extents: &[Extent], states: &States, from: &[Slot]) -> Result<()> {
-        let into = self.sessions.assign_partials(keys, extents);
-        self.states.resize(self.sessions.len());
-        self.states.merge(&into, states, from)
-    }
-
-    fn emit(&self, taken: &Taken, closed: &[Slot], emit: &mut Emit<'_>) -> Result<()> {
-        for slots in closed.chunks(RESULT_ROWS) {
-            let keys: Vec<KeyId> = of(slots, &taken.keys);
-            let windows: Vec<Window> = of(slots, &taken.extents).iter().map(Extent::window).collect();
-            emit(self.query.result(self.keys.columns(&keys)?, &windows, taken.states.lower(slots))?);
-        }
-        Ok(())
-    }
-}
-
-/// The entries of slots.
-fn of<T: Copy>(slots: &[Slot], entries: &[T]) -> Vec<T> {
-    slots.iter().filter_map(|slot| entries.get(slot.0 as usize).copied()).collect()
 }
 
 impl Job for SessionJob {
     fn add(&mut self, input: Input, arrival: Arrival) -> Result<()> {
-        self.keys.intern(&input.keys, &mut self.waiting.keys)?;
-        self.waiting.times.extend_from_slice(input.times());
-        self.waiting.inputs.push((input, arrival));
+        let mut keys = Vec::with_capacity(input.rows());
+        self.keys.intern(&input.keys, &mut keys)?;
+        let arrivals = if self.query.minds_arrival { (arrival..).take(input.rows()).collect() } else { Vec::new() };
+        self.grouping.add(&keys, input, arrivals);
         Ok(())
     }
 
-    fn waiting(&self) -> usize {
-        self.waiting.times.len()
-    }
-
-    fn settle(&mut self) -> Result<()> {
-        self.settle()
+    fn settle(&mut self, most: usize) -> Result<()> {
+        self.grouping.settle(most)
     }
 
     fn add_block(&mut self, block: &RecordBatch) -> Result<()> {
@@ -128,45 +55,48 @@ impl Job for SessionJob {
         let [start, end, states @ ..] = rest else { return Err(wrong()) };
         let times = |array: &ArrayRef| array.as_primitive_opt::<Int64Type>().map(|array| array.values().clone()).ok_or_else(wrong);
         let extents: Vec<Extent> = times(start)?.iter().zip(&*times(end)?).map(|(&start, &end)| extent(start, end, self.gap)).collect();
-        let states = self.states.load(states)?;
+        let states = States::new(&self.query).load(states)?;
         let mut ids = Vec::with_capacity(extents.len());
         self.keys.intern(keys, &mut ids)?;
-        self.put(&ids, &extents, &states, &slots(extents.len()))
+        self.grouping.put(&ids, &extents, &states, &slots(extents.len()))
     }
 
-    fn pack(&mut self) -> Result<Vec<RecordBatch>> {
-        let taken = self.take()?;
+    fn take(&mut self) -> Result<Partials> {
+        let taken = self.grouping.coalesce()?;
         let hashes = self.keys.hashes();
         let shard_of = |key: KeyId| hashes.get(key.0 as usize).map_or(0, |&hash| shard(hash, self.query.shards));
         let shards: Vec<KeyId> = taken.keys.iter().map(|&key| KeyId(shard_of(key))).collect();
         let starts: Vec<Time> = taken.extents.iter().map(|extent| extent.start).collect();
-        let sorted: Vec<Slot> = sort::by_key_and_time(&shards, &starts).into_iter().map(Slot).collect();
+        let sorted: Vec<Slot> = Sorted::new(&shards, &starts).rows().map(Slot).collect();
 
         let (starts, extents) = (of(&sorted, &starts), of(&sorted, &taken.extents));
         let mut columns = self.keys.columns(&of(&sorted, &taken.keys))?;
         columns.push(Arc::new(Int64Array::from(Time::ticks(&starts).to_vec())));
         columns.push(Arc::new(Int64Array::from_iter_values(extents.iter().map(|extent| extent.end.0))));
         columns.extend(taken.states.save(&sorted)?);
-        let shards: Vec<u32> = of(&sorted, &shards).iter().map(|shard| shard.0).collect();
-        pack::pack(&unnamed(columns)?, &shards, &starts)
+        let shards = of(&sorted, &shards).iter().map(|shard| shard.0).collect();
+        Ok(Partials { rows: unnamed(columns)?, shards, times: starts })
     }
 
     fn close(&mut self, frontier: Option<Time>, emit: &mut Emit<'_>) -> Result<()> {
-        let taken = self.take()?;
+        let taken = self.grouping.coalesce()?;
         let (closed, open): (Vec<Slot>, Vec<Slot>) = slots(taken.extents.len()).into_iter().partition(|slot| {
             frontier.is_none_or(|frontier| taken.extents.get(slot.0 as usize).is_some_and(|extent| extent.closed_before(frontier)))
         });
-        self.emit(&taken, &closed, emit)?;
+        for slots in closed.chunks(RESULT_ROWS) {
+            let (keys, windows) = (self.keys.columns(&of(slots, &taken.keys))?, taken.windows(slots));
+            emit(self.query.result(keys, &windows, taken.states.lower(slots))?);
+        }
         // Keys whose sessions have all left are forgotten.
         let columns = self.keys.columns(&of(&open, &taken.keys))?;
         self.keys.clear();
         let mut keys = Vec::with_capacity(open.len());
         self.keys.intern(&columns, &mut keys)?;
-        self.put(&keys, &of(&open, &taken.extents), &taken.states, &open)
+        self.grouping.put(&keys, &of(&open, &taken.extents), &taken.states, &open)
     }
 
     fn held(&self) -> usize {
-        self.sessions.len()
+        self.grouping.held()
     }
 
     fn keys(&mut self) -> &mut Keys {

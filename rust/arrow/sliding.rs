@@ -7,9 +7,8 @@ use arrow_array::types::Int64Type;
 use arrow_array::{ArrayRef, Int64Array, RecordBatch};
 
 use super::input::Input;
-use super::job::{Emit, Job};
+use super::job::{Emit, Job, Partials};
 use super::keys::{Keys, shard};
-use super::pack;
 use super::query::Query;
 use super::session::unnamed;
 use super::states::States;
@@ -20,7 +19,7 @@ use crate::error::{Error, Result};
 use crate::key::KeyId;
 use crate::sliding::batch::Records;
 use crate::sliding::plan::{Ends, Sliding};
-use crate::sort;
+use crate::sort::Sorted;
 use crate::time::Time;
 
 /// A sliding query at work.
@@ -59,11 +58,7 @@ impl Job for SlidingJob {
         self.push(&input.keys, input.times(), &arrivals, &input.inputs()?)
     }
 
-    fn waiting(&self) -> usize {
-        self.records.len()
-    }
-
-    fn settle(&mut self) -> Result<()> {
+    fn settle(&mut self, _most: usize) -> Result<()> {
         Ok(())
     }
 
@@ -81,12 +76,12 @@ impl Job for SlidingJob {
         self.push(keys, Time::slice(times.values()), &arrivals, &inputs)
     }
 
-    fn pack(&mut self) -> Result<Vec<RecordBatch>> {
+    fn take(&mut self) -> Result<Partials> {
         let records = std::mem::replace(&mut self.records, Records::new(empty(&self.query)?));
         let hashes = self.keys.hashes();
         let shard_of = |key: &KeyId| hashes.get(key.0 as usize).map_or(0, |&hash| shard(hash, self.query.shards));
         let shards: Vec<KeyId> = records.keys().iter().map(|key| KeyId(shard_of(key))).collect();
-        let sorted = sort::by_key_and_time(&shards, records.times());
+        let sorted: Vec<u32> = Sorted::new(&shards, records.times()).rows().collect();
 
         let picked = |values: &[i64]| sorted.iter().filter_map(|&row| values.get(row as usize).copied()).collect::<Vec<i64>>();
         let times = picked(Time::ticks(records.times()));
@@ -97,8 +92,8 @@ impl Job for SlidingJob {
         for input in records.inputs() {
             columns.push(values::array(input.gather(&sorted))?);
         }
-        let shards: Vec<u32> = sorted.iter().filter_map(|&row| shards.get(row as usize).map(|shard| shard.0)).collect();
-        pack::pack(&unnamed(columns)?, &shards, Time::slice(&times))
+        let shards = sorted.iter().filter_map(|&row| shards.get(row as usize).map(|shard| shard.0)).collect();
+        Ok(Partials { rows: unnamed(columns)?, shards, times: Time::slice(&times).to_vec() })
     }
 
     fn close(&mut self, frontier: Option<Time>, emit: &mut Emit<'_>) -> Result<()> {

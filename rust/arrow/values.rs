@@ -20,6 +20,7 @@ use arrow_cast::{CastOptions, cast_with_options};
 use arrow_row::{RowConverter, SortField};
 use arrow_schema::{ArrowError, DataType, Field};
 
+use super::keys::unpacked;
 use crate::aggregate::column::{Bytes, Column, Validity, Values};
 use crate::error::{Error, Result};
 
@@ -38,14 +39,6 @@ pub enum Kind {
     Wide,
     Bytes,
     Rows,
-}
-
-/// The type behind dictionaries.
-pub fn unpacked(data_type: &DataType) -> &DataType {
-    match data_type {
-        DataType::Dictionary(_, values) => unpacked(values),
-        other => other,
-    }
 }
 
 /// The kind of an unpacked type; none where aggregates cannot take it.
@@ -79,9 +72,9 @@ fn is_narrow(data_type: &DataType) -> bool {
     matches!(data_type, DataType::Date32 | DataType::Time32(_))
 }
 
-/// An array without its dictionary.
+/// An array without dictionaries, at any depth: row bytes do not keep them.
 pub fn unpack(array: &ArrayRef) -> Result<ArrayRef> {
-    cast(array, unpacked(array.data_type()))
+    cast(array, &unpacked(array.data_type()))
 }
 
 /// The canonical array of a column (see the module's table).

@@ -3,7 +3,9 @@
 mod fold;
 mod operator;
 
+use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, MutexGuard};
+use std::thread;
 
 use arrow_array::RecordBatch;
 use pyo3::exceptions::{PyOverflowError, PyRuntimeError, PyTypeError, PyValueError};
@@ -65,9 +67,16 @@ impl Query {
         PySchema::new(Arc::clone(&self.0.output)).into_pyarrow(py)
     }
 
-    fn run<'py>(&self, py: Python<'py>, reader: AnyRecordBatch) -> PyResult<(Vec<Bound<'py, PyAny>>, Bound<'py, PyDict>)> {
+    #[pyo3(signature = (reader, threads=None))]
+    fn run<'py>(
+        &self,
+        py: Python<'py>,
+        reader: AnyRecordBatch,
+        threads: Option<NonZeroUsize>,
+    ) -> PyResult<(Vec<Bound<'py, PyAny>>, Bound<'py, PyDict>)> {
         let reader = reader.into_reader()?;
-        let (results, counters) = py.detach(|| self.0.run(reader.map(|batch| Ok(batch?))))?;
+        let threads = threads.or_else(|| thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get);
+        let (results, counters) = py.detach(|| self.0.run(reader.map(|batch| Ok(batch?)), threads))?;
         Ok((to_python(py, results)?, counted(py, counters)?))
     }
 

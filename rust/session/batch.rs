@@ -12,6 +12,7 @@
 
 use crate::aggregate::slot::{PerSlot, Slot};
 use crate::key::KeyId;
+use crate::sort::Sorted;
 use crate::time::{Span, Time};
 use crate::window::Extent;
 
@@ -39,6 +40,7 @@ pub struct Sessions {
     open: Vec<Open>,
     dirty: usize,
     steps_back: usize,
+    shuffled: bool,
 }
 
 /// Sessions of [`Sessions::coalesce`]: no two of a key join.
@@ -67,10 +69,12 @@ impl Sessions {
     pub fn assign(&mut self, keys: &[KeyId], times: &[Time], gap: Span) -> Vec<Slot> {
         let mut slots = Vec::with_capacity(keys.len());
         let mut rows = keys.iter().zip(times);
+        self.shuffled = false;
         while slots.len() < keys.len() {
             let before = self.steps_back;
             slots.extend(rows.by_ref().take(STRETCH).map(|(&key, &time)| self.join(key, Extent::of(time, gap))));
             if self.steps_back - before > STRETCH / 4 {
+                self.shuffled = true;
                 let done = slots.len();
                 slots.resize(keys.len(), Slot(0));
                 if let (Some(keys), Some(times), Some(slots)) = (keys.get(done..), times.get(done..), slots.get_mut(done..)) {
@@ -83,12 +87,18 @@ impl Sessions {
 
     /// The same for shuffled rows: by key, then by time, so that each session is built in one go.
     fn assign_sorted(&mut self, keys: &[KeyId], times: &[Time], gap: Span, slots: &mut [Slot]) {
-        for row in crate::sort::by_key_and_time(keys, times) {
-            let row = row as usize;
-            if let (Some(&key), Some(&time), Some(slot)) = (keys.get(row), times.get(row), slots.get_mut(row)) {
-                *slot = self.join(key, Extent::of(time, gap));
+        for (key, rows) in Sorted::new(keys, times).by_key() {
+            for &(time, row) in rows {
+                if let Some(slot) = slots.get_mut(row as usize) {
+                    *slot = self.join(key, Extent::of(time, gap));
+                }
             }
         }
+    }
+
+    /// Whether the rows of the last [`Sessions::assign`] were so far out of order that many at once are grouped better.
+    pub fn is_shuffled(&self) -> bool {
+        self.shuffled
     }
 
     /// Gives each partial session its slot. `keys` and `extents` are parallel, no key is null.
@@ -145,15 +155,16 @@ impl Sessions {
 
         // Each joined slot points at the first slot of its session, by start.
         let mut root = PerSlot((0..keys.len() as u32).map(Slot).collect::<Vec<_>>());
-        let mut last: Option<(KeyId, Slot)> = None;
-        for row in crate::sort::by_key_and_time(&dirty_keys, &starts) {
-            let (Some(&key), Some(&slot)) = (dirty_keys.get(row as usize), dirty.get(row as usize)) else { continue };
-            match last {
-                Some((previous, into)) if previous == key && extents[into].joins(&extents[slot]) => {
-                    extents[into] = extents[into].union(&extents[slot]);
-                    root[slot] = into;
+        for (_, rows) in Sorted::new(&dirty_keys, &starts).by_key() {
+            let mut last: Option<Slot> = None;
+            for slot in rows.iter().filter_map(|&(_, row)| dirty.get(row as usize).copied()) {
+                match last {
+                    Some(into) if extents[into].joins(&extents[slot]) => {
+                        extents[into] = extents[into].union(&extents[slot]);
+                        root[slot] = into;
+                    }
+                    _ => last = Some(slot),
                 }
-                _ => last = Some((key, slot)),
             }
         }
         let mut renumbered = PerSlot(vec![Slot(0); keys.len()]);

@@ -8,7 +8,7 @@ use crate::aggregate::{Arrival, Rows, Run};
 use crate::error::Result;
 use crate::key::KeyId;
 use crate::sliding::plan::{BeyondTime, Ends, Sliding};
-use crate::sort;
+use crate::sort::Sorted;
 use crate::time::Time;
 use crate::window::Window;
 
@@ -98,7 +98,7 @@ impl Records {
 
     /// Sorts the rows by (key, time, arrival), as planning needs them.
     pub fn sort(&mut self) {
-        let mut order = sort::by_key_and_time(&self.keys, &self.times);
+        let mut order: Vec<u32> = Sorted::new(&self.keys, &self.times).rows().collect();
         self.settle_ties(&mut order);
         self.pick(&order);
     }

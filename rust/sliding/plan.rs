@@ -68,38 +68,38 @@ impl Sliding {
 
     /// The windows of the records on one side of 1970-01-01.
     fn plan_side(&self, times: &[Time], first: u32, early: bool, ends: Ends, emit: &mut impl FnMut(Window, Run)) -> Result<(), BeyondTime> {
-        let mut rights = self.right_starts(times).peekable();
-        let mut lefts = times.iter().map(|&time| self.left_start(time, early)).peekable();
+        // The first left window starts before all others: if its start is a time, all starts are.
+        if let (Some(&earliest), false) = (times.first(), early) {
+            earliest.checked_sub(self.difference).ok_or(BeyondTime(earliest))?;
+        }
+        let floor = if early { Time(0) } else { Time::MIN };
+        let mut lefts = times.iter().map(|&time| time.saturating_sub(self.difference).max(floor));
+        let mut rights = self.right_starts(times);
+        let (mut left, mut right) = (lefts.next(), rights.next());
         let (mut from, mut to) = (Cursor::new(times), Cursor::new(times));
-        loop {
-            let start = match (lefts.peek(), rights.peek()) {
-                (None, None) => return Ok(()),
-                (Some(&left), None) => left?,
-                (None, Some(&right)) => right?,
-                (Some(&left), Some(&right)) => left?.min(right?),
-            };
-            while lefts.next_if(|left| *left == Ok(start)).is_some() {}
-            while rights.next_if(|right| *right == Ok(start)).is_some() {}
-            let end = start.checked_add(self.difference).ok_or(BeyondTime(start))?;
+        while let Some(start) = left.into_iter().chain(right).min() {
+            while left == Some(start) {
+                left = lefts.next();
+            }
+            while right == Some(start) {
+                right = rights.next();
+            }
+            // A left window ends at its record: only a right window, one resolution after its record, ends beyond time.
+            let end = start.checked_add(self.difference).ok_or_else(|| BeyondTime(start.saturating_sub(self.resolution)))?;
             if ends.contains(end) {
                 from.advance(|time| time < start);
                 to.advance(|time| time <= end);
                 emit(Window { start, end }, Run { from: first + from.row, to: first + to.row });
             }
         }
+        Ok(())
     }
 
-    fn left_start(&self, time: Time, early: bool) -> Result<Time, BeyondTime> {
-        let start = time.checked_sub(self.difference).ok_or(BeyondTime(time))?;
-        Ok(if early { start.max(Time(0)) } else { start })
-    }
-
-    /// Starts of the right windows that hold a record.
-    fn right_starts(&self, times: &[Time]) -> impl Iterator<Item = Result<Time, BeyondTime>> {
-        times.windows(2).filter_map(|pair| {
-            let &[time, next] = pair else { return None };
-            let reach = time.saturating_add(self.resolution).saturating_add(self.difference);
-            (time < next && next <= reach).then(|| time.checked_add(self.resolution).ok_or(BeyondTime(time)))
+    /// Starts of the right windows that hold a record. None is beyond time: the next record is not before it.
+    fn right_starts(&self, times: &[Time]) -> impl Iterator<Item = Time> {
+        times.iter().zip(times.iter().skip(1)).filter_map(|(&time, &next)| {
+            let start = time.saturating_add(self.resolution);
+            (time < next && next <= start.saturating_add(self.difference)).then_some(start)
         })
     }
 }

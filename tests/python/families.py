@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from oracle.aggregates import EXACT
 from tables import Asked
 
-SPECIAL_FLOATS = [0.0, -0.0, float("nan"), float("inf"), float("-inf"), 1e300, -1e300, 1e-300, 0.1]
+SPECIAL_FLOATS = [0.0, -0.0, float("nan"), float("nan"), float("inf"), float("-inf"), 1e300, -1e300, 1e-100, 0.1, 2.5]
 WORDS = ["", "a", "b", "ab", "B", "ä", "zß", "𝄞", "\uffff", "a\0"]
 
 
@@ -73,9 +73,20 @@ def decimals(precision: int, scale: int) -> st.SearchStrategy[Decimal]:
 
 
 floats = st.integers(-50, 50).map(lambda n: n / 8) | st.floats(-1e6, 1e6).map(lambda x: round(x, 3))
-special_floats = floats | st.sampled_from(SPECIAL_FLOATS)
+special_floats = st.sampled_from(SPECIAL_FLOATS)
 instants = st.datetimes(datetime(1900, 1, 1), datetime(2200, 1, 1))
 words = st.sampled_from(WORDS) | st.text(max_size=30)
+
+
+def some(rows: st.SearchStrategy[Any], most: int, **options: Any) -> st.SearchStrategy[list[Any]]:
+    """Lists of up to so many rows, long ones as likely as short ones."""
+    return st.integers(0, most).flatmap(lambda size: st.lists(rows, min_size=size // 2, max_size=size, **options))
+
+
+def often(values: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    """Values, about every fifth of them null."""
+    return st.integers(0, 4).flatmap(lambda kind: values if kind else st.none())
+
 
 FAMILIES: dict[str, Family] = {
     "int8": Family(pa.int8(), signed(8), pa.int64(), pa.float64()),

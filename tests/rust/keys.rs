@@ -20,10 +20,10 @@ use windrow::error::Error;
 use windrow::key::KeyId;
 
 /// Numbers that look random (xorshift64*).
-struct Random(u64);
+pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
-    fn below(&mut self, bound: u64) -> u64 {
+    pub(crate) fn below(&mut self, bound: u64) -> u64 {
         self.0 ^= self.0 >> 12;
         self.0 ^= self.0 << 25;
         self.0 ^= self.0 >> 27;
@@ -35,7 +35,7 @@ impl Random {
     }
 
     /// A column with few distinct values, so that keys come again.
-    fn column(&mut self, data_type: &DataType, length: usize) -> ArrayRef {
+    pub(crate) fn column(&mut self, data_type: &DataType, length: usize) -> ArrayRef {
         let validity = self.validity(length);
         match data_type {
             DataType::Float16 => cast(&self.column(&DataType::Float64, length), data_type).unwrap(),
@@ -110,7 +110,7 @@ fn list(data_type: DataType) -> Arc<Field> {
     Arc::new(Field::new("item", data_type, true))
 }
 
-fn flat_types() -> Vec<DataType> {
+pub(crate) fn flat_types() -> Vec<DataType> {
     use DataType::{
         Binary, BinaryView, Boolean, Date32, Date64, Decimal32, Decimal64, Decimal128, Decimal256, Duration, FixedSizeBinary, Float16,
         Float32, Float64, Int8, Int16, Int32, Int64, Interval, LargeBinary, LargeUtf8, Time32, Time64, Timestamp, UInt8, UInt16, UInt32,
@@ -139,7 +139,7 @@ fn flat_types() -> Vec<DataType> {
     types
 }
 
-fn nested_types() -> Vec<DataType> {
+pub(crate) fn nested_types() -> Vec<DataType> {
     let dictionary = |values| DataType::Dictionary(Box::new(DataType::Int32), Box::new(values));
     let pair = DataType::Struct(vec![Field::new("a", DataType::Float64, true), Field::new("b", DataType::Utf8, true)].into());
     let deep =

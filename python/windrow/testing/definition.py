@@ -30,6 +30,9 @@ class Blank(Input[Plan]):
     def check_observation(self, observation: object) -> None:
         """Anything will do: a driver has its counters at hand."""
 
+    def check_threads(self, count: int) -> None:
+        """Raises nothing: a driver has one thread, whatever a query asks for."""
+
     def run(self, plan: Plan) -> Plan:
         """The plan itself."""
         return plan

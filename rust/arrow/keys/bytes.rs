@@ -7,7 +7,7 @@ use arrow_array::{Array, ArrayRef, BinaryArray, BinaryViewArray, FixedSizeBinary
 use arrow_buffer::NullBuffer;
 use arrow_schema::{DataType, Field};
 
-use crate::arrow::keys::cells::{CellWord, Cells, is_whole};
+use crate::arrow::keys::cells::{CellWord, Cells};
 use crate::arrow::keys::primitive::nulls;
 use crate::arrow::keys::table::Table;
 use crate::arrow::keys::{arrow, canonical};
@@ -55,7 +55,7 @@ impl ByteTable {
                 let mut insert = None;
                 let id = table.number(
                     word,
-                    |id| is_whole(word) || cell(ends, data, id) == Some(cells.get(row)),
+                    |id| word.is_whole() || cell(ends, data, id) == Some(cells.get(row)),
                     || {
                         insert = Some(hash(row)?);
                         Ok(())

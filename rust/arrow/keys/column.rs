@@ -86,7 +86,7 @@ fn groupable(data_type: &DataType) -> bool {
 }
 
 /// The type with dictionaries replaced by their values, at any depth.
-fn unpacked(data_type: &DataType) -> DataType {
+pub fn unpacked(data_type: &DataType) -> DataType {
     let within = |field: &FieldRef| Arc::new(field.as_ref().clone().with_data_type(unpacked(field.data_type())));
     match data_type {
         DataType::Dictionary(_, values) => unpacked(values),

@@ -12,8 +12,10 @@ pub(super) trait Word: Copy + Eq {
     fn hash(self) -> u64;
 }
 
-const FIRST: u64 = 0x9E37_79B9_7F4A_7C15;
-const SECOND: u64 = 0xD1B5_4A32_D192_ED03;
+/// Odd numbers without a pattern.
+pub(super) const FIRST: u64 = 0x9E37_79B9_7F4A_7C15;
+/// Another.
+pub(super) const SECOND: u64 = 0xD1B5_4A32_D192_ED03;
 
 /// Both halves of the product, folded.
 #[inline]
@@ -33,14 +35,6 @@ impl Word for u64 {
     #[inline]
     fn hash(self) -> u64 {
         fold(self ^ SECOND, FIRST)
-    }
-}
-
-impl Word for [u64; 2] {
-    #[inline]
-    fn hash(self) -> u64 {
-        let [low, high] = self;
-        fold(low ^ FIRST, high ^ SECOND)
     }
 }
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from families import some
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracle.records import null_keys, null_times
@@ -51,7 +52,7 @@ def events(draw: st.DrawFn, *types: tuple[pa.DataType, list[Any]]) -> pa.Table:
     """Up to 30 events: keys of these types or null, times around zero or null."""
     keys = [st.sampled_from(values) | st.none() for _, values in types]
     row = st.tuples(st.integers(-20, 50) | st.none(), st.integers(-9, 9), *keys)
-    columns = list(zip(*draw(st.lists(row, max_size=30)), strict=True)) or [[] for _ in range(2 + len(types))]
+    columns = list(zip(*draw(some(row, 30)), strict=True)) or [[] for _ in range(2 + len(types))]
     table = pa.table(
         {
             "ts": pa.array(columns[0], pa.int64()).cast(pa.timestamp("ms")),

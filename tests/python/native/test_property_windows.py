@@ -7,6 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from families import often, some
 from hypothesis import given
 from hypothesis import settings as limits
 from hypothesis import strategies as st
@@ -44,7 +45,7 @@ def events(draw: st.DrawFn, unit: str, scale: int = 1) -> pa.Table:
     """Up to 40 events of three keys, at multiples of `scale` and a little beside them."""
     around = draw(st.sampled_from([0, 0, 10**6, -(10**6)])) * scale
     time = st.builds(lambda at, beside: around + at * scale + beside, st.integers(-25, 80), st.integers(0, scale - 1))
-    rows = draw(st.lists(st.tuples(time | st.none(), st.integers(1, 3)), max_size=40))
+    rows = draw(some(st.tuples(often(time), st.integers(1, 3)), 40))
     cuts = draw(st.lists(st.integers(0, 40), max_size=4))
     return table_of([time for time, _ in rows], [key for _, key in rows], unit, cuts)
 
@@ -86,7 +87,7 @@ def test_sessions_do_not_mind_the_unit_of_time(unit: str, scale: int) -> None:
     seconds()
 
 
-@pytest.mark.parametrize(("unit", "scale"), [("ms", 1000), ("us", 10**6), ("ns", 10**9)])
+@pytest.mark.parametrize(("unit", "scale"), [("s", 1), ("ms", 1000), ("us", 10**6), ("ns", 10**9)])
 def test_sliding_windows_floor_to_the_resolution_in_any_unit(unit: str, scale: int) -> None:
     @limits(max_examples=15)
     @given(events(unit, scale))
@@ -95,6 +96,22 @@ def test_sliding_windows_floor_to_the_resolution_in_any_unit(unit: str, scale: i
         check(table, windows, by_sliding(9 * scale, 3 * scale))
 
     seconds()
+
+
+def test_a_resolution_finer_than_the_unit_of_time_is_an_error_that_names_it() -> None:
+    windows = wr.SlidingWindows.with_time_difference("9 seconds")
+    with pytest.raises(ValueError, match="resolution"):
+        wr.group_by(table_of([0, 4], [1, 1], "s", []), "k", time="ts").windowed_by(windows).count()
+
+
+@pytest.mark.parametrize(
+    ("gap", "sessions"), [("999 microseconds", 2), ("1000 microseconds", 1), ("1999 microseconds", 1)]
+)
+def test_a_gap_between_two_ticks_of_the_time_column_joins_what_it_reaches(gap: str, sessions: int) -> None:
+    # ticks of 1 ms: records 1 ms apart join from a gap of 1 ms on
+    table = table_of([0, 1], [1, 1], "ms", [])
+    result = wr.group_by(table, "k", time="ts").windowed_by(wr.SessionWindows.with_gap(gap)).count()
+    assert result.num_rows == sessions
 
 
 @pytest.mark.parametrize("distance", [4, 5, 6])

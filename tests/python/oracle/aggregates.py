@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import decimal
 import math
+import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -18,30 +19,31 @@ from typing import Any
 
 from oracle.records import Record, canonical
 
+LARGEST = Fraction(sys.float_info.max)
 EXACT = decimal.Context(prec=120, Emin=-999_999, Emax=999_999)
 
 
 @dataclass(frozen=True)
 class Near:
-    """A float: within 1e-9 of `exact`, relative to it (rules 6.6)."""
+    """A float: within 1e-9 of `exact`, relative to it (rules 6.6); infinite where no float is as large."""
 
     exact: Fraction
 
     def accepts(self, got: Any) -> bool:
         if not isinstance(got, float) or not math.isfinite(got):
-            return False
+            return abs(self.exact) > LARGEST and got == (math.inf if self.exact > 0 else -math.inf)
         return abs(Fraction(got) - self.exact) <= abs(self.exact) / 10**9
 
 
 @dataclass(frozen=True)
 class Root:
-    """A float: within 1e-9 of the square root of `square`."""
+    """A float: within 1e-9 of the square root of `square`; infinite where that is, as in Spark."""
 
     square: Fraction
 
     def accepts(self, got: Any) -> bool:
         if not isinstance(got, float) or not math.isfinite(got) or got < 0:
-            return False
+            return self.square > LARGEST and got == math.inf
         return abs(Fraction(got) ** 2 - self.square) <= self.square * 2 / 10**9
 
 

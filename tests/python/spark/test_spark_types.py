@@ -133,6 +133,16 @@ def test_extremes_of_floats_put_nan_last_as_spark_does(spark: SparkSession) -> N
     assert_same(rows(windowed.agg(**{name: ours(name, "x") for name in names}), ["k"]), rows(expected, ["k"]))
 
 
+def test_means_of_decimals_are_rounded_as_spark_rounds_them(spark: SparkSession) -> None:
+    # 32 values of which one is a cent: its 32nd part ends in a half
+    cent = "CAST(CASE WHEN id % 32 = 7 THEN 0.01 * sign(id - 32) ELSE 0 END AS DECIMAL(10, 2)) AS x"
+    events = spark.range(64).selectExpr("id DIV 32 AS k", "timestamp_seconds(id) AS ts", cent)
+    expected = rows(spark_sessions(events, ["k"], "1 minute", x=F.avg("x")), ["k"])
+    windowed = wr.group_by(events, "k", time="ts").windowed_by(wr.SessionWindows.with_gap("1 minute"))
+    assert_same(rows(windowed.agg(x=wr.mean("x")), ["k"]), expected)
+    assert {str(row["x"]) for row in expected.values()} == {"0.000313", "-0.000313"}
+
+
 @pytest.mark.parametrize(
     ("type", "value"),
     [

@@ -1,0 +1,117 @@
+//! Rows with key numbers to sessions with states: the part of a session query that knows no keys.
+
+use std::sync::Arc;
+
+use super::input::Input;
+use super::job::slots;
+use super::query::Query;
+use super::states::States;
+use crate::aggregate::slot::Slot;
+use crate::aggregate::{Arrival, Rows};
+use crate::error::{Error, Result};
+use crate::key::KeyId;
+use crate::session::batch::Sessions;
+use crate::time::{Span, Time};
+use crate::window::{Extent, Window};
+
+/// Waiting rows that are enough where rows come in order, so that they stay in the caches.
+const CALM_ROWS: usize = 1 << 16;
+
+/// Sessions that grow.
+pub(super) struct Grouping {
+    query: Arc<Query>,
+    gap: Span,
+    sessions: Sessions,
+    states: States,
+    waiting: Waiting,
+}
+
+/// Rows that wait for their sessions: the more rows at once, the better shuffled ones are grouped.
+#[derive(Default)]
+struct Waiting {
+    keys: Vec<KeyId>,
+    times: Vec<Time>,
+    inputs: Vec<(Input, Vec<Arrival>)>,
+}
+
+/// Sessions taken out, parallel by slot.
+pub(super) struct Taken {
+    /// The key of each session.
+    pub keys: Vec<KeyId>,
+    /// The extent of each session.
+    pub extents: Vec<Extent>,
+    /// The states of each session.
+    pub states: States,
+}
+
+impl Taken {
+    /// The windows of slots.
+    pub fn windows(&self, slots: &[Slot]) -> Vec<Window> {
+        of(slots, &self.extents).iter().map(Extent::window).collect()
+    }
+}
+
+impl Grouping {
+    /// No sessions yet.
+    pub fn new(query: Arc<Query>, gap: Span) -> Self {
+        Self { gap, sessions: Sessions::default(), states: States::new(&query), waiting: Waiting::default(), query }
+    }
+
+    /// Takes rows in, whose keys are numbered. `arrivals` is empty unless the query minds them.
+    pub fn add(&mut self, keys: &[KeyId], input: Input, arrivals: Vec<Arrival>) {
+        self.waiting.keys.extend_from_slice(keys);
+        self.waiting.times.extend_from_slice(input.times());
+        self.waiting.inputs.push((input, arrivals));
+    }
+
+    /// Works off what waits, as soon as that pays and at the latest when `most` rows wait.
+    pub fn settle(&mut self, most: usize) -> Result<()> {
+        let enough = if self.sessions.is_shuffled() { most } else { most.min(CALM_ROWS) };
+        if self.waiting.times.len() < enough { Ok(()) } else { self.assign() }
+    }
+
+    /// Gives the waiting rows their sessions.
+    fn assign(&mut self) -> Result<()> {
+        let Waiting { keys, times, inputs } = std::mem::take(&mut self.waiting);
+        let assigned = self.sessions.assign(&keys, &times, self.gap);
+        self.states.resize(self.sessions.len());
+        let mut rest = assigned.as_slice();
+        for (input, arrivals) in &inputs {
+            let (slots, others) = rest.split_at_checked(input.rows()).ok_or(Error::Internal("each row has a slot"))?;
+            rest = others;
+            self.states.update(&self.query, slots, Rows { times: input.times(), arrivals, inputs: &input.inputs()? })?;
+        }
+        Ok(())
+    }
+
+    /// Puts partial sessions in: slots `from` of `states`, parallel to `keys` and `extents`.
+    pub fn put(&mut self, keys: &[KeyId], extents: &[Extent], states: &States, from: &[Slot]) -> Result<()> {
+        let into = self.sessions.assign_partials(keys, extents);
+        self.states.resize(self.sessions.len());
+        self.states.merge(&into, states, from)
+    }
+
+    /// Takes all sessions out, those joined that belong together.
+    pub fn coalesce(&mut self) -> Result<Taken> {
+        self.assign()?;
+        let coalesced = self.sessions.coalesce();
+        let mut states = std::mem::replace(&mut self.states, States::new(&self.query));
+        if let Some(moves) = coalesced.moves {
+            let mut joined = States::new(&self.query);
+            joined.resize(coalesced.keys.len());
+            joined.merge(&moves, &states, &slots(moves.len()))?;
+            states = joined;
+        }
+        Ok(Taken { keys: coalesced.keys, extents: coalesced.extents, states })
+    }
+
+    /// Number of partial sessions.
+    pub fn held(&self) -> usize {
+        self.sessions.len()
+    }
+}
+
+/// The entries of slots.
+pub(super) fn of<T: Copy>(slots: &[Slot], entries: &[T]) -> Vec<T> {
+    slots.iter().filter_map(|slot| entries.get(slot.0 as usize).copied()).collect()
+}

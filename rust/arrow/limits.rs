@@ -1,0 +1,24 @@
+//! How much is held before it moves on. No limit changes an answer.
+
+/// The sizes at which rows, blocks and windows move on.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Rows that an in-process run groups at once.
+    pub run_rows: usize,
+    /// Rows that go through all steps of an in-process run together: few enough to stay in the caches.
+    pub step_rows: usize,
+    /// Rows that a packer gathers before it packs them.
+    pub pack_rows: usize,
+    /// Keys that a packer remembers from one block to the next.
+    pub pack_keys: usize,
+    /// Bytes in a block, about: with 10,000 rows to an Arrow batch, its bytes stay well below 2 GiB.
+    pub block_bytes: usize,
+    /// Bytes of blocks that a merger takes in before it lets windows leave.
+    pub merge_bytes: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { run_rows: 1 << 24, step_rows: 1 << 16, pack_rows: 1 << 20, pack_keys: 1 << 20, block_bytes: 64 << 10, merge_bytes: 16 << 20 }
+    }
+}

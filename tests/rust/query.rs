@@ -1,0 +1,317 @@
+//! Whole queries: rows by way of packers, blocks and mergers give what one run gives, however they are cut.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Int64Type, TimestampMicrosecondType};
+use arrow_array::{ArrayRef, BooleanArray, Decimal128Array, Float64Array, Int64Array, RecordBatch, StringArray, TimestampMicrosecondArray};
+use arrow_cast::cast;
+use arrow_cast::display::{ArrayFormatter, FormatOptions};
+use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
+use proptest::prelude::*;
+use windrow::arrow::input::Counters;
+use windrow::arrow::job::{Merger, Packer};
+use windrow::arrow::limits::Limits;
+use windrow::arrow::pack::unpack;
+use windrow::arrow::query::Query;
+use windrow::arrow::spec::Spec;
+
+use crate::aggregate_trial::Random;
+use crate::session_batch::oracle_sessions;
+use crate::sliding_plan::oracle_windows;
+
+/// A row: key, name, time, tick, value.
+#[derive(Clone, Debug)]
+pub(crate) struct Row {
+    pub(crate) key: Option<i64>,
+    pub(crate) name: Option<&'static str>,
+    pub(crate) time: Option<i64>,
+    pub(crate) tick: Option<bool>,
+    pub(crate) value: Option<i64>,
+}
+
+pub(crate) fn schema() -> SchemaRef {
+    Arc::new(Schema::new(vec![
+        Field::new("key", DataType::Int64, true),
+        Field::new("name", DataType::Utf8, true),
+        Field::new("ts", DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into())), true),
+        Field::new("tick", DataType::Boolean, true),
+        Field::new("x", DataType::Int64, true),
+        Field::new("f", DataType::Float64, true),
+        Field::new("s", DataType::Utf8, true),
+        Field::new("d", DataType::Decimal128(9, 2), true),
+    ]))
+}
+
+pub(crate) fn batch(rows: &[Row]) -> RecordBatch {
+    let text = |row: &Row| row.value.map(|value| format!("{value}"));
+    let columns: Vec<ArrayRef> = vec![
+        Arc::new(rows.iter().map(|row| row.key).collect::<Int64Array>()),
+        Arc::new(rows.iter().map(|row| row.name).collect::<StringArray>()),
+        Arc::new(rows.iter().map(|row| row.time).collect::<TimestampMicrosecondArray>().with_timezone("UTC")),
+        Arc::new(rows.iter().map(|row| row.tick).collect::<BooleanArray>()),
+        Arc::new(rows.iter().map(|row| row.value).collect::<Int64Array>()),
+        Arc::new(rows.iter().map(|row| row.value.map(|value| value as f64 / 4.0)).collect::<Float64Array>()),
+        Arc::new(rows.iter().map(text).collect::<StringArray>()),
+        Arc::new(rows.iter().map(|row| row.value.map(i128::from)).collect::<Decimal128Array>().with_precision_and_scale(9, 2).unwrap()),
+    ];
+    RecordBatch::try_new(schema(), columns).unwrap()
+}
+
+/// Every aggregate, over several types.
+const AGGREGATES: &str = r#"[
+    {"name": "rows", "function": "count"},
+    {"name": "values", "function": "count", "columns": ["x"]},
+    {"name": "sum_x", "function": "sum", "columns": ["x"]},
+    {"name": "sum_f", "function": "sum", "columns": ["f"]},
+    {"name": "sum_d", "function": "sum", "columns": ["d"]},
+    {"name": "mean_x", "function": "mean", "columns": ["x"]},
+    {"name": "mean_d", "function": "mean", "columns": ["d"]},
+    {"name": "min_s", "function": "min", "columns": ["s"]},
+    {"name": "max_f", "function": "max", "columns": ["f"]},
+    {"name": "first_s", "function": "first", "columns": ["s"]},
+    {"name": "last_x", "function": "last", "columns": ["x"], "ignore_nulls": true},
+    {"name": "stddev_x", "function": "stddev", "columns": ["x"]},
+    {"name": "list_x", "function": "collect_list", "columns": ["x"]},
+    {"name": "set_s", "function": "collect_set", "columns": ["s"]},
+    {"name": "max_by", "function": "max_by", "columns": ["s", "f"]}
+]"#;
+
+/// A query of these windows, all aggregates or few, and one key column or two.
+pub(crate) fn query(windows: &str, keys: &str, aggregates: &str, shards: u32, limits: Limits) -> Arc<Query> {
+    let spec = format!(
+        r#"{{"keys": {keys}, "time": "ts", "tick": "tick", "windows": {windows}, "aggregates": {aggregates}, "op": true, "shards": {shards}}}"#
+    );
+    let mut query = Query::new(&Spec::parse(&spec).unwrap(), &schema()).unwrap();
+    query.limits = limits;
+    Arc::new(query)
+}
+
+/// A result as text, one line a row, in order of the text.
+fn lines(batches: &[RecordBatch]) -> Vec<String> {
+    let options = FormatOptions::new().with_null("null");
+    let window = DataType::Struct(["start", "end"].map(|bound| Field::new(bound, DataType::Int64, false)).to_vec().into());
+    let mut lines = Vec::new();
+    for batch in batches {
+        let plain = |column: &ArrayRef| if column.as_struct_opt().is_some() { cast(column, &window).unwrap() } else { Arc::clone(column) };
+        let columns: Vec<ArrayRef> = batch.columns().iter().map(plain).collect();
+        let columns: Vec<ArrayFormatter<'_>> = columns.iter().map(|column| ArrayFormatter::try_new(column, &options).unwrap()).collect();
+        lines.extend((0..batch.num_rows()).map(|row| columns.iter().map(|column| format!("{}|", column.value(row))).collect::<String>()));
+    }
+    lines.sort();
+    lines
+}
+
+fn cut<'a, T>(items: &'a [T], random: &mut Random, most: usize) -> Vec<&'a [T]> {
+    let mut pieces = Vec::new();
+    let mut rest = items;
+    while !rest.is_empty() {
+        let (piece, others) = rest.split_at((1 + random.below(most)).min(rest.len()));
+        pieces.push(piece);
+        rest = others;
+    }
+    pieces
+}
+
+fn run(query: &Arc<Query>, rows: &[Row], random: &mut Random) -> (Vec<RecordBatch>, Counters) {
+    let pieces = cut(rows, random, 20);
+    query.run(pieces.into_iter().map(|rows| Ok(batch(rows))), 1 + random.below(3)).unwrap()
+}
+
+/// Packed rows of all splits, sorted by shard and first time, those of equal ones in any order.
+fn packed(query: &Arc<Query>, splits: &[&[Row]], random: &mut Random) -> (Vec<RecordBatch>, Counters) {
+    let mut counters = Counters::default();
+    let mut packed: Vec<RecordBatch> = Vec::new();
+    for (number, rows) in (0..).zip(splits) {
+        let mut packer = Packer::new(Arc::clone(query), number).unwrap();
+        for rows in cut(rows, random, 20) {
+            packed.extend(packer.push(&batch(rows)).unwrap());
+        }
+        packed.extend(packer.finish().unwrap());
+        let counted = packer.counters();
+        counters.records += counted.records;
+        counters.null_keys += counted.null_keys;
+        counters.null_times += counted.null_times;
+        counters.ticks += counted.ticks;
+    }
+    let mut rows: Vec<RecordBatch> = packed.iter().flat_map(|batch| (0..batch.num_rows()).map(|row| batch.slice(row, 1))).collect();
+    random.shuffle(&mut rows);
+    rows.sort_by_key(|row| unpack(row).map(|rows| (rows[0].shard, rows[0].first)).unwrap());
+    (rows, counters)
+}
+
+/// The windows of packed rows that some mergers share shard by shard; and how many rows left before the end.
+fn merged(query: &Arc<Query>, packed: &[RecordBatch], mergers: i32, random: &mut Random) -> (Vec<RecordBatch>, usize) {
+    let (mut results, mut early) = (Vec::new(), 0);
+    for merger in 0..mergers {
+        let own: Vec<&RecordBatch> = packed.iter().filter(|row| unpack(row).unwrap()[0].shard % mergers == merger).collect();
+        let mut merger = Merger::new(query).unwrap();
+        for rows in cut(&own, random, 9) {
+            let batch = arrow_select::concat::concat_batches(&rows[0].schema(), rows.iter().copied()).unwrap();
+            results.extend(merger.push(&batch).unwrap());
+        }
+        early += results.iter().map(RecordBatch::num_rows).sum::<usize>();
+        results.extend(merger.finish().unwrap());
+        assert!(merger.finish().unwrap().is_empty(), "nothing is left");
+    }
+    (results, early)
+}
+
+fn rows() -> impl Strategy<Value = Vec<Row>> {
+    let row = (
+        prop_oneof![1 => Just(None), 9 => (0..6_i64).prop_map(Some)],
+        prop::sample::select(vec![None, Some("a"), Some("b"), Some("a longer name")]),
+        prop_oneof![1 => Just(None), 12 => (-40..200_i64).prop_map(Some)],
+        prop::sample::select(vec![None, Some(false), Some(false), Some(true)]),
+        prop_oneof![1 => Just(None), 5 => (-4..5_i64).prop_map(Some)],
+    );
+    let row = row.prop_map(|(key, name, time, tick, value)| Row { key, name, time, tick, value });
+    (prop::collection::vec(row, 0..150), any::<bool>()).prop_map(|(mut rows, in_order)| {
+        if in_order {
+            rows.sort_by_key(|row| row.time);
+        }
+        rows
+    })
+}
+
+fn limits() -> impl Strategy<Value = Limits> {
+    let rows = [1..60_usize, 1..20, 1..60];
+    (rows, 0..5_usize, 1..3000_usize, 0..6000_usize).prop_map(|([run_rows, step_rows, pack_rows], pack_keys, block_bytes, merge_bytes)| {
+        Limits { run_rows, step_rows, pack_rows, pack_keys, block_bytes, merge_bytes }
+    })
+}
+
+fn windows() -> impl Strategy<Value = String> {
+    let session = (1..12_i64).prop_map(|gap| format!(r#"{{"kind": "session", "gap": {gap}}}"#));
+    let sliding = (1..3_i64, 1..10_i64).prop_map(|(resolution, times)| {
+        format!(r#"{{"kind": "sliding", "difference": {}, "resolution": {resolution}}}"#, resolution * times)
+    });
+    prop_oneof![session, sliding]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(150))]
+
+    #[test]
+    fn differential_blocks_and_shards_give_what_one_run_gives(
+        (windows, rows, limits) in (windows(), rows(), limits()),
+        keys in prop::sample::select(vec![r#"["key"]"#, r#"["name"]"#, r#"["key", "name"]"#]),
+        (shards, mergers, most) in (1..=64_u32, 1..4_i32, 1..80_usize),
+        seed: u64,
+    ) {
+        let random = &mut Random(seed);
+        let whole = query(&windows, keys, AGGREGATES, shards, Limits::default());
+        let (expected, counters) = run(&whole, &rows, random);
+        let small = query(&windows, keys, AGGREGATES, shards, limits);
+        let (results, counted) = run(&small, &rows, random);
+        prop_assert_eq!(lines(&results), lines(&expected));
+        prop_assert_eq!(counted, counters);
+
+        let splits = cut(&rows, random, most);
+        let (packed, counted) = packed(&small, &splits, random);
+        prop_assert_eq!(counted, counters);
+        let (results, _) = merged(&small, &packed, mergers, random);
+        prop_assert!(results.iter().all(|batch| batch.schema() == small.output && batch.num_rows() > 0));
+        prop_assert_eq!(lines(&results), lines(&expected));
+    }
+
+    #[test]
+    fn oracle_windows_counts_and_sums_follow_the_rules(
+        (rows, limits, seed) in (rows(), limits(), any::<u64>()),
+        (gap, resolution, times) in (1..12_i64, 1..3_i64, 1..10_i64),
+    ) {
+        let random = &mut Random(seed);
+        let data: Vec<&Row> = rows.iter().filter(|row| row.tick != Some(true)).collect();
+        let kept: Vec<(i64, i64)> = data.iter().filter_map(|row| Some((row.key?, row.time?))).collect();
+        let aggregates = r#"[{"name": "rows", "function": "count"}]"#;
+
+        let session = query(&format!(r#"{{"kind": "session", "gap": {gap}}}"#), r#"["key"]"#, aggregates, 3, limits);
+        let (results, counters) = run(&session, &rows, random);
+        let records: Vec<(u32, i64)> = kept.iter().map(|&(key, time)| (key as u32, time)).collect();
+        let expected: Vec<(i64, i64, i64, i64)> = oracle_sessions(&records, gap as u64)
+            .into_iter()
+            .map(|((key, start, end), count)| (key.into(), start, end, count as i64))
+            .collect();
+        prop_assert_eq!(counted(&results), expected);
+        prop_assert_eq!(counters, Counters {
+            records: data.len() as u64,
+            null_keys: data.iter().filter(|row| row.key.is_none()).count() as u64,
+            null_times: data.iter().filter(|row| row.key.is_some() && row.time.is_none()).count() as u64,
+            ticks: (rows.len() - data.len()) as u64,
+        });
+
+        let (difference, resolution) = (resolution * times, resolution);
+        let sliding = format!(r#"{{"kind": "sliding", "difference": {difference}, "resolution": {resolution}}}"#);
+        let (packed, _) = packed(&query(&sliding, r#"["key"]"#, aggregates, 3, limits), &[&rows], random);
+        let (results, _) = merged(&query(&sliding, r#"["key"]"#, aggregates, 3, limits), &packed, 1, random);
+        let mut times: BTreeMap<i64, Vec<i128>> = BTreeMap::new();
+        kept.iter().for_each(|&(key, time)| times.entry(key).or_default().push(time.into()));
+        let expected: Vec<(i64, i64, i64, i64)> = times
+            .into_iter()
+            .flat_map(|(key, times)| {
+                let windows = oracle_windows(&times, difference.into(), resolution.into());
+                windows.into_iter().map(move |((start, end), times)| (key, start as i64, end as i64, times.len() as i64))
+            })
+            .collect();
+        prop_assert_eq!(counted(&results), expected);
+    }
+}
+
+/// Key, start, end and count of each row, ascending.
+fn counted(batches: &[RecordBatch]) -> Vec<(i64, i64, i64, i64)> {
+    let mut found = Vec::new();
+    for batch in batches {
+        let window = batch.column(1).as_struct();
+        let bound = |place: usize| window.column(place).as_primitive::<TimestampMicrosecondType>().values();
+        let (keys, counts) = (batch.column(0).as_primitive::<Int64Type>(), batch.column(2).as_primitive::<Int64Type>());
+        let rows = keys.values().iter().zip(bound(0)).zip(bound(1)).zip(counts.values());
+        found.extend(rows.map(|(((&key, &start), &end), &count)| (key, start, end, count)));
+    }
+    found.sort_unstable();
+    found
+}
+
+/// Rows in order of time, of few keys.
+fn in_order(rows: i64) -> Vec<Row> {
+    (0..rows).map(|row| Row { key: Some(row % 7), name: None, time: Some(3 * row), tick: None, value: Some(row % 5) }).collect()
+}
+
+#[test]
+fn windows_of_rows_in_order_leave_before_the_end() {
+    let rows = in_order(4000);
+    let limits = Limits { pack_rows: 100, block_bytes: 500, merge_bytes: 4000, ..Limits::default() };
+    for windows in [r#"{"kind": "session", "gap": 20}"#, r#"{"kind": "sliding", "difference": 30, "resolution": 1}"#] {
+        let query = query(windows, r#"["key"]"#, AGGREGATES, 2, limits);
+        let random = &mut Random(1);
+        let (packed, _) = packed(&query, &[&rows], random);
+        let (results, early) = merged(&query, &packed, 1, random);
+        let all: usize = results.iter().map(RecordBatch::num_rows).sum();
+        assert!(early * 10 > all * 9, "{early} of {all} windows of {windows} leave early");
+        assert_eq!(lines(&results), lines(&run(&query, &rows, random).0));
+    }
+}
+
+#[test]
+fn no_rows_give_no_windows() {
+    for windows in [r#"{"kind": "session", "gap": 20}"#, r#"{"kind": "sliding", "difference": 30, "resolution": 1}"#] {
+        let query = query(windows, r#"["key"]"#, AGGREGATES, 2, Limits::default());
+        for batches in [vec![], vec![batch(&[])]] {
+            let (results, counters) = query.run(batches.into_iter().map(Ok), 2).unwrap();
+            assert_eq!((results.len(), counters), (0, Counters::default()));
+        }
+        let mut packer = Packer::new(Arc::clone(&query), 0).unwrap();
+        assert!(packer.push(&batch(&[])).unwrap().is_empty() && packer.finish().unwrap().is_empty());
+        assert!(Merger::new(&query).unwrap().finish().unwrap().is_empty());
+    }
+}
+
+#[test]
+fn a_packer_goes_on_after_it_has_packed_and_forgotten_its_keys() {
+    let rows = in_order(600);
+    let limits = Limits { pack_rows: 50, pack_keys: 0, ..Limits::default() };
+    let query = query(r#"{"kind": "session", "gap": 40}"#, r#"["key"]"#, AGGREGATES, 5, limits);
+    let random = &mut Random(2);
+    let (packed, _) = packed(&query, &[&rows[..300], &rows[300..]], random);
+    assert_eq!(lines(&merged(&query, &packed, 2, random).0), lines(&run(&query, &rows, random).0));
+}
