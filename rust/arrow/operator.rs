@@ -129,7 +129,10 @@ impl Operator {
         for row in 0..feed.rows() {
             let (time, input) = (feed.time(row), feed.input(row, *inputs)?);
             if feed.is_tick(row) {
-                tick(core, input, *inputs, time, &mut states, &mut out)?;
+                match core {
+                    Core::Sessions(sessions) => sessions.tick(input, Some(SOURCE), time, &mut states, &mut out)?,
+                    Core::Slides(slides) => slides.tick(input, Some(SOURCE), time, &mut states, &mut out)?,
+                }
                 continue;
             }
             let input = input.unwrap_or_default();
@@ -203,29 +206,6 @@ impl Operator {
     }
 }
 
-fn tick(
-    core: &mut Core,
-    input: Option<usize>,
-    inputs: usize,
-    time: Option<Time>,
-    states: &mut Worked<'_>,
-    out: &mut Changes,
-) -> Result<()> {
-    // A tick for all inputs is one tick: the last of them closes and counts.
-    let others = if input.is_none() { 0..inputs - 1 } else { 0..0 };
-    let input = input.unwrap_or(inputs - 1);
-    match core {
-        Core::Sessions(sessions) => {
-            time.iter().for_each(|&time| others.clone().for_each(|other| sessions.time_mut().observe(other, SOURCE, time)));
-            sessions.tick(input, Some(SOURCE), time, states, out)
-        }
-        Core::Slides(slides) => {
-            time.iter().for_each(|&time| others.clone().for_each(|other| slides.time_mut().observe(other, SOURCE, time)));
-            slides.tick(input, Some(SOURCE), time, states, out)
-        }
-    }
-}
-
 fn bank(query: &Query) -> Bank {
     let mut from = 0;
     let parts = query.aggregates.iter().filter_map(|planned| {
@@ -270,8 +250,7 @@ fn core(spec: &Spec, query: &Query, inputs: usize) -> Result<Core> {
         }
         Kind::Sliding(sliding) => {
             let grace = spec.grace.map(|grace| ticks("grace", grace)).transpose()?;
-            let (difference, resolution) = (sliding.difference, sliding.resolution);
-            Ok(Core::Slides(Slides::new(SlidingRule { difference, resolution, grace, until, emit, late }, inputs)?))
+            Ok(Core::Slides(Slides::new(SlidingRule { sliding, grace, until, emit, late }, inputs)?))
         }
     }
 }
