@@ -5,9 +5,9 @@ use std::sync::Arc;
 use super::input::Input;
 use super::job::slots;
 use super::query::Query;
-use super::states::States;
+use crate::aggregate::Arrival;
+use crate::aggregate::bank::Bank;
 use crate::aggregate::slot::Slot;
-use crate::aggregate::{Arrival, Rows};
 use crate::error::{Error, Result};
 use crate::key::KeyId;
 use crate::session::batch::Sessions;
@@ -22,7 +22,7 @@ pub(super) struct Grouping {
     query: Arc<Query>,
     gap: Span,
     sessions: Sessions,
-    states: States,
+    states: Bank,
     waiting: Waiting,
 }
 
@@ -41,7 +41,7 @@ pub(super) struct Taken {
     /// The extent of each session.
     pub extents: Vec<Extent>,
     /// The states of each session.
-    pub states: States,
+    pub states: Bank,
 }
 
 impl Taken {
@@ -54,7 +54,7 @@ impl Taken {
 impl Grouping {
     /// No sessions yet.
     pub fn new(query: Arc<Query>, gap: Span) -> Self {
-        Self { gap, sessions: Sessions::default(), states: States::new(&query), waiting: Waiting::default(), query }
+        Self { gap, sessions: Sessions::default(), states: query.bank(), waiting: Waiting::default(), query }
     }
 
     /// Takes rows in, whose keys are numbered. `arrivals` is empty unless the query minds them.
@@ -79,13 +79,13 @@ impl Grouping {
         for (input, arrivals) in &inputs {
             let (slots, others) = rest.split_at_checked(input.rows()).ok_or(Error::Internal("each row has a slot"))?;
             rest = others;
-            self.states.update(&self.query, slots, Rows { times: input.times(), arrivals, inputs: &input.inputs()? })?;
+            self.states.update(slots, input.times(), arrivals, &self.query.taken(&input.inputs()?))?;
         }
         Ok(())
     }
 
     /// Puts partial sessions in: slots `from` of `states`, parallel to `keys` and `extents`.
-    pub fn put(&mut self, keys: &[KeyId], extents: &[Extent], states: &States, from: &[Slot]) -> Result<()> {
+    pub fn put(&mut self, keys: &[KeyId], extents: &[Extent], states: &Bank, from: &[Slot]) -> Result<()> {
         let into = self.sessions.assign_partials(keys, extents);
         self.states.resize(self.sessions.len());
         self.states.merge(&into, states, from)
@@ -95,9 +95,9 @@ impl Grouping {
     pub fn coalesce(&mut self) -> Result<Taken> {
         self.assign()?;
         let coalesced = self.sessions.coalesce();
-        let mut states = std::mem::replace(&mut self.states, States::new(&self.query));
+        let mut states = std::mem::replace(&mut self.states, self.query.bank());
         if let Some(moves) = coalesced.moves {
-            let mut joined = States::new(&self.query);
+            let mut joined = states.fresh();
             joined.resize(coalesced.keys.len());
             joined.merge(&moves, &states, &slots(moves.len()))?;
             states = joined;

@@ -22,6 +22,5 @@ mod session;
 mod sliding;
 pub mod spec;
 mod state;
-mod states;
 pub mod values;
 pub mod worked;

@@ -17,7 +17,7 @@ use super::state::Written;
 use super::worked::{At, Worked};
 use crate::aggregate::bank::Bank;
 use crate::aggregate::banked::Banked;
-use crate::aggregate::{Aggregate, Arrival};
+use crate::aggregate::Arrival;
 use crate::error::{Error, Result};
 use crate::operator::counters::Counters;
 use crate::operator::record::Record;
@@ -71,7 +71,7 @@ impl Operator {
         Ok(Self {
             names: Names::new(&query.keys)?,
             fingerprint: Fingerprint::new(spec, &query)?,
-            bank: bank(&query),
+            bank: query.bank(),
             core,
             custom,
             arrivals: 0,
@@ -204,16 +204,6 @@ impl Operator {
     pub(super) fn saturates(&self) -> bool {
         self.kafka.saturate
     }
-}
-
-fn bank(query: &Query) -> Bank {
-    let mut from = 0;
-    let parts = query.aggregates.iter().filter_map(|planned| {
-        let range = from..from + planned.inputs.len();
-        from = range.end;
-        planned.states().map(|states| (states as Box<dyn Aggregate>, range))
-    });
-    Bank::new(parts.collect::<Vec<_>>())
 }
 
 fn core(spec: &Spec, query: &Query, inputs: usize) -> Result<Core> {

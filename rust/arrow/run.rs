@@ -16,7 +16,8 @@ use super::input::{Counters, Input};
 use super::job::{RESULT_ROWS, slots};
 use super::keys::Keys;
 use super::query::{Kind, Query};
-use crate::aggregate::{Arrival, Lowered};
+use crate::aggregate::Arrival;
+use crate::aggregate::bank::LoweredAll;
 use crate::error::{Error, Result};
 use crate::key::KeyId;
 use crate::session::rule::Gap;
@@ -68,7 +69,7 @@ impl Share {
 struct Done {
     keys: Vec<KeyId>,
     windows: Vec<Window>,
-    lowered: Vec<Lowered>,
+    lowered: LoweredAll,
 }
 
 impl Query {

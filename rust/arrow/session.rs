@@ -12,7 +12,7 @@ use super::input::Input;
 use super::job::{Emit, Job, Partials, RESULT_ROWS, slots};
 use super::keys::{Keys, shard};
 use super::query::Query;
-use super::states::States;
+use super::values;
 use crate::aggregate::Arrival;
 use crate::aggregate::slot::Slot;
 use crate::error::{Error, Result};
@@ -55,7 +55,8 @@ impl Job for SessionJob {
         let [start, end, states @ ..] = rest else { return Err(wrong()) };
         let times = |array: &ArrayRef| array.as_primitive_opt::<Int64Type>().map(|array| array.values().clone()).ok_or_else(wrong);
         let extents: Vec<Extent> = times(start)?.iter().zip(&*times(end)?).map(|(&start, &end)| extent(start, end, self.gap)).collect();
-        let states = States::new(&self.query).load(states)?;
+        let states = states.iter().map(values::view).collect::<Result<Vec<_>>>()?;
+        let states = self.query.bank().load(&states)?;
         let mut ids = Vec::with_capacity(extents.len());
         self.keys.intern(keys, &mut ids)?;
         self.grouping.put(&ids, &extents, &states, &slots(extents.len()))
@@ -73,7 +74,9 @@ impl Job for SessionJob {
         let mut columns = self.keys.columns(&of(&sorted, &taken.keys))?;
         columns.push(Arc::new(Int64Array::from(Time::ticks(&starts).to_vec())));
         columns.push(Arc::new(Int64Array::from_iter_values(extents.iter().map(|extent| extent.end.0))));
-        columns.extend(taken.states.save(&sorted)?);
+        for column in taken.states.save(&sorted) {
+            columns.push(values::array(column)?);
+        }
         let shards = of(&sorted, &shards).iter().map(|shard| shard.0).collect();
         Ok(Partials { rows: unnamed(columns)?, shards, times: starts })
     }
