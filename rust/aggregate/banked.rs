@@ -35,6 +35,19 @@ impl<'a> Banked<'a> {
     pub fn bank(&self) -> &Bank {
         self.bank
     }
+
+    /// A bank of `count` slots, with all rows of the batch combined into theirs.
+    pub fn group(&self, slots: &[Slot], count: usize) -> Result<Bank> {
+        let mut grouped = self.bank.fresh();
+        grouped.resize(count);
+        grouped.update(slots, self.times, self.arrivals, self.inputs)?;
+        Ok(grouped)
+    }
+
+    /// Combines slots of what was grouped into slots of the bank.
+    pub fn merge_grouped(&mut self, into: &[Slot], grouped: &Bank, from: &[Slot]) -> Result<()> {
+        self.bank.merge(into, grouped, from)
+    }
 }
 
 impl States for Banked<'_> {

@@ -86,7 +86,7 @@ impl Query {
     }
 
     /// A batch in steps: few enough rows to stay in the caches.
-    fn steps(&self, batch: RecordBatch) -> impl Iterator<Item = RecordBatch> {
+    pub(super) fn steps(&self, batch: RecordBatch) -> impl Iterator<Item = RecordBatch> {
         let (step, rows) = (self.limits.step_rows, batch.num_rows());
         (0..rows).step_by(step).map(move |from| batch.slice(from, step.min(rows - from)))
     }

@@ -257,6 +257,7 @@ impl Operator {
         progress.iter_mut().for_each(|input| input.sources.sort_unstable());
         self.arrivals = head.arrivals;
         self.null_values = head.counters.null_values;
+        self.updates = head.counters.updates;
         match &mut self.core {
             Core::Sessions(sessions) => sessions.resume(progress, Time(head.closed), head.counters),
             Core::Slides(slides) => slides.resume(progress, Time(head.closed), head.counters),

@@ -73,6 +73,13 @@ pub struct Admitted<'a, R> {
     pub row: R,
 }
 
+impl<R> Admitted<'_, R> {
+    /// Whether it is before the close time of its input: it may be late, or meet a closed window (rules 2.6).
+    pub fn is_behind(&self) -> bool {
+        self.time < self.now.late
+    }
+}
+
 impl<K: Kind> World<K> {
     /// No windows yet; `inputs` is 1 except for a cogroup.
     pub fn new(rule: K, inputs: usize) -> Result<Self> {
@@ -224,7 +231,6 @@ impl<K: Kind> World<K> {
         if self.rule.emit() != Emit::Update {
             return Ok(());
         }
-        self.counters.updates += 1;
         let Changed { key, window, time, slot, known } = changed;
         let op = if slot.is_some() { Op::Upsert } else { Op::Delete };
         out.emit(Change { key, name: self.store.name(key), window, time, op, slot, known }, states)

@@ -2,13 +2,14 @@
 
 use super::merge::{Choice, choose};
 use super::rule::Rule;
+use crate::aggregate::slot::Slot;
 use crate::aggregate::states::States;
 use crate::error::Result;
 use crate::operator::change::{Emit, Late, Sink};
 use crate::operator::record::{Arrival, Effective, Fate};
 use crate::operator::stream_time::Now;
 use crate::operator::world::{Changed, Kind, World};
-use crate::store::{Entry, SessionEntry};
+use crate::store::{Entry, Key, SessionEntry};
 use crate::time::{Span, Time};
 use crate::window::{Extent, Horizon, Window};
 
@@ -82,44 +83,44 @@ impl Sessions {
         out: &mut impl Sink<S>,
     ) -> Result<()> {
         let (key, window) = (arrival.key, extent.window());
-        let slot = match found.split_first() {
-            None => states.allocate()?,
-            Some((oldest, younger)) => {
-                let slot = states.adopt(oldest.slot, window)?;
-                for session in younger {
-                    states.merge(slot, session.slot, window)?;
-                    states.release(session.slot);
-                }
-                slot
-            }
-        };
-        for (nth, session) in found.iter().enumerate() {
-            if nth > 0 {
-                self.store.remove(key, session.place());
-            }
-            if deletes {
-                let (window, time) = (session.window(), session.extent.end);
-                self.changed(Changed { key, window, time, slot: None, known: true }, states, out)?;
-            }
+        let slot = self.gather(key, found, window, states)?;
+        for session in found.iter().filter(|_| deletes) {
+            let (window, time) = (session.window(), session.extent.end);
+            self.changed(Changed { key, window, time, slot: None, known: true }, states, out)?;
         }
         states.update(slot, arrival.row, window)?;
         let known = found.iter().any(|session| session.window() == window);
-        let oldest = found.first().map(SessionEntry::place);
         let changed = Changed { key, window, time: window.end, slot: Some(slot), known };
         if states.is_null(slot) {
-            oldest.and_then(|oldest| self.store.remove(key, oldest));
+            found.first().and_then(|oldest| self.store.remove(key, oldest.place()));
             states.release(slot);
             return self.changed(Changed { slot: None, ..changed }, states, out);
         }
-        let entry = SessionEntry { extent, slot };
-        let replaced = match oldest {
-            Some(oldest) => self.store.replace(key, oldest, entry),
-            None => self.store.put(key, entry),
+        self.put(key, found, SessionEntry { extent, slot }, states);
+        self.changed(changed, states, out)
+    }
+
+    /// Merges the states of the found sessions of a key, oldest first, into one slot. The younger ones leave the store.
+    pub(super) fn gather<S: States>(&mut self, key: Key, found: &[SessionEntry], window: Window, states: &mut S) -> Result<Slot> {
+        let Some((oldest, younger)) = found.split_first() else { return states.allocate() };
+        let slot = states.adopt(oldest.slot, window)?;
+        for session in younger {
+            states.merge(slot, session.slot, window)?;
+            states.release(session.slot);
+            self.store.remove(key, session.place());
+        }
+        Ok(slot)
+    }
+
+    /// Stores what was gathered from the found sessions in the stead of the oldest.
+    pub(super) fn put<S: States>(&mut self, key: Key, found: &[SessionEntry], session: SessionEntry, states: &mut S) {
+        let replaced = match found.first() {
+            Some(oldest) => self.store.replace(key, oldest.place(), session),
+            None => self.store.put(key, session),
         };
         if let Some(replaced) = replaced {
             states.release(replaced.slot);
         }
-        self.changed(changed, states, out)
     }
 
     fn late<S: States>(&mut self, arrival: Arrival<S::Row>, states: &mut S, out: &mut impl Sink<S>) -> Result<()> {
