@@ -63,10 +63,7 @@ impl Input {
         let time = values::cast(&column(batch, query.time.name())?, query.time.data_type())?;
         let tick = query.tick.as_ref().map(|name| column(batch, name)).transpose()?;
         let mut kept = keep(&keys, &time, tick.as_ref(), counters)?;
-        let gaps = match Gaps::read(query, batch)? {
-            Some(gaps) => Some(gaps.in_effect(query, &keys, &time, &mut kept, counters)?),
-            None => None,
-        };
+        let gaps = Gaps::read(query, batch)?.map(|gaps| gaps.in_effect(query, &keys, &time, &mut kept, counters)).transpose()?;
         let all = kept.count_set_bits() == kept.len();
         let predicate = (!all).then(|| FilterBuilder::new(&BooleanArray::new(kept, None)).optimize().build());
         let pick = |array: &ArrayRef| match &predicate {

@@ -38,7 +38,7 @@ pub(crate) struct Row {
 impl Row {
     /// The gap of a row: three times its value.
     fn gap(&self) -> Option<i64> {
-        self.value.map(|value| 3 * value)
+        self.value.map(|value| value.saturating_mul(3))
     }
 }
 
