@@ -20,8 +20,7 @@ use crate::session::batch;
 use crate::session::join::Partial;
 use crate::session::record::Sessions;
 use crate::sort::Sorted;
-use crate::time::Time;
-use crate::window::Extent;
+use crate::time::{Span, Time};
 
 /// A record that came in, and the number of its key.
 type Numbered<'a> = (KeyId, Admitted<'a, u32>);
@@ -62,13 +61,13 @@ fn join<'r, 'a: 'r>(
     states: &mut Worked<'_>,
     out: &mut Changes,
 ) -> Result<()> {
-    let (keys, extents): (Vec<KeyId>, Vec<Extent>) =
-        records.clone().map(|(key, record)| (*key, Extent::of(record.time, record.gap))).unzip();
+    let keys: Vec<KeyId> = records.clone().map(|(key, _)| *key).collect();
     if keys.is_empty() {
         return Ok(());
     }
     let mut groups = batch::Sessions::default();
-    let assigned = groups.assign_partials(&keys, &extents);
+    let (times, gaps): (Vec<Time>, Vec<Span>) = records.clone().map(|(_, record)| (record.time, record.gap)).unzip();
+    let assigned = groups.assign_own(&keys, &times, &gaps);
     // Rows that are not of this way go into one more slot, which nobody reads.
     let count = groups.len();
     let mut slots = vec![Slot(count as u32); feed.rows()];
