@@ -153,15 +153,15 @@ fn what_is_born_and_merged_within_a_batch_leaves_no_row() {
 }
 
 #[test]
-fn a_record_on_the_close_time_is_joined_and_one_before_it_is_not_lost() {
-    let spec = spec(SESSIONS, r#","grace":20,"late":"emit","op":true"#);
-    // T = 100, close time 80: a session that reaches 80 is open.
-    let opened = [fed("a", 70, 1), fed("b", 69, 1), fed("c", 100, 1)];
-    for (time, late, sessions) in [(79, false, 2), (80, false, 2), (81, false, 3)] {
+fn what_has_closed_within_the_batch_is_not_joined() {
+    let spec = spec(SESSIONS, r#","grace":20,"op":true"#);
+    // gap 10, T = 101: the close time is 81
+    //   70 ········ 80│81          the session of 70 reaches 80 and is closed; 71 reaches 81
+    for (time, late) in [(70, 1), (71, 0), (80, 0), (81, 0), (82, 0)] {
         let mut operator = operator(&spec);
-        let finals = pushed(&mut operator, &opened);
-        assert_eq!(finals.iter().map(|row| row.0.as_str()).collect::<Vec<_>>(), ["b"]);
-        pushed(&mut operator, &[fed("a", time, 2)]);
-        assert_eq!((operator.counters().late > 0, operator.windows_open()), (late, sessions), "{time}");
+        let finals = pushed(&mut operator, &[fed("a", 70, 1), fed("b", 101, 1), fed("a", time, 2)]);
+        let finals: Vec<_> = finals.iter().map(|row| (row.0.as_str(), row.1, row.2)).collect();
+        assert_eq!(finals, [("a", 70, 70)], "{time}");
+        assert_eq!((operator.counters().late, operator.windows_open()), (late, 2 - late as usize), "{time}");
     }
 }
