@@ -63,11 +63,9 @@ impl Input {
             let array = pick(&values::cast(&column(batch, taken.field.name())?, taken.field.data_type())?)?;
             values::canonical(&if taken.canonical_floats { float::canonical(&values::unpack(&array)?)? } else { array })
         };
-        Ok(Self {
-            keys: keys.iter().map(pick).collect::<Result<_>>()?,
-            times: values::canonical(&pick(&time)?)?,
-            inputs: query.inputs.iter().map(input).collect::<Result<_>>()?,
-        })
+        let inputs = query.inputs.iter().map(input).collect::<Result<Vec<_>>>()?;
+        query.origin.iter().try_for_each(|origin| origin.check_rows(&inputs))?;
+        Ok(Self { keys: keys.iter().map(pick).collect::<Result<_>>()?, times: values::canonical(&pick(&time)?)?, inputs })
     }
 
     /// The rows `rows`, without their keys.

@@ -12,6 +12,7 @@ pub mod job;
 pub mod keys;
 pub mod limits;
 pub mod operator;
+pub mod origin;
 pub mod pack;
 pub mod page;
 pub mod query;

@@ -67,7 +67,9 @@ impl Operator {
         feed::check(spec, input)?;
         let inputs = spec.inputs.as_ref().map_or(1, |inputs| inputs.count as usize);
         let core = core(spec, &query, inputs)?;
-        let only_custom = query.aggregates.len() == 1 && custom.len() == 1;
+        // What leaves out an input is null where a window holds none but that input's records.
+        let takes_all = custom.iter().all(|custom| (0..inputs).all(|input| custom.takes(input)));
+        let only_custom = query.aggregates.len() == 1 && custom.len() == 1 && takes_all;
         Ok(Self {
             names: Names::new(&query.keys)?,
             fingerprint: Fingerprint::new(spec, &query)?,
@@ -127,7 +129,7 @@ impl Operator {
         let mut states = Worked::new(query, Banked::new(bank, feed.times(), &numbers, &columns), custom, self.deletes);
         let mut out = Changes::new(spec.every_record);
         for row in 0..feed.rows() {
-            let (time, input) = (feed.time(row), feed.input(row, *inputs)?);
+            let (time, input) = (feed.time(row), feed.input(row)?);
             if feed.is_tick(row) {
                 tick(core, input, *inputs, time, &mut states, &mut out)?;
                 continue;

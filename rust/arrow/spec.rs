@@ -123,6 +123,9 @@ pub struct Named {
     /// Whether `first`, `last` and `any_value` pass over nulls.
     #[serde(default)]
     pub ignore_nulls: bool,
+    /// The input of a cogroup whose records alone it sees; none: those of all inputs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input: Option<u32>,
 }
 
 /// The built-in aggregates, and Python's.
