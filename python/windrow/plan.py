@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -16,8 +17,24 @@ PACK_COUNTERS = ("records", "null_keys", "null_times", "ticks")
 
 
 @dataclass(frozen=True)
+class Origins:
+    """The inputs of a cogroup, whose records a plan reads as rows of one schema.
+
+    Attributes:
+        names: the names of the inputs, in order.
+        column: the column of the schema that holds the number of each row's input.
+        columns: for each input, the columns of the schema that it has, and its own names for them; it has null in all
+            others.
+    """
+
+    names: tuple[str, ...]
+    column: str
+    columns: tuple[Mapping[str, str], ...]
+
+
+@dataclass(frozen=True)
 class Plan:
-    """One query over one input.
+    """One query over one input, or over the inputs of a cogroup.
 
     Attributes:
         keys: the key columns, in the order of the result.
@@ -31,6 +48,7 @@ class Plan:
         shards: how many ranges of key hashes the work is cut into.
         threads: how many threads a query in this process uses; None for one a core.
         schema: the columns that are read, and no others.
+        origins: the inputs of a cogroup; None where there is one input.
         observation: where Spark reports the counters, if anywhere.
     """
 
@@ -45,6 +63,7 @@ class Plan:
     shards: int
     threads: int | None
     schema: pa.Schema
+    origins: Origins | None
     observation: object | None
 
     @property
@@ -73,6 +92,7 @@ class Plan:
 
     def asked(self) -> dict[str, object]:
         """What `spec` says."""
+        origins = self.origins
         return {
             "keys": list(self.keys),
             "time": self.time,
@@ -86,4 +106,5 @@ class Plan:
             "every_record": self.every_record,
             "late": self.late,
             "shards": self.shards,
+            "inputs": {"column": origins.column, "count": len(origins.names)} if origins is not None else None,
         }
