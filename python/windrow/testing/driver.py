@@ -138,8 +138,7 @@ class StreamDriver:
             rows: the length of a batch, or the lengths of batches, the last of which takes what is left; None for the
                 batches of the data.
         """
-        if input is not None and input_column is not None:
-            raise bad_value("input_column", input_column, "none beside input=")
+        fed = self._feed.taking(input, input_column)
         if isinstance(data, pa.RecordBatch):
             table = pa.Table.from_batches([data])
         elif hasattr(data, "__arrow_c_stream__"):
@@ -148,10 +147,7 @@ class StreamDriver:
             raise bad_type("data", data, "Arrow data: a pyarrow Table or RecordBatch, or any Arrow stream")
         changes: list[Change] = []
         for batch in _cut(table, rows):
-            fed = (
-                self._feed.batch(input, batch) if input_column is None else self._feed.interleaved(input_column, batch)
-            )
-            changes.extend(self._push(fed))
+            changes.extend(self._push(fed(batch)))
         return changes
 
     def tick(self, time: Any, *, input: str | None = None) -> list[Change]:

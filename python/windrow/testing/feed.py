@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -66,6 +67,16 @@ class Feed:
         number = self._source(name).number if name is not None else None
         return self._row({self._time: time, self.tick: True}, number)
 
+    def taking(self, name: str | None, column: str | None) -> Callable[[pa.RecordBatch], pa.RecordBatch]:
+        """The way of batches: of the input that is named, or of those that a column of the data names."""
+        if column is None:
+            self._source(name)
+            return functools.partial(self.batch, name)
+        if name is not None or self._number is None:
+            allowed = "none beside input=" if name is not None else "none: the definition has one input"
+            raise bad_value("input_column", column, allowed)
+        return functools.partial(self.interleaved, column)
+
     def batch(self, name: str | None, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Data of an input."""
         source, names = self._source(name), batch.schema.names
@@ -84,8 +95,6 @@ class Feed:
 
     def interleaved(self, column: str, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Data of all inputs of a cogroup; the column holds the name of each row's input."""
-        if self._number is None:
-            raise bad_value("input_column", column, "none: the definition has one input")
         if column not in batch.schema.names:
             raise unknown_column("input_column", column, batch.schema.names)
         told: list[str | None] = batch.column(column).to_pylist()
