@@ -8,7 +8,7 @@ orders   user ts amount coupon ─┘   and the columns that aggregates name, nu
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from windrow.aggregates import Accumulation, Aggregate
 from windrow.errors import bad_column_type, bad_type, bad_value, listed
-from windrow.grouped import GroupedData
+from windrow.grouped import GroupedData, _gap_field
 from windrow.input import Input, Result
 from windrow.plan import Origins, Plan
 
@@ -70,7 +70,7 @@ def cogroup(**inputs: GroupedData[Result]) -> CogroupedData[Result]:
     for name, other in inputs.items():
         _check_alike(name, other, first, grouped)
     for key in grouped.keys:
-        if key.partition(".")[0] in inputs and "." in key:
+        if _split(key)[0] in inputs:
             raise bad_value("keys", key, "names that do not start with an input's and a dot: rename the column")
     return _cogrouped(inputs, grouped)
 
@@ -85,6 +85,16 @@ class CogroupedData(GroupedData[Result]):
 
     inputs: Mapping[str, GroupedData[Result]]
     _column: str = field(repr=False)
+    _gap: str | None = field(default=None, repr=False)
+
+    def _with_gap(self, column: str) -> CogroupedData[Result]:
+        if _split(column)[0] in self.inputs:
+            raise bad_value("column", column, "a column that every input has, by its own name")
+        gaps = {name: _gap_field(f"{name}: column", each._input, column) for name, each in self.inputs.items()}
+        first, *others = gaps
+        for name in others:
+            _check_type(name, gaps[name], first, gaps[first])
+        return replace(self, _fields=(*self._fields, gaps[first].with_nullable(True)), _gap=column)
 
     def _resolved(self, name: str, aggregate: Aggregate) -> Aggregate:
         inputs = tuple(self.inputs)
@@ -99,18 +109,14 @@ class CogroupedData(GroupedData[Result]):
             raise bad_value(name, aggregate.columns, "columns of one input")
         return replace(aggregate, inputs=inputs, input=named[0] if named else None)
 
-    def _origins(self, columns: Iterable[str]) -> Origins:
-        names = list(columns)
-        own = tuple(
-            {
-                **{key: key for key in self.keys},
-                self.time: grouped.time,
-                **({self.tick: grouped.tick} if self.tick is not None and grouped.tick is not None else {}),
-                **{column: _split(column)[1] for column in names if _split(column)[0] == name},
-            }
-            for name, grouped in self.inputs.items()
-        )
-        return Origins(tuple(self.inputs), self._column, own)
+    def _origins(self, columns: Collection[str]) -> Origins:
+        shared = [*self.keys, *([self._gap] if self._gap is not None else [])]
+        own = [{**{name: name for name in shared}, self.time: grouped.time} for grouped in self.inputs.values()]
+        for names, (name, grouped) in zip(own, self.inputs.items(), strict=True):
+            if self.tick is not None and grouped.tick is not None:
+                names[self.tick] = grouped.tick
+            names |= {column: _split(column)[1] for column in columns if _split(column)[0] == name}
+        return Origins(tuple(self.inputs), self._column, tuple(own))
 
 
 class _Inputs(Input[Result]):
@@ -165,9 +171,7 @@ def _check_alike(name: str, other: GroupedData[Any], first: str, grouped: Groupe
     if other.keys != grouped.keys:
         raise bad_value(f"{name}: keys", other.keys, f"the keys of {first}, {listed(grouped.keys)}")
     for own, known in zip(other._fields, grouped._fields[: len(grouped.keys) + 1], strict=False):
-        if own.type != known.type:
-            allowed = f"{known.type}, the type of column {known.name!r} of {first}"
-            raise bad_column_type(name, own.name, own.type, allowed)
+        _check_type(name, own, first, known)
     ours, theirs = other._stream, grouped._stream
     if len(ours.source) != len(theirs.source):
         raise bad_value(f"{name}: source", ours.source, f"as many columns as {first} has, {len(theirs.source)}")
@@ -175,6 +179,11 @@ def _check_alike(name: str, other: GroupedData[Any], first: str, grouped: Groupe
         raise bad_value(f"{name}: order", ours.order, f"one for all inputs or for none; {first} has {theirs.order!r}")
     if ours.stream_time != theirs.stream_time:
         raise bad_value(f"{name}: stream_time", ours.stream_time, f"that of {first}, {theirs.stream_time!r}")
+
+
+def _check_type(name: str, own: pa.Field[Any], first: str, known: pa.Field[Any]) -> None:
+    if own.type != known.type:
+        raise bad_column_type(name, own.name, own.type, f"{known.type}, the type of column {known.name!r} of {first}")
 
 
 def _adds(name: str, aggregate: Accumulation, inputs: Sequence[str], named: Sequence[str]) -> Mapping[str, Any]:
@@ -195,11 +204,12 @@ def _adds(name: str, aggregate: Accumulation, inputs: Sequence[str], named: Sequ
 
 
 def _split(column: str) -> tuple[str, str]:
-    name, _, own = column.partition(".")
-    return name, own
+    """The input's name, empty where none is named, and the column."""
+    name, dot, own = column.partition(".")
+    return (name, own) if dot else ("", column)
 
 
-def _free(name: str, inputs: Iterable[str], taken: Sequence[str] = ()) -> str:
+def _free(name: str, inputs: Collection[str], taken: Collection[str] = ()) -> str:
     """The name, changed where a key has it or where it would be a column of an input."""
     while name in taken or _split(name)[0] in inputs:
         name = f"_{name}"

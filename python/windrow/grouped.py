@@ -6,8 +6,8 @@ nothing before an action of the caller.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Generic, Literal, get_args, overload
 
 import pyarrow as pa
@@ -17,7 +17,7 @@ from windrow.errors import bad_column_type, bad_type, bad_value, unknown_word
 from windrow.input import Input, Result, open_input
 from windrow.plan import Origins
 from windrow.windowed import WindowedData
-from windrow.windows import SessionWindows, SlidingWindows
+from windrow.windows import DynamicGap, SessionWindows, SlidingWindows
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -143,8 +143,9 @@ class GroupedData(Generic[Result]):
         """Windows the records of each key (Kafka's `KGroupedStream.windowedBy`).
 
         Raises:
-            TypeError: not windows of windrow.
-            ValueError: a key column is called `window`, as the column of the windows is.
+            TypeError: not windows of windrow, or the column of a dynamic gap holds no durations.
+            ValueError: a key column is called `window`, as the column of the windows is, or the data does not have the
+                column of a dynamic gap, or has it twice.
 
         >>> import pyarrow as pa
         >>> empty = pa.table({"card": pa.array([], pa.int64()), "ts": pa.array([], pa.timestamp("us"))})
@@ -154,12 +155,18 @@ windows=SlidingWindows.with_time_difference('10 minutes'), emission='close', eve
 shard_count=32, thread_count=None, observation=None)
         """
         if not isinstance(windows, SessionWindows | SlidingWindows):
-            ways = "SessionWindows.with_gap(...) or SlidingWindows.with_time_difference(...)"
+            ways = "SessionWindows.with_gap(...), .with_dynamic_gap(...) or SlidingWindows.with_time_difference(...)"
             raise bad_type("windows", windows, ways)
         for key in self.keys:
             if key.casefold() == "window":
                 raise bad_value("keys", key, "any name but 'window', the result's column of windows: rename the column")
+        if isinstance(windows, SessionWindows) and isinstance(windows.gap, DynamicGap):
+            return WindowedData(self._with_gap(windows.gap.column), windows)
         return WindowedData(self, windows)
+
+    def _with_gap(self, column: str) -> GroupedData[Result]:
+        """The same with the column of the records' own gaps among those that are read."""
+        return replace(self, _fields=(*self._fields, _gap_field("column", self._input, column)))
 
     def _resolved(self, name: str, aggregate: Aggregate) -> Aggregate:
         """The aggregate over the columns that a plan of this data has."""
@@ -167,7 +174,7 @@ shard_count=32, thread_count=None, observation=None)
             raise bad_type(f"{name}: aggregate(add=)", aggregate.add, "one function, as there is one input")
         return aggregate
 
-    def _origins(self, _columns: Iterable[str]) -> Origins | None:
+    def _origins(self, _columns: Collection[str]) -> Origins | None:
         """Which inputs the records of a plan with these columns are of; None where there is one."""
         return None
 
@@ -191,6 +198,14 @@ def _tick_field(opened: Input[Result], tick: str) -> pa.Field[pa.DataType]:
     known = opened.field("tick", tick)
     if not pa.types.is_boolean(known.type):
         raise bad_column_type("tick", tick, known.type, "a boolean")
+    return known
+
+
+def _gap_field(argument: str, opened: Input[Result], column: str) -> pa.Field[pa.DataType]:
+    known = opened.field(argument, column)
+    if not pa.types.is_duration(known.type):
+        allowed = "a day-time interval, such as make_dt_interval(0, 0, minutes) gives (in Arrow: a duration)"
+        raise bad_column_type(argument, column, known.type, allowed)
     return known
 
 

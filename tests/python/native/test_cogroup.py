@@ -11,7 +11,7 @@ from cogroups import assert_cogroup, counts, of_input
 from families import FAMILIES, Family, often, some
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tables import Windows, by_sessions, by_sliding, in_batches, rows_of
+from tables import Asked, Windows, by_dynamic_gap, by_sessions, by_sliding, in_batches, rows_of
 
 import windrow as wr
 
@@ -73,6 +73,22 @@ def test_aggregates_of_inputs_equal_the_oracle(name: str, kind: str) -> None:
         assert result.schema.metadata[b"windrow.records"] == str(sum(map(len, tables.values()))).encode()
 
     check()
+
+
+@settings(max_examples=40)
+@given(inputs(FAMILIES["duration"], NAMES), st.integers(1, 30))
+def test_records_of_all_inputs_bring_their_own_gaps(tables: dict[str, pa.Table], longest: int) -> None:
+    kept = wr.SessionWindows.with_dynamic_gap("gap", retention=timedelta(microseconds=longest))
+    gaps = [timedelta(microseconds=gap) for gap in range(-1, 9)] + [None]
+    tables = {
+        name: table.append_column(
+            "gap", pa.array([gaps[row % len(gaps)] for row in range(len(table))], pa.duration("us"))
+        )
+        for name, table in tables.items()
+    }
+    asked = {**counts(NAMES), **of_input("visits", {"longest": Asked("max", ("gap",)), "last": Asked("last", ("by",))})}
+    result = cogrouped(tables, kept).agg(**{name: aggregate.build(wr) for name, aggregate in asked.items()})
+    assert_cogroup(rows_of(result, ["k"]), tables, ["k"], by_dynamic_gap("gap", longest), asked)
 
 
 CLICKS = pa.table(
@@ -142,6 +158,15 @@ def test_keys_may_be_called_as_the_time_is_elsewhere() -> None:
     (row,) = result.to_pylist()
     assert (row["ts"].microsecond, row["window"]["end"].microsecond, row["last"].microsecond) == (3, 7, 7)
     assert (row["n"], row["m"]) == (3, 4)
+
+
+def test_inputs_may_be_called_as_keys_and_times_are() -> None:
+    one = pa.table({"k": [1], "ts": pa.array([1], US), "x": [2]})
+    inputs = {"k": wr.group_by(one, "k", time="ts"), "ts": wr.group_by(one, "k", time="ts")}
+    (row,) = (
+        wr.cogroup(**inputs).windowed_by(GAP).agg(a=wr.sum("k.x"), b=wr.sum("ts.k"), n=wr.count("ts.*")).to_pylist()
+    )
+    assert (row["k"], row["a"], row["b"], row["n"]) == (1, 2, 1, 1)
 
 
 def test_every_kind_of_data_in_this_process_is_joined() -> None:
@@ -247,6 +272,21 @@ REFUSED: dict[str, tuple[Any, type[Exception], str]] = {
         lambda: wr.cogroup(a=wr.group_by(CLICKS, "a.b", time="ts"), b=wr.group_by(CLICKS, "a.b", time="ts")),
         ValueError,
         "keys: got 'a.b'; allowed: names that do not start with an input's",
+    ),
+    "a gap of one input": (
+        lambda: both(wr.SessionWindows.with_dynamic_gap("amount")),
+        ValueError,
+        "clicks: column: got 'amount'; allowed: a column of the data",
+    ),
+    "a gap that is none": (
+        lambda: both(wr.SessionWindows.with_dynamic_gap("k")),
+        TypeError,
+        "clicks: column: column 'k' has type string; allowed: a day-time interval",
+    ),
+    "a gap by input": (
+        lambda: both(wr.SessionWindows.with_dynamic_gap("clicks.a.b")),
+        ValueError,
+        "column: got 'clicks.a.b'; allowed: a column that every input has",
     ),
     "a bare column": (
         lambda: both().agg(n=wr.sum("amount")),
