@@ -186,7 +186,8 @@ class Union(Columns):
         self, schema: pa.Schema, opened: Sequence[tuple[pa.RecordBatchReader, dict[str, int]]]
     ) -> Iterator[pa.RecordBatch]:
         for number, (reader, places) in enumerate(opened):
-            for batch in reader:
+            # Arrow does not take empty slices of string views for what they are.
+            for batch in (batch for batch in reader if batch.num_rows):
                 columns: list[pa.Array[Any]] = []
                 for field in schema:
                     if field.name == self._origins.column:
