@@ -194,7 +194,7 @@ TEXTS = wr.aggregate(
     {"clicks": lambda held, row: [*held, row[0]], "orders": lambda held, row: [*held, f"{row.amount}"]},
     lambda older, later: older + later,
     schema="array<string>",
-    columns=["orders.amount", "clicks.a.b"],
+    columns=["orders.k", "clicks.a.b", "orders.amount"],
 )
 
 

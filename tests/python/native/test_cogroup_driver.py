@@ -34,7 +34,7 @@ SESSIONS = wr.SessionWindows.with_gap(us(5), grace=us(10))
 SLIDING = wr.SlidingWindows.with_time_difference(us(5), grace=us(10), resolution=us(1))
 
 
-def of(windows: Any, emit: str = "close", late: str = "drop", **aggregates: Any) -> Any:
+def of(windows: Any, emit: str = "close", late: str = "drop", every_record: bool = False, **aggregates: Any) -> Any:
     asked = aggregates or {"clicks": wr.count("clicks.*"), "spent": wr.sum("orders.amount")}
 
     def definition(clicks: Any, orders: Any) -> Any:
@@ -42,7 +42,7 @@ def of(windows: Any, emit: str = "close", late: str = "drop", **aggregates: Any)
             "clicks": wr.group_by(clicks, "k", time="ts"),
             "orders": wr.group_by(orders, "k", time="at", tick="tick"),
         }
-        return wr.cogroup(**inputs).windowed_by(windows).emit(emit).late(late).agg(**asked)
+        return wr.cogroup(**inputs).windowed_by(windows).emit(emit, every_record=every_record).late(late).agg(**asked)
 
     return definition
 
@@ -155,7 +155,8 @@ def test_batches_of_all_inputs_are_what_their_records_are(
     rows: list[tuple[str, int, int]], length: int, sliding: bool
 ) -> None:
     aggregates = {"n": wr.count(), "urls": wr.collect_list("clicks.url"), "last": wr.last("orders.amount")}
-    one, many = (driven(SLIDING if sliding else SESSIONS, **aggregates) for _ in range(2))
+    windows = SLIDING if sliding else SESSIONS
+    one, many = (driven(windows, emit="update", every_record=True, **aggregates) for _ in range(2))
     for name, time, amount in rows:
         own = {"ts": at(time), "url": f"{time}"} if name == "clicks" else {"at": at(time), "amount": amount}
         one.pipe(name, k="a", **own)
