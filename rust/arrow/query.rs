@@ -151,7 +151,8 @@ impl Query {
             time,
             inputs,
             aggregates,
-            minds_arrival: spec.aggregates.iter().any(|named| named.function.minds_arrival()),
+            // Sliding rows are moved as they are, with all that the next one may ask of them.
+            minds_arrival: matches!(windows, Kind::Sliding(_)) || spec.aggregates.iter().any(|named| named.function.minds_arrival()),
             output: Arc::new(Schema::new(fields)),
             limits: Limits::default(),
             op: spec.op,
