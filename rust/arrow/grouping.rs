@@ -16,7 +16,7 @@ use crate::time::{Span, Time};
 use crate::window::{Extent, Window};
 
 /// Waiting rows that are enough where rows come in order, so that they stay in the caches.
-const CALM_ROWS: usize = 1 << 16;
+const CALM_ROWS: usize = 1 << 15;
 
 /// Sessions that grow.
 pub(super) struct Grouping {
@@ -76,17 +76,21 @@ impl Grouping {
 
     /// Gives the waiting rows their sessions.
     fn assign(&mut self) -> Result<()> {
-        let Waiting { keys, times, gaps, inputs } = std::mem::take(&mut self.waiting);
+        let Waiting { keys, times, gaps, inputs } = &mut self.waiting;
         let assigned = match self.gap {
-            Gap::Fixed(gap) => self.sessions.assign(&keys, &times, gap),
-            Gap::Dynamic { .. } => self.sessions.assign_own(&keys, &times, &gaps),
+            Gap::Fixed(gap) => self.sessions.assign(keys, times, gap),
+            Gap::Dynamic { .. } => self.sessions.assign_own(keys, times, gaps),
         };
+        // Cleared, and not dropped: memory that comes and goes costs more than what is done with it.
+        keys.clear();
+        times.clear();
+        gaps.clear();
         self.states.resize(self.sessions.len());
         let mut rest = assigned.as_slice();
-        for (input, arrivals) in &inputs {
+        for (input, arrivals) in inputs.drain(..) {
             let (slots, others) = rest.split_at_checked(input.rows()).ok_or(Error::Internal("each row has a slot"))?;
             rest = others;
-            self.states.update(slots, input.times(), arrivals, &self.query.taken(&input.inputs()?))?;
+            self.states.update(slots, input.times(), &arrivals, &self.query.taken(&input.inputs()?))?;
         }
         Ok(())
     }
