@@ -7,7 +7,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, UInt32Array};
 use arrow_buffer::BooleanBuffer;
-use arrow_schema::DataType;
+use arrow_schema::{DataType, Field};
 use arrow_select::filter::{FilterBuilder, FilterPredicate};
 use arrow_select::take::take;
 
@@ -46,6 +46,8 @@ pub(super) struct Input {
     pub keys: Vec<ArrayRef>,
     times: ArrayRef,
     inputs: Vec<ArrayRef>,
+    /// Of a query for rows, all columns of its output.
+    pub whole: Vec<ArrayRef>,
 }
 
 impl Input {
@@ -63,7 +65,9 @@ impl Input {
             let array = pick(&values::cast(&column(batch, taken.field.name())?, taken.field.data_type())?)?;
             values::canonical(&if taken.canonical_floats { float::canonical(&values::unpack(&array)?)? } else { array })
         };
+        let whole = |field: &Arc<Field>| pick(&values::cast(&column(batch, field.name())?, field.data_type())?);
         Ok(Self {
+            whole: if query.rows { query.output.fields().iter().map(whole).collect::<Result<_>>()? } else { Vec::new() },
             keys: keys.iter().map(pick).collect::<Result<_>>()?,
             times: values::canonical(&pick(&time)?)?,
             inputs: query.inputs.iter().map(input).collect::<Result<_>>()?,
@@ -73,7 +77,12 @@ impl Input {
     /// The rows `rows`, without their keys.
     pub fn pick(&self, rows: &UInt32Array) -> Result<Self> {
         let pick = |array: &ArrayRef| Ok(take(array, rows, None)?);
-        Ok(Self { keys: Vec::new(), times: pick(&self.times)?, inputs: self.inputs.iter().map(pick).collect::<Result<_>>()? })
+        Ok(Self {
+            keys: Vec::new(),
+            times: pick(&self.times)?,
+            inputs: self.inputs.iter().map(pick).collect::<Result<_>>()?,
+            whole: self.whole.iter().map(pick).collect::<Result<_>>()?,
+        })
     }
 
     /// Number of rows.

@@ -15,6 +15,7 @@ pub mod operator;
 pub mod pack;
 pub mod page;
 pub mod query;
+pub mod rows;
 mod run;
 pub mod sealed;
 pub mod select;

@@ -80,7 +80,7 @@ impl Query {
         threads: usize,
     ) -> Result<(Vec<RecordBatch>, Counters)> {
         match self.windows {
-            Kind::Session(Gap::Fixed(gap)) if threads > 1 => self.run_shared(batches, gap, threads),
+            Kind::Session(Gap::Fixed(gap)) if threads > 1 && !self.rows => self.run_shared(batches, gap, threads),
             _ => self.run_alone(batches),
         }
     }
