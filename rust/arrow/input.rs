@@ -74,14 +74,14 @@ impl Input {
         })
     }
 
-    /// The rows `rows`, without their keys.
+    /// The times and inputs of the rows `rows`.
     pub fn pick(&self, rows: &UInt32Array) -> Result<Self> {
         let pick = |array: &ArrayRef| Ok(take(array, rows, None)?);
         Ok(Self {
             keys: Vec::new(),
             times: pick(&self.times)?,
             inputs: self.inputs.iter().map(pick).collect::<Result<_>>()?,
-            whole: self.whole.iter().map(pick).collect::<Result<_>>()?,
+            whole: Vec::new(),
         })
     }
 
