@@ -11,16 +11,17 @@ use crate::aggregate::slot::Slot;
 use crate::error::{Error, Result};
 use crate::key::KeyId;
 use crate::session::batch::Sessions;
+use crate::session::rule::Gap;
 use crate::time::{Span, Time};
 use crate::window::{Extent, Window};
 
 /// Waiting rows that are enough where rows come in order, so that they stay in the caches.
-const CALM_ROWS: usize = 1 << 16;
+const CALM_ROWS: usize = 1 << 15;
 
 /// Sessions that grow.
 pub(super) struct Grouping {
     query: Arc<Query>,
-    gap: Span,
+    gap: Gap,
     sessions: Sessions,
     states: Bank,
     waiting: Waiting,
@@ -31,6 +32,8 @@ pub(super) struct Grouping {
 struct Waiting {
     keys: Vec<KeyId>,
     times: Vec<Time>,
+    /// Of each row, where each has its own.
+    gaps: Vec<Span>,
     inputs: Vec<(Input, Vec<Arrival>)>,
 }
 
@@ -53,7 +56,7 @@ impl Taken {
 
 impl Grouping {
     /// No sessions yet.
-    pub fn new(query: Arc<Query>, gap: Span) -> Self {
+    pub fn new(query: Arc<Query>, gap: Gap) -> Self {
         Self { gap, sessions: Sessions::default(), states: query.bank(), waiting: Waiting::default(), query }
     }
 
@@ -61,6 +64,7 @@ impl Grouping {
     pub fn add(&mut self, keys: &[KeyId], input: Input, arrivals: Vec<Arrival>) {
         self.waiting.keys.extend_from_slice(keys);
         self.waiting.times.extend_from_slice(input.times());
+        self.waiting.gaps.extend_from_slice(input.gaps());
         self.waiting.inputs.push((input, arrivals));
     }
 
@@ -72,14 +76,21 @@ impl Grouping {
 
     /// Gives the waiting rows their sessions.
     fn assign(&mut self) -> Result<()> {
-        let Waiting { keys, times, inputs } = std::mem::take(&mut self.waiting);
-        let assigned = self.sessions.assign(&keys, &times, self.gap);
+        let Waiting { keys, times, gaps, inputs } = &mut self.waiting;
+        let assigned = match self.gap {
+            Gap::Fixed(gap) => self.sessions.assign(keys, times, gap),
+            Gap::Dynamic { .. } => self.sessions.assign_own(keys, times, gaps),
+        };
+        // Cleared, and not dropped: memory that comes and goes costs more than what is done with it.
+        keys.clear();
+        times.clear();
+        gaps.clear();
         self.states.resize(self.sessions.len());
         let mut rest = assigned.as_slice();
-        for (input, arrivals) in &inputs {
+        for (input, arrivals) in inputs.drain(..) {
             let (slots, others) = rest.split_at_checked(input.rows()).ok_or(Error::Internal("each row has a slot"))?;
             rest = others;
-            self.states.update(slots, input.times(), arrivals, &self.query.taken(&input.inputs()?))?;
+            self.states.update(slots, input.times(), &arrivals, &self.query.taken(&input.inputs()?))?;
         }
         Ok(())
     }

@@ -6,6 +6,7 @@ pub mod custom;
 pub mod feed;
 pub mod fingerprint;
 mod function;
+mod gaps;
 mod grouping;
 pub mod input;
 pub mod job;

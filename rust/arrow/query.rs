@@ -306,8 +306,10 @@ impl Kind {
         };
         match windows {
             &Windows::Session { gap: Some(gap), gap_column: None, .. } => Ok(Self::Session(Gap::Fixed(positive("gap", gap)?))),
-            &Windows::Session { gap: None, gap_column: Some(_), retention: Some(retention), .. } => {
-                Ok(Self::Session(Gap::Dynamic { retention: positive("retention", retention)? }))
+            &Windows::Session { gap: None, gap_column: Some(_), retention: Some(micros), .. } => {
+                let retention = Some(positive("retention", micros)?).filter(|ticks| ticks.0 > 0);
+                let retention = retention.ok_or_else(|| wrong("retention", micros, "at least one tick"))?;
+                Ok(Self::Session(Gap::Dynamic { retention }))
             }
             Windows::Session { .. } => {
                 Err(Error::Format { what: "query", reason: "sessions have a gap, or a gap column and a retention".into() })

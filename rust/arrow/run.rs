@@ -21,7 +21,6 @@ use crate::aggregate::bank::LoweredAll;
 use crate::error::{Error, Result};
 use crate::key::KeyId;
 use crate::session::rule::Gap;
-use crate::time::Span;
 use crate::window::Window;
 
 /// Numbered rows that may wait for a thread.
@@ -80,7 +79,7 @@ impl Query {
         threads: usize,
     ) -> Result<(Vec<RecordBatch>, Counters)> {
         match self.windows {
-            Kind::Session(Gap::Fixed(gap)) if threads > 1 && !self.rows => self.run_shared(batches, gap, threads),
+            Kind::Session(gap) if threads > 1 && !self.rows => self.run_shared(batches, gap, threads),
             _ => self.run_alone(batches),
         }
     }
@@ -109,7 +108,7 @@ impl Query {
     fn run_shared(
         self: &Arc<Self>,
         batches: impl Iterator<Item = Result<RecordBatch>>,
-        gap: Span,
+        gap: Gap,
         threads: usize,
     ) -> Result<(Vec<RecordBatch>, Counters)> {
         let (mut keys, mut counters) = (Keys::new(&self.keys)?, Counters::default());
@@ -145,7 +144,7 @@ impl Query {
     }
 
     /// The work of one thread.
-    fn work(self: &Arc<Self>, rows: &Receiver<Arc<Numbered>>, gap: Span, share: Share) -> Result<Vec<Done>> {
+    fn work(self: &Arc<Self>, rows: &Receiver<Arc<Numbered>>, gap: Gap, share: Share) -> Result<Vec<Done>> {
         let mut grouping = Grouping::new(Arc::clone(self), gap);
         for numbered in rows {
             let Numbered { keys, input, arrival } = numbered.as_ref();
