@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import settings as limits
 from hypothesis import strategies as st
 from oracle.records import Record, by_key, null_keys, null_times
-from tables import assert_same, by_sessions, by_sliding, cut, records, rows_of
+from tables import assert_same, by_dynamic_gap, by_sessions, by_sliding, cut, records, rows_of
 
 import windrow as wr
 from windrow import _worker
@@ -25,9 +25,12 @@ from windrow.testing.definition import plan_of
 US = timedelta(microseconds=1)
 KINDS = {
     "session": (wr.SessionWindows.with_gap(5 * US), by_sessions(5)),
+    "own gaps": (wr.SessionWindows.with_dynamic_gap("gap", retention=9 * US), by_dynamic_gap("gap", 9)),
     "sliding": (wr.SlidingWindows.with_time_difference(12 * US, resolution=3 * US), by_sliding(12, 3)),
 }
-SCHEMA = pa.schema({"k": pa.int64(), "ts": pa.timestamp("us"), "word": pa.string(), "n": pa.int64()})
+SCHEMA = pa.schema(
+    {"k": pa.int64(), "ts": pa.timestamp("us"), "word": pa.string(), "n": pa.int64(), "gap": pa.duration("us")}
+)
 
 
 def bracket(one: str, other: str) -> str:
@@ -105,11 +108,13 @@ def through_shards(plan: Plan, splits: Sequence[pa.RecordBatch], tasks: int) -> 
 @st.composite
 def tables(draw: st.DrawFn) -> pa.Table:
     """Records of few keys, times before and after 1970, many of them equal; nulls everywhere."""
-    times = st.integers(-40, 60) | st.none()
-    row = st.tuples(st.integers(0, 2) | st.none(), times, often(st.sampled_from("abcdef")), often(st.integers(-9, 9)))
-    columns = list(zip(*draw(some(row, 40)), strict=True)) or [[], [], [], []]
+    times, gaps = st.integers(-40, 60) | st.none(), often(st.integers(-1, 12))
+    row = st.tuples(
+        st.integers(0, 2) | st.none(), times, often(st.sampled_from("abcdef")), often(st.integers(-9, 9)), gaps
+    )
+    columns = list(zip(*draw(some(row, 40)), strict=True)) or [[]] * len(SCHEMA)
     arrays = [
-        pa.array(column, pa.int64() if kind == pa.timestamp("us") else kind).cast(kind)
+        pa.array(column, kind if pa.types.is_string(kind) else pa.int64()).cast(kind)
         for column, kind in zip(columns, SCHEMA.types, strict=True)
     ]
     return pa.table(arrays, schema=SCHEMA)
@@ -144,7 +149,13 @@ def test_windows_leave_as_time_passes_and_nothing_is_late(kind: str) -> None:
     operator = _worker.operator(plan.spec_in_order, plan.schema, plan.folds())
     times = sorted((row * 7919) % 30_011 - 9_000 for row in range(3_000))
     batch = pa.record_batch(
-        [pa.array([7] * 3_000), pa.array(times).cast(pa.timestamp("us")), pa.array(["w"] * 3_000), pa.array(times)],
+        [
+            pa.array([7] * 3_000),
+            pa.array(times).cast(pa.timestamp("us")),
+            pa.array(["w"] * 3_000),
+            pa.array(times),
+            pa.array([5] * 3_000).cast(pa.duration("us")),
+        ],
         schema=SCHEMA,
     ).select(plan.schema.names)
     operator.push(batch)

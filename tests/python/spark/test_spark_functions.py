@@ -24,6 +24,8 @@ from pyspark.sql import functions as F
 from scenes import rows, typed
 from tables import Rows, assert_same, by_sessions, by_sliding, records, rows_of
 
+from windrow.plan import PACK_COUNTERS
+
 wr: Any = pytest.importorskip("windrow")
 
 # Functions of a module that executors do not have travel by value.
@@ -168,7 +170,7 @@ def test_no_records_give_no_windows(spark: SparkSession) -> None:
         result = wr.group_by(empty, "user", time="ts").windowed_by(windows).observe(observation).agg(**FOLDS)
         assert result.columns == ["user", "window", *FOLDS]
         assert result.collect() == []
-        assert observation.get == dict.fromkeys(("records", "null_keys", "null_times", "ticks", "windows"), 0)
+        assert observation.get == dict.fromkeys((*PACK_COUNTERS, "windows"), 0)
 
 
 def test_update_mode_adds_op_and_ticks_are_no_data(spark: SparkSession) -> None:
