@@ -152,7 +152,9 @@ class WindowedData(Generic[Result]):
         Raises:
             ValueError: no aggregate, a column that the data does not have or has twice, or a name that a key, `window`
                 or `op` has too (names that differ in case only are the same to Spark).
-            TypeError: not an aggregate, or an aggregate that is not defined for the type of its column.
+            TypeError: not an aggregate, an aggregate that is not defined for the type of its column, or, on Spark,
+                Python functions that cannot be pickled.
+            RuntimeError: a Python function of `reduce` or `aggregate` raised. On Spark the job fails with it.
             OverflowError: a result or a bound of a window does not fit its type. On Spark the job fails with it.
 
         With a dynamic gap and `invalid_gap="error"` a record whose gap is null, zero or negative is a `ValueError`

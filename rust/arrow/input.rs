@@ -7,7 +7,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, UInt32Array};
 use arrow_buffer::BooleanBuffer;
-use arrow_schema::DataType;
+use arrow_schema::{DataType, Field};
 use arrow_select::filter::FilterBuilder;
 use arrow_select::take::take;
 
@@ -56,6 +56,8 @@ pub(super) struct Input {
     gaps: Option<Vec<Span>>,
     arrivals: Vec<Arrival>,
     inputs: Vec<ArrayRef>,
+    /// Of a query for rows, all columns of its output.
+    pub whole: Vec<ArrayRef>,
 }
 
 impl Input {
@@ -77,7 +79,9 @@ impl Input {
             let array = pick(&values::cast(&column(batch, taken.field.name())?, taken.field.data_type())?)?;
             values::canonical(&if taken.canonical_floats { float::canonical(&values::unpack(&array)?)? } else { array })
         };
+        let whole = |field: &Arc<Field>| pick(&values::cast(&column(batch, field.name())?, field.data_type())?);
         Ok(Self {
+            whole: if query.rows { query.output.fields().iter().map(whole).collect::<Result<_>>()? } else { Vec::new() },
             keys: keys.iter().map(pick).collect::<Result<_>>()?,
             times: values::canonical(&pick(&time)?)?,
             gaps,
@@ -95,6 +99,7 @@ impl Input {
             gaps: self.gaps.as_ref().map(|gaps| picked(gaps, rows)),
             arrivals: picked(&self.arrivals, rows),
             inputs: self.inputs.iter().map(pick).collect::<Result<_>>()?,
+            whole: self.whole.iter().map(pick).collect::<Result<_>>()?,
         })
     }
 

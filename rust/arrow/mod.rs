@@ -17,6 +17,7 @@ pub mod pack;
 pub mod page;
 mod parts;
 pub mod query;
+pub mod rows;
 mod run;
 pub mod sealed;
 pub mod select;

@@ -20,6 +20,7 @@ mod pages;
 mod query;
 mod query_errors;
 mod replay;
+mod rows;
 mod session_batch;
 mod sessions;
 mod slides;
