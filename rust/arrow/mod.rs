@@ -26,4 +26,5 @@ mod sliding;
 pub mod spec;
 mod state;
 pub mod values;
+mod ways;
 pub mod worked;

@@ -29,4 +29,5 @@ mod store;
 mod stream_time;
 mod texts;
 mod values;
+mod ways;
 mod window;
