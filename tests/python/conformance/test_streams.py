@@ -1,7 +1,7 @@
 """Random streams against the oracle: record for record, in batches, with restarts.
 
 A failure prints the seed and a small scenario that fails: a line for `tests/vectors/streams.jsonl`, where scenarios are
-kept and played in every way. `make soak` plays more of them (WINDROW_SCENARIOS).
+kept and played in every way. `make soak` plays more of them (WINDROW_STREAMS).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from shrink import shrunk
 VECTORS = Path(__file__).resolve().parents[2] / "vectors" / "streams.jsonl"
 LINES = [line for line in VECTORS.read_text(encoding="utf-8").splitlines() if line]
 SOON = 400
-LONG = int(os.environ.get("WINDROW_SCENARIOS", "12000"))
+LONG = int(os.environ.get("WINDROW_STREAMS", "12000"))
 
 # At least so many of a thousand scenarios have one of these; a generator that lost them would prove nothing.
 OFTEN = {
