@@ -20,8 +20,8 @@ from oracle.stream import Change
 import windrow as wr
 from windrow import _worker
 from windrow.fold import Fold, of_reduce
-from windrow.testing import StreamDriver
 from windrow.testing import Change as Driven
+from windrow.testing import StreamDriver
 
 TIME = pa.timestamp("us")
 TICK = timedelta(microseconds=1)
@@ -241,9 +241,7 @@ def _changes(batch: pa.RecordBatch) -> list[Change]:
     keys, bounds, *aggregated, ops, times = batch.columns
     starts, ends = (pc.struct_field(bounds, name).cast(pa.int64()).to_pylist() for name in ("start", "end"))
     values = zip(*(column.to_pylist() for column in aggregated), strict=True)
-    rows = zip(
-        ops.to_pylist(), keys.to_pylist(), starts, ends, values, times.cast(pa.int64()).to_pylist(), strict=True
-    )
+    rows = zip(ops.to_pylist(), keys.to_pylist(), starts, ends, values, times.cast(pa.int64()).to_pylist(), strict=True)
     return [
         Change(op, key, start, end, None if op == "delete" else plain(held), time)
         for op, key, start, end, held, time in rows

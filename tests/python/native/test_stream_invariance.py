@@ -1,4 +1,4 @@
-"""What answers do not depend on: the order of arrival, other keys, cuts into batches; and the batch query beside them."""
+"""What answers do not depend on: the order of arrival, other keys, cuts into batches; and the batch query's."""
 
 from __future__ import annotations
 
