@@ -7,7 +7,7 @@ nothing before an action of the caller.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Generic, Literal, get_args, overload
 
 import pyarrow as pa
@@ -15,7 +15,7 @@ import pyarrow as pa
 from windrow.errors import bad_column_type, bad_type, bad_value, unknown_word
 from windrow.input import Input, Result, open_input
 from windrow.windowed import WindowedData
-from windrow.windows import SessionWindows, SlidingWindows
+from windrow.windows import DynamicGap, SessionWindows, SlidingWindows
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -124,8 +124,9 @@ class GroupedData(Generic[Result]):
         """Windows the records of each key (Kafka's `KGroupedStream.windowedBy`).
 
         Raises:
-            TypeError: not windows of windrow.
-            ValueError: a key column is called `window`, as the column of the windows is.
+            TypeError: not windows of windrow, or the column of a dynamic gap holds no durations.
+            ValueError: a key column is called `window`, as the column of the windows is, or the data does not have the
+                column of a dynamic gap, or has it twice.
 
         >>> import pyarrow as pa
         >>> empty = pa.table({"card": pa.array([], pa.int64()), "ts": pa.array([], pa.timestamp("us"))})
@@ -135,11 +136,14 @@ windows=SlidingWindows.with_time_difference('10 minutes'), emission='close', eve
 shard_count=32, thread_count=None, observation=None)
         """
         if not isinstance(windows, SessionWindows | SlidingWindows):
-            ways = "SessionWindows.with_gap(...) or SlidingWindows.with_time_difference(...)"
+            ways = "SessionWindows.with_gap(...), .with_dynamic_gap(...) or SlidingWindows.with_time_difference(...)"
             raise bad_type("windows", windows, ways)
         for key in self.keys:
             if key.casefold() == "window":
                 raise bad_value("keys", key, "any name but 'window', the result's column of windows: rename the column")
+        if isinstance(windows, SessionWindows) and isinstance(windows.gap, DynamicGap):
+            gap = _gap_field(self._input, windows.gap.column)
+            return WindowedData(replace(self, _fields=(*self._fields, gap)), windows)
         return WindowedData(self, windows)
 
 
@@ -162,6 +166,14 @@ def _tick_field(opened: Input[Result], tick: str) -> pa.Field[pa.DataType]:
     known = opened.field("tick", tick)
     if not pa.types.is_boolean(known.type):
         raise bad_column_type("tick", tick, known.type, "a boolean")
+    return known
+
+
+def _gap_field(opened: Input[Result], column: str) -> pa.Field[pa.DataType]:
+    known = opened.field("column", column)
+    if not pa.types.is_duration(known.type):
+        allowed = "a day-time interval, such as make_dt_interval(0, 0, minutes) gives (in Arrow: a duration)"
+        raise bad_column_type("column", column, known.type, allowed)
     return known
 
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from windrow import _worker
 from windrow.input import Input
-from windrow.plan import Plan
+from windrow.plan import PACK_COUNTERS, Plan
 from windrow.tables import Columns, columns_of
 
 
@@ -61,9 +61,10 @@ class LocalInput(Input[pa.Table]):
         shown = operator.output_schema
         table = pa.Table.from_batches([pa.RecordBatch.from_arrays(finals.columns[: len(shown)], schema=shown)])
         counters = operator.counters()
-        left_out = {name: counters[name] for name in ("null_keys", "null_times")}
-        records = counters["records"] + sum(left_out.values())
-        return _counted(table, {"records": records, **left_out, "ticks": counters["ticks"]})
+        counted = {name: counters[name] for name in PACK_COUNTERS}
+        # To an operator, records are those that it takes.
+        counted["records"] += sum(counters[name] for name in ("null_keys", "null_times", "bad_gaps"))
+        return _counted(table, counted)
 
     def _field_at(self, argument: str, position: int, compared: bool) -> pa.Field[Any]:
         return self._table.schema([position]).field(0)

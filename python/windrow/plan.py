@@ -9,9 +9,9 @@ import pyarrow as pa
 
 from windrow.aggregates import Accumulation, Aggregate, Reduction
 from windrow.fold import Fold
-from windrow.windows import Windows
+from windrow.windows import SessionWindows, SlidingWindows
 
-PACK_COUNTERS = ("records", "null_keys", "null_times", "ticks")
+PACK_COUNTERS = ("records", "null_keys", "null_times", "bad_gaps", "clamped_gaps", "ticks")
 """What is counted where records are read."""
 
 
@@ -37,7 +37,7 @@ class Plan:
     keys: tuple[str, ...]
     time: str
     tick: str | None
-    windows: Windows
+    windows: SessionWindows | SlidingWindows
     aggregates: tuple[tuple[str, Aggregate], ...]
     emission: str
     every_record: bool

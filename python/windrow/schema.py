@@ -40,8 +40,11 @@ def arrow_field(argument: str, field: spark.StructField, *, compared: bool) -> p
         raise bad_column_type(argument, field.name, field.dataType.simpleString(), allowed)
     converted = _arrow_type(field.dataType)
     if converted is None:
+        kind = field.dataType.simpleString()
         allowed = "a type that Spark hands over as Arrow data, such as numbers, strings, timestamps and nested ones"
-        raise bad_column_type(argument, field.name, field.dataType.simpleString(), allowed)
+        if kind.startswith("interval"):
+            allowed = "a day-time interval, such as make_dt_interval(0, 0, minutes) gives: others have no fixed length"
+        raise bad_column_type(argument, field.name, kind, allowed)
     return pa.field(field.name, converted)
 
 

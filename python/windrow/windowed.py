@@ -130,8 +130,9 @@ class WindowedData(Generic[Result]):
     def observe(self, observation: Observation) -> WindowedData[Result]:
         """Has Spark report the counters of the query to PySpark's `Observation`, at the first action on the result.
 
-        They are `records` (rows that are no ticks), of them left out `null_keys` (every key column is null) and
-        `null_times`, then `ticks` and `windows`. A query in this process has them in its result's schema metadata.
+        They are `records` (rows that are no ticks), of them left out `null_keys` (every key column is null),
+        `null_times` and `bad_gaps`, of them cut `clamped_gaps` (both 0 unless records have their own gaps), then
+        `ticks` and `windows`. A query in this process has them in its result's schema metadata.
 
         Raises:
             TypeError: not an `Observation`, or the data is not a Spark DataFrame.
@@ -153,6 +154,9 @@ class WindowedData(Generic[Result]):
                 or `op` has too (names that differ in case only are the same to Spark).
             TypeError: not an aggregate, or an aggregate that is not defined for the type of its column.
             OverflowError: a result or a bound of a window does not fit its type. On Spark the job fails with it.
+
+        With a dynamic gap and `invalid_gap="error"` a record whose gap is null, zero or negative is a `ValueError`
+        that names its key and time; on Spark the job fails with it.
 
         >>> from datetime import datetime
         >>> import pyarrow as pa

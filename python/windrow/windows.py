@@ -13,10 +13,13 @@ steps of the clock.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Self
+from typing import Literal, Self, get_args
 
 from windrow.duration import LONGEST, Duration, microseconds, words
-from windrow.errors import bad_value
+from windrow.errors import bad_type, bad_value, unknown_word
+
+InvalidGap = Literal["drop", "error"]
+"""What becomes of a record whose own gap is null, zero or negative: it is counted and left out, or the query fails."""
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -39,39 +42,17 @@ class Windows:
         raise TypeError(f"{kind.__name__}: a call of the class makes no windows; allowed: {way}")
 
     @classmethod
-    def _of(cls, **fields: int | None) -> Self:
+    def _of(cls, **fields: object) -> Self:
         windows = object.__new__(cls)
         for name, value in fields.items():
             object.__setattr__(windows, name, value)
         return windows
 
-    def until(self, retention: Duration) -> Self:
-        """The same windows, kept visible for `retention` after they close.
-
-        On a stream a later record may then still join a window that is already closed, as in Kafka
-        (`SessionWindows.until`, before KIP-616; rules for both in `docs/semantics.md`). A batch query does not need it.
-
-        Raises:
-            ValueError: shorter than gap + grace for sessions, 2 x difference + grace for sliding windows.
-            TypeError: not a duration.
-
-        >>> SessionWindows.with_gap("5 minutes").until("1 day")
-        SessionWindows.with_gap('5 minutes').until('1 day')
-        """
+    def _kept(self, retention: Duration, least: int, least_is: str) -> Self:
         kept = microseconds("retention", retention)
-        if kept < self._least():
-            raise bad_value("retention", retention, f"at least {words(self._least())}, which is {self._least_is()}")
+        if kept < least:
+            raise bad_value("retention", retention, f"at least {words(least)}, which is {least_is}")
         return self._of(**{**vars(self), "retention": kept})
-
-    def plan(self) -> dict[str, int | str]:
-        """What the core needs to know of these windows."""
-        raise NotImplementedError
-
-    def _least(self) -> int:
-        raise NotImplementedError
-
-    def _least_is(self) -> str:
-        raise NotImplementedError
 
     def _shown_grace(self) -> str:
         return "" if self.grace is None else f", grace={words(self.grace)!r}"
@@ -80,17 +61,32 @@ class Windows:
         return "" if self.retention is None else f".until({words(self.retention)!r})"
 
 
+@dataclass(frozen=True)
+class DynamicGap:
+    """A gap that each record brings along.
+
+    Attributes:
+        column: the column of the gaps.
+        longest: the longest gap, in microseconds; longer ones are cut to it.
+        invalid: what becomes of a record whose gap is null, zero or negative.
+    """
+
+    column: str
+    longest: int
+    invalid: InvalidGap
+
+
 @dataclass(frozen=True, init=False, repr=False)
 class SessionWindows(Windows):
-    """Sessions: records of a key that are at most `gap` apart (Kafka's `SessionWindows`, KIP-94).
+    """Sessions: records of a key that are at most a gap apart (Kafka's `SessionWindows`, KIP-94).
 
     `window.start` is the first record of the session and `window.end` its last one; both are inclusive.
 
     Attributes:
-        gap: the longest distance inside a session, in microseconds.
+        gap: the longest distance inside a session, in microseconds; or where each record has its own.
     """
 
-    gap: int
+    gap: int | DynamicGap
 
     @classmethod
     def with_gap(cls, gap: Duration, grace: Duration | None = None) -> Self:
@@ -112,19 +108,95 @@ class SessionWindows(Windows):
             raise bad_value("grace", grace, f"gap + grace of at most {LONGEST} microseconds")
         return cls._of(grace=late, retention=None, gap=distance)
 
+    @classmethod
+    def with_dynamic_gap(
+        cls,
+        column: str,
+        grace: Duration | None = None,
+        retention: Duration = "1 day",
+        invalid_gap: InvalidGap = "drop",
+    ) -> Self:
+        """Sessions of records that each bring their own gap (KIP-362).
+
+        A record at `t` with the gap `g` reaches from `t` to `t + g`, both inclusive, and records that reach one
+        another, directly or by others between them, are one session. The order of records does not matter, and where
+        all gaps are equal, the sessions are those of `with_gap`.
+
+        Args:
+            column: the column of the gaps: a day-time interval in Spark, a duration in Arrow. Gaps count in ticks of
+                the time column, rounded down.
+            grace: as in `with_gap`.
+            retention: the longest gap; longer ones are cut to it and counted (`clamped_gaps`).
+            invalid_gap: what becomes of a record whose gap is null, zero or negative: `"drop"` leaves it out and
+                counts it (`bad_gaps`), `"error"` fails the query with its key and time.
+
+        Raises:
+            ValueError: `retention` not longer than zero, `grace` negative, their sum beyond 2**63 - 1 microseconds,
+                or another word.
+            TypeError: `column` is no name, or not a duration; a bare number has no unit.
+
+        >>> SessionWindows.with_dynamic_gap("pause", grace="1 hour")
+        SessionWindows.with_dynamic_gap('pause', grace='1 hour', retention='1 day')
+
+        >>> from datetime import datetime, timedelta
+        >>> import pyarrow as pa
+        >>> import windrow as wr
+        >>> visits = pa.table(
+        ...     {
+        ...         "user": ["ann", "ann", "ann"],
+        ...         "ts": [datetime(2026, 1, 1, 8, minute) for minute in (0, 20, 30)],
+        ...         "pause": [timedelta(minutes=minutes) for minutes in (5, 15, 2)],
+        ...     }
+        ... )
+        >>> sessions = wr.group_by(visits, "user", time="ts").windowed_by(SessionWindows.with_dynamic_gap("pause"))
+        >>> for row in sessions.count().sort_by("count").to_pylist():
+        ...     print(row["window"]["start"].minute, row["window"]["end"].minute, row["count"])
+        0 0 1
+        20 30 2
+        """
+        if not isinstance(column, str):
+            raise bad_type("column", column, "the name of a column")
+        late = None if grace is None else microseconds("grace", grace, zero=True)
+        longest = microseconds("retention", retention)
+        if invalid_gap not in get_args(InvalidGap):
+            raise unknown_word("invalid_gap", invalid_gap, get_args(InvalidGap))
+        if longest + (late or 0) > LONGEST:
+            raise bad_value("grace", grace, f"retention + grace of at most {LONGEST} microseconds")
+        return cls._of(grace=late, retention=None, gap=DynamicGap(column, longest, invalid_gap))
+
+    def until(self, retention: Duration) -> Self:
+        """The same windows, kept visible for `retention` after they close.
+
+        On a stream a later record may then still join a session that is already closed, as in Kafka
+        (`SessionWindows.until`, before KIP-616). A batch query does not need it.
+
+        Raises:
+            ValueError: shorter than gap + grace; of a dynamic gap, than its retention + grace.
+            TypeError: not a duration.
+
+        >>> SessionWindows.with_gap("5 minutes").until("1 day")
+        SessionWindows.with_gap('5 minutes').until('1 day')
+        """
+        if isinstance(self.gap, DynamicGap):
+            return self._kept(retention, self.gap.longest + (self.grace or 0), "the retention of gaps + grace")
+        return self._kept(retention, self.gap + (self.grace or 0), "gap + grace")
+
     def plan(self) -> dict[str, int | str]:
         """What the core needs to know of these windows."""
+        if isinstance(self.gap, DynamicGap):
+            own: dict[str, int | str] = {"gap_column": self.gap.column, "retention": self.gap.longest}
+            return {"kind": "session", **own, "invalid_gap": self.gap.invalid}
         return {"kind": "session", "gap": self.gap}
-
-    def _least(self) -> int:
-        return self.gap + (self.grace or 0)
-
-    def _least_is(self) -> str:
-        return "gap + grace"
 
     def __repr__(self) -> str:
         """The call that makes these windows."""
-        return f"SessionWindows.with_gap({words(self.gap)!r}{self._shown_grace()}){self._shown_until()}"
+        if isinstance(self.gap, DynamicGap):
+            longest = f", retention={words(self.gap.longest)!r}"
+            invalid = "" if self.gap.invalid == "drop" else f", invalid_gap={self.gap.invalid!r}"
+            made = f"with_dynamic_gap({self.gap.column!r}{self._shown_grace()}{longest}{invalid})"
+        else:
+            made = f"with_gap({words(self.gap)!r}{self._shown_grace()})"
+        return f"SessionWindows.{made}{self._shown_until()}"
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -168,15 +240,21 @@ class SlidingWindows(Windows):
             raise bad_value("grace", grace, f"2 x difference + grace of at most {LONGEST} microseconds")
         return cls._of(grace=late, retention=None, difference=width, resolution=tick)
 
+    def until(self, retention: Duration) -> Self:
+        """The same windows, kept visible for `retention` after they start. A batch query does not need it.
+
+        Raises:
+            ValueError: shorter than 2 x difference + grace.
+            TypeError: not a duration.
+
+        >>> SlidingWindows.with_time_difference("10 minutes").until("1 day")
+        SlidingWindows.with_time_difference('10 minutes').until('1 day')
+        """
+        return self._kept(retention, 2 * self.difference + (self.grace or 0), "2 x difference + grace")
+
     def plan(self) -> dict[str, int | str]:
         """What the core needs to know of these windows."""
         return {"kind": "sliding", "difference": self.difference, "resolution": self.resolution}
-
-    def _least(self) -> int:
-        return 2 * self.difference + (self.grace or 0)
-
-    def _least_is(self) -> str:
-        return "2 x difference + grace"
 
     def __repr__(self) -> str:
         """The call that makes these windows."""

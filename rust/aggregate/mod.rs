@@ -16,6 +16,7 @@ pub mod count;
 pub mod edge;
 pub mod extreme;
 pub mod mean;
+pub mod ordered;
 pub mod sum;
 pub mod total;
 pub mod variance;

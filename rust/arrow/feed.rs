@@ -4,13 +4,14 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_array::{Array, ArrayRef, BooleanArray, Int64Array, RecordBatch};
 use arrow_buffer::NullBuffer;
-use arrow_cast::display::array_value_to_string;
 use arrow_schema::{DataType, TimeUnit};
 
+use super::gaps::{self, Gaps};
+use super::input::column;
 use super::keys::float;
 use super::keys::names::{Named, Names};
 use super::keys::unpacked;
-use super::query::{Query, find, per_second};
+use super::query::{Query, find};
 use super::spec::{InvalidGap, Spec};
 use super::values;
 use crate::aggregate::column::Column;
@@ -23,7 +24,7 @@ pub struct Feed {
     keys: Vec<ArrayRef>,
     times: Int64Array,
     ticks: Option<BooleanArray>,
-    gaps: Option<Vec<Option<i64>>>,
+    gaps: Option<Gaps>,
     numbers: Option<Int64Array>,
     values: Option<NullBuffer>,
     inputs: Vec<ArrayRef>,
@@ -32,14 +33,10 @@ pub struct Feed {
 impl Feed {
     /// Picks the columns of an operator out of a batch.
     pub fn read(spec: &Spec, query: &Query, names: &Names, batch: &RecordBatch) -> Result<Self> {
-        let column = |name: &str| {
-            let missing = || Error::Format { what: "batch", reason: format!("column {name:?} is missing") };
-            batch.column_by_name(name).cloned().ok_or_else(missing)
-        };
+        let column = |name: &str| column(batch, name);
         let keys = query.keys.iter().map(|field| column(field.name())).collect::<Result<Vec<_>>>()?;
         let time = values::cast(&column(query.time.name())?, query.time.data_type())?;
         let ticks = query.tick.as_ref().map(|name| values::cast(&column(name)?, &DataType::Boolean)).transpose()?;
-        let gaps = query.gap.as_ref().map(|(name, _)| in_ticks(&column(name)?, query.time.data_type())).transpose()?;
         let number = |name: &str| -> Result<Int64Array> {
             Ok(values::cast(&values::unpack(&column(name)?)?, &DataType::Int64)?.as_primitive().clone())
         };
@@ -52,7 +49,7 @@ impl Feed {
             names: names.of(&keys)?,
             times: values::canonical(&time)?.as_primitive::<Int64Type>().clone(),
             ticks: ticks.map(|ticks| ticks.as_boolean().clone()),
-            gaps,
+            gaps: Gaps::read(query, batch)?,
             numbers: spec.inputs.as_ref().map(|inputs| number(&inputs.column)).transpose()?,
             values: value.map(|name| column(name)).transpose()?.and_then(|array| array.logical_nulls()),
             inputs: inputs.collect::<Result<_>>()?,
@@ -99,16 +96,12 @@ impl Feed {
     /// The gap of a row, in ticks of the time column. `policy` tells whether a bad one is an error.
     pub fn gap(&self, row: usize, policy: InvalidGap, query: &Query) -> Result<Option<i64>> {
         let Some(gaps) = &self.gaps else { return Ok(None) };
-        let gap = gaps.get(row).copied().flatten();
-        if policy == InvalidGap::Error && gap.is_none_or(|gap| gap <= 0) && self.name(row).is_some() && self.time(row).is_some() {
-            let key = self.keys.iter().map(|array| array_value_to_string(array, row)).collect::<std::result::Result<Vec<_>, _>>()?;
-            let time = self.time(row).map(|time| query.show(time)).unwrap_or_default();
-            return Err(Error::Record {
-                column: query.gap.as_ref().map(|(name, _)| name.clone()).unwrap_or_default(),
-                reason: format!("the gap of key {} at {time} is null, zero or negative; allowed: longer than zero", key.join(", ")),
-            });
+        match self.time(row) {
+            Some(time) if policy == InvalidGap::Error && !gaps.is_good(row) && self.name(row).is_some() => {
+                Err(gaps::refused(query, &self.keys, row, time)?)
+            }
+            _ => Ok(gaps.asked(row)),
         }
-        Ok(gap)
     }
 
     /// The input of a row, of a cogroup of `count` inputs; none for all of them, which only a tick can mean.
@@ -125,18 +118,6 @@ impl Feed {
             }
         }
     }
-}
-
-/// Durations in ticks of the time column, toward zero; those beyond its range are the longest one.
-fn in_ticks(durations: &ArrayRef, time: &DataType) -> Result<Vec<Option<i64>>> {
-    let unpacked = values::unpack(durations)?;
-    let (DataType::Duration(from), DataType::Timestamp(to, _)) = (unpacked.data_type(), time) else {
-        return Err(Error::Internal("a gap is a duration and a time a timestamp"));
-    };
-    let (from, to) = (per_second(*from), per_second(*to));
-    let canonical = values::canonical(&unpacked)?;
-    let scaled = |ticks: i64| i64::try_from(i128::from(ticks) * to / from).unwrap_or(if ticks < 0 { i64::MIN } else { i64::MAX });
-    Ok(canonical.as_primitive::<Int64Type>().iter().map(|ticks| ticks.map(scaled)).collect())
 }
 
 /// The columns beside those of a query that a spec names are there and have their types.

@@ -12,8 +12,9 @@ use crate::aggregate::collect_list::CollectList;
 use crate::aggregate::collect_set::CollectSet;
 use crate::aggregate::count::Count;
 use crate::aggregate::edge::{First, Last};
-use crate::aggregate::extreme::{Max, Min};
+use crate::aggregate::extreme::Extreme;
 use crate::aggregate::mean::{Mean, Rule};
+use crate::aggregate::ordered::Ordered;
 use crate::aggregate::sum::Sum;
 use crate::aggregate::variance::Variance;
 use crate::error::{Error, Result};
@@ -57,6 +58,13 @@ fn boxed(states: impl Aggregate) -> Box<dyn Aggregate> {
     Box::new(states)
 }
 
+fn extreme<const MAX: bool>(kind: Kind) -> Box<dyn Aggregate> {
+    match kind {
+        Kind::Float => boxed(Extreme::<Ordered, MAX>::default()),
+        kind => by_kind!(kind, |V| boxed(Extreme::<V, MAX>::default())),
+    }
+}
+
 /// Resolves an aggregate over inputs of these (unpacked) types.
 pub fn resolve(named: &Named, inputs: &[&DataType]) -> Result<Resolved> {
     let wrong = |allowed: &str, column: usize| Error::ColumnType {
@@ -98,8 +106,8 @@ pub fn resolve(named: &Named, inputs: &[&DataType]) -> Result<Resolved> {
         (Function::Stddev | Function::StddevPop | Function::Variance | Function::VarPop, [data_type], _) => {
             (variance(named.function, data_type).ok_or_else(|| wrong("integers, floats and decimals", 0))?, DataType::Float64)
         }
-        (Function::Min, _, [kind]) => (by_kind!(kind, |V| boxed(Min::<V>::default())), same()),
-        (Function::Max, _, [kind]) => (by_kind!(kind, |V| boxed(Max::<V>::default())), same()),
+        (Function::Min, _, [kind]) => (extreme::<false>(*kind), same()),
+        (Function::Max, _, [kind]) => (extreme::<true>(*kind), same()),
         (Function::First | Function::AnyValue, _, [kind]) => (by_kind!(kind, |V| boxed(First::<V>::new(named.ignore_nulls))), same()),
         (Function::Last, _, [kind]) => (by_kind!(kind, |V| boxed(Last::<V>::new(named.ignore_nulls))), same()),
         (Function::CollectList, _, [kind]) => (by_kind!(kind, |V| boxed(CollectList::<V>::default())), list_of(same())),

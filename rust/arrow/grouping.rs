@@ -5,24 +5,25 @@ use std::sync::Arc;
 use super::input::Input;
 use super::job::slots;
 use super::query::Query;
-use super::states::States;
+use crate::aggregate::Arrival;
+use crate::aggregate::bank::Bank;
 use crate::aggregate::slot::Slot;
-use crate::aggregate::{Arrival, Rows};
 use crate::error::{Error, Result};
 use crate::key::KeyId;
 use crate::session::batch::Sessions;
+use crate::session::rule::Gap;
 use crate::time::{Span, Time};
 use crate::window::{Extent, Window};
 
 /// Waiting rows that are enough where rows come in order, so that they stay in the caches.
-const CALM_ROWS: usize = 1 << 16;
+const CALM_ROWS: usize = 1 << 15;
 
 /// Sessions that grow.
 pub(super) struct Grouping {
     query: Arc<Query>,
-    gap: Span,
+    gap: Gap,
     sessions: Sessions,
-    states: States,
+    states: Bank,
     waiting: Waiting,
 }
 
@@ -31,6 +32,8 @@ pub(super) struct Grouping {
 struct Waiting {
     keys: Vec<KeyId>,
     times: Vec<Time>,
+    /// Of each row, where each has its own.
+    gaps: Vec<Span>,
     inputs: Vec<(Input, Vec<Arrival>)>,
 }
 
@@ -41,7 +44,7 @@ pub(super) struct Taken {
     /// The extent of each session.
     pub extents: Vec<Extent>,
     /// The states of each session.
-    pub states: States,
+    pub states: Bank,
 }
 
 impl Taken {
@@ -53,14 +56,15 @@ impl Taken {
 
 impl Grouping {
     /// No sessions yet.
-    pub fn new(query: Arc<Query>, gap: Span) -> Self {
-        Self { gap, sessions: Sessions::default(), states: States::new(&query), waiting: Waiting::default(), query }
+    pub fn new(query: Arc<Query>, gap: Gap) -> Self {
+        Self { gap, sessions: Sessions::default(), states: query.bank(), waiting: Waiting::default(), query }
     }
 
     /// Takes rows in, whose keys are numbered. `arrivals` is empty unless the query minds them.
     pub fn add(&mut self, keys: &[KeyId], input: Input, arrivals: Vec<Arrival>) {
         self.waiting.keys.extend_from_slice(keys);
         self.waiting.times.extend_from_slice(input.times());
+        self.waiting.gaps.extend_from_slice(input.gaps());
         self.waiting.inputs.push((input, arrivals));
     }
 
@@ -72,20 +76,27 @@ impl Grouping {
 
     /// Gives the waiting rows their sessions.
     fn assign(&mut self) -> Result<()> {
-        let Waiting { keys, times, inputs } = std::mem::take(&mut self.waiting);
-        let assigned = self.sessions.assign(&keys, &times, self.gap);
+        let Waiting { keys, times, gaps, inputs } = &mut self.waiting;
+        let assigned = match self.gap {
+            Gap::Fixed(gap) => self.sessions.assign(keys, times, gap),
+            Gap::Dynamic { .. } => self.sessions.assign_own(keys, times, gaps),
+        };
+        // Cleared, and not dropped: memory that comes and goes costs more than what is done with it.
+        keys.clear();
+        times.clear();
+        gaps.clear();
         self.states.resize(self.sessions.len());
         let mut rest = assigned.as_slice();
-        for (input, arrivals) in &inputs {
+        for (input, arrivals) in inputs.drain(..) {
             let (slots, others) = rest.split_at_checked(input.rows()).ok_or(Error::Internal("each row has a slot"))?;
             rest = others;
-            self.states.update(&self.query, slots, Rows { times: input.times(), arrivals, inputs: &input.inputs()? })?;
+            self.states.update(slots, input.times(), &arrivals, &self.query.taken(&input.inputs()?))?;
         }
         Ok(())
     }
 
     /// Puts partial sessions in: slots `from` of `states`, parallel to `keys` and `extents`.
-    pub fn put(&mut self, keys: &[KeyId], extents: &[Extent], states: &States, from: &[Slot]) -> Result<()> {
+    pub fn put(&mut self, keys: &[KeyId], extents: &[Extent], states: &Bank, from: &[Slot]) -> Result<()> {
         let into = self.sessions.assign_partials(keys, extents);
         self.states.resize(self.sessions.len());
         self.states.merge(&into, states, from)
@@ -95,9 +106,9 @@ impl Grouping {
     pub fn coalesce(&mut self) -> Result<Taken> {
         self.assign()?;
         let coalesced = self.sessions.coalesce();
-        let mut states = std::mem::replace(&mut self.states, States::new(&self.query));
+        let mut states = std::mem::replace(&mut self.states, self.query.bank());
         if let Some(moves) = coalesced.moves {
-            let mut joined = States::new(&self.query);
+            let mut joined = states.fresh();
             joined.resize(coalesced.keys.len());
             joined.merge(&moves, &states, &slots(moves.len()))?;
             states = joined;

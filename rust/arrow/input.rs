@@ -8,15 +8,16 @@ use arrow_array::types::Int64Type;
 use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, UInt32Array};
 use arrow_buffer::BooleanBuffer;
 use arrow_schema::DataType;
-use arrow_select::filter::{FilterBuilder, FilterPredicate};
+use arrow_select::filter::FilterBuilder;
 use arrow_select::take::take;
 
+use super::gaps::Gaps;
 use super::keys::float;
 use super::query::{Query, Taken};
 use super::values;
 use crate::aggregate::column::Column;
 use crate::error::{Error, Result};
-use crate::time::Time;
+use crate::time::{Span, Time};
 
 /// Rows read and rows left out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -27,6 +28,10 @@ pub struct Counters {
     pub null_keys: u64,
     /// Rows left out because only their time is null.
     pub null_times: u64,
+    /// Rows left out because only their gap is null, zero or negative.
+    pub bad_gaps: u64,
+    /// Rows whose gap was longer than the retention and was cut to it.
+    pub clamped_gaps: u64,
     /// Rows left out because they are ticks.
     pub ticks: u64,
 }
@@ -36,6 +41,8 @@ impl AddAssign for Counters {
         self.records += other.records;
         self.null_keys += other.null_keys;
         self.null_times += other.null_times;
+        self.bad_gaps += other.bad_gaps;
+        self.clamped_gaps += other.clamped_gaps;
         self.ticks += other.ticks;
     }
 }
@@ -45,6 +52,7 @@ pub(super) struct Input {
     /// The key columns.
     pub keys: Vec<ArrayRef>,
     times: ArrayRef,
+    gaps: Option<Vec<Span>>,
     inputs: Vec<ArrayRef>,
 }
 
@@ -54,7 +62,10 @@ impl Input {
         let keys = query.keys.iter().map(|field| column(batch, field.name())).collect::<Result<Vec<_>>>()?;
         let time = values::cast(&column(batch, query.time.name())?, query.time.data_type())?;
         let tick = query.tick.as_ref().map(|name| column(batch, name)).transpose()?;
-        let predicate = keep(&keys, &time, tick.as_ref(), counters)?;
+        let mut kept = keep(&keys, &time, tick.as_ref(), counters)?;
+        let gaps = Gaps::read(query, batch)?.map(|gaps| gaps.in_effect(query, &keys, &time, &mut kept, counters)).transpose()?;
+        let all = kept.count_set_bits() == kept.len();
+        let predicate = (!all).then(|| FilterBuilder::new(&BooleanArray::new(kept, None)).optimize().build());
         let pick = |array: &ArrayRef| match &predicate {
             Some(predicate) => Ok(predicate.filter(array)?),
             None => Ok(Arc::clone(array)),
@@ -66,6 +77,7 @@ impl Input {
         Ok(Self {
             keys: keys.iter().map(pick).collect::<Result<_>>()?,
             times: values::canonical(&pick(&time)?)?,
+            gaps,
             inputs: query.inputs.iter().map(input).collect::<Result<_>>()?,
         })
     }
@@ -73,7 +85,13 @@ impl Input {
     /// The rows `rows`, without their keys.
     pub fn pick(&self, rows: &UInt32Array) -> Result<Self> {
         let pick = |array: &ArrayRef| Ok(take(array, rows, None)?);
-        Ok(Self { keys: Vec::new(), times: pick(&self.times)?, inputs: self.inputs.iter().map(pick).collect::<Result<_>>()? })
+        let own = |gaps: &Vec<Span>| rows.values().iter().filter_map(|&row| gaps.get(row as usize).copied()).collect();
+        Ok(Self {
+            keys: Vec::new(),
+            times: pick(&self.times)?,
+            gaps: self.gaps.as_ref().map(own),
+            inputs: self.inputs.iter().map(pick).collect::<Result<_>>()?,
+        })
     }
 
     /// Number of rows.
@@ -86,18 +104,24 @@ impl Input {
         Time::slice(self.times.as_primitive::<Int64Type>().values())
     }
 
+    /// The gaps in effect, in ticks of the time column; none where all records have one gap.
+    pub fn gaps(&self) -> &[Span] {
+        self.gaps.as_deref().unwrap_or_default()
+    }
+
     /// The query's inputs.
     pub fn inputs(&self) -> Result<Vec<Column<'_>>> {
         self.inputs.iter().map(values::view).collect()
     }
 }
 
-fn column(batch: &RecordBatch, name: &str) -> Result<ArrayRef> {
+/// A column by its exact name.
+pub(super) fn column(batch: &RecordBatch, name: &str) -> Result<ArrayRef> {
     batch.column_by_name(name).cloned().ok_or_else(|| Error::Format { what: "batch", reason: format!("column {name:?} is missing") })
 }
 
-/// Which rows to keep; none where all are kept.
-fn keep(keys: &[ArrayRef], time: &ArrayRef, tick: Option<&ArrayRef>, counters: &mut Counters) -> Result<Option<FilterPredicate>> {
+/// Which rows have a key and a time, and are no ticks.
+fn keep(keys: &[ArrayRef], time: &ArrayRef, tick: Option<&ArrayRef>, counters: &mut Counters) -> Result<BooleanBuffer> {
     let rows = time.len();
     let all = || BooleanBuffer::new_set(rows);
     let ticks = match tick {
@@ -122,8 +146,5 @@ fn keep(keys: &[ArrayRef], time: &ArrayRef, tick: Option<&ArrayRef>, counters: &
     counters.records += count(&data);
     counters.null_keys += count(&data) - count(&with_key);
     counters.null_times += count(&with_key) - count(&kept);
-    if count(&kept) == rows as u64 {
-        return Ok(None);
-    }
-    Ok(Some(FilterBuilder::new(&BooleanArray::new(kept, None)).optimize().build()))
+    Ok(kept)
 }

@@ -19,7 +19,6 @@ use super::sliding::SlidingJob;
 use crate::aggregate::Arrival;
 use crate::aggregate::slot::Slot;
 use crate::error::{Error, Result};
-use crate::session::rule::Gap;
 use crate::time::Time;
 
 /// Rows in a batch of results, about.
@@ -66,11 +65,7 @@ pub(super) fn slots(count: usize) -> Vec<Slot> {
 impl Query {
     pub(super) fn job(self: &Arc<Self>) -> Result<Box<dyn Job>> {
         Ok(match self.windows {
-            Kind::Session(Gap::Fixed(gap)) => Box::new(SessionJob::new(Arc::clone(self), gap)?),
-            Kind::Session(Gap::Dynamic { .. }) => {
-                let (got, allowed) = ("a column".into(), "one gap for all records: gaps of their own are kept record by record".into());
-                return Err(Error::Argument { argument: "gap".into(), got, allowed });
-            }
+            Kind::Session(gap) => Box::new(SessionJob::new(Arc::clone(self), gap)?),
             Kind::Sliding(sliding) => Box::new(SlidingJob::new(Arc::clone(self), sliding)?),
         })
     }

@@ -15,9 +15,9 @@ use super::query::{Kind, Query, to_ticks};
 use super::spec::{InvalidGap, Kafka, Spec};
 use super::state::Written;
 use super::worked::{At, Worked};
+use crate::aggregate::Arrival;
 use crate::aggregate::bank::Bank;
 use crate::aggregate::banked::Banked;
-use crate::aggregate::{Aggregate, Arrival};
 use crate::error::{Error, Result};
 use crate::operator::counters::Counters;
 use crate::operator::record::Record;
@@ -71,7 +71,7 @@ impl Operator {
         Ok(Self {
             names: Names::new(&query.keys)?,
             fingerprint: Fingerprint::new(spec, &query)?,
-            bank: bank(&query),
+            bank: query.bank(),
             core,
             custom,
             arrivals: 0,
@@ -224,16 +224,6 @@ fn tick(
             slides.tick(input, Some(SOURCE), time, states, out)
         }
     }
-}
-
-fn bank(query: &Query) -> Bank {
-    let mut from = 0;
-    let parts = query.aggregates.iter().filter_map(|planned| {
-        let range = from..from + planned.inputs.len();
-        from = range.end;
-        planned.states().map(|states| (states as Box<dyn Aggregate>, range))
-    });
-    Bank::new(parts.collect::<Vec<_>>())
 }
 
 fn core(spec: &Spec, query: &Query, inputs: usize) -> Result<Core> {

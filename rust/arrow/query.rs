@@ -10,8 +10,9 @@ use super::keys::{Keys, float, unpacked};
 use super::limits::Limits;
 use super::spec::{Function, InvalidGap, Named, Spec, Windows};
 use super::values;
-use crate::aggregate::column::Column;
-use crate::aggregate::{Aggregate, Lowered, Unrepresentable};
+use crate::aggregate::bank::{Bank, LoweredAll};
+use crate::aggregate::column::{Column, Values};
+use crate::aggregate::{Aggregate, Unrepresentable};
 use crate::error::{Error, Result};
 use crate::session::rule::Gap;
 use crate::sliding::plan::Sliding;
@@ -157,17 +158,32 @@ impl Query {
         })
     }
 
-    /// Empty states of all aggregates.
-    pub fn states(&self) -> Vec<Box<dyn Aggregate>> {
-        self.aggregates.iter().filter_map(Planned::states).collect()
+    /// Empty states of all built-in aggregates, which take the columns of [`Self::taken`].
+    pub fn bank(&self) -> Bank {
+        let mut from = 0;
+        let parts = self.aggregates.iter().filter_map(|planned| {
+            let range = from..from + planned.inputs.len();
+            from = range.end;
+            planned.states().map(|states| (states, range))
+        });
+        Bank::new(parts.collect::<Vec<_>>())
+    }
+
+    /// The columns that each aggregate takes, one aggregate after the other, of the query's inputs.
+    pub fn taken<'a>(&self, inputs: &'a [Column<'_>]) -> Vec<Column<'a>> {
+        let positions = self.aggregates.iter().flat_map(|planned| &planned.inputs);
+        positions.filter_map(|&position| inputs.get(position)).map(Column::borrowed).collect()
     }
 
     /// A batch of the result.
-    pub fn result(&self, keys: Vec<ArrayRef>, windows: &[Window], lowered: Vec<Lowered>) -> Result<RecordBatch> {
+    pub fn result(&self, keys: Vec<ArrayRef>, windows: &[Window], lowered: LoweredAll) -> Result<RecordBatch> {
         let mut columns = keys;
         columns.push(self.window(windows)?);
-        for (planned, lowered) in self.aggregates.iter().zip(lowered) {
-            let column = lowered.map_err(|error| self.misfit(planned, &error, windows))?;
+        let lowered = lowered.map_err(|misfit| match self.aggregates.get(misfit.aggregate) {
+            Some(planned) => self.misfit(planned, &misfit.cause, windows),
+            None => Error::Internal("a result belongs to an aggregate"),
+        })?;
+        for (planned, column) in self.aggregates.iter().zip(lowered) {
             columns.push(values::result(column, planned.field().data_type())?);
         }
         if self.op {
@@ -185,7 +201,7 @@ impl Query {
 
     /// Times as an array of the time column's type.
     pub fn times(&self, times: impl Iterator<Item = Time>) -> Result<ArrayRef> {
-        values::result(Column::new(values_of(times.map(|time| time.0).collect())), self.time.data_type())
+        values::result(Column::new(Values::Int(times.map(|time| time.0).collect())), self.time.data_type())
     }
 
     /// The error of a result that does not fit, in one of `windows`.
@@ -210,7 +226,7 @@ impl Query {
             DataType::Timestamp(unit, Some(_)) => (&DataType::Timestamp(*unit, None), "Z"),
             other => (other, ""),
         };
-        let text = values::result(Column::new(values_of(vec![time.0])), local)
+        let text = values::result(Column::new(Values::Int(vec![time.0].into())), local)
             .and_then(|array| values::cast(&array, &DataType::Utf8))
             .map(|array| format!("{}{mark}", arrow_array::cast::AsArray::as_string::<i32>(&array).value(0)));
         text.unwrap_or_else(|_| format!("{} ticks", time.0))
@@ -223,10 +239,6 @@ impl Query {
             reason: format!("the window of the record at {} has a bound beyond the range of {}", self.show(time), self.time.data_type()),
         }
     }
-}
-
-fn values_of(ticks: Vec<i64>) -> crate::aggregate::column::Values<'static> {
-    crate::aggregate::column::Values::Int(ticks.into())
 }
 
 /// A column by its exact name.
@@ -285,8 +297,10 @@ impl Kind {
         };
         match windows {
             &Windows::Session { gap: Some(gap), gap_column: None, .. } => Ok(Self::Session(Gap::Fixed(positive("gap", gap)?))),
-            &Windows::Session { gap: None, gap_column: Some(_), retention: Some(retention), .. } => {
-                Ok(Self::Session(Gap::Dynamic { retention: positive("retention", retention)? }))
+            &Windows::Session { gap: None, gap_column: Some(_), retention: Some(micros), .. } => {
+                let retention = Some(positive("retention", micros)?).filter(|ticks| ticks.0 > 0);
+                let retention = retention.ok_or_else(|| wrong("retention", micros, "at least one tick"))?;
+                Ok(Self::Session(Gap::Dynamic { retention }))
             }
             Windows::Session { .. } => {
                 Err(Error::Format { what: "query", reason: "sessions have a gap, or a gap column and a retention".into() })

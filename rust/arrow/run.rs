@@ -16,11 +16,11 @@ use super::input::{Counters, Input};
 use super::job::{RESULT_ROWS, slots};
 use super::keys::Keys;
 use super::query::{Kind, Query};
-use crate::aggregate::{Arrival, Lowered};
+use crate::aggregate::Arrival;
+use crate::aggregate::bank::LoweredAll;
 use crate::error::{Error, Result};
 use crate::key::KeyId;
 use crate::session::rule::Gap;
-use crate::time::Span;
 use crate::window::Window;
 
 /// Numbered rows that may wait for a thread.
@@ -68,7 +68,7 @@ impl Share {
 struct Done {
     keys: Vec<KeyId>,
     windows: Vec<Window>,
-    lowered: Vec<Lowered>,
+    lowered: LoweredAll,
 }
 
 impl Query {
@@ -79,7 +79,7 @@ impl Query {
         threads: usize,
     ) -> Result<(Vec<RecordBatch>, Counters)> {
         match self.windows {
-            Kind::Session(Gap::Fixed(gap)) if threads > 1 => self.run_shared(batches, gap, threads),
+            Kind::Session(gap) if threads > 1 => self.run_shared(batches, gap, threads),
             _ => self.run_alone(batches),
         }
     }
@@ -108,7 +108,7 @@ impl Query {
     fn run_shared(
         self: &Arc<Self>,
         batches: impl Iterator<Item = Result<RecordBatch>>,
-        gap: Span,
+        gap: Gap,
         threads: usize,
     ) -> Result<(Vec<RecordBatch>, Counters)> {
         let (mut keys, mut counters) = (Keys::new(&self.keys)?, Counters::default());
@@ -144,7 +144,7 @@ impl Query {
     }
 
     /// The work of one thread.
-    fn work(self: &Arc<Self>, rows: &Receiver<Arc<Numbered>>, gap: Span, share: Share) -> Result<Vec<Done>> {
+    fn work(self: &Arc<Self>, rows: &Receiver<Arc<Numbered>>, gap: Gap, share: Share) -> Result<Vec<Done>> {
         let mut grouping = Grouping::new(Arc::clone(self), gap);
         for numbered in rows {
             let Numbered { keys, input, arrival } = numbered.as_ref();

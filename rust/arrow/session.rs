@@ -12,26 +12,27 @@ use super::input::Input;
 use super::job::{Emit, Job, Partials, RESULT_ROWS, slots};
 use super::keys::{Keys, shard};
 use super::query::Query;
-use super::states::States;
+use super::values;
 use crate::aggregate::Arrival;
 use crate::aggregate::slot::Slot;
 use crate::error::{Error, Result};
 use crate::key::KeyId;
+use crate::session::rule::Gap;
 use crate::sort::Sorted;
-use crate::time::{Span, Time};
+use crate::time::Time;
 use crate::window::Extent;
 
 /// A session query at work.
 pub struct SessionJob {
     query: Arc<Query>,
-    gap: Span,
+    gap: Gap,
     keys: Keys,
     grouping: Grouping,
 }
 
 impl SessionJob {
     /// No rows yet.
-    pub fn new(query: Arc<Query>, gap: Span) -> Result<Self> {
+    pub fn new(query: Arc<Query>, gap: Gap) -> Result<Self> {
         Ok(Self { keys: Keys::new(&query.keys)?, grouping: Grouping::new(Arc::clone(&query), gap), query, gap })
     }
 }
@@ -54,8 +55,18 @@ impl Job for SessionJob {
         let (keys, rest) = block.columns().split_at_checked(self.query.keys.len()).ok_or_else(wrong)?;
         let [start, end, states @ ..] = rest else { return Err(wrong()) };
         let times = |array: &ArrayRef| array.as_primitive_opt::<Int64Type>().map(|array| array.values().clone()).ok_or_else(wrong);
-        let extents: Vec<Extent> = times(start)?.iter().zip(&*times(end)?).map(|(&start, &end)| extent(start, end, self.gap)).collect();
-        let states = States::new(&self.query).load(states)?;
+        let (starts, ends) = (times(start)?, times(end)?);
+        let bounds = starts.iter().zip(&*ends).map(|(&start, &end)| (Time(start), Time(end)));
+        let (extents, states): (Vec<Extent>, _) = match (self.gap, states) {
+            (Gap::Fixed(gap), states) => (bounds.map(|(start, end)| Extent { start, ..Extent::of(end, gap) }).collect(), states),
+            (Gap::Dynamic { .. }, [reach, states @ ..]) => {
+                let reaches = times(reach)?;
+                (bounds.zip(&*reaches).map(|((start, end), &reach)| Extent { start, end, reach: Time(reach) }).collect(), states)
+            }
+            (Gap::Dynamic { .. }, []) => return Err(wrong()),
+        };
+        let states = states.iter().map(values::view).collect::<Result<Vec<_>>>()?;
+        let states = self.query.bank().load(&states)?;
         let mut ids = Vec::with_capacity(extents.len());
         self.keys.intern(keys, &mut ids)?;
         self.grouping.put(&ids, &extents, &states, &slots(extents.len()))
@@ -73,7 +84,12 @@ impl Job for SessionJob {
         let mut columns = self.keys.columns(&of(&sorted, &taken.keys))?;
         columns.push(Arc::new(Int64Array::from(Time::ticks(&starts).to_vec())));
         columns.push(Arc::new(Int64Array::from_iter_values(extents.iter().map(|extent| extent.end.0))));
-        columns.extend(taken.states.save(&sorted)?);
+        if let Gap::Dynamic { .. } = self.gap {
+            columns.push(Arc::new(Int64Array::from_iter_values(extents.iter().map(|extent| extent.reach.0))));
+        }
+        for column in taken.states.save(&sorted) {
+            columns.push(values::array(column)?);
+        }
         let shards = of(&sorted, &shards).iter().map(|shard| shard.0).collect();
         Ok(Partials { rows: unnamed(columns)?, shards, times: starts })
     }
@@ -102,11 +118,6 @@ impl Job for SessionJob {
     fn keys(&mut self) -> &mut Keys {
         &mut self.keys
     }
-}
-
-/// A stored session.
-fn extent(start: i64, end: i64, gap: Span) -> Extent {
-    Extent { start: Time(start), ..Extent::of(Time(end), gap) }
 }
 
 /// Arrays as a batch; the columns of a block are known by their place.

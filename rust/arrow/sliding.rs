@@ -11,7 +11,6 @@ use super::job::{Emit, Job, Partials};
 use super::keys::{Keys, shard};
 use super::query::Query;
 use super::session::unnamed;
-use super::states::States;
 use super::values;
 use crate::aggregate::Arrival;
 use crate::aggregate::column::Column;
@@ -98,11 +97,12 @@ impl Job for SlidingJob {
 
     fn close(&mut self, frontier: Option<Time>, emit: &mut Emit<'_>) -> Result<()> {
         self.records.sort();
-        let states = States::new(&self.query);
+        let states = self.query.bank();
+        let inputs = self.query.taken(self.records.inputs());
         let until = frontier.map(|time| time.floor(self.sliding.resolution).unwrap_or(Time::MIN));
         for planned in self.records.plan(self.sliding, Ends { from: self.planned, until }) {
             let planned = planned.map_err(|beyond| self.query.beyond(beyond.0))?;
-            let lowered = states.sweep(&self.query, self.records.rows(self.records.inputs()), &planned.runs)?;
+            let lowered = states.sweep(self.records.times(), self.records.arrivals(), &inputs, &planned.runs)?;
             if !planned.keys.is_empty() {
                 emit(self.query.result(self.keys.columns(&planned.keys)?, &planned.windows, lowered)?);
             }

@@ -9,6 +9,16 @@
 //!   partial sessions   [1,2] [8,9]     [4,4]      dirty: 4 is before the open session
 //!   coalesced          [1,4] [8,9]
 //! ```
+//!
+//! A session is the stretch from its start to its reach, and what belongs together are stretches that
+//! touch. So it does not matter whether all records have one gap or each its own: the partial sessions
+//! of a key that is not dirty are apart and in order, the open one last, and a sweep over the starts
+//! of a dirty key's meets each stretch before all that it reaches.
+//!
+//! ```text
+//!   rows of a key      1 ··4    6 ·7    0 ······8      (each its own gap; the last row comes behind)
+//!   coalesced          [0,6]            reach 8
+//! ```
 
 use crate::aggregate::slot::{PerSlot, Slot};
 use crate::key::KeyId;
@@ -67,18 +77,27 @@ impl Sessions {
 
     /// Gives each record its partial session. `keys` and `times` are parallel, no key is null.
     pub fn assign(&mut self, keys: &[KeyId], times: &[Time], gap: Span) -> Vec<Slot> {
+        self.assign_each(keys, times, |_| gap)
+    }
+
+    /// The same where each record has its own gap: `gaps` is parallel too.
+    pub fn assign_own(&mut self, keys: &[KeyId], times: &[Time], gaps: &[Span]) -> Vec<Slot> {
+        self.assign_each(keys, times, |row| gaps.get(row).copied().unwrap_or_default())
+    }
+
+    fn assign_each(&mut self, keys: &[KeyId], times: &[Time], gap: impl Fn(usize) -> Span) -> Vec<Slot> {
         let mut slots = Vec::with_capacity(keys.len());
-        let mut rows = keys.iter().zip(times);
+        let mut rows = (0..).zip(keys.iter().zip(times));
         self.shuffled = false;
         while slots.len() < keys.len() {
             let before = self.steps_back;
-            slots.extend(rows.by_ref().take(STRETCH).map(|(&key, &time)| self.join(key, Extent::of(time, gap))));
+            slots.extend(rows.by_ref().take(STRETCH).map(|(row, (&key, &time))| self.join(key, Extent::of(time, gap(row)))));
             if self.steps_back - before > STRETCH / 4 {
                 self.shuffled = true;
                 let done = slots.len();
                 slots.resize(keys.len(), Slot(0));
                 if let (Some(keys), Some(times), Some(slots)) = (keys.get(done..), times.get(done..), slots.get_mut(done..)) {
-                    self.assign_sorted(keys, times, gap, slots);
+                    self.assign_sorted(keys, times, |row| gap(done + row), slots);
                 }
             }
         }
@@ -86,11 +105,12 @@ impl Sessions {
     }
 
     /// The same for shuffled rows: by key, then by time, so that each session is built in one go.
-    fn assign_sorted(&mut self, keys: &[KeyId], times: &[Time], gap: Span, slots: &mut [Slot]) {
+    fn assign_sorted(&mut self, keys: &[KeyId], times: &[Time], gap: impl Fn(usize) -> Span, slots: &mut [Slot]) {
         for (key, rows) in Sorted::new(keys, times).by_key() {
             for &(time, row) in rows {
-                if let Some(slot) = slots.get_mut(row as usize) {
-                    *slot = self.join(key, Extent::of(time, gap));
+                let row = row as usize;
+                if let Some(slot) = slots.get_mut(row) {
+                    *slot = self.join(key, Extent::of(time, gap(row)));
                 }
             }
         }

@@ -4,7 +4,7 @@
 //! that nothing still to come goes behind. Rows that no later window can hold are then let go.
 
 use crate::aggregate::column::Column;
-use crate::aggregate::{Arrival, Rows, Run};
+use crate::aggregate::{Arrival, Run};
 use crate::error::Result;
 use crate::key::KeyId;
 use crate::sliding::plan::{BeyondTime, Ends, Sliding};
@@ -71,11 +71,6 @@ impl Records {
     /// The columns that aggregates take.
     pub fn inputs(&self) -> &[Column<'static>] {
         &self.inputs
-    }
-
-    /// Event times and arrivals, for aggregates over `inputs`.
-    pub fn rows<'a>(&'a self, inputs: &'a [Column<'a>]) -> Rows<'a> {
-        Rows { times: &self.times, arrivals: &self.arrivals, inputs }
     }
 
     /// Adds rows. No key is null; all slices and columns are parallel.

@@ -98,6 +98,9 @@ def windows(asked: Scenario) -> wr.SessionWindows | wr.SlidingWindows:
     if asked.sliding:
         grace, resolution = asked.grace * TICK, asked.resolution * TICK
         made = wr.SlidingWindows.with_time_difference(asked.length * TICK, grace=grace, resolution=resolution)
+    elif asked.kind == "dynamic":
+        grace, longest = asked.grace * TICK, asked.length * TICK
+        made = wr.SessionWindows.with_dynamic_gap("gap", grace=grace, retention=longest)
     else:
         made = wr.SessionWindows.with_gap(asked.length * TICK, grace=asked.grace * TICK)
     return made if asked.until is None else made.until(asked.until * TICK)
@@ -137,7 +140,7 @@ class DriverPlayer:
         (row,) = rows
         if row.tick and row.time is not None:
             return list(map(_change, self._driver.tick(row.time)))
-        piped = {"key": row.key, "ts": row.time, "x": row.x, "word": row.word, "tick": row.tick}
+        piped = {"key": row.key, "ts": row.time, "x": row.x, "word": row.word, "gap": row.gap, "tick": row.tick}
         return list(map(_change, self._driver.pipe(**piped)))
 
     def finish(self) -> list[Change]:
@@ -169,7 +172,7 @@ def _change(change: Driven) -> Change:
 
 
 class OperatorPlayer:
-    """The core's operator, for what the driver has no words for: two inputs, gaps of records, times beyond datetime."""
+    """The core's operator, for what the driver has no words for: two inputs, times beyond datetime."""
 
     def __init__(self, asked: Scenario, every: bool) -> None:
         self._spec = json.dumps(
@@ -251,7 +254,7 @@ def _changes(batch: pa.RecordBatch) -> list[Change]:
 def player(asked: Scenario, every: bool) -> Player:
     """The driver where it has words for the scenario."""
     spans = all(row.time is None or abs(row.time) < 10**16 for row in asked.rows)
-    if asked.kind != "dynamic" and asked.inputs == 1 and spans:
+    if asked.inputs == 1 and spans:
         return DriverPlayer(asked, every)
     return OperatorPlayer(asked, every)
 

@@ -7,12 +7,13 @@ import itertools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
 import pyarrow as pa
 from oracle.aggregates import accepts, answer
 from oracle.records import Record, by_key, canonical
-from oracle.sessions import sessions
+from oracle.sessions import GapOf, dynamic_sessions, sessions
 from oracle.sliding import sliding
 
 Window = tuple[Any, int, int]
@@ -88,6 +89,21 @@ Windows = Callable[[list[Record]], list[tuple[int, int, list[Record]]]]
 def by_sessions(gap: int) -> Windows:
     """The oracle's sessions of one key, gap in ticks."""
     return functools.partial(sessions, gap=gap)
+
+
+def gap_of(column: str) -> GapOf:
+    """The gap of a record by its column of durations, in microseconds."""
+
+    def gap(record: Record) -> int | None:
+        own = record.values[column]
+        return None if own is None else own // timedelta(microseconds=1)
+
+    return gap
+
+
+def by_dynamic_gap(column: str, longest: int) -> Windows:
+    """The oracle's sessions of one key whose records bring their gaps in a column, times and gaps in microseconds."""
+    return functools.partial(dynamic_sessions, gap_of=gap_of(column), longest=longest)
 
 
 def by_sliding(difference: int, resolution: int) -> Windows:

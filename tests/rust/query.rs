@@ -5,7 +5,10 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int64Type, TimestampMicrosecondType};
-use arrow_array::{ArrayRef, BooleanArray, Decimal128Array, Float64Array, Int64Array, RecordBatch, StringArray, TimestampMicrosecondArray};
+use arrow_array::{
+    ArrayRef, BooleanArray, Decimal128Array, DurationMicrosecondArray, Float64Array, Int64Array, RecordBatch, StringArray,
+    TimestampMicrosecondArray,
+};
 use arrow_cast::cast;
 use arrow_cast::display::{ArrayFormatter, FormatOptions};
 use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
@@ -16,9 +19,10 @@ use windrow::arrow::limits::Limits;
 use windrow::arrow::pack::unpack;
 use windrow::arrow::query::Query;
 use windrow::arrow::spec::Spec;
+use windrow::error::Error;
 
 use crate::aggregate_trial::Random;
-use crate::session_batch::oracle_sessions;
+use crate::session_batch::{oracle_dynamic, oracle_sessions};
 use crate::sliding_plan::oracle_windows;
 
 /// A row: key, name, time, tick, value.
@@ -31,6 +35,13 @@ pub(crate) struct Row {
     pub(crate) value: Option<i64>,
 }
 
+impl Row {
+    /// The gap of a row: three times its value.
+    fn gap(&self) -> Option<i64> {
+        self.value.map(|value| value.saturating_mul(3))
+    }
+}
+
 pub(crate) fn schema() -> SchemaRef {
     Arc::new(Schema::new(vec![
         Field::new("key", DataType::Int64, true),
@@ -41,6 +52,7 @@ pub(crate) fn schema() -> SchemaRef {
         Field::new("f", DataType::Float64, true),
         Field::new("s", DataType::Utf8, true),
         Field::new("d", DataType::Decimal128(9, 2), true),
+        Field::new("gap", DataType::Duration(TimeUnit::Microsecond), true),
     ]))
 }
 
@@ -55,6 +67,7 @@ pub(crate) fn batch(rows: &[Row]) -> RecordBatch {
         Arc::new(rows.iter().map(|row| row.value.map(|value| value as f64 / 4.0)).collect::<Float64Array>()),
         Arc::new(rows.iter().map(text).collect::<StringArray>()),
         Arc::new(rows.iter().map(|row| row.value.map(i128::from)).collect::<Decimal128Array>().with_precision_and_scale(9, 2).unwrap()),
+        Arc::new(rows.iter().map(Row::gap).collect::<DurationMicrosecondArray>()),
     ];
     RecordBatch::try_new(schema(), columns).unwrap()
 }
@@ -133,6 +146,8 @@ fn packed(query: &Arc<Query>, splits: &[&[Row]], random: &mut Random) -> (Vec<Re
         counters.records += counted.records;
         counters.null_keys += counted.null_keys;
         counters.null_times += counted.null_times;
+        counters.bad_gaps += counted.bad_gaps;
+        counters.clamped_gaps += counted.clamped_gaps;
         counters.ticks += counted.ticks;
     }
     let mut rows: Vec<RecordBatch> = packed.iter().flat_map(|batch| (0..batch.num_rows()).map(|row| batch.slice(row, 1))).collect();
@@ -187,7 +202,8 @@ fn windows() -> impl Strategy<Value = String> {
     let sliding = (1..3_i64, 1..10_i64).prop_map(|(resolution, times)| {
         format!(r#"{{"kind": "sliding", "difference": {}, "resolution": {resolution}}}"#, resolution * times)
     });
-    prop_oneof![session, sliding]
+    let dynamic = (1..12_i64).prop_map(|retention| format!(r#"{{"kind": "session", "gap_column": "gap", "retention": {retention}}}"#));
+    prop_oneof![session, dynamic, sliding]
 }
 
 proptest! {
@@ -239,7 +255,23 @@ proptest! {
             null_keys: data.iter().filter(|row| row.key.is_none()).count() as u64,
             null_times: data.iter().filter(|row| row.key.is_some() && row.time.is_none()).count() as u64,
             ticks: (rows.len() - data.len()) as u64,
+            ..Counters::default()
         });
+
+        let retention = gap;
+        let dynamic = format!(r#"{{"kind": "session", "gap_column": "gap", "retention": {retention}}}"#);
+        let (results, dynamic) = run(&query(&dynamic, r#"["key"]"#, aggregates, 3, limits), &rows, random);
+        let timed = data.iter().filter_map(|row| Some(((row.key? as u32, row.time?), row.gap())));
+        let (good, bad): (Vec<_>, Vec<_>) = timed.partition(|(_, gap)| gap.is_some_and(|gap| gap > 0));
+        let (records, asked): (Vec<(u32, i64)>, Vec<i64>) = good.into_iter().filter_map(|(record, gap)| Some((record, gap?))).unzip();
+        let gaps: Vec<u64> = asked.iter().map(|&gap| gap.min(retention) as u64).collect();
+        let expected: Vec<(i64, i64, i64, i64)> = oracle_dynamic(&records, &gaps)
+            .into_iter()
+            .map(|((key, start, end), count)| (key.into(), start, end, count as i64))
+            .collect();
+        prop_assert_eq!(counted(&results), expected);
+        let clamped_gaps = asked.iter().filter(|&&gap| gap > retention).count() as u64;
+        prop_assert_eq!(dynamic, Counters { bad_gaps: bad.len() as u64, clamped_gaps, ..counters });
 
         let (difference, resolution) = (resolution * times, resolution);
         let sliding = format!(r#"{{"kind": "sliding", "difference": {difference}, "resolution": {resolution}}}"#);
@@ -314,4 +346,38 @@ fn a_packer_goes_on_after_it_has_packed_and_forgotten_its_keys() {
     let random = &mut Random(2);
     let (packed, _) = packed(&query, &[&rows[..300], &rows[300..]], random);
     assert_eq!(lines(&merged(&query, &packed, 2, random).0), lines(&run(&query, &rows, random).0));
+}
+
+/// Windows of gaps of up to 9, where a bad one is an error.
+const STRICT: &str = r#"{"kind": "session", "gap_column": "gap", "retention": 9, "invalid_gap": "error"}"#;
+
+#[test]
+fn a_bad_gap_fails_by_key_and_time_where_that_was_asked() {
+    let row = |key, time, value| Row { key, name: Some("a"), time, tick: None, value };
+    let query = query(STRICT, r#"["key", "name"]"#, AGGREGATES, 2, Limits::default());
+    // Rows that are left out for their time come before their gap is looked at.
+    let fine = [row(Some(1), Some(0), Some(1)), row(None, None, Some(0)), row(Some(2), None, None)];
+    assert_eq!(query.run([Ok(batch(&fine))].into_iter(), 1).unwrap().1.bad_gaps, 0);
+    for value in [None, Some(0), Some(-1)] {
+        let rows = [row(Some(1), Some(0), Some(1)), row(None, Some(1_000_000), value), row(Some(2), Some(5), value)];
+        for threads in [1, 2] {
+            let told = query.run([Ok(batch(&rows))].into_iter(), threads).unwrap_err().to_string();
+            assert!(told.contains("\"gap\"") && told.contains("key , a at 1970-01-01T00:00:01Z"), "{told}");
+        }
+        let told = Packer::new(Arc::clone(&query), 0).unwrap().push(&batch(&rows)).unwrap_err();
+        assert!(matches!(told, Error::Record { .. }), "{told}");
+    }
+}
+
+#[test]
+fn sessions_with_gaps_of_their_own_leave_as_soon_as_nothing_reaches_them() {
+    // Seven keys in turn, 3 apart, gaps of 3 to 12: those of a key are 21 apart, so each row is its own session.
+    let rows: Vec<Row> = in_order(4000).into_iter().map(|row| Row { value: row.value.map(|value| 1 + value % 4), ..row }).collect();
+    let limits = Limits { pack_rows: 100, block_bytes: 500, merge_bytes: 4000, ..Limits::default() };
+    let windows = r#"{"kind": "session", "gap_column": "gap", "retention": 100}"#;
+    let query = query(windows, r#"["key"]"#, AGGREGATES, 2, limits);
+    let (packed, _) = packed(&query, &[&rows], &mut Random(1));
+    let (results, early) = merged(&query, &packed, 1, &mut Random(1));
+    assert!(early * 10 > 4000 * 9, "{early} of 4000 windows leave early");
+    assert_eq!(lines(&results), lines(&run(&query, &rows, &mut Random(1)).0));
 }

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from pathlib import Path
 
 import numpy as np
 import pytest
 from golden import CHECKED, Finals, Run, content, runs
+from hypothesis import given
+from hypothesis import settings as limits
+from hypothesis import strategies as st
 from oracle.records import Record, by_key
-from oracle.sessions import sessions
+from oracle.sessions import dynamic_sessions, sessions
 from oracle.sliding import sliding
 from oracle.vectorised import windows
 
@@ -51,6 +55,32 @@ def test_records_exactly_one_gap_apart_are_one_session() -> None:
     #  gap 5      1         2 │         3
     #             10 ─ 5 ─ 15 │── 6 ── 21
     assert as_text(sessions(of("1@10 2@15 3@21"), 5)) == ["[10,15] 1 2", "[21,21] 3"]
+
+
+def test_records_with_their_own_gaps_are_linked_where_the_earlier_one_reaches_the_later_one() -> None:
+    #  gaps       1: 5        2: 1    3: 30                           4: 2
+    #             10 ──── 15  16      20 ─────────────────────────── 50    51
+    records = of("5@10 1@16 30@20 2@50 3@51")
+    for order in itertools.permutations(records):
+        found = dynamic_sessions(list(order), lambda record: int(record.values["value"]), 40)
+        assert as_text(found) == ["[10,10] 5", "[16,16] 1", "[20,51] 2 3 30"]
+    clamped = dynamic_sessions(records, lambda record: int(record.values["value"]), 29)
+    assert as_text(clamped)[2:] == ["[20,20] 30", "[50,51] 2 3"]
+
+
+@limits(max_examples=100)
+@given(st.lists(st.tuples(st.integers(0, 30), st.integers(1, 6)), max_size=9))
+def test_sessions_of_their_own_gaps_are_the_connected_components_of_links(rows: list[tuple[int, int]]) -> None:
+    records = [Record(("A",), time, arrival, {"gap": gap}) for arrival, (time, gap) in enumerate(rows)]
+    parts = [{arrival} for arrival in range(len(rows))]
+    for (early, (time, gap)), (late, (other, _)) in itertools.permutations(enumerate(rows), 2):
+        if time <= other <= time + gap:
+            linked = [part for part in parts if part & {early, late}]
+            parts = [part for part in parts if part not in linked] + [set().union(*linked)]
+    found = dynamic_sessions(records, lambda record: record.values["gap"], 6)
+    assert sorted(sorted(row.arrival for row in members) for _, _, members in found) == sorted(map(sorted, parts))
+    alike = dynamic_sessions(records, lambda _: 4, 4)
+    assert alike == sessions(records, 4)
 
 
 def test_a_record_between_two_sessions_bridges_them() -> None:

@@ -12,14 +12,27 @@ import pytest
 
 from windrow import SessionWindows, SlidingWindows
 from windrow.duration import LONGEST
-from windrow.windows import Windows
+from windrow.windows import DynamicGap, Windows
 
 SESSIONS = SessionWindows.with_gap("5 minutes", grace="1 hour").until("1 day")
+DYNAMIC = SessionWindows.with_dynamic_gap("pause", grace="1 hour", retention="2 days", invalid_gap="error").until(
+    "3 days"
+)
 SLIDING = SlidingWindows.with_time_difference("10 minutes", grace="1 minute", resolution="1 second")
 
 
 def test_sessions_hold_microseconds() -> None:
     assert (SESSIONS.gap, SESSIONS.grace, SESSIONS.retention) == (300_000_000, 3_600_000_000, 86_400_000_000)
+
+
+def test_windows_of_dynamic_gaps_hold_microseconds_and_the_column() -> None:
+    assert DYNAMIC.gap == DynamicGap("pause", longest=172_800_000_000, invalid="error")
+    assert (DYNAMIC.grace, DYNAMIC.retention) == (3_600_000_000, 259_200_000_000)
+    assert SessionWindows.with_dynamic_gap("pause").gap == DynamicGap("pause", longest=86_400_000_000, invalid="drop")
+    assert repr(DYNAMIC) == (
+        "SessionWindows.with_dynamic_gap('pause', grace='1 hour', retention='2 days', invalid_gap='error')"
+        ".until('3 days')"
+    )
 
 
 def test_sliding_windows_hold_microseconds() -> None:
@@ -31,7 +44,7 @@ def test_words_and_timedeltas_make_the_same_windows() -> None:
     assert SessionWindows.with_gap(timedelta(minutes=5)) == SessionWindows.with_gap("300 seconds")
 
 
-@pytest.mark.parametrize("windows", [SESSIONS, SLIDING])
+@pytest.mark.parametrize("windows", [SESSIONS, DYNAMIC, SLIDING, SessionWindows.with_dynamic_gap("'\"")])
 def test_windows_are_values(windows: Windows) -> None:
     assert pickle.loads(pickle.dumps(windows)) == windows == copy.deepcopy(windows)
     assert hash(copy.copy(windows)) == hash(windows)
@@ -59,13 +72,15 @@ def test_a_gap_that_is_no_length_is_refused(gap: str) -> None:
 
 def test_a_bare_number_is_refused_everywhere() -> None:
     bare: Any = 5
-    for argument, call in {
-        "gap": lambda: SessionWindows.with_gap(bare),
-        "grace": lambda: SessionWindows.with_gap("1 second", grace=bare),
-        "difference": lambda: SlidingWindows.with_time_difference(bare),
-        "resolution": lambda: SlidingWindows.with_time_difference("1 second", resolution=bare),
-        "retention": lambda: SESSIONS.until(bare),
-    }.items():
+    for argument, call in [
+        ("gap", lambda: SessionWindows.with_gap(bare)),
+        ("grace", lambda: SessionWindows.with_gap("1 second", grace=bare)),
+        ("grace", lambda: SessionWindows.with_dynamic_gap("pause", grace=bare)),
+        ("retention", lambda: SessionWindows.with_dynamic_gap("pause", retention=bare)),
+        ("difference", lambda: SlidingWindows.with_time_difference(bare)),
+        ("resolution", lambda: SlidingWindows.with_time_difference("1 second", resolution=bare)),
+        ("retention", lambda: SESSIONS.until(bare)),
+    ]:
         with pytest.raises(TypeError, match=f"{argument}: got 5, an int"):
             call()
 
@@ -83,6 +98,37 @@ def test_gap_and_grace_together_stay_representable() -> None:
     assert SessionWindows.with_gap(gap, grace="1 microsecond").grace == 1
     with pytest.raises(ValueError, match=r"grace: .*gap \+ grace of at most"):
         SessionWindows.with_gap(gap, grace="2 microseconds")
+
+
+def test_retention_and_grace_of_a_dynamic_gap_together_stay_representable() -> None:
+    longest = f"{LONGEST - 1} microseconds"
+    assert SessionWindows.with_dynamic_gap("pause", "1 microsecond", longest).grace == 1
+    with pytest.raises(ValueError, match=r"grace: .*retention \+ grace of at most"):
+        SessionWindows.with_dynamic_gap("pause", "2 microseconds", longest)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"column": 5}, TypeError, "column: got 5, an int; allowed: the name of a column"),
+        ({"column": "pause", "retention": "0 seconds"}, ValueError, "retention: got '0 seconds'; allowed: a duration"),
+        ({"column": "pause", "grace": "-1 second"}, ValueError, "grace: got '-1 second'"),
+        ({"column": "pause", "invalid_gap": "fail"}, ValueError, "invalid_gap: got 'fail'; allowed: 'drop' or 'error'"),
+        ({"column": "pause", "invalid_gap": None}, ValueError, "invalid_gap: got None"),
+    ],
+)
+def test_a_dynamic_gap_that_makes_no_sense_is_refused(
+    arguments: dict[str, Any], error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        SessionWindows.with_dynamic_gap(**arguments)
+
+
+def test_sessions_of_a_dynamic_gap_are_kept_for_its_retention_and_grace_at_least() -> None:
+    windows = SessionWindows.with_dynamic_gap("pause", grace="1 hour", retention="2 hours")
+    assert windows.until("3 hours").retention == 10_800_000_000
+    with pytest.raises(ValueError, match=r"at least 3 hours, which is the retention of gaps \+ grace"):
+        windows.until("10799999999 microseconds")
 
 
 def test_twice_the_difference_and_grace_together_stay_representable() -> None:

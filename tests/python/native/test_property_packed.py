@@ -15,13 +15,26 @@ from hypothesis import given
 from hypothesis import settings as limits
 from hypothesis import strategies as st
 from oracle.records import null_keys, null_times
-from tables import Asked, assert_same, assert_windows, by_sessions, by_sliding, cut, records, rows_of
+from oracle.sessions import bad_gaps, clamped_gaps
+from tables import (
+    Asked,
+    assert_same,
+    assert_windows,
+    by_dynamic_gap,
+    by_sessions,
+    by_sliding,
+    cut,
+    gap_of,
+    records,
+    rows_of,
+)
 
 native: Any = pytest.importorskip("windrow._native")
 
 SESSION = {"kind": "session", "gap": 5}
+DYNAMIC = {"kind": "session", "gap_column": "gap", "retention": 20}
 SLIDING = {"kind": "sliding", "difference": 12, "resolution": 3}
-ORACLES = {"session": by_sessions(5), "sliding": by_sliding(12, 3)}
+ORACLES = {"session": by_sessions(5), "dynamic": by_dynamic_gap("gap", 20), "sliding": by_sliding(12, 3)}
 PACKED = pa.schema(
     [pa.field("shard", pa.int32(), False), pa.field("first", pa.int64(), False), pa.field("block", pa.binary(), False)]
 )
@@ -96,25 +109,28 @@ def splits(draw: st.DrawFn, batches: Sequence[pa.RecordBatch]) -> list[list[pa.R
 @st.composite
 def scattered(draw: st.DrawFn, values: st.SearchStrategy[Any], kind: pa.DataType, ties: bool) -> tuple[pa.Table, Any]:
     """Events of a few keys, and their splits. Without ties every time is there once for each key."""
-    row = st.tuples(st.integers(0, 4) | st.none(), st.integers(-40, 120) | st.none(), often(values), st.integers(-3, 3))
+    keys, times = st.integers(0, 4) | st.none(), st.integers(-40, 120) | st.none()
+    gap = st.integers(1, 8) | st.sampled_from([None, -1, 0, 1, 19, 20, 21, 300])
+    row = st.tuples(keys, times, often(values), st.integers(-3, 3), gap)
     rows = draw(some(row, 40)) if ties else draw(st.lists(row, max_size=40, unique_by=lambda row: row[:2]))
-    columns = list(zip(*rows, strict=True)) if rows else [[], [], [], []]
+    columns = list(zip(*rows, strict=True)) if rows else [[], [], [], [], []]
     table = pa.table(
         {
             "k": pa.array(columns[0], pa.int64()),
             "ts": pa.array(columns[1], pa.int64()).cast(pa.timestamp("us")),
             "x": pa.array(columns[2], kind),
             "by": pa.array(columns[3], pa.int64()),
+            "gap": pa.array(columns[4], pa.int64()).cast(pa.duration("us")),
         }
     )
     return table, draw(splits(cut(table, draw(st.lists(st.integers(0, 40), max_size=6)))))
 
 
 @pytest.mark.parametrize("ties", [True, False])
-@pytest.mark.parametrize("windows", [SESSION, SLIDING], ids=["session", "sliding"])
+@pytest.mark.parametrize("kind", ["session", "dynamic", "sliding"])
 @pytest.mark.parametrize("name", ["int64", "special floats", "wide decimal", "boolean", "string", "duration", "struct"])
-def test_shards_and_splits_do_not_change_the_answer(name: str, windows: dict[str, Any], ties: bool) -> None:
-    family = FAMILIES[name]
+def test_shards_and_splits_do_not_change_the_answer(name: str, kind: str, ties: bool) -> None:
+    family, windows = FAMILIES[name], {"session": SESSION, "dynamic": DYNAMIC, "sliding": SLIDING}[kind]
     asked = family.asked()
     if ties:  # the order of equal times is open across splits
         asked = {name: aggregate for name, aggregate in asked.items() if aggregate.function not in BY_ORDER}
@@ -127,9 +143,11 @@ def test_shards_and_splits_do_not_change_the_answer(name: str, windows: dict[str
         blocks, counters = packed(query, dealt)
         assert set(blocks["shard"].to_pylist()) <= set(range(shards))
         result = merged(query, blocks, tasks, rows)
-        assert_windows(rows_of(result, ["k"]), table, ["k"], ORACLES[windows["kind"]], asked)
+        assert_windows(rows_of(result, ["k"]), table, ["k"], ORACLES[kind], asked)
         members = records(table, ["k"])
         assert (counters["null_keys"], counters["null_times"]) == (null_keys(members), null_times(members))
+        gaps = bad_gaps(members, gap_of("gap")), clamped_gaps(members, gap_of("gap"), 20)
+        assert (counters["bad_gaps"], counters["clamped_gaps"]) == (gaps if kind == "dynamic" else (0, 0))
 
     check()
 
@@ -139,7 +157,7 @@ def test_shards_and_splits_do_not_change_the_answer(name: str, windows: dict[str
 def test_the_packed_way_equals_the_in_process_way(scene: tuple[pa.Table, Any], shards: int) -> None:
     table, dealt = scene
     asked = {"n": Asked("count"), "sum": Asked("sum", ("x",)), "deviation": Asked("stddev", ("x",))}
-    for windows in (SESSION, SLIDING):
+    for windows in (SESSION, DYNAMIC, SLIDING):
         query = native.Query(spec(windows, asked, ["k"], shards), table.schema)
         batches, counters = query.run(table)
         assert counters["records"] == table.num_rows

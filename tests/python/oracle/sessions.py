@@ -1,6 +1,8 @@
-"""Sessions by the letter of rules 2.1: any two whose distance is at most the gap are one."""
+"""Sessions by the letter of rules 2.1: any two whose distance is at most the gap are one; of rules 3 with own gaps."""
 
 from __future__ import annotations
+
+from collections.abc import Callable, Iterable
 
 from oracle.records import Record, in_order
 
@@ -30,3 +32,44 @@ def sessions(records: list[Record], gap: int) -> list[Session]:
             return sorted(((start, end, in_order(members)) for start, end, members in found), key=lambda s: s[:2])
         right, left = found.pop(pair[1]), found.pop(pair[0])
         found.append((min(left[0], right[0]), max(left[1], right[1]), left[2] + right[2]))
+
+
+GapOf = Callable[[Record], int | None]
+"""The gap that a record brings along, in ticks; none where it is null."""
+
+
+def dynamic_sessions(records: list[Record], gap_of: GapOf, longest: int) -> list[Session]:
+    """The sessions of one key's records that each bring a gap, cut to `longest`; those with a bad one are left out.
+
+    Record by record as rules 3.2 say it: a session keeps the greatest time + gap of its records as its reach, and a
+    record joins every session with `time <= reach` and `start <= time + gap`.
+    """
+    found: list[tuple[int, list[Record]]] = []
+    for record in records:
+        own = gap_of(record)
+        if record.time is None or own is None or own <= 0:
+            continue
+        reach, members, apart = record.time + min(own, longest), [record], []
+        for session in found:
+            start = min(member.time for member in session[1] if member.time is not None)
+            if record.time <= session[0] and start <= record.time + min(own, longest):
+                reach, members = max(reach, session[0]), session[1] + members
+            else:
+                apart.append(session)
+        found = [*apart, (reach, members)]
+    ordered = [in_order(members) for _, members in found]
+    return sorted(((rows[0].time or 0, rows[-1].time or 0, rows) for rows in ordered), key=lambda s: s[:2])
+
+
+def bad_gaps(records: Iterable[Record], gap_of: GapOf) -> int:
+    """How many records have a key and a time, and a gap that is null, zero or negative."""
+    return sum(gap is None or gap <= 0 for gap in map(gap_of, _with_key_and_time(records)))
+
+
+def clamped_gaps(records: Iterable[Record], gap_of: GapOf, longest: int) -> int:
+    """How many records have a key and a time, and a gap that is longer than the longest."""
+    return sum(gap is not None and gap > longest for gap in map(gap_of, _with_key_and_time(records)))
+
+
+def _with_key_and_time(records: Iterable[Record]) -> Iterable[Record]:
+    return (record for record in records if record.time is not None and any(part is not None for part in record.key))

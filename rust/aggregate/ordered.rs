@@ -1,0 +1,85 @@
+//! Floats as integers that have their order, which compare without a branch.
+
+use std::cmp::Ordering;
+
+use super::column::Column;
+use super::scalar::Scalar;
+use super::slot::Slot;
+use crate::error::Result;
+
+/// A float by its place in the order of floats: -0.0 below 0.0, every NaN above all else.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Ordered(i64);
+
+/// Where NaNs with a sign go: to those without.
+const NAN: i64 = f64::NAN.to_bits().cast_signed();
+
+/// The place of the smallest float; what lies below are NaNs with a sign.
+const SMALLEST: i64 = flipped(f64::NEG_INFINITY.to_bits().cast_signed());
+
+/// The bits of a negative float run backwards: turned over, all bits but the sign run one way. Twice is none.
+const fn flipped(bits: i64) -> i64 {
+    bits ^ ((bits >> 63) & i64::MAX)
+}
+
+impl Ordered {
+    #[inline]
+    fn of(value: f64) -> Self {
+        let place = flipped(value.to_bits().cast_signed());
+        Self(if place < SMALLEST { NAN } else { place })
+    }
+
+    fn value(self) -> f64 {
+        f64::from_bits(flipped(self.0).cast_unsigned())
+    }
+}
+
+impl Scalar for Ordered {
+    type Ref<'a> = Self;
+    type View<'a> = &'a [f64];
+
+    fn view<'a>(column: &'a Column<'_>) -> Result<&'a [f64]> {
+        f64::view(column)
+    }
+
+    #[inline]
+    fn at<'a>(view: Self::View<'a>, row: usize) -> Self::Ref<'a> {
+        Self::of(f64::at(view, row))
+    }
+
+    fn compare(left: Self, right: Self) -> Ordering {
+        f64::compare(left.value(), right.value())
+    }
+
+    fn canonical(value: Self::Ref<'_>) -> Self::Ref<'_> {
+        Self::of(f64::canonical(value.value()))
+    }
+
+    #[inline]
+    fn compare_bits(left: Self, right: Self) -> Ordering {
+        left.cmp(&right)
+    }
+
+    #[inline]
+    fn get(&self) -> Self {
+        *self
+    }
+
+    #[inline]
+    fn set(&mut self, value: Self) {
+        *self = value;
+    }
+
+    #[inline]
+    fn set_if(&mut self, condition: bool, value: Self) {
+        *self = if condition { value } else { *self };
+    }
+
+    fn visit(column: &Column<'_>, slots: &[Slot], mut visit: impl FnMut(Slot, Self)) -> Result<()> {
+        f64::visit(column, slots, |slot, value| visit(slot, Self::of(value)))
+    }
+
+    fn column<'r>(values: impl Iterator<Item = Option<Self::Ref<'r>>>) -> Column<'static> {
+        f64::column(values.map(|value| value.map(Self::value)))
+    }
+}

@@ -1,0 +1,330 @@
+"""Records that bring their own gaps (rules 3): in-process on any number of threads, with Python functions, driven."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from families import often, some
+from hypothesis import given
+from hypothesis import settings as limits
+from hypothesis import strategies as st
+from oracle.sessions import bad_gaps, clamped_gaps
+from tables import Asked, Rows, assert_windows, by_dynamic_gap, gap_of, in_batches, records, rows_of
+
+import windrow as wr
+from windrow.testing import StreamDriver
+
+START = datetime(2026, 1, 1, 8)
+US = timedelta(microseconds=1)
+ASKED = {"n": Asked("count"), "ids": Asked("collect_list", ("id",)), "total": Asked("sum", ("id",))}
+TEN = wr.SessionWindows.with_dynamic_gap("gap", retention=10 * US)
+
+
+def table_of(rows: list[tuple[Any, ...]], unit: str = "us") -> pa.Table:
+    """Rows of key, time and gap in microseconds or ticks of the unit."""
+    keys, times, gaps = zip(*rows, strict=True) if rows else ((), (), ())
+    return pa.table(
+        {
+            "k": pa.array(keys, pa.int64()),
+            "ts": pa.array(times, pa.int64()).cast(pa.timestamp(unit)),
+            "gap": pa.array(gaps, pa.int64()).cast(pa.duration(unit)),
+            "id": pa.array(range(len(rows)), pa.int64()),
+        }
+    )
+
+
+def sessions(table: Any, windows: Any = TEN, threads: int = 1) -> pa.Table:
+    """The sessions of a table."""
+    aggregates = {name: aggregate.build(wr) for name, aggregate in ASKED.items()}
+    windowed = wr.group_by(table, "k", time="ts").windowed_by(windows)
+    result: pa.Table = windowed.threads(threads).agg(**aggregates)
+    return result
+
+
+def bounds(table: Any, windows: Any = TEN) -> list[tuple[int, int]]:
+    """The bounds of the sessions of a table."""
+    return sorted((start, end) for _, start, end in rows_of(sessions(table, windows), ["k"]))
+
+
+def counted(result: pa.Table, *names: str) -> tuple[int, ...]:
+    """Counters of a result."""
+    return tuple(int(result.schema.metadata[b"windrow." + name.encode()]) for name in names)
+
+
+@st.composite
+def events(draw: st.DrawFn) -> pa.Table:
+    """Up to 40 events of three keys with gaps of any kind, in several batches."""
+    around = draw(st.sampled_from([0, 0, 10**6, -(10**6)]))
+    gap = st.integers(1, 8) | st.sampled_from([None, -1, 0, 1, 24, 25, 26, 2**62])
+    row = st.tuples(often(st.integers(1, 3)), often(st.integers(around - 25, around + 80)), gap)
+    return in_batches(table_of(draw(some(row, 40))), draw(st.lists(st.integers(0, 40), max_size=4)))
+
+
+@pytest.mark.parametrize("threads", [1, 2, 4])
+def test_sessions_of_any_gaps_equal_the_oracle(threads: int) -> None:
+    @limits(max_examples=60)
+    @given(events())
+    def check(table: pa.Table) -> None:
+        result = sessions(table, wr.SessionWindows.with_dynamic_gap("gap", retention=25 * US), threads)
+        assert_windows(rows_of(result, ["k"]), table, ["k"], by_dynamic_gap("gap", 25), ASKED)
+        rows, own = records(table, ["k"]), gap_of("gap")
+        expected = bad_gaps(rows, own), clamped_gaps(rows, own, 25), table.num_rows
+        assert counted(result, "bad_gaps", "clamped_gaps", "records") == expected
+
+    check()
+
+
+@limits(max_examples=40)
+@given(events())
+def test_record_by_record_gives_the_same(table: pa.Table) -> None:
+    windows = wr.SessionWindows.with_dynamic_gap("gap", grace="1 day", retention=25 * US)
+    windowed = wr.group_by(table, "k", time="ts").windowed_by(windows)
+    many = windowed.agg(n=wr.count(), total=wr.sum("id"))
+    single = windowed.agg(n=wr.count(), total=wr.reduce("id", lambda one, other: one + other))
+    assert rows_of(single, ["k"]) == rows_of(many, ["k"])
+    assert single.schema.metadata == many.schema.metadata
+
+    def definition(data: Any) -> Any:
+        return wr.group_by(data, "k", time="ts").windowed_by(windows).agg(n=wr.count(), total=wr.sum("id"))
+
+    driver = StreamDriver(definition, table.schema)
+    driver.pipe_batch(table)
+    driver.finish()
+    assert rows_of(driver.read_table(), ["k"]) == rows_of(many, ["k"])
+
+
+@limits(max_examples=40)
+@given(events(), st.integers(1, 12))
+def test_gaps_that_are_all_alike_are_one_gap(table: pa.Table, gap: int) -> None:
+    alike = table.set_column(2, "gap", pa.array([gap] * table.num_rows, pa.int64()).cast(pa.duration("us")))
+    fixed = sessions(table, wr.SessionWindows.with_gap(gap * US))
+    own = sessions(alike, wr.SessionWindows.with_dynamic_gap("gap"))
+    assert rows_of(own, ["k"]) == rows_of(fixed, ["k"])
+    assert own.schema == fixed.schema
+
+
+@pytest.mark.parametrize(("at", "expected"), [(4, [(0, 4)]), (5, [(0, 5)]), (6, [(0, 0), (6, 6)])])
+def test_a_record_joins_at_exactly_the_reach(at: int, expected: list[tuple[int, int]]) -> None:
+    # gap of the first 5, of the second 1    0 ├─────┤ 5
+    for rows in ([(1, 0, 5), (1, at, 1)], [(1, at, 1), (1, 0, 5)]):
+        assert bounds(table_of(rows)) == expected
+
+
+@pytest.mark.parametrize(("gap", "clamped"), [(9, 0), (10, 0), (11, 1), (2**63 - 1, 1)])
+def test_gaps_longer_than_the_retention_are_cut_to_it_and_counted(gap: int, clamped: int) -> None:
+    # retention 10    0 ├──────────┤ 10  11
+    reached = [at for at in (9, 10, 11) if at <= min(gap, 10)]
+    result = sessions(table_of([(1, 0, gap), *((1, at, 1) for at in (9, 10, 11))]))
+    joined = {((1,), 0, 11)} if reached else {((1,), 0, 0), ((1,), 9, 11)}
+    assert set(rows_of(result, ["k"])) == joined
+    alone = sessions(table_of([(1, 0, gap), (1, 11, 1)]))
+    assert set(rows_of(alone, ["k"])) == {((1,), 0, 0), ((1,), 11, 11)}
+    assert counted(alone, "clamped_gaps", "bad_gaps", "records") == (clamped, 0, 2)
+
+
+@pytest.mark.parametrize(("gap", "bad"), [(-(2**63), 1), (-1, 1), (0, 1), (None, 1), (1, 0)])
+def test_records_without_a_gap_are_left_out_and_counted(gap: int | None, bad: int) -> None:
+    # Without its gap a record counts as bad only where it has a key and a time.
+    result = sessions(table_of([(1, 0, 3), (1, 3, gap), (None, 1, gap), (1, None, gap)]))
+    assert rows_of(result, ["k"])[(1,), 0, 3 if not bad else 0]["n"] == 2 - bad
+    names = ("records", "null_keys", "null_times", "bad_gaps", "clamped_gaps")
+    assert counted(result, *names) == (4, 1, 1, bad, 0)
+
+
+@pytest.mark.parametrize("rows", [[], [(1, 7, 3)], [(1, 7, None)]])
+def test_few_rows_or_none(rows: list[tuple[Any, ...]]) -> None:
+    assert bounds(table_of(rows)) == [(7, 7) for _, _, gap in rows if gap]
+
+
+def test_a_long_gap_reaches_over_what_comes_between_whatever_the_order() -> None:
+    """
+    0 ├────────────────────┤ 20
+          4├┤    9├┤    17├┤      22├┤
+    """
+    rows = [(1, 0, 20), (1, 4, 1), (1, 9, 1), (1, 17, 1), (1, 22, 1)]
+    for turn in range(len(rows)):
+        for turned in (rows[turn:] + rows[:turn], (rows[turn:] + rows[:turn])[::-1]):
+            assert bounds(table_of(turned), wr.SessionWindows.with_dynamic_gap("gap")) == [(0, 17), (22, 22)]
+
+
+def test_negative_and_extreme_times_neither_wrap_nor_panic() -> None:
+    low, high = -(2**63), 2**63 - 1
+    table = table_of([(1, low, 2**62), (1, low + 2**62, 1), (1, -1, 1), (1, 0, 1), (1, high - 1, 2**62), (1, high, 1)])
+    longest = wr.SessionWindows.with_dynamic_gap("gap", retention=f"{2**62} microseconds")
+    assert bounds(table, longest) == [(low, low + 2**62), (-1, 0), (high - 1, high)]
+
+
+@pytest.mark.parametrize(
+    ("time", "gap", "asked", "expected"),
+    [
+        ("s", "ms", 1_999, [(0, 1), (3, 3)]),  # rounded down to a second
+        ("s", "ms", 2_000, [(0, 1), (3, 3)]),
+        ("s", "ms", 3_000, [(0, 3)]),
+        ("ns", "s", 1, [(0, 3)]),
+        ("ms", "us", 1_000, [(0, 1), (3, 3)]),
+        ("us", "ns", 999, []),  # less than a tick
+        ("ms", "s", 2**62, [(0, 3)]),
+    ],
+)
+def test_gaps_count_in_ticks_of_the_time_column(
+    time: str, gap: str, asked: int, expected: list[tuple[int, int]]
+) -> None:
+    #  0  1     3
+    times = pa.array([0, 1, 3], pa.int64()).cast(pa.timestamp(time))
+    gaps = pa.array([asked] * 3, pa.int64()).cast(pa.duration(gap))
+    table = pa.table({"k": [1, 1, 1], "ts": times, "gap": gaps, "id": [0, 1, 2]})
+    result = sessions(table, wr.SessionWindows.with_dynamic_gap("gap"))
+    assert sorted((start, end) for _, start, end in rows_of(result, ["k"])) == expected
+    assert counted(result, "bad_gaps") == (0 if expected else 3,)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("gap", [None, 0, -1])
+def test_a_bad_gap_is_an_error_that_names_key_and_time_where_that_was_asked(gap: int | None, threads: int) -> None:
+    strict = wr.SessionWindows.with_dynamic_gap("gap", invalid_gap="error")
+    good = table_of([(7, 0, 1), (None, 1, gap), (7, None, gap)])
+    assert counted(sessions(good, strict, threads), "null_keys", "null_times", "bad_gaps") == (1, 1, 0)
+    message = 'column "gap": the gap of key 7 at 1970-01-01T00:00:01 is null, zero or negative'
+    bad = pa.concat_tables([good, table_of([(7, 10**6, gap)])])
+    with pytest.raises(ValueError, match=message):
+        sessions(bad, strict, threads)
+    folded = wr.group_by(bad, "k", time="ts").windowed_by(strict)
+    with pytest.raises(ValueError, match=message):
+        folded.agg(total=wr.reduce("id", lambda one, other: one + other))
+
+
+def test_the_gap_may_be_aggregated_and_be_a_key() -> None:
+    table = table_of([(1, 0, 5), (1, 3, 2), (1, 9, 2)])
+    longest = wr.group_by(table, "k", time="ts").windowed_by(TEN).agg(most=wr.max("gap"))
+    assert rows_of(longest, ["k"]) == {((1,), 0, 3): {"most": 5 * US}, ((1,), 9, 9): {"most": 2 * US}}
+    keyed = wr.group_by(table, "gap", time="ts").windowed_by(TEN).count()
+    assert sorted(keyed["count"].to_pylist()) == [1, 1, 1]
+
+
+REFUSED: dict[str, tuple[str, type[Exception], str]] = {
+    "unknown": ("gpa", ValueError, r"column: got 'gpa'; allowed: a column of the data \(did you mean 'gap'\?\)"),
+    "integers": ("id", TypeError, "column: column 'id' has type int64; allowed: a day-time interval, such as make_dt_"),
+    "the time": ("ts", TypeError, r"column: column 'ts' has type timestamp\[us\]; allowed"),
+    "months": ("months", TypeError, "column: column 'months' has type month_day_nano_interval; allowed"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_column_without_durations_is_refused_when_windowed(name: str) -> None:
+    column, error, message = REFUSED[name]
+    table = table_of([(1, 0, 1)]).append_column("months", pa.array([(1, 2, 3)], pa.month_day_nano_interval()))
+    with pytest.raises(error, match=message):
+        wr.group_by(table, "k", time="ts").windowed_by(wr.SessionWindows.with_dynamic_gap(column))
+
+
+def test_a_column_that_is_there_twice_is_refused() -> None:
+    table = table_of([(1, 0, 1)])
+    twice = pa.Table.from_arrays([*table.columns, table["gap"]], names=[*table.column_names, "gap"])
+    with pytest.raises(ValueError, match="column: got 'gap'; allowed: a name that one column has; 2 columns"):
+        wr.group_by(twice, "k", time="ts").windowed_by(TEN)
+
+
+def at(minute: float) -> datetime:
+    return START + timedelta(minutes=minute)
+
+
+SCHEMA = pa.schema({"user": pa.string(), "ts": pa.timestamp("us"), "pause": pa.duration("us")})
+PAUSES = wr.SessionWindows.with_dynamic_gap("pause", grace="1 minute", retention="10 minutes")
+
+
+def driver(emit: Any = "update", windows: Any = PAUSES) -> StreamDriver:
+    def definition(data: Any) -> Any:
+        windowed = wr.group_by(data, "user", time="ts").windowed_by(windows)
+        return windowed.emit(emit, every_record=emit == "update").agg(n=wr.count())
+
+    return StreamDriver(definition, SCHEMA)
+
+
+def pipe(driven: StreamDriver, minute: float, pause: float | None) -> list[tuple[Any, ...]]:
+    own = None if pause is None else timedelta(minutes=pause)
+    return told(driven.pipe(user="ann", ts=at(minute), pause=own))
+
+
+def told(changes: list[Any]) -> list[tuple[Any, ...]]:
+    return [
+        (change.kind, *((bound - START).seconds / 60 for bound in change.window), change.values) for change in changes
+    ]
+
+
+def test_updates_of_a_driver_go_by_reach() -> None:
+    """
+    0 ├─────┤ 5
+          4 ├──┤ 6                 the second record brings its own, shorter gap
+    """
+    driven = driver()
+    assert pipe(driven, 0, 5) == [("update", 0.0, 0.0, {"n": 1})]
+    assert pipe(driven, 4, 2) == [("tombstone", 0.0, 0.0, {}), ("update", 0.0, 4.0, {"n": 2})]
+    assert pipe(driven, 6.1, 1) == [("update", 6.1, 6.1, {"n": 1})]
+
+
+def test_finals_of_a_driver_wait_for_the_reach_and_the_grace() -> None:
+    # 0 ├─────┤ 5 + 1       the second record does not shorten what the first reaches
+    driven = driver("close")
+    assert pipe(driven, 0, 5) == pipe(driven, 1, 1) == []
+    assert told(driven.tick(at(6))) == []
+    assert told(driven.tick(at(6.1))) == [("final", 0.0, 1.0, {"n": 2})]
+    # Far behind: a gap that reaches the close time, 5.1, is in time, and so is what joins it
+    assert pipe(driven, 2, 3) == []
+    assert driver_counts(driven) == (1, 0, 0)
+    assert pipe(driven, 2, 3.1) == pipe(driven, 1, 3) == []
+    assert driver_counts(driven) == (1, 0, 0)
+    assert told(driven.finish()) == [("final", 1.0, 2.0, {"n": 2})]
+
+
+def driver_counts(driven: StreamDriver) -> tuple[int, ...]:
+    return tuple(driven.counters[name] for name in ("late", "bad_gaps", "clamped_gaps"))
+
+
+def test_a_driver_counts_bad_and_clamped_gaps() -> None:
+    driven = driver()
+    for bad in (None, 0, -1):
+        assert pipe(driven, 0, bad) == []
+    assert driven.pipe(user="ann", ts=at(0)) == []  # a column that is left out is null
+    assert (driver_counts(driven), driven.dropped, driven.stream_time) == ((0, 4, 0), 4, None)
+    for minute, pause in ((0, 10), (10, 11), (20, 1), (31, 1)):
+        pipe(driven, minute, pause)
+    assert driver_counts(driven) == (0, 4, 1)
+    strict = driver(windows=wr.SessionWindows.with_dynamic_gap("pause", grace="1 minute", invalid_gap="error"))
+    with pytest.raises(ValueError, match="the gap of key ann at 2026-01-01T08:03:00 is null, zero or negative"):
+        pipe(strict, 3, 0)
+
+
+def test_a_driver_goes_on_with_the_reach_after_a_restart() -> None:
+    driven = driver("close")
+    pipe(driven, 0, 8)
+    pipe(driven, 1, 1)
+    again = driver("close").restore(driven.snapshot())
+    assert pipe(again, 8, 1) == []
+    assert told(again.tick(at(20))) == [("final", 0.0, 8.0, {"n": 3})]
+    with pytest.raises(ValueError, match="another specification"):
+        driver("close", wr.SessionWindows.with_gap("8 minutes", grace="1 minute")).restore(driven.snapshot())
+
+
+@limits(max_examples=40)
+@given(events(), st.lists(st.integers(1, 6), max_size=6))
+def test_any_cut_and_restart_of_a_driver_gives_the_same_finals(table: pa.Table, lengths: list[int]) -> None:
+    windows = wr.SessionWindows.with_dynamic_gap("gap", grace=9 * US, retention=25 * US)
+
+    def definition(data: Any) -> Any:
+        return wr.group_by(data, "k", time="ts").windowed_by(windows).agg(n=wr.count(), total=wr.sum("id"))
+
+    whole, cut = StreamDriver(definition, table.schema), StreamDriver(definition, table.schema)
+    whole.pipe_batch(table)
+    whole.finish()
+    finals: Rows = {}
+    for batch in in_batches(table, lengths).to_batches():
+        cut.pipe_batch(batch)
+        finals |= rows_of(cut.read_table(), ["k"])
+        cut.restore(cut.snapshot())
+    cut.finish()
+    finals |= rows_of(cut.read_table(), ["k"])
+    assert finals == rows_of(whole.read_table(), ["k"])
+    assert cut.counters == whole.counters

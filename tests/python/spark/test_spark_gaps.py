@@ -1,0 +1,169 @@
+"""Records that bring their own gaps, over Spark: counters, column types, errors, and real measurements."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pytest
+from oracle.sessions import bad_gaps, clamped_gaps
+from pyspark.sql import DataFrame, Observation, SparkSession
+from pyspark.sql import functions as F
+from scenes import START, frame
+from tables import Asked, assert_windows, by_dynamic_gap, gap_of, records, rows_of
+
+wr: Any = pytest.importorskip("windrow")
+
+ASKED = {"n": Asked("count"), "items": Asked("sum", ("items",)), "low": Asked("min", ("items",))}
+RETENTION = 3_600 * 10**6
+HOUR = wr.SessionWindows.with_dynamic_gap("pause", retention="1 hour")
+
+
+def events(spark: SparkSession, minutes: str = "user_id * 7 + items * 3") -> DataFrame:
+    """Events of sixty users, whose pauses grow with their number; some are null, zero or negative, some very long."""
+    plain = spark.createDataFrame(frame(3_000, 60, seed=5, seconds=40 * 86_400))
+    pause = F.expr(f"make_dt_interval(0, 0, {minutes})").alias("pause")
+    nulls = F.when(F.col("items") == 4, F.lit(None)).otherwise(F.col("user_id")).alias("user_id")
+    return plain.select(nulls, F.col("ts").cast("timestamp").alias("ts"), "items", pause).repartition(3)
+
+
+def aggregates() -> dict[str, Any]:
+    return {name: aggregate.build(wr) for name, aggregate in ASKED.items()}
+
+
+@pytest.mark.parametrize("shards", [1, 32])
+def test_sessions_and_counters_equal_the_oracle(spark: SparkSession, shards: int) -> None:
+    data = events(spark)
+    observation = Observation(f"gaps {shards}")
+    windowed = wr.group_by(data, "user_id", time="ts").windowed_by(HOUR).shards(shards).observe(observation)
+    got = rows_of(windowed.agg(**aggregates()).toArrow(), ["user_id"])
+    table = data.toArrow()
+    table = table.set_column(1, "ts", table["ts"].cast(pa.timestamp("us", "UTC")))
+    assert_windows(got, table, ["user_id"], by_dynamic_gap("pause", RETENTION), ASKED)
+    rows, own = records(table, ["user_id"]), gap_of("pause")
+    counted = {name: observation.get[name] for name in ("records", "bad_gaps", "clamped_gaps", "windows")}
+    expected = {"bad_gaps": bad_gaps(rows, own), "clamped_gaps": clamped_gaps(rows, own, RETENTION)}
+    assert counted == {"records": 3_000, "windows": len(got), **expected}
+    assert min(counted.values()) > 30
+
+
+def test_sparks_own_gaps_of_records_give_the_same_sessions(spark: SparkSession) -> None:
+    # Spark ends a session at the farthest that a record of it reaches, and begins the next only past that: our reach.
+    data = events(spark).where("user_id IS NOT NULL AND pause > INTERVAL '0' SECOND AND pause < INTERVAL '1' HOUR")
+    ours = wr.group_by(data, "user_id", time="ts").windowed_by(HOUR).agg(n=wr.count(), most=wr.max("pause"))
+    gap = F.expr("concat(extract(HOUR FROM pause) * 60 + extract(MINUTE FROM pause), ' minutes')")
+    grouped = data.groupBy("user_id", F.session_window("ts", gap).alias("theirs"))
+    last = F.struct(F.col("theirs.start").alias("start"), F.col("last").alias("end")).alias("window")
+    theirs = grouped.agg(F.max("ts").alias("last"), F.count("*").alias("n"), F.max("pause").alias("most"))
+    expected = rows_of(theirs.select("user_id", last, "n", "most").toArrow(), ["user_id"])
+    assert rows_of(ours.toArrow(), ["user_id"]) == expected
+    assert len(expected) > 500
+
+
+def test_a_bad_gap_fails_the_job_by_key_and_time_where_that_was_asked(spark: SparkSession) -> None:
+    strict = wr.SessionWindows.with_dynamic_gap("pause", invalid_gap="error")
+    data = events(spark, "IF(user_id = 17, 0, 5)").where("user_id IS NOT NULL")
+    with pytest.raises(Exception, match=f"the gap of key 17 at {START:%Y}.* is null, zero or negative"):
+        wr.group_by(data, "user_id", time="ts").windowed_by(strict).count().collect()
+    fine = wr.group_by(data.where("user_id != 17"), "user_id", time="ts").windowed_by(strict).count()
+    assert fine.count() > 60
+
+
+@pytest.mark.parametrize(
+    ("sql", "kind"),
+    [
+        ("make_interval(0, 0, 0, 0, 0, 5)", "interval"),
+        ("make_ym_interval(0, 5)", "interval year to month"),
+        ("'5 minutes'", "string"),
+        ("5L", "bigint"),
+    ],
+)
+def test_a_column_of_another_type_is_refused_when_windowed(spark: SparkSession, sql: str, kind: str) -> None:
+    data = events(spark).withColumn("pause", F.expr(sql))
+    shown = {"string": "string", "bigint": "int64"}.get(kind, kind)
+    with pytest.raises(TypeError, match=f"column: column 'pause' has type {shown}; allowed: .*make_dt_interval"):
+        wr.group_by(data, "user_id", time="ts").windowed_by(HOUR)
+
+
+@pytest.mark.parametrize("cast", ["INTERVAL MINUTE", "INTERVAL DAY TO HOUR", "INTERVAL HOUR TO SECOND"])
+def test_day_time_intervals_of_any_fields_are_gaps(spark: SparkSession, cast: str) -> None:
+    data = events(spark, "60").withColumn("pause", F.expr(f"CAST(pause AS {cast})"))
+    own = wr.group_by(data, "user_id", time="ts").windowed_by(HOUR).count()
+    fixed = wr.group_by(data, "user_id", time="ts").windowed_by(wr.SessionWindows.with_gap("1 hour")).count()
+    assert rows_of(own.toArrow(), ["user_id"]) == rows_of(fixed.toArrow(), ["user_id"])
+
+
+MEDIANS = """
+    SELECT parameter, CAST(median(pause) AS BIGINT) // 4 AS minutes
+    FROM (
+        SELECT parameter, minute - lag(minute) OVER (PARTITION BY record_id, parameter ORDER BY minute) AS pause
+        FROM '{file}' WHERE minute > 0 AND value >= 0
+    )
+    WHERE pause > 0 GROUP BY parameter ORDER BY parameter
+"""
+SESSIONS = """
+    WITH reaching AS (
+        SELECT record_id, ts, minute, ts + to_minutes(least(minutes, 120)) AS reach
+        FROM '{file}' JOIN gaps USING (parameter) WHERE value != -1
+    ), before AS (
+        SELECT *, max(reach) OVER (
+            PARTITION BY record_id ORDER BY ts ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+        ) AS before FROM reaching
+    ), numbered AS (
+        SELECT *, count_if(before IS NULL OR ts > before) OVER (
+            PARTITION BY record_id ORDER BY ts ROWS UNBOUNDED PRECEDING
+        ) AS session FROM before
+    )
+    SELECT record_id, min(ts) AS start, max(ts) AS "end", count(*) AS n, CAST(sum(minute) AS BIGINT) AS total
+    FROM numbered GROUP BY record_id, session ORDER BY record_id, start
+"""
+
+
+def test_measurements_of_patients_with_a_gap_for_each_parameter(spark: SparkSession, shared: Path) -> None:
+    # A quarter of the usual pause of each parameter: 15 minutes for a pulse, hours for a laboratory; two at the most.
+    # What is measured once has no usual pause, so a null gap; a value of -1 stands for a missing one.
+    file = shared / "data" / "physionet2012_events.parquet"
+    if not file.is_file():
+        pytest.skip(f"{file} is absent")
+    tables = duckdb.connect()
+    tables.execute(f"CREATE TABLE gaps AS {MEDIANS.format(file=file)}")
+    gaps = dict(tables.sql("FROM gaps").fetchall())
+    assert (len(gaps), gaps["HR"], gaps["pH"], max(gaps.values())) == (37, 15, 41, 188)
+    expected = tables.sql(SESSIONS.format(file=file)).to_arrow_table()
+    assert expected.num_rows > 250_000
+
+    minutes = F.create_map(*[F.lit(part) for pair in gaps.items() for part in pair])[F.col("parameter")]
+    pause = F.when(F.col("value") == -1, F.expr("INTERVAL '-1' MINUTE")).otherwise(
+        F.make_dt_interval(F.lit(0), F.lit(0), minutes.cast("int"))
+    )
+    data = spark.read.parquet(str(file)).select("record_id", "ts", "minute", pause.alias("pause"))
+    windows = wr.SessionWindows.with_dynamic_gap("pause", retention="2 hours")
+    observation = Observation("physionet")
+    windowed = wr.group_by(data, "record_id", time="ts").windowed_by(windows)
+    result = windowed.observe(observation).agg(n=wr.count(), total=wr.sum("minute"))
+    assert in_order(result.toArrow()).equals(expected.cast(in_order(result.limit(0).toArrow()).schema))
+    counted = observation.get
+    unknown, clamped = tables.sql(
+        f"SELECT count_if(minutes IS NULL OR value = -1), count_if(minutes > 120 AND value != -1) "
+        f"FROM '{file}' LEFT JOIN gaps USING (parameter)"
+    ).fetchall()[0]
+    assert (counted["bad_gaps"], counted["clamped_gaps"]) == (unknown, clamped)
+    assert min(unknown, clamped) > 10_000
+
+    table = data.toArrow()
+    for threads in (1, 2):
+        alone = wr.group_by(table, "record_id", time="ts").windowed_by(windows).threads(threads)
+        inside = alone.agg(n=wr.count(), total=wr.sum("minute"))
+        assert in_order(inside).equals(in_order(result.toArrow()))
+        assert inside.schema.metadata[b"windrow.bad_gaps"] == str(unknown).encode()
+
+
+def in_order(result: pa.Table) -> pa.Table:
+    """The rows by key and start, bounds as columns."""
+    window = result["window"].combine_chunks()
+    bounds = {name: window.field(name) for name in ("start", "end")}
+    flat = pa.table({"record_id": result["record_id"], **bounds, "n": result["n"], "total": result["total"]})
+    plain = pa.schema([pa.field(field.name, field.type) for field in flat.schema])
+    return flat.cast(plain).sort_by([("record_id", "ascending"), ("start", "ascending")]).combine_chunks()
