@@ -46,7 +46,7 @@ def query(draw: random.Random) -> Scenario:
     length = draw.choice([1, 2, 3, 5, 10, 30]) * resolution
     grace = draw.choice([0, resolution, length, 3 * length, 3 * length, 40 * length])
     inputs = draw.choice([1, 1, 1, 2])
-    values = draw.choice(VALUES if kind != "dynamic" else VALUES[:2])
+    values = draw.choice(VALUES)
     # A count, sums and lists are what vectorised paths know: half of the scenarios ask for nothing else.
     values = "built_in" if draw.random() < 0.5 else values
     asked = Scenario(kind, length, grace, resolution=resolution, inputs=inputs, values=values)
