@@ -10,6 +10,7 @@ mod aggregate_sums;
 mod aggregate_trial;
 mod aggregate_variance;
 mod banked;
+mod cases;
 mod feeds;
 mod kafka;
 mod keys;
