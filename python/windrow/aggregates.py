@@ -203,14 +203,19 @@ def max_by(column: str, by: str) -> Aggregate:
 def reduce(column: str, fn: Callable[[Any, Any], Any]) -> Aggregate:
     """The values of a column combined by a Python function (Kafka's `reduce`); the result has the column's type.
 
-    `fn(a, b)` combines the result so far with the value of the next record, in the order of arrival, and the results
-    of two sessions that become one, the older first. Nulls are passed over; a window without a value gives null.
+    `fn(a, b)` combines the result so far with the value of the next record, and the results of two sessions that
+    become one, the older first. Nulls are passed over; a window without a value gives null.
+
+    The next record of a batch, on Spark and in this process, is the next by event time; equal times go by arrival,
+    which is the order of rows inside one partition and not defined across partitions. So a batch gives what Kafka
+    gives for a stream in the order of time. In `windrow.testing.StreamDriver` the order is that of feeding.
 
     What `fn` raises surfaces as a `RuntimeError` that names the window and the record's time, and has the exception as
-    its cause.
+    its cause; on Spark the job fails with it. Functions travel to Spark's executors as those of PySpark's UDFs do
+    (cloudpickle): by value from a notebook or script, by name from a module, which the executors then need.
 
     Raises:
-        TypeError: `column` is not a name, or `fn` not a function.
+        TypeError: `column` is not a name, or `fn` not a function. From `agg` on Spark: `fn` cannot be pickled.
 
     >>> from datetime import datetime
     >>> import pyarrow as pa
@@ -248,11 +253,12 @@ def aggregate(
         columns: the columns that `row`, a named tuple, holds. Nulls are None. For a cogroup they name their input
             (`"orders.amount"`), and `row` holds those of the record's own input, without its name (`row.amount`).
 
-    Records are added in the order of arrival. An accumulator of None gives null. What a function raises surfaces as a
-    `RuntimeError` that names the window and the record's time, and has the exception as its cause.
+    Records are added in the order that `reduce` tells, and functions travel and fail as it says. An accumulator of None
+    gives null.
 
     Raises:
-        TypeError: not functions, not a type, not names.
+        TypeError: not functions, not a type, not names. From `agg` on Spark: functions that cannot be pickled, or a
+            type that Spark does not have.
         ValueError: `schema` spells no type.
 
     >>> from datetime import datetime

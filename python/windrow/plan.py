@@ -72,27 +72,29 @@ class Plan:
         return self.emission == "update" or self.late == "emit"
 
     @property
-    def has_functions(self) -> bool:
-        """Whether Python functions are called, record by record."""
-        return any(isinstance(aggregate, Reduction | Accumulation) for _, aggregate in self.aggregates)
+    def functions(self) -> dict[str, Reduction | Accumulation]:
+        """The aggregates of Python functions, which are called record by record, in the order of their columns."""
+        return {
+            name: aggregate for name, aggregate in self.aggregates if isinstance(aggregate, Reduction | Accumulation)
+        }
 
     def folds(self, *, kafka: bool = False) -> list[Fold]:
-        """The Python functions, in the order of their columns; with `kafka`, nulls are what they are in Kafka."""
-        functions = (aggregate for _, aggregate in self.aggregates)
-        return [
-            function.fold(self.schema, kafka=kafka)
-            for function in functions
-            if isinstance(function, Reduction | Accumulation)
-        ]
+        """The Python functions at work; with `kafka`, nulls are what they are in Kafka."""
+        return [function.fold(self.schema, kafka=kafka) for function in self.functions.values()]
 
     @property
     def spec(self) -> str:
         """The plan as the JSON text that crosses to the core."""
         return json.dumps(self.asked())
 
+    @property
+    def spec_in_order(self) -> str:
+        """The plan for a batch's records in the order of time: none is late, and time that passes closes windows."""
+        batch = {"grace": 0, "until": None, "emit": "close", "every_record": False, "late": "drop"}
+        return json.dumps(self.asked() | batch | {"inputs": self._inputs(one_time=True)})
+
     def asked(self) -> dict[str, object]:
         """What `spec` says."""
-        origins = self.origins
         return {
             "keys": list(self.keys),
             "time": self.time,
@@ -106,5 +108,11 @@ class Plan:
             "every_record": self.every_record,
             "late": self.late,
             "shards": self.shards,
-            "inputs": {"column": origins.column, "count": len(origins.names)} if origins is not None else None,
+            "inputs": self._inputs(one_time=False),
         }
+
+    def _inputs(self, *, one_time: bool) -> dict[str, object] | None:
+        origins = self.origins
+        if origins is None:
+            return None
+        return {"column": origins.column, "count": len(origins.names), "one_time": one_time}

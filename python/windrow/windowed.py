@@ -116,8 +116,8 @@ class WindowedData(Generic[Result]):
     def threads(self, count: int) -> WindowedData[Result]:
         """Uses `count` threads, 1 to 1,024, for data in this process; one a core unless said otherwise.
 
-        The threads live as long as the call of `agg`. Sessions are shared among them by key, among the largest power
-        of two of them that is not above `count`; sliding windows take one.
+        The threads live as long as the call of `agg`. Records are shared among them by key, in 32 parts, so that more than
+        32 threads are as fast as 32; fewer than 65,536 records take one.
 
         Raises:
             TypeError: not an int.
@@ -152,7 +152,9 @@ class WindowedData(Generic[Result]):
         Raises:
             ValueError: no aggregate, a column that the data does not have or has twice, or a name that a key, `window`
                 or `op` has too (names that differ in case only are the same to Spark).
-            TypeError: not an aggregate, or an aggregate that is not defined for the type of its column.
+            TypeError: not an aggregate, an aggregate that is not defined for the type of its column, or, on Spark,
+                Python functions that cannot be pickled.
+            RuntimeError: a Python function of `reduce` or `aggregate` raised. On Spark the job fails with it.
             OverflowError: a result or a bound of a window does not fit its type. On Spark the job fails with it.
 
         With a dynamic gap and `invalid_gap="error"` a record whose gap is null, zero or negative is a `ValueError`

@@ -121,6 +121,14 @@ impl Bank {
         Ok(())
     }
 
+    /// Lifts one row and combines it into a slot.
+    pub fn lift(&mut self, slot: Slot, row: usize, times: &[Time], arrivals: &[Arrival], inputs: &[Column<'_>]) -> Result<()> {
+        for part in &mut self.parts {
+            part.aggregate.lift(slot, row, Rows { times, arrivals, inputs: taken(inputs, &part.inputs)? })?;
+        }
+        Ok(())
+    }
+
     /// Combines states `from[i]` of `other` into slot `into[i]`. `other` is of the same kind.
     pub fn merge(&mut self, into: &[Slot], other: &Self, from: &[Slot]) -> Result<()> {
         if self.parts.len() != other.parts.len() {

@@ -15,6 +15,8 @@ use crate::error::{Error, Result};
 pub struct Origin {
     /// Which of a query's inputs it is.
     pub position: usize,
+    /// Whether all inputs share one stream time.
+    pub one_time: bool,
     column: String,
     count: u32,
 }
@@ -36,7 +38,7 @@ impl Origin {
             return Err(Error::Argument { argument: "inputs".into(), got: "0".into(), allowed: "one or more".into() });
         }
         let position = Taken { field, canonical_floats: false }.place(taken);
-        Ok(Self { position, column: asked.column.clone(), count: asked.count })
+        Ok(Self { position, one_time: asked.one_time, column: asked.column.clone(), count: asked.count })
     }
 
     /// The input of an aggregate is one of those of the query.

@@ -42,7 +42,9 @@ pub struct Query {
     pub aggregates: Vec<Planned>,
     /// Whether rows with equal times must be told apart.
     pub minds_arrival: bool,
-    /// Key columns, `window`, aggregates, `op`.
+    /// Whether rows leave, as they are and in the order of time, in place of windows.
+    pub rows: bool,
+    /// Key columns, `window`, aggregates, `op`; of a query for rows, the columns of the input.
     pub output: SchemaRef,
     /// When rows, blocks and windows move on.
     pub limits: Limits,
@@ -118,6 +120,12 @@ impl Query {
         Self::with_python(spec, input, &[])
     }
 
+    /// Resolves a spec as a query for its rows, which leave for record operators: its aggregates do not count.
+    pub fn of_rows(spec: &Spec, input: &Schema) -> Result<Self> {
+        let bare = Spec { aggregates: Vec::new(), ..spec.clone() };
+        Ok(Self { rows: true, minds_arrival: true, output: Arc::new(Schema::new(input.fields().clone())), ..Self::new(&bare, input)? })
+    }
+
     /// Resolves a spec whose Python functions, in their order, have results of these types.
     pub fn with_python(spec: &Spec, input: &Schema, python: &[DataType]) -> Result<Self> {
         let keys = spec.keys.iter().map(|name| find(input, "keys", name).cloned()).collect::<Result<Vec<_>>>()?;
@@ -169,7 +177,9 @@ impl Query {
             inputs,
             origin,
             aggregates,
-            minds_arrival: spec.aggregates.iter().any(|named| named.function.minds_arrival()),
+            // Sliding rows are moved as they are, with all that the next one may ask of them.
+            minds_arrival: matches!(windows, Kind::Sliding(_)) || spec.aggregates.iter().any(|named| named.function.minds_arrival()),
+            rows: false,
             output: Arc::new(Schema::new(fields)),
             limits: Limits::default(),
             op: spec.op,

@@ -56,6 +56,9 @@ pub struct Inputs {
     pub column: String,
     /// How many inputs there are.
     pub count: u32,
+    /// Whether they share one stream time: for records of all inputs in the order of time.
+    #[serde(default)]
+    pub one_time: bool,
 }
 
 /// What differs between Kafka and SQL (rules 6.4 and 6.5). With it, a single Python aggregate that is null deletes its window.

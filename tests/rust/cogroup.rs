@@ -72,7 +72,8 @@ fn alone((mut states, columns, only): Part, slots: &[u32], events: &[Event], win
 }
 
 fn agree(got: &[Column<'_>], expected: &[Vec<Cell>]) -> bool {
-    got.len() == expected.len() && got.iter().zip(expected).all(|(got, expected)| same(&Cell::List(cells(got)), &Cell::List(expected.clone())))
+    got.len() == expected.len()
+        && got.iter().zip(expected).all(|(got, expected)| same(&Cell::List(cells(got)), &Cell::List(expected.clone())))
 }
 
 proptest! {
@@ -221,6 +222,20 @@ fn a_row_of_no_input_is_an_error_and_a_tick_of_none_is_not() {
     }
     let told = run(&[Fed { input: 7, ..fed("a", 1, 1) }]).err().map(|error| error.to_string()).unwrap_or_default();
     assert!(told.contains("\"input\"") && told.contains("input 7") && told.contains("0 to 1"), "{told}");
+}
+
+#[test]
+fn inputs_of_one_time_close_one_anothers_windows() {
+    for (one_time, closed) in [(false, 0), (true, 1)] {
+        let inputs = format!(r#"{{"column":"input","count":2,"one_time":{one_time}}}"#);
+        let json = json(SESSIONS, OF_INPUTS, &inputs)
+            .replace(r#""shards""#, r#""every_record":true,"emit":"update","op":true,"grace":0,"shards""#);
+        let mut operator = Operator::new(&Spec::parse(&json).unwrap(), &schema(), Vec::new()).unwrap();
+        operator.push(&batch(&[fed("a", 1, 1), Fed { input: 1, ..fed("b", 5, 2) }, fed("b", 100, 3)])).unwrap();
+        operator.push(&batch(&[Fed { input: 1, ..fed("b", 5, 4) }])).unwrap();
+        let counters = operator.counters();
+        assert_eq!((counters.late, counters.windows_closed > 0), (closed, closed > 0), "one time: {one_time}");
+    }
 }
 
 #[test]

@@ -123,6 +123,33 @@ def test_columns_keep_their_spark_types(spark: SparkSession) -> None:
     assert tuple(counted) == (keyed["orders"], sum(keyed.values()))
 
 
+@pytest.mark.parametrize("kind", WINDOWS)
+def test_python_functions_see_their_input_in_the_order_of_time(spark: SparkSession, kind: str) -> None:
+    def told(held: str, row: Any) -> str:
+        return f"{held} {row[0]}"
+
+    asked = {
+        "clicks": {"held": told, "columns": ["clicks.x"]},
+        "both": {"held": {"orders": told, "clicks": told}, "columns": ["orders.x", "clicks.a.b"]},
+    }
+    functions = {
+        name: wr.aggregate(str, one["held"], lambda a, b: a + b, schema="string", columns=one["columns"])
+        for name, one in asked.items()
+    }
+    functions |= {
+        "sum": wr.reduce("orders.x", lambda a, b: a + b),
+        "n": wr.count(),
+        "list": wr.collect_list("clicks.x"),
+    }
+    made, (windows, _) = tables(), WINDOWS[kind]
+    got = rows(windowed(frames(spark, made), windows).agg(**functions), ["user"])
+    assert_same(got, rows_of(windowed(made, windows).agg(**functions), ["user"]))
+    for row in got.values():
+        values = [word for word in row["clicks"].split() if word != "None"]
+        assert values == [str(value) for value in row["list"]]
+        assert len(row["both"].split()) == row["n"]
+
+
 def test_counters_are_those_of_all_inputs(spark: SparkSession) -> None:
     from pyspark.sql import Observation
 
