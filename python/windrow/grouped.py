@@ -136,7 +136,7 @@ windows=SlidingWindows.with_time_difference('10 minutes'), emission='close', eve
 shard_count=32, thread_count=None, observation=None)
         """
         if not isinstance(windows, SessionWindows | SlidingWindows):
-            ways = "SessionWindows.with_gap(...), .with_dynamic_gap(...) or SlidingWindows.with_time_difference(...)"
+            ways = "SessionWindows.with_gap(...) or with_dynamic_gap(...), or SlidingWindows.with_time_difference(...)"
             raise bad_type("windows", windows, ways)
         for key in self.keys:
             if key.casefold() == "window":

@@ -35,8 +35,8 @@ pub(super) type EmitOf<'a> = dyn FnMut(i32, RecordBatch) + 'a;
 
 /// A query at work on rows or blocks.
 pub(super) trait Job: Send {
-    /// Takes rows in. The first of them is the `arrival`-th of the input.
-    fn add(&mut self, input: Input, arrival: Arrival) -> Result<()>;
+    /// Takes rows in.
+    fn add(&mut self, input: Input) -> Result<()>;
     /// Works off what waits, as soon as that pays and at the latest when `most` rows wait.
     fn settle(&mut self, most: usize) -> Result<()>;
     /// Takes a block in.
@@ -96,10 +96,10 @@ impl Packer {
     /// Takes rows in; gives packed rows when enough have come together.
     pub fn push(&mut self, batch: &RecordBatch) -> Result<Vec<RecordBatch>> {
         let arrival = self.split + self.counters.records;
-        let input = Input::read(&self.query, batch, &mut self.counters)?;
+        let input = Input::read(&self.query, batch, arrival, &mut self.counters)?;
         self.rows += input.rows();
         self.bytes += batch.get_array_memory_size();
-        self.job.add(input, arrival)?;
+        self.job.add(input)?;
         if self.rows < self.query.limits.pack_rows && self.bytes < self.query.limits.pack_bytes {
             self.job.settle(self.query.limits.pack_rows)?;
             return Ok(Vec::new());

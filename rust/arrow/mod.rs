@@ -15,6 +15,7 @@ pub mod limits;
 pub mod operator;
 pub mod pack;
 pub mod page;
+mod parts;
 pub mod query;
 pub mod rows;
 mod run;

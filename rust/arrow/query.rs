@@ -108,7 +108,8 @@ impl Query {
     /// Resolves a spec as a query for its rows, which leave for record operators: its aggregates do not count.
     pub fn of_rows(spec: &Spec, input: &Schema) -> Result<Self> {
         let bare = Spec { aggregates: Vec::new(), ..spec.clone() };
-        Ok(Self { rows: true, output: Arc::new(Schema::new(input.fields().clone())), ..Self::new(&bare, input)? })
+        let output = Arc::new(Schema::new(input.fields().clone()));
+        Ok(Self { rows: true, minds_arrival: true, output, ..Self::new(&bare, input)? })
     }
 
     /// Resolves a spec whose Python functions, in their order, have results of these types.
@@ -159,7 +160,8 @@ impl Query {
             time,
             inputs,
             aggregates,
-            minds_arrival: spec.aggregates.iter().any(|named| named.function.minds_arrival()),
+            // Sliding rows are moved as they are, with all that the next one may ask of them.
+            minds_arrival: matches!(windows, Kind::Sliding(_)) || spec.aggregates.iter().any(|named| named.function.minds_arrival()),
             rows: false,
             output: Arc::new(Schema::new(fields)),
             limits: Limits::default(),

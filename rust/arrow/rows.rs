@@ -20,7 +20,6 @@ use super::keys::{Keys, shard};
 use super::query::Query;
 use super::session::unnamed;
 use super::values;
-use crate::aggregate::Arrival;
 use crate::error::{Error, Result};
 use crate::time::Time;
 
@@ -95,8 +94,8 @@ impl RowsJob {
 }
 
 impl Job for RowsJob {
-    fn add(&mut self, input: Input, arrival: Arrival) -> Result<()> {
-        let arrivals = (arrival..).take(input.rows()).map(u64::cast_signed);
+    fn add(&mut self, input: Input) -> Result<()> {
+        let arrivals = input.arrivals().iter().map(|arrival| arrival.cast_signed());
         let arrivals: ArrayRef = Arc::new(Int64Array::from_iter_values(arrivals));
         let columns = input.whole.into_iter().chain([arrivals]).collect();
         self.hold(RecordBatch::try_new(Arc::clone(&self.schema), columns)?)

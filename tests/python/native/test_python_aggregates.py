@@ -161,6 +161,8 @@ def test_data_in_this_process_is_aggregated_in_the_order_of_time() -> None:
         "windrow.records": 4,
         "windrow.null_keys": 1,
         "windrow.null_times": 0,
+        "windrow.bad_gaps": 0,
+        "windrow.clamped_gaps": 0,
         "windrow.ticks": 0,
         "windrow.windows": 2,
     }
