@@ -16,6 +16,7 @@ column of the result, observed once at the end, and left out.
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any, Self
@@ -40,7 +41,7 @@ from windrow.aggregates import Aggregate, Reduction
 from windrow.configure import warn_unless_configured
 from windrow.errors import bad_column_type, bad_type
 from windrow.input import Input
-from windrow.plan import PACK_COUNTERS, Plan
+from windrow.plan import PACK_COUNTERS, Origins, Plan
 from windrow.schema import arrow_field, spark_type
 
 _PACKED = (
@@ -48,7 +49,6 @@ _PACKED = (
     StructField("first", LongType(), nullable=False),
     StructField("block", BinaryType(), nullable=False),
 )
-_CALLS_TO_USER = 4  # run, WindowedData._result, agg or count, the line of the user
 _OF_COLUMN = ("min", "max", "first", "last", "any_value", "min_by", "max_by")
 _LISTS = ("collect_list", "collect_set")
 
@@ -90,10 +90,27 @@ class SparkInput(Input[DataFrame]):
             "runs as many tasks at once as it has cores)"
         )
 
+    def union(self, inputs: Sequence[Self], schema: pa.Schema, origins: Origins) -> SparkInput:
+        """One frame of the rows of several; columns go by number, as names may hold anything."""
+        parts = list(zip(inputs, origins.columns, strict=True))
+        types = {name: given._type(own[name]) for given, own in parts for name in own}
+        frames = []
+        for number, (given, own) in enumerate(parts):
+            columns = []
+            for name in schema.names:
+                if name == origins.column:
+                    columns.append(F.lit(number))
+                elif name in own:
+                    columns.append(F.col(f"_{given.columns.index(own[name])}"))
+                else:
+                    columns.append(F.lit(None).cast(types[name]))
+            frames.append(_numbered(given._frame).select(*columns))
+        return SparkInput(functools.reduce(DataFrame.union, frames).toDF(*schema.names))
+
     def run(self, plan: Plan) -> DataFrame:
         """The frame of the result, not yet computed."""
         output = self._output(plan)
-        warn_unless_configured(self._frame.sparkSession, stacklevel=_CALLS_TO_USER)
+        warn_unless_configured(self._frame.sparkSession)
         schema, version = plan.schema.serialize().to_pybytes(), _worker.version()
         observed = _unused(PACK_COUNTERS if plan.observation is not None else (), output.names)
         packed = StructType([*_PACKED, *_nullable_longs(observed)])
@@ -167,8 +184,11 @@ def _projected(frame: DataFrame, names: Sequence[str]) -> DataFrame:
     times = Counter(name.casefold() for name in columns)
     if all(name.isidentifier() and times[name.casefold()] == 1 for name in names):
         return frame.select(*names)
-    numbered = frame.toDF(*(f"_{position}" for position in range(len(columns))))
-    return numbered.select(*(f"_{columns.index(name)}" for name in names))
+    return _numbered(frame).select(*(f"_{columns.index(name)}" for name in names))
+
+
+def _numbered(frame: DataFrame) -> DataFrame:
+    return frame.toDF(*(f"_{position}" for position in range(len(frame.columns))))
 
 
 def _observed(frame: DataFrame, observation: Any, counters: dict[str, str], names: Sequence[str]) -> DataFrame:

@@ -9,8 +9,8 @@ import pyarrow as pa
 
 from windrow import _worker
 from windrow.input import Input
-from windrow.plan import Plan
-from windrow.tables import Columns, columns_of
+from windrow.plan import Origins, Plan
+from windrow.tables import Columns, Union, columns_of
 
 
 class LocalInput(Input[pa.Table]):
@@ -39,6 +39,10 @@ class LocalInput(Input[pa.Table]):
 
     def check_threads(self, count: int) -> None:
         """Raises nothing: any number will do."""
+
+    def union(self, inputs: Sequence[Self], schema: pa.Schema, origins: Origins) -> LocalInput:
+        """The rows of several tables, one table after the other."""
+        return LocalInput(Union([opened._table for opened in inputs], schema, origins))
 
     def run(self, plan: Plan) -> pa.Table:
         """The result, with one entry of schema metadata for each counter, such as `b"windrow.records": b"123"`."""

@@ -203,7 +203,8 @@ class WindowedData(Generic[Result]):
         if self.op:
             taken["op"] = "the column that emit('update') and late('emit') add"
         folded = {name.casefold(): what for name, what in taken.items()}
-        fields = {known.name: known for known in self.grouped._fields}
+        grouped, resolved = self.grouped, dict[str, Aggregate]()
+        fields = {known.name: known for known in grouped._fields}
         for name, aggregate in chosen.items():
             _check_name(name, aggregate, folded)
             if (
@@ -215,20 +216,21 @@ class WindowedData(Generic[Result]):
                     name, "aggregate(...) without merge", "aggregate(init, add, merge, ...): sessions are merged"
                 )
             folded[name.casefold()] = f"the aggregate {name!r}"
-            fields |= {known.name: known for known in self._read(name, aggregate)}
-        grouped = self.grouped
+            resolved[name] = grouped._resolved(name, aggregate)
+            fields |= {known.name: known for known in self._read(name, resolved[name])}
         return Plan(
             keys=grouped.keys,
             time=grouped.time,
             tick=grouped.tick,
             windows=self.windows,
-            aggregates=tuple(chosen.items()),
+            aggregates=tuple(resolved.items()),
             emission=self.emission,
             every_record=self.every_record,
             late=self.late_policy,
             shards=self.shard_count,
             threads=self.thread_count,
             schema=pa.schema(fields.values()),
+            origins=grouped._origins(fields),
             observation=self.observation,
         )
 

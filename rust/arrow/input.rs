@@ -79,6 +79,8 @@ impl Input {
             let array = pick(&values::cast(&column(batch, taken.field.name())?, taken.field.data_type())?)?;
             values::canonical(&if taken.canonical_floats { float::canonical(&values::unpack(&array)?)? } else { array })
         };
+        let inputs = query.inputs.iter().map(input).collect::<Result<Vec<_>>>()?;
+        query.origin.iter().try_for_each(|origin| origin.check_rows(&inputs))?;
         let whole = |field: &Arc<Field>| pick(&values::cast(&column(batch, field.name())?, field.data_type())?);
         Ok(Self {
             whole: if query.rows { query.output.fields().iter().map(whole).collect::<Result<_>>()? } else { Vec::new() },
@@ -86,7 +88,7 @@ impl Input {
             times: values::canonical(&pick(&time)?)?,
             gaps,
             arrivals: if query.minds_arrival { (arrival..).take(rows).collect() } else { Vec::new() },
-            inputs: query.inputs.iter().map(input).collect::<Result<_>>()?,
+            inputs,
         })
     }
 
@@ -99,7 +101,7 @@ impl Input {
             gaps: self.gaps.as_ref().map(|gaps| picked(gaps, rows)),
             arrivals: picked(&self.arrivals, rows),
             inputs: self.inputs.iter().map(pick).collect::<Result<_>>()?,
-            whole: Vec::new(),
+            whole: self.whole.iter().map(pick).collect::<Result<_>>()?,
         })
     }
 

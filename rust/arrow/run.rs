@@ -33,34 +33,39 @@ impl Query {
         let mut counters = Counters::default();
         let mut steps = Steps { batches, limit: self.limits.step_rows, rest: None }.peekable();
         let first = steps.next().transpose()?;
-        let whole = self.rows || steps.peek().is_none();
-        let steps = first.map(Ok).into_iter().chain(steps);
-        let results = if whole { self.run_whole(steps, &mut counters) } else { self.run_parts(steps, threads, &mut counters) };
+        let few = steps.peek().is_none();
+        let inputs = self.inputs(first.map(Ok).into_iter().chain(steps), &mut counters);
+        let results = if few || self.rows { self.run_whole(inputs) } else { self.run_parts(inputs, threads) };
         Ok((results?, counters))
     }
 
-    /// Few rows, or rows that leave in one order: all keys are one part.
-    fn run_whole(self: &Arc<Self>, steps: impl Iterator<Item = Result<RecordBatch>>, counters: &mut Counters) -> Result<Vec<RecordBatch>> {
-        let mut job = self.job()?;
+    /// What is read of each step.
+    fn inputs<'a>(
+        &'a self,
+        steps: impl Iterator<Item = Result<RecordBatch>> + 'a,
+        counters: &'a mut Counters,
+    ) -> impl Iterator<Item = Result<Input>> + 'a {
         let mut arrival = 0;
-        for step in steps {
+        steps.map(move |step| {
             let step = step?;
-            job.add(Input::read(self, &step, arrival, counters)?)?;
+            let input = Input::read(self, &step, arrival, counters)?;
             arrival += step.num_rows() as Arrival;
-        }
+            Ok(input)
+        })
+    }
+
+    /// Few rows, or rows that leave in one order: all keys are one part.
+    fn run_whole(self: &Arc<Self>, mut inputs: impl Iterator<Item = Result<Input>>) -> Result<Vec<RecordBatch>> {
+        let mut job = self.job()?;
+        inputs.try_for_each(|input| job.add(input?))?;
         closed([job])
     }
 
     /// Many rows: this thread splits them into parts; it works on all of these, or each other thread on its share.
-    fn run_parts(
-        self: &Arc<Self>,
-        steps: impl Iterator<Item = Result<RecordBatch>>,
-        threads: usize,
-        counters: &mut Counters,
-    ) -> Result<Vec<RecordBatch>> {
+    fn run_parts(self: &Arc<Self>, inputs: impl Iterator<Item = Result<Input>>, threads: usize) -> Result<Vec<RecordBatch>> {
         if threads <= 1 {
             let mut share = Share::new(self, 0, 1)?;
-            self.split(steps, counters, |rows| share.add(&rows).map(|()| true))?;
+            self.split(inputs, |rows| share.add(&rows).map(|()| true))?;
             return closed(share.jobs);
         }
         thread::scope(|scope| {
@@ -71,7 +76,7 @@ impl Query {
                 senders.push(sender);
                 workers.push(scope.spawn(move || share.work(&receiver)));
             }
-            self.split(steps, counters, |rows| {
+            self.split(inputs, |rows| {
                 let rows = Arc::new(rows);
                 // A thread that takes nothing any more has failed, and says how when it is joined.
                 Ok(senders.iter().all(|sender| sender.send(Arc::clone(&rows)).is_ok()))
@@ -84,22 +89,14 @@ impl Query {
     }
 
     /// Splits all rows into parts and hands them on, step by step, as long as `take` wants more.
-    fn split(
-        &self,
-        steps: impl Iterator<Item = Result<RecordBatch>>,
-        counters: &mut Counters,
-        mut take: impl FnMut(Parted) -> Result<bool>,
-    ) -> Result<()> {
+    fn split(&self, inputs: impl Iterator<Item = Result<Input>>, mut take: impl FnMut(Parted) -> Result<bool>) -> Result<()> {
         let mixed = Mixed::new(&self.keys)?;
-        let mut arrival = 0;
-        for step in steps {
-            let step = step?;
-            let input = Input::read(self, &step, arrival, counters)?;
+        for input in inputs {
+            let input = input?;
             let hashes = mixed.hashes(&input.keys)?;
             if !take(Parted::new(input, &hashes))? {
                 break;
             }
-            arrival += step.num_rows() as Arrival;
         }
         Ok(())
     }

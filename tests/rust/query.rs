@@ -207,7 +207,7 @@ fn windows() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(150))]
+    #![proptest_config(crate::cases::usually(150))]
 
     #[test]
     fn differential_blocks_and_shards_give_what_one_run_gives(
