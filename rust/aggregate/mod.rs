@@ -26,6 +26,7 @@ pub mod banked;
 
 mod double;
 mod held;
+mod origin;
 mod sweep;
 
 use std::any::Any;

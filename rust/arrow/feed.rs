@@ -9,10 +9,11 @@ use arrow_select::take::take;
 
 use super::gaps::{self, Gaps};
 use super::input::column;
+use super::keys::Keys;
 use super::keys::float;
 use super::keys::names::{Named, Names};
-use super::keys::{Keys, unpacked};
-use super::query::{Query, find};
+use super::origin::Origin;
+use super::query::{Query, Taken, find};
 use super::spec::{InvalidGap, Spec};
 use super::values;
 use crate::aggregate::column::Column;
@@ -34,9 +35,8 @@ pub struct Feed {
     times: Int64Array,
     ticks: Option<BooleanArray>,
     gaps: Option<Gaps>,
-    /// The input of each row of a cogroup, and how many inputs there are.
-    numbers: Option<Int64Array>,
-    count: usize,
+    /// The input of each row of a cogroup.
+    origin: Option<(Origin, Int64Array)>,
     values: Option<NullBuffer>,
     inputs: Vec<ArrayRef>,
 }
@@ -89,14 +89,14 @@ impl Feed {
         let keys = query.keys.iter().map(|field| column(field.name())).collect::<Result<Vec<_>>>()?;
         let time = values::cast(&column(query.time.name())?, query.time.data_type())?;
         let ticks = query.tick.as_ref().map(|name| values::cast(&column(name)?, &DataType::Boolean)).transpose()?;
-        let number = |name: &str| -> Result<Int64Array> {
-            Ok(values::cast(&values::unpack(&column(name)?)?, &DataType::Int64)?.as_primitive().clone())
-        };
         let value = spec.kafka.as_ref().and_then(|kafka| kafka.value.as_ref());
-        let inputs = query.inputs.iter().map(|taken| {
+        let input = |taken: &Taken| {
             let array = column(taken.field.name())?;
             values::canonical(&if taken.canonical_floats { float::canonical(&values::unpack(&array)?)? } else { array })
-        });
+        };
+        let inputs = query.inputs.iter().map(input).collect::<Result<Vec<_>>>()?;
+        let numbered = |origin: &Origin| Ok::<_, Error>((origin.clone(), origin.numbers(&inputs)?.clone()));
+        let origin = query.origin.as_ref().map(numbered).transpose()?;
         let (names, ids) = named(&keys)?;
         Ok(Self {
             names,
@@ -104,10 +104,9 @@ impl Feed {
             times: values::canonical(&time)?.as_primitive::<Int64Type>().clone(),
             ticks: ticks.map(|ticks| ticks.as_boolean().clone()),
             gaps: Gaps::read(query, batch)?,
-            numbers: spec.inputs.as_ref().map(|inputs| number(&inputs.column)).transpose()?,
-            count: spec.inputs.as_ref().map_or(1, |inputs| inputs.count as usize),
+            origin,
             values: value.map(|name| column(name)).transpose()?.and_then(|array| array.logical_nulls()),
-            inputs: inputs.collect::<Result<_>>()?,
+            inputs,
             keys,
         })
     }
@@ -124,8 +123,7 @@ impl Feed {
 
     /// The columns that a bank of the query's aggregates takes.
     pub fn columns(&self, query: &Query) -> Result<Vec<Column<'_>>> {
-        let taken = query.aggregates.iter().flat_map(|planned| &planned.inputs);
-        taken.filter_map(|&input| self.inputs.get(input)).map(values::view).collect()
+        query.positions().filter_map(|position| self.inputs.get(position)).map(values::view).collect()
     }
 
     /// The key of a row.
@@ -153,7 +151,8 @@ impl Feed {
             return Ok(Event::Tick { input, time });
         }
         let gap = self.gap(row, query)?;
-        let input = input.unwrap_or_default();
+        // What moves and judges by the time of an input.
+        let input = input.filter(|_| !self.origin.as_ref().is_some_and(|(origin, _)| origin.one_time)).unwrap_or_default();
         Ok(Event::Record(Record { key: self.name(row), time, gap, input, source: SOURCE, row: row as u32 }))
     }
 
@@ -183,39 +182,18 @@ impl Feed {
         }
     }
 
-    /// The input of a row; none for all of them, which only a tick can mean.
-    fn input(&self, row: usize) -> Result<Option<usize>> {
-        let Some(numbers) = &self.numbers else { return Ok(Some(0)) };
-        if !numbers.is_valid(row) && self.is_tick(row) {
-            return Ok(None);
-        }
-        let number = numbers.is_valid(row).then(|| numbers.value(row));
-        match number.and_then(|number| usize::try_from(number).ok()).filter(|&number| number < self.count) {
-            Some(number) => Ok(Some(number)),
-            None => Err(Error::Record {
-                column: "input".into(),
-                reason: format!("input {number:?} of row {row}; allowed: 0 to {}", self.count - 1),
-            }),
+    /// The input of a row, 0 unless the query is a cogroup; none for all of them, which only a tick can mean.
+    pub fn input(&self, row: usize) -> Result<Option<usize>> {
+        match &self.origin {
+            Some((_, numbers)) if numbers.is_null(row) && self.is_tick(row) => Ok(None),
+            Some((origin, numbers)) => origin.number(numbers, row).map(Some),
+            None => Ok(Some(0)),
         }
     }
 }
 
 /// The columns beside those of a query that a spec names are there and have their types.
 pub fn check(spec: &Spec, input: &arrow_schema::Schema) -> Result<()> {
-    if let Some(inputs) = &spec.inputs {
-        let field = find(input, "inputs", &inputs.column)?;
-        if !unpacked(field.data_type()).is_integer() {
-            return Err(Error::ColumnType {
-                argument: "inputs".into(),
-                column: inputs.column.clone(),
-                got: field.data_type().to_string(),
-                allowed: "an integer".into(),
-            });
-        }
-        if inputs.count == 0 {
-            return Err(Error::Argument { argument: "inputs".into(), got: "0".into(), allowed: "one or more".into() });
-        }
-    }
     if let Some(value) = spec.kafka.as_ref().and_then(|kafka| kafka.value.as_ref()) {
         find(input, "value", value)?;
     }

@@ -67,8 +67,11 @@ impl Operator {
         let query = Query::with_python(spec, input, &types)?;
         feed::check(spec, input)?;
         let inputs = spec.inputs.as_ref().map_or(1, |inputs| inputs.count as usize);
-        let core = core(spec, &query, inputs)?;
-        let only_custom = query.aggregates.len() == 1 && custom.len() == 1;
+        let times = spec.inputs.as_ref().map_or(1, |inputs| if inputs.one_time { 1 } else { inputs.count as usize });
+        let core = core(spec, &query, times)?;
+        // What leaves out an input is null where a window holds none but that input's records.
+        let takes_all = custom.iter().all(|custom| (0..inputs).all(|input| custom.takes(input)));
+        let only_custom = query.aggregates.len() == 1 && custom.len() == 1 && takes_all;
         Ok(Self {
             names: Names::new(&query.keys)?,
             fingerprint: Fingerprint::new(spec, &query)?,
@@ -123,8 +126,10 @@ impl Operator {
     fn take(&mut self, batch: &RecordBatch) -> Result<RecordBatch> {
         let mut out = Changes::new(self.spec.every_record);
         if self.joins() {
-            for step in Arc::clone(&self.query).steps(batch.clone()) {
-                self.take_together(&step, &mut out)?;
+            // Few enough rows at once to stay in the caches.
+            let step = self.query.limits.step_rows;
+            for from in (0..batch.num_rows()).step_by(step) {
+                self.take_together(&batch.slice(from, step.min(batch.num_rows() - from)), &mut out)?;
             }
         } else {
             self.take_one_by_one(batch, &mut out)?;
@@ -175,7 +180,7 @@ impl Operator {
                 self.null_values += 1;
                 continue;
             }
-            states.at = At { row, input: record.input, time: record.time.unwrap_or_default() };
+            states.at = At { row, input: feed.input(row)?.unwrap_or_default(), time: record.time.unwrap_or_default() };
             match core {
                 Core::Sessions(sessions) => sessions.push(record, &mut states, out)?,
                 Core::Slides(slides) => slides.push(record, &mut states, out)?,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,6 +23,20 @@ settings.register_profile(
     "windrow", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
 )
 settings.load_profile("windrow")
+
+
+FIGURES = pytest.StashKey[list[str]]()
+
+
+@pytest.fixture
+def soaked(pytestconfig: pytest.Config) -> Callable[[str], None]:
+    """Takes what a long test did, to be told at the end of the run."""
+    return pytestconfig.stash.setdefault(FIGURES, []).append
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    for line in config.stash.get(FIGURES, []):
+        terminalreporter.write_line(f"soak: {line}")
 
 
 @pytest.fixture(scope="session")

@@ -127,28 +127,32 @@ proptest! {
 /// Times and gaps of any size, and specs whose lengths are.
 fn extremes() -> impl Strategy<Value = (String, String, Vec<Fed>)> {
     let any = || prop_oneof![2 => any::<i64>(), 2 => -50..50_i64, 1 => Just(i64::MAX), 1 => Just(i64::MIN)];
-    let row = (prop::option::of(any()), prop::option::of(any()), any(), prop::bool::weighted(0.1));
-    let record = row.prop_map(|(time, gap, value, tick)| Fed { time, gap, value: Some(value), tick, ..fed("a", 0, 0) });
+    let key = prop::option::weighted(0.9, prop::sample::select(vec!["", "a", "ab"]));
+    let row = (key, prop::option::of(any()), prop::option::of(any()), any(), prop::bool::weighted(0.1), 0..2_i64);
+    let record = row.prop_map(|(key, time, gap, value, tick, input)| Fed { key, time, gap, value: Some(value), tick, input });
     let windows = prop_oneof![
         any().prop_map(|gap| format!(r#"{{"kind":"session","gap":{gap}}}"#)),
         any().prop_map(|retention| format!(r#"{{"kind":"session","gap_column":"gap","retention":{retention}}}"#)),
         (any(), any()).prop_map(|(length, tick)| format!(r#"{{"kind":"sliding","difference":{length},"resolution":{tick}}}"#)),
         any().prop_map(|length| format!(r#"{{"kind":"sliding","difference":{length},"resolution":1}}"#)),
     ];
-    let more = (any(), prop::option::of(any()), prop::sample::select(vec!["close", "update"])).prop_map(|(grace, until, emit)| {
+    let emission = prop::sample::select(vec![r#""close""#, r#""update""#, r#""update","every_record":true"#]);
+    let late = prop::sample::select(vec!["drop", "emit"]);
+    let inputs = prop::sample::select(vec!["null", r#"{"column":"input","count":2}"#]);
+    let more = (any(), prop::option::of(any()), emission, late, inputs).prop_map(|(grace, until, emit, late, inputs)| {
         let until = until.map_or("null".to_owned(), |until| until.to_string());
-        format!(r#","grace":{grace},"until":{until},"emit":"{emit}","late":"emit","op":true"#)
+        format!(r#","grace":{grace},"until":{until},"emit":{emit},"late":"{late}","inputs":{inputs},"op":true"#)
     });
     (windows, more, prop::collection::vec(record, 0..12))
 }
 
 proptest! {
     #[test]
-    fn nothing_that_is_fed_makes_an_operator_panic((windows, more, records) in extremes()) {
+    fn nothing_that_is_fed_makes_an_operator_panic((windows, more, records) in extremes(), size in 1..12_usize) {
         let Ok(mut operator) = Operator::new(&spec(&windows, &more), &schema(), Vec::new()) else { return Ok(()) };
-        for record in &records {
+        for piece in records.chunks(size) {
             // An error is an answer; afterwards only a new operator goes on.
-            if operator.push(&batch(std::slice::from_ref(record))).is_err() {
+            if operator.push(&batch(piece)).is_err() {
                 return Ok(());
             }
         }

@@ -66,7 +66,7 @@ fn wide(span: Span) -> i128 {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2000))]
+    #![proptest_config(crate::cases::usually(2000))]
 
     #[test]
     fn oracle_a_plan_is_the_rule_or_names_a_record_whose_window_is_beyond_time((sliding, times) in trial()) {

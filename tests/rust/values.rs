@@ -46,7 +46,7 @@ fn types() -> Vec<DataType> {
 
 proptest! {
     // Each case goes through all types.
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(crate::cases::usually(24))]
 
     #[test]
     fn every_type_comes_back(seed in 1..u64::MAX, length in 0..80_usize, from in 0..80_usize) {

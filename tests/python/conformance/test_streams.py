@@ -1,0 +1,139 @@
+"""Random streams against the oracle: record for record, in batches, with restarts.
+
+A failure prints the seed and a small scenario that fails: a line for `tests/vectors/streams.jsonl`, where scenarios are
+kept and played in every way. `make soak` plays more of them (WINDROW_STREAMS).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import players
+import pytest
+from oracle.generator import scenario, stream_of
+from oracle.scenario import Row, Scenario, scenario_of
+from players import Way, differences, ways
+from shrink import shrunk
+
+VECTORS = Path(__file__).resolve().parents[2] / "vectors" / "streams.jsonl"
+LINES = [line for line in VECTORS.read_text(encoding="utf-8").splitlines() if line]
+SOON = 400
+LONG = int(os.environ.get("WINDROW_STREAMS", "12000"))
+
+# At least so many of a thousand scenarios have one of these; a generator that lost them would prove nothing.
+OFTEN = {
+    "session": 250,
+    "dynamic": 100,
+    "sliding": 250,
+    "cogroup": 150,
+    "coalesced": 200,
+    "restarted": 300,
+    "upsert": 300,
+    "delete": 120,
+    "late": 250,
+    "late_emitted": 120,
+    "windows_refused": 60,
+    "merges": 25,
+    "far_behind_but_kept": 20,
+    "late_beside_open": 10,
+    "beside_frozen": 8,
+    "overwritten": 100,
+    "on_the_close_time": 80,
+    "early": 25,
+    "copies": 60,
+    "after_previous": 100,
+    "twice": 25,
+    "ticks": 120,
+    "bad_ticks": 20,
+    "null_keys": 150,
+    "null_times": 150,
+    "null_values": 40,
+    "bad_gaps": 40,
+    "clamped_gaps": 40,
+}
+# The rarer ones are only sure to be there among many thousand.
+SELDOM = ["revivals", "merges_of_three", "older_than_its_start", "same_bounds_again"]
+
+
+def failures(asked: Scenario, way: Way) -> list[str]:
+    """The differences; an exception is one too."""
+    try:
+        return differences(asked, way)
+    except Exception as error:
+        return [f"{type(error).__name__}: {error}"]
+
+
+def check(asked: Scenario, chosen: list[Way], name: str) -> None:
+    """Fails with the smallest scenario that can be found."""
+    for way in chosen:
+        if failures(asked, way):
+            small, plain = shrunk(asked, way, lambda asked, way: bool(failures(asked, way)))
+            told = "\n  ".join(failures(small, plain))
+            pytest.fail(f"{name}\n{plain}\n  {told}\nfor tests/vectors/streams.jsonl:\n{small.line()}", pytrace=False)
+
+
+def play(seeds: range) -> Counter[str]:
+    """Plays scenarios in every way; returns how many of them had what."""
+    having = Counter[str](scenarios=len(seeds))
+    for seed in seeds:
+        asked = scenario(seed)
+        chosen = ways(seed, len(asked.rows))
+        check(asked, chosen, f"seed {seed}")
+        oracle = stream_of(asked)
+        for row in asked.rows:
+            oracle.feed(row)
+        counted = oracle.seen + Counter({name: count for name, count in oracle.counted().items() if count})
+        having.update(name for name, count in counted.items() if count)
+        having[asked.kind] += 1
+        having["cogroup"] += asked.inputs > 1
+        having["coalesced"] += asked.emit == "update" and any(len(rows) > 1 for rows in chosen[-1].cuts(asked.rows))
+        having["restarted"] += any(way.restarts for way in chosen)
+    return having
+
+
+def scant(having: Counter[str], played: int) -> dict[str, int]:
+    """The kinds of which there were too few: less than half of what is expected."""
+    return {name: having[name] for name, least in OFTEN.items() if having[name] * 1000 < least * played // 2}
+
+
+def test_some_hundred_streams_are_answered_as_the_rules_say() -> None:
+    assert not scant(play(range(SOON)), SOON)
+
+
+@pytest.mark.soak
+def test_many_streams_are_answered_as_the_rules_say(soaked: Callable[[str], None]) -> None:
+    having = play(range(SOON, SOON + LONG))
+    kinds = ", ".join(f"{name} {having[name]}" for name in [*OFTEN, *SELDOM])
+    soaked(f"{LONG} streams in 3 ways each, of them with {kinds}")
+    assert not scant(having, LONG)
+    assert LONG < 10_000 or all(having[name] for name in SELDOM)
+
+
+@pytest.mark.parametrize("line", LINES, ids=range(1, len(LINES) + 1))
+def test_kept_streams_are_answered_as_the_rules_say(line: str) -> None:
+    asked = scenario_of(line)
+    assert asked.line() == line
+    for seed in range(3):
+        check(asked, [*ways(seed, len(asked.rows)), *whole(len(asked.rows))], line)
+
+
+def whole(count: int) -> list[Way]:
+    """Everything in one batch; a restart after each record."""
+    return [Way(every, (count,)) for every in (True, False)] + [Way(True, None, frozenset(range(count)))]
+
+
+def test_a_difference_is_found_and_made_small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A package whose gap is one too long: two records show it, that far apart."""
+    plain = players.windows
+    monkeypatch.setattr(players, "windows", lambda asked: plain(dataclasses.replace(asked, length=asked.length + 1)))
+    times = [0, 3, 9, 20, 26, 27, 40, 41]
+    rows = tuple(Row(key, time, 1, "x") for time in times for key in ("b", "ab"))
+    asked, way = Scenario("session", 5, 100, values="mixed", rows=rows), Way(False, (3,) * len(rows), frozenset({1}))
+    assert failures(asked, way)
+    small, simple = shrunk(asked, way, lambda asked, way: bool(failures(asked, way)))
+    assert ([row.time for row in small.rows], simple.restarts) == ([3, 9], frozenset())
+    assert failures(scenario_of(small.line()), simple)

@@ -1,0 +1,71 @@
+"""One stream and what is asked of it, as plain data that goes to a line of JSON and back."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Row:
+    """A record, or a tick. Times and gaps are ticks of the time column."""
+
+    key: str | None = None
+    time: int | None = None
+    x: int | None = None
+    word: str | None = None
+    gap: int | None = None
+    input: int | None = 0
+    tick: bool = False
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A query and its rows, in the order of arrival.
+
+    Attributes:
+        kind: `session`, `dynamic` (each record's own gap) or `sliding`.
+        length: the gap, the longest gap, or the time difference.
+        grace: how far behind stream time a record may be.
+        until: how long closed windows stay visible at least; none for no longer than needed.
+        resolution: what sliding windows floor times to.
+        emit: `update` or `close`.
+        late: `drop` or `emit`.
+        inputs: 2 for a cogroup.
+        values: which aggregates, see `oracle.contents`.
+        kafka: whether a null word is what a null value is in Kafka.
+        rows: what arrives.
+    """
+
+    kind: str
+    length: int
+    grace: int
+    until: int | None = None
+    resolution: int = 1
+    emit: str = "update"
+    late: str = "drop"
+    inputs: int = 1
+    values: str = "built_in"
+    kafka: bool = False
+    rows: tuple[Row, ...] = ()
+
+    @property
+    def sliding(self) -> bool:
+        return self.kind == "sliding"
+
+    def line(self) -> str:
+        """The scenario as a line of JSON; what is left at its default is left out."""
+        return json.dumps({**_changed(self), "rows": [_changed(row) for row in self.rows]}, ensure_ascii=False)
+
+
+def _changed(item: Scenario | Row) -> dict[str, Any]:
+    pairs = ((field, getattr(item, field.name)) for field in dataclasses.fields(item))
+    return {field.name: value for field, value in pairs if field.name != "rows" and value != field.default}
+
+
+def scenario_of(line: str) -> Scenario:
+    """The scenario of a line of JSON."""
+    read = json.loads(line)
+    return Scenario(**{**read, "rows": tuple(Row(**row) for row in read["rows"])})

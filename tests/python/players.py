@@ -1,0 +1,334 @@
+"""Plays a scenario of the oracle with the package, and tells where the two differ."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Protocol
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from oracle.coalesced import coalesced
+from oracle.generator import stream_of
+from oracle.scenario import Row, Scenario
+from oracle.stream import Change
+
+import windrow as wr
+from windrow import _worker
+from windrow.fold import Fold, of_reduce
+from windrow.testing import Change as Driven
+from windrow.testing import StreamDriver
+
+TIME = pa.timestamp("us")
+TICK = timedelta(microseconds=1)
+EPOCH = datetime(1970, 1, 1)
+COLUMNS: list[tuple[str, pa.DataType]] = [
+    ("key", pa.string()),
+    ("ts", TIME),
+    ("x", pa.int64()),
+    ("word", pa.string()),
+    ("gap", pa.duration("us")),
+    ("input", pa.int8()),
+    ("tick", pa.bool_()),
+]
+SCHEMA = pa.schema(COLUMNS)
+BUILT_IN = {
+    "n": wr.count(),
+    "total": wr.sum("x"),
+    "all": wr.collect_list("x"),
+    "latest": wr.last("x"),
+}
+
+
+def text(word: str | None) -> str:
+    return "null" if word is None else word
+
+
+def plus(held: str | None, word: str | None) -> str:
+    return f"{text(held)}+{text(word)}"
+
+
+def minus(held: str | None, word: str | None) -> str:
+    return f"{text(held)}-{text(word)}"
+
+
+def plus_or_delete(held: str | None, word: str | None) -> str | None:
+    return None if word == "DEL" else plus(held, word)
+
+
+def minus_or_delete(held: str | None, word: str | None) -> str | None:
+    return None if word == "DEL" else minus(held, word)
+
+
+def joined(older: str | None, later: str | None) -> str:
+    return f"({text(older)}|{text(later)})"
+
+
+def batch_of(rows: Sequence[Row]) -> pa.RecordBatch:
+    columns = [
+        [row.key for row in rows],
+        [row.time for row in rows],
+        [row.x for row in rows],
+        [row.word for row in rows],
+        [row.gap for row in rows],
+        [row.input for row in rows],
+        [row.tick for row in rows],
+    ]
+    arrays = [pa.array(column, field.type) for column, field in zip(columns, SCHEMA, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)
+
+
+class Player(Protocol):
+    """The package at work on a scenario."""
+
+    def feed(self, rows: Sequence[Row]) -> list[Change]: ...
+    def finish(self) -> list[Change]: ...
+    def restart(self) -> None: ...
+    @property
+    def counters(self) -> dict[str, int]: ...
+
+
+def windows(asked: Scenario) -> wr.SessionWindows | wr.SlidingWindows:
+    """The windows of a scenario, as a user writes them."""
+    made: wr.SessionWindows | wr.SlidingWindows
+    if asked.sliding:
+        grace, resolution = asked.grace * TICK, asked.resolution * TICK
+        made = wr.SlidingWindows.with_time_difference(asked.length * TICK, grace=grace, resolution=resolution)
+    elif asked.kind == "dynamic":
+        grace, longest = asked.grace * TICK, asked.length * TICK
+        made = wr.SessionWindows.with_dynamic_gap("gap", grace=grace, retention=longest)
+    else:
+        made = wr.SessionWindows.with_gap(asked.length * TICK, grace=asked.grace * TICK)
+    return made if asked.until is None else made.until(asked.until * TICK)
+
+
+def aggregates(asked: Scenario) -> dict[str, Any]:
+    """The aggregates of a scenario, as a user writes them."""
+    if asked.values == "built_in":
+        return BUILT_IN
+    if asked.values == "reduced":
+        return {"text": wr.reduce("word", plus)}
+    add = plus_or_delete if asked.values == "deletable" else plus
+    texts = wr.aggregate(lambda: "0", lambda held, row: add(held, row.word), joined, schema="string", columns=["word"])
+    shown = {name: BUILT_IN[name] for name in ("n", "total", "all")} if asked.values == "mixed" else {}
+    return {**shown, "text": texts}
+
+
+class DriverPlayer:
+    """The driver, with the query as a user writes it; one record at a time goes by `pipe` and `tick`."""
+
+    def __init__(self, asked: Scenario, every: bool) -> None:
+        def definition(data: Any) -> Any:
+            grouped = wr.group_by(data, "key", time="ts", tick="tick").windowed_by(windows(asked))
+            emitting = grouped.emit("update", every_record=every) if asked.emit == "update" else grouped.emit("close")
+            return emitting.late(asked.late).agg(**aggregates(asked))
+
+        self._make = lambda: StreamDriver(definition, SCHEMA, value="word" if asked.kafka else None)
+        self._driver = self._make()
+
+    @property
+    def driver(self) -> StreamDriver:
+        return self._driver
+
+    def feed(self, rows: Sequence[Row]) -> list[Change]:
+        if len(rows) != 1:
+            return list(map(_change, self._driver.pipe_batch(batch_of(rows))))
+        (row,) = rows
+        if row.tick and row.time is not None:
+            return list(map(_change, self._driver.tick(row.time)))
+        piped = {"key": row.key, "ts": row.time, "x": row.x, "word": row.word, "gap": row.gap, "tick": row.tick}
+        return list(map(_change, self._driver.pipe(**piped)))
+
+    def finish(self) -> list[Change]:
+        return list(map(_change, self._driver.finish()))
+
+    def restart(self) -> None:
+        self._driver = self._make().restore(self._driver.snapshot())
+
+    @property
+    def counters(self) -> dict[str, int]:
+        return self._driver.counters
+
+
+OPS = {"update": "upsert", "final": "upsert", "tombstone": "delete", "late": "late"}
+
+
+def ticks(time: datetime) -> int:
+    return (time - EPOCH) // TICK
+
+
+def plain(values: Sequence[Any]) -> tuple[Any, ...]:
+    return tuple(tuple(value) if isinstance(value, list) else value for value in values)
+
+
+def _change(change: Driven) -> Change:
+    values = None if change.kind == "tombstone" else plain(list(change.values.values()))
+    start, end = map(ticks, change.window)
+    return Change(OPS[change.kind], change.key["key"], start, end, values, ticks(change.time))
+
+
+class OperatorPlayer:
+    """The core's operator, for what the driver has no words for: two inputs, times beyond datetime."""
+
+    def __init__(self, asked: Scenario, every: bool) -> None:
+        self._spec = json.dumps(
+            {
+                "keys": ["key"],
+                "time": "ts",
+                "tick": "tick",
+                "windows": _windows(asked),
+                "grace": asked.grace,
+                "until": asked.until,
+                "aggregates": _aggregates(asked),
+                "op": True,
+                "emit": asked.emit,
+                "every_record": every and asked.emit == "update",
+                "late": asked.late,
+                "shards": 1,
+                "inputs": {"column": "input", "count": asked.inputs} if asked.inputs > 1 else None,
+                "kafka": {"value": "word" if asked.kafka else None},
+            }
+        )
+        self._folds = _folds(asked)
+        self._operator = _worker.operator(self._spec, SCHEMA, self._folds)
+
+    def feed(self, rows: Sequence[Row]) -> list[Change]:
+        return _changes(self._operator.push(batch_of(rows)))
+
+    def finish(self) -> list[Change]:
+        return _changes(self._operator.finish())
+
+    def restart(self) -> None:
+        pages = self._operator.pages()
+        self._operator = _worker.operator(self._spec, SCHEMA, self._folds)
+        self._operator.restore(pages)
+
+    @property
+    def counters(self) -> dict[str, int]:
+        return self._operator.counters()
+
+
+def _windows(asked: Scenario) -> dict[str, Any]:
+    match asked.kind:
+        case "sliding":
+            return {"kind": "sliding", "difference": asked.length, "resolution": asked.resolution}
+        case "session":
+            return {"kind": "session", "gap": asked.length}
+        case _:
+            return {"kind": "session", "gap_column": "gap", "retention": asked.length}
+
+
+def _aggregates(asked: Scenario) -> list[dict[str, Any]]:
+    python = {"name": "text", "function": "python", "columns": ["word"]}
+    plans = [aggregate.plan(name) for name, aggregate in BUILT_IN.items()]
+    return plans if asked.values == "built_in" else [*plans[:3], python] if asked.values == "mixed" else [python]
+
+
+def _folds(asked: Scenario) -> list[Fold]:
+    def rows(batch: pa.RecordBatch) -> list[Any]:
+        return batch.column("word").to_pylist()
+
+    if asked.values == "built_in":
+        return []
+    if asked.values == "reduced":
+        return [of_reduce(plus, "word", pa.string(), kafka=asked.kafka)]
+    adds = (plus_or_delete, minus_or_delete) if asked.values == "deletable" else (plus, minus)
+    return [Fold(pa.string(), lambda: "0", adds, joined, rows)]
+
+
+def _changes(batch: pa.RecordBatch) -> list[Change]:
+    keys, bounds, *aggregated, ops, times = batch.columns
+    starts, ends = (pc.struct_field(bounds, name).cast(pa.int64()).to_pylist() for name in ("start", "end"))
+    values = zip(*(column.to_pylist() for column in aggregated), strict=True)
+    rows = zip(ops.to_pylist(), keys.to_pylist(), starts, ends, values, times.cast(pa.int64()).to_pylist(), strict=True)
+    return [
+        Change(op, key, start, end, None if op == "delete" else plain(held), time)
+        for op, key, start, end, held, time in rows
+    ]
+
+
+def player(asked: Scenario, every: bool) -> Player:
+    """The driver where it has words for the scenario."""
+    spans = all(row.time is None or abs(row.time) < 10**16 for row in asked.rows)
+    if asked.inputs == 1 and spans:
+        return DriverPlayer(asked, every)
+    return OperatorPlayer(asked, every)
+
+
+@dataclass(frozen=True)
+class Way:
+    """One way to play: how rows are cut into batches, where the operator is restarted, and what is asked for.
+
+    Attributes:
+        every: whether each change is asked for, or the last one of each window and batch.
+        batches: the lengths of batches; none for one record at a time.
+        restarts: the numbers of batches after which all state goes to pages and back.
+    """
+
+    every: bool
+    batches: tuple[int, ...] | None = None
+    restarts: frozenset[int] = frozenset()
+
+    def cuts(self, rows: Sequence[Row]) -> list[Sequence[Row]]:
+        if self.batches is None:
+            return [[row] for row in rows]
+        edges = [0, *itertools.accumulate(self.batches), len(rows)]
+        return [rows[first:last] for first, last in itertools.pairwise(edges) if first < last]
+
+
+def ways(seed: int, count: int) -> list[Way]:
+    """One record at a time, and random batches of both kinds with random restarts."""
+    draw = random.Random(f"ways {seed}")
+
+    def lengths() -> tuple[int, ...]:
+        longest = draw.choice([1, 3, 8, count + 1])
+        return tuple(draw.randint(1, longest) for _ in range(count))
+
+    def restarts() -> frozenset[int]:
+        often = draw.choice([0, 0.1, 0.5])
+        return frozenset(place for place in range(count) if draw.random() < often)
+
+    one = Way(True, None, restarts() if draw.random() < 0.3 else frozenset())
+    return [one, Way(True, lengths(), restarts()), Way(False, lengths(), restarts())]
+
+
+def differences(asked: Scenario, way: Way) -> list[str]:
+    """How the package's answers differ from the oracle's, in words; empty where they do not."""
+    oracle, played = stream_of(asked), player(asked, way.every)
+    told: list[str] = []
+    # Closed windows of a batch come when it ends, or one after the other: their order in it is open.
+    ordered = way.batches is None or (way.every and asked.emit == "update")
+    for number, rows in enumerate(way.cuts(asked.rows)):
+        before = {window.number for window in oracle.stored}
+        steps = [change for row in rows for change in oracle.feed(row)]
+        together = asked.emit == "update" and not way.every
+        expected = coalesced(steps, before) if together else [change for change, _ in steps]
+        told += differing(f"batch {number}", expected, played.feed(rows), ordered)
+        told += counters(number, oracle.counted(), played.counters, way.every)
+        if told:
+            return told
+        if number in way.restarts:
+            played.restart()
+    told = differing("the end", [change for change, _ in oracle.finish()], played.finish(), True)
+    return told + counters(-1, oracle.counted(), played.counters, way.every)
+
+
+def differing(place: str, expected: list[Change], got: list[Change], ordered: bool) -> list[str]:
+    if not ordered:
+        expected, got = (sorted(changes, key=repr) for changes in (expected, got))
+    pairs = itertools.zip_longest(expected, got)
+    return [f"{place}: expected {wanted}, got {found}" for wanted, found in pairs if wanted != found][:4]
+
+
+def counters(number: int, expected: dict[str, int], got: dict[str, int], every: bool) -> list[str]:
+    # Coalesced updates are counted as they are made or as they come out.
+    names = [name for name in expected if every or name != "updates"]
+    return [
+        f"batch {number}: expected {name} {expected[name]}, got {got[name]}"
+        for name in names
+        if expected[name] != got[name]
+    ]

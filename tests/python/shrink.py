@@ -1,0 +1,52 @@
+"""Makes a failing scenario small: fewer rows, plainer ones, a plainer way to play it, as long as it still fails."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator
+
+from oracle.scenario import Row, Scenario
+from players import Way
+
+Fails = Callable[[Scenario, Way], bool]
+
+
+def shrunk(asked: Scenario, way: Way, fails: Fails) -> tuple[Scenario, Way]:
+    """The smallest scenario that steps of this module reach."""
+    while True:
+        smaller = next((found for found in plainer(asked, way) if fails(*found)), None)
+        if smaller is None:
+            return asked, way
+        asked, way = smaller
+
+
+def plainer(asked: Scenario, way: Way) -> Iterator[tuple[Scenario, Way]]:
+    """What is a little plainer, the boldest steps first."""
+    count = len(asked.rows)
+    if way.restarts:
+        yield asked, dataclasses.replace(way, restarts=frozenset())
+    if way.batches is not None and len(way.batches) != 1:
+        yield asked, dataclasses.replace(way, batches=(count,))
+    size = count
+    while size:
+        for first in range(0, count, size):
+            yield dataclasses.replace(asked, rows=asked.rows[:first] + asked.rows[first + size :]), way
+        size //= 2
+    for name in ("until", "inputs", "kafka", "late", "values", "resolution"):
+        default = {field.name: field.default for field in dataclasses.fields(asked)}[name]
+        if getattr(asked, name) != default and not (name == "inputs" and any(row.input != 0 for row in asked.rows)):
+            yield dataclasses.replace(asked, **{name: default}), way
+    times = [row.time for row in asked.rows if row.time is not None]
+    for base in {min(times, default=0), min(times, default=0) - 10 * asked.length} - {0}:
+        if abs(base) > 20 * asked.length:
+            moved = (_with(row, time=None if row.time is None else row.time - base) for row in asked.rows)
+            yield dataclasses.replace(asked, rows=tuple(moved)), way
+    for place, row in enumerate(asked.rows):
+        for name, value in (("x", None), ("word", "1"), ("input", 0), ("key", "a"), ("gap", 1)):
+            if getattr(row, name) not in (value, None):
+                rows = (*asked.rows[:place], _with(row, **{name: value}), *asked.rows[place + 1 :])
+                yield dataclasses.replace(asked, rows=rows), way
+
+
+def _with(row: Row, **fields: object) -> Row:
+    return dataclasses.replace(row, **fields)  # type: ignore[arg-type]
