@@ -9,8 +9,8 @@ pub(crate) fn usually(usual: u32) -> ProptestConfig {
     ProptestConfig { cases: u32::try_from(cases.max(1)).unwrap(), ..asked }
 }
 
-/// The same for a property whose cases take seconds: never more than four times `usual`.
+/// The same for a property whose cases take seconds: never more than twice `usual`.
 pub(crate) fn costly(usual: u32) -> ProptestConfig {
     let asked = usually(usual);
-    ProptestConfig { cases: asked.cases.min(4 * usual), ..asked }
+    ProptestConfig { cases: asked.cases.min(2 * usual), ..asked }
 }
