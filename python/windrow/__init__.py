@@ -36,6 +36,7 @@ from windrow.aggregates import (
     var_samp,
     variance,
 )
+from windrow.cogrouped import CogroupedData, cogroup
 from windrow.configure import configure
 from windrow.grouped import GroupedData, group_by
 from windrow.windowed import WindowedData
@@ -43,6 +44,7 @@ from windrow.windows import SessionWindows, SlidingWindows
 
 __all__ = [
     "Aggregate",
+    "CogroupedData",
     "GroupedData",
     "SessionWindows",
     "SlidingWindows",
@@ -50,6 +52,7 @@ __all__ = [
     "__version__",
     "aggregate",
     "any_value",
+    "cogroup",
     "collect_list",
     "collect_set",
     "configure",

@@ -7,14 +7,17 @@ while it is unpickled.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import itertools
+import pickle
+from collections.abc import Callable, Iterable, Iterator
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 if TYPE_CHECKING:
-    from windrow._native import Operator, Query
+    from windrow._native import Operator, Packer, Query, Sorter
     from windrow.fold import Fold
 
 Batches = Iterator[pa.RecordBatch]
@@ -35,6 +38,13 @@ def query(spec: str, schema: pa.Schema) -> Query:
     return Query(spec, schema)
 
 
+def rows_query(spec: str, schema: pa.Schema) -> Query:
+    """The query for the rows of a plan, as they are and in the order of time; its aggregates do not count."""
+    from windrow._native import Query
+
+    return Query.of_rows(spec, schema)
+
+
 def operator(spec: str, schema: pa.Schema, folds: list[Fold]) -> Operator:
     """The record-by-record operator of a plan, checked by the core: `TypeError` or `ValueError`."""
     from windrow._native import Operator
@@ -43,7 +53,7 @@ def operator(spec: str, schema: pa.Schema, folds: list[Fold]) -> Operator:
 
 
 def shipped(step: str, expected: str, *plan: Any) -> Callable[[Batches], Batches]:
-    """A function for `mapInArrow` that runs `pack` or `merge` of an executor's own windrow of version `expected`."""
+    """A function for `mapInArrow` that runs the named step of an executor's own windrow of version `expected`."""
 
     def task(batches: Batches) -> Batches:
         import importlib
@@ -73,11 +83,24 @@ def shipped(step: str, expected: str, *plan: Any) -> Callable[[Batches], Batches
 
 def pack(batches: Batches, spec: str, schema: bytes, observed: tuple[str, ...]) -> Batches:
     """Records to packed blocks: rows of (shard, first time, block), and one row of counters when `observed`."""
+    columns = _schema(schema)
+    return _packed(batches, query(spec, columns).packer(_partition()), columns, observed)
+
+
+def pack_rows(batches: Batches, spec: str, schema: bytes, observed: tuple[str, ...]) -> Batches:
+    """The same as `pack` for a plan with Python functions: its blocks hold the records as they are."""
+    columns = _schema(schema)
+    return _packed(batches, rows_query(spec, columns).packer(_partition()), columns, observed)
+
+
+def _partition() -> int:
     from pyspark import TaskContext
 
-    columns = pa.ipc.read_schema(pa.py_buffer(schema))
     context = TaskContext.get()
-    packer = query(spec, columns).packer(context.partitionId() if context is not None else 0)
+    return context.partitionId() if context is not None else 0
+
+
+def _packed(batches: Batches, packer: Packer, columns: pa.Schema, observed: tuple[str, ...]) -> Batches:
     blank = dict.fromkeys(observed)
     for batch in batches:
         for packed in packer.push(_conformed(batch, columns)):
@@ -93,25 +116,73 @@ def pack(batches: Batches, spec: str, schema: bytes, observed: tuple[str, ...]) 
         yield _with_counters(row, {name: counted[name] for name in observed})
 
 
-def merge(batches: Batches, spec: str, schema: bytes, observed: tuple[str, ...], names: tuple[str, ...]) -> Batches:
-    """Packed blocks of whole shards, in order, to windows; rows of counters go through under `names`."""
-    plan = query(spec, pa.ipc.read_schema(pa.py_buffer(schema)))
-    merger, output = plan.merger(), plan.output_schema
-    blank = dict.fromkeys(names)
+def merge(batches: Batches, spec: str, schema: bytes, observed: dict[str, str]) -> Batches:
+    """Packed blocks of whole shards, in order, to windows; rows of the counters `observed` follow under their names."""
+    plan = query(spec, _schema(schema))
+    merger, counted = plan.merger(), list[pa.RecordBatch]()
+    blank = dict.fromkeys(observed.values())
+    for blocks in _blocks(batches, observed, counted):
+        for windows in merger.push(blocks):
+            yield _with_counters(windows, blank)
+    for windows in merger.finish():
+        yield _with_counters(windows, blank)
+    for counters in counted:
+        yield _counters_alone(counters, plan.output_schema, observed)
+
+
+def fold(batches: Batches, spec: str, schema: bytes, observed: dict[str, str], functions: tuple[bytes, ...]) -> Batches:
+    """The same as `merge` for what `pack_rows` packed; `functions` are the aggregates that hold them, pickled."""
+    columns = _schema(schema)
+    folds = [pickle.loads(function).fold(columns, kafka=False) for function in functions]
+    counted = list[pa.RecordBatch]()
+    blank = dict.fromkeys(observed.values())
+    rows = _sorted(rows_query(spec, columns).sorter(), _blocks(batches, observed, counted))
+    for _, of_shard in itertools.groupby(rows, itemgetter(0)):
+        for windows in finals(operator(spec, columns, folds), map(itemgetter(1), of_shard)):
+            yield _with_counters(windows, blank)
+    output = operator(spec, columns, folds).output_schema
+    for counters in counted:
+        yield _counters_alone(counters, output, observed)
+
+
+def finals(fed: Operator, rows: Iterable[pa.RecordBatch]) -> Batches:
+    """The windows that a new operator makes of rows in the order of time, each as soon as it is final."""
+    schema = fed.output_schema
+
+    def shown(changes: pa.RecordBatch) -> pa.RecordBatch:
+        return pa.RecordBatch.from_arrays(changes.columns[: len(schema)], schema=schema)
+
+    for batch in rows:
+        yield shown(fed.push(batch))
+    yield shown(fed.finish())
+
+
+def _sorted(sorter: Sorter, blocks: Batches) -> Iterator[tuple[int, pa.RecordBatch]]:
+    for batch in blocks:
+        # A batch of blocks may be much larger than what a sorter holds.
+        for start in range(0, batch.num_rows, _BLOCKS):
+            yield from sorter.push(batch.slice(start, _BLOCKS))
+    yield from sorter.finish()
+
+
+def _blocks(batches: Batches, observed: Iterable[str], counted: list[pa.RecordBatch]) -> Batches:
+    """Packed rows; rows of counters go to `counted`."""
     for batch in batches:
         blocks = batch
         if observed:
-            counted = batch.column(observed[0]).is_valid()
-            counters = batch.filter(counted)
+            is_counters = batch.column(next(iter(observed))).is_valid()
+            counters = batch.filter(is_counters)
             if counters.num_rows:
-                yield _counters_alone(counters, output, observed, names)
-                blocks = batch.filter(pc.invert(counted))
-        for rows in merger.push(blocks.select(["shard", "first", "block"])):
-            yield _with_counters(rows, blank)
-    for rows in merger.finish():
-        yield _with_counters(rows, blank)
+                counted.append(counters)
+                blocks = batch.filter(pc.invert(is_counters))
+        yield blocks.select(["shard", "first", "block"])
 
 
+def _schema(serialized: bytes) -> pa.Schema:
+    return pa.ipc.read_schema(pa.py_buffer(serialized))
+
+
+_BLOCKS = 128
 _EARLIEST = -(2**63)
 
 
@@ -131,10 +202,8 @@ def _with_counters(batch: pa.RecordBatch, counters: dict[str, int | None]) -> pa
     return pa.RecordBatch.from_arrays([*batch.columns, *added], names=[*batch.schema.names, *counters])
 
 
-def _counters_alone(
-    batch: pa.RecordBatch, output: pa.Schema, observed: tuple[str, ...], names: tuple[str, ...]
-) -> pa.RecordBatch:
+def _counters_alone(batch: pa.RecordBatch, output: pa.Schema, observed: dict[str, str]) -> pa.RecordBatch:
     blank = [pa.nulls(batch.num_rows, field.type) for field in output]
     return pa.RecordBatch.from_arrays(
-        [*blank, *(batch.column(name) for name in observed)], names=[*output.names, *names]
+        [*blank, *(batch.column(name) for name in observed)], names=[*output.names, *observed.values()]
     )

@@ -7,15 +7,15 @@ larger than any number, a sum that does not fit its type is an error. What each 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pyarrow as pa
 
 from windrow.ddl import arrow_type
 from windrow.errors import bad_type, bad_value
-from windrow.fold import Fold, of_aggregate, of_reduce
+from windrow.fold import Adder, Fold, of_aggregate, of_cogroup, of_input, of_reduce
 
 
 @dataclass(frozen=True)
@@ -26,16 +26,24 @@ class Aggregate:
         function: its name.
         columns: the columns that it reads.
         ignore_nulls: whether a null is passed over; only `first`, `last` and `any_value` ask.
+        inputs: the inputs of a cogroup, where it is of one.
+        input: the one of them whose records alone it sees; None where it sees all.
     """
 
     function: str
     columns: tuple[str, ...] = ()
     ignore_nulls: bool | None = None
+    inputs: tuple[str, ...] = field(default=(), kw_only=True, repr=False)
+    input: str | None = field(default=None, kw_only=True, repr=False)
 
     def plan(self, name: str) -> dict[str, object]:
         """What the core needs to know of this aggregate, whose result column is `name`."""
         plan: dict[str, object] = {"name": name, "function": self.function, "columns": list(self.columns)}
-        return plan if self.ignore_nulls is None else {**plan, "ignore_nulls": self.ignore_nulls}
+        if self.ignore_nulls is not None:
+            plan["ignore_nulls"] = self.ignore_nulls
+        if self.input is not None:
+            plan["input"] = self.inputs.index(self.input)
+        return plan
 
 
 @dataclass(frozen=True)
@@ -51,7 +59,11 @@ class Reduction(Aggregate):
     def fold(self, schema: pa.Schema, *, kafka: bool) -> Fold:
         """The functions over columns of these types."""
         (column,) = self.columns
-        return of_reduce(self.fn, column, schema.field(column).type, kafka=kafka)
+        fold = of_reduce(self.fn, column, schema.field(column).type, kafka=kafka)
+        if self.input is None:
+            return fold
+        (add,) = fold.adds
+        return replace(fold, adds=tuple(add if name == self.input else None for name in self.inputs))
 
 
 @dataclass(frozen=True)
@@ -60,20 +72,25 @@ class Accumulation(Aggregate):
 
     Attributes:
         init: makes the accumulator of no records.
-        add: adds a record to an accumulator.
+        add: adds a record to an accumulator; for a cogroup, one function for each input whose records are added.
         merge: merges two accumulators; None where none was given.
         type: the Arrow type of the accumulator.
     """
 
     init: Callable[[], Any] = field(kw_only=True)
-    add: Callable[[Any, Any], Any] = field(kw_only=True)
+    add: Adder | Mapping[str, Adder] = field(kw_only=True)
     merge: Callable[[Any, Any], Any] | None = field(kw_only=True)
     type: pa.DataType = field(kw_only=True)
 
     def fold(self, _schema: pa.Schema, *, kafka: bool) -> Fold:
         """The functions over columns of these types."""
         del kafka  # `add` sees every record, with its nulls, either way
-        return of_aggregate(self.init, self.add, self.merge or _no_merge, self.columns, self.type)
+        merge = self.merge or _no_merge
+        if isinstance(self.add, Mapping):
+            given = [(self.add.get(name), name) for name in self.inputs]
+            adds = [add and of_input(add, name, self.columns) for add, name in given]
+            return of_cogroup(self.init, adds, merge, self.columns, self.type)
+        return of_aggregate(self.init, self.add, merge, self.columns, self.type)
 
 
 def count(column: str | None = None) -> Aggregate:
@@ -186,14 +203,19 @@ def max_by(column: str, by: str) -> Aggregate:
 def reduce(column: str, fn: Callable[[Any, Any], Any]) -> Aggregate:
     """The values of a column combined by a Python function (Kafka's `reduce`); the result has the column's type.
 
-    `fn(a, b)` combines the result so far with the value of the next record, in the order of arrival, and the results
-    of two sessions that become one, the older first. Nulls are passed over; a window without a value gives null.
+    `fn(a, b)` combines the result so far with the value of the next record, and the results of two sessions that
+    become one, the older first. Nulls are passed over; a window without a value gives null.
+
+    The next record of a batch, on Spark and in this process, is the next by event time; equal times go by arrival,
+    which is the order of rows inside one partition and not defined across partitions. So a batch gives what Kafka
+    gives for a stream in the order of time. In `windrow.testing.StreamDriver` the order is that of feeding.
 
     What `fn` raises surfaces as a `RuntimeError` that names the window and the record's time, and has the exception as
-    its cause.
+    its cause; on Spark the job fails with it. Functions travel to Spark's executors as those of PySpark's UDFs do
+    (cloudpickle): by value from a notebook or script, by name from a module, which the executors then need.
 
     Raises:
-        TypeError: `column` is not a name, or `fn` not a function.
+        TypeError: `column` is not a name, or `fn` not a function. From `agg` on Spark: `fn` cannot be pickled.
 
     >>> from datetime import datetime
     >>> import pyarrow as pa
@@ -212,7 +234,7 @@ def reduce(column: str, fn: Callable[[Any, Any], Any]) -> Aggregate:
 
 def aggregate(
     init: Callable[[], Any],
-    add: Callable[[Any, Any], Any],
+    add: Adder | Mapping[str, Adder],
     merge: Callable[[Any, Any], Any] | None = None,
     *,
     schema: str | pa.DataType,
@@ -223,17 +245,20 @@ def aggregate(
     Args:
         init: makes the accumulator of no records; a new one at each call.
         add: gives the accumulator with a record added: `add(accumulator, row)`. It may change the one it is handed.
+            For a cogroup a dict of such functions by the names of inputs; the records of the others are left out.
         merge: gives one accumulator for two, that of the older session first. Session windows need it.
         schema: the type of the accumulator in Spark's words (`"bigint"`, `"n bigint, total double"`), or as an Arrow
             type. It is the type of the result, and what is saved; a struct is a dict or, where `init` makes one, a
             tuple.
-        columns: the columns that `row`, a named tuple, holds. Nulls are None.
+        columns: the columns that `row`, a named tuple, holds. Nulls are None. For a cogroup they name their input
+            (`"orders.amount"`), and `row` holds those of the record's own input, without its name (`row.amount`).
 
-    Records are added in the order of arrival. An accumulator of None gives null. What a function raises surfaces as a
-    `RuntimeError` that names the window and the record's time, and has the exception as its cause.
+    Records are added in the order that `reduce` tells, and functions travel and fail as it says. An accumulator of None
+    gives null.
 
     Raises:
-        TypeError: not functions, not a type, not names.
+        TypeError: not functions, not a type, not names. From `agg` on Spark: functions that cannot be pickled, or a
+            type that Spark does not have.
         ValueError: `schema` spells no type.
 
     >>> from datetime import datetime
@@ -251,13 +276,17 @@ def aggregate(
     >>> sessions.agg(top=largest_first)["top"].to_pylist()
     [[7, 5]]
     """
-    for argument, function, allowed in (
-        ("init", init, "a function without arguments"),
-        ("add", add, "a function of an accumulator and a row"),
-        ("merge", merge if merge is not None else add, "a function of two accumulators"),
+    adds = dict(add) if isinstance(add, Mapping) else {"add": add}
+    if not adds:
+        raise bad_value("aggregate(add=)", add, "a function for one input at least")
+    for argument, functions, allowed in (
+        ("init", [init], "a function without arguments"),
+        ("add", adds.values(), "a function of an accumulator and a row, or a dict of such functions by input"),
+        ("merge", [merge] if merge is not None else [], "a function of two accumulators"),
     ):
-        if not callable(function):
-            raise bad_type(f"aggregate({argument}=)", function, allowed)
+        for function in functions:
+            if not callable(function):
+                raise bad_type(f"aggregate({argument}=)", function, allowed)
     if isinstance(columns, str) or not isinstance(columns, Sequence):
         raise bad_type("aggregate(columns=)", columns, "a list of names of columns")
     for position, column in enumerate(columns):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import warnings
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
@@ -43,11 +44,8 @@ def configure(spark: SparkSession) -> dict[str, str]:
     return dict(SETTINGS)
 
 
-def warn_unless_configured(spark: SparkSession, *, stacklevel: int) -> None:
-    """Warns, once for each session, when a query is going to be slow for want of `configure`.
-
-    The warning is placed `stacklevel` calls above this one.
-    """
+def warn_unless_configured(spark: SparkSession) -> None:
+    """Warns the user, once for each session, when a query is going to be slow for want of `configure`."""
     if spark in _warned:
         return
     if spark.conf.get(_BYTES, None) != SETTINGS[_BYTES]:
@@ -55,5 +53,12 @@ def warn_unless_configured(spark: SparkSession, *, stacklevel: int) -> None:
         warnings.warn(
             f"{_BYTES} is not {SETTINGS[_BYTES]}, so Spark spends most of its time on measuring Arrow batches; "
             "windrow.configure(spark) sets it",
-            stacklevel=stacklevel + 1,
+            stacklevel=_calls_to_user(),
         )
+
+
+def _calls_to_user() -> int:
+    frame, calls = inspect.currentframe(), 0
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "windrow":
+        frame, calls = frame.f_back, calls + 1
+    return calls

@@ -7,17 +7,22 @@ select(referenced columns)
       └─ sortWithinPartitions(shard, first)    in order of time, so that windows leave early
          └─ mapInArrow(merge)                  typed rows
 ```
+With Python functions among the aggregates the blocks hold the records as they are (`pack_rows`), and the second step
+(`fold`) feeds them, shard by shard and in the order of time, to the record operator that calls the functions.
+
 Nothing runs before an action of the caller does. Counters, when observed, travel as rows of their own: null in every
 column of the result, observed once at the end, and left out.
 """
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Self
 
 import pyarrow as pa
+from pyspark import cloudpickle
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import (
@@ -32,11 +37,11 @@ from pyspark.sql.types import (
 )
 
 from windrow import _worker
-from windrow.aggregates import Aggregate
+from windrow.aggregates import Aggregate, Reduction
 from windrow.configure import warn_unless_configured
-from windrow.errors import bad_type
+from windrow.errors import bad_column_type, bad_type
 from windrow.input import Input
-from windrow.plan import PACK_COUNTERS, Plan
+from windrow.plan import PACK_COUNTERS, Origins, Plan
 from windrow.schema import arrow_field, spark_type
 
 _PACKED = (
@@ -44,7 +49,6 @@ _PACKED = (
     StructField("first", LongType(), nullable=False),
     StructField("block", BinaryType(), nullable=False),
 )
-_CALLS_TO_USER = 4  # run, WindowedData._result, agg or count, the line of the user
 _OF_COLUMN = ("min", "max", "first", "last", "any_value", "min_by", "max_by")
 _LISTS = ("collect_list", "collect_set")
 
@@ -86,37 +90,63 @@ class SparkInput(Input[DataFrame]):
             "runs as many tasks at once as it has cores)"
         )
 
+    def union(self, inputs: Sequence[Self], schema: pa.Schema, origins: Origins) -> SparkInput:
+        """One frame of the rows of several; columns go by number, as names may hold anything."""
+        parts = list(zip(inputs, origins.columns, strict=True))
+        types = {name: given._type(own[name]) for given, own in parts for name in own}
+        frames = []
+        for number, (given, own) in enumerate(parts):
+            columns = []
+            for name in schema.names:
+                if name == origins.column:
+                    columns.append(F.lit(number))
+                elif name in own:
+                    columns.append(F.col(f"_{given.columns.index(own[name])}"))
+                else:
+                    columns.append(F.lit(None).cast(types[name]))
+            frames.append(_numbered(given._frame).select(*columns))
+        return SparkInput(functools.reduce(DataFrame.union, frames).toDF(*schema.names))
+
     def run(self, plan: Plan) -> DataFrame:
         """The frame of the result, not yet computed."""
         output = self._output(plan)
-        warn_unless_configured(self._frame.sparkSession, stacklevel=_CALLS_TO_USER)
-        spec, schema, version = plan.spec, plan.schema.serialize().to_pybytes(), _worker.version()
-        observed = PACK_COUNTERS if plan.observation is not None else ()
-        names = _unused(observed, output.names)
+        warn_unless_configured(self._frame.sparkSession)
+        schema, version = plan.schema.serialize().to_pybytes(), _worker.version()
+        observed = _unused(PACK_COUNTERS if plan.observation is not None else (), output.names)
         packed = StructType([*_PACKED, *_nullable_longs(observed)])
-        merged = StructType([*output.fields, *_nullable_longs(names)])
+        merged = StructType([*output.fields, *_nullable_longs(observed.values())])
+        if plan.functions:
+            functions = tuple(_pickled(name, function) for name, function in plan.functions.items())
+            pack = _worker.shipped("pack_rows", version, plan.spec_in_order, schema, tuple(observed))
+            merge = _worker.shipped("fold", version, plan.spec_in_order, schema, observed, functions)
+        else:
+            pack = _worker.shipped("pack", version, plan.spec, schema, tuple(observed))
+            merge = _worker.shipped("merge", version, plan.spec, schema, observed)
         result = (
             _projected(self._frame, plan.schema.names)
-            .mapInArrow(_worker.shipped("pack", version, spec, schema, observed), packed)
+            .mapInArrow(pack, packed)
             .repartition("shard")
             .sortWithinPartitions("shard", "first")
-            .mapInArrow(_worker.shipped("merge", version, spec, schema, observed, names), merged)
+            .mapInArrow(merge, merged)
         )
         if plan.observation is None:
             return result
-        return _observed(result, plan.observation, dict(zip(observed, names, strict=True)), output.names)
+        return _observed(result, plan.observation, observed, output.names)
 
     def _field_at(self, argument: str, position: int, compared: bool) -> pa.Field[Any]:
         return arrow_field(argument, self._schema.fields[position], compared=compared)
 
     def _output(self, plan: Plan) -> StructType:
-        arrow = _worker.query(plan.spec, plan.schema).output_schema
+        if plan.functions:
+            arrow = _worker.operator(plan.spec_in_order, plan.schema, plan.folds()).output_schema
+        else:
+            arrow = _worker.query(plan.spec, plan.schema).output_schema
         time = self._type(plan.time)
         window = StructType([StructField("start", time), StructField("end", time)])
         fields = [StructField(key, self._type(key)) for key in plan.keys]
         fields.append(StructField("window", window))
         fields += [
-            StructField(name, self._result_type(aggregate, arrow.field(name).type))
+            StructField(name, self._result_type(name, aggregate, arrow.field(name).type))
             for name, aggregate in plan.aggregates
         ]
         return StructType([*fields, StructField("op", StringType())] if plan.op else fields)
@@ -124,12 +154,27 @@ class SparkInput(Input[DataFrame]):
     def _type(self, column: str) -> DataType:
         return self._schema.fields[self._schema.names.index(column)].dataType
 
-    def _result_type(self, aggregate: Aggregate, arrow: pa.DataType) -> DataType:
-        if aggregate.function in _OF_COLUMN:
+    def _result_type(self, name: str, aggregate: Aggregate, arrow: pa.DataType) -> DataType:
+        if aggregate.function in _OF_COLUMN or isinstance(aggregate, Reduction):
             return self._type(aggregate.columns[0])
         if aggregate.function in _LISTS:
             return ArrayType(self._type(aggregate.columns[0]), containsNull=False)
-        return spark_type(arrow)
+        found = spark_type(arrow)
+        if found is None:
+            raise bad_column_type("aggregate(schema=)", name, arrow, 'a type that Spark has, such as "array<bigint>"')
+        return found
+
+
+def _pickled(name: str, function: Aggregate) -> bytes:
+    """An aggregate with its functions, by value where they are the user's own: they may stand in a notebook."""
+    try:
+        pickled: bytes = cloudpickle.dumps(function)  # type: ignore[no-untyped-call]
+        return pickled
+    except Exception as error:
+        raise TypeError(
+            f"{name}: got functions that cannot be pickled ({error}); allowed: functions that can travel to executors, "
+            "without a Spark session, locks or open files among what they use"
+        ) from error
 
 
 def _projected(frame: DataFrame, names: Sequence[str]) -> DataFrame:
@@ -139,8 +184,11 @@ def _projected(frame: DataFrame, names: Sequence[str]) -> DataFrame:
     times = Counter(name.casefold() for name in columns)
     if all(name.isidentifier() and times[name.casefold()] == 1 for name in names):
         return frame.select(*names)
-    numbered = frame.toDF(*(f"_{position}" for position in range(len(columns))))
-    return numbered.select(*(f"_{columns.index(name)}" for name in names))
+    return _numbered(frame).select(*(f"_{columns.index(name)}" for name in names))
+
+
+def _numbered(frame: DataFrame) -> DataFrame:
+    return frame.toDF(*(f"_{position}" for position in range(len(frame.columns))))
 
 
 def _observed(frame: DataFrame, observation: Any, counters: dict[str, str], names: Sequence[str]) -> DataFrame:
@@ -150,14 +198,15 @@ def _observed(frame: DataFrame, observation: Any, counters: dict[str, str], name
     return rows.select(*map(_quoted, names))
 
 
-def _unused(names: Sequence[str], taken: Sequence[str]) -> tuple[str, ...]:
+def _unused(names: Sequence[str], taken: Sequence[str]) -> dict[str, str]:
+    """For each name one that is not taken."""
     prefix = "windrow_"
     while any(name.casefold().startswith(prefix) for name in taken):
         prefix = f"_{prefix}"
-    return tuple(prefix + name for name in names)
+    return {name: prefix + name for name in names}
 
 
-def _nullable_longs(names: Sequence[str]) -> list[StructField]:
+def _nullable_longs(names: Iterable[str]) -> list[StructField]:
     return [StructField(name, LongType()) for name in names]
 
 

@@ -9,6 +9,9 @@ from typing import Any
 
 import pyarrow as pa
 
+Adder = Callable[[Any, Any], Any]
+"""Adds a record to an accumulator."""
+
 Rows = Callable[[pa.RecordBatch], Iterable[Any]]
 """From a batch to what `add` is handed for each of its records."""
 
@@ -20,14 +23,14 @@ class Fold:
     Attributes:
         type: the Arrow type of the accumulator.
         init: makes the accumulator of no records.
-        adds: for each input, adds a record to an accumulator.
+        adds: for each input, adds a record to an accumulator; None where records of this input are not added.
         merge: merges an accumulator with one of later records.
         rows: from a batch to its records.
     """
 
     type: pa.DataType
     init: Callable[[], Any]
-    adds: tuple[Callable[[Any, Any], Any], ...]
+    adds: tuple[Adder | None, ...]
     merge: Callable[[Any, Any], Any]
     rows: Rows
 
@@ -68,18 +71,40 @@ def of_reduce(fn: Callable[[Any, Any], Any], column: str, kind: pa.DataType, *, 
 
 
 def of_aggregate(
+    init: Callable[[], Any], add: Adder, merge: Callable[[Any, Any], Any], columns: Sequence[str], kind: pa.DataType
+) -> Fold:
+    """The fold of `aggregate`: a record is a named tuple of the columns."""
+    row = _row(columns)
+
+    def rows(batch: pa.RecordBatch) -> list[Any]:
+        return [row(*values) for values in _values(batch, columns)]
+
+    return Fold(kind, init, (add,), merge, rows)
+
+
+def of_cogroup(
     init: Callable[[], Any],
-    add: Callable[[Any, Any], Any],
+    adds: Iterable[Adder | None],
     merge: Callable[[Any, Any], Any],
     columns: Sequence[str],
     kind: pa.DataType,
 ) -> Fold:
-    """The fold of `aggregate`: a record is a named tuple of the columns."""
-    row = namedtuple("Row", columns, rename=True)  # type: ignore[misc] # the names are the user's
+    """The fold of `aggregate` over a cogroup, with an add of `of_input` for each input: a record is a plain tuple."""
+    return Fold(kind, init, tuple(adds), merge, lambda batch: _values(batch, columns))
 
-    def rows(batch: pa.RecordBatch) -> list[Any]:
-        if not columns:
-            return [row()] * batch.num_rows
-        return [row(*values) for values in zip(*(batch.column(name).to_pylist() for name in columns), strict=True)]
 
-    return Fold(kind, init, (add,), merge, rows)
+def of_input(add: Adder, name: str, columns: Sequence[str]) -> Adder:
+    """The `add` of one input for tuples of `columns`: it sees those of its input, without the input's name."""
+    places = [place for place, column in enumerate(columns) if column.startswith(f"{name}.")]
+    row = _row([columns[place].removeprefix(f"{name}.") for place in places])
+    return lambda held, values: add(held, row(*(values[place] for place in places)))
+
+
+def _row(columns: Sequence[str]) -> Any:
+    return namedtuple("Row", columns, rename=True)  # the names are the user's
+
+
+def _values(batch: pa.RecordBatch, columns: Sequence[str]) -> list[tuple[Any, ...]]:
+    if not columns:
+        return [()] * batch.num_rows
+    return list(zip(*(batch.column(name).to_pylist() for name in columns), strict=True))

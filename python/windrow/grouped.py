@@ -6,14 +6,16 @@ nothing before an action of the caller.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Generic, Literal, get_args, overload
 
 import pyarrow as pa
 
+from windrow.aggregates import Accumulation, Aggregate
 from windrow.errors import bad_column_type, bad_type, bad_value, unknown_word
 from windrow.input import Input, Result, open_input
+from windrow.plan import Origins
 from windrow.windowed import WindowedData
 from windrow.windows import DynamicGap, SessionWindows, SlidingWindows
 
@@ -95,13 +97,29 @@ def group_by(
     fields.append(_time_field(opened, time))
     if tick is not None:
         fields.append(_tick_field(opened, tick))
-    for column in [source] if isinstance(source, str) else source or ():
+    sources = (source,) if isinstance(source, str) else tuple(source or ())
+    for column in sources:
         opened.field("source", column)
     if order is not None:
         opened.field("order", order)
     if stream_time not in get_args(StreamTime):
         raise unknown_word("stream_time", stream_time, get_args(StreamTime))
-    return GroupedData(keys, time, tick, opened, tuple(fields))
+    return GroupedData(keys, time, tick, opened, tuple(fields), Stream(sources, order, stream_time))
+
+
+@dataclass(frozen=True)
+class Stream:
+    """How the records of a stream are ordered.
+
+    Attributes:
+        source: the columns that name a record's source partition.
+        order: the column that orders the records of a source.
+        stream_time: how stream time is kept over several sources.
+    """
+
+    source: tuple[str, ...]
+    order: str | None
+    stream_time: StreamTime
 
 
 @dataclass(frozen=True)
@@ -119,6 +137,7 @@ class GroupedData(Generic[Result]):
     tick: str | None
     _input: Input[Result] = field(repr=False)
     _fields: tuple[pa.Field[pa.DataType], ...] = field(repr=False)
+    _stream: Stream = field(repr=False)
 
     def windowed_by(self, windows: SessionWindows | SlidingWindows) -> WindowedData[Result]:
         """Windows the records of each key (Kafka's `KGroupedStream.windowedBy`).
@@ -136,15 +155,28 @@ windows=SlidingWindows.with_time_difference('10 minutes'), emission='close', eve
 shard_count=32, thread_count=None, observation=None)
         """
         if not isinstance(windows, SessionWindows | SlidingWindows):
-            ways = "SessionWindows.with_gap(...), .with_dynamic_gap(...) or SlidingWindows.with_time_difference(...)"
+            ways = "SessionWindows.with_gap(...) or with_dynamic_gap(...), or SlidingWindows.with_time_difference(...)"
             raise bad_type("windows", windows, ways)
         for key in self.keys:
             if key.casefold() == "window":
                 raise bad_value("keys", key, "any name but 'window', the result's column of windows: rename the column")
         if isinstance(windows, SessionWindows) and isinstance(windows.gap, DynamicGap):
-            gap = _gap_field(self._input, windows.gap.column)
-            return WindowedData(replace(self, _fields=(*self._fields, gap)), windows)
+            return WindowedData(self._with_gap(windows.gap.column), windows)
         return WindowedData(self, windows)
+
+    def _with_gap(self, column: str) -> GroupedData[Result]:
+        """The same with the column of the records' own gaps among those that are read."""
+        return replace(self, _fields=(*self._fields, _gap_field("column", self._input, column)))
+
+    def _resolved(self, name: str, aggregate: Aggregate) -> Aggregate:
+        """The aggregate over the columns that a plan of this data has."""
+        if isinstance(aggregate, Accumulation) and isinstance(aggregate.add, Mapping):
+            raise bad_type(f"{name}: aggregate(add=)", aggregate.add, "one function, as there is one input")
+        return aggregate
+
+    def _origins(self, _columns: Collection[str]) -> Origins | None:
+        """Which inputs the records of a plan with these columns are of; None where there is one."""
+        return None
 
 
 def _key_field(opened: Input[Result], key: str) -> pa.Field[pa.DataType]:
@@ -169,11 +201,11 @@ def _tick_field(opened: Input[Result], tick: str) -> pa.Field[pa.DataType]:
     return known
 
 
-def _gap_field(opened: Input[Result], column: str) -> pa.Field[pa.DataType]:
-    known = opened.field("column", column)
+def _gap_field(argument: str, opened: Input[Result], column: str) -> pa.Field[pa.DataType]:
+    known = opened.field(argument, column)
     if not pa.types.is_duration(known.type):
         allowed = "a day-time interval, such as make_dt_interval(0, 0, minutes) gives (in Arrow: a duration)"
-        raise bad_column_type("column", column, known.type, allowed)
+        raise bad_column_type(argument, column, known.type, allowed)
     return known
 
 

@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 import pyarrow as pa
 
 from windrow.errors import ambiguous_column, bad_type, unknown_column
-from windrow.plan import Plan
+from windrow.plan import Origins, Plan
 
 Result = TypeVar("Result")
 """What a query over an input gives: a Spark `DataFrame` or a `pyarrow.Table`."""
@@ -39,6 +39,10 @@ class Input(ABC, Generic[Result]):
     @abstractmethod
     def run(self, plan: Plan) -> Result:
         """The result of a plan; the core's own checks of types come first (`TypeError`, `ValueError`)."""
+
+    @abstractmethod
+    def union(self, inputs: Sequence[Any], schema: pa.Schema, origins: Origins) -> Input[Result]:
+        """The rows of the inputs of a cogroup, all of this very kind, in the schema of a plan."""
 
     @abstractmethod
     def _field_at(self, argument: str, position: int, compared: bool) -> pa.Field[Any]:

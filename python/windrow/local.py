@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Any, Self
 
@@ -10,8 +9,8 @@ import pyarrow as pa
 
 from windrow import _worker
 from windrow.input import Input
-from windrow.plan import PACK_COUNTERS, Plan
-from windrow.tables import Columns, columns_of
+from windrow.plan import Origins, Plan
+from windrow.tables import Columns, Union, columns_of
 
 
 class LocalInput(Input[pa.Table]):
@@ -41,30 +40,26 @@ class LocalInput(Input[pa.Table]):
     def check_threads(self, count: int) -> None:
         """Raises nothing: any number will do."""
 
+    def union(self, inputs: Sequence[Self], schema: pa.Schema, origins: Origins) -> LocalInput:
+        """The rows of several tables, one table after the other."""
+        return LocalInput(Union([opened._table for opened in inputs], schema, origins))
+
     def run(self, plan: Plan) -> pa.Table:
         """The result, with one entry of schema metadata for each counter, such as `b"windrow.records": b"123"`."""
-        if plan.has_functions:
+        if plan.functions:
             return self._record_by_record(plan)
-        positions = [self.columns.index(name) for name in plan.schema.names]
         query = _worker.query(plan.spec, plan.schema)
-        batches, counters = query.run(self._table.stream(positions), plan.threads)
+        batches, counters = query.run(self._stream(plan), plan.threads)
         return _counted(pa.Table.from_batches(batches, schema=query.output_schema), counters)
 
     def _record_by_record(self, plan: Plan) -> pa.Table:
-        # Nothing is late in a batch, so every window is final at the end of the input.
-        asked = plan.asked() | {"grace": None, "until": None, "emit": "close", "every_record": False, "late": "drop"}
-        operator = _worker.operator(json.dumps(asked), plan.schema, plan.folds())
-        positions = [self.columns.index(name) for name in plan.schema.names]
-        for batch in pa.RecordBatchReader.from_stream(self._table.stream(positions)):
-            operator.push(batch)
-        finals = operator.finish()
-        shown = operator.output_schema
-        table = pa.Table.from_batches([pa.RecordBatch.from_arrays(finals.columns[: len(shown)], schema=shown)])
-        counters = operator.counters()
-        counted = {name: counters[name] for name in PACK_COUNTERS}
-        # To an operator, records are those that it takes.
-        counted["records"] += sum(counters[name] for name in ("null_keys", "null_times", "bad_gaps"))
-        return _counted(table, counted)
+        operator = _worker.operator(plan.spec_in_order, plan.schema, plan.folds())
+        rows, counters = _worker.rows_query(plan.spec_in_order, plan.schema).run(self._stream(plan))
+        windows = pa.Table.from_batches(_worker.finals(operator, rows), schema=operator.output_schema)
+        return _counted(windows, counters)
+
+    def _stream(self, plan: Plan) -> Any:
+        return self._table.stream([self.columns.index(name) for name in plan.schema.names])
 
     def _field_at(self, argument: str, position: int, compared: bool) -> pa.Field[Any]:
         return self._table.schema([position]).field(0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -16,8 +17,24 @@ PACK_COUNTERS = ("records", "null_keys", "null_times", "bad_gaps", "clamped_gaps
 
 
 @dataclass(frozen=True)
+class Origins:
+    """The inputs of a cogroup, whose records a plan reads as rows of one schema.
+
+    Attributes:
+        names: the names of the inputs, in order.
+        column: the column of the schema that holds the number of each row's input.
+        columns: for each input, the columns of the schema that it has, and its own names for them; it has null in all
+            others.
+    """
+
+    names: tuple[str, ...]
+    column: str
+    columns: tuple[Mapping[str, str], ...]
+
+
+@dataclass(frozen=True)
 class Plan:
-    """One query over one input.
+    """One query over one input, or over the inputs of a cogroup.
 
     Attributes:
         keys: the key columns, in the order of the result.
@@ -31,6 +48,7 @@ class Plan:
         shards: how many ranges of key hashes the work is cut into.
         threads: how many threads a query in this process uses; None for one a core.
         schema: the columns that are read, and no others.
+        origins: the inputs of a cogroup; None where there is one input.
         observation: where Spark reports the counters, if anywhere.
     """
 
@@ -45,6 +63,7 @@ class Plan:
     shards: int
     threads: int | None
     schema: pa.Schema
+    origins: Origins | None
     observation: object | None
 
     @property
@@ -53,23 +72,26 @@ class Plan:
         return self.emission == "update" or self.late == "emit"
 
     @property
-    def has_functions(self) -> bool:
-        """Whether Python functions are called, record by record."""
-        return any(isinstance(aggregate, Reduction | Accumulation) for _, aggregate in self.aggregates)
+    def functions(self) -> dict[str, Reduction | Accumulation]:
+        """The aggregates of Python functions, which are called record by record, in the order of their columns."""
+        return {
+            name: aggregate for name, aggregate in self.aggregates if isinstance(aggregate, Reduction | Accumulation)
+        }
 
     def folds(self, *, kafka: bool = False) -> list[Fold]:
-        """The Python functions, in the order of their columns; with `kafka`, nulls are what they are in Kafka."""
-        functions = (aggregate for _, aggregate in self.aggregates)
-        return [
-            function.fold(self.schema, kafka=kafka)
-            for function in functions
-            if isinstance(function, Reduction | Accumulation)
-        ]
+        """The Python functions at work; with `kafka`, nulls are what they are in Kafka."""
+        return [function.fold(self.schema, kafka=kafka) for function in self.functions.values()]
 
     @property
     def spec(self) -> str:
         """The plan as the JSON text that crosses to the core."""
         return json.dumps(self.asked())
+
+    @property
+    def spec_in_order(self) -> str:
+        """The plan for a batch's records in the order of time: none is late, and time that passes closes windows."""
+        batch = {"grace": 0, "until": None, "emit": "close", "every_record": False, "late": "drop"}
+        return json.dumps(self.asked() | batch | {"inputs": self._inputs(one_time=True)})
 
     def asked(self) -> dict[str, object]:
         """What `spec` says."""
@@ -86,4 +108,11 @@ class Plan:
             "every_record": self.every_record,
             "late": self.late,
             "shards": self.shards,
+            "inputs": self._inputs(one_time=False),
         }
+
+    def _inputs(self, *, one_time: bool) -> dict[str, object] | None:
+        origins = self.origins
+        if origins is None:
+            return None
+        return {"column": origins.column, "count": len(origins.names), "one_time": one_time}

@@ -48,8 +48,8 @@ def arrow_field(argument: str, field: spark.StructField, *, compared: bool) -> p
     return pa.field(field.name, converted)
 
 
-def spark_type(arrow: pa.DataType) -> spark.DataType:
-    """The Spark type of an aggregate's result that is not the type of one of its columns."""
+def spark_type(arrow: pa.DataType) -> spark.DataType | None:
+    """The Spark type of an aggregate's result that is not the type of one of its columns; None where Spark has none."""
     for known, simple in _SIMPLE:
         if simple == arrow:
             return known()
@@ -57,7 +57,26 @@ def spark_type(arrow: pa.DataType) -> spark.DataType:
         return spark.DecimalType(arrow.precision, arrow.scale)
     if pa.types.is_string(arrow):
         return spark.StringType()
-    raise RuntimeError(f"no Spark type for {arrow}; please report this")
+    if isinstance(arrow, pa.ListType):
+        element = spark_type(arrow.value_type)
+        return None if element is None else spark.ArrayType(element, arrow.value_field.nullable)
+    if isinstance(arrow, pa.MapType):
+        key, value = spark_type(arrow.key_type), spark_type(arrow.item_type)
+        return None if key is None or value is None else spark.MapType(key, value, arrow.item_field.nullable)
+    if isinstance(arrow, pa.StructType):
+        return _spark_struct(arrow)
+    return None
+
+
+def _spark_struct(arrow: pa.StructType) -> spark.StructType | None:
+    fields = []
+    for position in range(arrow.num_fields):
+        field = arrow.field(position)
+        converted = spark_type(field.type)
+        if converted is None:
+            return None
+        fields.append(spark.StructField(field.name, converted, field.nullable))
+    return spark.StructType(fields)
 
 
 def _arrow_type(data_type: spark.DataType) -> pa.DataType | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 from weakref import WeakSet
 
@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from windrow.errors import bad_type
 from windrow.input import ALLOWED
+from windrow.plan import Origins
 
 _spent: WeakSet[pa.RecordBatchReader] = WeakSet()
 
@@ -151,6 +152,51 @@ class _Pandas(Columns):
 
     def _projected(self, positions: Sequence[int]) -> Any:
         return self._frame.iloc[:, list(positions)].set_axis([self._names[i] for i in positions], axis=1)
+
+
+class Union(Columns):
+    """The rows of the inputs of a cogroup, one input after the other."""
+
+    def __init__(self, inputs: Sequence[Columns], schema: pa.Schema, origins: Origins) -> None:
+        """In the schema of a plan."""
+        self._inputs = inputs
+        self._schema = schema
+        self._origins = origins
+
+    @property
+    def names(self) -> Sequence[str]:
+        """The names of the schema."""
+        return self._schema.names
+
+    def schema(self, positions: Sequence[int]) -> pa.Schema:
+        """Some columns of the schema."""
+        return _without_metadata(self._schema, positions)
+
+    def stream(self, positions: Sequence[int]) -> Any:
+        """Some columns of all rows. All inputs are opened at once, so that one that cannot be read says so here."""
+        schema, opened = self.schema(positions), []
+        for table, own in zip(self._inputs, self._origins.columns, strict=True):
+            places = {name: table.names.index(own[name]) for name in schema.names if name in own}
+            distinct = sorted(set(places.values()))
+            reader = pa.RecordBatchReader.from_stream(table.stream(distinct))
+            opened.append((reader, {name: distinct.index(place) for name, place in places.items()}))
+        return pa.RecordBatchReader.from_batches(schema, self._batches(schema, opened))
+
+    def _batches(
+        self, schema: pa.Schema, opened: Sequence[tuple[pa.RecordBatchReader, dict[str, int]]]
+    ) -> Iterator[pa.RecordBatch]:
+        for number, (reader, places) in enumerate(opened):
+            # Arrow does not take empty slices of string views for what they are.
+            for batch in (batch for batch in reader if batch.num_rows):
+                columns: list[pa.Array[Any]] = []
+                for field in schema:
+                    if field.name == self._origins.column:
+                        columns.append(pa.repeat(pa.scalar(number, field.type), batch.num_rows))
+                    elif field.name in places:
+                        columns.append(batch.column(places[field.name]))
+                    else:
+                        columns.append(pa.nulls(batch.num_rows, field.type))
+                yield pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
 def _without_metadata(schema: pa.Schema, positions: Sequence[int]) -> pa.Schema:

@@ -116,8 +116,8 @@ class WindowedData(Generic[Result]):
     def threads(self, count: int) -> WindowedData[Result]:
         """Uses `count` threads, 1 to 1,024, for data in this process; one a core unless said otherwise.
 
-        The threads live as long as the call of `agg`. Sessions are shared among them by key, among the largest power
-        of two of them that is not above `count`; sliding windows take one.
+        The threads live as long as the call of `agg`. Records are shared among them by key, in 32 parts, so that more
+        than 32 threads are as fast as 32; up to 65,536 records take one, and so do Python functions.
 
         Raises:
             TypeError: not an int.
@@ -152,7 +152,9 @@ class WindowedData(Generic[Result]):
         Raises:
             ValueError: no aggregate, a column that the data does not have or has twice, or a name that a key, `window`
                 or `op` has too (names that differ in case only are the same to Spark).
-            TypeError: not an aggregate, or an aggregate that is not defined for the type of its column.
+            TypeError: not an aggregate, an aggregate that is not defined for the type of its column, or, on Spark,
+                Python functions that cannot be pickled.
+            RuntimeError: a Python function of `reduce` or `aggregate` raised. On Spark the job fails with it.
             OverflowError: a result or a bound of a window does not fit its type. On Spark the job fails with it.
 
         With a dynamic gap and `invalid_gap="error"` a record whose gap is null, zero or negative is a `ValueError`
@@ -201,7 +203,8 @@ class WindowedData(Generic[Result]):
         if self.op:
             taken["op"] = "the column that emit('update') and late('emit') add"
         folded = {name.casefold(): what for name, what in taken.items()}
-        fields = {known.name: known for known in self.grouped._fields}
+        grouped, resolved = self.grouped, dict[str, Aggregate]()
+        fields = {known.name: known for known in grouped._fields}
         for name, aggregate in chosen.items():
             _check_name(name, aggregate, folded)
             if (
@@ -213,20 +216,21 @@ class WindowedData(Generic[Result]):
                     name, "aggregate(...) without merge", "aggregate(init, add, merge, ...): sessions are merged"
                 )
             folded[name.casefold()] = f"the aggregate {name!r}"
-            fields |= {known.name: known for known in self._read(name, aggregate)}
-        grouped = self.grouped
+            resolved[name] = grouped._resolved(name, aggregate)
+            fields |= {known.name: known for known in self._read(name, resolved[name])}
         return Plan(
             keys=grouped.keys,
             time=grouped.time,
             tick=grouped.tick,
             windows=self.windows,
-            aggregates=tuple(chosen.items()),
+            aggregates=tuple(resolved.items()),
             emission=self.emission,
             every_record=self.every_record,
             late=self.late_policy,
             shards=self.shard_count,
             threads=self.thread_count,
             schema=pa.schema(fields.values()),
+            origins=grouped._origins(fields),
             observation=self.observation,
         )
 

@@ -5,10 +5,13 @@
 //!   count         3        7        ·        1
 //!   sum(x)       12        9        ·        4        slot 2 is free: released, not allocated again
 //! ```
+//!
+//! In a cogroup an aggregate may see the rows of one input only; the last column then tells the input of each row.
 
 use std::ops::Range;
 
 use super::column::Column;
+use super::origin::Origins;
 use super::slot::Slot;
 use super::{Aggregate, Arrival, Rows, Run, Unrepresentable, common_len};
 use crate::error::{Error, Result};
@@ -24,10 +27,11 @@ pub struct Bank {
     free: Vec<Slot>,
 }
 
-/// An aggregate, which of the input columns it takes, and how many columns its state has.
+/// An aggregate, which of the input columns it takes, whose rows alone it sees, and how many columns its state has.
 struct Part {
     aggregate: Box<dyn Aggregate>,
     inputs: Range<usize>,
+    only: Option<u32>,
     width: usize,
 }
 
@@ -46,13 +50,19 @@ pub type LoweredAll = std::result::Result<Vec<Column<'static>>, Misfit>;
 impl Bank {
     /// A bank of empty aggregates, each with the range of the input columns that it takes.
     pub fn new(aggregates: impl IntoIterator<Item = (Box<dyn Aggregate>, Range<usize>)>) -> Self {
-        let part = |(aggregate, inputs): (Box<dyn Aggregate>, _)| Part { width: aggregate.save(&[]).len(), aggregate, inputs };
+        Self::cogrouped(aggregates.into_iter().map(|(aggregate, inputs)| (aggregate, inputs, None)))
+    }
+
+    /// The same for a cogroup: each aggregate also with the input whose rows alone it sees, or none where it sees all.
+    pub fn cogrouped(aggregates: impl IntoIterator<Item = (Box<dyn Aggregate>, Range<usize>, Option<u32>)>) -> Self {
+        let part =
+            |(aggregate, inputs, only): (Box<dyn Aggregate>, _, _)| Part { width: aggregate.save(&[]).len(), aggregate, inputs, only };
         Self { parts: aggregates.into_iter().map(part).collect(), slots: 0, used: 0, free: Vec::new() }
     }
 
     /// An empty bank of the same kind.
     pub fn fresh(&self) -> Self {
-        Self::new(self.parts.iter().map(|part| (part.aggregate.fresh(), part.inputs.clone())))
+        Self::cogrouped(self.parts.iter().map(|part| (part.aggregate.fresh(), part.inputs.clone(), part.only)))
     }
 
     /// Grows to `slots` slots, all of them in use. Never shrinks.
@@ -99,9 +109,22 @@ impl Bank {
 
     /// Lifts each row and combines it into its slot. `inputs` are the columns that the aggregates' ranges speak of.
     pub fn update(&mut self, slots: &[Slot], times: &[Time], arrivals: &[Arrival], inputs: &[Column<'_>]) -> Result<()> {
+        let mut origins = Origins::new(0..slots.len(), times, arrivals, inputs.last());
         for part in &mut self.parts {
-            let rows = Rows { times, arrivals, inputs: taken(inputs, &part.inputs)? };
-            part.aggregate.update(slots, rows)?;
+            let columns = taken(inputs, &part.inputs)?;
+            match part.only.map(|input| origins.of(input)).transpose()? {
+                Some(own) if own.is_empty() => {}
+                Some(own) if !own.is_all() => part.aggregate.update(&own.pick(slots), own.rows(&own.columns(columns)))?,
+                _ => part.aggregate.update(slots, Rows { times, arrivals, inputs: columns })?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Lifts one row and combines it into a slot.
+    pub fn lift(&mut self, slot: Slot, row: usize, times: &[Time], arrivals: &[Arrival], inputs: &[Column<'_>]) -> Result<()> {
+        for part in &mut self.parts {
+            part.aggregate.lift(slot, row, Rows { times, arrivals, inputs: taken(inputs, &part.inputs)? })?;
         }
         Ok(())
     }
@@ -146,9 +169,9 @@ impl Bank {
         let slots = common_len(states)?;
         let mut rest = states;
         let mut parts = Vec::with_capacity(self.parts.len());
-        for Part { aggregate, inputs, width } in &self.parts {
+        for Part { aggregate, inputs, only, width } in &self.parts {
             let (own, others) = rest.split_at_checked(*width).ok_or(Error::Internal("state columns are missing"))?;
-            parts.push(Part { aggregate: aggregate.load(own)?, inputs: inputs.clone(), width: *width });
+            parts.push(Part { aggregate: aggregate.load(own)?, inputs: inputs.clone(), only: *only, width: *width });
             rest = others;
         }
         if rest.is_empty() {
@@ -160,10 +183,16 @@ impl Bank {
 
     /// The results of sliding windows over rows sorted by (key, time, arrival): a column per aggregate, one row per run.
     pub fn sweep(&self, times: &[Time], arrivals: &[Arrival], inputs: &[Column<'_>], runs: &[Run]) -> Result<LoweredAll> {
+        let among = runs.first().map_or(0, |run| run.from as usize)..runs.last().map_or(0, |run| run.to as usize);
+        let mut origins = Origins::new(among, times, arrivals, inputs.last());
         let mut columns = Vec::with_capacity(self.parts.len());
         for (aggregate, part) in self.parts.iter().enumerate() {
-            let rows = Rows { times, arrivals, inputs: taken(inputs, &part.inputs)? };
-            match part.aggregate.sweep(rows, runs)? {
+            let taken = taken(inputs, &part.inputs)?;
+            let swept = match part.only.map(|input| origins.of(input)).transpose()? {
+                Some(own) if !own.is_all() => part.aggregate.sweep(own.rows(&own.columns(taken)), &own.runs(runs))?,
+                _ => part.aggregate.sweep(Rows { times, arrivals, inputs: taken }, runs)?,
+            };
+            match swept {
                 Ok(column) => columns.push(column),
                 Err(cause) => return Ok(Err(Misfit { aggregate, cause })),
             }

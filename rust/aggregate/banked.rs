@@ -5,7 +5,7 @@ use super::bank::Bank;
 use super::column::Column;
 use super::slot::Slot;
 use super::states::States;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::time::Time;
 use crate::window::Window;
 
@@ -19,8 +19,6 @@ pub struct Banked<'a> {
     times: &'a [Time],
     arrivals: &'a [Arrival],
     inputs: &'a [Column<'a>],
-    /// The row that was used last, cut out: a record updates many sliding windows.
-    row: Option<(u32, Vec<Column<'a>>)>,
 }
 
 impl<'a> Banked<'a> {
@@ -28,12 +26,25 @@ impl<'a> Banked<'a> {
     pub fn new(bank: &'a mut Bank, times: &'a [Time], arrivals: &'a [Arrival], inputs: &'a [Column<'a>]) -> Self {
         let mut through = bank.fresh();
         through.resize(1);
-        Self { bank, through, times, arrivals, inputs, row: None }
+        Self { bank, through, times, arrivals, inputs }
     }
 
     /// The bank, to lower what is emitted.
     pub fn bank(&self) -> &Bank {
         self.bank
+    }
+
+    /// A bank of `count` slots, with all rows of the batch combined into theirs.
+    pub fn group(&self, slots: &[Slot], count: usize) -> Result<Bank> {
+        let mut grouped = self.bank.fresh();
+        grouped.resize(count);
+        grouped.update(slots, self.times, self.arrivals, self.inputs)?;
+        Ok(grouped)
+    }
+
+    /// Combines slots of what was grouped into slots of the bank.
+    pub fn merge_grouped(&mut self, into: &[Slot], grouped: &Bank, from: &[Slot]) -> Result<()> {
+        self.bank.merge(into, grouped, from)
     }
 }
 
@@ -49,17 +60,7 @@ impl States for Banked<'_> {
     }
 
     fn update(&mut self, slot: Slot, row: u32, _window: Window) -> Result<()> {
-        let at = row as usize;
-        let (Some(times), Some(arrivals)) = (self.times.get(at..=at), self.arrivals.get(at..=at)) else {
-            return Err(Error::Internal("a record is a row of its batch"));
-        };
-        let columns = match self.row.take() {
-            Some((last, columns)) if last == row => columns,
-            _ => self.inputs.iter().map(|column| column.row(at)).collect(),
-        };
-        self.bank.update(&[slot], times, arrivals, &columns)?;
-        self.row = Some((row, columns));
-        Ok(())
+        self.bank.lift(slot, row as usize, self.times, self.arrivals, self.inputs)
     }
 
     fn merge(&mut self, into: Slot, from: Slot, _window: Window) -> Result<()> {

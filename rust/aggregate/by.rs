@@ -77,6 +77,14 @@ impl<V: Scalar, B: Scalar, const MAX: bool> Aggregate for By<V, B, MAX> {
         Ok(())
     }
 
+    fn lift(&mut self, slot: Slot, row: usize, rows: Rows<'_>) -> Result<()> {
+        let [value, by] = rows.inputs else { return Err(Error::Internal("min_by and max_by take two columns")) };
+        if let Some(by) = B::read(by, row)? {
+            Self::offer(&mut self.chosen[slot], by, rows.place(row), V::read(value, row)?);
+        }
+        Ok(())
+    }
+
     fn merge(&mut self, into: &[Slot], other: &dyn Aggregate, from: &[Slot]) -> Result<()> {
         let other: &Self = of_kind(other)?;
         for (&into, &from) in into.iter().zip(from) {

@@ -32,6 +32,11 @@ impl Aggregate for Count {
         Ok(())
     }
 
+    fn lift(&mut self, slot: Slot, row: usize, rows: Rows<'_>) -> Result<()> {
+        self.counts[slot] += i64::from(rows.inputs.first().is_none_or(|column| column.is_valid(row)));
+        Ok(())
+    }
+
     fn merge(&mut self, into: &[Slot], other: &dyn Aggregate, from: &[Slot]) -> Result<()> {
         let other: &Self = of_kind(other)?;
         for (&into, &from) in into.iter().zip(from) {

@@ -86,6 +86,15 @@ impl<V: Scalar, const LAST: bool> Aggregate for Edge<V, LAST> {
         Ok(())
     }
 
+    fn lift(&mut self, slot: Slot, row: usize, rows: Rows<'_>) -> Result<()> {
+        let [column] = rows.inputs else { return Err(Error::Internal("first and last take one column")) };
+        let value = V::read(column, row)?;
+        if value.is_some() || !self.ignore_nulls {
+            Self::offer(&mut self.held[slot], rows.place(row), value);
+        }
+        Ok(())
+    }
+
     fn merge(&mut self, into: &[Slot], other: &dyn Aggregate, from: &[Slot]) -> Result<()> {
         let other: &Self = of_kind(other)?;
         for (&into, &from) in into.iter().zip(from) {

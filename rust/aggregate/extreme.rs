@@ -66,6 +66,14 @@ impl<V: Scalar, const MAX: bool> Aggregate for Extreme<V, MAX> {
         V::visit(column, slots, |slot, value| self.offer(slot, value))
     }
 
+    fn lift(&mut self, slot: Slot, row: usize, rows: Rows<'_>) -> Result<()> {
+        let [column] = rows.inputs else { return Err(Error::Internal("min and max take one column")) };
+        if let Some(value) = V::read(column, row)? {
+            self.offer(slot, value);
+        }
+        Ok(())
+    }
+
     fn merge(&mut self, into: &[Slot], other: &dyn Aggregate, from: &[Slot]) -> Result<()> {
         let other: &Self = of_kind(other)?;
         for (&into, &from) in into.iter().zip(from) {

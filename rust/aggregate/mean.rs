@@ -68,6 +68,15 @@ impl<V: Lower> Aggregate for Mean<V> {
         })
     }
 
+    fn lift(&mut self, slot: Slot, row: usize, rows: Rows<'_>) -> Result<()> {
+        let [column] = rows.inputs else { return Err(Error::Internal("mean takes one column")) };
+        if let Some(value) = V::read(column, row)? {
+            self.totals[slot].add(value);
+            self.counts[slot] += 1;
+        }
+        Ok(())
+    }
+
     fn merge(&mut self, into: &[Slot], other: &dyn Aggregate, from: &[Slot]) -> Result<()> {
         let other: &Self = of_kind(other)?;
         for (&into, &from) in into.iter().zip(from) {

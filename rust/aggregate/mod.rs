@@ -26,6 +26,7 @@ pub mod banked;
 
 mod double;
 mod held;
+mod origin;
 mod sweep;
 
 use std::any::Any;
@@ -94,6 +95,14 @@ pub trait Aggregate: Any + Send + Sync {
 
     /// Lifts each row and combines it into its slot; `slots` is parallel to the rows.
     fn update(&mut self, slots: &[Slot], rows: Rows<'_>) -> Result<()>;
+
+    /// Lifts one row and combines it into a slot: one step of [`Self::update`], where each record goes its own way.
+    fn lift(&mut self, slot: Slot, row: usize, rows: Rows<'_>) -> Result<()> {
+        let inputs: Vec<Column<'_>> = rows.inputs.iter().map(|column| column.row(row)).collect();
+        let times = rows.times.get(row..=row).unwrap_or_default();
+        let arrivals = rows.arrivals.get(row..=row).unwrap_or_default();
+        self.update(&[slot], Rows { times, arrivals, inputs: &inputs })
+    }
 
     /// Combines state `from[i]` of `other` into slot `into[i]`. `other` is of the same kind.
     fn merge(&mut self, into: &[Slot], other: &dyn Aggregate, from: &[Slot]) -> Result<()>;

@@ -41,6 +41,12 @@ pub trait Scalar: Clone + Default + Send + Sync + std::fmt::Debug + 'static {
             self.set(value);
         }
     }
+    /// The value of a row; none where the row is null or not there.
+    #[inline]
+    fn read<'a>(column: &'a Column<'_>, row: usize) -> Result<Option<Self::Ref<'a>>> {
+        let values = Self::view(column)?;
+        Ok((row < column.len() && column.is_valid(row)).then(|| Self::at(values, row)))
+    }
     /// Calls `visit` with the slot and the value of each row that holds one.
     fn visit(column: &Column<'_>, slots: &[Slot], mut visit: impl FnMut(Slot, Self::Ref<'_>)) -> Result<()> {
         let values = Self::view(column)?;

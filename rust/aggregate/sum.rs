@@ -57,6 +57,16 @@ impl<V: Lower> Aggregate for Sum<V> {
         })
     }
 
+    fn lift(&mut self, slot: Slot, row: usize, rows: Rows<'_>) -> Result<()> {
+        let [column] = rows.inputs else { return Err(Error::Internal("sum takes one column")) };
+        if let Some(value) = V::read(column, row)? {
+            let sum = &mut self.sums[slot];
+            sum.total.add(value);
+            sum.seen = true;
+        }
+        Ok(())
+    }
+
     fn merge(&mut self, into: &[Slot], other: &dyn Aggregate, from: &[Slot]) -> Result<()> {
         let other: &Self = of_kind(other)?;
         for (&into, &from) in into.iter().zip(from) {

@@ -169,6 +169,14 @@ impl<V: Distance> Aggregate for Variance<V> {
         Ok(())
     }
 
+    fn lift(&mut self, slot: Slot, row: usize, rows: Rows<'_>) -> Result<()> {
+        let [column] = rows.inputs else { return Err(Error::Internal("variance takes one column")) };
+        if let Some(value) = V::read(column, row)? {
+            self.moments[slot].add(value);
+        }
+        Ok(())
+    }
+
     fn merge(&mut self, into: &[Slot], other: &dyn Aggregate, from: &[Slot]) -> Result<()> {
         let other: &Self = of_kind(other)?;
         for (&into, &from) in into.iter().zip(from) {

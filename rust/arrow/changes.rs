@@ -56,10 +56,21 @@ impl Changes {
         Self { latest: (!every).then(HashMap::new), rows: Vec::new() }
     }
 
+    /// Whether a change is not told: another one of its window came later, or nothing stood there before the batch.
+    fn is_unseen(&self, row: &Row) -> bool {
+        row.overtaken || (self.latest.is_some() && row.op == Op::Delete && !row.known)
+    }
+
+    /// How many upserts and deletes are told.
+    pub fn updates(&self) -> u64 {
+        let updates = self.rows.iter().filter(|row| matches!(row.op, Op::Upsert | Op::Delete) && !self.is_unseen(row));
+        updates.count() as u64
+    }
+
     /// The changes as rows; their slots are given back.
-    pub fn finish(self, query: &Query, names: &Names, states: &mut Worked<'_>, saturate: bool) -> Result<RecordBatch> {
-        let unseen = |row: &Row| row.overtaken || (self.latest.is_some() && row.op == Op::Delete && !row.known);
-        let (left_out, rows): (Vec<Row>, Vec<Row>) = self.rows.into_iter().partition(unseen);
+    pub fn finish(mut self, query: &Query, names: &Names, states: &mut Worked<'_>, saturate: bool) -> Result<RecordBatch> {
+        let rows = std::mem::take(&mut self.rows);
+        let (left_out, rows): (Vec<Row>, Vec<Row>) = rows.into_iter().partition(|row| self.is_unseen(row));
         left_out.iter().filter_map(|row| row.slot).for_each(|slot| states.release(slot));
 
         let slots: Vec<Slot> = rows.iter().filter_map(|row| row.slot).collect();

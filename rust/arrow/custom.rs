@@ -26,6 +26,9 @@ pub trait Custom: Send {
     /// Makes a slot hold nothing.
     fn release(&mut self, slot: Slot);
 
+    /// Whether rows of an input of a cogroup change what a slot holds.
+    fn takes(&self, input: usize) -> bool;
+
     /// Adds a row of the batch; `input` is the input of a cogroup, 0 otherwise.
     fn update(&mut self, slot: Slot, row: usize, input: usize) -> Outcome<()>;
 

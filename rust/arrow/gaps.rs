@@ -12,7 +12,8 @@ use super::query::{Kind, Query, per_second};
 use super::spec::InvalidGap;
 use super::values;
 use crate::error::{Error, Result};
-use crate::session::rule::{Effective, Gap};
+use crate::operator::record::Effective;
+use crate::session::rule::Gap;
 use crate::time::{Span, Time};
 
 /// The gaps of a batch's rows.

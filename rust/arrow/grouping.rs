@@ -5,7 +5,6 @@ use std::sync::Arc;
 use super::input::Input;
 use super::job::slots;
 use super::query::Query;
-use crate::aggregate::Arrival;
 use crate::aggregate::bank::Bank;
 use crate::aggregate::slot::Slot;
 use crate::error::{Error, Result};
@@ -16,7 +15,7 @@ use crate::time::{Span, Time};
 use crate::window::{Extent, Window};
 
 /// Waiting rows that are enough where rows come in order, so that they stay in the caches.
-const CALM_ROWS: usize = 1 << 15;
+const CALM_ROWS: usize = 1 << 14;
 
 /// Sessions that grow.
 pub(super) struct Grouping {
@@ -34,7 +33,7 @@ struct Waiting {
     times: Vec<Time>,
     /// Of each row, where each has its own.
     gaps: Vec<Span>,
-    inputs: Vec<(Input, Vec<Arrival>)>,
+    inputs: Vec<Input>,
 }
 
 /// Sessions taken out, parallel by slot.
@@ -60,12 +59,12 @@ impl Grouping {
         Self { gap, sessions: Sessions::default(), states: query.bank(), waiting: Waiting::default(), query }
     }
 
-    /// Takes rows in, whose keys are numbered. `arrivals` is empty unless the query minds them.
-    pub fn add(&mut self, keys: &[KeyId], input: Input, arrivals: Vec<Arrival>) {
+    /// Takes rows in, whose keys are numbered.
+    pub fn add(&mut self, keys: &[KeyId], input: Input) {
         self.waiting.keys.extend_from_slice(keys);
         self.waiting.times.extend_from_slice(input.times());
         self.waiting.gaps.extend_from_slice(input.gaps());
-        self.waiting.inputs.push((input, arrivals));
+        self.waiting.inputs.push(input);
     }
 
     /// Works off what waits, as soon as that pays and at the latest when `most` rows wait.
@@ -87,10 +86,10 @@ impl Grouping {
         gaps.clear();
         self.states.resize(self.sessions.len());
         let mut rest = assigned.as_slice();
-        for (input, arrivals) in inputs.drain(..) {
+        for input in inputs.drain(..) {
             let (slots, others) = rest.split_at_checked(input.rows()).ok_or(Error::Internal("each row has a slot"))?;
             rest = others;
-            self.states.update(slots, input.times(), &arrivals, &self.query.taken(&input.inputs()?))?;
+            self.states.update(slots, input.times(), input.arrivals(), &self.query.taken(&input.inputs()?))?;
         }
         Ok(())
     }

@@ -7,7 +7,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, UInt32Array};
 use arrow_buffer::BooleanBuffer;
-use arrow_schema::DataType;
+use arrow_schema::{DataType, Field};
 use arrow_select::filter::FilterBuilder;
 use arrow_select::take::take;
 
@@ -15,6 +15,7 @@ use super::gaps::Gaps;
 use super::keys::float;
 use super::query::{Query, Taken};
 use super::values;
+use crate::aggregate::Arrival;
 use crate::aggregate::column::Column;
 use crate::error::{Error, Result};
 use crate::time::{Span, Time};
@@ -53,18 +54,22 @@ pub(super) struct Input {
     pub keys: Vec<ArrayRef>,
     times: ArrayRef,
     gaps: Option<Vec<Span>>,
+    arrivals: Vec<Arrival>,
     inputs: Vec<ArrayRef>,
+    /// Of a query for rows, all columns of its output.
+    pub whole: Vec<ArrayRef>,
 }
 
 impl Input {
-    /// Picks the query's columns out of a batch.
-    pub fn read(query: &Query, batch: &RecordBatch, counters: &mut Counters) -> Result<Self> {
+    /// Picks the query's columns out of a batch. What is its first row is the `arrival`-th of all.
+    pub fn read(query: &Query, batch: &RecordBatch, arrival: Arrival, counters: &mut Counters) -> Result<Self> {
         let keys = query.keys.iter().map(|field| column(batch, field.name())).collect::<Result<Vec<_>>>()?;
         let time = values::cast(&column(batch, query.time.name())?, query.time.data_type())?;
         let tick = query.tick.as_ref().map(|name| column(batch, name)).transpose()?;
         let mut kept = keep(&keys, &time, tick.as_ref(), counters)?;
         let gaps = Gaps::read(query, batch)?.map(|gaps| gaps.in_effect(query, &keys, &time, &mut kept, counters)).transpose()?;
-        let all = kept.count_set_bits() == kept.len();
+        let rows = kept.count_set_bits();
+        let all = rows == kept.len();
         let predicate = (!all).then(|| FilterBuilder::new(&BooleanArray::new(kept, None)).optimize().build());
         let pick = |array: &ArrayRef| match &predicate {
             Some(predicate) => Ok(predicate.filter(array)?),
@@ -74,23 +79,29 @@ impl Input {
             let array = pick(&values::cast(&column(batch, taken.field.name())?, taken.field.data_type())?)?;
             values::canonical(&if taken.canonical_floats { float::canonical(&values::unpack(&array)?)? } else { array })
         };
+        let inputs = query.inputs.iter().map(input).collect::<Result<Vec<_>>>()?;
+        query.origin.iter().try_for_each(|origin| origin.check_rows(&inputs))?;
+        let whole = |field: &Arc<Field>| pick(&values::cast(&column(batch, field.name())?, field.data_type())?);
         Ok(Self {
+            whole: if query.rows { query.output.fields().iter().map(whole).collect::<Result<_>>()? } else { Vec::new() },
             keys: keys.iter().map(pick).collect::<Result<_>>()?,
             times: values::canonical(&pick(&time)?)?,
             gaps,
-            inputs: query.inputs.iter().map(input).collect::<Result<_>>()?,
+            arrivals: if query.minds_arrival { (arrival..).take(rows).collect() } else { Vec::new() },
+            inputs,
         })
     }
 
-    /// The rows `rows`, without their keys.
+    /// The rows `rows`.
     pub fn pick(&self, rows: &UInt32Array) -> Result<Self> {
         let pick = |array: &ArrayRef| Ok(take(array, rows, None)?);
-        let own = |gaps: &Vec<Span>| rows.values().iter().filter_map(|&row| gaps.get(row as usize).copied()).collect();
         Ok(Self {
-            keys: Vec::new(),
+            keys: self.keys.iter().map(pick).collect::<Result<_>>()?,
             times: pick(&self.times)?,
-            gaps: self.gaps.as_ref().map(own),
+            gaps: self.gaps.as_ref().map(|gaps| picked(gaps, rows)),
+            arrivals: picked(&self.arrivals, rows),
             inputs: self.inputs.iter().map(pick).collect::<Result<_>>()?,
+            whole: self.whole.iter().map(pick).collect::<Result<_>>()?,
         })
     }
 
@@ -109,10 +120,19 @@ impl Input {
         self.gaps.as_deref().unwrap_or_default()
     }
 
+    /// Where each row stands among all of the input; none unless the query minds it.
+    pub fn arrivals(&self) -> &[Arrival] {
+        &self.arrivals
+    }
+
     /// The query's inputs.
     pub fn inputs(&self) -> Result<Vec<Column<'_>>> {
         self.inputs.iter().map(values::view).collect()
     }
+}
+
+fn picked<T: Copy>(values: &[T], rows: &UInt32Array) -> Vec<T> {
+    rows.values().iter().filter_map(|&row| values.get(row as usize).copied()).collect()
 }
 
 /// A column by its exact name.

@@ -14,6 +14,7 @@ use super::input::{Counters, Input};
 use super::keys::Keys;
 use super::pack;
 use super::query::{Kind, Query};
+use super::rows::RowsJob;
 use super::session::SessionJob;
 use super::sliding::SlidingJob;
 use crate::aggregate::Arrival;
@@ -29,10 +30,13 @@ const ARRIVAL_BITS: u32 = 40;
 /// Where results go.
 pub type Emit<'a> = dyn FnMut(RecordBatch) + 'a;
 
+/// Where results go, with their shard.
+pub(super) type EmitOf<'a> = dyn FnMut(i32, RecordBatch) + 'a;
+
 /// A query at work on rows or blocks.
 pub(super) trait Job: Send {
-    /// Takes rows in. The first of them is the `arrival`-th of the input.
-    fn add(&mut self, input: Input, arrival: Arrival) -> Result<()>;
+    /// Takes rows in.
+    fn add(&mut self, input: Input) -> Result<()>;
     /// Works off what waits, as soon as that pays and at the latest when `most` rows wait.
     fn settle(&mut self, most: usize) -> Result<()>;
     /// Takes a block in.
@@ -65,6 +69,7 @@ pub(super) fn slots(count: usize) -> Vec<Slot> {
 impl Query {
     pub(super) fn job(self: &Arc<Self>) -> Result<Box<dyn Job>> {
         Ok(match self.windows {
+            _ if self.rows => Box::new(RowsJob::new(Arc::clone(self))?),
             Kind::Session(gap) => Box::new(SessionJob::new(Arc::clone(self), gap)?),
             Kind::Sliding(sliding) => Box::new(SlidingJob::new(Arc::clone(self), sliding)?),
         })
@@ -78,21 +83,24 @@ pub struct Packer {
     counters: Counters,
     split: Arrival,
     rows: usize,
+    bytes: usize,
 }
 
 impl Packer {
     /// A packer for one split of the input.
     pub fn new(query: Arc<Query>, split: u32) -> Result<Self> {
-        Ok(Self { job: query.job()?, query, counters: Counters::default(), split: Arrival::from(split) << ARRIVAL_BITS, rows: 0 })
+        let (split, counters) = (Arrival::from(split) << ARRIVAL_BITS, Counters::default());
+        Ok(Self { job: query.job()?, query, counters, split, rows: 0, bytes: 0 })
     }
 
     /// Takes rows in; gives packed rows when enough have come together.
     pub fn push(&mut self, batch: &RecordBatch) -> Result<Vec<RecordBatch>> {
         let arrival = self.split + self.counters.records;
-        let input = Input::read(&self.query, batch, &mut self.counters)?;
+        let input = Input::read(&self.query, batch, arrival, &mut self.counters)?;
         self.rows += input.rows();
-        self.job.add(input, arrival)?;
-        if self.rows < self.query.limits.pack_rows {
+        self.bytes += batch.get_array_memory_size();
+        self.job.add(input)?;
+        if self.rows < self.query.limits.pack_rows && self.bytes < self.query.limits.pack_bytes {
             self.job.settle(self.query.limits.pack_rows)?;
             return Ok(Vec::new());
         }
@@ -101,7 +109,7 @@ impl Packer {
 
     /// Packs what there is.
     pub fn finish(&mut self) -> Result<Vec<RecordBatch>> {
-        self.rows = 0;
+        (self.rows, self.bytes) = (0, 0);
         let Partials { rows, shards, times } = self.job.take()?;
         let packed = pack::pack(&rows, &shards, &times, self.query.limits.block_bytes)?;
         if self.job.keys().len() > self.query.limits.pack_keys {
@@ -134,34 +142,47 @@ impl Merger {
     /// Takes packed rows in; gives the windows that are final.
     pub fn push(&mut self, packed: &RecordBatch) -> Result<Vec<RecordBatch>> {
         let mut results = Vec::new();
-        for row in pack::unpack(packed)? {
-            let place = (row.shard, row.first);
-            if self.last.is_some_and(|last| place < last) {
-                let reason = format!("shard {}, first {} comes out of order: sort them by shard and first", row.shard, row.first.0);
-                return Err(Error::Format { what: "packed rows", reason });
-            }
-            if self.last.replace(place).is_some_and(|(shard, _)| shard != row.shard) {
-                self.close(None, &mut results)?;
-            } else if self.bytes >= self.merge_bytes.max(2 * self.kept) {
-                self.close(Some(row.first), &mut results)?;
-            }
-            self.job.add_block(&block::decode(row.block)?)?;
-            self.bytes += row.block.len();
-        }
+        self.walk(packed, &mut |_, windows| results.push(windows))?;
         Ok(results)
     }
 
     /// Gives all windows that remain.
     pub fn finish(&mut self) -> Result<Vec<RecordBatch>> {
         let mut results = Vec::new();
-        self.close(None, &mut results)?;
-        self.last = None;
+        self.end(&mut |_, windows| results.push(windows))?;
         Ok(results)
     }
 
-    fn close(&mut self, frontier: Option<Time>, results: &mut Vec<RecordBatch>) -> Result<()> {
+    /// Takes packed rows in; what leaves goes to `emit` with its shard.
+    pub(super) fn walk(&mut self, packed: &RecordBatch, emit: &mut EmitOf<'_>) -> Result<()> {
+        for row in pack::unpack(packed)? {
+            let place = (row.shard, row.first);
+            if self.last.is_some_and(|last| place < last) {
+                let reason = format!("shard {}, first {} comes out of order: sort them by shard and first", row.shard, row.first.0);
+                return Err(Error::Format { what: "packed rows", reason });
+            }
+            match self.last.replace(place) {
+                Some((shard, _)) if shard != row.shard => self.close(shard, None, emit)?,
+                _ if self.bytes >= self.merge_bytes.max(2 * self.kept) => self.close(row.shard, Some(row.first), emit)?,
+                _ => {}
+            }
+            self.job.add_block(&block::decode(row.block)?)?;
+            self.bytes += row.block.len();
+        }
+        Ok(())
+    }
+
+    /// All that remains leaves.
+    pub(super) fn end(&mut self, emit: &mut EmitOf<'_>) -> Result<()> {
+        match self.last.take() {
+            Some((shard, _)) => self.close(shard, None, emit),
+            None => Ok(()),
+        }
+    }
+
+    fn close(&mut self, shard: i32, frontier: Option<Time>, emit: &mut EmitOf<'_>) -> Result<()> {
         let before = self.job.held();
-        self.job.close(frontier, &mut |batch| results.push(batch))?;
+        self.job.close(frontier, &mut |batch| emit(shard, batch))?;
         // What stays is taken to be as wide as what there was.
         self.kept = (self.bytes as u128 * self.job.held() as u128 / before.max(1) as u128) as usize;
         self.bytes = self.kept;

@@ -9,6 +9,8 @@ pub struct Limits {
     pub step_rows: usize,
     /// Rows that a packer gathers before it packs them.
     pub pack_rows: usize,
+    /// Bytes of rows that a packer gathers before it packs them, where rows are wide.
+    pub pack_bytes: usize,
     /// Keys that a packer remembers from one block to the next.
     pub pack_keys: usize,
     /// Bytes in a block, about: with 10,000 rows to an Arrow batch, its bytes stay well below 2 GiB.
@@ -19,6 +21,14 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { run_rows: 1 << 24, step_rows: 1 << 16, pack_rows: 1 << 20, pack_keys: 1 << 20, block_bytes: 64 << 10, merge_bytes: 16 << 20 }
+        Self {
+            run_rows: 1 << 24,
+            step_rows: 1 << 16,
+            pack_rows: 1 << 20,
+            pack_bytes: 256 << 20,
+            pack_keys: 1 << 20,
+            block_bytes: 64 << 10,
+            merge_bytes: 16 << 20,
+        }
     }
 }

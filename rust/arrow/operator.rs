@@ -8,28 +8,26 @@ use arrow_schema::{Schema, SchemaRef};
 
 use super::changes::{self, Changes};
 use super::custom::Custom;
-use super::feed::{self, Feed};
+use super::feed::{self, Event, Feed, SOURCE};
 use super::fingerprint::Fingerprint;
+use super::keys::Keys;
 use super::keys::names::Names;
 use super::query::{Kind, Query, to_ticks};
-use super::spec::{InvalidGap, Kafka, Spec};
+use super::spec::{Kafka, Spec};
 use super::state::Written;
+use super::ways;
 use super::worked::{At, Worked};
 use crate::aggregate::Arrival;
 use crate::aggregate::bank::Bank;
 use crate::aggregate::banked::Banked;
 use crate::error::{Error, Result};
 use crate::operator::counters::Counters;
-use crate::operator::record::Record;
-use crate::operator::stream_time::{Source, StreamTime};
+use crate::operator::stream_time::StreamTime;
 use crate::session::record::Sessions;
 use crate::session::rule::Rule as SessionRule;
 use crate::sliding::record::Slides;
 use crate::sliding::rule::Rule as SlidingRule;
 use crate::time::{Span, Time};
-
-/// The one source there is where none is named.
-const SOURCE: Source = Source(0);
 
 /// Windows of either kind.
 pub(super) enum Core {
@@ -39,7 +37,7 @@ pub(super) enum Core {
 
 /// A record operator.
 pub struct Operator {
-    pub(super) query: Query,
+    pub(super) query: Arc<Query>,
     pub(super) names: Names,
     pub(super) fingerprint: Fingerprint,
     pub(super) core: Core,
@@ -48,12 +46,15 @@ pub struct Operator {
     /// Rows that were read.
     pub(super) arrivals: Arrival,
     pub(super) null_values: u64,
+    /// Upserts and deletes that were given away.
+    pub(super) updates: u64,
     /// How many pages each segment was last written to.
     pub(super) written: Written,
     /// Segments whose pages are of another length of segments than this operator's.
     pub(super) stale: BTreeSet<i64>,
+    /// Numbers the keys of a batch that is joined.
+    keys: Keys,
     spec: Spec,
-    inputs: usize,
     kafka: Kafka,
     deletes: bool,
     failed: bool,
@@ -66,8 +67,11 @@ impl Operator {
         let query = Query::with_python(spec, input, &types)?;
         feed::check(spec, input)?;
         let inputs = spec.inputs.as_ref().map_or(1, |inputs| inputs.count as usize);
-        let core = core(spec, &query, inputs)?;
-        let only_custom = query.aggregates.len() == 1 && custom.len() == 1;
+        let times = spec.inputs.as_ref().map_or(1, |inputs| if inputs.one_time { 1 } else { inputs.count as usize });
+        let core = core(spec, &query, times)?;
+        // What leaves out an input is null where a window holds none but that input's records.
+        let takes_all = custom.iter().all(|custom| (0..inputs).all(|input| custom.takes(input)));
+        let only_custom = query.aggregates.len() == 1 && custom.len() == 1 && takes_all;
         Ok(Self {
             names: Names::new(&query.keys)?,
             fingerprint: Fingerprint::new(spec, &query)?,
@@ -76,14 +80,15 @@ impl Operator {
             custom,
             arrivals: 0,
             null_values: 0,
+            updates: 0,
+            keys: Keys::new(&query.keys)?,
             written: Written::new(),
             stale: BTreeSet::new(),
             spec: spec.clone(),
-            inputs,
             kafka: spec.kafka.clone().unwrap_or_default(),
             deletes: spec.kafka.is_some() && only_custom,
             failed: false,
-            query,
+            query: Arc::new(query),
         })
     }
 
@@ -119,35 +124,70 @@ impl Operator {
     }
 
     fn take(&mut self, batch: &RecordBatch) -> Result<RecordBatch> {
-        let Self { spec, query, names, core, bank, custom, arrivals, inputs, kafka, .. } = self;
+        let mut out = Changes::new(self.spec.every_record);
+        if self.joins() {
+            // Few enough rows at once to stay in the caches.
+            let step = self.query.limits.step_rows;
+            for from in (0..batch.num_rows()).step_by(step) {
+                self.take_together(&batch.slice(from, step.min(batch.num_rows() - from)), &mut out)?;
+            }
+        } else {
+            self.take_one_by_one(batch, &mut out)?;
+        }
+        let Self { query, names, bank, custom, kafka, .. } = self;
+        let mut states = Worked::new(query, Banked::new(bank, &[], &[], &[]), custom, self.deletes);
+        self.updates += out.updates();
+        out.finish(query, names, &mut states, kafka.saturate)
+    }
+
+    /// Whether records may be joined with their sessions many at once: sliding windows are changed record by
+    /// record, and functions of the user see the records in their order.
+    fn joins(&self) -> bool {
+        matches!(self.core, Core::Sessions(_)) && self.custom.is_empty() && !self.spec.every_record
+    }
+
+    fn take_together(&mut self, batch: &RecordBatch, out: &mut Changes) -> Result<()> {
+        let Self { spec, query, names, keys, core: Core::Sessions(sessions), bank, custom, arrivals, .. } = self else {
+            return Err(Error::Internal("sessions are joined"));
+        };
+        let feed = Feed::read_numbered(spec, query, names, keys, batch)?;
+        let columns = feed.columns(query)?;
+        let numbers: Vec<Arrival> = (*arrivals..).take(feed.rows()).collect();
+        let mut states = Worked::new(query, Banked::new(bank, feed.times(), &numbers, &columns), custom, self.deletes);
+        ways::take(sessions, &feed, query, &mut states, out)?;
+        *arrivals += feed.rows() as u64;
+        Ok(())
+    }
+
+    fn take_one_by_one(&mut self, batch: &RecordBatch, out: &mut Changes) -> Result<()> {
+        let Self { spec, query, names, core, bank, custom, arrivals, .. } = self;
         let feed = Feed::read(spec, query, names, batch)?;
         let columns = feed.columns(query)?;
         let numbers: Vec<Arrival> = (*arrivals..).take(feed.rows()).collect();
-        let policy = query.gap.as_ref().map_or(InvalidGap::Drop, |&(_, policy)| policy);
         let mut states = Worked::new(query, Banked::new(bank, feed.times(), &numbers, &columns), custom, self.deletes);
-        let mut out = Changes::new(spec.every_record);
         for row in 0..feed.rows() {
-            let (time, input) = (feed.time(row), feed.input(row, *inputs)?);
-            if feed.is_tick(row) {
-                tick(core, input, *inputs, time, &mut states, &mut out)?;
-                continue;
-            }
-            let input = input.unwrap_or_default();
-            let key = feed.name(row);
-            if key.is_some() && matches!(core, Core::Slides(_)) && feed.lacks_value(row) {
+            let record = match feed.event(row, query)? {
+                Event::Tick { input, time } => {
+                    match core {
+                        Core::Sessions(sessions) => sessions.tick(input, Some(SOURCE), time, &mut states, out)?,
+                        Core::Slides(slides) => slides.tick(input, Some(SOURCE), time, &mut states, out)?,
+                    }
+                    continue;
+                }
+                Event::Record(record) => record,
+            };
+            if record.key.is_some() && matches!(core, Core::Slides(_)) && feed.lacks_value(row) {
                 self.null_values += 1;
                 continue;
             }
-            states.at = At { row, input, time: time.unwrap_or_default() };
-            let gap = feed.gap(row, policy, query)?;
-            let record = Record { key, time, gap, input, source: SOURCE, row: row as u32 };
+            states.at = At { row, input: feed.input(row)?.unwrap_or_default(), time: record.time.unwrap_or_default() };
             match core {
-                Core::Sessions(sessions) => sessions.push(record, &mut states, &mut out)?,
-                Core::Slides(slides) => slides.push(record, &mut states, &mut out)?,
+                Core::Sessions(sessions) => sessions.push(record, &mut states, out)?,
+                Core::Slides(slides) => slides.push(record, &mut states, out)?,
             };
         }
         *arrivals += feed.rows() as u64;
-        out.finish(query, names, &mut states, kafka.saturate)
+        Ok(())
     }
 
     fn end(&mut self) -> Result<RecordBatch> {
@@ -167,7 +207,7 @@ impl Operator {
             Core::Sessions(sessions) => *sessions.counters(),
             Core::Slides(slides) => *slides.counters(),
         };
-        Counters { null_values: self.null_values, ..counters }
+        Counters { null_values: self.null_values, updates: self.updates, ..counters }
     }
 
     /// Stored windows that are not closed.
@@ -200,29 +240,6 @@ impl Operator {
 
     pub(super) fn saturates(&self) -> bool {
         self.kafka.saturate
-    }
-}
-
-fn tick(
-    core: &mut Core,
-    input: Option<usize>,
-    inputs: usize,
-    time: Option<Time>,
-    states: &mut Worked<'_>,
-    out: &mut Changes,
-) -> Result<()> {
-    // A tick for all inputs is one tick: the last of them closes and counts.
-    let others = if input.is_none() { 0..inputs - 1 } else { 0..0 };
-    let input = input.unwrap_or(inputs - 1);
-    match core {
-        Core::Sessions(sessions) => {
-            time.iter().for_each(|&time| others.clone().for_each(|other| sessions.time_mut().observe(other, SOURCE, time)));
-            sessions.tick(input, Some(SOURCE), time, states, out)
-        }
-        Core::Slides(slides) => {
-            time.iter().for_each(|&time| others.clone().for_each(|other| slides.time_mut().observe(other, SOURCE, time)));
-            slides.tick(input, Some(SOURCE), time, states, out)
-        }
     }
 }
 
@@ -260,8 +277,7 @@ fn core(spec: &Spec, query: &Query, inputs: usize) -> Result<Core> {
         }
         Kind::Sliding(sliding) => {
             let grace = spec.grace.map(|grace| ticks("grace", grace)).transpose()?;
-            let (difference, resolution) = (sliding.difference, sliding.resolution);
-            Ok(Core::Slides(Slides::new(SlidingRule { difference, resolution, grace, until, emit, late }, inputs)?))
+            Ok(Core::Slides(Slides::new(SlidingRule { sliding, grace, until, emit, late }, inputs)?))
         }
     }
 }

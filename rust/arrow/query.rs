@@ -8,6 +8,7 @@ use arrow_schema::{DataType, Field, Fields, Schema, SchemaRef, TimeUnit};
 use super::function::{Resolved, resolve};
 use super::keys::{Keys, float, unpacked};
 use super::limits::Limits;
+use super::origin::Origin;
 use super::spec::{Function, InvalidGap, Named, Spec, Windows};
 use super::values;
 use crate::aggregate::bank::{Bank, LoweredAll};
@@ -35,11 +36,15 @@ pub struct Query {
     pub gap: Option<(String, InvalidGap)>,
     /// The distinct columns that aggregates take.
     pub inputs: Vec<Taken>,
+    /// Of a cogroup: which of these columns tells the input of each row.
+    pub origin: Option<Origin>,
     /// The aggregates, in order.
     pub aggregates: Vec<Planned>,
     /// Whether rows with equal times must be told apart.
     pub minds_arrival: bool,
-    /// Key columns, `window`, aggregates, `op`.
+    /// Whether rows leave, as they are and in the order of time, in place of windows.
+    pub rows: bool,
+    /// Key columns, `window`, aggregates, `op`; of a query for rows, the columns of the input.
     pub output: SchemaRef,
     /// When rows, blocks and windows move on.
     pub limits: Limits,
@@ -64,12 +69,24 @@ pub struct Taken {
     pub canonical_floats: bool,
 }
 
+impl Taken {
+    /// Where this column stands among others; it is added where it does not.
+    pub(super) fn place(self, inputs: &mut Vec<Self>) -> usize {
+        inputs.iter().position(|known| *known == self).unwrap_or_else(|| {
+            inputs.push(self);
+            inputs.len() - 1
+        })
+    }
+}
+
 /// An aggregate of a query.
 pub struct Planned {
     /// Name of its result column.
     pub name: String,
     /// Which of the query's inputs it takes; none for a Python function, which is handed the batch.
     pub inputs: Vec<usize>,
+    /// The input of a cogroup whose rows alone it sees.
+    pub only: Option<u32>,
     output: Output,
 }
 
@@ -103,6 +120,12 @@ impl Query {
         Self::with_python(spec, input, &[])
     }
 
+    /// Resolves a spec as a query for its rows, which leave for record operators: its aggregates do not count.
+    pub fn of_rows(spec: &Spec, input: &Schema) -> Result<Self> {
+        let bare = Spec { aggregates: Vec::new(), ..spec.clone() };
+        Ok(Self { rows: true, minds_arrival: true, output: Arc::new(Schema::new(input.fields().clone())), ..Self::new(&bare, input)? })
+    }
+
     /// Resolves a spec whose Python functions, in their order, have results of these types.
     pub fn with_python(spec: &Spec, input: &Schema, python: &[DataType]) -> Result<Self> {
         let keys = spec.keys.iter().map(|name| find(input, "keys", name).cloned()).collect::<Result<Vec<_>>>()?;
@@ -130,6 +153,8 @@ impl Query {
             }
         }
         let mut inputs: Vec<Taken> = Vec::new();
+        let origin = spec.inputs.as_ref().map(|asked| Origin::new(asked, input, &mut inputs)).transpose()?;
+        spec.aggregates.iter().try_for_each(|named| Origin::check_aggregate(origin.as_ref(), named))?;
         let mut python = python.iter();
         let planned = |named| Planned::new(named, input, &mut inputs, &mut python);
         let aggregates = spec.aggregates.iter().map(planned).collect::<Result<Vec<_>>>()?;
@@ -150,8 +175,11 @@ impl Query {
             gap,
             time,
             inputs,
+            origin,
             aggregates,
-            minds_arrival: spec.aggregates.iter().any(|named| named.function.minds_arrival()),
+            // Sliding rows are moved as they are, with all that the next one may ask of them.
+            minds_arrival: matches!(windows, Kind::Sliding(_)) || spec.aggregates.iter().any(|named| named.function.minds_arrival()),
+            rows: false,
             output: Arc::new(Schema::new(fields)),
             limits: Limits::default(),
             op: spec.op,
@@ -164,15 +192,20 @@ impl Query {
         let parts = self.aggregates.iter().filter_map(|planned| {
             let range = from..from + planned.inputs.len();
             from = range.end;
-            planned.states().map(|states| (states, range))
+            planned.states().map(|states| (states, range, planned.only))
         });
-        Bank::new(parts.collect::<Vec<_>>())
+        Bank::cogrouped(parts.collect::<Vec<_>>())
     }
 
-    /// The columns that each aggregate takes, one aggregate after the other, of the query's inputs.
+    /// Which of the query's inputs a bank takes: those of one aggregate after the other, then the one that tells each row's input.
+    pub fn positions(&self) -> impl Iterator<Item = usize> {
+        let origin = self.origin.as_ref().map(|origin| origin.position);
+        self.aggregates.iter().flat_map(|planned| planned.inputs.iter().copied()).chain(origin)
+    }
+
+    /// The columns that a bank takes, of the query's inputs.
     pub fn taken<'a>(&self, inputs: &'a [Column<'_>]) -> Vec<Column<'a>> {
-        let positions = self.aggregates.iter().flat_map(|planned| &planned.inputs);
-        positions.filter_map(|&position| inputs.get(position)).map(Column::borrowed).collect()
+        self.positions().filter_map(|position| inputs.get(position)).map(Column::borrowed).collect()
     }
 
     /// A batch of the result.
@@ -256,7 +289,7 @@ impl Planned {
         if let Some(data_type) = data_type {
             named.columns.iter().try_for_each(|name| find(input, &format!("aggregate {:?}", named.name), name).map(drop))?;
             let field = Field::new(&named.name, data_type.clone(), true);
-            return Ok(Self { name: named.name.clone(), inputs: Vec::new(), output: Output::Python(field) });
+            return Ok(Self { name: named.name.clone(), inputs: Vec::new(), only: named.input, output: Output::Python(field) });
         }
         let mut positions = Vec::with_capacity(named.columns.len());
         for (place, name) in named.columns.iter().enumerate() {
@@ -264,16 +297,12 @@ impl Planned {
             let data_type = unpacked(field.data_type());
             let compared = named.function.compared() == Some(place) && values::kind(&data_type) == Some(values::Kind::Rows);
             let taken = Taken { canonical_floats: compared && float::within(&data_type), field };
-            let position = inputs.iter().position(|known| *known == taken).unwrap_or_else(|| {
-                inputs.push(taken);
-                inputs.len() - 1
-            });
-            positions.push(position);
+            positions.push(taken.place(inputs));
         }
         let taken = positions.iter().filter_map(|&position| inputs.get(position));
         let types: Vec<DataType> = taken.map(|taken| unpacked(taken.field.data_type())).collect();
         let resolved = resolve(named, &types.iter().collect::<Vec<_>>())?;
-        Ok(Self { name: named.name.clone(), output: Output::BuiltIn(resolved), inputs: positions })
+        Ok(Self { name: named.name.clone(), output: Output::BuiltIn(resolved), inputs: positions, only: named.input })
     }
 }
 

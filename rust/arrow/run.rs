@@ -1,165 +1,179 @@
 //! A query over batches in one process, on one thread or several.
 //!
 //! ```text
-//!   rows ─▶ keys to numbers ─┬▶ keys 0, 2, 4, ... ─▶ sessions ─┬▶ windows
-//!                            └▶ keys 1, 3, 5, ... ─▶ sessions ─┘
+//!   rows ─▶ steps ─▶ parts of the keys ─┬▶ parts 0, 2, 4, ... ─▶ windows
+//!                                       └▶ parts 1, 3, 5, ... ─▶ windows
 //! ```
 
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread;
 
-use arrow_array::{RecordBatch, UInt32Array};
+use arrow_array::RecordBatch;
+use arrow_select::concat::concat_batches;
 
-use super::grouping::{Grouping, of};
 use super::input::{Counters, Input};
-use super::job::{RESULT_ROWS, slots};
-use super::keys::Keys;
-use super::query::{Kind, Query};
+use super::job::Job;
+use super::keys::mixed::Mixed;
+use super::parts::{PARTS, Parted};
+use super::query::Query;
 use crate::aggregate::Arrival;
-use crate::aggregate::bank::LoweredAll;
 use crate::error::{Error, Result};
-use crate::key::KeyId;
-use crate::session::rule::Gap;
-use crate::window::Window;
 
-/// Numbered rows that may wait for a thread.
-const WAITING: usize = 4;
-
-/// Rows whose keys are numbered.
-struct Numbered {
-    keys: Vec<KeyId>,
-    input: Input,
-    /// The arrival of the first row.
-    arrival: Arrival,
-}
-
-/// The keys of one thread: those whose numbers end in these bits.
-#[derive(Clone, Copy)]
-struct Share {
-    bits: u32,
-    number: u32,
-}
-
-impl Share {
-    /// The rows of this share, and their keys numbered within it.
-    fn pick(self, keys: &[KeyId]) -> (Vec<u32>, Vec<KeyId>) {
-        let (mut rows, mut own) = (vec![0; keys.len()], vec![KeyId::NULL; keys.len()]);
-        let mut count = 0;
-        for (number, &key) in (0..).zip(keys) {
-            // Written in any case and counted if it is one: whose key comes next cannot be predicted.
-            if let (Some(row), Some(slot)) = (rows.get_mut(count), own.get_mut(count)) {
-                (*row, *slot) = (number, KeyId(key.0 >> self.bits));
-            }
-            count += usize::from(key.0 & ((1 << self.bits) - 1) == self.number);
-        }
-        rows.truncate(count);
-        own.truncate(count);
-        (rows, own)
-    }
-
-    /// The number of a key among all.
-    fn whole(self, own: KeyId) -> KeyId {
-        KeyId(own.0 << self.bits | self.number)
-    }
-}
-
-/// Some windows of one thread.
-struct Done {
-    keys: Vec<KeyId>,
-    windows: Vec<Window>,
-    lowered: LoweredAll,
-}
+/// Steps that may wait for a thread.
+const WAITING: usize = 16;
 
 impl Query {
-    /// Runs the query over batches on `threads` threads, rounded down to a power of two: all windows, and what was counted.
+    /// Runs the query over batches on `threads` threads: all windows, and what was counted.
     pub fn run(
         self: &Arc<Self>,
         batches: impl Iterator<Item = Result<RecordBatch>>,
         threads: usize,
     ) -> Result<(Vec<RecordBatch>, Counters)> {
-        match self.windows {
-            Kind::Session(gap) if threads > 1 => self.run_shared(batches, gap, threads),
-            _ => self.run_alone(batches),
-        }
+        let mut counters = Counters::default();
+        let mut steps = Steps { batches, limit: self.limits.step_rows, rest: None }.peekable();
+        let first = steps.next().transpose()?;
+        let few = steps.peek().is_none();
+        let inputs = self.inputs(first.map(Ok).into_iter().chain(steps), &mut counters);
+        let results = if few || self.rows { self.run_whole(inputs) } else { self.run_parts(inputs, threads) };
+        Ok((results?, counters))
     }
 
-    /// A batch in steps: few enough rows to stay in the caches.
-    fn steps(&self, batch: RecordBatch) -> impl Iterator<Item = RecordBatch> {
-        let (step, rows) = (self.limits.step_rows, batch.num_rows());
-        (0..rows).step_by(step).map(move |from| batch.slice(from, step.min(rows - from)))
-    }
-
-    fn run_alone(self: &Arc<Self>, batches: impl Iterator<Item = Result<RecordBatch>>) -> Result<(Vec<RecordBatch>, Counters)> {
-        let (mut job, mut counters, mut results) = (self.job()?, Counters::default(), Vec::new());
+    /// What is read of each step.
+    fn inputs<'a>(
+        &'a self,
+        steps: impl Iterator<Item = Result<RecordBatch>> + 'a,
+        counters: &'a mut Counters,
+    ) -> impl Iterator<Item = Result<Input>> + 'a {
         let mut arrival = 0;
-        for batch in batches {
-            for step in self.steps(batch?) {
-                job.add(Input::read(self, &step, &mut counters)?, arrival)?;
-                job.settle(self.limits.run_rows)?;
-                arrival += step.num_rows() as Arrival;
-            }
-        }
-        job.close(None, &mut |batch| results.push(batch))?;
-        Ok((results, counters))
+        steps.map(move |step| {
+            let step = step?;
+            let input = Input::read(self, &step, arrival, counters)?;
+            arrival += step.num_rows() as Arrival;
+            Ok(input)
+        })
     }
 
-    /// Sessions: this thread numbers the keys, each other thread has its share of the keys.
-    fn run_shared(
-        self: &Arc<Self>,
-        batches: impl Iterator<Item = Result<RecordBatch>>,
-        gap: Gap,
-        threads: usize,
-    ) -> Result<(Vec<RecordBatch>, Counters)> {
-        let (mut keys, mut counters) = (Keys::new(&self.keys)?, Counters::default());
-        let bits = threads.ilog2();
-        let done = thread::scope(|scope| {
-            let (senders, workers): (Vec<SyncSender<Arc<Numbered>>>, Vec<_>) = (0..1 << bits)
-                .map(|number| {
-                    let (sender, receiver) = sync_channel(WAITING);
-                    (sender, scope.spawn(move || self.work(&receiver, gap, Share { bits, number })))
-                })
-                .unzip();
-            let mut arrival = 0;
-            'reading: for batch in batches {
-                for step in self.steps(batch?) {
-                    let input = Input::read(self, &step, &mut counters)?;
-                    let mut numbers = Vec::with_capacity(input.rows());
-                    keys.intern(&input.keys, &mut numbers)?;
-                    let numbered = Arc::new(Numbered { keys: numbers, input, arrival });
-                    // A thread that takes nothing any more has failed, and says how when it is joined.
-                    if senders.iter().any(|sender| sender.send(Arc::clone(&numbered)).is_err()) {
-                        break 'reading;
-                    }
-                    arrival += step.num_rows() as Arrival;
-                }
+    /// Few rows, or rows that leave in one order: all keys are one part.
+    fn run_whole(self: &Arc<Self>, mut inputs: impl Iterator<Item = Result<Input>>) -> Result<Vec<RecordBatch>> {
+        let mut job = self.job()?;
+        inputs.try_for_each(|input| job.add(input?))?;
+        closed([job])
+    }
+
+    /// Many rows: this thread splits them into parts; it works on all of these, or each other thread on its share.
+    fn run_parts(self: &Arc<Self>, inputs: impl Iterator<Item = Result<Input>>, threads: usize) -> Result<Vec<RecordBatch>> {
+        if threads <= 1 {
+            let mut share = Share::new(self, 0, 1)?;
+            self.split(inputs, |rows| share.add(&rows).map(|()| true))?;
+            return closed(share.jobs);
+        }
+        thread::scope(|scope| {
+            let shares = (0..threads.min(PARTS)).map(|number| Share::new(self, number, threads.min(PARTS)));
+            let (mut senders, mut workers) = (Vec::new(), Vec::new());
+            for share in shares.collect::<Result<Vec<_>>>()? {
+                let (sender, receiver) = sync_channel(WAITING);
+                senders.push(sender);
+                workers.push(scope.spawn(move || share.work(&receiver)));
             }
+            self.split(inputs, |rows| {
+                let rows = Arc::new(rows);
+                // A thread that takes nothing any more has failed, and says how when it is joined.
+                Ok(senders.iter().all(|sender| sender.send(Arc::clone(&rows)).is_ok()))
+            })?;
             drop(senders);
             let panicked = |_| Err(Error::Internal("a thread panicked"));
-            workers.into_iter().map(|worker| worker.join().unwrap_or_else(panicked)).collect::<Result<Vec<_>>>()
-        })?;
-        let windows = done.into_iter().flatten();
-        let results = windows.map(|Done { keys: numbers, windows, lowered }| self.result(keys.columns(&numbers)?, &windows, lowered));
-        Ok((results.collect::<Result<_>>()?, counters))
+            let windows = workers.into_iter().map(|worker| worker.join().unwrap_or_else(panicked)).collect::<Result<Vec<_>>>()?;
+            Ok(windows.into_iter().flatten().collect())
+        })
     }
 
-    /// The work of one thread.
-    fn work(self: &Arc<Self>, rows: &Receiver<Arc<Numbered>>, gap: Gap, share: Share) -> Result<Vec<Done>> {
-        let mut grouping = Grouping::new(Arc::clone(self), gap);
-        for numbered in rows {
-            let Numbered { keys, input, arrival } = numbered.as_ref();
-            let (own, keys) = share.pick(keys);
-            let arrivals = if self.minds_arrival { own.iter().map(|&row| arrival + Arrival::from(row)).collect() } else { Vec::new() };
-            grouping.add(&keys, input.pick(&UInt32Array::from(own))?, arrivals);
-            grouping.settle(self.limits.run_rows)?;
+    /// Splits all rows into parts and hands them on, step by step, as long as `take` wants more.
+    fn split(&self, inputs: impl Iterator<Item = Result<Input>>, mut take: impl FnMut(Parted) -> Result<bool>) -> Result<()> {
+        let mixed = Mixed::new(&self.keys)?;
+        for input in inputs {
+            let input = input?;
+            let hashes = mixed.hashes(&input.keys)?;
+            if !take(Parted::new(input, &hashes))? {
+                break;
+            }
         }
-        let taken = grouping.coalesce()?;
-        let windows = slots(taken.keys.len());
-        let done = windows.chunks(RESULT_ROWS).map(|slots| Done {
-            keys: of(slots, &taken.keys).iter().map(|key| share.whole(*key)).collect(),
-            windows: taken.windows(slots),
-            lowered: taken.states.lower(slots),
-        });
-        Ok(done.collect())
+        Ok(())
+    }
+}
+
+/// The parts of one thread: those whose numbers leave `number` when they are divided by the number of threads.
+struct Share {
+    number: usize,
+    threads: usize,
+    jobs: Vec<Box<dyn Job>>,
+    most: usize,
+}
+
+impl Share {
+    fn new(query: &Arc<Query>, number: usize, threads: usize) -> Result<Self> {
+        let jobs = (number..PARTS).step_by(threads).map(|_| query.job()).collect::<Result<_>>()?;
+        Ok(Self { number, threads, jobs, most: query.limits.run_rows / PARTS })
+    }
+
+    /// Takes in what is its own.
+    fn add(&mut self, rows: &Parted) -> Result<()> {
+        let parts = (self.number..).step_by(self.threads);
+        for (part, job) in parts.zip(&mut self.jobs) {
+            if let Some(input) = rows.of(part)? {
+                job.add(input)?;
+                job.settle(self.most)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn work(mut self, steps: &Receiver<Arc<Parted>>) -> Result<Vec<RecordBatch>> {
+        steps.iter().try_for_each(|rows| self.add(&rows))?;
+        closed(self.jobs)
+    }
+}
+
+/// The windows of all jobs.
+fn closed(jobs: impl IntoIterator<Item = Box<dyn Job>>) -> Result<Vec<RecordBatch>> {
+    let mut windows = Vec::new();
+    jobs.into_iter().try_for_each(|mut job| job.close(None, &mut |batch| windows.push(batch)))?;
+    Ok(windows)
+}
+
+/// Batches in steps of about `limit` rows, few enough to stay in the caches: long batches are cut, short ones joined.
+struct Steps<I> {
+    batches: I,
+    limit: usize,
+    /// What is left of a long batch.
+    rest: Option<RecordBatch>,
+}
+
+impl<I: Iterator<Item = Result<RecordBatch>>> Steps<I> {
+    fn step(&mut self) -> Result<Option<RecordBatch>> {
+        let mut short: Vec<RecordBatch> = Vec::new();
+        let mut rows = 0;
+        while rows < self.limit {
+            let Some(batch) = self.rest.take().map(Ok).or_else(|| self.batches.next()).transpose()? else { break };
+            let taken = batch.num_rows().min(self.limit - rows);
+            if taken < batch.num_rows() {
+                self.rest = Some(batch.slice(taken, batch.num_rows() - taken));
+            }
+            rows += taken;
+            short.push(batch.slice(0, taken));
+        }
+        match short.as_slice() {
+            [] => Ok(None),
+            [one] => Ok(Some(one.clone())),
+            [first, ..] => Ok(Some(concat_batches(&first.schema(), &short)?)),
+        }
+    }
+}
+
+impl<I: Iterator<Item = Result<RecordBatch>>> Iterator for Steps<I> {
+    type Item = Result<RecordBatch>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.step().transpose()
     }
 }

@@ -13,7 +13,6 @@ use super::job::{Emit, Job, Partials, RESULT_ROWS, slots};
 use super::keys::{Keys, shard};
 use super::query::Query;
 use super::values;
-use crate::aggregate::Arrival;
 use crate::aggregate::slot::Slot;
 use crate::error::{Error, Result};
 use crate::key::KeyId;
@@ -38,11 +37,10 @@ impl SessionJob {
 }
 
 impl Job for SessionJob {
-    fn add(&mut self, input: Input, arrival: Arrival) -> Result<()> {
+    fn add(&mut self, input: Input) -> Result<()> {
         let mut keys = Vec::with_capacity(input.rows());
         self.keys.intern(&input.keys, &mut keys)?;
-        let arrivals = if self.query.minds_arrival { (arrival..).take(input.rows()).collect() } else { Vec::new() };
-        self.grouping.add(&keys, input, arrivals);
+        self.grouping.add(&keys, input);
         Ok(())
     }
 

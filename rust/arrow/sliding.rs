@@ -52,9 +52,8 @@ fn empty(query: &Query) -> Result<Vec<Column<'static>>> {
 }
 
 impl Job for SlidingJob {
-    fn add(&mut self, input: Input, arrival: Arrival) -> Result<()> {
-        let arrivals: Vec<Arrival> = (arrival..).take(input.rows()).collect();
-        self.push(&input.keys, input.times(), &arrivals, &input.inputs()?)
+    fn add(&mut self, input: Input) -> Result<()> {
+        self.push(&input.keys, input.times(), input.arrivals(), &input.inputs()?)
     }
 
     fn settle(&mut self, _most: usize) -> Result<()> {

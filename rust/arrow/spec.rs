@@ -56,6 +56,9 @@ pub struct Inputs {
     pub column: String,
     /// How many inputs there are.
     pub count: u32,
+    /// Whether they share one stream time: for records of all inputs in the order of time.
+    #[serde(default)]
+    pub one_time: bool,
 }
 
 /// What differs between Kafka and SQL (rules 6.4 and 6.5). With it, a single Python aggregate that is null deletes its window.
@@ -123,6 +126,9 @@ pub struct Named {
     /// Whether `first`, `last` and `any_value` pass over nulls.
     #[serde(default)]
     pub ignore_nulls: bool,
+    /// The input of a cogroup whose records alone it sees; none: those of all inputs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input: Option<u32>,
 }
 
 /// The built-in aggregates, and Python's.

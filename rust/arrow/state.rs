@@ -59,7 +59,6 @@ trait Paged: crate::store::Entry {
     /// Names of its columns, before `source`.
     const COLUMNS: &'static [&'static str];
     fn times(&self) -> Vec<i64>;
-    fn slot(&self) -> Slot;
     fn of(times: &[i64], slot: Slot) -> Option<Self>;
     fn bounds(&self) -> (Time, Time);
 }
@@ -70,10 +69,6 @@ impl Paged for SessionEntry {
 
     fn times(&self) -> Vec<i64> {
         vec![self.extent.start.0, self.extent.end.0, self.extent.reach.0]
-    }
-
-    fn slot(&self) -> Slot {
-        self.slot
     }
 
     fn of(times: &[i64], slot: Slot) -> Option<Self> {
@@ -93,10 +88,6 @@ impl Paged for WindowEntry {
 
     fn times(&self) -> Vec<i64> {
         vec![self.start.0, self.largest.0]
-    }
-
-    fn slot(&self) -> Slot {
-        self.slot
     }
 
     fn of(times: &[i64], slot: Slot) -> Option<Self> {
@@ -266,6 +257,7 @@ impl Operator {
         progress.iter_mut().for_each(|input| input.sources.sort_unstable());
         self.arrivals = head.arrivals;
         self.null_values = head.counters.null_values;
+        self.updates = head.counters.updates;
         match &mut self.core {
             Core::Sessions(sessions) => sessions.resume(progress, Time(head.closed), head.counters),
             Core::Slides(slides) => slides.resume(progress, Time(head.closed), head.counters),

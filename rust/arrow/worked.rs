@@ -41,6 +41,11 @@ impl<'a> Worked<'a> {
         Self { query, banked, custom, deletes, at: At::default() }
     }
 
+    /// The states of the built-in aggregates.
+    pub fn banked(&mut self) -> &mut Banked<'a> {
+        &mut self.banked
+    }
+
     /// A slot that holds a copy of another one's states.
     pub fn keep(&mut self, slot: Slot, window: Window) -> Result<Slot> {
         let kept = self.allocate()?;

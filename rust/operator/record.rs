@@ -1,7 +1,8 @@
 //! A record as it arrives at an operator, and what becomes of it.
 
 use crate::operator::stream_time::Source;
-use crate::time::Time;
+use crate::store::Key;
+use crate::time::{Span, Time};
 
 /// What became of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,6 +32,32 @@ pub struct Record<'a, R> {
     pub input: usize,
     /// The source partition.
     pub source: Source,
+    /// What the states are updated from.
+    pub row: R,
+}
+
+/// A record's gap in effect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effective {
+    /// As asked.
+    Asked(Span),
+    /// Cut to the retention.
+    Clamped(Span),
+    /// Null, zero or negative.
+    Bad,
+}
+
+/// A record at work.
+#[derive(Clone, Copy, Debug)]
+pub struct Arrival<R> {
+    /// The number of its key in the store.
+    pub key: Key,
+    /// Its time.
+    pub time: Time,
+    /// Its gap in effect.
+    pub gap: Span,
+    /// What is behind this is late.
+    pub late: Time,
     /// What the states are updated from.
     pub row: R,
 }

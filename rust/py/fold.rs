@@ -17,8 +17,8 @@ pub(super) type Rows = Arc<Mutex<Vec<Py<PyAny>>>>;
 /// The functions of one aggregate and what they made.
 pub(super) struct Fold {
     init: Py<PyAny>,
-    /// One for each input.
-    adds: Vec<Py<PyAny>>,
+    /// One for each input; none for an input whose rows it does not take.
+    adds: Vec<Option<Py<PyAny>>>,
     merge: Py<PyAny>,
     to_arrow: Py<PyAny>,
     from_arrow: Py<PyAny>,
@@ -43,7 +43,7 @@ impl Fold {
         let deepcopy = fold.py().import("copy")?.getattr("deepcopy")?.unbind();
         let made = Self {
             init: part("init")?,
-            adds: fold.getattr("adds")?.try_iter()?.map(|add| add.map(Bound::unbind)).collect::<PyResult<_>>()?,
+            adds: fold.getattr("adds")?.extract()?,
             merge: part("merge")?,
             to_arrow: part("to_arrow")?,
             from_arrow: part("from_arrow")?,
@@ -96,11 +96,18 @@ impl Custom for Fold {
         }
     }
 
+    fn takes(&self, input: usize) -> bool {
+        self.adds.get(input).is_some_and(Option::is_some)
+    }
+
     fn update(&mut self, slot: Slot, row: usize, input: usize) -> Outcome<()> {
         Python::attach(|py| {
             let held = self.take(py, slot)?;
+            let Some(add) = self.adds.get(input).ok_or_else(lost)? else {
+                self.set(slot, held);
+                return Ok(());
+            };
             let row = self.rows.lock().ok().and_then(|rows| rows.get(row).map(|row| row.clone_ref(py))).ok_or_else(lost)?;
-            let add = self.adds.get(input).ok_or_else(lost)?;
             let added = add.call1(py, (held, row)).map_err(failure("add"))?;
             self.set(slot, added);
             Ok(())

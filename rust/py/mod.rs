@@ -17,6 +17,7 @@ use pyo3_arrow::{PyRecordBatch, PySchema};
 use crate::arrow::input::Counters;
 use crate::arrow::job;
 use crate::arrow::query;
+use crate::arrow::rows;
 use crate::arrow::spec::Spec;
 use crate::error::Error;
 
@@ -64,6 +65,11 @@ impl Query {
         Ok(Self(Arc::new(query::Query::new(&Spec::parse(spec)?, &schema.into_inner())?)))
     }
 
+    #[staticmethod]
+    fn of_rows(spec: &str, schema: PySchema) -> PyResult<Self> {
+        Ok(Self(Arc::new(query::Query::of_rows(&Spec::parse(spec)?, &schema.into_inner())?)))
+    }
+
     #[getter]
     fn output_schema<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         PySchema::new(Arc::clone(&self.0.output)).into_pyarrow(py)
@@ -88,6 +94,10 @@ impl Query {
 
     fn merger(&self) -> PyResult<Merger> {
         Ok(Merger(Mutex::new(job::Merger::new(&self.0)?)))
+    }
+
+    fn sorter(&self) -> PyResult<Sorter> {
+        Ok(Sorter(Mutex::new(rows::Sorter::new(&self.0)?)))
     }
 }
 
@@ -125,6 +135,28 @@ impl Merger {
     }
 }
 
+#[pyclass(frozen, module = "windrow._native")]
+struct Sorter(Mutex<rows::Sorter>);
+
+/// The rows of a shard.
+type OfShard<'py> = (i32, Bound<'py, PyAny>);
+
+#[pymethods]
+impl Sorter {
+    fn push<'py>(&self, py: Python<'py>, batch: PyRecordBatch) -> PyResult<Vec<OfShard<'py>>> {
+        let batch = batch.into_inner();
+        of_shards(py, py.detach(|| lock(&self.0)?.push(&batch))?)
+    }
+
+    fn finish<'py>(&self, py: Python<'py>) -> PyResult<Vec<OfShard<'py>>> {
+        of_shards(py, py.detach(|| lock(&self.0)?.finish())?)
+    }
+}
+
+fn of_shards(py: Python<'_>, sorted: Vec<(i32, RecordBatch)>) -> PyResult<Vec<OfShard<'_>>> {
+    sorted.into_iter().map(|(shard, rows)| Ok((shard, PyRecordBatch::new(rows).into_pyarrow(py)?))).collect()
+}
+
 /// One call at a time; a call that panicked leaves nothing to go on with.
 fn lock<T>(mutex: &Mutex<T>) -> Result<MutexGuard<'_, T>, Error> {
     mutex.lock().map_err(|_| Error::Internal("an earlier call on this object panicked"))
@@ -136,6 +168,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Query>()?;
     module.add_class::<Packer>()?;
     module.add_class::<Merger>()?;
+    module.add_class::<Sorter>()?;
     module.add_class::<operator::Operator>()?;
     Ok(())
 }

@@ -86,20 +86,22 @@ impl Sessions {
     }
 
     fn assign_each(&mut self, keys: &[KeyId], times: &[Time], gap: impl Fn(usize) -> Span) -> Vec<Slot> {
-        let mut slots = Vec::with_capacity(keys.len());
-        let mut rows = (0..).zip(keys.iter().zip(times));
+        let mut slots = vec![Slot(0); keys.len()];
+        let mut done = 0;
         self.shuffled = false;
-        while slots.len() < keys.len() {
+        for ((slots, keys), times) in slots.chunks_mut(STRETCH).zip(keys.chunks(STRETCH)).zip(times.chunks(STRETCH)) {
             let before = self.steps_back;
-            slots.extend(rows.by_ref().take(STRETCH).map(|(row, (&key, &time))| self.join(key, Extent::of(time, gap(row)))));
+            for (row, ((slot, &key), &time)) in (done..).zip(slots.iter_mut().zip(keys).zip(times)) {
+                *slot = self.join(key, Extent::of(time, gap(row)));
+            }
+            done += keys.len();
             if self.steps_back - before > STRETCH / 4 {
                 self.shuffled = true;
-                let done = slots.len();
-                slots.resize(keys.len(), Slot(0));
-                if let (Some(keys), Some(times), Some(slots)) = (keys.get(done..), times.get(done..), slots.get_mut(done..)) {
-                    self.assign_sorted(keys, times, |row| gap(done + row), slots);
-                }
+                break;
             }
+        }
+        if let (true, Some(keys), Some(times), Some(slots)) = (self.shuffled, keys.get(done..), times.get(done..), slots.get_mut(done..)) {
+            self.assign_sorted(keys, times, |row| gap(done + row), slots);
         }
         slots
     }
@@ -126,35 +128,44 @@ impl Sessions {
         keys.iter().zip(extents).map(|(&key, &extent)| self.join(key, extent)).collect()
     }
 
-    #[inline]
+    /// The slot of a record or a partial session: that of its key's open session where it joins this one.
+    #[inline(always)]
     fn join(&mut self, key: KeyId, extent: Extent) -> Slot {
+        match self.open.get_mut(key.0 as usize).filter(|open| open.slot != NOTHING.slot && open.extent.joins(&extent)) {
+            Some(open) => {
+                if extent.start < open.extent.start && open.earlier && !open.dirty {
+                    open.dirty = true;
+                    self.dirty += 1;
+                }
+                open.extent = open.extent.union(&extent);
+                open.slot
+            }
+            None => self.begin(key, extent),
+        }
+    }
+
+    /// Opens a session of its own. Not inlined: most records join, and what they do stays short.
+    #[inline(never)]
+    fn begin(&mut self, key: KeyId, extent: Extent) -> Slot {
         let index = key.0 as usize;
         if index >= self.open.len() {
             self.open.resize(index + 1, NOTHING);
         }
-        let Some(open) = self.open.get_mut(index) else { return Slot(u32::MAX) };
+        let slot = Slot(self.keys.len() as u32);
+        self.keys.push(key);
+        self.extents.0.push(extent);
+        let Some(open) = self.open.get_mut(index) else { return slot };
         let known = open.slot != NOTHING.slot;
         let back = known && extent.start < open.extent.start;
-        if known && open.extent.joins(&extent) {
-            open.extent = open.extent.union(&extent);
-            if back && open.earlier && !open.dirty {
-                open.dirty = true;
-                self.dirty += 1;
-            }
-        } else {
-            let slot = Slot(self.keys.len() as u32);
-            if known {
-                self.extents[open.slot] = open.extent;
-            }
-            if back {
-                self.steps_back += 1;
-                self.dirty += usize::from(!open.dirty);
-            }
-            *open = Open { extent, slot, dirty: open.dirty | back, earlier: known };
-            self.keys.push(key);
-            self.extents.0.push(extent);
+        if known {
+            self.extents[open.slot] = open.extent;
         }
-        open.slot
+        if back {
+            self.steps_back += 1;
+            self.dirty += usize::from(!open.dirty);
+        }
+        *open = Open { extent, slot, dirty: open.dirty | back, earlier: known };
+        slot
     }
 
     /// Joins what belongs together and hands all sessions out; what remains is empty.

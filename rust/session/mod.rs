@@ -6,8 +6,10 @@
 //! | [`rule`] | what the user asked for |
 //! | [`merge`] | decides: from the sessions a record joins to a choice |
 //! | [`record`] | applies it, record by record, as Kafka Streams does |
+//! | [`join`] | does the same for many records at once, where their order cannot matter |
 
 pub mod batch;
+pub mod join;
 pub mod merge;
 pub mod record;
 pub mod rule;

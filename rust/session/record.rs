@@ -1,267 +1,134 @@
 //! The session operator, record by record, as Kafka Streams does it.
 
 use super::merge::{Choice, choose};
-use super::rule::{Effective, Rule};
+use super::rule::Rule;
 use crate::aggregate::slot::Slot;
 use crate::aggregate::states::States;
 use crate::error::Result;
-use crate::operator::change::{Change, Emit, Late, Op, Sink};
-use crate::operator::counters::Counters;
-use crate::operator::record::{Fate, Record};
-use crate::operator::stream_time::{Now, Progress, Source, StreamTime};
-use crate::store::{Entry, Key, SessionEntry, SessionStore};
+use crate::operator::change::{Emit, Late, Sink};
+use crate::operator::record::{Arrival, Effective, Fate};
+use crate::operator::stream_time::Now;
+use crate::operator::world::{Changed, Kind, World};
+use crate::store::{Entry, Key, SessionEntry};
 use crate::time::{Span, Time};
 use crate::window::{Extent, Horizon, Window};
 
 /// The sessions of one world, and its stream time.
-#[derive(Clone, Debug)]
-pub struct Sessions {
-    rule: Rule,
-    store: SessionStore,
-    time: StreamTime,
-    counters: Counters,
-    found: Vec<SessionEntry>,
+pub type Sessions = World<Rule>;
+
+impl Kind for Rule {
+    type Entry = SessionEntry;
+    /// The sessions that a record joins.
+    type Scratch = Vec<SessionEntry>;
+
+    fn check(&self) -> Result<()> {
+        self.check()
+    }
+
+    fn segment(&self) -> Span {
+        self.segment()
+    }
+
+    fn unit(&self) -> Span {
+        Span(1)
+    }
+
+    fn grace(&self) -> Option<Span> {
+        self.grace
+    }
+
+    fn emit(&self) -> Emit {
+        self.emit
+    }
+
+    fn horizon(&self, now: Now) -> Horizon {
+        Horizon::of_sessions(now.time, now.close, self.until)
+    }
+
+    /// Sessions are due by their reach.
+    fn due_before(&self, close: Time) -> Time {
+        close
+    }
+
+    fn window(&self, session: &SessionEntry) -> Window {
+        session.window()
+    }
+
+    fn gap(&self, own: Option<i64>) -> Effective {
+        self.gap.of(own)
+    }
+
+    fn add<S: States>(world: &mut Sessions, arrival: Arrival<S::Row>, states: &mut S, out: &mut impl Sink<S>) -> Result<Fate> {
+        let record = Extent::of(arrival.time, arrival.gap);
+        let mut found = std::mem::take(&mut world.scratch);
+        world.store.joining(arrival.key, record, world.rule.gap.longest(), &mut found);
+        let fate = match choose(record, found.iter().map(|session| session.extent), arrival.late) {
+            Choice::Late => world.late(arrival, states, out).map(|()| Fate::Late),
+            Choice::Keep { extent, deletes } => world.keep(arrival, extent, deletes, &found, states, out).map(|()| Fate::Kept),
+        };
+        world.scratch = found;
+        fate
+    }
 }
 
 impl Sessions {
-    /// No sessions yet; `inputs` is 1 except for a cogroup.
-    pub fn new(rule: Rule, inputs: usize) -> Result<Self> {
-        rule.check()?;
-        Ok(Self {
-            rule,
-            store: SessionStore::new(rule.segment()),
-            time: StreamTime::new(inputs, rule.grace, Span(1)),
-            counters: Counters::default(),
-            found: Vec::new(),
-        })
-    }
-
-    /// The stored sessions, for queries.
-    pub fn store(&self) -> &SessionStore {
-        &self.store
-    }
-
-    /// The stored sessions, to restore them.
-    pub fn store_mut(&mut self) -> &mut SessionStore {
-        &mut self.store
-    }
-
-    /// Stream time.
-    pub fn time(&self) -> &StreamTime {
-        &self.time
-    }
-
-    /// Stream time, to move it beside the records or to restore it.
-    pub fn time_mut(&mut self) -> &mut StreamTime {
-        &mut self.time
-    }
-
-    /// Goes on where saved state stopped: stream time, how far windows were closed, what was counted.
-    /// The stored sessions follow through [`Self::store_mut`].
-    pub fn resume(&mut self, progress: impl IntoIterator<Item = Progress>, closed: Time, counters: Counters) {
-        self.time.resume(progress);
-        self.store.resume(closed);
-        self.store.advance(self.horizon(self.time.slowest()));
-        self.counters = counters;
-    }
-
-    /// What was counted.
-    pub fn counters(&self) -> &Counters {
-        &self.counters
-    }
-
-    /// One record in its order: moves stream time, joins sessions, closes what that closes.
-    pub fn push<S: States>(&mut self, record: Record<'_, S::Row>, states: &mut S, out: &mut impl Sink<S>) -> Result<Fate> {
-        let Some(name) = record.key else {
-            self.counters.null_keys += 1;
-            return Ok(Fate::NullKey);
-        };
-        let Some(time) = record.time else {
-            self.counters.null_times += 1;
-            return Ok(Fate::NullTime);
-        };
-        let Some(gap) = self.gap(record.gap) else { return Ok(Fate::BadGap) };
-        self.time.observe(record.input, record.source, time);
-        let key = self.store.intern(name)?;
-        let fate = self.add(key, Extent::of(time, gap), record.row, self.time.now(record.input), states, out)?;
-        self.close(self.time.slowest(), states, out)?;
-        Ok(fate)
-    }
-
-    /// A tick in its order: moves the time of one source, or of all known ones, and closes what that closes.
-    pub fn tick<S: States>(
-        &mut self,
-        input: usize,
-        source: Option<Source>,
-        time: Option<Time>,
-        states: &mut S,
-        out: &mut impl Sink<S>,
-    ) -> Result<()> {
-        let Some(time) = time else {
-            self.counters.bad_ticks += 1;
-            return Ok(());
-        };
-        self.counters.ticks += 1;
-        match source {
-            Some(source) => self.time.observe(input, source, time),
-            None => self.time.observe_all(input, time),
-        }
-        self.close(self.time.slowest(), states, out)
-    }
-
-    /// A record's gap in effect, counted; none where it is bad.
-    pub fn gap(&mut self, own: Option<i64>) -> Option<Span> {
-        match self.rule.gap.of(own) {
-            Effective::Asked(gap) => Some(gap),
-            Effective::Clamped(gap) => {
-                self.counters.clamped_gaps += 1;
-                Some(gap)
-            }
-            Effective::Bad => {
-                self.counters.bad_gaps += 1;
-                None
-            }
-        }
-    }
-
-    /// One record, judged by `now`. Stream time does not move and nothing closes.
-    pub fn add<S: States>(
-        &mut self,
-        key: Key,
-        record: Extent,
-        row: S::Row,
-        now: Now,
-        states: &mut S,
-        out: &mut impl Sink<S>,
-    ) -> Result<Fate> {
-        self.counters.records += 1;
-        self.store.advance(self.horizon(now));
-        let mut found = std::mem::take(&mut self.found);
-        self.store.joining(key, record, self.rule.gap.longest(), &mut found);
-        let fate = match choose(record, found.iter().map(|session| session.extent), now.late) {
-            Choice::Late => self.late(key, record.window(), row, states, out).map(|()| Fate::Late),
-            Choice::Keep { extent, deletes } => self.keep(key, extent, deletes, &found, row, states, out).map(|()| Fate::Kept),
-        };
-        self.found = found;
-        fate
-    }
-
     /// Merges the found sessions and the record, oldest first, the record last.
-    #[expect(clippy::too_many_arguments, reason = "the choice, spelled out")]
     fn keep<S: States>(
         &mut self,
-        key: Key,
+        arrival: Arrival<S::Row>,
         extent: Extent,
         deletes: bool,
         found: &[SessionEntry],
-        row: S::Row,
         states: &mut S,
         out: &mut impl Sink<S>,
     ) -> Result<()> {
-        let window = extent.window();
-        let slot = match found.split_first() {
-            None => states.allocate()?,
-            Some((oldest, younger)) => {
-                let slot = states.adopt(oldest.slot, window)?;
-                for session in younger {
-                    states.merge(slot, session.slot, window)?;
-                    states.release(session.slot);
-                }
-                slot
-            }
-        };
-        for (nth, session) in found.iter().enumerate() {
-            if nth > 0 {
-                self.store.remove(key, session.place());
-            }
-            if deletes {
-                self.update(key, session.window(), Op::Delete, None, true, states, out)?;
-            }
+        let (key, window) = (arrival.key, extent.window());
+        let slot = self.gather(key, found, window, states)?;
+        for session in found.iter().filter(|_| deletes) {
+            let (window, time) = (session.window(), session.extent.end);
+            self.changed(Changed { key, window, time, slot: None, known: true }, states, out)?;
         }
-        states.update(slot, row, window)?;
+        states.update(slot, arrival.row, window)?;
         let known = found.iter().any(|session| session.window() == window);
-        let oldest = found.first().map(SessionEntry::place);
+        let changed = Changed { key, window, time: window.end, slot: Some(slot), known };
         if states.is_null(slot) {
-            oldest.and_then(|oldest| self.store.remove(key, oldest));
+            found.first().and_then(|oldest| self.store.remove(key, oldest.place()));
             states.release(slot);
-            return self.update(key, window, Op::Delete, None, known, states, out);
+            return self.changed(Changed { slot: None, ..changed }, states, out);
         }
-        let entry = SessionEntry { extent, slot };
-        let replaced = match oldest {
-            Some(oldest) => self.store.replace(key, oldest, entry),
-            None => self.store.put(key, entry),
+        self.put(key, found, SessionEntry { extent, slot }, states);
+        self.changed(changed, states, out)
+    }
+
+    /// Merges the states of the found sessions of a key, oldest first, into one slot. The younger ones leave the store.
+    pub(super) fn gather<S: States>(&mut self, key: Key, found: &[SessionEntry], window: Window, states: &mut S) -> Result<Slot> {
+        let Some((oldest, younger)) = found.split_first() else { return states.allocate() };
+        let slot = states.adopt(oldest.slot, window)?;
+        for session in younger {
+            states.merge(slot, session.slot, window)?;
+            states.release(session.slot);
+            self.store.remove(key, session.place());
+        }
+        Ok(slot)
+    }
+
+    /// Stores what was gathered from the found sessions in the stead of the oldest.
+    pub(super) fn put<S: States>(&mut self, key: Key, found: &[SessionEntry], session: SessionEntry, states: &mut S) {
+        let replaced = match found.first() {
+            Some(oldest) => self.store.replace(key, oldest.place(), session),
+            None => self.store.put(key, session),
         };
         if let Some(replaced) = replaced {
             states.release(replaced.slot);
         }
-        self.update(key, window, Op::Upsert, Some(slot), known, states, out)
     }
 
-    #[expect(clippy::too_many_arguments, reason = "a change, spelled out")]
-    fn update<S: States>(
-        &mut self,
-        key: Key,
-        window: Window,
-        op: Op,
-        slot: Option<Slot>,
-        known: bool,
-        states: &mut S,
-        out: &mut impl Sink<S>,
-    ) -> Result<()> {
-        if self.rule.emit != Emit::Update {
-            return Ok(());
-        }
-        self.counters.updates += 1;
-        out.emit(Change { key, name: self.store.name(key), window, time: window.end, op, slot, known }, states)
-    }
-
-    /// A record alone, emitted and not stored.
-    fn late<S: States>(&mut self, key: Key, window: Window, row: S::Row, states: &mut S, out: &mut impl Sink<S>) -> Result<()> {
+    fn late<S: States>(&mut self, arrival: Arrival<S::Row>, states: &mut S, out: &mut impl Sink<S>) -> Result<()> {
         self.counters.late += 1;
         if self.rule.late != Late::Emit {
             return Ok(());
         }
-        self.counters.late_emitted += 1;
-        let slot = states.allocate()?;
-        states.update(slot, row, window)?;
-        let name = self.store.name(key);
-        let change = Change { key, name, window, time: window.end, op: Op::Late, slot: Some(slot), known: false };
-        out.emit(change, states)?;
-        states.release(slot);
-        Ok(())
-    }
-
-    /// Closes the sessions that reach less far than the close time, and drops what is hidden for good.
-    pub fn close<S: States>(&mut self, now: Now, states: &mut S, out: &mut impl Sink<S>) -> Result<()> {
-        self.store.advance(self.horizon(now));
-        let closed = self.store.close(now.close);
-        self.finals(&closed, states, out)?;
-        self.store.expire(|session| states.release(session.slot));
-        Ok(())
-    }
-
-    /// Closes all sessions: the input has ended.
-    pub fn finish<S: States>(&mut self, states: &mut S, out: &mut impl Sink<S>) -> Result<()> {
-        let pending = self.store.pending();
-        self.finals(&pending, states, out)?;
-        self.store.clear(|session| states.release(session.slot));
-        Ok(())
-    }
-
-    fn finals<S: States>(&mut self, closed: &[(Key, SessionEntry)], states: &mut S, out: &mut impl Sink<S>) -> Result<()> {
-        self.counters.windows_closed += closed.len() as u64;
-        if self.rule.emit != Emit::Close {
-            return Ok(());
-        }
-        for &(key, session) in closed {
-            let window = session.window();
-            let (name, slot) = (self.store.name(key), Some(session.slot));
-            out.emit(Change { key, name, window, time: window.end, op: Op::Final, slot, known: true }, states)?;
-        }
-        Ok(())
-    }
-
-    fn horizon(&self, now: Now) -> Horizon {
-        Horizon::of_sessions(now.time, now.close, self.rule.until)
+        let instant = Window { start: arrival.time, end: arrival.time };
+        self.alone(arrival, instant, states, out)
     }
 }

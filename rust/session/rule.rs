@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::operator::change::{Emit, Late};
+use crate::operator::record::Effective;
 use crate::time::Span;
 
 /// The inactivity gap.
@@ -14,17 +15,6 @@ pub enum Gap {
         /// The longest gap.
         retention: Span,
     },
-}
-
-/// A record's gap in effect.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Effective {
-    /// As asked.
-    Asked(Span),
-    /// Cut to the retention.
-    Clamped(Span),
-    /// Null, zero or negative.
-    Bad,
 }
 
 impl Gap {

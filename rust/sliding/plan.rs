@@ -21,7 +21,7 @@ use crate::time::{Span, Time};
 use crate::window::Window;
 
 /// Time difference and resolution, in ticks; the difference is a multiple of the resolution.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sliding {
     /// `d`: the length of every window.
     pub difference: Span,

@@ -5,147 +5,89 @@ use super::steps::{Step, around, decide};
 use crate::aggregate::slot::Slot;
 use crate::aggregate::states::States;
 use crate::error::{Error, Result};
-use crate::operator::change::{Change, Emit, Late, Op, Sink};
-use crate::operator::counters::Counters;
-use crate::operator::record::{Fate, Record};
-use crate::operator::stream_time::{Now, Progress, Source, StreamTime};
-use crate::store::{Key, WindowEntry, WindowStore};
-use crate::time::Time;
+use crate::operator::change::{Emit, Late, Sink};
+use crate::operator::record::{Arrival, Effective, Fate};
+use crate::operator::stream_time::Now;
+use crate::operator::world::{Changed, Kind, World};
+use crate::store::{Key, WindowEntry};
+use crate::time::{Span, Time};
 use crate::window::{Horizon, Window, starts_closed_before};
 
 /// The sliding windows of one world, and its stream time.
-#[derive(Clone, Debug)]
-pub struct Slides {
-    rule: Rule,
-    store: WindowStore,
-    time: StreamTime,
-    counters: Counters,
-    found: Vec<WindowEntry>,
-    steps: Vec<Step>,
-}
+pub type Slides = World<Rule>;
 
-/// A record at work.
-#[derive(Clone, Copy)]
-struct Arrival<R> {
-    key: Key,
-    time: Time,
-    row: R,
-    late: Time,
-}
+impl Kind for Rule {
+    type Entry = WindowEntry;
+    /// The windows around a record, and what happens to them.
+    type Scratch = (Vec<WindowEntry>, Vec<Step>);
 
-impl Slides {
-    /// No windows yet; `inputs` is 1 except for a cogroup.
-    pub fn new(rule: Rule, inputs: usize) -> Result<Self> {
-        rule.check()?;
-        Ok(Self {
-            rule,
-            store: WindowStore::new(rule.segment()),
-            time: StreamTime::new(inputs, rule.grace, rule.resolution),
-            counters: Counters::default(),
-            found: Vec::new(),
-            steps: Vec::new(),
-        })
+    fn check(&self) -> Result<()> {
+        self.check()
     }
 
-    /// The stored windows, for queries.
-    pub fn store(&self) -> &WindowStore {
-        &self.store
+    fn segment(&self) -> Span {
+        self.segment()
     }
 
-    /// The stored windows, to restore them.
-    pub fn store_mut(&mut self) -> &mut WindowStore {
-        &mut self.store
+    fn unit(&self) -> Span {
+        self.sliding.resolution
     }
 
-    /// Stream time.
-    pub fn time(&self) -> &StreamTime {
-        &self.time
+    fn grace(&self) -> Option<Span> {
+        self.grace
     }
 
-    /// Stream time, to move it beside the records or to restore it.
-    pub fn time_mut(&mut self) -> &mut StreamTime {
-        &mut self.time
+    fn emit(&self) -> Emit {
+        self.emit
     }
 
-    /// Goes on where saved state stopped: stream time, how far windows were closed, what was counted.
-    /// The stored windows follow through [`Self::store_mut`].
-    pub fn resume(&mut self, progress: impl IntoIterator<Item = Progress>, closed: Time, counters: Counters) {
-        self.time.resume(progress);
-        self.store.resume(closed);
-        self.store.advance(self.horizon(self.time.slowest()));
-        self.counters = counters;
-    }
-
-    /// What was counted.
-    pub fn counters(&self) -> &Counters {
-        &self.counters
-    }
-
-    /// One record in its order: moves stream time, changes windows, closes what that closes.
-    pub fn push<S: States>(&mut self, record: Record<'_, S::Row>, states: &mut S, out: &mut impl Sink<S>) -> Result<Fate> {
-        let Some(name) = record.key else {
-            self.counters.null_keys += 1;
-            return Ok(Fate::NullKey);
-        };
-        let Some(time) = record.time else {
-            self.counters.null_times += 1;
-            return Ok(Fate::NullTime);
-        };
-        self.time.observe(record.input, record.source, time);
-        let key = self.store.intern(name)?;
-        let fate = self.add(key, time, record.row, self.time.now(record.input), states, out)?;
-        self.close(self.time.slowest(), states, out)?;
-        Ok(fate)
-    }
-
-    /// A tick in its order: moves the time of one source, or of all known ones, and closes what that closes.
-    pub fn tick<S: States>(
-        &mut self,
-        input: usize,
-        source: Option<Source>,
-        time: Option<Time>,
-        states: &mut S,
-        out: &mut impl Sink<S>,
-    ) -> Result<()> {
-        let Some(time) = time else {
-            self.counters.bad_ticks += 1;
-            return Ok(());
-        };
-        self.counters.ticks += 1;
-        match source {
-            Some(source) => self.time.observe(input, source, time),
-            None => self.time.observe_all(input, time),
+    fn horizon(&self, now: Now) -> Horizon {
+        match self.grace {
+            Some(_) => Horizon::of_windows(now.time, now.close, self.retention()),
+            None => Horizon::OPEN,
         }
-        self.close(self.time.slowest(), states, out)
     }
 
-    /// One record, judged by `now`. Stream time does not move and nothing closes.
-    pub fn add<S: States>(&mut self, key: Key, time: Time, row: S::Row, now: Now, states: &mut S, out: &mut impl Sink<S>) -> Result<Fate> {
-        self.counters.records += 1;
-        self.store.advance(self.horizon(now));
-        let floored = time.floor(self.rule.resolution);
-        let own = floored.and_then(|floored| Window::of_record(floored, self.rule.difference));
+    /// Sliding windows are due by their start.
+    fn due_before(&self, close: Time) -> Time {
+        starts_closed_before(close, self.sliding.difference)
+    }
+
+    fn window(&self, entry: &WindowEntry) -> Window {
+        Window::sliding(entry.start, self.sliding.difference)
+    }
+
+    /// There are no gaps.
+    fn gap(&self, _own: Option<i64>) -> Effective {
+        Effective::Asked(Span(0))
+    }
+
+    fn add<S: States>(world: &mut Slides, arrival: Arrival<S::Row>, states: &mut S, out: &mut impl Sink<S>) -> Result<Fate> {
+        let sliding = world.rule.sliding;
+        let floored = arrival.time.floor(sliding.resolution);
+        let own = floored.and_then(|floored| Window::of_record(floored, sliding.difference));
         let (Some(floored), Some(own)) = (floored, own) else {
             return Err(Error::Overflow {
                 column: "window".into(),
-                reason: format!("a window around {} starts before the earliest time", time.0),
+                reason: format!("a window around {} starts before the earliest time", arrival.time.0),
             });
         };
-        let arrival = Arrival { key, time, row, late: now.late };
-        let widest = Window::sliding(floored, self.rule.difference);
-        let fate = if widest.is_late(now.late) {
-            self.counters.late += 1;
+        let widest = Window::sliding(floored, sliding.difference);
+        let fate = if widest.is_late(arrival.late) {
+            world.counters.late += 1;
             Fate::Late
         } else {
-            self.touch(arrival, floored, own, states, out)?;
+            world.touch(arrival, floored, own, states, out)?;
             Fate::Kept
         };
-        if own.is_late(now.late) && self.rule.late == Late::Emit {
-            self.alone(arrival, own, states, out)?;
+        if own.is_late(arrival.late) && world.rule.late == Late::Emit {
+            world.alone(arrival, own, states, out)?;
         }
         Ok(fate)
     }
+}
 
+impl Slides {
     /// Decides and applies.
     fn touch<S: States>(
         &mut self,
@@ -155,13 +97,13 @@ impl Slides {
         states: &mut S,
         out: &mut impl Sink<S>,
     ) -> Result<()> {
-        let (first, last) = around(floored, &self.rule);
-        self.found.clear();
-        self.found.extend(self.store.within(arrival.key, first..=last).rev());
-        let mut steps = std::mem::take(&mut self.steps);
-        decide(floored, own, &self.found, &self.rule, &mut steps);
+        let (mut found, mut steps) = std::mem::take(&mut self.scratch);
+        let (first, last) = around(floored, self.rule.sliding);
+        found.clear();
+        found.extend(self.store.within(arrival.key, first..=last).rev());
+        decide(floored, own, &found, self.rule.sliding, &mut steps);
         let applied = self.apply(&steps, arrival, states, out);
-        self.steps = steps;
+        self.scratch = (found, steps);
         applied
     }
 
@@ -178,8 +120,10 @@ impl Slides {
                 Step::Create { start, base } => self.create(arrival, start, base, states, out)?,
                 Step::Copy { start, .. } => {
                     if let Some((slot, largest)) = copied.take() {
+                        let window = Window::sliding(start, self.rule.sliding.difference);
                         let known = self.put(arrival.key, WindowEntry { start, largest, slot }, states);
-                        self.changed(arrival.key, start, largest, Some(slot), known, states, out)?;
+                        let changed = Changed { key: arrival.key, window, time: largest, slot: Some(slot), known };
+                        self.changed(changed, states, out)?;
                     }
                 }
             }
@@ -189,7 +133,7 @@ impl Slides {
 
     /// A stored window takes the record, unless it is late.
     fn update<S: States>(&mut self, arrival: Arrival<S::Row>, start: Time, states: &mut S, out: &mut impl Sink<S>) -> Result<()> {
-        let window = Window::sliding(start, self.rule.difference);
+        let window = Window::sliding(start, self.rule.sliding.difference);
         if self.refuses(window, arrival.late) {
             return Ok(());
         }
@@ -197,12 +141,13 @@ impl Slides {
         states.update(entry.slot, arrival.row, window)?;
         entry.largest = entry.largest.max(arrival.time);
         let WindowEntry { largest, slot, .. } = *entry;
+        let changed = Changed { key: arrival.key, window, time: largest, slot: Some(slot), known: true };
         if states.is_null(slot) {
             self.store.remove(arrival.key, start);
             states.release(slot);
-            return self.changed(arrival.key, start, largest, None, true, states, out);
+            return self.changed(Changed { slot: None, ..changed }, states, out);
         }
-        self.changed(arrival.key, start, largest, Some(slot), true, states, out)
+        self.changed(changed, states, out)
     }
 
     /// A new window takes the record, unless it is late.
@@ -214,7 +159,7 @@ impl Slides {
         states: &mut S,
         out: &mut impl Sink<S>,
     ) -> Result<()> {
-        let window = Window::sliding(start, self.rule.difference);
+        let window = Window::sliding(start, self.rule.sliding.difference);
         if self.refuses(window, arrival.late) {
             return Ok(());
         }
@@ -233,10 +178,11 @@ impl Slides {
             if let Some(old) = &old {
                 states.release(old.slot);
             }
-            return self.changed(arrival.key, start, arrival.time, None, old.is_some(), states, out);
+            let known = old.is_some();
+            return self.changed(Changed { key: arrival.key, window, time: arrival.time, slot: None, known }, states, out);
         }
         let known = self.put(arrival.key, WindowEntry { start, largest: arrival.time, slot }, states);
-        self.changed(arrival.key, start, arrival.time, Some(slot), known, states, out)
+        self.changed(Changed { key: arrival.key, window, time: arrival.time, slot: Some(slot), known }, states, out)
     }
 
     fn refuses(&mut self, window: Window, late: Time) -> bool {
@@ -260,73 +206,5 @@ impl Slides {
             states.release(replaced.slot);
         }
         replaced.is_some()
-    }
-
-    #[expect(clippy::too_many_arguments, reason = "a change, spelled out")]
-    fn changed<S: States>(
-        &mut self,
-        key: Key,
-        start: Time,
-        time: Time,
-        slot: Option<Slot>,
-        known: bool,
-        states: &mut S,
-        out: &mut impl Sink<S>,
-    ) -> Result<()> {
-        if self.rule.emit != Emit::Update {
-            return Ok(());
-        }
-        self.counters.updates += 1;
-        let window = Window::sliding(start, self.rule.difference);
-        let op = if slot.is_some() { Op::Upsert } else { Op::Delete };
-        out.emit(Change { key, name: self.store.name(key), window, time, op, slot, known }, states)
-    }
-
-    /// A record alone, emitted and not stored.
-    fn alone<S: States>(&mut self, arrival: Arrival<S::Row>, window: Window, states: &mut S, out: &mut impl Sink<S>) -> Result<()> {
-        self.counters.late_emitted += 1;
-        let slot = states.allocate()?;
-        states.update(slot, arrival.row, window)?;
-        let (key, name) = (arrival.key, self.store.name(arrival.key));
-        out.emit(Change { key, name, window, time: arrival.time, op: Op::Late, slot: Some(slot), known: false }, states)?;
-        states.release(slot);
-        Ok(())
-    }
-
-    /// Closes the windows that end before the close time, and drops what is hidden for good.
-    pub fn close<S: States>(&mut self, now: Now, states: &mut S, out: &mut impl Sink<S>) -> Result<()> {
-        self.store.advance(self.horizon(now));
-        let closed = self.store.close(starts_closed_before(now.close, self.rule.difference));
-        self.finals(&closed, states, out)?;
-        self.store.expire(|window| states.release(window.slot));
-        Ok(())
-    }
-
-    /// Closes all windows: the input has ended.
-    pub fn finish<S: States>(&mut self, states: &mut S, out: &mut impl Sink<S>) -> Result<()> {
-        let pending = self.store.pending();
-        self.finals(&pending, states, out)?;
-        self.store.clear(|window| states.release(window.slot));
-        Ok(())
-    }
-
-    fn finals<S: States>(&mut self, closed: &[(Key, WindowEntry)], states: &mut S, out: &mut impl Sink<S>) -> Result<()> {
-        self.counters.windows_closed += closed.len() as u64;
-        if self.rule.emit != Emit::Close {
-            return Ok(());
-        }
-        for &(key, entry) in closed {
-            let window = Window::sliding(entry.start, self.rule.difference);
-            let (name, slot) = (self.store.name(key), Some(entry.slot));
-            out.emit(Change { key, name, window, time: entry.largest, op: Op::Final, slot, known: true }, states)?;
-        }
-        Ok(())
-    }
-
-    fn horizon(&self, now: Now) -> Horizon {
-        match self.rule.grace {
-            Some(_) => Horizon::of_windows(now.time, now.close, self.rule.retention()),
-            None => Horizon::OPEN,
-        }
     }
 }

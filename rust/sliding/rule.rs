@@ -1,5 +1,6 @@
 //! What the user asked for.
 
+use super::plan::Sliding;
 use crate::error::{Error, Result};
 use crate::operator::change::{Emit, Late};
 use crate::time::Span;
@@ -7,10 +8,8 @@ use crate::time::Span;
 /// A sliding query. Lengths are in ticks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rule {
-    /// The time difference: a window holds what is at most this far apart.
-    pub difference: Span,
-    /// What times are floored to; the right window of a record starts this much after it.
-    pub resolution: Span,
+    /// Time difference and resolution: times are floored to the second.
+    pub sliding: Sliding,
     /// How long windows still wait for late records; none: for ever, as in batch.
     pub grace: Option<Span>,
     /// How long closed windows stay visible at least.
@@ -24,12 +23,13 @@ pub struct Rule {
 impl Rule {
     /// Windows of a time difference, at a resolution of one tick; by default finals only, late records dropped.
     pub fn with_difference(difference: Span, grace: Option<Span>) -> Self {
-        Self { difference, resolution: Span(1), grace, until: None, emit: Emit::Close, late: Late::Drop }
+        let sliding = Sliding { difference, resolution: Span(1) };
+        Self { sliding, grace, until: None, emit: Emit::Close, late: Late::Drop }
     }
 
     /// Whether the lengths fit together.
     pub fn check(&self) -> Result<()> {
-        let Self { difference, resolution, .. } = *self;
+        let Sliding { difference, resolution } = self.sliding;
         let grace = self.grace.unwrap_or_default();
         let wrong = |argument: &str, got: Span, allowed: String| {
             Err(Error::Argument { argument: argument.into(), got: got.0.to_string(), allowed })
@@ -56,8 +56,9 @@ impl Rule {
     /// How long a window is visible after its start: as long as a record that is not late can touch
     /// it, or read what it holds (rules 4.4).
     pub fn retention(&self) -> Span {
-        let needed = self.difference.saturating_mul(3).saturating_add(self.grace.unwrap_or_default());
-        needed.saturating_add(self.resolution).max(self.until.unwrap_or_default())
+        let Sliding { difference, resolution } = self.sliding;
+        let needed = difference.saturating_mul(3).saturating_add(self.grace.unwrap_or_default());
+        needed.saturating_add(resolution).max(self.until.unwrap_or_default())
     }
 
     /// Length of a store's segments: live windows lie in a few of them.

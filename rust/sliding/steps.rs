@@ -3,7 +3,7 @@
 //! The order of the steps is Kafka's order of emission. Whether a window still takes the record is
 //! judged when the step is applied, each window for itself (rules 4.3).
 
-use super::rule::Rule;
+use super::plan::Sliding;
 use crate::store::WindowEntry;
 use crate::time::Time;
 use crate::window::Window;
@@ -31,19 +31,19 @@ pub enum Step {
 
 /// The starts of windows that a record at `time`, floored, needs to see, both inclusive.
 /// Windows on the other side of 1970 are none of its business (rules 4.2).
-pub fn around(time: Time, rule: &Rule) -> (Time, Time) {
-    let (first, last) = (time.saturating_sub(rule.difference.saturating_mul(2)), time.saturating_add(rule.resolution));
+pub fn around(time: Time, sliding: Sliding) -> (Time, Time) {
+    let (first, last) = (time.saturating_sub(sliding.difference.saturating_mul(2)), time.saturating_add(sliding.resolution));
     if time >= Time(0) { (first.max(Time(0)), last) } else { (first, last.min(Time(-1))) }
 }
 
 /// The steps of a record at `time`, floored. `found` are the windows of [`around`], latest first;
 /// `own` is the window of the record alone.
-pub fn decide(time: Time, own: Window, found: &[WindowEntry], rule: &Rule, steps: &mut Vec<Step>) {
+pub fn decide(time: Time, own: Window, found: &[WindowEntry], sliding: Sliding, steps: &mut Vec<Step>) {
     steps.clear();
     if time >= Time(0) && own.start == Time(0) && own.end > time {
-        early(time, found, rule, steps)
+        early(time, found, sliding, steps)
     } else {
-        main(time, own, found, rule, steps)
+        main(time, own, found, sliding, steps)
     }
 }
 
@@ -53,13 +53,13 @@ fn has(found: &[WindowEntry], start: Time) -> bool {
 }
 
 /// The largest record time of a window, floored.
-fn largest(window: &WindowEntry, rule: &Rule) -> Time {
-    window.largest.floor(rule.resolution).unwrap_or(Time::MIN)
+fn largest(window: &WindowEntry, sliding: Sliding) -> Time {
+    window.largest.floor(sliding.resolution).unwrap_or(Time::MIN)
 }
 
 /// The window that starts just after a record.
-fn right_of(time: Time, rule: &Rule) -> Option<Time> {
-    time.checked_add(rule.resolution)
+fn right_of(time: Time, sliding: Sliding) -> Option<Time> {
+    time.checked_add(sliding.resolution)
 }
 
 /// ```text
@@ -70,7 +70,7 @@ fn right_of(time: Time, rule: &Rule) -> Option<Time> {
 ///                           ├── covers it ─────────x──┤
 ///                                               ├── its right ───────┤
 /// ```
-fn main(time: Time, own: Window, found: &[WindowEntry], rule: &Rule, steps: &mut Vec<Step>) {
+fn main(time: Time, own: Window, found: &[WindowEntry], sliding: Sliding, steps: &mut Vec<Step>) {
     let (mut left, mut previous, mut covering) = (None, None, None);
     let (mut has_own, mut has_right) = (false, false);
     for window in found {
@@ -82,18 +82,18 @@ fn main(time: Time, own: Window, found: &[WindowEntry], rule: &Rule, steps: &mut
         } else if window.start == own.start {
             has_own = true;
             steps.push(Step::Update(window.start));
-            let largest = largest(window, rule);
+            let largest = largest(window, sliding);
             if largest >= time {
                 return;
             }
             previous = Some(largest);
         } else {
             left = Some(window.start);
-            previous = Some(largest(window, rule));
+            previous = Some(largest(window, sliding));
             break;
         }
     }
-    let after_previous = previous.and_then(|previous| right_of(previous, rule));
+    let after_previous = previous.and_then(|previous| right_of(previous, sliding));
     if let Some(start) = after_previous.filter(|&start| start >= own.start && !has(found, start)) {
         steps.push(Step::Create { start, base: None });
     }
@@ -101,7 +101,7 @@ fn main(time: Time, own: Window, found: &[WindowEntry], rule: &Rule, steps: &mut
         let base = left.filter(|_| previous.is_some_and(|previous| previous >= own.start));
         steps.push(Step::Create { start: own.start, base });
     }
-    copy_right(time, has_right, covering, rule, steps);
+    copy_right(time, has_right, covering, sliding, steps);
 }
 
 /// ```text
@@ -110,15 +110,15 @@ fn main(time: Time, own: Window, found: &[WindowEntry], rule: &Rule, steps: &mut
 ///        ├ p's right ─────────────┤
 ///                 ├── its right ───────────┤
 /// ```
-fn early(time: Time, found: &[WindowEntry], rule: &Rule, steps: &mut Vec<Step>) {
+fn early(time: Time, found: &[WindowEntry], sliding: Sliding, steps: &mut Vec<Step>) {
     let own = found.last().filter(|window| window.start == Time(0));
     let has_right = found.first().is_some_and(|window| window.start > time);
     let covering = found.iter().find(|window| window.start <= time);
     let others = found.iter().rev().filter(|window| window.start > Time(0) && window.start <= time);
     steps.extend(others.map(|window| Step::Update(window.start)));
-    copy_right(time, has_right, covering, rule, steps);
-    let previous = own.map(|own| largest(own, rule)).filter(|&largest| largest < time);
-    let after_previous = previous.and_then(|previous| right_of(previous, rule));
+    copy_right(time, has_right, covering, sliding, steps);
+    let previous = own.map(|own| largest(own, sliding)).filter(|&largest| largest < time);
+    let after_previous = previous.and_then(|previous| right_of(previous, sliding));
     if let Some(start) = after_previous.filter(|&start| !has(found, start)) {
         steps.push(Step::Create { start, base: None });
     }
@@ -126,9 +126,9 @@ fn early(time: Time, found: &[WindowEntry], rule: &Rule, steps: &mut Vec<Step>) 
 }
 
 /// The record's own right window holds what the latest window around the record held after it.
-fn copy_right(time: Time, has_right: bool, covering: Option<&WindowEntry>, rule: &Rule, steps: &mut Vec<Step>) {
-    let after = covering.filter(|window| !has_right && largest(window, rule) > time);
-    if let (Some(covering), Some(start)) = (after, right_of(time, rule)) {
+fn copy_right(time: Time, has_right: bool, covering: Option<&WindowEntry>, sliding: Sliding, steps: &mut Vec<Step>) {
+    let after = covering.filter(|window| !has_right && largest(window, sliding) > time);
+    if let (Some(covering), Some(start)) = (after, right_of(time, sliding)) {
         steps.push(Step::Copy { start, base: covering.start });
     }
 }

@@ -5,12 +5,18 @@ use crate::time::Time;
 use crate::window::{Extent, Horizon, Window};
 
 /// A stored window of some kind.
-pub trait Entry: Clone {
+pub trait Entry: Clone + std::fmt::Debug {
     /// Where it stands among the windows of its key.
     type Place: Copy + Ord + std::fmt::Debug;
 
     /// Its place; no two windows of a key have the same.
     fn place(&self) -> Self::Place;
+
+    /// Where its states stand.
+    fn slot(&self) -> Slot;
+
+    /// The largest time of its records.
+    fn largest(&self) -> Time;
 
     /// What segments go by. A window is closed and expires in the order of this time.
     fn due(&self) -> Time;
@@ -19,7 +25,7 @@ pub trait Entry: Clone {
     fn is_visible(&self, horizon: Horizon) -> bool;
 }
 
-/// A stored session. Its largest time is its end.
+/// A stored session. The largest time of its records is its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SessionEntry {
     /// Its bounds and its reach.
@@ -41,6 +47,14 @@ impl Entry for SessionEntry {
 
     fn place(&self) -> Self::Place {
         (self.extent.end, self.extent.start)
+    }
+
+    fn slot(&self) -> Slot {
+        self.slot
+    }
+
+    fn largest(&self) -> Time {
+        self.extent.end
     }
 
     fn due(&self) -> Time {
@@ -68,6 +82,14 @@ impl Entry for WindowEntry {
 
     fn place(&self) -> Self::Place {
         self.start
+    }
+
+    fn slot(&self) -> Slot {
+        self.slot
+    }
+
+    fn largest(&self) -> Time {
+        self.largest
     }
 
     fn due(&self) -> Time {

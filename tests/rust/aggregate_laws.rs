@@ -83,6 +83,14 @@ pub(crate) fn obeys(aggregate: &dyn Aggregate, trial: &Trial, oracle: impl Fn(&[
         laws.check("one window", whole.lower(&[slot]), &expected[slot.0 as usize..][..1]);
     }
 
+    let mut lifted = aggregate.fresh();
+    lifted.resize(WINDOWS);
+    let input = Input::new(&trial.kinds, &trial.events);
+    for (row, event) in trial.events.iter().enumerate() {
+        lifted.lift(Slot(event.key as u32), row, input.rows()).unwrap();
+    }
+    laws.check("lifting row by row", lifted.lower(&slots), &expected);
+
     // Any cut into parts, merged from the left, from the right, as a tree, and with slots crossed.
     let mut parts: [Vec<Event>; 4] = Default::default();
     trial.events.iter().for_each(|event| parts[random.below(4)].push(event.clone()));

@@ -1,5 +1,6 @@
 //! Operators over small Arrow batches, for tests.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
@@ -92,6 +93,13 @@ pub(crate) fn rows(batch: &RecordBatch) -> Vec<Row> {
         (keys.value(row).to_owned(), starts.value(row), ends.value(row), shown.join(" "), op, times.value(row))
     };
     (0..batch.num_rows()).map(row).collect()
+}
+
+/// The rows of each key, in their order.
+pub(crate) fn by_key(rows: &[Row]) -> BTreeMap<&str, Vec<&Row>> {
+    let mut keys: BTreeMap<&str, Vec<&Row>> = BTreeMap::new();
+    rows.iter().for_each(|row| keys.entry(&row.0).or_default().push(row));
+    keys
 }
 
 fn show(column: &ArrayRef, row: usize) -> String {

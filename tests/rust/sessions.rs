@@ -219,7 +219,7 @@ proptest! {
             if event.0 == 0 {
                 sessions.push(record(number, event), &mut states, &mut out).unwrap();
             } else {
-                sessions.tick(0, Some(Source(0)), Some(Time(event.1)), &mut states, &mut out).unwrap();
+                sessions.tick(Some(0), Some(Source(0)), Some(Time(event.1)), &mut states, &mut out).unwrap();
             }
         }
         let mut out = |change: Change<'_>, states: &mut Members| collect(&mut run.finals, &mut run.table, &mut run.late_rows, change, states);
@@ -250,8 +250,8 @@ proptest! {
         let mut out = |_: Change<'_>, _: &mut Members| Ok(());
         for (number, (key, time, own, input, source, kind)) in events.iter().enumerate() {
             match kind {
-                0 => sessions.tick(*input, Some(Source(*source)), Some(Time(*time)), &mut states, &mut out).unwrap(),
-                1 => sessions.tick(*input, None, Some(Time(*time)), &mut states, &mut out).unwrap(),
+                0 => sessions.tick(Some(*input), Some(Source(*source)), Some(Time(*time)), &mut states, &mut out).unwrap(),
+                1 => sessions.tick(Some(*input), None, Some(Time(*time)), &mut states, &mut out).unwrap(),
                 _ => {
                     let event = (*key, *time, *own);
                     let mut record = record(number, &event).input_of(*input, *source);
@@ -305,7 +305,7 @@ fn a_session_on_the_close_time_is_open() {
         let mut out =
             |change: Change<'_>, states: &mut Members| collect(&mut run.finals, &mut run.table, &mut run.late_rows, change, states);
         sessions.push(record(0, &(0, 10, 0)), &mut states, &mut out).unwrap();
-        sessions.tick(0, Some(Source(0)), Some(Time(time)), &mut states, &mut out).unwrap();
+        sessions.tick(Some(0), Some(Source(0)), Some(Time(time)), &mut states, &mut out).unwrap();
         assert_eq!(run.finals.len(), finals, "{time}");
     }
 }

@@ -7,6 +7,7 @@ use windrow::error::Result;
 use windrow::operator::change::{Change, Emit, Late, Op};
 use windrow::operator::record::{Fate, Record};
 use windrow::operator::stream_time::Source;
+use windrow::sliding::plan::Sliding;
 use windrow::sliding::record::Slides;
 use windrow::sliding::rule::Rule;
 use windrow::time::{Span, Time};
@@ -102,6 +103,11 @@ fn events(reach: i64) -> impl Strategy<Value = Vec<Event>> {
     })
 }
 
+/// The rule at another resolution.
+fn at(resolution: u64, rule: Rule) -> Rule {
+    Rule { sliding: Sliding { resolution: Span(resolution), ..rule.sliding }, ..rule }
+}
+
 fn rule(difference: i64, grace: i64, emit: Emit) -> Rule {
     Rule { emit, ..Rule::with_difference(Span(difference as u64), Some(Span(grace as u64))) }
 }
@@ -111,11 +117,8 @@ proptest! {
     fn without_refusals_windows_have_the_closed_form(
         events in events(60), difference in 1..8_i64, unit in 1..4_i64, grace in prop::option::of(Just(600_i64)),
     ) {
-        let rule = Rule {
-            resolution: Span(unit as u64),
-            grace: grace.map(|grace| Span((grace * unit) as u64)),
-            ..rule(difference * unit, 0, Emit::Close)
-        };
+        let grace = grace.map(|grace| Span((grace * unit) as u64));
+        let rule = at(unit as u64, Rule { grace, ..rule(difference * unit, 0, Emit::Close) });
         let expected = oracle_closed_form(difference * unit, unit, &events);
         prop_assert_eq!(Run::of(rule, &events).finals, expected.clone());
         prop_assert_eq!(Run::of(Rule { emit: Emit::Update, ..rule }, &events).table, expected);
@@ -195,7 +198,7 @@ proptest! {
             if event.0 == 0 {
                 slides.push(record(number, event), &mut states, &mut out).unwrap();
             } else {
-                slides.tick(0, Some(Source(0)), Some(Time(event.1)), &mut states, &mut out).unwrap();
+                slides.tick(Some(0), Some(Source(0)), Some(Time(event.1)), &mut states, &mut out).unwrap();
             }
         }
         slides.finish(&mut states, &mut run.sink(&events)).unwrap();
@@ -214,13 +217,13 @@ proptest! {
         let difference = if unit == Span(1) { difference } else { unit.saturating_mul(factors.1) };
         let emit = if update { Emit::Update } else { Emit::Close };
         let late = if late { Late::Emit } else { Late::Drop };
-        let Ok(mut slides) = Slides::new(Rule { difference, resolution: unit, grace, until, emit, late }, 2) else { return Ok(()) };
+        let Ok(mut slides) = Slides::new(Rule { sliding: Sliding { difference, resolution: unit }, grace, until, emit, late }, 2) else { return Ok(()) };
         let mut states = Members::default();
         let mut out = |_: Change<'_>, _: &mut Members| Ok(());
         for (number, (key, time, input, source, kind)) in events.iter().enumerate() {
             let done = match kind {
-                0 => slides.tick(*input, Some(Source(*source)), Some(Time(*time)), &mut states, &mut out),
-                1 => slides.tick(*input, None, Some(Time(*time)), &mut states, &mut out),
+                0 => slides.tick(Some(*input), Some(Source(*source)), Some(Time(*time)), &mut states, &mut out),
+                1 => slides.tick(Some(*input), None, Some(Time(*time)), &mut states, &mut out),
                 _ => {
                     let event = (*key, *time);
                     let record = Record { input: *input, source: Source(*source), ..record(number, &event) };
@@ -244,7 +247,7 @@ fn a_window_on_the_close_time_is_open() {
         let (mut states, mut run) = (Members::default(), Run::default());
         let events = [(0, 10)];
         slides.push(record(0, &events[0]), &mut states, &mut run.sink(&events)).unwrap();
-        slides.tick(0, Some(Source(0)), Some(Time(time)), &mut states, &mut run.sink(&events)).unwrap();
+        slides.tick(Some(0), Some(Source(0)), Some(Time(time)), &mut states, &mut run.sink(&events)).unwrap();
         assert_eq!(run.finals.len(), finals, "{time}");
     }
 }
@@ -261,7 +264,7 @@ fn windows_do_not_cross_1970() {
 #[test]
 fn times_are_floored_for_windows_only() {
     // resolution 10, d = 20: 25 and 29 are both at 20; 30 is a tick later
-    let rule = Rule { resolution: Span(10), ..rule(20, 100, Emit::Close) };
+    let rule = at(10, rule(20, 100, Emit::Close));
     let run = Run::of(rule, &[(0, 29), (0, 25), (0, 30)]);
     assert_eq!(run.finals, Table::from([((0, 0), vec![0, 1]), ((0, 10), vec![0, 1, 2]), ((0, 30), vec![2])]));
 }
@@ -272,7 +275,7 @@ fn lengths_that_do_not_fit_together_are_refused() {
         assert_eq!(Slides::new(Rule { until: Some(Span(until)), ..rule(10, 2, Emit::Close) }, 1).is_ok(), fine, "{until}");
     }
     assert!(Slides::new(rule(0, 2, Emit::Close), 1).is_err());
-    assert!(Slides::new(Rule { resolution: Span(4), ..rule(10, 4, Emit::Close) }, 1).is_err());
-    assert!(Slides::new(Rule { resolution: Span(5), ..rule(10, 4, Emit::Close) }, 1).is_err());
-    assert!(Slides::new(Rule { resolution: Span(0), ..rule(10, 4, Emit::Close) }, 1).is_err());
+    assert!(Slides::new(at(4, rule(10, 4, Emit::Close)), 1).is_err());
+    assert!(Slides::new(at(5, rule(10, 4, Emit::Close)), 1).is_err());
+    assert!(Slides::new(at(0, rule(10, 4, Emit::Close)), 1).is_err());
 }

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Self
 
 import pyarrow as pa
 
-from windrow.errors import bad_type
+from windrow.errors import bad_type, bad_value, listed
 from windrow.input import Input
-from windrow.plan import Plan
+from windrow.plan import Origins, Plan
 
-Definition = Callable[[Any], Any]
-"""A function from data to a query over it: `group_by(data, ...).windowed_by(...).agg(...)`."""
+Definition = Callable[..., Any]
+"""A function from data to a query over it: `group_by(data, ...).windowed_by(...).agg(...)`; for a cogroup, of its
+inputs by name."""
+
+Schemas = pa.Schema | Mapping[str, pa.Schema]
+"""The columns of the data; for a cogroup, of its inputs by name."""
 
 
 class Blank(Input[Plan]):
@@ -33,6 +37,10 @@ class Blank(Input[Plan]):
     def check_threads(self, count: int) -> None:
         """Raises nothing: a driver has one thread, whatever a query asks for."""
 
+    def union(self, inputs: Sequence[Self], schema: pa.Schema, origins: Origins) -> Blank:
+        """The columns of a cogroup."""
+        return Blank(schema)
+
     def run(self, plan: Plan) -> Plan:
         """The plan itself."""
         return plan
@@ -41,11 +49,22 @@ class Blank(Input[Plan]):
         return self._schema.field(position)
 
 
-def plan_of(definition: Definition, schema: pa.Schema) -> Plan:
+def plan_of(definition: Definition, schema: Schemas) -> Plan:
     """The plan that a definition makes over columns of these types; its own errors come through."""
+    for name, known in schema.items() if isinstance(schema, Mapping) else [("schema", schema)]:
+        if not isinstance(known, pa.Schema):
+            raise bad_type(name, known, "a pyarrow.Schema of the data; for a cogroup, a dict of them by input")
     if not callable(definition):
         raise bad_type("definition", definition, "a function from data to a query over it")
-    plan = definition(Blank(schema))
+    if isinstance(schema, Mapping):
+        plan = definition(**{name: Blank(known) for name, known in schema.items()})
+    else:
+        plan = definition(Blank(schema))
     if not isinstance(plan, Plan):
         raise bad_type("definition", plan, "a function that returns what agg(...) returned, and does nothing after it")
+    inputs = plan.origins.names if plan.origins is not None else ()
+    named = tuple(schema) if isinstance(schema, Mapping) else ()
+    if set(inputs) != set(named):
+        allowed = f"schemas of {listed(inputs)}, by name" if inputs else "the schema of the one input of the definition"
+        raise bad_value("schema", named or "one schema", allowed)
     return plan

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Self
 
 import pyarrow as pa
 
 from windrow import _worker
-from windrow.errors import bad_type, bad_value, unknown_column
+from windrow.errors import bad_type, bad_value
 from windrow.plan import Plan
 from windrow.testing.change import Change, changes_of
-from windrow.testing.definition import Definition, plan_of
+from windrow.testing.definition import Definition, Schemas, plan_of
+from windrow.testing.feed import Feed
 from windrow.testing.stores import SessionStore, Store, WindowStore
 from windrow.windows import SessionWindows
 
-_TICK = "windrow.tick"
 _DROPPED = ("late", "windows_refused", "null_keys", "null_times", "null_values", "bad_gaps")
 
 
@@ -49,68 +49,96 @@ class StreamDriver:
     []
     >>> driver.counters["late"], driver.dropped
     (1, 1)
+
+    A cogroup has a stream time for each input. A record is late by its own input, and a window closes by the slowest:
+
+    >>> def visits_of(clicks, orders):
+    ...     return (
+    ...         wr.cogroup(clicks=wr.group_by(clicks, "user", time="ts"), orders=wr.group_by(orders, "user", time="ts"))
+    ...         .windowed_by(wr.SessionWindows.with_gap("5 minutes", grace="1 minute"))
+    ...         .agg(clicks=wr.count("clicks.*"), spent=wr.sum("orders.amount"))
+    ...     )
+    >>> clicks = pa.schema({"user": pa.string(), "ts": pa.timestamp("us")})
+    >>> driver = StreamDriver(visits_of, {"clicks": clicks, "orders": schema})
+    >>> driver.pipe("clicks", user="ann", ts=eight)
+    []
+    >>> driver.pipe("clicks", user="bob", ts=eight + timedelta(minutes=30))  # orders have not come: nothing closes
+    []
+    >>> driver.pipe("clicks", user="ann", ts=eight + timedelta(minutes=1))  # late: clicks have come to 8:30
+    []
+    >>> driver.pipe("orders", user="ann", ts=eight + timedelta(minutes=1), amount=5)  # orders have not
+    []
+    >>> driver.counters["late"]
+    1
+    >>> (final,) = driver.tick(eight + timedelta(minutes=20), input="orders")
+    >>> final.key["user"], final.window.end.minute, final.values
+    ('ann', 1, {'clicks': 1, 'spent': 5})
     """
 
-    def __init__(self, definition: Definition, schema: pa.Schema, *, value: str | None = None) -> None:
+    def __init__(self, definition: Definition, schema: Schemas, *, value: str | None = None) -> None:
         """A driver of what `definition` makes of data with the columns of `schema`.
 
         Args:
-            definition: a function from data to `group_by(data, ...).windowed_by(...).agg(...)`.
-            schema: the columns of the data and their Arrow types.
+            definition: a function from data to `group_by(data, ...).windowed_by(...).agg(...)`; for a cogroup a
+                function that takes the inputs by name.
+            schema: the columns of the data and their Arrow types; for a cogroup a dict of those of its inputs.
             value: the column that is the record's value in Kafka. With it, nulls there are what they are in Kafka:
-                sliding windows drop the record and count it (`null_values`), `reduce` is handed them.
+                sliding windows drop the record and count it (`null_values`), `reduce` is handed them. Not for a
+                cogroup.
 
-        A single Python aggregate that becomes None deletes its window, as in Kafka.
+        A single Python aggregate that becomes None deletes its window, as in Kafka; not where it leaves out the records
+        of an input.
 
         Raises:
             TypeError: no function, or one that returns anything but what `agg` returned.
-            ValueError: windows without a grace, which every stream needs.
+            ValueError: windows without a grace, which every stream needs, or schemas of other inputs than the
+                definition has.
         """
-        if not isinstance(schema, pa.Schema):
-            raise bad_type("schema", schema, "a pyarrow.Schema of the data")
         plan = plan_of(definition, schema)
         if plan.windows.grace is None:
             allowed = "how far behind stream time a record may be, such as grace='1 hour'; '0 seconds' for not at all"
             raise bad_value("grace", None, allowed)
-        if value is not None and value not in schema.names:
-            raise unknown_column("value", value, schema.names)
-        fields = {field.name: field for field in plan.schema}
-        if value is not None:
-            fields[value] = schema.field(value)
-        tick = plan.tick or _TICK
-        fields.setdefault(tick, pa.field(tick, pa.bool_()))
         self._plan = plan
-        self._tick = tick
-        self._schema = pa.schema(fields.values())
-        self._piped = schema.names
-        self._spec = json.dumps(plan.asked() | {"tick": tick, "kafka": {"value": value}})
+        self._feed = Feed(plan, schema, value)
+        self._schema = self._feed.schema
+        self._spec = json.dumps(plan.asked() | {"tick": self._feed.tick, "kafka": {"value": value}})
         self._folds = plan.folds(kafka=value is not None)
         self._operator = _worker.operator(self._spec, self._schema, self._folds)
         self._unread: list[pa.RecordBatch] = []
 
-    def pipe(self, /, **record: Any) -> list[Change]:
+    def pipe(self, input: str | None = None, /, **record: Any) -> list[Change]:
         """Takes one record, by column; columns that are left out are null. Returns what it changes.
 
+        For a cogroup the name of the record's input comes first: `pipe("clicks", user="ann", ...)`.
+
         Raises:
-            ValueError: a column that the data does not have.
+            ValueError: a column that the data does not have, or an input that the definition does not have.
             OverflowError: a result or a bound does not fit its type.
             RuntimeError: a Python function failed; its exception is the cause.
         """
-        for name in record:
-            if name not in self._piped:
-                raise unknown_column("record", name, self._piped)
-        return self._push(self._row(record))
+        return self._push(self._feed.record(input, record))
 
-    def pipe_batch(self, data: Any, *, rows: int | Iterable[int] | None = None) -> list[Change]:
+    def pipe_batch(
+        self,
+        data: Any,
+        *,
+        input: str | None = None,
+        input_column: str | None = None,
+        rows: int | Iterable[int] | None = None,
+    ) -> list[Change]:
         """Takes Arrow data in its order, cut into batches of `rows` rows. Returns what they change.
 
         Unless the query asks for `every_record`, a batch gives one update for each window that it changed.
 
         Args:
             data: a pyarrow Table or RecordBatch, or anything else that gives an Arrow stream.
+            input: for a cogroup, the name of the input that the data is of.
+            input_column: for a cogroup, in place of `input`: the column of the data that holds the name of each row's
+                input, in any order. A row's other columns are those of its input.
             rows: the length of a batch, or the lengths of batches, the last of which takes what is left; None for the
                 batches of the data.
         """
+        fed = self._feed.taking(input, input_column)
         if isinstance(data, pa.RecordBatch):
             table = pa.Table.from_batches([data])
         elif hasattr(data, "__arrow_c_stream__"):
@@ -119,12 +147,15 @@ class StreamDriver:
             raise bad_type("data", data, "Arrow data: a pyarrow Table or RecordBatch, or any Arrow stream")
         changes: list[Change] = []
         for batch in _cut(table, rows):
-            changes.extend(self._push(self._conformed(batch)))
+            changes.extend(self._push(fed(batch)))
         return changes
 
-    def tick(self, time: Any) -> list[Change]:
-        """Moves stream time, as a tick does: nothing else happens but what closes. Returns what that closes."""
-        return self._push(self._row({self._plan.time: time, self._tick: True}))
+    def tick(self, time: Any, *, input: str | None = None) -> list[Change]:
+        """Moves stream time, as a tick does: nothing else happens but what closes. Returns what that closes.
+
+        For a cogroup it is the time of all inputs, or of the one that is named.
+        """
+        return self._push(self._feed.tick_at(input, time))
 
     def finish(self) -> list[Change]:
         """Closes every window that is open, as at the end of a batch query. Returns the finals."""
@@ -188,23 +219,6 @@ class StreamDriver:
         self._operator = operator
         self._unread.clear()
         return self
-
-    def _row(self, record: Mapping[str, Any]) -> pa.RecordBatch:
-        columns = [pa.array([record.get(field.name)], field.type) for field in self._schema]
-        return pa.RecordBatch.from_arrays(columns, schema=self._schema)
-
-    def _conformed(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        names = batch.schema.names
-        columns: list[pa.Array[Any]] = []
-        for field in self._schema:
-            if field.name in names:
-                column = batch.column(field.name)
-                columns.append(column if column.type == field.type else column.cast(field.type))
-            elif field.name == _TICK:
-                columns.append(pa.nulls(batch.num_rows, field.type))
-            else:
-                raise unknown_column("data", field.name, names)
-        return pa.RecordBatch.from_arrays(columns, schema=self._schema)
 
     def _push(self, batch: pa.RecordBatch) -> list[Change]:
         return self._changes(self._operator.push(batch))

@@ -9,6 +9,7 @@
 //! | `primitive` | one column of 32 or 64 bits |
 //! | `cells`, `bytes` | one column of strings or binary |
 //! | `rows` | everything else |
+//! | `mixed` | a quick hash, by which rows are split before their keys are numbered |
 //! | [`names`] | keys as byte strings in the order of the keys, for stores |
 
 mod bytes;
@@ -16,6 +17,7 @@ pub mod canonical;
 mod cells;
 mod column;
 pub(super) mod float;
+pub(super) mod mixed;
 pub mod names;
 mod primitive;
 mod rows;

@@ -94,7 +94,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "windows as words": (
         lambda: grouped().windowed_by("5 minutes"),
         TypeError,
-        r"windows: got '5 minutes', a str; allowed: SessionWindows.with_gap\(...\) or Sliding",
+        r"windows: got '5 minutes', a str; allowed: SessionWindows.with_gap\(...\) or with_dynamic_gap\(...\), or",
     ),
     "a class of windows": (lambda: grouped().windowed_by(wr.SessionWindows), TypeError, "windows: got <class"),
     "a method of windows": (lambda: grouped().windowed_by(wr.SessionWindows.with_gap), TypeError, "windows: got"),

@@ -72,10 +72,15 @@ def test_another_version_says_which_both_are() -> None:
 
 
 def test_no_module_of_windrow_is_needed_to_unpickle(tmp_path: Path) -> None:
+    from pyspark import cloudpickle
+
     _, task = shipped(tmp_path, "1.2.3")
-    named = {module for module, _ in _globals(Path(task).read_bytes())}
-    assert named
-    assert not any(module.split(".")[0] == "windrow" for module in named)
+    functions = (cloudpickle.dumps(windrow.reduce("x", max)),)
+    fold = cloudpickle.dumps(_worker.shipped("fold", "1.2.3", "{}", b"", {}, functions))
+    for pickled in (Path(task).read_bytes(), fold):
+        named = {module for module, _ in _globals(pickled)}
+        assert named
+        assert not any(module.split(".")[0] == "windrow" for module in named)
 
 
 def test_a_spark_job_whose_workers_lack_windrow_fails_with_that_sentence(tmp_path: Path) -> None:

@@ -87,6 +87,8 @@ def check(table: pa.Table, keys: list[str]) -> None:
             b"windrow.records": len(rows),
             b"windrow.null_keys": null_keys(rows),
             b"windrow.null_times": null_times(rows),
+            b"windrow.bad_gaps": 0,
+            b"windrow.clamped_gaps": 0,
             b"windrow.ticks": 0,
             b"windrow.windows": result.num_rows,
         }

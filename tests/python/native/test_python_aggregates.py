@@ -150,17 +150,19 @@ def test_a_function_that_comes_back_to_its_driver_is_told() -> None:
         made[0].pipe(user="u", ts=at(0))
 
 
-def test_data_in_this_process_is_aggregated_in_the_order_of_arrival() -> None:
+def test_data_in_this_process_is_aggregated_in_the_order_of_time() -> None:
     table = pa.table({"user": ["u", "u", "v", None], "ts": [at(1), at(0), at(0), at(0)], "word": ["b", "a", "c", "d"]})
     result = wr.group_by(table, "user", time="ts").windowed_by(SESSIONS).emit("update").agg(x=WORDS, n=wr.count())
     assert result.column_names == ["user", "window", "x", "n", "op"]
     rows = {row["user"]: (row["x"], row["n"], row["op"]) for row in result.to_pylist()}
-    assert rows == {"u": ("b+a", 2, "upsert"), "v": ("c", 1, "upsert")}
+    assert rows == {"u": ("a+b", 2, "upsert"), "v": ("c", 1, "upsert")}
     counted = {name.decode(): int(value) for name, value in result.schema.metadata.items()}
     assert counted == {
         "windrow.records": 4,
         "windrow.null_keys": 1,
         "windrow.null_times": 0,
+        "windrow.bad_gaps": 0,
+        "windrow.clamped_gaps": 0,
         "windrow.ticks": 0,
         "windrow.windows": 2,
     }

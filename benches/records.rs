@@ -1,0 +1,150 @@
+//! The operators as records come: sessions and sliding windows one by one, and a batch of sessions joined at once.
+//! `cargo bench --bench records`; ids are `who/records/order`; count, sum, min and max of each window, 64 keys a page of names.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, dead_code, reason = "a bench fails by panic and takes what it needs")]
+
+use std::time::Duration;
+
+use arrow_array::RecordBatch;
+use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
+use windrow::aggregate::bank::Bank;
+use windrow::aggregate::banked::Banked;
+use windrow::aggregate::column::{Column, Values};
+use windrow::aggregate::count::Count;
+use windrow::aggregate::extreme::{Max, Min};
+use windrow::aggregate::sum::Sum;
+use windrow::arrow::operator::Operator;
+use windrow::arrow::spec::Spec;
+use windrow::error::Result;
+use windrow::operator::change::Change;
+use windrow::operator::counters::Counters;
+use windrow::operator::record::Record;
+use windrow::operator::stream_time::Source;
+use windrow::operator::world::{Kind, World};
+use windrow::session::rule::Rule as SessionRule;
+use windrow::sliding::rule::Rule as SlidingRule;
+use windrow::time::{Span, Time};
+
+#[path = "events.rs"]
+mod events;
+use events::{DISTANCE, Events, GAP, Random, rows};
+
+const SESSIONS: usize = 1_000_000;
+const SLIDING: usize = 200_000;
+/// Records of a key.
+const EACH: usize = 100;
+/// Records in a sliding window.
+const HELD: u64 = 10;
+const GRACE: u64 = GAP as u64;
+
+/// Some records come later than they happened: one in ten within the grace, one in a hundred after it.
+fn late(mut events: Events) -> Events {
+    let mut random = Random(3);
+    for time in &mut events.times {
+        match random.below(100) {
+            0 => *time -= 4 * GAP + random.below(GAP as u64) as i64,
+            1..11 => *time -= random.below(GRACE) as i64,
+            _ => {}
+        }
+    }
+    events
+}
+
+/// Feeds all records one by one; what was counted.
+fn feed<K: Kind>(rule: K, events: &Events, names: &[[u8; 8]], arrivals: &[u64], inputs: &[Column<'_>]) -> Counters {
+    let mut bank = Bank::new([
+        (Box::new(Count::default()) as _, 0..0),
+        (Box::new(Sum::<i64>::new(0)) as _, 0..1),
+        (Box::new(Min::<i64>::default()) as _, 0..1),
+        (Box::new(Max::<i64>::default()) as _, 0..1),
+    ]);
+    let times = Time::slice(&events.times);
+    let mut states = Banked::new(&mut bank, times, arrivals, inputs);
+    let mut world = World::new(rule, 1).unwrap();
+    let mut finals = 0;
+    let mut out = |_: Change<'_>, _: &mut Banked<'_>| -> Result<()> {
+        finals += 1;
+        Ok(())
+    };
+    for (row, (name, &time)) in names.iter().zip(times).enumerate() {
+        let record = Record { key: Some(name), time: Some(time), gap: None, input: 0, source: Source(0), row: row as u32 };
+        world.push(record, &mut states, &mut out).unwrap();
+    }
+    world.finish(&mut states, &mut out).unwrap();
+    assert_eq!(finals, world.counters().windows_closed);
+    *world.counters()
+}
+
+/// What a rule makes of the records.
+fn one_by_one<K: Kind + Copy>(criterion: &mut Criterion, who: &str, order: &str, rule: K, events: &Events, expected: (u64, u64)) {
+    let count = events.users.len();
+    let names: Vec<[u8; 8]> = events.users.iter().map(|user| user.to_be_bytes()).collect();
+    let arrivals: Vec<u64> = (0..count as u64).collect();
+    let inputs = [Column::new(Values::Int(events.clicks.as_slice().into()))];
+    let counters = feed(rule, events, &names, &arrivals, &inputs);
+    assert_eq!((counters.windows_closed, counters.late), expected, "{who} {order}");
+    let mut group = criterion.benchmark_group(who);
+    group.throughput(Throughput::Elements(count as u64));
+    group.bench_function(format!("{count}/{order}"), |bencher| bencher.iter(|| feed(rule, events, &names, &arrivals, &inputs)));
+    group.finish();
+}
+
+fn records(criterion: &mut Criterion) {
+    for (order, expected) in [("in order", (0, 0)), ("late", (0, 0))] {
+        let events = Events::in_order(SESSIONS, EACH);
+        let events = if order == "late" { late(events) } else { events };
+        let rule = SessionRule::with_gap(Span(GAP as u64), Some(Span(GRACE)));
+        one_by_one(criterion, "sessions one by one", order, rule, &events, expected);
+    }
+    for (order, expected) in [("in order", (0, 0)), ("late", (0, 0))] {
+        let events = Events::in_order(SLIDING, EACH);
+        let events = if order == "late" { late(events) } else { events };
+        let rule = SlidingRule::with_difference(Span(HELD * DISTANCE as u64), Some(Span(GRACE)));
+        one_by_one(criterion, "sliding windows one by one", order, rule, &events, expected);
+    }
+}
+
+/// The operator over Arrow batches, emitting on close or on update, with its records joined at once or, as asked for, one by one.
+fn operator(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("operator over batches");
+    group.throughput(Throughput::Elements(SESSIONS as u64));
+    for order in ["in order", "late"] {
+        let events = Events::in_order(SESSIONS, EACH);
+        let batches = if order == "late" { late(events) } else { events }.batches();
+        for (way, every) in [("joined", false), ("one by one", true)] {
+            for emit in ["close", "update"] {
+                let run = |mut operator: Operator| -> (usize, u64) {
+                    let told: Vec<RecordBatch> = batches.iter().map(|batch| operator.push(batch).unwrap()).collect();
+                    let last = operator.finish().unwrap();
+                    (rows(&told) + last.num_rows(), operator.counters().windows_closed)
+                };
+                let made = || Operator::new(&spec(emit, every), &batches[0].schema(), Vec::new()).unwrap();
+                let (told, closed) = run(made());
+                assert_eq!(closed, if order == "late" { 0 } else { 0 });
+                assert!(told as u64 == closed || emit == "update");
+                group.bench_function(format!("{SESSIONS}/{order}/{emit}/{way}"), |bencher| {
+                    bencher.iter_batched(made, run, BatchSize::PerIteration);
+                });
+            }
+        }
+    }
+    group.finish();
+}
+
+fn spec(emit: &str, every: bool) -> Spec {
+    let aggregates = r#"[{"name": "rows", "function": "count"}, {"name": "sum", "function": "sum", "columns": ["clicks"]},
+        {"name": "min", "function": "min", "columns": ["clicks"]}, {"name": "max", "function": "max", "columns": ["clicks"]}]"#;
+    let spec = format!(
+        r#"{{"keys": ["user"], "time": "ts", "windows": {{"kind": "session", "gap": {GAP}}}, "grace": {GRACE}, "shards": 1,
+            "aggregates": {aggregates}, "op": {}, "emit": "{emit}", "every_record": {every}}}"#,
+        emit == "update"
+    );
+    Spec::parse(&spec).unwrap()
+}
+
+criterion_group! {
+    name = benches;
+    config = Criterion::default().sample_size(10).warm_up_time(Duration::from_millis(500)).measurement_time(Duration::from_secs(3));
+    targets = records, operator
+}
+criterion_main!(benches);

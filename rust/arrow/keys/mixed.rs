@@ -1,0 +1,83 @@
+//! A quick hash of each row's key, by which rows are split before their keys are numbered. Of no format: it may change.
+
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef};
+use arrow_buffer::ArrowNativeType;
+use arrow_schema::{DataType, Field, IntervalUnit};
+
+use crate::arrow::keys::cells::Cells;
+use crate::arrow::keys::column::KeyColumn;
+use crate::arrow::keys::table::{FIRST, Word, fold};
+use crate::error::{Error, Result};
+
+/// Columns of a key, to be hashed.
+pub struct Mixed {
+    columns: Vec<KeyColumn>,
+}
+
+impl Mixed {
+    /// Of these columns. A type that cannot be grouped is an error.
+    pub fn new(fields: &[Field]) -> Result<Self> {
+        Ok(Self { columns: fields.iter().map(KeyColumn::new).collect::<Result<_>>()? })
+    }
+
+    /// The hash of each row, equal where the keys are. Only columns of 32 to 128 bits, of strings and of binary tell keys apart.
+    pub fn hashes(&self, arrays: &[ArrayRef]) -> Result<Vec<u64>> {
+        let mut hashes = vec![0; arrays.first().map_or(0, Array::len)];
+        for (column, array) in self.columns.iter().zip(arrays) {
+            if column.is_bytes() {
+                mix_bytes(&column.read_bytes(array)?, &mut hashes)?;
+                continue;
+            }
+            let data_type = column.field().data_type();
+            // The two numbers of days and milliseconds are not one of 64 bits.
+            match data_type.primitive_width().filter(|_| *data_type != DataType::Interval(IntervalUnit::DayTime)) {
+                Some(4) => mix(&column.read(array)?, &mut hashes, u32::hash)?,
+                Some(8) => mix(&column.read(array)?, &mut hashes, u64::hash)?,
+                Some(16) => mix(&column.read(array)?, &mut hashes, |value: i128| fold(value as u64 ^ FIRST, (value >> 64) as u64))?,
+                _ => {}
+            }
+        }
+        Ok(hashes)
+    }
+}
+
+#[inline]
+fn add(hash: &mut u64, cell: u64) {
+    *hash = hash.rotate_left(23) ^ cell;
+}
+
+fn mix<T: ArrowNativeType>(array: &ArrayRef, hashes: &mut [u64], hash: impl Fn(T) -> u64) -> Result<()> {
+    let data = array.to_data();
+    let values = data.buffer::<T>(0).get(..array.len()).ok_or(Error::Internal("an array is shorter than it says"))?;
+    match array.nulls().filter(|nulls| nulls.null_count() > 0) {
+        None => hashes.iter_mut().zip(values).for_each(|(held, &value)| add(held, hash(value))),
+        Some(nulls) => {
+            let cells = values.iter().zip(nulls).map(|(&value, valid)| if valid { hash(value) } else { 0 });
+            hashes.iter_mut().zip(cells).for_each(|(held, cell)| add(held, cell));
+        }
+    }
+    Ok(())
+}
+
+fn mix_bytes(array: &ArrayRef, hashes: &mut [u64]) -> Result<()> {
+    match array.data_type() {
+        DataType::Utf8 => mix_cells(array.as_string::<i32>(), array, hashes),
+        DataType::LargeUtf8 => mix_cells(array.as_string::<i64>(), array, hashes),
+        DataType::Utf8View => mix_cells(array.as_string_view(), array, hashes),
+        DataType::Binary => mix_cells(array.as_binary::<i32>(), array, hashes),
+        DataType::LargeBinary => mix_cells(array.as_binary::<i64>(), array, hashes),
+        DataType::BinaryView => mix_cells(array.as_binary_view(), array, hashes),
+        DataType::FixedSizeBinary(_) => mix_cells(array.as_fixed_size_binary(), array, hashes),
+        _ => return Err(Error::Internal("a key column of bytes has another type")),
+    }
+    Ok(())
+}
+
+fn mix_cells(cells: &impl Cells, array: &ArrayRef, hashes: &mut [u64]) {
+    let mut words = Vec::with_capacity(hashes.len());
+    cells.words(0..hashes.len(), &mut words);
+    for (row, (held, word)) in hashes.iter_mut().zip(words).enumerate() {
+        add(held, if array.is_valid(row) { word.hash() } else { 0 });
+    }
+}

@@ -1,0 +1,64 @@
+//! Rows by parts of the keys: what the rows of a part hit at random, keys, open sessions and states, stays in a core's caches,
+//! and threads share nothing.
+//!
+//! ```text
+//!   rows          b d a b c a b      a and c are of part 0, b and d of part 1
+//!   by part       a c a│b d b b
+//! ```
+
+use arrow_array::UInt32Array;
+
+use super::input::Input;
+use crate::error::Result;
+
+/// The logarithm of the number of parts.
+const BITS: u32 = 5;
+/// The number of parts.
+pub(super) const PARTS: usize = 1 << BITS;
+
+/// The part of a key's hash: bits that no hash table looks at.
+fn part(hash: u64) -> usize {
+    (hash >> 32) as usize & (PARTS - 1)
+}
+
+/// Rows of an input, those of a part next to each other and in their order.
+pub(super) struct Parted {
+    input: Input,
+    rows: UInt32Array,
+    /// Where the rows of each part end.
+    ends: [usize; PARTS],
+}
+
+impl Parted {
+    /// The rows of an input, whose keys have these hashes.
+    pub fn new(input: Input, hashes: &[u64]) -> Self {
+        let mut counts = [0_usize; PARTS];
+        for &hash in hashes {
+            if let Some(count) = counts.get_mut(part(hash)) {
+                *count += 1;
+            }
+        }
+        let mut end = 0;
+        // Where the next row of each part goes; in the end, where its rows end.
+        let mut ends = counts.map(|count| {
+            end += count;
+            end - count
+        });
+        let mut rows = vec![0; hashes.len()];
+        for (number, &hash) in (0..).zip(hashes) {
+            let Some(next) = ends.get_mut(part(hash)) else { continue };
+            if let Some(row) = rows.get_mut(*next) {
+                *row = number;
+            }
+            *next += 1;
+        }
+        Self { input, rows: rows.into(), ends }
+    }
+
+    /// The rows of a part; none where it has none.
+    pub fn of(&self, part: usize) -> Result<Option<Input>> {
+        let start = part.checked_sub(1).and_then(|before| self.ends.get(before)).copied().unwrap_or_default();
+        let length = self.ends.get(part).copied().unwrap_or_default() - start;
+        if length == 0 { Ok(None) } else { self.input.pick(&self.rows.slice(start, length)).map(Some) }
+    }
+}

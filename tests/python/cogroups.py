@@ -1,0 +1,53 @@
+"""Cogroups of tests: tables of several inputs, queries over them, results against the oracle."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+from oracle.aggregates import accepts
+from oracle.cogroup import answer_of_input, together
+from oracle.records import by_key
+from tables import Asked, Rows, Windows, records
+
+
+@dataclass(frozen=True)
+class AskedOfInput(Asked):
+    """One aggregate of a cogroup; its columns name their input."""
+
+    def of(self, rows: Sequence[Any]) -> Any:
+        """The oracle's answer over the rows of one window."""
+        return answer_of_input(self.function, rows, *self.columns, ignore_nulls=self.ignore_nulls, digits=self.digits)
+
+
+def of_input(name: str, asked: Mapping[str, Asked]) -> dict[str, Asked]:
+    """Aggregates over the columns of one input; what has no column counts the records of all."""
+    return {
+        f"{name}_{key}": AskedOfInput(
+            each.function, tuple(f"{name}.{column}" for column in each.columns), each.ignore_nulls, each.digits
+        )
+        for key, each in asked.items()
+    }
+
+
+def counts(names: Sequence[str]) -> dict[str, Asked]:
+    """The records of all inputs, and of each."""
+    return {"all": AskedOfInput("count"), **{f"n_{name}": AskedOfInput("count", (f"{name}.*",)) for name in names}}
+
+
+def assert_cogroup(
+    got: Rows, tables: Mapping[str, pa.Table], keys: Sequence[str], windows: Windows, asked: Mapping[str, Asked]
+) -> None:
+    """The result holds exactly the oracle's windows of all records, and in each the oracle's answers."""
+    told = together({name: records(table, keys) for name, table in tables.items()})
+    expected = {
+        (key, start, end): rows for key, members in by_key(told).items() for start, end, rows in windows(members)
+    }
+    missing, surplus = expected.keys() - got.keys(), got.keys() - expected.keys()
+    assert not missing | surplus, f"missing {missing}, surplus {surplus}"
+    for window, rows in expected.items():
+        for name, aggregate in asked.items():
+            wanted, found = aggregate.of(rows), got[window][name]
+            assert accepts(wanted, found), f"{name} of {window}: got {found!r}, expected {wanted!r}, rows {rows}"

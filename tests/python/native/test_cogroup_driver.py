@@ -1,0 +1,353 @@
+"""Cogroups record by record: late by the own input, closed by the slowest (rules 5.1)."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from cogroups import assert_cogroup, counts, of_input
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tables import Asked, by_sessions, by_sliding, rows_of
+
+import windrow as wr
+from windrow.testing import StreamDriver
+
+ZERO = datetime(1970, 1, 1)
+US = pa.timestamp("us")
+CLICKS = pa.schema({"k": pa.string(), "ts": US, "url": pa.string()})
+ORDERS = pa.schema({"k": pa.string(), "at": US, "amount": pa.int64(), "tick": pa.bool_()})
+SCHEMAS = {"clicks": CLICKS, "orders": ORDERS}
+
+
+def us(ticks: int) -> timedelta:
+    return timedelta(microseconds=ticks)
+
+
+def at(ticks: int) -> datetime:
+    return ZERO + us(ticks)
+
+
+SESSIONS = wr.SessionWindows.with_gap(us(5), grace=us(10))
+SLIDING = wr.SlidingWindows.with_time_difference(us(5), grace=us(10), resolution=us(1))
+
+
+def of(windows: Any, emit: str = "close", late: str = "drop", every_record: bool = False, **aggregates: Any) -> Any:
+    asked = aggregates or {"clicks": wr.count("clicks.*"), "spent": wr.sum("orders.amount")}
+
+    def definition(clicks: Any, orders: Any) -> Any:
+        inputs = {
+            "clicks": wr.group_by(clicks, "k", time="ts"),
+            "orders": wr.group_by(orders, "k", time="at", tick="tick"),
+        }
+        return wr.cogroup(**inputs).windowed_by(windows).emit(emit, every_record=every_record).late(late).agg(**asked)
+
+    return definition
+
+
+def driven(windows: Any, **options: Any) -> StreamDriver:
+    return StreamDriver(of(windows, **options), SCHEMAS)
+
+
+def told(changes: list[Any]) -> list[tuple[Any, ...]]:
+    return [
+        (change.kind, change.key["k"], *((bound - ZERO) // us(1) for bound in change.window), *change.values.values())
+        for change in changes
+    ]
+
+
+@pytest.mark.parametrize(("windows", "reach"), [(SESSIONS, 15), (SLIDING, 10)])
+@pytest.mark.parametrize("slow", ["clicks", "orders"])
+def test_the_slowest_input_closes(windows: Any, reach: int, slow: str) -> None:
+    """A window that ends at 100 is final when the slowest input is past 100 + grace (+ gap), not on it."""
+    driver = driven(windows)
+    fast = "orders" if slow == "clicks" else "clicks"
+    driver.pipe("clicks", k="a", ts=at(100))
+    assert driver.tick(at(10_000), input=fast) == []
+    assert driver.stream_time == (at(100) if slow == "clicks" else None)
+    for time in (100 + reach - 1, 100 + reach):
+        assert driver.tick(at(time), input=slow) == []
+        assert driver.stream_time == at(time)
+    assert [row[:4] for row in told(driver.tick(at(100 + reach + 1), input=slow))][:1] == [
+        ("final", "a", 100 if reach == 15 else 95, 100)
+    ]
+    assert driver.counters["ticks"] == 4
+
+
+def test_an_input_that_has_not_been_seen_holds_everything_open() -> None:
+    driver = driven(SESSIONS)
+    driver.pipe("clicks", k="a", ts=at(0))
+    assert driver.pipe("clicks", k="b", ts=at(10_000)) == []
+    assert driver.stream_time is None
+    assert told(driver.tick(at(10_000))) == [("final", "a", 0, 0, 1, None)]
+
+
+@pytest.mark.parametrize(("windows", "late"), [(SESSIONS, "late"), (SLIDING, "late")])
+def test_a_record_is_late_by_its_own_input(windows: Any, late: str) -> None:
+    """Clicks have come to 1000, orders to 100: an order at 90 is in time, a click of the same time is not."""
+    driver = driven(windows)
+    driver.pipe("clicks", k="other", ts=at(1000))
+    driver.pipe("orders", k="other", at=at(100), amount=1)
+    driver.pipe("clicks", k="a", ts=at(90))
+    assert driver.counters[late] == 1
+    driver.pipe("orders", k="a", at=at(90), amount=7)
+    assert driver.counters[late] == 1
+    finals = [row for row in told(driver.finish()) if row[1] == "a"]
+    assert {row[4:] for row in finals} == {(0, 7)}
+
+
+def test_the_close_time_of_the_own_input_is_the_bound_of_lateness() -> None:
+    for time, late in ((985, 0), (984, 1)):  # 1000 - gap - grace
+        driver = driven(SESSIONS)
+        driver.pipe("clicks", k="other", ts=at(1000))
+        driver.pipe("clicks", k="a", ts=at(time))
+        assert driver.counters["late"] == late
+
+
+def test_a_late_record_alone_is_of_its_input() -> None:
+    driver = driven(SESSIONS, late="emit")
+    driver.pipe("orders", k="other", at=at(1000), amount=1)
+    assert told(driver.pipe("orders", k="a", at=at(1), amount=9)) == [("late", "a", 1, 1, 0, 9)]
+
+
+def test_an_update_shows_what_each_input_gave() -> None:
+    """
+    clicks  x       x         the order between them joins the two sessions of clicks
+    orders      x
+            0   4   8
+    """
+    driver = driven(SESSIONS, emit="update")
+    assert told(driver.pipe("clicks", k="a", ts=at(0))) == [("update", "a", 0, 0, 1, None)]
+    assert told(driver.pipe("clicks", k="a", ts=at(8))) == [("update", "a", 8, 8, 1, None)]
+    assert told(driver.pipe("orders", k="a", at=at(4), amount=3)) == [
+        ("tombstone", "a", 0, 0),
+        ("tombstone", "a", 8, 8),
+        ("update", "a", 0, 8, 2, 3),
+    ]
+    assert driver.sessions.fetch("a").to_pylist()[0]["clicks"] == 2
+
+
+def interleaved(rows: list[tuple[str, int, int | None]]) -> pa.Table:
+    """Rows of (input, time, amount), both inputs in one table, each in its own time column."""
+    clicks = [name == "clicks" for name, _, _ in rows]
+    return pa.table(
+        {
+            "of": pa.array([name for name, _, _ in rows], pa.string()),
+            "k": pa.array(["a"] * len(rows), pa.string()),
+            "ts": pa.array([time if own else None for own, (_, time, _) in zip(clicks, rows, strict=True)], US),
+            "at": pa.array([None if own else time for own, (_, time, _) in zip(clicks, rows, strict=True)], US),
+            "url": pa.array([f"{time}" for _, time, _ in rows], pa.string()),
+            "amount": pa.array([amount for _, _, amount in rows], pa.int64()),
+            "tick": pa.nulls(len(rows), pa.bool_()),
+        }
+    )
+
+
+@settings(max_examples=40)
+@given(
+    st.lists(st.tuples(st.sampled_from(["clicks", "orders"]), st.integers(0, 60), st.integers(0, 9)), max_size=25),
+    st.integers(1, 9),
+    st.booleans(),
+)
+def test_batches_of_all_inputs_are_what_their_records_are(
+    rows: list[tuple[str, int, int]], length: int, sliding: bool
+) -> None:
+    aggregates = {"n": wr.count(), "urls": wr.collect_list("clicks.url"), "last": wr.last("orders.amount")}
+    windows = SLIDING if sliding else SESSIONS
+    one, many = (driven(windows, emit="update", every_record=True, **aggregates) for _ in range(2))
+    for name, time, amount in rows:
+        own = {"ts": at(time), "url": f"{time}"} if name == "clicks" else {"at": at(time), "amount": amount}
+        one.pipe(name, k="a", **own)
+    many.pipe_batch(interleaved([*rows]), input_column="of", rows=length)
+    for driver in (one, many):
+        driver.finish()
+    assert one.read_table() == many.read_table()
+    assert one.counters == many.counters
+
+
+@st.composite
+def fed(draw: st.DrawFn) -> dict[str, list[tuple[str, int, int | None]]]:
+    """Records of each input in the order of their times, and the order in which the inputs take turns."""
+    row = st.tuples(st.sampled_from("ab"), st.integers(0, 80), st.none() | st.integers(-5, 5))
+    inputs = {name: sorted(draw(st.lists(row, max_size=15)), key=lambda row: row[1]) for name in ("clicks", "orders")}
+    turns = draw(st.permutations([name for name, rows in inputs.items() for _ in rows]))
+    return {**inputs, "turns": turns}
+
+
+@settings(max_examples=60)
+@given(fed(), st.booleans(), st.booleans())
+def test_oracle_a_fast_input_neither_closes_nor_splits_what_a_slow_one_builds(
+    feeding: Any, sliding: bool, restart: bool
+) -> None:
+    """Each input comes in order, and one of them as far ahead as it likes: no grace, and yet nothing is lost."""
+    if sliding:
+        windows: Any = wr.SlidingWindows.with_time_difference(us(6), grace=us(0), resolution=us(1))
+    else:
+        windows = wr.SessionWindows.with_gap(us(6), grace=us(0))
+    asked = {**counts(("clicks", "orders")), **of_input("orders", {"sum": Asked("sum", ("amount",))})}
+    asked |= of_input("clicks", {"first": Asked("first", ("url",)), "last": Asked("last", ("url",))})
+    driver = driven(windows, **{name: each.build(wr) for name, each in asked.items()})
+    inputs = {"clicks": feeding["clicks"], "orders": feeding["orders"]}
+    left = {name: iter(rows) for name, rows in inputs.items()}
+    finals: list[pa.Table] = []
+    for name in feeding["turns"]:
+        key, time, value = next(left[name])
+        own = (
+            {"ts": at(time), "url": None if value is None else f"{time}"}
+            if name == "clicks"
+            else {"at": at(time), "amount": value}
+        )
+        driver.pipe(name, k=key, **own)
+        if restart:
+            finals.append(driver.read_table())
+            driver.restore(driver.snapshot())
+    driver.finish()
+    finals.append(driver.read_table())
+    assert (driver.counters["late"], driver.counters["windows_refused"]) == (0, 0)
+    tables = {
+        "clicks": pa.table(
+            {
+                "k": pa.array([row[0] for row in inputs["clicks"]], pa.string()),
+                "ts": pa.array([row[1] for row in inputs["clicks"]], US),
+                "url": pa.array([None if row[2] is None else f"{row[1]}" for row in inputs["clicks"]], pa.string()),
+            }
+        ),
+        "orders": pa.table(
+            {
+                "k": pa.array([row[0] for row in inputs["orders"]], pa.string()),
+                "ts": pa.array([row[1] for row in inputs["orders"]], US),
+                "amount": pa.array([row[2] for row in inputs["orders"]], pa.int64()),
+            }
+        ),
+    }
+    oracle = by_sliding(6, 1) if sliding else by_sessions(6)
+    assert_cogroup(rows_of(pa.concat_tables(finals), ["k"]), tables, ["k"], oracle, asked)
+
+
+TEXTS = wr.aggregate(
+    lambda: "",
+    {"clicks": lambda held, row: held + row.url, "orders": lambda held, row: f"{held}{row.amount}"},
+    lambda older, later: f"({older}|{later})",
+    schema="string",
+    columns=["clicks.url", "orders.amount"],
+)
+
+
+def test_python_functions_are_fed_in_the_order_of_arrival() -> None:
+    driver = driven(SESSIONS, emit="update", texts=TEXTS, sum=wr.reduce("orders.amount", lambda a, b: a + b))
+    assert told(driver.pipe("orders", k="a", at=at(9), amount=1)) == [("update", "a", 9, 9, "1", 1)]
+    assert told(driver.pipe("clicks", k="a", ts=at(0), url="x")) == [("update", "a", 0, 0, "x", None)]
+    last = told(driver.pipe("clicks", k="a", ts=at(5), url="y"))[-1]
+    assert last[2:4] == (0, 9)
+    assert last[4].endswith("(x|1)y") or last[4].replace("(|x)", "x").endswith("|1)y")
+    assert last[5] == 1
+
+
+@pytest.mark.parametrize(
+    ("aggregate", "kept"),
+    [
+        (wr.reduce("orders.amount", lambda a, b: a + b), True),
+        (wr.aggregate(lambda: None, {"orders": lambda held, row: None}, lambda a, b: None, schema="bigint"), True),
+        (
+            wr.aggregate(
+                lambda: None,
+                {"orders": lambda held, row: None, "clicks": lambda held, row: None},
+                lambda a, b: None,
+                schema="bigint",
+            ),
+            False,
+        ),
+    ],
+)
+def test_a_single_function_deletes_a_window_only_where_it_sees_every_input(aggregate: Any, kept: bool) -> None:
+    driver = driven(SESSIONS, emit="update", x=aggregate)
+    assert [change.kind for change in driver.pipe("clicks", k="a", ts=at(0))] == ["update"] * kept
+    assert driver.sessions.all().num_rows == kept
+
+
+def test_one_batch_of_one_input_moves_that_input() -> None:
+    driver = driven(SESSIONS)
+    table = pa.table({"k": ["a", "b"], "ts": pa.array([0, 500], US), "url": ["x", "y"]})
+    assert driver.pipe_batch(table, input="clicks") == []
+    order = pa.table({"k": ["a"], "at": pa.array([100], US), "amount": [1], "tick": [True]})
+    assert told(driver.pipe_batch(order.to_batches()[0], input="orders")) == [("final", "a", 0, 0, 1, None)]
+    assert driver.pipe("orders", k="z", at=at(200), tick=True) == []
+    assert driver.stream_time == at(200)
+
+
+def test_no_rows_are_no_changes() -> None:
+    driver = driven(SESSIONS)
+    assert driver.pipe_batch(CLICKS.empty_table(), input="clicks") == []
+    assert driver.pipe_batch(interleaved([]), input_column="of") == []
+    assert driver.pipe_batch(interleaved([]).to_reader(), input_column="of", rows=3) == []
+    assert driver.finish() == []
+
+
+def single(data: Any) -> Any:
+    return wr.group_by(data, "k", time="ts").windowed_by(SESSIONS).count()
+
+
+REFUSED: dict[str, tuple[Any, type[Exception], str]] = {
+    "no input": (lambda: driven(SESSIONS).pipe(k="a"), ValueError, "input: got None; allowed: 'clicks' or 'orders'"),
+    "another input": (lambda: driven(SESSIONS).pipe("click", k="a"), ValueError, "did you mean 'clicks'"),
+    "another column": (lambda: driven(SESSIONS).pipe("clicks", amount=1), ValueError, "record: got 'amount'"),
+    "a tick of another": (lambda: driven(SESSIONS).tick(at(0), input="x"), ValueError, "input: got 'x'"),
+    "a batch of none": (lambda: driven(SESSIONS).pipe_batch(interleaved([])), ValueError, "input: got None"),
+    "a batch of both": (
+        lambda: driven(SESSIONS).pipe_batch(interleaved([]), input="clicks", input_column="of"),
+        ValueError,
+        "input_column: got 'of'; allowed: none beside input=",
+    ),
+    "a column of inputs": (
+        lambda: driven(SESSIONS).pipe_batch(interleaved([("clicks", 1, 1)]), input_column="oh"),
+        ValueError,
+        "input_column: got 'oh'",
+    ),
+    "a row of no input": (
+        lambda: driven(SESSIONS).pipe_batch(interleaved([("visits", 1, 1)]), input_column="of"),
+        ValueError,
+        "input: got 'visits'",
+    ),
+    "a missing column": (
+        lambda: driven(SESSIONS).pipe_batch(pa.table({"k": ["a"]}), input="orders"),
+        ValueError,
+        "data: got 'at'",
+    ),
+    "an input of one": (lambda: StreamDriver(single, CLICKS).pipe("clicks", k="a"), ValueError, "allowed: none"),
+    "a column of one": (
+        lambda: StreamDriver(single, CLICKS).pipe_batch(CLICKS.empty_table(), input_column="k"),
+        ValueError,
+        "input_column: got 'k'; allowed: none",
+    ),
+    "one schema": (
+        lambda: StreamDriver(lambda data: of(SESSIONS)(data, data), CLICKS),
+        ValueError,
+        "orders: column|no|got",
+    ),
+    "schemas of one": (
+        lambda: StreamDriver(lambda clicks: single(clicks), {"clicks": CLICKS}),
+        ValueError,
+        "schema: got",
+    ),
+    "other schemas": (
+        lambda: StreamDriver(lambda a, b: of(SESSIONS)(a, b), {"a": CLICKS, "b": ORDERS}),
+        ValueError,
+        r"schema: got \('a', 'b'\); allowed: schemas of 'clicks', 'orders'",
+    ),
+    "no schema": (
+        lambda: StreamDriver(of(SESSIONS), {"clicks": CLICKS, "orders": 1}),
+        TypeError,
+        "orders: got 1, an int",
+    ),
+    "a value": (lambda: StreamDriver(of(SESSIONS), SCHEMAS, value="url"), ValueError, "value: got 'url'"),
+    "no grace": (lambda: driven(wr.SessionWindows.with_gap("1 second")), ValueError, "grace: got None"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_is_wrong_is_named(case: str) -> None:
+    call, kind, message = REFUSED[case]
+    with pytest.raises(kind, match=message):
+        call()

@@ -1,0 +1,165 @@
+"""Python functions over a batch are called in the order of time: the oracle's folds, in-process and through shards."""
+
+from __future__ import annotations
+
+import functools
+import pickle
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from families import often, some
+from hypothesis import given
+from hypothesis import settings as limits
+from hypothesis import strategies as st
+from oracle.records import Record, by_key, null_keys, null_times
+from tables import assert_same, by_dynamic_gap, by_sessions, by_sliding, cut, records, rows_of
+
+import windrow as wr
+from windrow import _worker
+from windrow.plan import Plan
+from windrow.testing.definition import plan_of
+
+US = timedelta(microseconds=1)
+KINDS = {
+    "session": (wr.SessionWindows.with_gap(5 * US), by_sessions(5)),
+    "own gaps": (wr.SessionWindows.with_dynamic_gap("gap", retention=9 * US), by_dynamic_gap("gap", 9)),
+    "sliding": (wr.SlidingWindows.with_time_difference(12 * US, resolution=3 * US), by_sliding(12, 3)),
+}
+SCHEMA = pa.schema(
+    {"k": pa.int64(), "ts": pa.timestamp("us"), "word": pa.string(), "n": pa.int64(), "gap": pa.duration("us")}
+)
+
+
+def bracket(one: str, other: str) -> str:
+    """Shows what was combined with what."""
+    return f"({one}{other})"
+
+
+def append(held: list[Any], row: Any) -> list[Any]:
+    """May change what it is handed."""
+    held.append(None if row.n is None else {"word": row.word, "n": row.n})
+    return held
+
+
+def chain(held: list[Any], row: Any) -> list[Any]:
+    """The same, not in place."""
+    return [*held, row.n]
+
+
+def joined(one: list[Any], other: list[Any]) -> list[Any]:
+    return one + other
+
+
+ASKED = {
+    "words": wr.reduce("word", bracket),
+    "rows": wr.aggregate(list, append, joined, schema="array<struct<word: string, n: bigint>>", columns=["word", "n"]),
+    "total": wr.sum("n"),
+    "last": wr.last("n"),
+    "numbers": wr.aggregate(list, chain, joined, schema="array<bigint>", columns=["n"]),
+    "count": wr.count(),
+}
+
+
+def folded(members: Sequence[Record]) -> dict[str, Any]:
+    """What each aggregate is over the records of a window, in order."""
+    words = [record.values["word"] for record in members if record.values["word"] is not None]
+    numbers = [record.values["n"] for record in members]
+    known = [number for number in numbers if number is not None]
+    return {
+        "words": functools.reduce(bracket, words) if words else None,
+        "rows": [None if r.values["n"] is None else {"word": r.values["word"], "n": r.values["n"]} for r in members],
+        "total": sum(known) if known else None,
+        "last": numbers[-1],
+        "numbers": numbers,
+        "count": len(members),
+    }
+
+
+def expected(table: pa.Table, windows: Callable[[list[Record]], Any]) -> dict[Any, dict[str, Any]]:
+    """The oracle's windows and folds; ties are in the order of the table's rows."""
+    return {
+        (key, start, end): folded(rows)
+        for key, members in by_key(records(table, ["k"])).items()
+        for start, end, rows in windows(members)
+    }
+
+
+def through_shards(plan: Plan, splits: Sequence[pa.RecordBatch], tasks: int) -> pa.Table:
+    """What the executors make of splits: packed, sorted by shard and first time, folded."""
+    packed = pa.schema({"shard": pa.int32(), "first": pa.int64(), "block": pa.binary()})
+    blocks: list[dict[str, Any]] = []
+    for number, split in enumerate(splits):
+        packer = _worker.rows_query(plan.spec_in_order, plan.schema).packer(number)
+        for batch in [*packer.push(split.select(plan.schema.names)), *packer.finish()]:
+            blocks += batch.to_pylist()
+    blocks.sort(key=lambda block: (block["shard"], block["first"]))
+    functions = tuple(pickle.dumps(function) for function in plan.functions.values())
+    schema = plan.schema.serialize().to_pybytes()
+    found: list[pa.RecordBatch] = []
+    for task in range(tasks):
+        mine = pa.Table.from_pylist([block for block in blocks if block["shard"] % tasks == task], packed)
+        found += _worker.fold(iter(mine.to_batches(2)), plan.spec_in_order, schema, {}, functions)
+    return pa.Table.from_batches(found, _worker.operator(plan.spec_in_order, plan.schema, plan.folds()).output_schema)
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> pa.Table:
+    """Records of few keys, times before and after 1970, many of them equal; nulls everywhere."""
+    times, gaps = st.integers(-40, 60) | st.none(), often(st.integers(-1, 12))
+    row = st.tuples(
+        st.integers(0, 2) | st.none(), times, often(st.sampled_from("abcdef")), often(st.integers(-9, 9)), gaps
+    )
+    columns = list(zip(*draw(some(row, 40)), strict=True)) or [[]] * len(SCHEMA)
+    arrays = [
+        pa.array(column, kind if pa.types.is_string(kind) else pa.int64()).cast(kind)
+        for column, kind in zip(columns, SCHEMA.types, strict=True)
+    ]
+    return pa.table(arrays, schema=SCHEMA)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@given(data=st.data())
+@limits(max_examples=150)
+def test_oracle_folds_in_the_order_of_time(kind: str, data: st.DataObject) -> None:
+    windows, oracle = KINDS[kind]
+    table = data.draw(tables())
+    splits = cut(table, data.draw(st.lists(st.integers(0, 40), max_size=4)))
+    wanted = expected(table, oracle)
+
+    def asked(of: Any) -> Any:
+        return wr.group_by(of, "k", time="ts").windowed_by(windows).shards(data.draw(st.integers(1, 5))).agg(**ASKED)
+
+    here = asked(pa.Table.from_batches(splits, SCHEMA))
+    assert_same(rows_of(here, ["k"]), wanted)
+    members = records(table, ["k"])
+    counted = {name: int(here.schema.metadata[f"windrow.{name}".encode()]) for name in ("null_keys", "null_times")}
+    assert counted == {"null_keys": null_keys(members), "null_times": null_times(members)}
+
+    sharded = through_shards(plan_of(asked, SCHEMA), splits, data.draw(st.integers(1, 3)))
+    assert sharded.schema.equals(here.schema)
+    assert_same(rows_of(sharded, ["k"]), wanted)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_windows_leave_as_time_passes_and_nothing_is_late(kind: str) -> None:
+    plan = plan_of(lambda of: wr.group_by(of, "k", time="ts").windowed_by(KINDS[kind][0]).agg(**ASKED), SCHEMA)
+    operator = _worker.operator(plan.spec_in_order, plan.schema, plan.folds())
+    times = sorted((row * 7919) % 30_011 - 9_000 for row in range(3_000))
+    batch = pa.record_batch(
+        [
+            pa.array([7] * 3_000),
+            pa.array(times).cast(pa.timestamp("us")),
+            pa.array(["w"] * 3_000),
+            pa.array(times),
+            pa.array([5] * 3_000).cast(pa.duration("us")),
+        ],
+        schema=SCHEMA,
+    ).select(plan.schema.names)
+    operator.push(batch)
+    counted = operator.counters()
+    assert (counted["late"], counted["windows_refused"]) == (0, 0)
+    assert counted["windows_open"] < 20
+    assert counted["windows_closed"] > 500

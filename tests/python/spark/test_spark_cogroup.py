@@ -1,0 +1,186 @@
+"""Cogroups in Spark: the oracle's windows, and what the same query gives in this process."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from cogroups import AskedOfInput, assert_cogroup, counts
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import LongType, StringType
+from scenes import START, rows, typed
+from tables import Asked, assert_same, by_sessions, by_sliding, rows_of
+
+wr: Any = pytest.importorskip("windrow")
+
+SECOND = 10**6
+SIZES = {"clicks": 500, "orders": 120, "visits": 0}
+ASKED: dict[str, Asked] = {
+    **counts(tuple(SIZES)),
+    "values": AskedOfInput("count", ("clicks.x",)),
+    "sum": AskedOfInput("sum", ("orders.x",)),
+    "mean": AskedOfInput("mean", ("clicks.x",)),
+    "least": AskedOfInput("min", ("orders.a.b",)),
+    "most": AskedOfInput("max", ("clicks.a.b",)),
+    "first": AskedOfInput("first", ("clicks.x",)),
+    "seen": AskedOfInput("first", ("orders.x",), ignore_nulls=True),
+    "last": AskedOfInput("last", ("orders.a.b",)),
+    "any": AskedOfInput("any_value", ("visits.x",)),
+    "spread": AskedOfInput("stddev", ("clicks.x",)),
+    "list": AskedOfInput("collect_list", ("orders.x",)),
+    "set": AskedOfInput("collect_set", ("clicks.a.b",)),
+    "by": AskedOfInput("min_by", ("orders.x", "orders.a.b")),
+}
+
+
+def tables() -> dict[str, pa.Table]:
+    """Inputs of different sizes, one without rows. A row follows from its time, so that ties do not matter."""
+    made = {}
+    for seed, (name, size) in enumerate(SIZES.items()):
+        random = np.random.default_rng(seed)
+        seconds = random.integers(0, 20_000, size)
+        seconds[::10] = seconds[1::10][: len(seconds[::10])] if size else seconds
+        frame = pd.DataFrame(
+            {
+                "user": pd.array([f"u{n}" if n else None for n in random.integers(0, 12, size) + 3 * seed], "string"),
+                "ts": START + pd.to_timedelta(seconds, unit="s"),
+                "x": pd.array([int(at) if at % 7 else None for at in seconds], "Int64"),
+                "a.b": pd.array([f"{at % 13}" if at % 5 else None for at in seconds], "string"),
+            }
+        )
+        schema = pa.schema({"user": pa.string(), "ts": pa.timestamp("us"), "x": pa.int64(), "a.b": pa.string()})
+        made[name] = pa.Table.from_pandas(frame, schema=schema, preserve_index=False)
+    return made
+
+
+def frames(spark: SparkSession, made: dict[str, pa.Table], partitions: int = 3) -> dict[str, DataFrame]:
+    """The same in Spark; `ts` is a TIMESTAMP, rows are dealt out to partitions."""
+    return {
+        name: spark.createDataFrame(table).withColumn("ts", F.col("ts").cast("timestamp")).repartition(partitions)
+        for name, table in made.items()
+    }
+
+
+def windowed(data: dict[str, Any], windows: Any, shards: int = 32) -> Any:
+    inputs = {name: wr.group_by(each, "user", time="ts") for name, each in data.items()}
+    return wr.cogroup(**inputs).windowed_by(windows).shards(shards)
+
+
+def built(asked: dict[str, Asked]) -> dict[str, Any]:
+    return {name: aggregate.build(wr) for name, aggregate in asked.items()}
+
+
+WINDOWS = {
+    "session": (wr.SessionWindows.with_gap("5 minutes"), by_sessions(300 * SECOND)),
+    "sliding": (wr.SlidingWindows.with_time_difference("4 minutes"), by_sliding(240 * SECOND, 1000)),
+}
+
+
+@pytest.mark.parametrize("kind", WINDOWS)
+@pytest.mark.parametrize(("partitions", "shards"), [(1, 1), (3, 32), (7, 3)])
+def test_a_cogroup_in_spark_is_the_oracles_and_that_of_this_process(
+    spark: SparkSession, kind: str, partitions: int, shards: int
+) -> None:
+    windows, oracle = WINDOWS[kind]
+    made = tables()
+    got = rows(windowed(frames(spark, made, partitions), windows, shards).agg(**built(ASKED)), ["user"])
+    assert_cogroup(got, made, ["user"], oracle, ASKED)
+    here = rows_of(windowed(made, windows).agg(**built(ASKED)), ["user"])
+    assert_same(got, here, unordered=["set"])
+    assert len(got) > 100
+
+
+def test_the_query_is_lazy_and_shuffles_once(spark: SparkSession) -> None:
+    data = frames(spark, tables(), 1)
+    tracker = spark.sparkContext.statusTracker()
+    before = tracker.getJobIdsForGroup(None)
+    result = windowed(data, WINDOWS["session"][0]).agg(n=wr.count("clicks.*"), x=wr.sum("orders.x"))
+    assert tracker.getJobIdsForGroup(None) == before
+    plan = result._jdf.queryExecution().optimizedPlan().toString()
+    assert (plan.count("RepartitionByExpression"), plan.count("Union")) == (1, 1)
+    assert "a.b" not in plan, "columns that nothing names are not read"
+
+
+def test_columns_keep_their_spark_types(spark: SparkSession) -> None:
+    data = frames(spark, tables())
+    odd = data["orders"].select(
+        "user", "ts", F.make_dt_interval(F.col("x") % 3).alias("Pause"), F.lit(1).alias("pause ")
+    )
+    inputs = {"clicks": data["clicks"], "orders": odd}
+    result = windowed(inputs, WINDOWS["session"][0]).agg(
+        longest=wr.max("orders.Pause"), word=wr.first("clicks.a.b"), ones=wr.sum("orders.pause "), n=wr.count()
+    )
+    types = typed(result)
+    assert types["longest"] == odd.schema["Pause"].dataType
+    assert (types["word"], types["ones"], types["n"]) == (StringType(), LongType(), LongType())
+    assert types["window"]["start"].dataType == data["clicks"].schema["ts"].dataType
+    counted = result.agg(F.sum("ones"), F.sum("n")).collect()[0]
+    keyed = {name: frame.where("user is not null").count() for name, frame in inputs.items()}
+    assert tuple(counted) == (keyed["orders"], sum(keyed.values()))
+
+
+@pytest.mark.parametrize("kind", WINDOWS)
+def test_python_functions_see_their_input_in_the_order_of_time(spark: SparkSession, kind: str) -> None:
+    def told(held: str, row: Any) -> str:
+        return f"{held} {row[0]}"
+
+    asked = {
+        "clicks": {"held": told, "columns": ["clicks.x"]},
+        "both": {"held": {"orders": told, "clicks": told}, "columns": ["orders.x", "clicks.a.b"]},
+    }
+    functions = {
+        name: wr.aggregate(str, one["held"], lambda a, b: a + b, schema="string", columns=one["columns"])
+        for name, one in asked.items()
+    }
+    functions |= {
+        "sum": wr.reduce("orders.x", lambda a, b: a + b),
+        "n": wr.count(),
+        "list": wr.collect_list("clicks.x"),
+    }
+    made, (windows, _) = tables(), WINDOWS[kind]
+    got = rows(windowed(frames(spark, made), windows).agg(**functions), ["user"])
+    assert_same(got, rows_of(windowed(made, windows).agg(**functions), ["user"]))
+    for row in got.values():
+        values = [word for word in row["clicks"].split() if word != "None"]
+        assert values == [str(value) for value in row["list"]]
+        assert len(row["both"].split()) == row["n"]
+
+
+def test_counters_are_those_of_all_inputs(spark: SparkSession) -> None:
+    from pyspark.sql import Observation
+
+    made = tables()
+    seen = Observation("cogroup")
+    data = frames(spark, made)
+    ticking = data["orders"].withColumn("tick", F.col("x") % 2 == 0)
+    inputs = {
+        "clicks": wr.group_by(data["clicks"], "user", time="ts"),
+        "orders": wr.group_by(ticking, "user", time="ts", tick="tick"),
+    }
+    kept = wr.cogroup(**inputs).windowed_by(WINDOWS["session"][0])
+    kept.observe(seen).agg(n=wr.count()).collect()
+    ticks = ticking.where("tick").count()
+    lost = sum(made[name]["user"].null_count for name in ("clicks", "orders"))
+    lost -= ticking.where("tick and user is null").count()
+    assert seen.get["records"] == made["clicks"].num_rows + made["orders"].num_rows - ticks
+    assert (seen.get["ticks"], seen.get["null_keys"]) == (ticks, lost)
+
+
+def test_one_frame_may_be_two_inputs(spark: SparkSession) -> None:
+    data = frames(spark, tables())["clicks"]
+    inputs = {"even": data.where("x % 2 = 0"), "odd": data.where("x % 2 = 1")}
+    result = windowed(inputs, WINDOWS["session"][0]).agg(even=wr.count("even.*"), odd=wr.count("odd.x"), n=wr.count())
+    even, odd, n = result.agg(F.sum("even"), F.sum("odd"), F.sum("n")).collect()[0]
+    counted = [each.where("user is not null").count() for each in inputs.values()]
+    assert ([even, odd], n) == (counted, sum(counted))
+
+
+def test_spark_beside_data_in_this_process_is_refused(spark: SparkSession) -> None:
+    made = tables()
+    inputs = {"clicks": frames(spark, made)["clicks"], "orders": made["orders"]}
+    with pytest.raises(TypeError, match="orders: got another kind of data than clicks"):
+        windowed(inputs, WINDOWS["session"][0])

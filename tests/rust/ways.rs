@@ -1,0 +1,167 @@
+//! The two ways into sessions: whatever is joined many records at once is as if it came record by record.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use arrow_array::RecordBatch;
+use arrow_ipc::reader::StreamReader;
+use proptest::prelude::*;
+use windrow::arrow::operator::Operator;
+use windrow::arrow::page::Label;
+use windrow::arrow::select::Asked;
+use windrow::operator::counters::Counters;
+use windrow::time::Time;
+
+use crate::feeds::{DYNAMIC, Fed, Row, SESSIONS, batch, by_key, fed, feeds, operator, rows, spec};
+
+const ANY: Asked = Asked::Between { from: Time::MIN, to: Time::MAX };
+const ONE_BY_ONE: &str = r#","every_record":true"#;
+
+/// Windows, and everything behind them.
+fn queries() -> impl Strategy<Value = (&'static str, String)> {
+    let kind = prop::sample::select(vec![SESSIONS, DYNAMIC]);
+    let emit = prop::sample::select(vec![r#""close""#, r#""update""#]);
+    let late = prop::sample::select(vec![r#""drop""#, r#""emit""#]);
+    let grace = prop::sample::select(vec![Some(0), Some(15), Some(60), Some(200), None]);
+    let inputs = prop::sample::select(vec!["", r#","inputs":{"column":"input","count":2}"#]);
+    (kind, emit, late, grace, prop::option::of(0..80_i64), inputs).prop_map(|(kind, emit, late, grace, until, inputs)| {
+        let until = until.map_or(String::new(), |more| format!(r#","until":{}"#, 20 + grace.unwrap_or(0) + more));
+        let grace = grace.map_or(String::new(), |grace| format!(r#","grace":{grace}"#));
+        (kind, format!(r#","emit":{emit},"late":{late},"op":true{grace}{until}{inputs}"#))
+    })
+}
+
+/// Pieces of records.
+fn pieces() -> impl Strategy<Value = Vec<Vec<Fed>>> {
+    (feeds(80), prop::collection::vec(1..40_usize, 80)).prop_map(|(records, sizes)| {
+        let mut rest = records.as_slice();
+        let cut = sizes.into_iter().map(|size| {
+            let (piece, others) = rest.split_at(size.min(rest.len()));
+            rest = others;
+            piece.to_vec()
+        });
+        cut.take_while(|piece| !piece.is_empty()).collect()
+    })
+}
+
+fn pushed(operator: &mut Operator, records: &[Fed]) -> Vec<Row> {
+    rows(&operator.push(&batch(records)).unwrap())
+}
+
+type Window = (String, i64, i64);
+
+fn window(row: &Row) -> Window {
+    (row.0.clone(), row.1, row.2)
+}
+
+/// Of changes one by one, what is told of them at the end of the batch; and the table they leave.
+fn coalesced(changes: Vec<Row>, table: &mut BTreeMap<Window, Row>) -> Vec<Row> {
+    let before = table.clone();
+    let mut touched = BTreeSet::new();
+    let mut told = Vec::new();
+    for row in changes {
+        match row.4.as_str() {
+            "upsert" => drop(table.insert(window(&row), row.clone())),
+            "delete" => drop(table.remove(&window(&row))),
+            _ => {
+                told.push(row);
+                continue;
+            }
+        }
+        touched.insert(window(&row));
+    }
+    for window in touched {
+        match (table.get(&window), before.contains_key(&window)) {
+            (Some(row), _) => told.push(row.clone()),
+            (None, true) => told.push((window.0, window.1, window.2, "null null null null".into(), "delete".into(), window.2)),
+            (None, false) => {}
+        }
+    }
+    told.sort();
+    told
+}
+
+/// What is stored, as it is shown and as it is written.
+fn stored(operator: &Operator) -> (Vec<Row>, Vec<(String, RecordBatch)>) {
+    let shown = rows(&operator.select(ANY, &(None, None), false).unwrap());
+    let pages = operator.pages().unwrap();
+    let pages = pages.iter().skip(1).map(|page| {
+        let label = Label::read(page).unwrap();
+        let rows: Vec<RecordBatch> = StreamReader::try_new(page.as_slice(), None).unwrap().map(Result::unwrap).collect();
+        let rows = RecordBatch::try_from_iter(rows[0].schema().fields().iter().map(|field| field.name()).zip(rows[0].columns().to_vec()));
+        (format!("{} {:?}", label.place().unwrap(), label.bounds()), rows.unwrap())
+    });
+    (shown, pages.collect())
+}
+
+proptest! {
+    #[test]
+    fn differential_records_joined_together_equal_records_one_by_one((kind, more) in queries(), pieces in pieces()) {
+        let (mut together, mut alone) = (operator(&spec(kind, &more)), operator(&spec(kind, &(more.clone() + ONE_BY_ONE))));
+        let closes = more.contains("close");
+        let (mut table, mut written) = (BTreeMap::new(), BTreeMap::new());
+        for piece in &pieces {
+            let (mut got, expected) = (pushed(&mut together, piece), pushed(&mut alone, piece));
+            if closes {
+                prop_assert_eq!(by_key(&got), by_key(&expected));
+            } else {
+                got.sort();
+                prop_assert_eq!(got, coalesced(expected, &mut table));
+            }
+            prop_assert_eq!(Counters { updates: 0, ..together.counters() }, Counters { updates: 0, ..alone.counters() });
+            prop_assert_eq!(together.windows_open(), alone.windows_open());
+            prop_assert_eq!(together.stream_time(), alone.stream_time());
+            prop_assert_eq!(stored(&together), stored(&alone));
+            for (name, page) in together.changes().unwrap() {
+                match page {
+                    Some(page) => drop(written.insert(name, page)),
+                    None => drop(written.remove(&name).unwrap()),
+                }
+            }
+        }
+        if !pieces.is_empty() {
+            let mut again = operator(&spec(kind, &more));
+            again.restore(&written.values().map(Vec::as_slice).collect::<Vec<_>>()).unwrap();
+            prop_assert_eq!(stored(&again), stored(&together), "changed pages make the same state");
+        }
+        prop_assert_eq!(rows(&together.finish().unwrap()), rows(&alone.finish().unwrap()));
+    }
+
+    #[test]
+    fn differential_within_the_grace_no_cut_changes_the_table_or_the_pages(
+        dynamic in any::<bool>(), emit in prop::sample::select(vec!["close", "update"]), records in feeds(80), sizes in 1..30_usize,
+    ) {
+        // Nothing is behind: times go back by less than this.
+        let spec = spec(if dynamic { DYNAMIC } else { SESSIONS }, &format!(r#","grace":700,"emit":"{emit}","op":true"#));
+        let (mut whole, mut cut) = (operator(&spec), operator(&spec));
+        pushed(&mut whole, &records);
+        records.chunks(sizes).for_each(|piece| drop(pushed(&mut cut, piece)));
+        prop_assert_eq!(whole.counters().late, 0);
+        prop_assert_eq!(stored(&whole), stored(&cut));
+    }
+}
+
+#[test]
+fn what_is_born_and_merged_within_a_batch_leaves_no_row() {
+    let spec = spec(SESSIONS, r#","grace":100,"emit":"update","op":true"#);
+    let mut operator = operator(&spec);
+    pushed(&mut operator, &[fed("a", 100, 1)]);
+    // gap 10:   100 ····│   108, 95 join it      130 alone; 119 and 125 bridge to it
+    let told = pushed(&mut operator, &[fed("a", 108, 2), fed("a", 130, 3), fed("a", 95, 4), fed("a", 125, 5), fed("a", 117, 6)]);
+    let told: Vec<_> = told.iter().map(|row| (row.1, row.2, row.3.as_str(), row.4.as_str())).collect();
+    assert_eq!(told, [(100, 100, "null null null null", "delete"), (95, 130, "6 21 3 [4, 1, 2, 6, 5, 3]", "upsert")]);
+    assert_eq!(operator.counters().updates, 3, "those of the first batch too");
+}
+
+#[test]
+fn a_record_on_the_close_time_is_joined_and_one_before_it_is_not_lost() {
+    let spec = spec(SESSIONS, r#","grace":20,"late":"emit","op":true"#);
+    // T = 100, close time 80: a session that reaches 80 is open.
+    let opened = [fed("a", 70, 1), fed("b", 69, 1), fed("c", 100, 1)];
+    for (time, late, sessions) in [(79, false, 2), (80, false, 2), (81, false, 3)] {
+        let mut operator = operator(&spec);
+        let finals = pushed(&mut operator, &opened);
+        assert_eq!(finals.iter().map(|row| row.0.as_str()).collect::<Vec<_>>(), ["b"]);
+        pushed(&mut operator, &[fed("a", time, 2)]);
+        assert_eq!((operator.counters().late > 0, operator.windows_open()), (late, sessions), "{time}");
+    }
+}
