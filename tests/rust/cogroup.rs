@@ -8,7 +8,7 @@ use windrow::aggregate::bank::Bank;
 use windrow::aggregate::by::MinBy;
 use windrow::aggregate::collect_list::CollectList;
 use windrow::aggregate::collect_set::CollectSet;
-use windrow::aggregate::column::Column;
+use windrow::aggregate::column::{Column, Values};
 use windrow::aggregate::count::Count;
 use windrow::aggregate::edge::{First, Last};
 use windrow::aggregate::extreme::Max;
@@ -196,6 +196,19 @@ fn a_bank_of_inputs_without_a_column_of_them_is_an_error() {
     assert!(bank.update(&[Slot(0)], &[], &[], &[]).is_err());
     assert!(bank.lift(Slot(0), 0, &[], &[], &[]).is_err());
     assert!(bank.sweep(&[], &[], &[], &[Run { from: 0, to: 1 }]).is_err());
+}
+
+#[test]
+fn a_row_without_an_input_is_of_none() {
+    let part: Part = (Box::new(Count::default()), 0..0, Some(0));
+    let mut bank = Bank::cogrouped([part]);
+    bank.resize(1);
+    let zeros = Values::Int(vec![0; 2].into());
+    let numbers = Column { values: zeros, validity: Some([false, true].into_iter().collect()) };
+    let (slots, places) = ([Slot(0); 2], [windrow::time::Time(0); 2]);
+    bank.update(&slots, &places, &[0; 2], std::slice::from_ref(&numbers)).unwrap();
+    bank.lift(Slot(0), 0, &places, &[0; 2], std::slice::from_ref(&numbers)).unwrap();
+    assert!(same(&cells(&bank.lower(&[Slot(0)]).unwrap()[0])[0], &Cell::Int(1)));
 }
 
 #[test]
