@@ -235,7 +235,7 @@ fn a_row_of_no_input_is_an_error_and_a_tick_of_none_is_not() {
     let run = |records: &[Fed]| query.run(std::iter::once(Ok(batch(records))), 1);
     for (input, fits) in [(-1, false), (0, true), (1, true), (2, false)] {
         let record = Fed { input, ..fed("a", 1, 1) };
-        assert_eq!(run(&[record.clone()]).is_ok(), fits, "{input}");
+        assert_eq!(run(std::slice::from_ref(&record)).is_ok(), fits, "{input}");
         assert!(run(&[Fed { tick: true, ..record.clone() }]).is_ok(), "ticks are left out");
         let mut operator = Operator::new(&spec(SESSIONS, OF_INPUTS), &schema(), Vec::new()).unwrap();
         assert_eq!(operator.push(&batch(&[record])).is_ok(), fits, "{input}");
