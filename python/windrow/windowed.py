@@ -116,8 +116,8 @@ class WindowedData(Generic[Result]):
     def threads(self, count: int) -> WindowedData[Result]:
         """Uses `count` threads, 1 to 1,024, for data in this process; one a core unless said otherwise.
 
-        The threads live as long as the call of `agg`. Records are shared among them by key, in 32 parts, so that more than
-        32 threads are as fast as 32; fewer than 65,536 records take one.
+        The threads live as long as the call of `agg`. Records are shared among them by key, in 32 parts, so that more
+        than 32 threads are as fast as 32; up to 65,536 records take one, and so do Python functions.
 
         Raises:
             TypeError: not an int.
