@@ -8,13 +8,22 @@ use proptest::prelude::*;
 use windrow::arrow::operator::Operator;
 use windrow::arrow::page::Label;
 use windrow::arrow::select::Asked;
+use windrow::arrow::spec::Spec;
 use windrow::operator::counters::Counters;
 use windrow::time::Time;
 
-use crate::feeds::{DYNAMIC, Fed, Row, SESSIONS, batch, by_key, fed, feeds, operator, rows, spec};
+use crate::feeds::{self, DYNAMIC, Fed, Row, SESSIONS, batch, by_key, fed, feeds, operator, rows, spec_of};
 
 const ANY: Asked = Asked::Between { from: Time::MIN, to: Time::MAX };
 const ONE_BY_ONE: &str = r#","every_record":true"#;
+const INPUTS: &str = r#","inputs":{"column":"input","count":2}"#;
+const OF_INPUTS: &str = r#"[{"name":"n","function":"count","input":1},{"name":"total","function":"sum","columns":["x"]},
+    {"name":"latest","function":"last","columns":["x"],"input":0},{"name":"all","function":"collect_list","columns":["x"],"input":1}]"#;
+
+/// A spec; in a cogroup, of aggregates that see one input or both.
+fn spec(windows: &str, more: &str) -> Spec {
+    if more.contains(INPUTS) { spec_of(windows, OF_INPUTS, more) } else { feeds::spec(windows, more) }
+}
 
 /// Windows, and everything behind them.
 fn queries() -> impl Strategy<Value = (&'static str, String)> {
@@ -22,7 +31,7 @@ fn queries() -> impl Strategy<Value = (&'static str, String)> {
     let emit = prop::sample::select(vec![r#""close""#, r#""update""#]);
     let late = prop::sample::select(vec![r#""drop""#, r#""emit""#]);
     let grace = prop::sample::select(vec![Some(0), Some(15), Some(60), Some(200), None]);
-    let inputs = prop::sample::select(vec!["", r#","inputs":{"column":"input","count":2}"#]);
+    let inputs = prop::sample::select(vec!["", INPUTS]);
     (kind, emit, late, grace, prop::option::of(0..80_i64), inputs).prop_map(|(kind, emit, late, grace, until, inputs)| {
         let until = until.map_or(String::new(), |more| format!(r#","until":{}"#, 20 + grace.unwrap_or(0) + more));
         let grace = grace.map_or(String::new(), |grace| format!(r#","grace":{grace}"#));
