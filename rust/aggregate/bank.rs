@@ -124,8 +124,7 @@ impl Bank {
     /// Lifts one row and combines it into a slot.
     pub fn lift(&mut self, slot: Slot, row: usize, times: &[Time], arrivals: &[Arrival], inputs: &[Column<'_>]) -> Result<()> {
         for part in &mut self.parts {
-            let is_own = part.only.map_or(Ok(true), |input| origin::is_of(input, row, inputs.last()))?;
-            if is_own {
+            if part.only.map_or(Ok(true), |input| origin::is_of(input, row, inputs.last()))? {
                 part.aggregate.lift(slot, row, Rows { times, arrivals, inputs: taken(inputs, &part.inputs)? })?;
             }
         }

@@ -51,8 +51,10 @@ impl<'a> Origins<'a> {
     }
 
     fn find(&self, input: u32) -> Result<Own> {
-        let is_own = of_input(input, self.numbers)?;
-        let rows: Vec<u32> = self.among.clone().filter(|&row| is_own(row)).map(|row| row as u32).collect();
+        let column = needed(self.numbers)?;
+        let numbers = i64::view(column)?;
+        let is_own = |&row: &usize| numbers.get(row) == Some(&input.into()) && column.is_valid(row);
+        let rows: Vec<u32> = self.among.clone().filter(is_own).map(|row| row as u32).collect();
         if rows.len() == self.among.len() {
             return Ok(Own { input, rows, all: true, times: Vec::new(), arrivals: Vec::new() });
         }
@@ -99,15 +101,13 @@ impl Own {
     }
 }
 
-/// Whether a row is of an input, by the column of all rows' inputs.
-pub(super) fn is_of(input: u32, row: usize, numbers: Option<&Column<'_>>) -> Result<bool> {
-    Ok(of_input(input, numbers)?(row))
+fn needed<'b, 'a>(numbers: Option<&'b Column<'a>>) -> Result<&'b Column<'a>> {
+    numbers.ok_or(Error::Internal("an aggregate of one input needs the column of inputs"))
 }
 
-fn of_input(input: u32, numbers: Option<&Column<'_>>) -> Result<impl Fn(usize) -> bool> {
-    let column = numbers.ok_or(Error::Internal("an aggregate of one input needs the column of inputs"))?;
-    let numbers = i64::view(column)?;
-    Ok(move |row| numbers.get(row) == Some(&input.into()) && column.is_valid(row))
+/// Whether one row is of an input; `numbers` is the column of the rows' inputs.
+pub(super) fn is_of(input: u32, row: usize, numbers: Option<&Column<'_>>) -> Result<bool> {
+    Ok(i64::read(needed(numbers)?, row)? == Some(input.into()))
 }
 
 fn picked<T: Copy>(rows: &[u32], entries: &[T]) -> Vec<T> {

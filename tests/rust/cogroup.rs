@@ -93,6 +93,13 @@ proptest! {
         let expected: Vec<Vec<Cell>> = parts().into_iter().map(|part| alone(part, &slots, &trial.events, WINDOWS)).collect();
         prop_assert!(agree(&bank.lower(&all).unwrap(), &expected));
         prop_assert!(agree(&loaded.lower(&all).unwrap(), &expected));
+        let mut lifted = bank.fresh();
+        lifted.resize(WINDOWS);
+        let input = Input::new(&trial.kinds, &trial.events);
+        for (row, &slot) in slots.iter().enumerate() {
+            lifted.lift(Slot(slot), row, &input.times, &input.arrivals, &input.columns).unwrap();
+        }
+        prop_assert!(agree(&lifted.lower(&all).unwrap(), &expected), "row by row");
         let mut fresh = bank.fresh();
         fresh.resize(WINDOWS);
         let input = Input::new(&trial.kinds, &trial.events);
