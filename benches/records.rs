@@ -1,5 +1,5 @@
 //! The operators as records come: sessions and sliding windows one by one, and a batch of sessions joined at once.
-//! `cargo bench --bench records`; ids are `who/records/order`; count, sum, min and max of each window, 64 keys a page of names.
+//! `cargo bench --bench records`; ids are `who/records/order`; count, sum, min and max of each window.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, dead_code, reason = "a bench fails by panic and takes what it needs")]
 
@@ -27,18 +27,22 @@ use windrow::time::{Span, Time};
 
 #[path = "events.rs"]
 mod events;
-use events::{DISTANCE, Events, GAP, Random, rows};
+use events::{DISTANCE, Events, GAP, Random, query, rows, run};
 
 const SESSIONS: usize = 1_000_000;
 const SLIDING: usize = 200_000;
 /// Records of a key.
 const EACH: usize = 100;
 /// Records in a sliding window.
-const HELD: u64 = 10;
+const HELD: i64 = 10;
 const GRACE: u64 = GAP as u64;
 
-/// Some records come later than they happened: one in ten within the grace, one in a hundred after it.
-fn late(mut events: Events) -> Events {
+/// Events in order; "late", some of them come later than they happened: one in ten within the grace, one in a hundred after it.
+fn ordered(order: &str, count: usize) -> Events {
+    let mut events = Events::in_order(count, EACH);
+    if order == "in order" {
+        return events;
+    }
     let mut random = Random(3);
     for time in &mut events.times {
         match random.below(100) {
@@ -75,69 +79,75 @@ fn feed<K: Kind>(rule: K, events: &Events, names: &[[u8; 8]], arrivals: &[u64], 
     *world.counters()
 }
 
-/// What a rule makes of the records.
-fn one_by_one<K: Kind + Copy>(criterion: &mut Criterion, who: &str, order: &str, rule: K, events: &Events, expected: (u64, u64)) {
-    let count = events.users.len();
-    let names: Vec<[u8; 8]> = events.users.iter().map(|user| user.to_be_bytes()).collect();
-    let arrivals: Vec<u64> = (0..count as u64).collect();
-    let inputs = [Column::new(Values::Int(events.clicks.as_slice().into()))];
-    let counters = feed(rule, events, &names, &arrivals, &inputs);
-    assert_eq!((counters.windows_closed, counters.late), expected, "{who} {order}");
-    let mut group = criterion.benchmark_group(who);
+/// What a rule makes of the records, one by one. In order it is what a batch query makes of them.
+fn one_by_one<K: Kind + Copy>(criterion: &mut Criterion, who: &str, windows: &str, rule: K, count: usize) {
+    let mut group = criterion.benchmark_group(format!("{who} one by one"));
     group.throughput(Throughput::Elements(count as u64));
-    group.bench_function(format!("{count}/{order}"), |bencher| bencher.iter(|| feed(rule, events, &names, &arrivals, &inputs)));
+    for order in ["in order", "late"] {
+        let events = ordered(order, count);
+        let names: Vec<[u8; 8]> = events.users.iter().map(|user| user.to_be_bytes()).collect();
+        let arrivals: Vec<u64> = (0..count as u64).collect();
+        let inputs = [Column::new(Values::Int(events.clicks.as_slice().into()))];
+        let counters = feed(rule, &events, &names, &arrivals, &inputs);
+        if order == "late" {
+            assert!(counters.late > 0 && counters.windows_closed > 0);
+        } else {
+            let found = rows(&run(&query("user", windows, AGGREGATES), &events.batches())) as u64;
+            assert_eq!((counters.windows_closed, counters.late), (found, 0), "{who}");
+        }
+        group.bench_function(format!("{count}/{order}"), |bencher| bencher.iter(|| feed(rule, &events, &names, &arrivals, &inputs)));
+    }
     group.finish();
 }
 
 fn records(criterion: &mut Criterion) {
-    for (order, expected) in [("in order", (0, 0)), ("late", (0, 0))] {
-        let events = Events::in_order(SESSIONS, EACH);
-        let events = if order == "late" { late(events) } else { events };
-        let rule = SessionRule::with_gap(Span(GAP as u64), Some(Span(GRACE)));
-        one_by_one(criterion, "sessions one by one", order, rule, &events, expected);
-    }
-    for (order, expected) in [("in order", (0, 0)), ("late", (0, 0))] {
-        let events = Events::in_order(SLIDING, EACH);
-        let events = if order == "late" { late(events) } else { events };
-        let rule = SlidingRule::with_difference(Span(HELD * DISTANCE as u64), Some(Span(GRACE)));
-        one_by_one(criterion, "sliding windows one by one", order, rule, &events, expected);
-    }
+    let rule = SessionRule::with_gap(Span(GAP as u64), Some(Span(GRACE)));
+    one_by_one(criterion, "sessions", &sessions(), rule, SESSIONS);
+    let difference = HELD * DISTANCE;
+    let rule = SlidingRule::with_difference(Span(difference as u64), Some(Span(GRACE)));
+    one_by_one(criterion, "sliding", &format!(r#"{{"kind": "sliding", "difference": {difference}, "resolution": 1}}"#), rule, SLIDING);
 }
 
-/// The operator over Arrow batches, emitting on close or on update, with its records joined at once or, as asked for, one by one.
+/// The operator over Arrow batches, with its records joined many at once or, as is asked for, one by one: the same windows.
 fn operator(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("operator over batches");
     group.throughput(Throughput::Elements(SESSIONS as u64));
     for order in ["in order", "late"] {
-        let events = Events::in_order(SESSIONS, EACH);
-        let batches = if order == "late" { late(events) } else { events }.batches();
-        for (way, every) in [("joined", false), ("one by one", true)] {
-            for emit in ["close", "update"] {
-                let run = |mut operator: Operator| -> (usize, u64) {
-                    let told: Vec<RecordBatch> = batches.iter().map(|batch| operator.push(batch).unwrap()).collect();
-                    let last = operator.finish().unwrap();
-                    (rows(&told) + last.num_rows(), operator.counters().windows_closed)
-                };
+        let batches = ordered(order, SESSIONS).batches();
+        for emit in ["close", "update"] {
+            let mut closed = Vec::new();
+            for (way, every) in [("joined", false), ("one by one", true)] {
                 let made = || Operator::new(&spec(emit, every), &batches[0].schema(), Vec::new()).unwrap();
-                let (told, closed) = run(made());
-                assert_eq!(closed, if order == "late" { 0 } else { 0 });
-                assert!(told as u64 == closed || emit == "update");
+                let run = |mut operator: Operator| {
+                    let told: Vec<RecordBatch> = batches.iter().map(|batch| operator.push(batch).unwrap()).collect();
+                    (rows(&told) + operator.finish().unwrap().num_rows(), operator.counters())
+                };
+                let (told, counters) = run(made());
+                assert!(told as u64 == counters.windows_closed || emit == "update");
+                closed.push((counters.windows_closed, counters.late));
                 group.bench_function(format!("{SESSIONS}/{order}/{emit}/{way}"), |bencher| {
                     bencher.iter_batched(made, run, BatchSize::PerIteration);
                 });
             }
+            assert_eq!(closed[0], closed[1]);
         }
     }
     group.finish();
 }
 
+/// The windows of sessions.
+fn sessions() -> String {
+    format!(r#"{{"kind": "session", "gap": {GAP}}}"#)
+}
+
+const AGGREGATES: &str = r#"[{"name": "rows", "function": "count"}, {"name": "sum", "function": "sum", "columns": ["clicks"]},
+    {"name": "min", "function": "min", "columns": ["clicks"]}, {"name": "max", "function": "max", "columns": ["clicks"]}]"#;
+
 fn spec(emit: &str, every: bool) -> Spec {
-    let aggregates = r#"[{"name": "rows", "function": "count"}, {"name": "sum", "function": "sum", "columns": ["clicks"]},
-        {"name": "min", "function": "min", "columns": ["clicks"]}, {"name": "max", "function": "max", "columns": ["clicks"]}]"#;
+    let (windows, op) = (sessions(), emit == "update");
     let spec = format!(
-        r#"{{"keys": ["user"], "time": "ts", "windows": {{"kind": "session", "gap": {GAP}}}, "grace": {GRACE}, "shards": 1,
-            "aggregates": {aggregates}, "op": {}, "emit": "{emit}", "every_record": {every}}}"#,
-        emit == "update"
+        r#"{{"keys": ["user"], "time": "ts", "windows": {windows}, "aggregates": {AGGREGATES}, "shards": 1,
+            "grace": {GRACE}, "op": {op}, "emit": "{emit}", "every_record": {every}}}"#
     );
     Spec::parse(&spec).unwrap()
 }

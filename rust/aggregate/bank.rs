@@ -11,7 +11,7 @@
 use std::ops::Range;
 
 use super::column::Column;
-use super::origin::Origins;
+use super::origin::{self, Origins};
 use super::slot::Slot;
 use super::{Aggregate, Arrival, Rows, Run, Unrepresentable, common_len};
 use crate::error::{Error, Result};
@@ -124,7 +124,9 @@ impl Bank {
     /// Lifts one row and combines it into a slot.
     pub fn lift(&mut self, slot: Slot, row: usize, times: &[Time], arrivals: &[Arrival], inputs: &[Column<'_>]) -> Result<()> {
         for part in &mut self.parts {
-            part.aggregate.lift(slot, row, Rows { times, arrivals, inputs: taken(inputs, &part.inputs)? })?;
+            if part.only.map_or(Ok(true), |input| origin::is_of(input, row, inputs.last()))? {
+                part.aggregate.lift(slot, row, Rows { times, arrivals, inputs: taken(inputs, &part.inputs)? })?;
+            }
         }
         Ok(())
     }

@@ -51,7 +51,7 @@ impl<'a> Origins<'a> {
     }
 
     fn find(&self, input: u32) -> Result<Own> {
-        let column = self.numbers.ok_or(Error::Internal("an aggregate of one input needs the column of inputs"))?;
+        let column = needed(self.numbers)?;
         let numbers = i64::view(column)?;
         let is_own = |&row: &usize| numbers.get(row) == Some(&input.into()) && column.is_valid(row);
         let rows: Vec<u32> = self.among.clone().filter(is_own).map(|row| row as u32).collect();
@@ -99,6 +99,15 @@ impl Own {
         };
         runs.iter().map(|run| Run { from: go(&mut from, run.from), to: go(&mut to, run.to) }).collect()
     }
+}
+
+fn needed<'b, 'a>(numbers: Option<&'b Column<'a>>) -> Result<&'b Column<'a>> {
+    numbers.ok_or(Error::Internal("an aggregate of one input needs the column of inputs"))
+}
+
+/// Whether one row is of an input; `numbers` is the column of the rows' inputs.
+pub(super) fn is_of(input: u32, row: usize, numbers: Option<&Column<'_>>) -> Result<bool> {
+    Ok(i64::read(needed(numbers)?, row)? == Some(input.into()))
 }
 
 fn picked<T: Copy>(rows: &[u32], entries: &[T]) -> Vec<T> {

@@ -42,29 +42,15 @@ impl Sessions {
     ///
     /// ```text
     ///   stored       ├─x──────x─┤····   ├x┤····
-    ///   partial    ├xx┤····  ├x─x─┤····           two of them are in one session where a stored one joins both
+    ///   partial    ├xx┤····  ├x─x─┤····           the second joins what the first one has made: its slot stays
     /// ```
     pub fn join<S: States>(&mut self, partials: &[Partial], states: &mut S) -> Result<Joined> {
         let mut joined = Joined { into: Vec::with_capacity(partials.len()), changes: Vec::new() };
-        let longest = self.rule.gap.longest();
-        let (mut found, mut more) = (std::mem::take(&mut self.scratch), Vec::new());
-        let mut rest = partials.iter().peekable();
-        while let Some(&Partial { key, extent }) = rest.next() {
-            let merge = |extent: Extent, found: &[SessionEntry]| found.iter().fold(extent, |merged, session| merged.union(&session.extent));
-            self.store.joining(key, extent, longest, &mut found);
-            let mut merged = merge(extent, &found);
-            let mut parts = 1;
-            // Looked up by its own extent: the merged one may lie over a closed session that is kept visible.
-            while let Some(next) = rest.next_if(|next| next.key == key && next.extent.joins(&merged)) {
-                self.store.joining(key, next.extent, longest, &mut more);
-                merged = merge(merged.union(&next.extent), &more);
-                found.append(&mut more);
-                parts += 1;
-            }
-            // The session between two partial ones was found twice.
-            found.dedup();
-            let slot = self.settle(key, merged, &found, states, &mut joined.changes)?;
-            joined.into.extend(std::iter::repeat_n(slot, parts));
+        let mut found = std::mem::take(&mut self.scratch);
+        for &Partial { key, extent } in partials {
+            self.store.joining(key, extent, self.rule.gap.longest(), &mut found);
+            let extent = found.iter().fold(extent, |merged, session| merged.union(&session.extent));
+            joined.into.push(self.settle(key, extent, &found, states, &mut joined.changes)?);
         }
         self.scratch = found;
         Ok(joined)

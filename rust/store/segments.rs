@@ -15,9 +15,12 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use super::keys::Key;
 use crate::time::{Span, Time};
 
-/// The number of a segment: `due` divided by the width, toward minus infinity.
+/// The number of a segment: `due` divided by the width, a power of two, toward minus infinity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Id(pub i64);
+
+/// The longest width as a power of two.
+const LONGEST: u32 = 62;
 
 /// The keys of one segment, most of them once.
 #[derive(Clone, Debug, Default)]
@@ -41,7 +44,8 @@ impl Listed {
 /// All segments of a store. `P` is a window's place on the shelf of its key.
 #[derive(Clone, Debug)]
 pub(super) struct Segments<P> {
-    width: i64,
+    /// The width as a power of two: every record asks for some numbers of segments.
+    shift: u32,
     listed: BTreeMap<Id, Listed>,
     opened: Option<Id>,
     queue: BinaryHeap<Reverse<(Time, P, Key)>>,
@@ -52,10 +56,11 @@ pub(super) struct Segments<P> {
 }
 
 impl<P: Copy + Ord> Segments<P> {
+    /// No segments yet, of this length at least.
     pub(super) fn new(width: Span) -> Self {
-        let width = i64::try_from(width.0).unwrap_or(i64::MAX).max(1);
+        let shift = width.0.checked_next_power_of_two().map_or(u64::BITS, u64::trailing_zeros);
         Self {
-            width,
+            shift: shift.min(LONGEST),
             listed: BTreeMap::new(),
             opened: None,
             queue: BinaryHeap::new(),
@@ -67,7 +72,7 @@ impl<P: Copy + Ord> Segments<P> {
 
     /// Length of a segment.
     pub(super) fn width(&self) -> i64 {
-        self.width
+        1 << self.shift
     }
 
     /// A window of this segment is not as it was.
@@ -108,8 +113,9 @@ impl<P: Copy + Ord> Segments<P> {
     }
 
     /// The segment of a due time.
+    #[inline]
     pub(super) fn id(&self, due: Time) -> Id {
-        Id(due.0.div_euclid(self.width))
+        Id(due.0 >> self.shift)
     }
 
     /// How far windows are closed: all that are due before this.

@@ -66,8 +66,13 @@ pub(crate) const SLIDING: &str = r#"{"kind":"sliding","difference":10,"resolutio
 
 /// A spec of these windows, with other settings behind them.
 pub(crate) fn spec(windows: &str, more: &str) -> Spec {
-    let aggregates = r#"[{"name":"n","function":"count"},{"name":"total","function":"sum","columns":["x"]},
+    let all = r#"[{"name":"n","function":"count"},{"name":"total","function":"sum","columns":["x"]},
         {"name":"latest","function":"last","columns":["x"]},{"name":"all","function":"collect_list","columns":["x"]}]"#;
+    spec_of(windows, all, more)
+}
+
+/// The same with other aggregates.
+pub(crate) fn spec_of(windows: &str, aggregates: &str, more: &str) -> Spec {
     let fixed = r#""keys":["k"],"time":"ts","tick":"tick","shards":1"#;
     Spec::parse(&format!(r#"{{{fixed},"windows":{windows},"aggregates":{aggregates}{more}}}"#)).unwrap()
 }
