@@ -82,7 +82,7 @@ bench: package ## the core by layer, then windrow beside Spark, Polars and DuckD
 soak: package ## long random tests: Rust properties (SOAK_CASES=), streams against the oracle (SOAK_STREAMS=)
 	PROPTEST_CASES=$(SOAK_CASES) cargo test --locked
 	WINDROW_STREAMS=$(SOAK_STREAMS) $(PYTEST) -m soak tests/python
-	@echo "soak: passed, each Rust property of $(SOAK_CASES) cases in proportion, $(SOAK_STREAMS) streams in 3 ways each"
+	@echo "soak: passed: Rust properties of $(SOAK_CASES) cases (costly ones fewer), $(SOAK_STREAMS) streams in 3 ways each"
 
 clean: ## removes what the other targets made
 	rm -rf .venv target build spark-warehouse metastore_db derby.log .pytest_cache .mypy_cache .ruff_cache .hypothesis

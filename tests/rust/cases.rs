@@ -8,3 +8,9 @@ pub(crate) fn usually(usual: u32) -> ProptestConfig {
     let cases = u64::from(asked.cases) * u64::from(usual) / 256;
     ProptestConfig { cases: u32::try_from(cases.max(1)).unwrap(), ..asked }
 }
+
+/// The same for a property whose cases take seconds: never more than twice `usual`.
+pub(crate) fn costly(usual: u32) -> ProptestConfig {
+    let asked = usually(usual);
+    ProptestConfig { cases: asked.cases.min(2 * usual), ..asked }
+}

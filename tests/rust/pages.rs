@@ -44,17 +44,6 @@ fn queries() -> impl Strategy<Value = Spec> {
         .prop_map(|(kind, emission, inputs)| spec(kind, &(emission.to_owned() + inputs)))
 }
 
-/// The page with a checksum that is right for what it now holds.
-fn sealed(mut page: Vec<u8>) -> Vec<u8> {
-    if let Some(mark) = page.windows(5).position(|window| window == b"xxh3:").map(|found| found + 5).filter(|mark| mark + 16 <= page.len())
-    {
-        page[mark..mark + 16].copy_from_slice(b"................");
-        let digits = format!("{:016x}", xxhash_rust::xxh3::xxh3_64(&page));
-        page[mark..mark + 16].copy_from_slice(digits.as_bytes());
-    }
-    page
-}
-
 proptest! {
     #[test]
     fn an_operator_goes_on_from_its_pages(spec in queries(), records in feeds(60), cuts in prop::collection::vec(0..60_usize, 0..6)) {
@@ -110,21 +99,6 @@ proptest! {
         }
         let told = refusal(&spec, &damaged.iter().map(Vec::as_slice).collect::<Vec<_>>());
         prop_assert!(told.starts_with("page: "), "{told}");
-    }
-
-    #[test]
-    fn damage_under_a_right_checksum_never_panics(page in 0..64_usize, damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4)) {
-        let (spec, mut pages) = saved();
-        let page = page % pages.len();
-        for (at, byte) in damage {
-            let at = at.index(pages[page].len());
-            pages[page][at] = byte;
-        }
-        pages[page] = sealed(pages[page].clone());
-        let mut again = operator(&spec);
-        if again.restore(&pages.iter().map(Vec::as_slice).collect::<Vec<_>>()).is_ok() && again.push(&batch(&[fed("a", 48, 1)])).is_ok() {
-            drop(again.finish());
-        }
     }
 
     #[test]
@@ -193,12 +167,20 @@ fn a_missing_page_is_noticed() {
 fn another_version_is_refused() {
     let (spec, pages) = saved();
     // A page of a later version: its format is another one, its checksum is right.
+    let blank = |bytes: &mut Vec<u8>| {
+        let mark = bytes.windows(5).position(|window| window == b"xxh3:").unwrap() + 5;
+        bytes[mark..mark + 16].copy_from_slice(b"................");
+        mark
+    };
     let mut later = pages[0].clone();
     let name = later.windows(14).position(|window| window == b"windrow.format").unwrap();
     // The value stands before or after its name, as a string of length one.
     let digit = (name.saturating_sub(40)..name + 40).find(|&at| later[at..at + 5] == [1, 0, 0, 0, b'1']).unwrap() + 4;
     later[digit] = b'2';
-    let told = refusal(&spec, &[&sealed(later), &pages[1]]);
+    let mark = blank(&mut later);
+    let digits = format!("{:016x}", xxhash_rust::xxh3::xxh3_64(&later));
+    later[mark..mark + 16].copy_from_slice(digits.as_bytes());
+    let told = refusal(&spec, &[&later, &pages[1]]);
     assert!(told.contains("format is 2, this version reads 1"), "{told}");
 }
 
