@@ -105,12 +105,6 @@ proptest! {
         let input = Input::new(&trial.kinds, &trial.events);
         fresh.update(&slots.iter().copied().map(Slot).collect::<Vec<_>>(), &input.times, &input.arrivals, &input.columns).unwrap();
         prop_assert!(agree(&fresh.lower(&all).unwrap(), &expected), "a fresh bank has the same inputs");
-        let mut lifted = bank.fresh();
-        lifted.resize(WINDOWS);
-        for (row, &slot) in slots.iter().enumerate() {
-            lifted.lift(Slot(slot), row, &input.times, &input.arrivals, &input.columns).unwrap();
-        }
-        prop_assert!(agree(&lifted.lower(&all).unwrap(), &expected), "row by row");
     }
 
     #[test]
