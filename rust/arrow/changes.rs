@@ -8,7 +8,8 @@ use arrow_schema::{Field, Schema, SchemaRef};
 use arrow_select::take::take;
 
 use super::keys::names::Names;
-use super::query::{Kind, Query};
+use super::kind::Kind;
+use super::query::Query;
 use super::worked::Worked;
 use crate::aggregate::slot::Slot;
 use crate::aggregate::states::States;

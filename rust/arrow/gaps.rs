@@ -8,7 +8,8 @@ use arrow_cast::display::array_value_to_string;
 use arrow_schema::DataType;
 
 use super::input::{Counters, column};
-use super::query::{Kind, Query, per_second};
+use super::kind::{Kind, per_second};
+use super::query::Query;
 use super::spec::InvalidGap;
 use super::values;
 use crate::error::{Error, Result};

@@ -11,6 +11,7 @@ mod grouping;
 pub mod input;
 pub mod job;
 pub mod keys;
+pub mod kind;
 pub mod limits;
 pub mod operator;
 pub mod origin;

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, RecordBatch, StringArray, StructArray};
-use arrow_schema::{DataType, Field, Fields, Schema, SchemaRef, TimeUnit};
+use arrow_schema::{DataType, Field, Fields, Schema, SchemaRef};
 
 use super::function::{Resolved, resolve};
 use super::keys::{Keys, float, unpacked};
+use super::kind::Kind;
 use super::limits::Limits;
 use super::origin::Origin;
 use super::spec::{Function, InvalidGap, Named, Spec, Windows};
@@ -15,9 +16,7 @@ use crate::aggregate::bank::{Bank, LoweredAll};
 use crate::aggregate::column::{Column, Values};
 use crate::aggregate::{Aggregate, Unrepresentable};
 use crate::error::{Error, Result};
-use crate::session::rule::Gap;
-use crate::sliding::plan::Sliding;
-use crate::time::{Span, Time};
+use crate::time::Time;
 use crate::window::Window;
 
 /// A checked query. Everything that can be wrong before data arrives is wrong here.
@@ -49,15 +48,6 @@ pub struct Query {
     /// When rows, blocks and windows move on.
     pub limits: Limits,
     op: bool,
-}
-
-/// The kind of windows, in ticks.
-#[derive(Clone, Copy, Debug)]
-pub enum Kind {
-    /// Session windows.
-    Session(Gap),
-    /// Sliding windows.
-    Sliding(Sliding),
 }
 
 /// A column that aggregates take.
@@ -306,45 +296,6 @@ impl Planned {
     }
 }
 
-impl Kind {
-    /// Microseconds to ticks of the time column.
-    fn in_ticks(windows: &Windows, unit: TimeUnit) -> Result<Self> {
-        let wrong = |argument: &str, got: i64, allowed: &str| Error::Argument {
-            argument: argument.into(),
-            got: format!("{got} microseconds"),
-            allowed: format!("{allowed}, as the time column counts in {unit:?}s"),
-        };
-        let exact = |argument: &str, micros: i64| {
-            let ticks = to_ticks(micros, unit).filter(|ticks| ticks.0 > 0);
-            ticks
-                .filter(|&ticks| to_micros(ticks, unit) == Some(micros))
-                .ok_or_else(|| wrong(argument, micros, "a positive multiple of the unit"))
-        };
-        let positive = |argument: &str, micros: i64| match micros {
-            1.. => to_ticks(micros, unit).ok_or_else(|| wrong(argument, micros, "at most the representable range")),
-            _ => Err(wrong(argument, micros, "a positive duration")),
-        };
-        match windows {
-            &Windows::Session { gap: Some(gap), gap_column: None, .. } => Ok(Self::Session(Gap::Fixed(positive("gap", gap)?))),
-            &Windows::Session { gap: None, gap_column: Some(_), retention: Some(micros), .. } => {
-                let retention = Some(positive("retention", micros)?).filter(|ticks| ticks.0 > 0);
-                let retention = retention.ok_or_else(|| wrong("retention", micros, "at least one tick"))?;
-                Ok(Self::Session(Gap::Dynamic { retention }))
-            }
-            Windows::Session { .. } => {
-                Err(Error::Format { what: "query", reason: "sessions have a gap, or a gap column and a retention".into() })
-            }
-            &Windows::Sliding { difference, resolution } => {
-                let sliding = Sliding { difference: exact("difference", difference)?, resolution: exact("resolution", resolution)? };
-                match sliding.difference.0 % sliding.resolution.0 {
-                    0 => Ok(Self::Sliding(sliding)),
-                    _ => Err(wrong("difference", difference, "a multiple of the resolution")),
-                }
-            }
-        }
-    }
-}
-
 /// The column of each record's own gap.
 fn gap_column(windows: &Windows, input: &Schema) -> Result<Option<(String, InvalidGap)>> {
     let Windows::Session { gap_column: Some(name), invalid_gap, .. } = windows else { return Ok(None) };
@@ -358,24 +309,4 @@ fn gap_column(windows: &Windows, input: &Schema) -> Result<Option<(String, Inval
             allowed: "a duration (a day-time interval)".into(),
         }),
     }
-}
-
-/// Ticks of a unit in one second, against microseconds.
-pub(super) fn per_second(unit: TimeUnit) -> i128 {
-    match unit {
-        TimeUnit::Second => 1,
-        TimeUnit::Millisecond => 1_000,
-        TimeUnit::Microsecond => 1_000_000,
-        TimeUnit::Nanosecond => 1_000_000_000,
-    }
-}
-
-/// Whole ticks in so many microseconds; none beyond the range of 64 bits.
-pub(super) fn to_ticks(micros: i64, unit: TimeUnit) -> Option<Span> {
-    let ticks = i128::from(micros) * per_second(unit) / per_second(TimeUnit::Microsecond);
-    i64::try_from(ticks).ok().and_then(|ticks| u64::try_from(ticks).ok()).map(Span)
-}
-
-fn to_micros(ticks: Span, unit: TimeUnit) -> Option<i64> {
-    i64::try_from(i128::from(ticks.0) * per_second(TimeUnit::Microsecond) / per_second(unit)).ok()
 }
