@@ -14,7 +14,7 @@ use arrow_select::take::take;
 use super::gaps::Gaps;
 use super::keys::float;
 use super::query::{Query, Taken};
-use super::values;
+use super::{text, values};
 use crate::aggregate::Arrival;
 use crate::aggregate::column::Column;
 use crate::error::{Error, Result};
@@ -135,9 +135,12 @@ fn picked<T: Copy>(values: &[T], rows: &UInt32Array) -> Vec<T> {
     rows.values().iter().filter_map(|&row| values.get(row as usize).copied()).collect()
 }
 
-/// A column by its exact name.
+/// A column by its exact name; its strings are text.
 pub(super) fn column(batch: &RecordBatch, name: &str) -> Result<ArrayRef> {
-    batch.column_by_name(name).cloned().ok_or_else(|| Error::Format { what: "batch", reason: format!("column {name:?} is missing") })
+    let missing = || Error::Format { what: "batch", reason: format!("column {name:?} is missing") };
+    let array = batch.column_by_name(name).ok_or_else(missing)?;
+    text::check(name, array)?;
+    Ok(Arc::clone(array))
 }
 
 /// Which rows have a key and a time, and are no ticks.

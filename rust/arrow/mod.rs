@@ -27,6 +27,7 @@ mod session;
 mod sliding;
 pub mod spec;
 mod state;
+mod text;
 pub mod values;
 mod ways;
 pub mod worked;

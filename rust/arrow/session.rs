@@ -67,6 +67,9 @@ impl Job for SessionJob {
         let states = self.query.bank().load(&states)?;
         let mut ids = Vec::with_capacity(extents.len());
         self.keys.intern(keys, &mut ids)?;
+        if ids.contains(&KeyId::NULL) {
+            return Err(Error::Format { what: "block", reason: "a session has no key".into() });
+        }
         self.grouping.put(&ids, &extents, &states, &slots(extents.len()))
     }
 

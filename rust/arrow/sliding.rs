@@ -7,7 +7,7 @@ use arrow_array::types::Int64Type;
 use arrow_array::{ArrayRef, Int64Array, RecordBatch};
 
 use super::input::Input;
-use super::job::{Emit, Job, Partials};
+use super::job::{Emit, Job, Partials, RESULT_ROWS};
 use super::keys::{Keys, shard};
 use super::query::Query;
 use super::session::unnamed;
@@ -20,6 +20,9 @@ use crate::sliding::batch::Records;
 use crate::sliding::plan::{Ends, Sliding};
 use crate::sort::Sorted;
 use crate::time::Time;
+
+/// Rows in the windows of one batch of results, about: a list of a window holds them all.
+const SWEPT_ROWS: usize = 1 << 24;
 
 /// A sliding query at work.
 pub struct SlidingJob {
@@ -41,6 +44,9 @@ impl SlidingJob {
     fn push(&mut self, keys: &[ArrayRef], times: &[Time], arrivals: &[Arrival], inputs: &[Column<'_>]) -> Result<()> {
         let mut ids = Vec::with_capacity(times.len());
         self.keys.intern(keys, &mut ids)?;
+        if ids.contains(&KeyId::NULL) {
+            return Err(Error::Internal("rows have a key"));
+        }
         self.records.push(self.sliding, &ids, times, arrivals, inputs).map_err(|beyond| self.query.beyond(beyond.0))?
     }
 }
@@ -101,9 +107,9 @@ impl Job for SlidingJob {
         let until = frontier.map(|time| time.floor(self.sliding.resolution).unwrap_or(Time::MIN));
         for planned in self.records.plan(self.sliding, Ends { from: self.planned, until }) {
             let planned = planned.map_err(|beyond| self.query.beyond(beyond.0))?;
-            let lowered = states.sweep(self.records.times(), self.records.arrivals(), &inputs, &planned.runs)?;
-            if !planned.keys.is_empty() {
-                emit(self.query.result(self.keys.columns(&planned.keys)?, &planned.windows, lowered)?);
+            for (keys, windows, runs) in planned.pieces(RESULT_ROWS, SWEPT_ROWS) {
+                let lowered = states.sweep(self.records.times(), self.records.arrivals(), &inputs, runs)?;
+                emit(self.query.result(self.keys.columns(keys)?, windows, lowered)?);
             }
         }
         match until {

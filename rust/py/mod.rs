@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread;
 
 use arrow_array::RecordBatch;
-use pyo3::exceptions::{PyOverflowError, PyRuntimeError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyException, PyOverflowError, PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use pyo3_arrow::input::AnyRecordBatch;
@@ -28,16 +28,23 @@ impl From<Error> for PyErr {
             Error::Argument { .. } | Error::Format { .. } | Error::Record { .. } => PyValueError::new_err(message),
             Error::ColumnType { .. } => PyTypeError::new_err(message),
             Error::Overflow { .. } => PyOverflowError::new_err(message),
-            Error::Function { cause, .. } => {
-                let raised = PyRuntimeError::new_err(message);
-                if let Ok(cause) = cause.downcast::<PyErr>() {
-                    Python::attach(|py| raised.set_cause(py, Some(*cause)));
-                }
-                raised
-            }
+            Error::Function { cause, .. } => match cause.downcast::<PyErr>() {
+                Ok(cause) => Python::attach(|py| function_error(py, message, *cause)),
+                Err(_) => PyRuntimeError::new_err(message),
+            },
             Error::Arrow(_) | Error::Internal(_) => PyRuntimeError::new_err(message),
         }
     }
+}
+
+/// What a function of the user raised, with the place where it did; an interrupt or an exit stays what it is.
+fn function_error(py: Python<'_>, message: String, cause: PyErr) -> PyErr {
+    if !cause.is_instance_of::<PyException>(py) {
+        return cause;
+    }
+    let raised = PyRuntimeError::new_err(message);
+    raised.set_cause(py, Some(cause));
+    raised
 }
 
 fn to_python<'py>(py: Python<'py>, batches: Vec<RecordBatch>) -> PyResult<Vec<Bound<'py, PyAny>>> {

@@ -37,6 +37,25 @@ pub struct Planned {
     pub runs: Vec<Run>,
 }
 
+impl Planned {
+    /// The windows in pieces of at most `windows` windows that hold about `rows` rows at most, one window at least:
+    /// one key may have windows without number.
+    pub fn pieces(&self, windows: usize, rows: usize) -> impl Iterator<Item = (&[KeyId], &[Window], &[Run])> {
+        let mut from = 0;
+        std::iter::from_fn(move || {
+            let rest = self.runs.get(from..).filter(|rest| !rest.is_empty())?;
+            let mut held = 0;
+            let fits = |run: &&Run| {
+                held += run.to.saturating_sub(run.from) as usize;
+                held <= rows
+            };
+            let piece = from..from + rest.iter().take(windows).take_while(fits).count().max(1);
+            from = piece.end;
+            Some((self.keys.get(piece.clone())?, self.windows.get(piece.clone())?, self.runs.get(piece)?))
+        })
+    }
+}
+
 impl Records {
     /// No rows yet; `inputs` are empty columns of the right kinds.
     pub fn new(inputs: Vec<Column<'static>>) -> Self {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use proptest::prelude::*;
 use windrow::aggregate::Run;
 use windrow::key::KeyId;
-use windrow::sliding::batch::Records;
+use windrow::sliding::batch::{Planned, Records};
 use windrow::sliding::plan::{BeyondTime, Ends, Sliding};
 use windrow::time::{Span, Time};
 use windrow::window::Window;
@@ -176,4 +176,24 @@ fn early_windows_start_in_1970_and_nothing_crosses_it() {
     let expected =
         [((-13, -3), vec![-3]), ((0, 10), vec![4, 10]), ((1, 11), vec![4, 10, 11]), ((5, 15), vec![10, 11]), ((11, 21), vec![11])];
     assert_eq!(windows.into_iter().collect::<Vec<_>>(), expected);
+}
+
+#[test]
+fn windows_of_one_key_come_in_pieces() {
+    //   windows of    1  2  2  5  1  rows
+    let runs = [(0, 1), (0, 2), (1, 3), (1, 6), (5, 6)].map(|(from, to)| Run { from, to });
+    let windows = [0, 1, 2, 3, 4].map(|start| Window { start: Time(start), end: Time(start + 9) });
+    let planned = Planned { keys: vec![KeyId(0); 5], windows: windows.to_vec(), runs: runs.to_vec() };
+    let pieces = |windows, rows| {
+        let pieces: Vec<_> = planned.pieces(windows, rows).collect();
+        assert!(pieces.iter().all(|(keys, windows, runs)| keys.len() == windows.len() && windows.len() == runs.len()));
+        assert_eq!(pieces.iter().flat_map(|(_, _, runs)| runs.iter().copied()).collect::<Vec<_>>(), runs);
+        pieces.iter().map(|(_, windows, _)| windows.len()).collect::<Vec<_>>()
+    };
+    assert_eq!(pieces(10, 100), [5]);
+    assert_eq!(pieces(2, 100), [2, 2, 1]);
+    assert_eq!(pieces(10, 3), [2, 1, 1, 1], "one that is too large comes alone");
+    assert_eq!(pieces(10, 4), [2, 1, 1, 1]);
+    assert_eq!(pieces(10, 5), [3, 1, 1]);
+    assert_eq!(Planned::default().pieces(10, 5).count(), 0);
 }

@@ -11,6 +11,7 @@ use crate::arrow::keys::cells::{CellWord, Cells};
 use crate::arrow::keys::primitive::nulls;
 use crate::arrow::keys::table::Table;
 use crate::arrow::keys::{arrow, canonical};
+use crate::arrow::values;
 use crate::error::{Error, Result};
 use crate::key::KeyId;
 
@@ -160,7 +161,7 @@ impl BytesKeys {
         if binary.data_type() == self.field.data_type() {
             return Ok(binary);
         }
-        arrow_cast::cast(&binary, self.field.data_type()).map_err(arrow)
+        values::cast(&binary, self.field.data_type())
     }
 
     pub(super) fn clear(&mut self) {

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::{DataType, Field, FieldRef};
 
-use crate::arrow::keys::{arrow, float};
+use crate::arrow::keys::float;
+use crate::arrow::values;
 use crate::error::{Error, Result};
 
 /// What can be grouped, as an error tells it.
@@ -48,7 +49,7 @@ impl KeyColumn {
         let array = if expected == got {
             Arc::clone(array)
         } else if alike(expected, &unpacked(got)) {
-            arrow_cast::cast(array, expected).map_err(arrow)?
+            values::cast(array, expected)?
         } else {
             return Err(wrong(&self.field, got, expected.to_string()));
         };

@@ -16,6 +16,7 @@ use arrow_schema::{DataType, Field};
 use crate::arrow::keys::arrow;
 use crate::arrow::keys::column::KeyColumn;
 use crate::arrow::keys::rows::all_null;
+use crate::arrow::values;
 use crate::error::{Error, Result};
 
 /// The way from key columns to names and back.
@@ -64,10 +65,10 @@ impl Names {
             (Some(converter), arrays) => Ok(Named::Rows(converter.convert_columns(arrays).map_err(arrow)?, all_null(arrays))),
             (None, [array]) => {
                 let plain = match array.data_type() {
-                    DataType::Utf8View => &arrow_cast::cast(array, &DataType::LargeUtf8).map_err(arrow)?,
+                    DataType::Utf8View => &values::cast(array, &DataType::LargeUtf8)?,
                     _ => array,
                 };
-                Ok(Named::Bytes(arrow_cast::cast(plain, &DataType::LargeBinary).map_err(arrow)?.as_binary().clone()))
+                Ok(Named::Bytes(values::cast(plain, &DataType::LargeBinary)?.as_binary().clone()))
             }
             (None, _) => Err(Error::Internal("plain names have one column")),
         }
@@ -87,11 +88,11 @@ impl Names {
                     _ => Arc::new(LargeBinaryArray::from_iter_values(names)),
                 };
                 let plain = match field.data_type() {
-                    DataType::Utf8View => arrow_cast::cast(&binary, &DataType::LargeUtf8).map_err(arrow)?,
-                    DataType::BinaryView => arrow_cast::cast(&binary, &DataType::LargeBinary).map_err(arrow)?,
+                    DataType::Utf8View => values::cast(&binary, &DataType::LargeUtf8)?,
+                    DataType::BinaryView => values::cast(&binary, &DataType::LargeBinary)?,
                     _ => binary,
                 };
-                Ok(vec![arrow_cast::cast(&plain, field.data_type()).map_err(arrow)?])
+                Ok(vec![values::cast(&plain, field.data_type())?])
             }
             (None, _) => Err(Error::Internal("plain names have one column")),
         }
