@@ -35,6 +35,11 @@ impl<'a> Validity<'a> {
 }
 
 impl Validity<'static> {
+    /// Of rows that hold a value where their flag is set; none where all do.
+    pub fn of(flags: &[bool]) -> Option<Self> {
+        (!flags.iter().all(|&flag| flag)).then(|| flags.iter().copied().collect())
+    }
+
     /// Adds flags behind the first `rows` rows.
     fn extend(&mut self, rows: usize, flags: impl Iterator<Item = bool>) {
         debug_assert_eq!(self.offset, 0, "owned validity starts at its first bit");

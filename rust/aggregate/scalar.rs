@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use crate::aggregate::column::{Bytes, Column, Values};
+use crate::aggregate::column::{Bytes, Column, Validity, Values};
 use crate::aggregate::slot::Slot;
 use crate::error::{Error, Result};
 
@@ -142,7 +142,7 @@ macro_rules! primitive {
 
             fn column<'r>(values: impl Iterator<Item = Option<Self::Ref<'r>>>) -> Column<'static> {
                 let (values, flags) = split(values);
-                Column { values: Values::$kind(values.into()), validity: Some(flags.into_iter().collect()) }
+                Column { values: Values::$kind(values.into()), validity: Validity::of(&flags) }
             }
         }
     };
@@ -209,6 +209,6 @@ impl Scalar for Box<[u8]> {
                 value.unwrap_or_default()
             })
             .collect();
-        Column { values: Values::Bytes(bytes), validity: Some(flags.into_iter().collect()) }
+        Column { values: Values::Bytes(bytes), validity: Validity::of(&flags) }
     }
 }

@@ -1,6 +1,6 @@
 //! A batch of the user's rows: columns picked by name, rows that cannot be windowed left out and counted.
 
-use std::ops::AddAssign;
+use std::ops::{AddAssign, Range};
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
@@ -103,6 +103,19 @@ impl Input {
             inputs: self.inputs.iter().map(pick).collect::<Result<_>>()?,
             whole: self.whole.iter().map(pick).collect::<Result<_>>()?,
         })
+    }
+
+    /// Rows next to each other.
+    pub fn slice(&self, rows: Range<usize>) -> Self {
+        let slice = |array: &ArrayRef| array.slice(rows.start, rows.len());
+        Self {
+            keys: self.keys.iter().map(slice).collect(),
+            times: slice(&self.times),
+            gaps: self.gaps.as_ref().map(|gaps| gaps.get(rows.clone()).unwrap_or_default().to_vec()),
+            arrivals: self.arrivals.get(rows.clone()).unwrap_or_default().to_vec(),
+            inputs: self.inputs.iter().map(slice).collect(),
+            whole: self.whole.iter().map(slice).collect(),
+        }
     }
 
     /// Number of rows.

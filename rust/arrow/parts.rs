@@ -24,14 +24,13 @@ fn part(hash: u64) -> usize {
 /// Rows of an input, those of a part next to each other and in their order.
 pub(super) struct Parted {
     input: Input,
-    rows: UInt32Array,
     /// Where the rows of each part end.
     ends: [usize; PARTS],
 }
 
 impl Parted {
     /// The rows of an input, whose keys have these hashes.
-    pub fn new(input: Input, hashes: &[u64]) -> Self {
+    pub fn new(input: &Input, hashes: &[u64]) -> Result<Self> {
         let mut counts = [0_usize; PARTS];
         for &hash in hashes {
             if let Some(count) = counts.get_mut(part(hash)) {
@@ -52,13 +51,14 @@ impl Parted {
             }
             *next += 1;
         }
-        Self { input, rows: rows.into(), ends }
+        // All at once: part by part, what is picked from would leave the caches in between.
+        Ok(Self { input: input.pick(&UInt32Array::from(rows))?, ends })
     }
 
     /// The rows of a part; none where it has none.
-    pub fn of(&self, part: usize) -> Result<Option<Input>> {
+    pub fn of(&self, part: usize) -> Option<Input> {
         let start = part.checked_sub(1).and_then(|before| self.ends.get(before)).copied().unwrap_or_default();
-        let length = self.ends.get(part).copied().unwrap_or_default() - start;
-        if length == 0 { Ok(None) } else { self.input.pick(&self.rows.slice(start, length)).map(Some) }
+        let rows = start..self.ends.get(part).copied().unwrap_or_default();
+        (!rows.is_empty()).then(|| self.input.slice(rows))
     }
 }

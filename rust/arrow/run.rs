@@ -90,11 +90,11 @@ impl Query {
 
     /// Splits all rows into parts and hands them on, step by step, as long as `take` wants more.
     fn split(&self, inputs: impl Iterator<Item = Result<Input>>, mut take: impl FnMut(Parted) -> Result<bool>) -> Result<()> {
-        let mixed = Mixed::new(&self.keys)?;
+        let (mixed, mut hashes) = (Mixed::new(&self.keys)?, Vec::new());
         for input in inputs {
             let input = input?;
-            let hashes = mixed.hashes(&input.keys)?;
-            if !take(Parted::new(input, &hashes))? {
+            mixed.hash(&input.keys, &mut hashes)?;
+            if !take(Parted::new(&input, &hashes)?)? {
                 break;
             }
         }
@@ -120,7 +120,7 @@ impl Share {
     fn add(&mut self, rows: &Parted) -> Result<()> {
         let parts = (self.number..).step_by(self.threads);
         for (part, job) in parts.zip(&mut self.jobs) {
-            if let Some(input) = rows.of(part)? {
+            if let Some(input) = rows.of(part) {
                 job.add(input)?;
                 job.settle(self.most)?;
             }

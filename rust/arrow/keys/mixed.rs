@@ -22,23 +22,25 @@ impl Mixed {
     }
 
     /// The hash of each row, equal where the keys are. Only columns of 32 to 128 bits, of strings and of binary tell keys apart.
-    pub fn hashes(&self, arrays: &[ArrayRef]) -> Result<Vec<u64>> {
-        let mut hashes = vec![0; arrays.first().map_or(0, Array::len)];
+    /// They take the place of what `hashes` held.
+    pub fn hash(&self, arrays: &[ArrayRef], hashes: &mut Vec<u64>) -> Result<()> {
+        hashes.clear();
+        hashes.resize(arrays.first().map_or(0, Array::len), 0);
         for (column, array) in self.columns.iter().zip(arrays) {
             if column.is_bytes() {
-                mix_bytes(&column.read_bytes(array)?, &mut hashes)?;
+                mix_bytes(&column.read_bytes(array)?, hashes)?;
                 continue;
             }
             let data_type = column.field().data_type();
             // The two numbers of days and milliseconds are not one of 64 bits.
             match data_type.primitive_width().filter(|_| *data_type != DataType::Interval(IntervalUnit::DayTime)) {
-                Some(4) => mix(&column.read(array)?, &mut hashes, u32::hash)?,
-                Some(8) => mix(&column.read(array)?, &mut hashes, u64::hash)?,
-                Some(16) => mix(&column.read(array)?, &mut hashes, |value: i128| fold(value as u64 ^ FIRST, (value >> 64) as u64))?,
+                Some(4) => mix(&column.read(array)?, hashes, u32::hash)?,
+                Some(8) => mix(&column.read(array)?, hashes, u64::hash)?,
+                Some(16) => mix(&column.read(array)?, hashes, |value: i128| fold(value as u64 ^ FIRST, (value >> 64) as u64))?,
                 _ => {}
             }
         }
-        Ok(hashes)
+        Ok(())
     }
 }
 
