@@ -211,8 +211,9 @@ def reduce(column: str, fn: Callable[[Any, Any], Any]) -> Aggregate:
     gives for a stream in the order of time. In `windrow.testing.StreamDriver` the order is that of feeding.
 
     What `fn` raises surfaces as a `RuntimeError` that names the window and the record's time, and has the exception as
-    its cause; so does a result that the column's type does not hold as it is. On Spark the job fails with it. Functions travel to Spark's executors as those of PySpark's UDFs do
-    (cloudpickle): by value from a notebook or script, by name from a module, which the executors then need.
+    its cause; so does a result that the column's type does not hold as it is. On Spark the job fails with it.
+    Functions travel to Spark's executors as those of PySpark's UDFs do (cloudpickle): by value from a notebook or
+    script, by name from a module, which the executors then need.
 
     Raises:
         TypeError: `column` is not a name, or `fn` not a function. From `agg` on Spark: `fn` cannot be pickled.
