@@ -211,8 +211,9 @@ def reduce(column: str, fn: Callable[[Any, Any], Any]) -> Aggregate:
     gives for a stream in the order of time. In `windrow.testing.StreamDriver` the order is that of feeding.
 
     What `fn` raises surfaces as a `RuntimeError` that names the window and the record's time, and has the exception as
-    its cause; on Spark the job fails with it. Functions travel to Spark's executors as those of PySpark's UDFs do
-    (cloudpickle): by value from a notebook or script, by name from a module, which the executors then need.
+    its cause; so does a result that the column's type does not hold as it is. On Spark the job fails with it.
+    Functions travel to Spark's executors as those of PySpark's UDFs do (cloudpickle): by value from a notebook or
+    script, by name from a module, which the executors then need.
 
     Raises:
         TypeError: `column` is not a name, or `fn` not a function. From `agg` on Spark: `fn` cannot be pickled.
@@ -254,7 +255,7 @@ def aggregate(
             (`"orders.amount"`), and `row` holds those of the record's own input, without its name (`row.amount`).
 
     Records are added in the order that `reduce` tells, and functions travel and fail as it says. An accumulator of None
-    gives null.
+    gives null; one that `schema` does not hold as it is (2.75 for a bigint, an unknown name) is an error, never cut.
 
     Raises:
         TypeError: not functions, not a type, not names. From `agg` on Spark: functions that cannot be pickled, or a

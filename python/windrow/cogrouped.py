@@ -182,8 +182,16 @@ def _check_alike(name: str, other: GroupedData[Any], first: str, grouped: Groupe
 
 
 def _check_type(name: str, own: pa.Field[Any], first: str, known: pa.Field[Any]) -> None:
-    if own.type != known.type:
+    if _whatever_layout(own.type) != _whatever_layout(known.type):
         raise bad_column_type(name, own.name, own.type, f"{known.type}, the type of column {known.name!r} of {first}")
+
+
+def _whatever_layout(kind: pa.DataType) -> pa.DataType:
+    """The type, with strings and bytes of any of Arrow's layouts as one."""
+    for plain in (pa.string(), pa.binary()):
+        if str(kind) in (f"{plain}", f"large_{plain}", f"{plain}_view"):
+            return plain
+    return kind
 
 
 def _adds(name: str, aggregate: Accumulation, inputs: Sequence[str], named: Sequence[str]) -> Mapping[str, Any]:

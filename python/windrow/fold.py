@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections import namedtuple
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
+
+from windrow.accumulator import Check, array_of, check_of
 
 Adder = Callable[[Any, Any], Any]
 """Adds a record to an accumulator."""
@@ -35,9 +38,12 @@ class Fold:
     rows: Rows
 
     def to_arrow(self, values: list[Any]) -> pa.Array[Any]:
-        """Accumulators as an array of the type."""
-        plain = [list(value) if isinstance(value, set | frozenset) else value for value in values]
-        return pa.array(plain, self.type)
+        """Accumulators as an array of the type; `TypeError` or `ValueError` for what it does not hold as it is."""
+        return array_of(values, self.type, self._check)
+
+    @cached_property
+    def _check(self) -> Check:
+        return check_of(self.type)
 
     def from_arrow(self, array: pa.Array[Any]) -> list[Any]:
         """Accumulators as they were: tuples and sets where `init` makes those."""

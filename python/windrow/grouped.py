@@ -62,8 +62,9 @@ def group_by(
     """Groups records by key columns, to be windowed by `windowed_by`.
 
     Args:
-        data: a batch DataFrame of Spark, classic or Connect; or, in this process, a pyarrow Table, RecordBatch or
-            RecordBatchReader, a Polars frame, a DuckDB relation, a pandas frame, or any Arrow stream.
+        data: a batch DataFrame of Spark (through Spark Connect by design, untested in this release); or, in this
+            process, a pyarrow Table, RecordBatch or RecordBatchReader, a Polars frame, a DuckDB relation, a pandas
+            frame, or any Arrow stream.
         keys: one or more columns. A record whose keys are all null is left out and counted (`null_keys`).
         time: the timestamp column, in any order. A record without a time is left out and counted (`null_times`).
         tick: a boolean column. A row where it is true moves stream time on a stream and is no record; in a batch it is
@@ -73,10 +74,10 @@ def group_by(
         stream_time: `"source"` or `"slowest"`. Checked, and of no effect in a batch.
 
     Raises:
-        ValueError: no key, a key twice, a column that the data does not have or has twice, an unknown word, or a
-            streaming DataFrame.
-        TypeError: data that cannot be read or is grouped already, a key type that cannot be grouped, a time column
-            that is no timestamp, a tick column that is no boolean.
+        ValueError: no key, a key or a source column twice, a column that the data does not have or has twice, an
+            unknown word, or a streaming DataFrame.
+        TypeError: data that cannot be read or is grouped already, a source that is no names, a key type that cannot be
+            grouped, a time column that is no timestamp, a tick column that is no boolean.
 
     >>> from datetime import datetime
     >>> import pyarrow as pa
@@ -97,9 +98,7 @@ def group_by(
     fields.append(_time_field(opened, time))
     if tick is not None:
         fields.append(_tick_field(opened, tick))
-    sources = (source,) if isinstance(source, str) else tuple(source or ())
-    for column in sources:
-        opened.field("source", column)
+    sources = _sources(opened, source)
     if order is not None:
         opened.field("order", order)
     if stream_time not in get_args(StreamTime):
@@ -144,8 +143,9 @@ class GroupedData(Generic[Result]):
 
         Raises:
             TypeError: not windows of windrow, or the column of a dynamic gap holds no durations.
-            ValueError: a key column is called `window`, as the column of the windows is, or the data does not have the
-                column of a dynamic gap, or has it twice.
+            ValueError: a key column is called `window`, as the column of the windows is; the data does not have the
+                column of a dynamic gap, or has it twice; or a length that the time column cannot count: beyond its
+                range, or finer than its unit where that matters (sliding windows, the retention of gaps).
 
         >>> import pyarrow as pa
         >>> empty = pa.table({"card": pa.array([], pa.int64()), "ts": pa.array([], pa.timestamp("us"))})
@@ -160,6 +160,7 @@ shard_count=32, thread_count=None, observation=None)
         for key in self.keys:
             if key.casefold() == "window":
                 raise bad_value("keys", key, "any name but 'window', the result's column of windows: rename the column")
+        windows.check_time(self._fields[len(self.keys)])
         if isinstance(windows, SessionWindows) and isinstance(windows.gap, DynamicGap):
             return WindowedData(self._with_gap(windows.gap.column), windows)
         return WindowedData(self, windows)
@@ -179,11 +180,16 @@ shard_count=32, thread_count=None, observation=None)
         return None
 
 
+_KEYS = (
+    "booleans, numbers, decimals, strings, binary, dates, times, timestamps, day-time intervals (in Arrow: durations), "
+    "dictionaries of these, and structs of these with one field at least"
+)
+
+
 def _key_field(opened: Input[Result], key: str) -> pa.Field[pa.DataType]:
     known = opened.field("keys", key, compared=True)
     if not _groupable(known.type):
-        allowed = "booleans, numbers, decimals, strings, binary, dates, times, timestamps, intervals, structs of these"
-        raise bad_column_type("keys", key, known.type, allowed)
+        raise bad_column_type("keys", key, known.type, _KEYS)
     return known
 
 
@@ -201,6 +207,19 @@ def _tick_field(opened: Input[Result], tick: str) -> pa.Field[pa.DataType]:
     return known
 
 
+def _sources(opened: Input[Result], source: object) -> tuple[str, ...]:
+    if source is None:
+        return ()
+    if not isinstance(source, Sequence):
+        raise bad_type("source", source, "the name of a column, or a list of names")
+    columns = (source,) if isinstance(source, str) else tuple(source)
+    for position, column in enumerate(columns):
+        opened.field("source", column)
+        if column in columns[:position]:
+            raise bad_value("source", column, "each source column once")
+    return columns
+
+
 def _gap_field(argument: str, opened: Input[Result], column: str) -> pa.Field[pa.DataType]:
     known = opened.field(argument, column)
     if not pa.types.is_duration(known.type):
@@ -212,7 +231,7 @@ def _gap_field(argument: str, opened: Input[Result], column: str) -> pa.Field[pa
 def _groupable(kind: pa.DataType) -> bool:
     types = pa.types
     if isinstance(kind, pa.StructType):
-        return all(_groupable(kind.field(position).type) for position in range(kind.num_fields))
+        return kind.num_fields > 0 and all(_groupable(field.type) for field in kind.fields)
     if isinstance(kind, pa.DictionaryType):
         return _groupable(kind.value_type)
     return not (types.is_nested(kind) or types.is_null(kind) or types.is_interval(kind))

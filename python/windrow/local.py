@@ -62,7 +62,14 @@ class LocalInput(Input[pa.Table]):
         return self._table.stream([self.columns.index(name) for name in plan.schema.names])
 
     def _field_at(self, argument: str, position: int, compared: bool) -> pa.Field[Any]:
-        return self._table.schema([position]).field(0)
+        del compared  # Arrow's strings have one order
+        try:
+            return self._table.schema([position]).field(0)
+        except pa.ArrowException as error:
+            raise TypeError(
+                f"{argument}: column {self.columns[position]!r} cannot be read as Arrow data ({error}); allowed: a "
+                "column of one type that Arrow has"
+            ) from error
 
 
 def _counted(table: pa.Table, counters: dict[str, int]) -> pa.Table:

@@ -49,7 +49,10 @@ def columns_of(data: Any, libraries: set[str]) -> Columns:
     if "pandas" in libraries and hasattr(data, "iloc") and hasattr(data, "columns"):
         return _Pandas(data)
     if hasattr(data, "__arrow_c_stream__"):
-        return _Reader(pa.RecordBatchReader.from_stream(data))
+        try:
+            return _Reader(pa.RecordBatchReader.from_stream(data))
+        except pa.ArrowException as error:
+            raise bad_type("data", data, f"{ALLOWED} of columns with names ({error})") from error
     raise bad_type("data", data, ALLOWED)
 
 
@@ -155,7 +158,7 @@ class _Pandas(Columns):
 
 
 class Union(Columns):
-    """The rows of the inputs of a cogroup, one input after the other."""
+    """The rows of the inputs of a cogroup, one input after the other; strings and bytes in the layout of the schema."""
 
     def __init__(self, inputs: Sequence[Columns], schema: pa.Schema, origins: Origins) -> None:
         """In the schema of a plan."""
@@ -193,7 +196,8 @@ class Union(Columns):
                     if field.name == self._origins.column:
                         columns.append(pa.repeat(pa.scalar(number, field.type), batch.num_rows))
                     elif field.name in places:
-                        columns.append(batch.column(places[field.name]))
+                        column = batch.column(places[field.name])
+                        columns.append(column if column.type == field.type else column.cast(field.type))
                     else:
                         columns.append(pa.nulls(batch.num_rows, field.type))
                 yield pa.RecordBatch.from_arrays(columns, schema=schema)

@@ -13,13 +13,19 @@ steps of the clock.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, Self, get_args
+from typing import Any, Literal, Self, get_args
+
+import pyarrow as pa
 
 from windrow.duration import LONGEST, Duration, microseconds, words
 from windrow.errors import bad_type, bad_value, unknown_word
 
 InvalidGap = Literal["drop", "error"]
 """What becomes of a record whose own gap is null, zero or negative: it is counted and left out, or the query fails."""
+
+
+_UNITS = {"s": (1_000_000, "second"), "ms": (1_000, "millisecond"), "us": (1, "microsecond"), "ns": (1, "nanosecond")}
+"""Units of time columns: of how many microseconds a length is a multiple, and the name."""
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -53,6 +59,25 @@ class Windows:
         if kept < least:
             raise bad_value("retention", retention, f"at least {words(least)}, which is {least_is}")
         return self._of(**{**vars(self), "retention": kept})
+
+    def check_time(self, time: pa.Field[Any]) -> None:
+        """Raises `ValueError` for a length that the time column cannot count."""
+        tick, named = _UNITS[time.type.unit]
+        longest = LONGEST // 1_000 if time.type.unit == "ns" else LONGEST
+        counts = f"as the time column {time.name!r} counts in {named}s"
+        for argument, (length, kind) in self._lengths().items():
+            if length > longest:
+                raise bad_value(argument, words(length), f"at most {words(longest)}, {counts}")
+            if kind == "ticks" and length % tick:
+                way = f': resolution="1 {named}"' if argument == "resolution" else ""
+                raise bad_value(argument, words(length), f"a multiple of 1 {named}, {counts}{way}")
+            if kind == "one tick" and length < tick:
+                raise bad_value(argument, words(length), f"at least 1 {named}, {counts}")
+
+    def _lengths(self) -> dict[str, tuple[int, str]]:
+        """The lengths of time, by argument, and whether each is whole ticks, one tick at least, or any."""
+        given = {"grace": self.grace, "until": self.retention}
+        return {argument: (length, "any") for argument, length in given.items() if length is not None}
 
     def _shown_grace(self) -> str:
         return "" if self.grace is None else f", grace={words(self.grace)!r}"
@@ -181,6 +206,11 @@ class SessionWindows(Windows):
             return self._kept(retention, self.gap.longest + (self.grace or 0), "the retention of gaps + grace")
         return self._kept(retention, self.gap + (self.grace or 0), "gap + grace")
 
+    def _lengths(self) -> dict[str, tuple[int, str]]:
+        if isinstance(self.gap, DynamicGap):
+            return {"retention": (self.gap.longest, "one tick"), **super()._lengths()}
+        return {"gap": (self.gap, "any"), **super()._lengths()}
+
     def plan(self) -> dict[str, int | str]:
         """What the core needs to know of these windows."""
         if isinstance(self.gap, DynamicGap):
@@ -251,6 +281,10 @@ class SlidingWindows(Windows):
         SlidingWindows.with_time_difference('10 minutes').until('1 day')
         """
         return self._kept(retention, 2 * self.difference + (self.grace or 0), "2 x difference + grace")
+
+    def _lengths(self) -> dict[str, tuple[int, str]]:
+        own = {"difference": (self.difference, "ticks"), "resolution": (self.resolution, "ticks")}
+        return {**own, **super()._lengths()}
 
     def plan(self) -> dict[str, int | str]:
         """What the core needs to know of these windows."""

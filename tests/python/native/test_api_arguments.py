@@ -69,6 +69,11 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         "keys: got 'zzz'; allowed: a column of the data, which has",
     ),
     "a list as key": (lambda: grouped("tags"), TypeError, "keys: column 'tags' has type list<.*; allowed: booleans"),
+    "an empty struct as key": (
+        lambda: grouped(data=pa.table({"user_id": pa.array([{}], pa.struct([]))})),
+        TypeError,
+        r"keys: column 'user_id' has type struct<>; .* day-time intervals .* one field at least",
+    ),
     "a null as key": (lambda: grouped("nothing"), TypeError, "keys: column 'nothing' has type null"),
     "an unknown time": (lambda: grouped(time="tss"), ValueError, "time: got 'tss'.*did you mean 'ts'"),
     "no time at all": (lambda: grouped(time=None), TypeError, "time: got None, a NoneType; allowed: the name"),
@@ -85,6 +90,25 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     ),
     "an unknown source": (lambda: grouped(source="partitio"), ValueError, "source: got 'partitio'"),
     "an unknown second source": (lambda: grouped(source=["op", "nope"]), ValueError, "source: got 'nope'"),
+    "a source that is a number": (lambda: grouped(source=5), TypeError, "source: got 5, an int; allowed: the name of"),
+    "a source of numbers": (lambda: grouped(source=[5]), TypeError, "source: got 5, an int"),
+    "a source twice": (
+        lambda: grouped(source=("op", "op")),
+        ValueError,
+        "source: got 'op'; allowed: each source column once",
+    ),
+    "a pandas series": (lambda: grouped(data=pd.Series([1])), TypeError, "data: got .*; allowed: a Spark DataFrame"),
+    "a polars series": (lambda: grouped(data=pl.Series([1])), TypeError, "data: got .*; allowed: a Spark DataFrame"),
+    "a column of mixed objects": (
+        lambda: grouped(data=pd.DataFrame({"user_id": [1, "x"], "ts": pd.to_datetime([0, 1])})),
+        TypeError,
+        "keys: column 'user_id' cannot be read as Arrow data .*; allowed: a column of one type",
+    ),
+    "a column that Arrow does not have": (
+        lambda: grouped(data=pl.DataFrame({"user_id": pl.Series([1], dtype=pl.Int128)})),
+        TypeError,
+        "keys: column 'user_id' cannot be read as Arrow data",
+    ),
     "an unknown order": (lambda: grouped(order="offset"), ValueError, "order: got 'offset'"),
     "an unknown stream time": (
         lambda: grouped(stream_time="fastest"),

@@ -8,8 +8,10 @@ from dataclasses import FrozenInstanceError
 from datetime import timedelta
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
+import windrow as wr
 from windrow import SessionWindows, SlidingWindows
 from windrow.duration import LONGEST
 from windrow.windows import DynamicGap, Windows
@@ -172,3 +174,64 @@ def test_until_makes_new_windows() -> None:
     windows = SessionWindows.with_gap("5 minutes")
     assert windows.until("1 day") is not windows
     assert windows.retention is None
+
+
+def windowed(unit: Any, windows: Windows) -> Any:
+    table = pa.table({"k": [1], "pause": pa.array([1], pa.duration("us")), "ts": pa.array([0], pa.timestamp(unit))})
+    return wr.group_by(table, "k", time="ts").windowed_by(windows)
+
+
+LONGEST_NS = timedelta(microseconds=(2**63 - 1) // 1_000)
+TICK = timedelta(microseconds=1)
+
+
+@pytest.mark.parametrize(
+    ("unit", "windows", "message"),
+    [
+        (
+            "s",
+            SlidingWindows.with_time_difference("10 seconds"),
+            "resolution: got '1 millisecond'; allowed: a multiple of 1 second, as the time column 'ts' counts in "
+            'seconds: resolution="1 second"',
+        ),
+        (
+            "ms",
+            SlidingWindows.with_time_difference("1 second", resolution="1 microsecond"),
+            "resolution: got '1 microsecond'; .*resolution=\"1 millisecond\"",
+        ),
+        (
+            "s",
+            SlidingWindows.with_time_difference("1500 milliseconds"),
+            "difference: got '1 second 500 milliseconds'; allowed: a multiple of 1 second, as",
+        ),
+        ("ns", SessionWindows.with_gap(LONGEST_NS + TICK), "gap: got '15250 weeks .*; allowed: at most 15250 weeks"),
+        ("ns", SessionWindows.with_gap("1 day", grace=LONGEST_NS + TICK), "grace: got '15250 weeks"),
+        ("ns", SessionWindows.with_gap("1 day").until(LONGEST_NS + TICK), "until: got '15250 weeks"),
+        ("ns", SessionWindows.with_dynamic_gap("pause", retention=LONGEST_NS + TICK), "retention: got '15250 weeks"),
+        (
+            "s",
+            SessionWindows.with_dynamic_gap("pause", retention="999 milliseconds"),
+            "retention: got '999 milliseconds'; allowed: at least 1 second, as the time column 'ts' counts in seconds",
+        ),
+    ],
+)
+def test_a_length_that_the_time_column_cannot_count_is_refused(unit: Any, windows: Windows, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        windowed(unit, windows)
+
+
+@pytest.mark.parametrize(
+    ("unit", "windows"),
+    [
+        ("s", SlidingWindows.with_time_difference("10 seconds", resolution="1 second")),
+        ("ms", SlidingWindows.with_time_difference("1 millisecond")),
+        ("us", SlidingWindows.with_time_difference(TICK, resolution=TICK)),
+        ("ns", SlidingWindows.with_time_difference(TICK, resolution=TICK)),
+        ("s", SessionWindows.with_gap(TICK)),
+        ("ns", SessionWindows.with_gap(LONGEST_NS)),
+        ("us", SessionWindows.with_gap(LONGEST_NS + TICK)),
+        ("s", SessionWindows.with_dynamic_gap("pause", retention="1 second")),
+    ],
+)
+def test_a_length_that_the_time_column_counts_is_taken(unit: Any, windows: Windows) -> None:
+    assert windowed(unit, windows).count().num_rows <= 1

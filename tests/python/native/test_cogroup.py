@@ -222,6 +222,26 @@ def test_python_functions_are_handed_the_rows_of_their_input(kept: Any) -> None:
     assert all(sorted(map(str, texts)) == ["/", "30", "None"] for texts in full)
 
 
+@pytest.mark.parametrize(
+    "layouts",
+    [
+        [pa.string(), pa.large_string(), pa.string_view()],
+        [pa.string_view(), pa.string(), pa.large_string()],
+        [pa.binary_view(), pa.large_binary(), pa.binary()],
+    ],
+)
+def test_strings_and_bytes_of_every_layout_are_one_type_of_keys(layouts: list[pa.DataType]) -> None:
+    keys = pa.array(["ann", None, "bob"]).cast(pa.string() if pa.types.is_string(layouts[1]) else pa.binary())
+    times = pa.array([0, 1, 2], US)
+    inputs = {
+        f"i{place}": wr.group_by(pa.table({"k": keys.cast(layout), "ts": times}), "k", time="ts")
+        for place, layout in enumerate(layouts)
+    }
+    result = wr.cogroup(**inputs).windowed_by(GAP).agg(n=wr.count(), last=wr.count("i2.*"))
+    assert result.schema.field("k").type == layouts[0]
+    assert sorted(zip(result["n"].to_pylist(), result["last"].to_pylist(), strict=True)) == [(3, 1), (3, 1)]
+
+
 REFUSED: dict[str, tuple[Any, type[Exception], str]] = {
     "no input": (lambda: wr.cogroup(), ValueError, r"inputs: got \(\); allowed: two or more"),
     "one input": (lambda: wr.cogroup(clicks=clicks()), ValueError, r"inputs: got \('clicks',\)"),

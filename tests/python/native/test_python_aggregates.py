@@ -139,7 +139,7 @@ def test_a_result_that_is_not_of_the_schema_is_an_error() -> None:
     made = driver(SESSIONS, x=wr.aggregate(int, lambda held, row: "text", lambda a, b: a, schema="bigint"))
     with pytest.raises(RuntimeError, match="conversion to schema failed") as told:
         made.pipe(user="u", ts=at(0))
-    assert isinstance(told.value.__cause__, pa.ArrowInvalid | pa.ArrowTypeError)
+    assert isinstance(told.value.__cause__, TypeError)
 
 
 def test_a_function_that_comes_back_to_its_driver_is_told() -> None:
