@@ -27,9 +27,14 @@ _SIMPLE: dict[str, pa.DataType] = {
     "timestamp": pa.timestamp("us", tz="UTC"),
     "timestamp_ltz": pa.timestamp("us", tz="UTC"),
     "timestamp_ntz": pa.timestamp("us"),
+    "void": pa.null(),
 }
 _DECIMAL = ("decimal", "dec", "numeric")
 _NESTED = ("array", "map", "struct")
+_SPANS = ("day", "hour", "minute", "second")
+_VARYING = ("year", "month")
+_LENGTHS = ("char", "character", "varchar")
+_WORDS = [*_SIMPLE, *_DECIMAL, *_NESTED, "interval", *_LENGTHS]
 _TOKEN = re.compile(r"\s*(?:(`(?:[^`]|``)+`)|(\w+)|([<>(),:]))")
 _ALLOWED = 'a type in Spark\'s words, such as "bigint", "array<string>" or "n bigint, total double"'
 
@@ -46,10 +51,11 @@ def arrow_type(argument: str, text: str) -> pa.DataType:
     struct<n: int64, seen: list<element: string>>
     """
     reader = _Reader(argument, text)
-    alone = len(reader.tokens) == 1 or (len(reader.tokens) > 1 and reader.tokens[1] in ("<", "("))
+    first, *more = reader.tokens
+    alone = not more or more[0] in ("<", "(") or (first.lower() == "interval" and more[0].lower() in _SPANS + _VARYING)
     found = reader.type() if alone else reader.fields("")
     if reader.tokens[reader.place :]:
-        raise reader.wrong(f"something else than {reader.tokens[reader.place]!r} there")
+        raise reader.wrong(f"what {reader.tokens[reader.place]!r} is for was not understood")
     return found
 
 
@@ -64,11 +70,11 @@ class _Reader:
         while text[position:].strip():
             token = _TOKEN.match(text, position)
             if token is None:
-                raise self.wrong("letters, digits and <>(),: only")
+                raise self.wrong(f"{text[position:].strip()[0]!r} was not understood")
             self.tokens.append(token[0].strip())
             position = token.end()
         if not self.tokens:
-            raise self.wrong("a type")
+            raise self.wrong("it is empty")
 
     def wrong(self, hint: str) -> ValueError:
         return bad_value(self._argument, self._text, f"{_ALLOWED} ({hint})")
@@ -76,7 +82,11 @@ class _Reader:
     def _next(self, *expected: str) -> str:
         token = self.tokens[self.place] if self.place < len(self.tokens) else ""
         if not token or (expected and token not in expected):
-            raise self.wrong(" or ".join(expected) + " after what comes first" if expected else "a type at the end")
+            after = f"after {self.tokens[self.place - 1]!r}" if self.place else "at the start"
+            wanted = " or ".join(map(repr, expected)) or "a name or type"
+            raise self.wrong(f"{wanted} is missing {after}")
+        if not expected and token in "<>(),:":
+            raise self.wrong(f"a name or type is missing before {token!r}")
         self.place += 1
         return token
 
@@ -85,7 +95,7 @@ class _Reader:
 
     def fields(self, closing: str) -> pa.DataType:
         """`name type, name: type not null, ...`, up to the closing token, which stays."""
-        fields = []
+        fields: list[pa.Field[pa.DataType]] = []
         while True:
             name = self._next()
             name = name[1:-1].replace("``", "`") if name.startswith("`") else name
@@ -95,14 +105,16 @@ class _Reader:
             if self._at("not"):
                 self.place += 1
                 if self._next().lower() != "null":
-                    raise self.wrong("NOT NULL")
+                    raise self.wrong("NULL is missing after NOT")
                 nullable = False
+            if any(name == known.name for known in fields):
+                raise self.wrong(f"each name once; {name!r} is there twice")
             fields.append(pa.field(name, kind, nullable))
             if not self._at(","):
                 break
             self.place += 1
         if closing and not self._at(closing):
-            raise self.wrong(f"{closing} at the end")
+            raise self.wrong(f"{closing!r} is missing after {self.tokens[self.place - 1]!r}")
         return pa.struct(fields)
 
     def type(self) -> pa.DataType:
@@ -112,9 +124,13 @@ class _Reader:
             return _SIMPLE[name]
         if name in _DECIMAL:
             return self._decimal()
+        if name == "interval":
+            return self._interval()
+        if name in _LENGTHS:
+            raise self.wrong(f"{name!r} is a string of a length that nothing holds it to: write string")
         if name not in _NESTED:
-            close = closest(name, [*_SIMPLE, *_DECIMAL, *_NESTED])
-            raise self.wrong(f"{name!r} is none{f', did you mean {close!r}?' if close else ''}")
+            close = closest(name, _WORDS)
+            raise self.wrong(f"{name!r} is no type{f', did you mean {close!r}?' if close else ''}")
         self._next("<")
         found: pa.DataType
         if name == "array":
@@ -128,6 +144,18 @@ class _Reader:
         self._next(">")
         return found
 
+    def _interval(self) -> pa.DataType:
+        """`interval day to second` and what lies within: all are one type of Arrow."""
+        if self._at(*_VARYING):
+            raise self.wrong("an interval of months or years has no fixed length")
+        first = last = self._next().lower() if self._at(*_SPANS) else ""
+        if first and self._at("to"):
+            self.place += 1
+            last = self._next().lower()
+        if first not in _SPANS or last not in _SPANS[_SPANS.index(first) :]:
+            raise self.wrong("an interval goes from a unit to a shorter one, such as interval day to second")
+        return pa.duration("us")
+
     def _decimal(self) -> pa.DataType:
         precision, scale = 10, 0
         if self._at("("):
@@ -137,11 +165,11 @@ class _Reader:
                 scale = self._digits()
                 self._next(")")
         if not (1 <= precision <= 38 and scale <= precision):
-            raise self.wrong("a precision of 1 to 38 and a scale up to it")
+            raise self.wrong("a decimal has 1 to 38 digits, and no more of them after the point")
         return pa.decimal128(precision, scale)
 
     def _digits(self) -> int:
         token = self._next()
         if not token.isdecimal():
-            raise self.wrong("a number of digits")
+            raise self.wrong(f"{token!r} is no number of digits")
         return int(token)

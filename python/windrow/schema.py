@@ -43,11 +43,7 @@ def arrow_field(argument: str, field: spark.StructField, *, compared: bool) -> p
         kind = field.dataType.simpleString()
         allowed = "a type that Spark hands over as Arrow data, such as numbers, strings, timestamps and nested ones"
         if kind.startswith("interval"):
-            allowed = "a day-time interval, or a number of months"
-            if argument.rpartition(" ")[2] == "column":  # of gaps
-                allowed = (
-                    "a day-time interval, such as make_dt_interval(0, 0, minutes) gives: others have no fixed length"
-                )
+            allowed += "; of intervals, day-time ones such as make_dt_interval(0, 0, minutes) gives"
         raise bad_column_type(argument, field.name, kind, allowed)
     return pa.field(field.name, converted)
 
