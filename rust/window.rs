@@ -104,11 +104,6 @@ impl Window {
     pub fn is_late(&self, close: Time) -> bool {
         self.end < close
     }
-
-    /// Whether the window of one record alone, `[t, t]`, is this one.
-    pub fn is_instant(&self) -> bool {
-        self.start == self.end
-    }
 }
 
 /// What a store shows: how far windows are closed, and since when closed ones are kept.

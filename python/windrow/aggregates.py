@@ -298,6 +298,9 @@ def aggregate(
     if not isinstance(schema, str | pa.DataType):
         raise bad_type("aggregate(schema=)", schema, "a type in Spark's words, or an Arrow type")
     kind = arrow_type("aggregate(schema=)", schema) if isinstance(schema, str) else schema
+    names = [known.name for known in kind.fields] if isinstance(kind, pa.StructType) else []
+    if len(set(names)) < len(names):
+        raise bad_value("aggregate(schema=)", schema, "each name once")
     return Accumulation("python", tuple(columns), init=init, add=add, merge=merge, type=kind)
 
 

@@ -28,8 +28,10 @@ _warned: WeakSet[Any] = WeakSet()
 def configure(spark: SparkSession) -> dict[str, str]:
     """Sets the runtime configuration of a Spark session that windrow's speed depends on.
 
-    Works on Spark classic and Spark Connect, at any time before a query runs; nothing else of the session changes.
-    Without it a query gives the same rows, about three times slower, and warns once.
+    At any time before a query runs. The two settings are the session's: they hold for every function of it that works
+    on Arrow batches (`mapInArrow`, pandas UDFs and the like), not for windrow alone. Without them a query gives the
+    same rows, about three times slower, and warns once. Works on Spark classic, and on Spark Connect by design, as it
+    uses the public API alone; Connect is untested in this release.
 
     Returns:
         What was set: each configuration key and its value.

@@ -1,4 +1,4 @@
-"""Queries over a batch DataFrame of Spark, classic or Connect, by its public interface alone.
+"""Queries over a batch DataFrame of Spark, by its public interface alone.
 
 ```text
 select(referenced columns)

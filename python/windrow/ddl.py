@@ -83,8 +83,10 @@ class _Reader:
         token = self.tokens[self.place] if self.place < len(self.tokens) else ""
         if not token or (expected and token not in expected):
             after = f"after {self.tokens[self.place - 1]!r}" if self.place else "at the start"
-            wanted = " or ".join(map(repr, expected)) or "a name or a type"
+            wanted = " or ".join(map(repr, expected)) or "a name or type"
             raise self.wrong(f"{wanted} is missing {after}")
+        if not expected and token in "<>(),:":
+            raise self.wrong(f"a name or type is missing before {token!r}")
         self.place += 1
         return token
 
@@ -146,14 +148,12 @@ class _Reader:
         """`interval day to second` and what lies within: all are one type of Arrow."""
         if self._at(*_VARYING):
             raise self.wrong("an interval of months or years has no fixed length")
-        first = last = self._next().lower()
-        if self._at("to"):
+        first = last = self._next().lower() if self._at(*_SPANS) else ""
+        if first and self._at("to"):
             self.place += 1
             last = self._next().lower()
         if first not in _SPANS or last not in _SPANS[_SPANS.index(first) :]:
-            raise self.wrong(
-                "an interval goes from day, hour or minute to a shorter unit, as in interval day to second"
-            )
+            raise self.wrong("an interval goes from a unit to a shorter one, such as interval day to second")
         return pa.duration("us")
 
     def _decimal(self) -> pa.DataType:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
@@ -177,6 +178,7 @@ def test_data_in_this_process_is_aggregated_in_the_order_of_time() -> None:
         (lambda: wr.aggregate(int, max, 3, schema="int"), TypeError, r"aggregate\(merge=\)"),  # type: ignore[arg-type]
         (lambda: wr.aggregate(int, max, schema=3), TypeError, r"aggregate\(schema=\)"),  # type: ignore[arg-type]
         (lambda: wr.aggregate(int, max, schema="bigit"), ValueError, "did you mean 'bigint'"),
+        (lambda: wr.aggregate(int, max, schema=pa.struct([("n", pa.int8())] * 2)), ValueError, "each name once"),
         (lambda: wr.aggregate(int, max, schema="int", columns="word"), TypeError, r"aggregate\(columns=\)"),
         (lambda: wr.aggregate(int, max, schema="int", columns=["a", "a"]), ValueError, "each column once"),
         (lambda: driver(SESSIONS, x=wr.aggregate(int, max, schema="int")), ValueError, "sessions are merged"),
@@ -203,18 +205,34 @@ def test_wrong_arguments_are_told(make: Any, error: type[Exception], message: st
             "n bigint not null, at timestamp",
             pa.struct([pa.field("n", pa.int64(), False), ("at", pa.timestamp("us", "UTC"))]),
         ),
-        ("struct<>", None),
-        ("array<int", None),
-        ("n bigint,", None),
-        ("int int int", None),
-        ("decimal(39)", None),
-        ("", None),
-        ("a;b", None),
+        ("interval day to second", pa.duration("us")),
+        ("INTERVAL hour", pa.duration("us")),
+        ("interval interval minute to second", pa.struct([("interval", pa.duration("us"))])),
+        ("array<interval day to second>", pa.list_(pa.field("element", pa.duration("us")))),
+        ("void", pa.null()),
+        ("struct<>", "a name or type is missing before '>'"),
+        ("array<int", "'>' is missing after 'int'"),
+        ("map<string>", "',' is missing after 'string'"),
+        ("n bigint,", "a name or type is missing after ','"),
+        ("int int int", "what 'int' is for was not understood"),
+        ("decimal(39)", "a decimal has 1 to 38 digits"),
+        ("decimal(x)", "'x' is no number of digits"),
+        ("", "it is empty"),
+        ("a;b", "';' was not understood"),
+        ("day' is none", '"\'" was not understood'),
+        ("bigit", "'bigit' is no type, did you mean 'bigint'?"),
+        ("n bigint not", "a name or type is missing after 'not'"),
+        ("n bigint, n int", "each name once; 'n' is there twice"),
+        ("array<struct<a int, a int>>", "each name once; 'a' is there twice"),
+        ("interval", "an interval goes from a unit"),
+        ("interval second to day", "an interval goes from a unit"),
+        ("interval month", "no fixed length"),
+        ("varchar(5)", "write string"),
     ],
 )
-def test_types_are_read_in_sparks_words(text: str, expected: pa.DataType | None) -> None:
-    if expected is None:
-        with pytest.raises(ValueError, match=r"aggregate\(schema=\)"):
+def test_types_are_read_in_sparks_words(text: str, expected: pa.DataType | str) -> None:
+    if isinstance(expected, str):
+        with pytest.raises(ValueError, match=rf"aggregate\(schema=\): got .*{re.escape(expected)}"):
             wr.aggregate(int, max, schema=text)
     else:
         assert wr.aggregate(int, max, schema=text).type == expected  # type: ignore[attr-defined]
