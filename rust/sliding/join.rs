@@ -10,9 +10,9 @@
 //!
 //! What a record makes is decided as record by record. The states wait: a window holds in the end what the stored window
 //! it goes back to held before the batch, and all records of the batch in its bounds. That is so where no window was made
-//! from another one that differs in the records of the batch it held so far. Without refusals none is; after a
-//! refusal a stored window may lack a record by which the others were made, so each birth is looked at, and a key
-//! with one that does not fit goes record by record.
+//! from another one that differs in the records of the batch it held so far. Without refusals none is. What a stored window
+//! lacks after a refusal decides what is made, so there each birth is looked at instead of reasoned about: a key with one
+//! that does not fit goes record by record.
 
 use std::collections::BTreeMap;
 
