@@ -1,4 +1,4 @@
-//! The operators as records come: sessions and sliding windows one by one, and a batch of sessions joined at once.
+//! The operators as records come: sessions and sliding windows one by one, and their records joined many at once.
 //! `cargo bench --bench records`; ids are `who/records/order`; count, sum, min and max of each window.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, dead_code, reason = "a bench fails by panic and takes what it needs")]
@@ -103,21 +103,20 @@ fn one_by_one<K: Kind + Copy>(criterion: &mut Criterion, who: &str, windows: &st
 fn records(criterion: &mut Criterion) {
     let rule = SessionRule::with_gap(Span(GAP as u64), Some(Span(GRACE)));
     one_by_one(criterion, "sessions", &sessions(), rule, SESSIONS);
-    let difference = HELD * DISTANCE;
-    let rule = SlidingRule::with_difference(Span(difference as u64), Some(Span(GRACE)));
-    one_by_one(criterion, "sliding", &format!(r#"{{"kind": "sliding", "difference": {difference}, "resolution": 1}}"#), rule, SLIDING);
+    let rule = SlidingRule::with_difference(Span((HELD * DISTANCE) as u64), Some(Span(GRACE)));
+    one_by_one(criterion, "sliding", &sliding(), rule, SLIDING);
 }
 
 /// The operator over Arrow batches, with its records joined many at once or, as is asked for, one by one: the same windows.
-fn operator(criterion: &mut Criterion) {
-    let mut group = criterion.benchmark_group("operator over batches");
-    group.throughput(Throughput::Elements(SESSIONS as u64));
+fn over_batches(criterion: &mut Criterion, who: &str, windows: &str, count: usize) {
+    let mut group = criterion.benchmark_group(format!("{who} over batches"));
+    group.throughput(Throughput::Elements(count as u64));
     for order in ["in order", "late"] {
-        let batches = ordered(order, SESSIONS).batches();
+        let batches = ordered(order, count).batches();
         for emit in ["close", "update"] {
             let mut closed = Vec::new();
             for (way, every) in [("joined", false), ("one by one", true)] {
-                let made = || Operator::new(&spec(emit, every), &batches[0].schema(), Vec::new()).unwrap();
+                let made = || Operator::new(&spec(windows, emit, every), &batches[0].schema(), Vec::new()).unwrap();
                 let run = |mut operator: Operator| {
                     let told: Vec<RecordBatch> = batches.iter().map(|batch| operator.push(batch).unwrap()).collect();
                     (rows(&told) + operator.finish().unwrap().num_rows(), operator.counters())
@@ -125,7 +124,7 @@ fn operator(criterion: &mut Criterion) {
                 let (told, counters) = run(made());
                 assert!(told as u64 == counters.windows_closed || emit == "update");
                 closed.push((counters.windows_closed, counters.late));
-                group.bench_function(format!("{SESSIONS}/{order}/{emit}/{way}"), |bencher| {
+                group.bench_function(format!("{count}/{order}/{emit}/{way}"), |bencher| {
                     bencher.iter_batched(made, run, BatchSize::PerIteration);
                 });
             }
@@ -133,6 +132,16 @@ fn operator(criterion: &mut Criterion) {
         }
     }
     group.finish();
+}
+
+fn operator(criterion: &mut Criterion) {
+    over_batches(criterion, "sessions", &sessions(), SESSIONS);
+    over_batches(criterion, "sliding", &sliding(), SLIDING);
+}
+
+/// Sliding windows.
+fn sliding() -> String {
+    format!(r#"{{"kind": "sliding", "difference": {}, "resolution": 1}}"#, HELD * DISTANCE)
 }
 
 /// The windows of sessions.
@@ -143,8 +152,8 @@ fn sessions() -> String {
 const AGGREGATES: &str = r#"[{"name": "rows", "function": "count"}, {"name": "sum", "function": "sum", "columns": ["clicks"]},
     {"name": "min", "function": "min", "columns": ["clicks"]}, {"name": "max", "function": "max", "columns": ["clicks"]}]"#;
 
-fn spec(emit: &str, every: bool) -> Spec {
-    let (windows, op) = (sessions(), emit == "update");
+fn spec(windows: &str, emit: &str, every: bool) -> Spec {
+    let op = emit == "update";
     let spec = format!(
         r#"{{"keys": ["user"], "time": "ts", "windows": {windows}, "aggregates": {AGGREGATES}, "shards": 1,
             "grace": {GRACE}, "op": {op}, "emit": "{emit}", "every_record": {every}}}"#

@@ -1,10 +1,10 @@
 //! A bank as states of the record operators: each row of a batch is one record.
 
-use super::Arrival;
 use super::bank::Bank;
 use super::column::Column;
 use super::slot::Slot;
 use super::states::States;
+use super::{Arrival, Run};
 use crate::error::Result;
 use crate::time::Time;
 use crate::window::Window;
@@ -45,6 +45,53 @@ impl<'a> Banked<'a> {
     /// Combines slots of what was grouped into slots of the bank.
     pub fn merge_grouped(&mut self, into: &[Slot], grouped: &Bank, from: &[Slot]) -> Result<()> {
         self.bank.merge(into, grouped, from)
+    }
+
+    /// Combines runs of `rows` into slots of the bank; `runs` and `into` are parallel. As in a sweep each row is lifted at
+    /// most twice, however many runs it is in:
+    ///
+    /// ```text
+    ///        from        middle        to
+    ///   ······├─── front ──┼─── back ───┤······
+    ///          suffixes     prefixes
+    /// ```
+    pub fn merge_runs(&mut self, rows: &[u32], runs: &[Run], into: &[Slot]) -> Result<()> {
+        let (mut fronts, mut backs) = (self.bank.fresh(), self.bank.fresh());
+        fronts.resize(rows.len());
+        backs.resize(rows.len());
+        let (mut of_fronts, mut of_backs) = ((Vec::new(), Vec::new()), (Vec::new(), Vec::new()));
+        let (mut middle, mut right) = (0, 0);
+        for (&Run { from, to }, &slot) in runs.iter().zip(into).filter(|(run, _)| run.from < run.to) {
+            if from >= middle {
+                for row in (from..to).rev() {
+                    self.grow(&mut fronts, rows, row, (row + 1 < to).then_some(row + 1))?;
+                }
+                (middle, right) = (to, to);
+            }
+            for row in right..to {
+                self.grow(&mut backs, rows, row, (row > middle).then(|| row - 1))?;
+            }
+            right = right.max(to);
+            of_fronts.0.push(slot);
+            of_fronts.1.push(Slot(from));
+            if to > middle {
+                of_backs.0.push(slot);
+                of_backs.1.push(Slot(to - 1));
+            }
+        }
+        self.bank.merge(&of_fronts.0, &fronts, &of_fronts.1)?;
+        self.bank.merge(&of_backs.0, &backs, &of_backs.1)
+    }
+
+    /// Makes the slot of a row hold that row, and what the slot of its neighbour holds.
+    fn grow(&self, bank: &mut Bank, rows: &[u32], row: u32, neighbour: Option<u32>) -> Result<()> {
+        if let Some(neighbour) = neighbour {
+            bank.copy(Slot(row), Slot(neighbour));
+        }
+        match rows.get(row as usize) {
+            Some(&lifted) => bank.lift(Slot(row), lifted as usize, self.times, self.arrivals, self.inputs),
+            None => Ok(()),
+        }
     }
 }
 

@@ -141,21 +141,23 @@ impl Operator {
         out.finish(query, names, &mut states, kafka.saturate)
     }
 
-    /// Whether records may be joined with their sessions many at once: sliding windows are changed record by
-    /// record, and functions of the user see the records in their order.
+    /// Whether records may be taken many at once: functions of the user see the records in their order, and sliding windows
+    /// of Kafka's kind drop those without a value.
     fn joins(&self) -> bool {
-        matches!(self.core, Core::Sessions(_)) && self.custom.is_empty() && !self.spec.every_record
+        let drops = matches!(self.core, Core::Slides(_)) && self.kafka.value.is_some();
+        self.custom.is_empty() && !self.spec.every_record && !drops
     }
 
     fn take_together(&mut self, batch: &RecordBatch, out: &mut Changes) -> Result<()> {
-        let Self { spec, query, names, keys, core: Core::Sessions(sessions), bank, custom, arrivals, .. } = self else {
-            return Err(Error::Internal("sessions are joined"));
-        };
+        let Self { spec, query, names, keys, core, bank, custom, arrivals, .. } = self;
         let feed = Feed::read_numbered(spec, query, names, keys, batch)?;
         let columns = feed.columns(query)?;
         let numbers: Vec<Arrival> = (*arrivals..).take(feed.rows()).collect();
         let mut states = Worked::new(query, Banked::new(bank, feed.times(), &numbers, &columns), custom, self.deletes);
-        ways::take(sessions, &feed, query, &mut states, out)?;
+        match core {
+            Core::Sessions(sessions) => ways::take(sessions, &feed, query, &mut states, out)?,
+            Core::Slides(slides) => ways::take(slides, &feed, query, &mut states, out)?,
+        }
         *arrivals += feed.rows() as u64;
         Ok(())
     }

@@ -1,60 +1,133 @@
-//! The two ways of a batch into sessions: the records of most keys together, those of the others one by one.
+//! The two ways of a batch into windows: the records of most keys together, those of the others one by one.
 //!
 //! ```text
-//!   records ─▶ admitted, each ─┬▶ keys without a record behind ─▶ partial sessions ─▶ join ─┐
-//!              judged by its   │                                                           ├▶ close
-//!              own time        └▶ keys with a record behind ───▶ add, in their order ───────┘
+//!   records ─▶ admitted, each ─┬▶ keys without a record behind ─▶ sessions: partial ones, joined ──────────┐
+//!              judged by its   │                                  sliding: each window's records, merged ─┼▶ close
+//!              own time        └▶ keys with a record behind ───▶ add, in their order ─────────────────────┘
 //! ```
 //!
-//! A record is behind before the close time of its input: only then its order matters (`session/join.rs`).
+//! A record is behind before the close time of its input: only then its order matters (`session/join.rs`,
+//! `sliding/join.rs`).
 
 use super::changes::Changes;
 use super::feed::{Event, Feed, SOURCE};
 use super::query::Query;
 use super::worked::Worked;
+use crate::aggregate::Run;
 use crate::aggregate::slot::Slot;
 use crate::error::Result;
 use crate::key::KeyId;
-use crate::operator::world::Admitted;
+use crate::operator::world::{Admitted, Kind, World};
 use crate::session::batch;
 use crate::session::join::Partial;
 use crate::session::record::Sessions;
+use crate::session::rule::Rule as SessionRule;
+use crate::sliding::record::Slides;
+use crate::sliding::rule::Rule as SlidingRule;
 use crate::sort::Sorted;
 use crate::time::{Span, Time};
 
 /// A record that came in, and the number of its key.
-type Numbered<'a> = (KeyId, Admitted<'a, u32>);
+pub(super) type Numbered<'a> = (KeyId, Admitted<'a, u32>);
+
+/// Windows into which records may be joined many at once.
+pub(super) trait Joins: Kind {
+    /// Joins the records of the keys that are not among `alone`, and adds to these the keys that have to go one by one.
+    fn join(
+        world: &mut World<Self>,
+        feed: &Feed,
+        records: &[Numbered<'_>],
+        alone: &mut Alone,
+        states: &mut Worked<'_>,
+        out: &mut Changes,
+    ) -> Result<()>;
+}
+
+/// The keys whose records go one by one.
+pub(super) struct Alone(Vec<bool>);
+
+impl Alone {
+    fn add(&mut self, key: KeyId) {
+        if let Some(alone) = self.0.get_mut(key.0 as usize) {
+            *alone = true;
+        }
+    }
+
+    fn has(&self, key: KeyId) -> bool {
+        self.0.get(key.0 as usize).copied().unwrap_or_default()
+    }
+}
 
 /// Takes the rows of a batch whose keys are numbered.
-pub(super) fn take(sessions: &mut Sessions, feed: &Feed, query: &Query, states: &mut Worked<'_>, out: &mut Changes) -> Result<()> {
+pub(super) fn take<K: Joins>(world: &mut World<K>, feed: &Feed, query: &Query, states: &mut Worked<'_>, out: &mut Changes) -> Result<()> {
     let mut records: Vec<Numbered<'_>> = Vec::with_capacity(feed.rows());
-    let mut behind = vec![false; feed.ids().len()];
+    let mut alone = Alone(vec![false; feed.ids().len()]);
     for (row, &key) in feed.ids().iter().enumerate() {
         match feed.event(row, query)? {
-            Event::Tick { input, time } => sessions.hear(input, Some(SOURCE), time),
+            Event::Tick { input, time } => world.hear(input, Some(SOURCE), time),
             Event::Record(record) => {
-                if let Ok(record) = sessions.admit(record) {
-                    if let (true, Some(behind)) = (record.is_behind(), behind.get_mut(key.0 as usize)) {
-                        *behind = true;
+                if let Ok(record) = world.admit(record) {
+                    if record.is_behind() {
+                        alone.add(key);
                     }
                     records.push((key, record));
                 }
             }
         }
     }
-    let is_behind = |key: KeyId| behind.get(key.0 as usize).copied().unwrap_or_default();
-    join(sessions, feed, records.iter().filter(|(key, _)| !is_behind(*key)), states, out)?;
-    // What the joined records' sessions hold already does not matter: they close when they would have closed.
-    for &(_, record) in records.iter().filter(|(key, _)| is_behind(*key)) {
+    K::join(world, feed, &records, &mut alone, states, out)?;
+    // What the joined records' windows hold already does not matter: they close when they would have closed.
+    for &(_, record) in records.iter().filter(|(key, _)| alone.has(*key)) {
         // The time of a record that is behind had come before it. Any other meets nothing that its own time closes.
-        sessions.close(record.now, states, out)?;
-        sessions.add(record, states, out)?;
+        world.close(record.now, states, out)?;
+        world.add(record, states, out)?;
     }
-    sessions.close(sessions.time().slowest(), states, out)
+    world.close(world.time().slowest(), states, out)
+}
+
+impl Joins for SlidingRule {
+    fn join(
+        slides: &mut Slides,
+        feed: &Feed,
+        records: &[Numbered<'_>],
+        alone: &mut Alone,
+        states: &mut Worked<'_>,
+        out: &mut Changes,
+    ) -> Result<()> {
+        let joined = || records.iter().filter(|(key, _)| !alone.has(*key)).map(|&(key, record)| (key, record));
+        let (keys, times): (Vec<KeyId>, Vec<Time>) = joined().map(|(key, record)| (key, record.time)).unzip();
+        let numbers: Vec<u32> = joined().map(|(_, record)| record.row).collect();
+        let (mut rows, mut taking) = (Vec::with_capacity(keys.len()), Vec::new());
+        for (number, records) in Sorted::new(&keys, &times).by_key() {
+            let key = slides.store_mut().intern(feed.name_of(number).unwrap_or_default())?;
+            if slides.join(key, records, rows.len() as u32, states, &mut taking)? {
+                rows.extend(records.iter().filter_map(|&(_, record)| numbers.get(record as usize).copied()));
+            } else {
+                alone.add(number);
+            }
+        }
+        let into: Vec<Slot> = taking.iter().map(|taking| taking.into).collect();
+        let runs: Vec<Run> = taking.iter().map(|taking| taking.run).collect();
+        states.banked().merge_runs(&rows, &runs, &into)?;
+        slides.tell(taking, states, out)
+    }
+}
+
+impl Joins for SessionRule {
+    fn join(
+        sessions: &mut Sessions,
+        feed: &Feed,
+        records: &[Numbered<'_>],
+        alone: &mut Alone,
+        states: &mut Worked<'_>,
+        out: &mut Changes,
+    ) -> Result<()> {
+        join_sessions(sessions, feed, records.iter().filter(|(key, _)| !alone.has(*key)), states, out)
+    }
 }
 
 /// Joins records, none of them behind, with the stored sessions.
-fn join<'r, 'a: 'r>(
+fn join_sessions<'r, 'a: 'r>(
     sessions: &mut Sessions,
     feed: &Feed,
     records: impl Iterator<Item = &'r Numbered<'a>> + Clone,

@@ -5,10 +5,12 @@
 //! | [`plan`] | which windows there are, in closed form |
 //! | [`batch`] | rows to windows, all at once: nothing is late |
 //! | [`rule`] | what the user asked for |
-//! | [`steps`] | decides: from the windows around a record to what happens to each |
+//! | [`steps`] | decides: from the windows around a record to those that it makes |
 //! | [`record`] | applies it, record by record, as Kafka Streams does |
+//! | [`join`] | applies it to many records at once |
 
 pub mod batch;
+pub mod join;
 pub mod plan;
 pub mod record;
 pub mod rule;

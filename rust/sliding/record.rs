@@ -1,7 +1,7 @@
 //! The sliding operator, record by record, as Kafka Streams does it.
 
 use super::rule::Rule;
-use super::steps::{Step, around, decide};
+use super::steps::{Birth, around, decide, is_early};
 use crate::aggregate::slot::Slot;
 use crate::aggregate::states::States;
 use crate::error::{Error, Result};
@@ -18,8 +18,8 @@ pub type Slides = World<Rule>;
 
 impl Kind for Rule {
     type Entry = WindowEntry;
-    /// The windows around a record, and what happens to them.
-    type Scratch = (Vec<WindowEntry>, Vec<Step>);
+    /// The windows around a record, latest first, and those that it makes.
+    type Scratch = (Vec<WindowEntry>, Vec<Birth>);
 
     fn check(&self) -> Result<()> {
         self.check()
@@ -88,7 +88,8 @@ impl Kind for Rule {
 }
 
 impl Slides {
-    /// Decides and applies.
+    /// Decides and applies, in Kafka's order: the windows that are there take the record, then others are made. Only
+    /// the early window comes last.
     fn touch<S: States>(
         &mut self,
         arrival: Arrival<S::Row>,
@@ -97,28 +98,43 @@ impl Slides {
         states: &mut S,
         out: &mut impl Sink<S>,
     ) -> Result<()> {
-        let (mut found, mut steps) = std::mem::take(&mut self.scratch);
+        let (mut found, mut births) = std::mem::take(&mut self.scratch);
         let (first, last) = around(floored, self.rule.sliding);
         found.clear();
         found.extend(self.store.within(arrival.key, first..=last).rev());
-        decide(floored, own, &found, self.rule.sliding, &mut steps);
-        let applied = self.apply(&steps, arrival, states, out);
-        self.scratch = (found, steps);
-        applied
+        decide(floored, own, found.as_slice(), self.rule.sliding, &mut births);
+        // What the right window copies is what stood there before this record.
+        let copy = births.iter().find_map(|birth| if let Birth::Copy { base, .. } = birth { Some(*base) } else { None });
+        let copied = copy.map(|base| self.copy(arrival.key, base, states)).transpose()?.flatten();
+
+        let holds = |start: Time| own.start <= start && start <= floored;
+        let mut starts = found.iter().map(|window| window.start).filter(|&start| holds(start));
+        if is_early(floored, own) {
+            let early = found.last().filter(|window| window.start == own.start);
+            starts.rev().filter(|&start| start != own.start).try_for_each(|start| self.update(arrival, start, states, out))?;
+            self.make(&births, copied, arrival, states, out)?;
+            early.map_or(Ok(()), |window| self.update(arrival, window.start, states, out))?;
+        } else {
+            starts.try_for_each(|start| self.update(arrival, start, states, out))?;
+            self.make(&births, copied, arrival, states, out)?;
+        }
+        self.scratch = (found, births);
+        Ok(())
     }
 
-    fn apply<S: States>(&mut self, steps: &[Step], arrival: Arrival<S::Row>, states: &mut S, out: &mut impl Sink<S>) -> Result<()> {
-        // What the right window copies is what stood there before this record.
-        let copy = steps.iter().find_map(|step| if let Step::Copy { base, .. } = step { Some(*base) } else { None });
-        let mut copied = match copy {
-            Some(base) => self.copy(arrival.key, base, states)?,
-            None => None,
-        };
-        for &step in steps {
-            match step {
-                Step::Update(start) => self.update(arrival, start, states, out)?,
-                Step::Create { start, base } => self.create(arrival, start, base, states, out)?,
-                Step::Copy { start, .. } => {
+    /// Makes windows; `copied` is what a copying one holds.
+    fn make<S: States>(
+        &mut self,
+        births: &[Birth],
+        mut copied: Option<(Slot, Time)>,
+        arrival: Arrival<S::Row>,
+        states: &mut S,
+        out: &mut impl Sink<S>,
+    ) -> Result<()> {
+        for &birth in births {
+            match birth {
+                Birth::Create { start, base } => self.create(arrival, start, base, states, out)?,
+                Birth::Copy { start, .. } => {
                     if let Some((slot, largest)) = copied.take() {
                         let window = Window::sliding(start, self.rule.sliding.difference);
                         let known = self.put(arrival.key, WindowEntry { start, largest, slot }, states);
@@ -200,7 +216,7 @@ impl Slides {
     }
 
     /// Stores a window; whether one stood in its place.
-    fn put<S: States>(&mut self, key: Key, entry: WindowEntry, states: &mut S) -> bool {
+    pub(super) fn put<S: States>(&mut self, key: Key, entry: WindowEntry, states: &mut S) -> bool {
         let replaced = self.store.put(key, entry);
         if let Some(replaced) = &replaced {
             states.release(replaced.slot);

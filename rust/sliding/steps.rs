@@ -1,32 +1,54 @@
-//! Decides what a record does to the windows around it. Nothing here has an effect.
+//! Decides which windows a record makes, from those around it. Nothing here has an effect.
 //!
-//! The order of the steps is Kafka's order of emission. Whether a window still takes the record is
-//! judged when the step is applied, each window for itself (rules 4.3).
+//! The order of the births is Kafka's order of emission. Whether a window still takes the record is
+//! judged when it is made, each window for itself (rules 4.3).
 
 use super::plan::Sliding;
 use crate::store::WindowEntry;
-use crate::time::Time;
+use crate::time::{Span, Time};
 use crate::window::Window;
 
-/// One thing that happens to one window.
+/// A window that comes to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
-    /// The stored window takes the record.
-    Update(Time),
-    /// A new window takes the record, on top of what another window holds.
+pub enum Birth {
+    /// It takes the record, on top of what another window holds.
     Create {
         /// Its start.
         start: Time,
         /// The start of the other window; none: of nothing.
         base: Option<Time>,
     },
-    /// A new window holds what another one held before this record.
+    /// It holds what another one held before this record.
     Copy {
         /// Its start.
         start: Time,
         /// The start of the other window.
         base: Time,
     },
+}
+
+/// A window as a record finds it.
+#[derive(Clone, Copy, Debug)]
+pub struct Found {
+    /// Its start.
+    pub start: Time,
+    /// The largest time of its records.
+    pub largest: Time,
+}
+
+/// Windows of a key.
+pub trait Around {
+    /// The latest window with a start in a range, both inclusive.
+    fn latest(&self, from: Time, to: Time) -> Option<Found>;
+}
+
+/// Windows, latest first.
+impl Around for [WindowEntry] {
+    fn latest(&self, from: Time, to: Time) -> Option<Found> {
+        let place = self.partition_point(|window| window.start > to);
+        let found = self.get(place).filter(|window| window.start >= from)?;
+        Some(Found { start: found.start, largest: found.largest })
+    }
 }
 
 /// The starts of windows that a record at `time`, floored, needs to see, both inclusive.
@@ -36,99 +58,89 @@ pub fn around(time: Time, sliding: Sliding) -> (Time, Time) {
     if time >= Time(0) { (first.max(Time(0)), last) } else { (first, last.min(Time(-1))) }
 }
 
-/// The steps of a record at `time`, floored. `found` are the windows of [`around`], latest first;
+/// The windows that a record at `time`, floored, makes; it is also in all that start from that of `own` to it.
 /// `own` is the window of the record alone.
-pub fn decide(time: Time, own: Window, found: &[WindowEntry], sliding: Sliding, steps: &mut Vec<Step>) {
-    steps.clear();
-    if time >= Time(0) && own.start == Time(0) && own.end > time {
-        early(time, found, sliding, steps)
-    } else {
-        main(time, own, found, sliding, steps)
+pub fn decide<A: Around + ?Sized>(time: Time, own: Window, found: &A, sliding: Sliding, births: &mut Vec<Birth>) {
+    births.clear();
+    let near = Near { time, own, found, sliding };
+    if is_early(time, own) { near.early(births) } else { near.main(births) }
+}
+
+/// Whether `own` is Kafka's early window and holds more than what came before the record.
+pub fn is_early(time: Time, own: Window) -> bool {
+    time >= Time(0) && own.start == Time(0) && own.end > time
+}
+
+/// A record and the windows around it.
+struct Near<'a, A: ?Sized> {
+    time: Time,
+    own: Window,
+    found: &'a A,
+    sliding: Sliding,
+}
+
+impl<A: Around + ?Sized> Near<'_, A> {
+    /// ```text
+    ///   left of `own`    own.start                time
+    ///   ├────x─────p──────┤  ╎                     ╎
+    ///                        ├─── own, left ───────t
+    ///               ├ p's right ─────┤             ╎
+    ///                           ├── covers it ─────────x──┤
+    ///                                               ├── its right ───────┤
+    /// ```
+    fn main(&self, births: &mut Vec<Birth>) {
+        let start = self.own.start;
+        let own = self.found.latest(start, start);
+        if own.is_some_and(|own| self.largest(own) >= self.time) {
+            return;
+        }
+        let (first, _) = around(self.time, self.sliding);
+        let left = start.checked_sub(Span(1)).and_then(|last| self.found.latest(first, last));
+        let previous = left.or(own).map(|window| self.largest(window));
+        births.extend(self.after(previous.filter(|&previous| self.right_of(previous).is_some_and(|right| right >= start))));
+        if own.is_none() {
+            let base = left.filter(|&left| self.largest(left) >= start).map(|left| left.start);
+            births.push(Birth::Create { start, base });
+        }
+        let covering = start.checked_add(Span(1)).and_then(|first| self.found.latest(first, self.time));
+        births.extend(self.right(covering));
     }
-}
 
-/// Whether `found`, latest first, has a window with this start.
-fn has(found: &[WindowEntry], start: Time) -> bool {
-    found.binary_search_by(|window| start.cmp(&window.start)).is_ok()
-}
-
-/// The largest record time of a window, floored.
-fn largest(window: &WindowEntry, sliding: Sliding) -> Time {
-    window.largest.floor(sliding.resolution).unwrap_or(Time::MIN)
-}
-
-/// The window that starts just after a record.
-fn right_of(time: Time, sliding: Sliding) -> Option<Time> {
-    time.checked_add(sliding.resolution)
-}
-
-/// ```text
-///   left of `own`    own.start                time
-///   ├────x─────p──────┤  ╎                     ╎
-///                        ├─── own, left ───────t
-///               ├ p's right ─────┤             ╎
-///                           ├── covers it ─────────x──┤
-///                                               ├── its right ───────┤
-/// ```
-fn main(time: Time, own: Window, found: &[WindowEntry], sliding: Sliding, steps: &mut Vec<Step>) {
-    let (mut left, mut previous, mut covering) = (None, None, None);
-    let (mut has_own, mut has_right) = (false, false);
-    for window in found {
-        if window.start > time {
-            has_right = true;
-        } else if window.start > own.start {
-            covering = covering.or(Some(window));
-            steps.push(Step::Update(window.start));
-        } else if window.start == own.start {
-            has_own = true;
-            steps.push(Step::Update(window.start));
-            let largest = largest(window, sliding);
-            if largest >= time {
-                return;
-            }
-            previous = Some(largest);
-        } else {
-            left = Some(window.start);
-            previous = Some(largest(window, sliding));
-            break;
+    /// ```text
+    ///   0          time       difference
+    ///   ├───p────────t──────x─────┤ own: holds all early records
+    ///        ├ p's right ─────────────┤
+    ///                 ├── its right ───────────┤
+    /// ```
+    fn early(&self, births: &mut Vec<Birth>) {
+        let own = self.found.latest(Time(0), Time(0));
+        births.extend(self.right(self.found.latest(Time(0), self.time)));
+        births.extend(self.after(own.map(|own| self.largest(own)).filter(|&previous| previous < self.time)));
+        if own.is_none() {
+            births.push(Birth::Create { start: Time(0), base: None });
         }
     }
-    let after_previous = previous.and_then(|previous| right_of(previous, sliding));
-    if let Some(start) = after_previous.filter(|&start| start >= own.start && !has(found, start)) {
-        steps.push(Step::Create { start, base: None });
-    }
-    if !has_own {
-        let base = left.filter(|_| previous.is_some_and(|previous| previous >= own.start));
-        steps.push(Step::Create { start: own.start, base });
-    }
-    copy_right(time, has_right, covering, sliding, steps);
-}
 
-/// ```text
-///   0          time       difference
-///   ├───p────────t──────x─────┤ own: holds all early records
-///        ├ p's right ─────────────┤
-///                 ├── its right ───────────┤
-/// ```
-fn early(time: Time, found: &[WindowEntry], sliding: Sliding, steps: &mut Vec<Step>) {
-    let own = found.last().filter(|window| window.start == Time(0));
-    let has_right = found.first().is_some_and(|window| window.start > time);
-    let covering = found.iter().find(|window| window.start <= time);
-    let others = found.iter().rev().filter(|window| window.start > Time(0) && window.start <= time);
-    steps.extend(others.map(|window| Step::Update(window.start)));
-    copy_right(time, has_right, covering, sliding, steps);
-    let previous = own.map(|own| largest(own, sliding)).filter(|&largest| largest < time);
-    let after_previous = previous.and_then(|previous| right_of(previous, sliding));
-    if let Some(start) = after_previous.filter(|&start| !has(found, start)) {
-        steps.push(Step::Create { start, base: None });
+    /// The right window of the record before this one, if there is none yet.
+    fn after(&self, previous: Option<Time>) -> Option<Birth> {
+        let start = previous.and_then(|previous| self.right_of(previous))?;
+        self.found.latest(start, start).is_none().then_some(Birth::Create { start, base: None })
     }
-    steps.push(if own.is_some() { Step::Update(Time(0)) } else { Step::Create { start: Time(0), base: None } });
-}
 
-/// The record's own right window holds what the latest window around the record held after it.
-fn copy_right(time: Time, has_right: bool, covering: Option<&WindowEntry>, sliding: Sliding, steps: &mut Vec<Step>) {
-    let after = covering.filter(|window| !has_right && largest(window, sliding) > time);
-    if let (Some(covering), Some(start)) = (after, right_of(time, sliding)) {
-        steps.push(Step::Copy { start, base: covering.start });
+    /// The record's own right window holds what the latest window around the record held after it.
+    fn right(&self, covering: Option<Found>) -> Option<Birth> {
+        let base = covering.filter(|&covering| self.largest(covering) > self.time)?.start;
+        let start = self.right_of(self.time)?;
+        self.found.latest(start, start).is_none().then_some(Birth::Copy { start, base })
+    }
+
+    /// The largest record time of a window, floored.
+    fn largest(&self, window: Found) -> Time {
+        window.largest.floor(self.sliding.resolution).unwrap_or(Time::MIN)
+    }
+
+    /// Where the window starts that starts just after a record.
+    fn right_of(&self, time: Time) -> Option<Time> {
+        time.checked_add(self.sliding.resolution)
     }
 }

@@ -134,6 +134,62 @@ proptest! {
     }
 
     #[test]
+    fn differential_without_refusals_all_records_are_joined(
+        events in events(30), difference in 1..12_i64, unit in 1..4_i64, sizes in 1..20_usize,
+    ) {
+        let rule = at(unit as u64, rule(difference * unit, 900 * unit, Emit::Close));
+        let (mut alone, mut joined) = (Slides::new(rule, 1).unwrap(), Slides::new(rule, 1).unwrap());
+        let (mut of_alone, mut of_joined) = (Members::default(), Members::default());
+        for (number, event) in events.iter().enumerate() {
+            alone.push(record(number, event), &mut of_alone, &mut |_: Change<'_>, _: &mut Members| Ok(())).unwrap();
+        }
+        for chunk in events.chunks(sizes) {
+            for name in [0_u8, 1] {
+                let mine = chunk.iter().zip(0..).filter(|((key, _), _)| *key == name);
+                let mut records: Vec<(Time, u32)> = mine.map(|(&(_, time), row)| (Time(time), row)).collect();
+                records.sort_unstable();
+                let key = joined.store_mut().intern(&[name]).unwrap();
+                let told = joined.join(key, &records, 0, &mut of_joined, &mut Vec::new()).unwrap();
+                prop_assert!(told || records.is_empty());
+            }
+        }
+        let stored = |slides: &Slides| slides.store().all().map(|(name, entry)| (name[0], entry.start, entry.largest)).collect::<Vec<_>>();
+        prop_assert_eq!(stored(&joined), stored(&alone));
+    }
+
+    #[test]
+    fn differential_after_refusals_joined_records_make_the_same_windows(
+        events in events(30), difference in 1..12_i64, grace in 0..10_i64, sizes in 1..6_usize,
+    ) {
+        let events: Vec<Event> = events.into_iter().map(|(_, time)| (0, time)).collect();
+        let rule = rule(difference, grace, Emit::Close);
+        let (mut alone, mut joined) = (Slides::new(rule, 1).unwrap(), Slides::new(rule, 1).unwrap());
+        let (mut of_alone, mut of_joined) = (Members::default(), Members::default());
+        let ignore = &mut |_: Change<'_>, _: &mut Members| Ok(());
+        for (from, chunk) in (0..).step_by(sizes).zip(events.chunks(sizes)) {
+            let mut admitted = Vec::new();
+            for (number, event) in (from..).zip(chunk) {
+                alone.push(record(number, event), &mut of_alone, ignore).unwrap();
+                admitted.push(joined.admit(record(number, event)).unwrap());
+            }
+            let mut records: Vec<(Time, u32)> = admitted.iter().map(|record| (record.time, record.row as u32)).collect();
+            records.sort_unstable();
+            let key = joined.store_mut().intern(&[0]).unwrap();
+            let behind = admitted.iter().any(|record| record.is_behind());
+            if behind || !joined.join(key, &records, 0, &mut of_joined, &mut Vec::new()).unwrap() {
+                for record in admitted {
+                    joined.close(record.now, &mut of_joined, ignore).unwrap();
+                    joined.add(record, &mut of_joined, ignore).unwrap();
+                }
+            }
+            joined.close(joined.time().slowest(), &mut of_joined, ignore).unwrap();
+            let stored = |slides: &Slides| slides.store().all().map(|(_, entry)| (entry.start, entry.largest)).collect::<Vec<_>>();
+            prop_assert_eq!(stored(&joined), stored(&alone));
+            prop_assert_eq!(joined.counters(), alone.counters());
+        }
+    }
+
+    #[test]
     fn with_refusals_no_window_holds_what_it_refused(events in events(30), difference in 1..12_i64, grace in 0..10_i64) {
         let run = Run::of(rule(difference, grace, Emit::Close), &events);
         let update = Run::of(rule(difference, grace, Emit::Update), &events);

@@ -1,4 +1,4 @@
-//! The two ways into sessions: whatever is joined many records at once is as if it came record by record.
+//! The two ways into windows: whatever is joined many records at once is as if it came record by record.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,9 +12,10 @@ use windrow::arrow::spec::Spec;
 use windrow::operator::counters::Counters;
 use windrow::time::Time;
 
-use crate::feeds::{self, DYNAMIC, Fed, Row, SESSIONS, batch, by_key, fed, feeds, operator, rows, spec_of};
+use crate::feeds::{self, DYNAMIC, Fed, Row, SESSIONS, SLIDING, batch, by_key, fed, feeds, operator, rows, spec_of};
 
 const ANY: Asked = Asked::Between { from: Time::MIN, to: Time::MAX };
+const COARSE: &str = r#"{"kind":"sliding","difference":40,"resolution":5}"#;
 const ONE_BY_ONE: &str = r#","every_record":true"#;
 const INPUTS: &str = r#","inputs":{"column":"input","count":2}"#;
 const OF_INPUTS: &str = r#"[{"name":"n","function":"count","input":1},{"name":"total","function":"sum","columns":["x"]},
@@ -27,21 +28,26 @@ fn spec(windows: &str, more: &str) -> Spec {
 
 /// Windows, and everything behind them.
 fn queries() -> impl Strategy<Value = (&'static str, String)> {
-    let kind = prop::sample::select(vec![SESSIONS, DYNAMIC]);
+    let kind = prop::sample::select(vec![SESSIONS, DYNAMIC, SLIDING, COARSE]);
     let emit = prop::sample::select(vec![r#""close""#, r#""update""#]);
     let late = prop::sample::select(vec![r#""drop""#, r#""emit""#]);
     let grace = prop::sample::select(vec![Some(0), Some(15), Some(60), Some(200), None]);
     let inputs = prop::sample::select(vec!["", INPUTS]);
     (kind, emit, late, grace, prop::option::of(0..80_i64), inputs).prop_map(|(kind, emit, late, grace, until, inputs)| {
-        let until = until.map_or(String::new(), |more| format!(r#","until":{}"#, 20 + grace.unwrap_or(0) + more));
+        let least = if kind == COARSE { 80 } else { 20 };
+        let until = until.map_or(String::new(), |more| format!(r#","until":{}"#, least + grace.unwrap_or(0) + more));
         let grace = grace.map_or(String::new(), |grace| format!(r#","grace":{grace}"#));
         (kind, format!(r#","emit":{emit},"late":{late},"op":true{grace}{until}{inputs}"#))
     })
 }
 
-/// Pieces of records.
+/// Pieces of records, some of them before 1970.
 fn pieces() -> impl Strategy<Value = Vec<Vec<Fed>>> {
-    (feeds(80), prop::collection::vec(1..40_usize, 80)).prop_map(|(records, sizes)| {
+    let sizes = prop::collection::vec(1..40_usize, 80);
+    (feeds(80), sizes, prop::sample::select(vec![0, 70, 250])).prop_map(|(mut records, sizes, back)| {
+        for time in records.iter_mut().filter_map(|record| record.time.as_mut()) {
+            *time -= back;
+        }
         let mut rest = records.as_slice();
         let cut = sizes.into_iter().map(|size| {
             let (piece, others) = rest.split_at(size.min(rest.len()));
@@ -137,10 +143,11 @@ proptest! {
 
     #[test]
     fn differential_within_the_grace_no_cut_changes_the_table_or_the_pages(
-        dynamic in any::<bool>(), emit in prop::sample::select(vec!["close", "update"]), records in feeds(80), sizes in 1..30_usize,
+        kind in prop::sample::select(vec![SESSIONS, DYNAMIC, SLIDING, COARSE]), emit in prop::sample::select(vec!["close", "update"]),
+        records in feeds(80), sizes in 1..30_usize,
     ) {
         // Nothing is behind: times go back by less than this.
-        let spec = spec(if dynamic { DYNAMIC } else { SESSIONS }, &format!(r#","grace":700,"emit":"{emit}","op":true"#));
+        let spec = spec(kind, &format!(r#","grace":700,"emit":"{emit}","op":true"#));
         let (mut whole, mut cut) = (operator(&spec), operator(&spec));
         pushed(&mut whole, &records);
         records.chunks(sizes).for_each(|piece| drop(pushed(&mut cut, piece)));
