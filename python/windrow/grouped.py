@@ -69,7 +69,8 @@ def group_by(
         time: the timestamp column, in any order. A record without a time is left out and counted (`null_times`).
         tick: a boolean column. A row where it is true moves stream time on a stream and is no record; in a batch it is
             left out.
-        source: the columns that name a record's source partition. Checked, and of no effect in a batch.
+        source: the columns that name a record's source partition. Checked, and of no effect in a batch; a
+            `StreamDriver` of this release keeps one stream time for all sources, too.
         order: the column that orders the records of a source. Checked, and of no effect in a batch.
         stream_time: `"source"` or `"slowest"`. Checked, and of no effect in a batch.
 
