@@ -10,7 +10,6 @@ use arrow_select::take::take;
 use super::gaps::{self, Gaps};
 use super::input::column;
 use super::keys::Keys;
-use super::keys::float;
 use super::keys::names::{Named, Names};
 use super::origin::Origin;
 use super::query::{Query, Taken, find};
@@ -90,10 +89,7 @@ impl Feed {
         let time = values::cast(&column(query.time.name())?, query.time.data_type())?;
         let ticks = query.tick.as_ref().map(|name| values::cast(&column(name)?, &DataType::Boolean)).transpose()?;
         let value = spec.kafka.as_ref().and_then(|kafka| kafka.value.as_ref());
-        let input = |taken: &Taken| {
-            let array = column(taken.field.name())?;
-            values::canonical(&if taken.canonical_floats { float::canonical(&values::unpack(&array)?)? } else { array })
-        };
+        let input = |taken: &Taken| taken.canonical(column(taken.field.name())?);
         let inputs = query.inputs.iter().map(input).collect::<Result<Vec<_>>>()?;
         let numbered = |origin: &Origin| Ok::<_, Error>((origin.clone(), origin.numbers(&inputs)?.clone()));
         let origin = query.origin.as_ref().map(numbered).transpose()?;

@@ -12,7 +12,6 @@ use arrow_select::filter::FilterBuilder;
 use arrow_select::take::take;
 
 use super::gaps::Gaps;
-use super::keys::float;
 use super::query::{Query, Taken};
 use super::{text, values};
 use crate::aggregate::Arrival;
@@ -75,15 +74,12 @@ impl Input {
             Some(predicate) => Ok(predicate.filter(array)?),
             None => Ok(Arc::clone(array)),
         };
-        let input = |taken: &Taken| {
-            let array = pick(&values::cast(&column(batch, taken.field.name())?, taken.field.data_type())?)?;
-            values::canonical(&if taken.canonical_floats { float::canonical(&values::unpack(&array)?)? } else { array })
-        };
+        let cast = |field: &Field| pick(&values::cast(&column(batch, field.name())?, field.data_type())?);
+        let input = |taken: &Taken| taken.canonical(cast(&taken.field)?);
         let inputs = query.inputs.iter().map(input).collect::<Result<Vec<_>>>()?;
         query.origin.iter().try_for_each(|origin| origin.check_rows(&inputs))?;
-        let whole = |field: &Arc<Field>| pick(&values::cast(&column(batch, field.name())?, field.data_type())?);
         Ok(Self {
-            whole: if query.rows { query.output.fields().iter().map(whole).collect::<Result<_>>()? } else { Vec::new() },
+            whole: if query.rows { query.output.fields().iter().map(|field| cast(field)).collect::<Result<_>>()? } else { Vec::new() },
             keys: keys.iter().map(pick).collect::<Result<_>>()?,
             times: values::canonical(&pick(&time)?)?,
             gaps,

@@ -60,6 +60,11 @@ pub struct Taken {
 }
 
 impl Taken {
+    /// What aggregates take of the column's array.
+    pub(super) fn canonical(&self, array: ArrayRef) -> Result<ArrayRef> {
+        values::canonical(&if self.canonical_floats { float::canonical(&values::unpack(&array)?)? } else { array })
+    }
+
     /// Where this column stands among others; it is added where it does not.
     pub(super) fn place(self, inputs: &mut Vec<Self>) -> usize {
         inputs.iter().position(|known| *known == self).unwrap_or_else(|| {
