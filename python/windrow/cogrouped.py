@@ -142,7 +142,7 @@ class _Inputs(Input[Result]):
         return self._first.union(list(self._inputs.values()), plan.schema, plan.origins).run(plan)
 
     def union(self, inputs: Sequence[Any], schema: pa.Schema, origins: Origins) -> Input[Result]:
-        raise NotImplementedError("a cogroup is no input of a cogroup")
+        raise bad_type("inputs", self, "what group_by(...) returned")
 
     def _field_at(self, argument: str, position: int, compared: bool) -> pa.Field[Any]:
         name, column = _split(self.columns[position])
