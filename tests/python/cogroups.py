@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
-from oracle.aggregates import accepts
 from oracle.cogroup import answer_of_input, together
 from oracle.records import by_key
-from tables import Asked, Rows, Windows, records
+from tables import Asked, Rows, Windows, assert_answers, records
 
 
 @dataclass(frozen=True)
@@ -45,9 +44,4 @@ def assert_cogroup(
     expected = {
         (key, start, end): rows for key, members in by_key(told).items() for start, end, rows in windows(members)
     }
-    missing, surplus = expected.keys() - got.keys(), got.keys() - expected.keys()
-    assert not missing | surplus, f"missing {missing}, surplus {surplus}"
-    for window, rows in expected.items():
-        for name, aggregate in asked.items():
-            wanted, found = aggregate.of(rows), got[window][name]
-            assert accepts(wanted, found), f"{name} of {window}: got {found!r}, expected {wanted!r}, rows {rows}"
+    assert_answers(got, expected, asked)

@@ -111,6 +111,16 @@ def by_sliding(difference: int, resolution: int) -> Windows:
     return functools.partial(sliding, difference=difference, resolution=resolution)
 
 
+def assert_answers(got: Rows, expected: Mapping[Any, Any], asked: Mapping[str, Asked]) -> None:
+    """The result holds exactly the expected windows, and in each the oracle's answers to its records."""
+    missing, surplus = expected.keys() - got.keys(), got.keys() - expected.keys()
+    assert not missing | surplus, f"missing {missing}, surplus {surplus}"
+    for window, rows in expected.items():
+        for name, aggregate in asked.items():
+            wanted, found = aggregate.of(rows), got[window][name]
+            assert accepts(wanted, found), f"{name} of {window}: got {found!r}, expected {wanted!r}, rows {rows}"
+
+
 def assert_windows(
     got: Rows, table: pa.Table, keys: Sequence[str], windows: Windows, asked: Mapping[str, Asked]
 ) -> None:
@@ -120,12 +130,7 @@ def assert_windows(
         for key, members in by_key(records(table, keys)).items()
         for start, end, rows in windows(members)
     }
-    missing, surplus = expected.keys() - got.keys(), got.keys() - expected.keys()
-    assert not missing | surplus, f"missing {missing}, surplus {surplus}"
-    for window, rows in expected.items():
-        for name, aggregate in asked.items():
-            wanted, found = aggregate.of(rows), got[window][name]
-            assert accepts(wanted, found), f"{name} of {window}: got {found!r}, expected {wanted!r}, rows {rows}"
+    assert_answers(got, expected, asked)
 
 
 def alike(got: Any, expected: Any) -> bool:

@@ -5,6 +5,7 @@ Nothing is ever expired and nothing is indexed: hidden windows are those that th
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import Counter
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -44,7 +45,7 @@ class Window:
         return self.key, self.start, self.end
 
 
-class Stream:
+class Stream(ABC):
     """What is common to sessions and sliding windows."""
 
     def __init__(self, asked: Scenario) -> None:
@@ -102,13 +103,15 @@ class Stream:
     def gap(self, row: Row) -> int | None:
         return self.asked.length
 
+    @abstractmethod
     def take(self, row: Row, gap: int, close: float | int) -> None:
-        raise NotImplementedError
+        """A record, judged by the close time."""
 
     # Windows
 
+    @abstractmethod
     def visible(self, window: Window) -> bool:
-        raise NotImplementedError
+        """Whether a record or a query sees a stored window."""
 
     def shown(self) -> list[Window]:
         """The visible windows, by (key bytes, end, start)."""
@@ -129,8 +132,9 @@ class Stream:
         self.close(float("inf"))
         return self.out
 
+    @abstractmethod
     def time_of(self, window: Window) -> int:
-        raise NotImplementedError
+        """The time of a change of a window."""
 
     def emit(self, op: str, window: Window, time: int | None = None) -> None:
         values = None if op == "delete" else answers(self.asked, window.held)
