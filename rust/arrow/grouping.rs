@@ -11,7 +11,6 @@ use crate::error::{Error, Result};
 use crate::key::KeyId;
 use crate::session::batch::Sessions;
 use crate::session::rule::Gap;
-use crate::time::{Span, Time};
 use crate::window::{Extent, Window};
 
 /// Waiting rows that are enough where rows come in order, so that they stay in the caches.
@@ -29,11 +28,18 @@ pub(super) struct Grouping {
 /// Rows that wait for their sessions: the more rows at once, the better shuffled ones are grouped.
 #[derive(Default)]
 struct Waiting {
-    keys: Vec<KeyId>,
-    times: Vec<Time>,
-    /// Of each row, where each has its own.
-    gaps: Vec<Span>,
-    inputs: Vec<Input>,
+    rows: usize,
+    /// With the keys of their rows.
+    inputs: Vec<(Vec<KeyId>, Input)>,
+}
+
+impl Waiting {
+    /// What is parallel to the rows of each input, one after the other.
+    fn all<T: Copy>(&self, of: impl Fn(&(Vec<KeyId>, Input)) -> &[T]) -> Vec<T> {
+        let mut all = Vec::with_capacity(self.rows);
+        self.inputs.iter().for_each(|input| all.extend_from_slice(of(input)));
+        all
+    }
 }
 
 /// Sessions taken out, parallel by slot.
@@ -60,33 +66,28 @@ impl Grouping {
     }
 
     /// Takes rows in, whose keys are numbered.
-    pub fn add(&mut self, keys: &[KeyId], input: Input) {
-        self.waiting.keys.extend_from_slice(keys);
-        self.waiting.times.extend_from_slice(input.times());
-        self.waiting.gaps.extend_from_slice(input.gaps());
-        self.waiting.inputs.push(input);
+    pub fn add(&mut self, keys: Vec<KeyId>, input: Input) {
+        self.waiting.rows += input.rows();
+        self.waiting.inputs.push((keys, input));
     }
 
     /// Works off what waits, as soon as that pays and at the latest when `most` rows wait.
     pub fn settle(&mut self, most: usize) -> Result<()> {
         let enough = if self.sessions.is_shuffled() { most } else { most.min(CALM_ROWS) };
-        if self.waiting.times.len() < enough { Ok(()) } else { self.assign() }
+        if self.waiting.rows < enough { Ok(()) } else { self.assign() }
     }
 
     /// Gives the waiting rows their sessions.
     fn assign(&mut self) -> Result<()> {
-        let Waiting { keys, times, gaps, inputs } = &mut self.waiting;
+        let waiting = std::mem::take(&mut self.waiting);
+        let (keys, times) = (waiting.all(|(keys, _)| keys), waiting.all(|(_, input)| input.times()));
         let assigned = match self.gap {
-            Gap::Fixed(gap) => self.sessions.assign(keys, times, gap),
-            Gap::Dynamic { .. } => self.sessions.assign_own(keys, times, gaps),
+            Gap::Fixed(gap) => self.sessions.assign(&keys, &times, gap),
+            Gap::Dynamic { .. } => self.sessions.assign_own(&keys, &times, &waiting.all(|(_, input)| input.gaps())),
         };
-        // Cleared, and not dropped: memory that comes and goes costs more than what is done with it.
-        keys.clear();
-        times.clear();
-        gaps.clear();
         self.states.resize(self.sessions.len());
         let mut rest = assigned.as_slice();
-        for input in inputs.drain(..) {
+        for (_, input) in &waiting.inputs {
             let (slots, others) = rest.split_at_checked(input.rows()).ok_or(Error::Internal("each row has a slot"))?;
             rest = others;
             self.states.update(slots, input.times(), input.arrivals(), &self.query.taken(&input.inputs()?))?;

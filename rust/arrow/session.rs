@@ -37,10 +37,11 @@ impl SessionJob {
 }
 
 impl Job for SessionJob {
-    fn add(&mut self, input: Input) -> Result<()> {
+    fn add(&mut self, mut input: Input) -> Result<()> {
         let mut keys = Vec::with_capacity(input.rows());
-        self.keys.intern(&input.keys, &mut keys)?;
-        self.grouping.add(&keys, input);
+        // The columns are let go: rows may wait long.
+        self.keys.intern(&std::mem::take(&mut input.keys), &mut keys)?;
+        self.grouping.add(keys, input);
         Ok(())
     }
 
