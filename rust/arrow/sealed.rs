@@ -10,13 +10,15 @@
 //! read as dots. It is compared before anything is read as Arrow.
 
 use std::collections::HashMap;
-use std::io::Cursor;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
-use arrow_ipc::reader::StreamReader;
+use arrow_buffer::Buffer;
+use arrow_ipc::convert::try_schema_from_ipc_buffer;
+use arrow_ipc::reader::StreamDecoder;
 use arrow_ipc::writer::StreamWriter;
-use arrow_schema::Schema;
+use arrow_schema::{ArrowError, Schema};
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 use crate::error::{Error, Result};
@@ -56,28 +58,29 @@ pub fn seal(batch: &RecordBatch, mut metadata: Metadata) -> Result<Vec<u8>> {
 
 /// Reads what `seal` wrote. Damaged bytes, or those of another format, are an error about `what`.
 pub fn unseal(what: &'static str, bytes: &[u8]) -> Result<(Metadata, RecordBatch)> {
-    let broken = |reason: String| Error::Format { what, reason };
-    let mut reader = open(what, bytes)?;
-    let metadata = reader.schema().metadata().clone();
-    let batch = reader.next().ok_or_else(|| broken("it holds no rows".into()))?;
-    Ok((metadata, batch.map_err(|error| broken(error.to_string()))?))
+    let metadata = metadata(what, bytes)?;
+    let rows = read(what, || StreamDecoder::new().decode(&mut Buffer::from(bytes)))?;
+    Ok((metadata, rows.ok_or_else(|| Error::Format { what, reason: "it holds no rows".into() })?))
 }
 
 /// Reads only what stands beside the rows.
 pub fn metadata(what: &'static str, bytes: &[u8]) -> Result<Metadata> {
-    Ok(open(what, bytes)?.schema().metadata().clone())
-}
-
-fn open<'a>(what: &'static str, bytes: &'a [u8]) -> Result<StreamReader<Cursor<&'a [u8]>>> {
     let broken = |reason: String| Error::Format { what, reason };
     if !is_whole(bytes) {
         return Err(broken("its checksum does not match: the bytes are damaged or cut off".into()));
     }
-    let reader = StreamReader::try_new(Cursor::new(bytes), None).map_err(|error| broken(error.to_string()))?;
-    match reader.schema().metadata().get(FORMAT_KEY).map(String::as_str) {
-        Some(FORMAT) => Ok(reader),
+    let metadata = read(what, || try_schema_from_ipc_buffer(bytes))?.metadata;
+    match metadata.get(FORMAT_KEY).map(String::as_str) {
+        Some(FORMAT) => Ok(metadata),
         other => Err(broken(format!("format is {}, this version reads {FORMAT}", other.unwrap_or("missing")))),
     }
+}
+
+/// Reads bytes as Arrow. Its reader goes where the bytes point, and panics where that is outside of them.
+fn read<T>(what: &'static str, read: impl FnOnce() -> std::result::Result<T, ArrowError>) -> Result<T> {
+    let broken = |reason: String| Error::Format { what, reason };
+    let read = catch_unwind(AssertUnwindSafe(read)).map_err(|_| broken("its bytes are not Arrow's".into()))?;
+    read.map_err(|error| broken(error.to_string()))
 }
 
 /// Whether the bytes are those that were sealed.
