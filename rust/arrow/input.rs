@@ -12,7 +12,8 @@ use arrow_select::filter::FilterBuilder;
 use arrow_select::take::take;
 
 use super::gaps::Gaps;
-use super::query::{Query, Taken};
+use super::query::Query;
+use super::taken::Taken;
 use super::{text, values};
 use crate::aggregate::Arrival;
 use crate::aggregate::column::Column;

@@ -6,8 +6,9 @@ use arrow_array::{Array, ArrayRef, Int64Array};
 use arrow_schema::{DataType, Schema};
 
 use super::keys::unpacked;
-use super::query::{Taken, find};
+use super::query::find;
 use super::spec::{Inputs, Named};
+use super::taken::Taken;
 use crate::error::{Error, Result};
 
 /// The column of the inputs' numbers.

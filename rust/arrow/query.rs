@@ -5,16 +5,17 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, RecordBatch, StringArray, StructArray};
 use arrow_schema::{DataType, Field, Fields, Schema, SchemaRef};
 
-use super::function::{Resolved, resolve};
-use super::keys::{Keys, float, unpacked};
+use super::keys::{Keys, unpacked};
 use super::kind::Kind;
 use super::limits::Limits;
 use super::origin::Origin;
-use super::spec::{Function, InvalidGap, Named, Spec, Windows};
+use super::planned::Planned;
+use super::spec::{InvalidGap, Spec, Windows};
+use super::taken::Taken;
 use super::values;
+use crate::aggregate::Unrepresentable;
 use crate::aggregate::bank::{Bank, LoweredAll};
 use crate::aggregate::column::{Column, Values};
-use crate::aggregate::{Aggregate, Unrepresentable};
 use crate::error::{Error, Result};
 use crate::time::Time;
 use crate::window::Window;
@@ -48,65 +49,6 @@ pub struct Query {
     /// When rows, blocks and windows move on.
     pub limits: Limits,
     op: bool,
-}
-
-/// A column that aggregates take.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Taken {
-    /// The column.
-    pub field: Field,
-    /// Whether floats inside its values are brought to one NaN and one zero first, since row bytes are compared.
-    pub canonical_floats: bool,
-}
-
-impl Taken {
-    /// What aggregates take of the column's array.
-    pub(super) fn canonical(&self, array: ArrayRef) -> Result<ArrayRef> {
-        values::canonical(&if self.canonical_floats { float::canonical(&values::unpack(&array)?)? } else { array })
-    }
-
-    /// Where this column stands among others; it is added where it does not.
-    pub(super) fn place(self, inputs: &mut Vec<Self>) -> usize {
-        inputs.iter().position(|known| *known == self).unwrap_or_else(|| {
-            inputs.push(self);
-            inputs.len() - 1
-        })
-    }
-}
-
-/// An aggregate of a query.
-pub struct Planned {
-    /// Name of its result column.
-    pub name: String,
-    /// Which of the query's inputs it takes; none for a Python function, which is handed the batch.
-    pub inputs: Vec<usize>,
-    /// The input of a cogroup whose rows alone it sees.
-    pub only: Option<u32>,
-    output: Output,
-}
-
-/// What gives an aggregate's results.
-enum Output {
-    BuiltIn(Resolved),
-    Python(Field),
-}
-
-impl Planned {
-    /// The field of its results.
-    pub fn field(&self) -> &Field {
-        match &self.output {
-            Output::BuiltIn(resolved) => &resolved.field,
-            Output::Python(field) => field,
-        }
-    }
-
-    /// A vector of states without slots; none for a Python function.
-    pub fn states(&self) -> Option<Box<dyn Aggregate>> {
-        match &self.output {
-            Output::BuiltIn(resolved) => Some(resolved.states.fresh()),
-            Output::Python(_) => None,
-        }
-    }
 }
 
 impl Query {
@@ -276,29 +218,6 @@ pub(super) fn find<'a>(input: &'a Schema, argument: &str, name: &str) -> Result<
         got: format!("column {name:?}"),
         allowed: format!("one of {:?}", input.fields().iter().map(|field| field.name()).collect::<Vec<_>>()),
     })
-}
-
-impl Planned {
-    fn new<'t>(named: &Named, input: &Schema, inputs: &mut Vec<Taken>, python: &mut impl Iterator<Item = &'t DataType>) -> Result<Self> {
-        let data_type = if named.function == Function::Python { python.next() } else { None };
-        if let Some(data_type) = data_type {
-            named.columns.iter().try_for_each(|name| find(input, &format!("aggregate {:?}", named.name), name).map(drop))?;
-            let field = Field::new(&named.name, data_type.clone(), true);
-            return Ok(Self { name: named.name.clone(), inputs: Vec::new(), only: named.input, output: Output::Python(field) });
-        }
-        let mut positions = Vec::with_capacity(named.columns.len());
-        for (place, name) in named.columns.iter().enumerate() {
-            let field = find(input, &format!("aggregate {:?}", named.name), name)?.clone();
-            let data_type = unpacked(field.data_type());
-            let compared = named.function.compared() == Some(place) && values::kind(&data_type) == Some(values::Kind::Rows);
-            let taken = Taken { canonical_floats: compared && float::within(&data_type), field };
-            positions.push(taken.place(inputs));
-        }
-        let taken = positions.iter().filter_map(|&position| inputs.get(position));
-        let types: Vec<DataType> = taken.map(|taken| unpacked(taken.field.data_type())).collect();
-        let resolved = resolve(named, &types.iter().collect::<Vec<_>>())?;
-        Ok(Self { name: named.name.clone(), output: Output::BuiltIn(resolved), inputs: positions, only: named.input })
-    }
 }
 
 /// The column of each record's own gap.

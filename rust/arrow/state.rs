@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::operator::{Core, Operator};
 use super::page::{self, Bounds, Form, Label, Page};
+use super::paged::Paged;
 use super::values;
 use super::worked::failed;
 use crate::aggregate::slot::Slot;
@@ -19,7 +20,6 @@ use crate::operator::counters::Counters;
 use crate::operator::stream_time::{Progress, Source};
 use crate::store::{Id, Key, SessionEntry, Store, WindowEntry};
 use crate::time::Time;
-use crate::window::Extent;
 
 /// The name of the head among the pages.
 const HEAD: &str = "head";
@@ -51,53 +51,6 @@ struct Clock {
 
 fn broken(reason: impl Into<String>) -> Error {
     Error::Format { what: "page", reason: reason.into() }
-}
-
-/// What pages need to know of a stored window.
-trait Paged: crate::store::Entry {
-    const FORM: Form;
-    /// Names of its columns, before `source`.
-    const COLUMNS: &'static [&'static str];
-    fn times(&self) -> Vec<i64>;
-    fn of(times: &[i64], slot: Slot) -> Option<Self>;
-    fn bounds(&self) -> (Time, Time);
-}
-
-impl Paged for SessionEntry {
-    const FORM: Form = Form::Sessions;
-    const COLUMNS: &'static [&'static str] = &["start", "end", "reach"];
-
-    fn times(&self) -> Vec<i64> {
-        vec![self.extent.start.0, self.extent.end.0, self.extent.reach.0]
-    }
-
-    fn of(times: &[i64], slot: Slot) -> Option<Self> {
-        let &[start, end, reach] = times else { return None };
-        let extent = Extent { start: Time(start), end: Time(end), reach: Time(reach) };
-        (start <= end && end <= reach).then_some(Self { extent, slot })
-    }
-
-    fn bounds(&self) -> (Time, Time) {
-        (self.extent.start, self.extent.reach)
-    }
-}
-
-impl Paged for WindowEntry {
-    const FORM: Form = Form::Windows;
-    const COLUMNS: &'static [&'static str] = &["start", "largest"];
-
-    fn times(&self) -> Vec<i64> {
-        vec![self.start.0, self.largest.0]
-    }
-
-    fn of(times: &[i64], slot: Slot) -> Option<Self> {
-        let &[start, largest] = times else { return None };
-        Some(Self { start: Time(start), largest: Time(largest), slot })
-    }
-
-    fn bounds(&self) -> (Time, Time) {
-        (self.start, self.start)
-    }
 }
 
 impl Operator {

@@ -98,7 +98,7 @@ pub fn lower(
         None => Error::Internal("a result belongs to an aggregate"),
     })?;
     let (mut lowered, mut custom) = (lowered.into_iter(), custom.iter().enumerate());
-    let column = |planned: &super::query::Planned| {
+    let column = |planned: &super::planned::Planned| {
         if planned.states().is_some() {
             let column = lowered.next().ok_or(Error::Internal("each aggregate has results"))?;
             return super::values::result(column, planned.field().data_type());

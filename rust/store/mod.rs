@@ -13,6 +13,7 @@ mod entry;
 mod keys;
 mod segments;
 mod sessions;
+mod shelf;
 mod shelves;
 mod windows;
 

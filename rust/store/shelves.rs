@@ -1,40 +1,17 @@
 //! The store: the windows of each key on a shelf, in the order of their places.
 
-use std::collections::{BTreeSet, VecDeque};
+mod closing;
+
+use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 
 use super::entry::Entry;
 use super::keys::{Key, Keys};
 use super::segments::{Id, Segments};
+use super::shelf::Shelf;
 use crate::error::Result;
 use crate::time::{Span, Time};
 use crate::window::Horizon;
-
-/// The windows of one key.
-#[derive(Clone, Debug)]
-struct Shelf<E> {
-    entries: VecDeque<E>,
-    /// The segment in which the key was listed last.
-    listed: Option<Id>,
-}
-
-impl<E: Entry> Shelf<E> {
-    const EMPTY: Self = Self { entries: VecDeque::new(), listed: None };
-
-    fn find(&self, place: &E::Place) -> std::result::Result<usize, usize> {
-        // Most records belong to the last window of their key.
-        match self.entries.back() {
-            Some(last) if last.place() < *place => Err(self.entries.len()),
-            _ => self.entries.binary_search_by(|entry| entry.place().cmp(place)),
-        }
-    }
-
-    fn within(&self, places: RangeInclusive<E::Place>) -> std::collections::vec_deque::Iter<'_, E> {
-        let first = self.entries.partition_point(|entry| entry.place() < *places.start());
-        let last = self.entries.partition_point(|entry| entry.place() <= *places.end());
-        self.entries.range(first..last.max(first))
-    }
-}
 
 /// Windows by key and place, in segments by due time.
 #[derive(Clone, Debug)]
@@ -254,95 +231,5 @@ impl<E: Entry> Store<E> {
             keys.into_iter().flat_map(|key| self.shelf(key).filter(is_due).map(move |entry| (key, entry))).collect();
         found.sort_by(|(a, first), (b, second)| first.place().cmp(&second.place()).then_with(|| self.name(*a).cmp(self.name(*b))));
         found
-    }
-
-    /// Closes the windows due before `to` and returns them by place, then key. Each window is returned once.
-    pub fn close(&mut self, to: Time) -> Vec<(Key, E)> {
-        if to <= self.segments.closed() {
-            return Vec::new();
-        }
-        for (id, key) in self.segments.open(to) {
-            let Some(shelf) = self.shelves.get(key.0 as usize) else { continue };
-            for entry in &shelf.entries {
-                if self.segments.id(entry.due()) == id {
-                    self.segments.queue(entry.due(), entry.place(), key);
-                }
-            }
-        }
-        let due = self.segments.close(to);
-        let mut closed: Vec<(Key, E)> = due.into_iter().filter_map(|(due, place, key)| self.due(key, place, due)).collect();
-        self.open -= closed.len();
-        self.sort(&mut closed);
-        closed
-    }
-
-    /// The window in a place, if it is still due then.
-    fn due(&self, key: Key, place: E::Place, due: Time) -> Option<(Key, E)> {
-        let shelf = self.shelves.get(key.0 as usize)?;
-        let entry = shelf.find(&place).ok().and_then(|found| shelf.entries.get(found))?;
-        (entry.due() == due).then(|| (key, entry.clone()))
-    }
-
-    fn sort(&self, entries: &mut [(Key, E)]) {
-        entries
-            .sort_unstable_by(|(a, first), (b, second)| first.place().cmp(&second.place()).then_with(|| self.name(*a).cmp(self.name(*b))));
-    }
-
-    /// The windows that are not closed, by place, then key: what is final when the input has ended.
-    pub fn pending(&self) -> Vec<(Key, E)> {
-        let closed = self.segments.closed();
-        let mut pending: Vec<(Key, E)> = self
-            .keys(None, None)
-            .iter()
-            .filter_map(|&key| Some((key, self.shelves.get(key.0 as usize)?)))
-            .flat_map(|(key, shelf)| shelf.entries.iter().map(move |entry| (key, entry.clone())))
-            .filter(|(_, entry)| entry.due() >= closed)
-            .collect();
-        self.sort(&mut pending);
-        pending
-    }
-
-    /// Drops everything: the input has ended.
-    pub fn clear(&mut self, mut dropped: impl FnMut(E)) {
-        let closed = self.segments.closed();
-        for shelf in self.shelves.drain(..) {
-            shelf.entries.into_iter().for_each(&mut dropped);
-        }
-        self.keys = Keys::default();
-        self.segments.clear();
-        self.segments.resume(closed);
-        self.idle.clear();
-        (self.len, self.open) = (0, 0);
-    }
-
-    /// Drops the segments that are closed, and hidden as a whole, and the keys that have no windows.
-    pub fn expire(&mut self, mut dropped: impl FnMut(E)) {
-        let before = self.horizon.expired();
-        let bound = self.segments.bound(before);
-        while let Some(keys) = self.segments.expire(before) {
-            for key in keys {
-                let Some(shelf) = self.shelves.get_mut(key.0 as usize) else { continue };
-                let stored = shelf.entries.len();
-                shelf.entries.retain(|entry| {
-                    let keeps = self.segments.id(entry.due()) >= bound;
-                    if !keeps {
-                        dropped(entry.clone());
-                    }
-                    keeps
-                });
-                shelf.listed = None;
-                self.len -= stored - shelf.entries.len();
-                if shelf.entries.is_empty() {
-                    self.idle.push(key);
-                }
-            }
-        }
-        for key in self.idle.drain(..) {
-            let empty = self.shelves.get_mut(key.0 as usize).filter(|shelf| shelf.entries.is_empty());
-            if let Some(shelf) = empty.filter(|_| self.keys.is_known(key)) {
-                *shelf = Shelf::EMPTY;
-                self.keys.release(key);
-            }
-        }
     }
 }

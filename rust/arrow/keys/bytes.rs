@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 
-use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, BinaryArray, BinaryViewArray, FixedSizeBinaryArray, LargeBinaryArray};
 use arrow_buffer::NullBuffer;
 use arrow_schema::{DataType, Field};
 
-use crate::arrow::keys::cells::{CellWord, Cells};
+use crate::arrow::keys::cells::{CellWord, Cells, cells};
 use crate::arrow::keys::primitive::nulls;
 use crate::arrow::keys::table::Table;
 use crate::arrow::keys::{arrow, canonical};
@@ -35,7 +34,7 @@ impl ByteTable {
     /// Appends the number of each of `length` rows; `hash` tells the canonical hash of a row with a new key.
     pub(super) fn intern(
         &mut self,
-        cells: &impl Cells,
+        cells: &dyn Cells,
         length: usize,
         nulls: Option<&NullBuffer>,
         mut hash: impl FnMut(usize) -> Result<u64>,
@@ -109,20 +108,7 @@ impl BytesKeys {
 
     /// Appends the number of each row.
     pub(super) fn intern(&mut self, array: &ArrayRef, hashes: &mut Vec<u64>, ids: &mut Vec<KeyId>) -> Result<()> {
-        match array.data_type() {
-            DataType::Utf8 => self.cells(array.as_string::<i32>(), array, hashes, ids),
-            DataType::LargeUtf8 => self.cells(array.as_string::<i64>(), array, hashes, ids),
-            DataType::Utf8View => self.cells(array.as_string_view(), array, hashes, ids),
-            DataType::Binary => self.cells(array.as_binary::<i32>(), array, hashes, ids),
-            DataType::LargeBinary => self.cells(array.as_binary::<i64>(), array, hashes, ids),
-            DataType::BinaryView => self.cells(array.as_binary_view(), array, hashes, ids),
-            DataType::FixedSizeBinary(_) => self.cells(array.as_fixed_size_binary(), array, hashes, ids),
-            _ => Err(Error::Internal("a key column of bytes has another type")),
-        }
-    }
-
-    fn cells(&mut self, cells: &impl Cells, array: &ArrayRef, hashes: &mut Vec<u64>, ids: &mut Vec<KeyId>) -> Result<()> {
-        let Self { table, scratch, .. } = self;
+        let (Self { table, scratch, .. }, cells) = (self, cells(array)?);
         table.intern(cells, array.len(), array.nulls(), |row| canonical::hash_bytes(cells.get(row), scratch), hashes, ids)
     }
 

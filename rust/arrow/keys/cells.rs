@@ -2,12 +2,15 @@
 
 use std::ops::Range;
 
+use arrow_array::cast::AsArray;
 use arrow_array::types::{ByteArrayType, ByteViewType};
-use arrow_array::{FixedSizeBinaryArray, GenericByteArray, GenericByteViewArray};
+use arrow_array::{Array, ArrayRef, FixedSizeBinaryArray, GenericByteArray, GenericByteViewArray};
 use arrow_buffer::ArrowNativeType;
 use arrow_row::Rows;
+use arrow_schema::DataType;
 
 use crate::arrow::keys::table::{FIRST, SECOND, Word, fold, hash_long};
+use crate::error::{Error, Result};
 
 /// Cells of up to this length are their words.
 const SHORT: usize = 15;
@@ -58,6 +61,20 @@ pub(super) trait Cells {
     fn words(&self, rows: Range<usize>, words: &mut Vec<CellWord>) {
         words.extend(rows.map(|row| word(self.get(row))));
     }
+}
+
+/// The cells of a column of bytes, in the layout that it has.
+pub(super) fn cells(array: &ArrayRef) -> Result<&dyn Cells> {
+    Ok(match array.data_type() {
+        DataType::Utf8 => array.as_string::<i32>(),
+        DataType::LargeUtf8 => array.as_string::<i64>(),
+        DataType::Utf8View => array.as_string_view(),
+        DataType::Binary => array.as_binary::<i32>(),
+        DataType::LargeBinary => array.as_binary::<i64>(),
+        DataType::BinaryView => array.as_binary_view(),
+        DataType::FixedSizeBinary(_) => array.as_fixed_size_binary(),
+        _ => return Err(Error::Internal("a key column of bytes has another type")),
+    })
 }
 
 /// The word of a cell.

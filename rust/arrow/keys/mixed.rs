@@ -1,11 +1,10 @@
 //! A quick hash of each row's key, by which rows are split before their keys are numbered. Of no format: it may change.
 
-use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef};
 use arrow_buffer::ArrowNativeType;
 use arrow_schema::{DataType, Field, IntervalUnit};
 
-use crate::arrow::keys::cells::Cells;
+use crate::arrow::keys::cells::cells;
 use crate::arrow::keys::column::KeyColumn;
 use crate::arrow::keys::table::{FIRST, Word, fold};
 use crate::error::{Error, Result};
@@ -63,23 +62,10 @@ fn mix<T: ArrowNativeType>(array: &ArrayRef, hashes: &mut [u64], hash: impl Fn(T
 }
 
 fn mix_bytes(array: &ArrayRef, hashes: &mut [u64]) -> Result<()> {
-    match array.data_type() {
-        DataType::Utf8 => mix_cells(array.as_string::<i32>(), array, hashes),
-        DataType::LargeUtf8 => mix_cells(array.as_string::<i64>(), array, hashes),
-        DataType::Utf8View => mix_cells(array.as_string_view(), array, hashes),
-        DataType::Binary => mix_cells(array.as_binary::<i32>(), array, hashes),
-        DataType::LargeBinary => mix_cells(array.as_binary::<i64>(), array, hashes),
-        DataType::BinaryView => mix_cells(array.as_binary_view(), array, hashes),
-        DataType::FixedSizeBinary(_) => mix_cells(array.as_fixed_size_binary(), array, hashes),
-        _ => return Err(Error::Internal("a key column of bytes has another type")),
-    }
-    Ok(())
-}
-
-fn mix_cells(cells: &impl Cells, array: &ArrayRef, hashes: &mut [u64]) {
     let mut words = Vec::with_capacity(hashes.len());
-    cells.words(0..hashes.len(), &mut words);
+    cells(array)?.words(0..hashes.len(), &mut words);
     for (row, (held, word)) in hashes.iter_mut().zip(words).enumerate() {
         add(held, if array.is_valid(row) { word.hash() } else { 0 });
     }
+    Ok(())
 }

@@ -1,4 +1,4 @@
-"""Every example in a docstring runs, and every public name has a docstring."""
+"""Every public name has a docstring, and the examples that `make test` runs beside the tests are found."""
 
 from __future__ import annotations
 
@@ -25,11 +25,6 @@ def test_the_examples_are_seen() -> None:
     examples = sum(len(test.examples) for module in modules for test in finder.find(module))
     assert len(MODULES) >= 10
     assert examples >= 20
-
-
-@pytest.mark.parametrize("name", MODULES)
-def test_examples_of_docstrings_run(name: str) -> None:
-    assert doctest.testmod(importlib.import_module(f"windrow.{name}")).failed == 0
 
 
 @pytest.mark.parametrize("name", windrow.__all__)
