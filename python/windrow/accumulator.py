@@ -1,7 +1,8 @@
 """What Python functions return, held to an Arrow type: a value goes over as it is, or is refused.
 
 `pa.array` alone would cut 2.75 to 2 for an int64, let a name that a struct does not have vanish, and shift times of
-another zone.
+another zone. What would come back from a page in another shape (`windrow.shape`) is refused as well, so that it is
+known at once and not after a restart.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Any
 import pyarrow as pa
 
 from windrow.errors import bad_type, bad_value
+from windrow.shape import class_of, decoded, is_bytes, is_list, parts_of
 
 Check = Callable[[Any], Any]
 """From a value that is not None to what `pa.array` takes for it unchanged, or `UnfitError`."""
@@ -56,8 +58,16 @@ def array_of(values: Iterable[Any], kind: pa.DataType, check: Check) -> pa.Array
         raise unfit.told() from None
 
 
-def check_of(kind: pa.DataType) -> Check:
-    """The check of a type.
+def fitted(value: Any, check: Check) -> Any:
+    """What a check gives of one value, or what `array_of` raises. None is None."""
+    try:
+        return None if value is None else check(value)
+    except UnfitError as unfit:
+        raise unfit.told() from None
+
+
+def check_of(kind: pa.DataType, like: object = None) -> Check:
+    """The check of a type, for values in its shape; `like` is what `init` makes.
 
     >>> kind = pa.struct([("n", pa.list_(pa.int8()))])
     >>> array_of([{"n": [1, 2.5]}], kind, check_of(kind))
@@ -65,10 +75,24 @@ def check_of(kind: pa.DataType) -> Check:
         ...
     TypeError: result.n[1]: got 2.5, a float; allowed: an int from -128 to 127 (int8)
     """
+    kind = decoded(kind)
+    for is_known, shape in _SHAPED:
+        if is_known(kind):
+            return shape(kind, like)
     for is_known, make in _CHECKS:
         if is_known(kind):
             return make(kind)
     return lambda value: value  # intervals of months, unions, extensions: Arrow's own check
+
+
+def is_rounded(kind: Any) -> bool:
+    """Whether the type has floats of fewer bits than Python's, which come back rounded."""
+    kind = decoded(kind)
+    if pa.types.is_map(kind):
+        return is_rounded(kind.key_type) or is_rounded(kind.item_type)
+    if pa.types.is_struct(kind):
+        return any(is_rounded(field.type) for field in kind)
+    return is_rounded(kind.value_type) if is_list(kind) else pa.types.is_floating(kind) and kind.bit_width < 64
 
 
 def _instance(kind: pa.DataType, allowed: str, fits: Callable[[Any], bool], plain: Check | None = None) -> Check:
@@ -84,13 +108,14 @@ def _is_bool(value: Any) -> bool:
     return isinstance(value, bool) or (type(value).__module__ == "numpy" and type(value).__name__ in ("bool", "bool_"))
 
 
-def _is_bytes(value: Any) -> bool:
-    return isinstance(value, bytes | bytearray | memoryview)
+def _bytes(kind: pa.DataType, like: object) -> Check:
+    check = _of_class(kind, like)
+    return lambda value: bytes(check(value))
 
 
 def _fixed_bytes(kind: pa.FixedSizeBinaryType) -> Check:
     width = kind.byte_width
-    return _instance(kind, f"{width} bytes", lambda value: _is_bytes(value) and len(value) == width, bytes)
+    return _instance(kind, f"{width} bytes", lambda value: type(value) is bytes and len(value) == width)
 
 
 def _integer(kind: pa.DataType) -> Check:
@@ -125,7 +150,8 @@ def _floating(kind: pa.DataType) -> Check:
             raise UnfitError(value, f"a number in the range of a {kind}", fits=True) from None
         if whole and held != value:
             raise UnfitError(value, f"an int that a {kind} holds exactly, or a float", fits=True)
-        return float(value)
+        nearest: float = held
+        return nearest
 
     return check
 
@@ -192,49 +218,71 @@ def _zoned(inner: Check, allowed: str, *, zoned: bool) -> Check:
     return check
 
 
-def _list(kind: Any) -> Check:
-    item = _nested(kind.value_field)
+def _of_class(kind: Any, like: object, parts: str = "") -> Check:
+    """Values of the class that the type has them come back as."""
+    wanted = class_of(kind, like)
+    allowed = f"{_named(wanted)}{parts} ({kind})"
+
+    def check(value: Any) -> Any:
+        if type(value) is not wanted:
+            raise UnfitError(value, allowed)
+        return value
+
+    return check
+
+
+def _list(kind: Any, like: object) -> Check:
+    of_class, item = _of_class(kind, like), _nested(kind.value_field)
     size = kind.list_size if isinstance(kind, pa.FixedSizeListType) else None
 
     def check(value: Any) -> list[Any]:
-        if not isinstance(value, list | tuple | set | frozenset):
-            raise UnfitError(value, f"a list, tuple or set ({kind})")
-        if size is not None and len(value) != size:
+        if size is not None and len(of_class(value)) != size:
             raise UnfitError(value, f"{size} values ({kind})", fits=True)
-        return [_at("[{}]", place, item, each) for place, each in enumerate(value)]
+        return [_at("[{}]", place, item, each) for place, each in enumerate(of_class(value))]
 
     return check
 
 
-def _struct(kind: pa.StructType) -> Check:
-    fields = {kind.field(place).name: _nested(kind.field(place)) for place in range(kind.num_fields)}
+def _struct(kind: pa.StructType, like: object) -> Check:
+    known = {field.name: field for field in kind}
+    parts = parts_of(like, known)
+    fields = {name: _nested(field, part) for (name, field), part in zip(known.items(), parts, strict=True)}
     names = ", ".join(fields)
+    of_class = _of_class(kind, like, f" of {names}")
 
     def check(value: Any) -> dict[str, Any]:
-        if isinstance(value, tuple):
-            if len(value) != len(fields):
+        held = of_class(value)
+        if isinstance(held, tuple):
+            if len(held) != len(fields):
                 raise UnfitError(value, f"a tuple of {len(fields)} values, {names}", fits=True)
-            value = dict(zip(fields, value, strict=True))
-        if not isinstance(value, dict):
-            raise UnfitError(value, f"a dict or tuple of {names} ({kind})")
-        for name in value:
+            held = dict(zip(fields, held, strict=True))
+        for name in held:
             if name not in fields:
                 raise UnfitError(name, f"the names {names}", fits=True)
-        return {name: _at(".{}", name, field, value.get(name)) for name, field in fields.items()}
+        if len(held) != len(fields):
+            raise UnfitError(value, f"all of the names {names}, with None for no value", fits=True)
+        return {name: _at(".{}", name, field, held[name]) for name, field in fields.items()}
 
     return check
 
 
-def _map(kind: Any) -> Check:
+def _map(kind: Any, like: object) -> Check:
     of_key, of_value = check_of(kind.key_type), _nested(kind.item_field)
+    wanted = class_of(kind, like)
+    of_class = _of_class(kind, like, " of tuples (key, value)" if issubclass(wanted, list) else "")
 
     def check(value: Any) -> list[tuple[Any, Any]]:
-        pairs = list(value.items()) if isinstance(value, dict) else value
-        if not isinstance(pairs, list | tuple) or not all(isinstance(p, tuple | list) and len(p) == 2 for p in pairs):
-            raise UnfitError(value, f"a dict, or a list of pairs ({kind})")
+        held = of_class(value)
+        pairs = list(held.items()) if isinstance(held, dict) else held
+        if not all(type(pair) is tuple and len(pair) == 2 for pair in pairs):
+            raise UnfitError(value, f"tuples (key, value) ({kind})")
         return [(_at("[{!r}]", key, of_key, key), _at("[{!r}]", key, of_value, each)) for key, each in pairs]
 
     return check
+
+
+def _named(kind: type) -> str:
+    return f"{'an' if kind.__name__[0] in 'AEIOUaeiou' else 'a'} {kind.__name__}"
 
 
 def _at(step: str, key: object, check: Check, value: Any) -> Any:
@@ -245,15 +293,13 @@ def _at(step: str, key: object, check: Check, value: Any) -> Any:
         raise unfit.under(step.format(key)) from None
 
 
-def _nested(field: pa.Field[Any]) -> Check:
+def _nested(field: pa.Field[Any], like: object = None) -> Check:
     """The check of a field: None is allowed where it is nullable."""
-    check = check_of(field.type)
+    check = check_of(field.type, like)
     if not field.nullable:
         return check
     return lambda value: None if value is None else check(value)
 
-
-_LISTS = (pa.ListType, pa.LargeListType, pa.FixedSizeListType, pa.ListViewType, pa.LargeListViewType)
 
 _CHECKS: tuple[tuple[Callable[[pa.DataType], bool], Callable[[Any], Check]], ...] = (
     (pa.types.is_integer, _integer),
@@ -264,19 +310,17 @@ _CHECKS: tuple[tuple[Callable[[pa.DataType], bool], Callable[[Any], Check]], ...
         lambda kind: str(kind) in ("string", "large_string", "string_view"),
         lambda kind: _instance(kind, "a str", lambda value: isinstance(value, str)),
     ),
-    (
-        lambda kind: str(kind) in ("binary", "large_binary", "binary_view"),
-        lambda kind: _instance(kind, "bytes", _is_bytes, bytes),
-    ),
     (pa.types.is_fixed_size_binary, _fixed_bytes),
     (pa.types.is_date, _date),
     (pa.types.is_time, _time),
     (pa.types.is_timestamp, _timestamp),
     (pa.types.is_duration, _duration),
+    (pa.types.is_null, lambda kind: _instance(kind, "None", lambda _value: False)),
+)
+
+_SHAPED: tuple[tuple[Callable[[pa.DataType], bool], Callable[[Any, object], Check]], ...] = (
+    (is_bytes, _bytes),
     (pa.types.is_map, _map),
     (pa.types.is_struct, _struct),
-    (lambda kind: isinstance(kind, _LISTS), _list),
-    (pa.types.is_dictionary, lambda kind: check_of(kind.value_type)),
-    (pa.types.is_run_end_encoded, lambda kind: check_of(kind.value_type)),
-    (pa.types.is_null, lambda kind: _instance(kind, "None", lambda _value: False)),
+    (is_list, _list),
 )

@@ -59,7 +59,7 @@ class Reduction(Aggregate):
     def fold(self, schema: pa.Schema, *, kafka: bool) -> Fold:
         """The functions over columns of these types."""
         (column,) = self.columns
-        fold = of_reduce(self.fn, column, schema.field(column).type, kafka=kafka)
+        fold = of_reduce(self.fn, schema.field(column), kafka=kafka)
         if self.input is None:
             return fold
         (add,) = fold.adds
@@ -82,15 +82,15 @@ class Accumulation(Aggregate):
     merge: Callable[[Any, Any], Any] | None = field(kw_only=True)
     type: pa.DataType = field(kw_only=True)
 
-    def fold(self, _schema: pa.Schema, *, kafka: bool) -> Fold:
+    def fold(self, schema: pa.Schema, *, kafka: bool) -> Fold:
         """The functions over columns of these types."""
         del kafka  # `add` sees every record, with its nulls, either way
-        merge = self.merge or _no_merge
+        merge, columns = self.merge or _no_merge, [schema.field(name) for name in self.columns]
         if isinstance(self.add, Mapping):
             given = [(self.add.get(name), name) for name in self.inputs]
             adds = [add and of_input(add, name, self.columns) for add, name in given]
-            return of_cogroup(self.init, adds, merge, self.columns, self.type)
-        return of_aggregate(self.init, self.add, merge, self.columns, self.type)
+            return of_cogroup(self.init, adds, merge, columns, self.type)
+        return of_aggregate(self.init, self.add, merge, columns, self.type)
 
 
 def count(column: str | None = None) -> Aggregate:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections import namedtuple
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from copy import deepcopy
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
 
-from windrow.accumulator import Check, array_of, check_of
+from windrow.accumulator import Check, array_of, check_of, fitted, is_rounded
+from windrow.shape import Shaper, can_change, in_shape, shaped, shaper_of
 
 Adder = Callable[[Any, Any], Any]
 """Adds a record to an accumulator."""
@@ -29,6 +31,7 @@ class Fold:
         adds: for each input, adds a record to an accumulator; None where records of this input are not added.
         merge: merges an accumulator with one of later records.
         rows: from a batch to its records.
+        reduces: whether `adds` and `merge` are both of the function that `reduce` was given.
     """
 
     type: pa.DataType
@@ -36,29 +39,47 @@ class Fold:
     adds: tuple[Adder | None, ...]
     merge: Callable[[Any, Any], Any]
     rows: Rows
+    reduces: bool = False
 
     def to_arrow(self, values: list[Any]) -> pa.Array[Any]:
-        """Accumulators as an array of the type; `TypeError` or `ValueError` for what it does not hold as it is."""
-        return array_of(values, self.type, self._check)
+        """Accumulators as an array of the type; `TypeError` or `ValueError` for what would not come back as it is."""
+        return array_of(values, self.type, self._check) if values else pa.array([], self.type)
+
+    def from_arrow(self, array: pa.Array[Any]) -> list[Any]:
+        """Accumulators as they were."""
+        return shaped(array, self._shaper)
+
+    @cached_property
+    def _like(self) -> Any:
+        return self.init()
 
     @cached_property
     def _check(self) -> Check:
-        return check_of(self.type)
+        return check_of(self.type, self._like)
 
-    def from_arrow(self, array: pa.Array[Any]) -> list[Any]:
-        """Accumulators as they were: tuples and sets where `init` makes those."""
-        values: list[Any] = array.to_pylist()
-        kind = type(self.init())
-        if issubclass(kind, tuple) and pa.types.is_struct(self.type):
-            make = getattr(kind, "_make", kind)
-            return [None if value is None else make(value.values()) for value in values]
-        if issubclass(kind, tuple | set | frozenset) and pa.types.is_list(self.type):
-            return [None if value is None else kind(value) for value in values]
-        return values
+    @cached_property
+    def _shaper(self) -> Shaper | None:
+        return shaper_of(self.type, self._like)
+
+    def rounding(self) -> Fold:
+        """The same, where each result is at once what it would be after a restart.
+
+        Of all that a type holds, only floats of fewer bits than Python's come back as other values.
+        """
+        if not is_rounded(self.type):
+            return self
+
+        def rounded(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+            return lambda one, other: in_shape(self._shaper, fitted(function(one, other), self._check))
+
+        return replace(self, adds=tuple(add and rounded(add) for add in self.adds), merge=rounded(self.merge))
 
 
-def of_reduce(fn: Callable[[Any, Any], Any], column: str, kind: pa.DataType, *, kafka: bool) -> Fold:
-    """The fold of `reduce`. A null is passed over; with `kafka` it is handed to the function, as Kafka does."""
+def of_reduce(fn: Callable[[Any, Any], Any], field: pa.Field[Any], *, kafka: bool) -> Fold:
+    """The fold of `reduce` over a column.
+
+    A null is passed over; with `kafka` it is handed to the function, as Kafka does.
+    """
 
     def add(held: Any, value: Any) -> Any:
         if held is None or (value is None and not kafka):
@@ -70,33 +91,40 @@ def of_reduce(fn: Callable[[Any, Any], Any], column: str, kind: pa.DataType, *, 
             return later if older is None else older
         return fn(older, later)
 
-    def rows(batch: pa.RecordBatch) -> list[Any]:
-        return batch.column(column).to_pylist()
+    shaper = shaper_of(field.type)
 
-    return Fold(kind, lambda: None, (add,), merge, rows)
+    def rows(batch: pa.RecordBatch) -> list[Any]:
+        return shaped(batch.column(field.name), shaper)
+
+    return Fold(field.type, lambda: None, (_of_own(add, [field]),), merge, rows, reduces=True).rounding()
 
 
 def of_aggregate(
-    init: Callable[[], Any], add: Adder, merge: Callable[[Any, Any], Any], columns: Sequence[str], kind: pa.DataType
+    init: Callable[[], Any],
+    add: Adder,
+    merge: Callable[[Any, Any], Any],
+    columns: Sequence[pa.Field[Any]],
+    kind: pa.DataType,
 ) -> Fold:
     """The fold of `aggregate`: a record is a named tuple of the columns."""
-    row = _row(columns)
+    row, values = _row([column.name for column in columns]), _values(columns)
 
     def rows(batch: pa.RecordBatch) -> list[Any]:
-        return [row(*values) for values in _values(batch, columns)]
+        return [row(*held) for held in values(batch)]
 
-    return Fold(kind, init, (add,), merge, rows)
+    return Fold(kind, init, (_of_own(add, columns),), merge, rows).rounding()
 
 
 def of_cogroup(
     init: Callable[[], Any],
     adds: Iterable[Adder | None],
     merge: Callable[[Any, Any], Any],
-    columns: Sequence[str],
+    columns: Sequence[pa.Field[Any]],
     kind: pa.DataType,
 ) -> Fold:
     """The fold of `aggregate` over a cogroup, with an add of `of_input` for each input: a record is a plain tuple."""
-    return Fold(kind, init, tuple(adds), merge, lambda batch: _values(batch, columns))
+    own = tuple(add and _of_own(add, columns) for add in adds)
+    return Fold(kind, init, own, merge, _values(columns)).rounding()
 
 
 def of_input(add: Adder, name: str, columns: Sequence[str]) -> Adder:
@@ -106,11 +134,19 @@ def of_input(add: Adder, name: str, columns: Sequence[str]) -> Adder:
     return lambda held, values: add(held, row(*(values[place] for place in places)))
 
 
+def _of_own(add: Adder, columns: Sequence[pa.Field[Any]]) -> Adder:
+    """An `add` that has its record for itself: sliding windows share a record, and a function may change its values."""
+    if not any(can_change(column.type) for column in columns):
+        return add
+    return lambda held, record: add(held, deepcopy(record))
+
+
 def _row(columns: Sequence[str]) -> Any:
     return namedtuple("Row", columns, rename=True)  # the names are the user's
 
 
-def _values(batch: pa.RecordBatch, columns: Sequence[str]) -> list[tuple[Any, ...]]:
+def _values(columns: Sequence[pa.Field[Any]]) -> Callable[[pa.RecordBatch], list[tuple[Any, ...]]]:
     if not columns:
-        return [()] * batch.num_rows
-    return list(zip(*(batch.column(name).to_pylist() for name in columns), strict=True))
+        return lambda batch: [()] * batch.num_rows
+    shapers = [(column.name, shaper_of(column.type)) for column in columns]
+    return lambda batch: list(zip(*(shaped(batch.column(name), shaper) for name, shaper in shapers), strict=True))

@@ -13,6 +13,8 @@ pub struct Failure {
     pub function: &'static str,
     /// Why.
     pub cause: Cause,
+    /// At which of several slots.
+    pub nth: Option<usize>,
 }
 
 /// Result of a function of the user.

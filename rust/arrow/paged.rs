@@ -3,8 +3,8 @@
 use super::page::Form;
 use crate::aggregate::slot::Slot;
 use crate::store::{Entry, SessionEntry, WindowEntry};
-use crate::time::Time;
-use crate::window::Extent;
+use crate::time::{Span, Time};
+use crate::window::{Extent, Window};
 
 /// What pages need to know of a stored window.
 pub(super) trait Paged: Entry {
@@ -18,6 +18,8 @@ pub(super) trait Paged: Entry {
     fn of(times: &[i64], slot: Slot) -> Option<Self>;
     /// Its start, and its greatest time.
     fn bounds(&self) -> (Time, Time);
+    /// Its window; `difference` is that of sliding windows.
+    fn window(&self, difference: Span) -> Window;
 }
 
 impl Paged for SessionEntry {
@@ -37,6 +39,10 @@ impl Paged for SessionEntry {
     fn bounds(&self) -> (Time, Time) {
         (self.extent.start, self.extent.reach)
     }
+
+    fn window(&self, _difference: Span) -> Window {
+        self.extent.window()
+    }
 }
 
 impl Paged for WindowEntry {
@@ -54,5 +60,9 @@ impl Paged for WindowEntry {
 
     fn bounds(&self) -> (Time, Time) {
         (self.start, self.start)
+    }
+
+    fn window(&self, difference: Span) -> Window {
+        Window::sliding(self.start, difference)
     }
 }

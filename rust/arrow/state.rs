@@ -13,13 +13,14 @@ use super::operator::{Core, Operator};
 use super::page::{self, Bounds, Form, Label, Page};
 use super::paged::Paged;
 use super::values;
-use super::worked::failed;
+use super::worked::{failed, save};
 use crate::aggregate::slot::Slot;
 use crate::error::{Error, Result};
 use crate::operator::counters::Counters;
 use crate::operator::stream_time::{Progress, Source};
 use crate::store::{Id, Key, SessionEntry, Store, WindowEntry};
 use crate::time::Time;
+use crate::window::Window;
 
 /// The name of the head among the pages.
 const HEAD: &str = "head";
@@ -161,8 +162,9 @@ impl Operator {
         for (nth, column) in self.bank.save(&slots).into_iter().enumerate() {
             columns.push((format!("state {nth}"), values::array(column)?));
         }
+        let windows: Vec<Window> = entries.iter().map(|(_, entry)| entry.window(self.difference())).collect();
         for (nth, custom) in self.custom.iter().enumerate() {
-            let saved = custom.save(&slots).map_err(|failure| failed(&self.query, nth, failure, None))?;
+            let saved = save(&self.query, nth, custom.as_ref(), &slots, &windows)?;
             columns.push((format!("function {nth}"), saved));
         }
         let bounds = |rows: std::ops::Range<usize>| {
@@ -242,7 +244,7 @@ impl Operator {
         self.bank.merge(&slots, &saved, &from)?;
         for (nth, (custom, values)) in self.custom.iter_mut().zip(functions).enumerate() {
             custom.resize(self.bank.len());
-            custom.load(&slots, values).map_err(|failure| failed(&self.query, nth, failure, None))?;
+            custom.load(&slots, values).map_err(|failure| failed(&self.query, nth, failure, None, None))?;
         }
         for (row, &slot) in slots.iter().enumerate() {
             let name = names.get(row).ok_or_else(|| broken("a window has no key"))?;

@@ -67,21 +67,27 @@ impl<'a> Worked<'a> {
     fn each(&mut self, window: Window, mut does: impl FnMut(&mut dyn Custom) -> std::result::Result<(), Failure>) -> Result<()> {
         let (query, at) = (self.query, self.at);
         for (nth, custom) in self.custom.iter_mut().enumerate() {
-            does(custom.as_mut()).map_err(|failure| failed(query, nth, failure, Some((at.time, window))))?;
+            does(custom.as_mut()).map_err(|failure| failed(query, nth, failure, Some(at.time), Some(&window)))?;
         }
         Ok(())
     }
 }
 
-/// The error of a function of the user.
-pub fn failed(query: &Query, nth: usize, Failure { function, cause }: Failure, record: Option<(Time, Window)>) -> Error {
+/// The error of a function of the user, at a record and in a window where these are known.
+pub fn failed(query: &Query, nth: usize, failure: Failure, record: Option<Time>, window: Option<&Window>) -> Error {
     let python = query.aggregates.iter().filter(|planned| planned.states().is_none());
     let aggregate = python.map(|planned| planned.name.clone()).nth(nth).unwrap_or_default();
-    let place = match record {
-        Some((time, window)) => format!(" for the record at {}, in the window {}", query.show(time), query.show_window(&window)),
-        None => String::new(),
-    };
-    Error::Function { aggregate, function, place, cause }
+    let record = record.map(|time| format!(" for the record at {},", query.show(time))).unwrap_or_default();
+    let window = window.map(|window| format!(" in the window {}", query.show_window(window))).unwrap_or_default();
+    Error::Function { aggregate, function: failure.function, place: record + &window, cause: failure.cause }
+}
+
+/// What a function of the user made of slots, each of one of `windows`.
+pub fn save(query: &Query, nth: usize, custom: &dyn Custom, slots: &[Slot], windows: &[Window]) -> Result<ArrayRef> {
+    custom.save(slots).map_err(|failure| {
+        let window = failure.nth.and_then(|nth| windows.get(nth));
+        failed(query, nth, failure, None, window)
+    })
 }
 
 /// Built-in results and the user's own, in the order of the query's aggregates.
@@ -104,7 +110,7 @@ pub fn lower(
             return super::values::result(column, planned.field().data_type());
         }
         let (nth, custom) = custom.next().ok_or(Error::Internal("each aggregate has results"))?;
-        custom.save(slots).map_err(|failure| failed(query, nth, failure, None))
+        save(query, nth, custom.as_ref(), slots, windows)
     };
     query.aggregates.iter().map(column).collect()
 }

@@ -20,6 +20,8 @@ pub(super) struct Fold {
     /// One for each input; none for an input whose rows it does not take.
     adds: Vec<Option<Py<PyAny>>>,
     merge: Py<PyAny>,
+    /// Whether those are both of the one function of `reduce`.
+    reduces: bool,
     to_arrow: Py<PyAny>,
     from_arrow: Py<PyAny>,
     deepcopy: Py<PyAny>,
@@ -29,15 +31,11 @@ pub(super) struct Fold {
 
 /// An error of a Python function.
 fn failure(function: &'static str) -> impl Fn(PyErr) -> Failure {
-    move |raised| Failure { function, cause: Box::new(raised) }
-}
-
-fn lost() -> Failure {
-    Failure { function: "add", cause: "the batch has no such row".into() }
+    move |raised| Failure { function, cause: Box::new(raised), nth: None }
 }
 
 impl Fold {
-    /// Of a Python object with `type`, `init`, `adds`, `merge`, `to_arrow` and `from_arrow`.
+    /// Of a Python object with `type`, `init`, `adds`, `merge`, `reduces`, `to_arrow` and `from_arrow`.
     pub(super) fn new(fold: &Bound<'_, PyAny>, rows: Rows) -> PyResult<(Self, DataType)> {
         let part = |name: &str| fold.getattr(name).map(Bound::unbind);
         let deepcopy = fold.py().import("copy")?.getattr("deepcopy")?.unbind();
@@ -45,6 +43,7 @@ impl Fold {
             init: part("init")?,
             adds: fold.getattr("adds")?.extract()?,
             merge: part("merge")?,
+            reduces: fold.getattr("reduces")?.extract()?,
             to_arrow: part("to_arrow")?,
             from_arrow: part("from_arrow")?,
             deepcopy,
@@ -60,6 +59,16 @@ impl Fold {
             Some(value) => Ok(value),
             None => self.init.call0(py).map_err(failure("init")),
         }
+    }
+
+    fn merged(&self, py: Python<'_>, older: Py<PyAny>, later: Py<PyAny>) -> Outcome<Py<PyAny>> {
+        self.merge.call1(py, (older, later)).map_err(failure(if self.reduces { "fn" } else { "merge" }))
+    }
+
+    /// The values of slots as an array; an error for one that would not come back from it as it is.
+    fn array(&self, py: Python<'_>, slots: &[Slot]) -> PyResult<ArrayRef> {
+        let values = PyList::new(py, slots.iter().map(|&slot| self.get(py, slot)))?;
+        Ok(self.to_arrow.bind(py).call1((values,))?.extract::<PyArray>()?.into_inner().0)
     }
 
     fn get<'py>(&self, py: Python<'py>, slot: Slot) -> Option<&Bound<'py, PyAny>> {
@@ -103,12 +112,17 @@ impl Custom for Fold {
     fn update(&mut self, slot: Slot, row: usize, input: usize) -> Outcome<()> {
         Python::attach(|py| {
             let held = self.take(py, slot)?;
-            let Some(add) = self.adds.get(input).ok_or_else(lost)? else {
-                self.set(slot, held);
-                return Ok(());
+            let function = if self.reduces { "fn" } else { "add" };
+            let lost = |what: String| Failure { function, cause: what.into(), nth: None };
+            let add = self.adds.get(input).ok_or_else(|| lost(format!("there is no function for input {input}")))?;
+            let added = match add {
+                Some(add) => {
+                    let row = self.rows.lock().ok().and_then(|rows| rows.get(row).map(|row| row.clone_ref(py)));
+                    let row = row.ok_or_else(|| lost("the batch has no such row".into()))?;
+                    add.call1(py, (held, row)).map_err(failure(function))?
+                }
+                None => held,
             };
-            let row = self.rows.lock().ok().and_then(|rows| rows.get(row).map(|row| row.clone_ref(py))).ok_or_else(lost)?;
-            let added = add.call1(py, (held, row)).map_err(failure("add"))?;
             self.set(slot, added);
             Ok(())
         })
@@ -117,7 +131,7 @@ impl Custom for Fold {
     fn merge(&mut self, into: Slot, from: Slot) -> Outcome<()> {
         Python::attach(|py| {
             let (older, younger) = (self.take(py, into)?, self.take(py, from)?);
-            let merged = self.merge.call1(py, (older, younger)).map_err(failure("merge"))?;
+            let merged = self.merged(py, older, younger)?;
             self.set(into, merged);
             Ok(())
         })
@@ -140,7 +154,7 @@ impl Custom for Fold {
     fn renew(&mut self, slot: Slot) -> Outcome<()> {
         Python::attach(|py| {
             let (identity, held) = (self.init.call0(py).map_err(failure("init"))?, self.take(py, slot)?);
-            let merged = self.merge.call1(py, (identity, held)).map_err(failure("merge"))?;
+            let merged = self.merged(py, identity, held)?;
             self.set(slot, merged);
             Ok(())
         })
@@ -151,12 +165,12 @@ impl Custom for Fold {
     }
 
     fn save(&self, slots: &[Slot]) -> Outcome<ArrayRef> {
-        let save = |py: Python<'_>| {
-            let values = PyList::new(py, slots.iter().map(|&slot| self.get(py, slot)))?;
-            self.to_arrow.bind(py).call1((values,))?.extract::<PyArray>()
-        };
-        let array = Python::attach(save).map_err(failure("conversion to schema"))?;
-        Ok(array.into_inner().0)
+        Python::attach(|py| {
+            self.array(py, slots).map_err(|raised| {
+                let nth = slots.iter().position(|&slot| self.array(py, &[slot]).is_err());
+                Failure { nth, ..failure("conversion to its type")(raised) }
+            })
+        })
     }
 
     fn load(&mut self, slots: &[Slot], values: &ArrayRef) -> Outcome<()> {
@@ -165,7 +179,7 @@ impl Custom for Fold {
             let values = self.from_arrow.bind(py).call1((array.to_pyarrow(py)?,))?;
             values.try_iter()?.map(|value| value.map(Bound::unbind)).collect::<PyResult<Vec<_>>>()
         };
-        let loaded = Python::attach(load).map_err(failure("conversion from schema"))?;
+        let loaded = Python::attach(load).map_err(failure("conversion from its type"))?;
         slots.iter().zip(loaded).for_each(|(&slot, value)| self.set(slot, value));
         Ok(())
     }

@@ -38,11 +38,12 @@ impl Operator {
 
     /// Works with the operator, the interpreter released unless Python functions are called.
     fn work<T: Send>(&self, py: Python<'_>, does: impl FnOnce(&mut operator::Operator) -> Result<T> + Send) -> PyResult<T> {
-        let worked = if self.folds.is_empty() {
-            py.detach(|| does(&mut *self.lock()?))
-        } else {
-            self.lock().and_then(|mut operator| does(&mut operator))
-        };
+        if self.folds.is_empty() {
+            return Ok(py.detach(|| does(&mut *self.lock()?))?);
+        }
+        // The rows are those of the call that holds the lock.
+        let mut operator = self.lock()?;
+        let worked = does(&mut operator);
         self.folds.iter().for_each(|(_, rows)| drop(rows.lock().map(|mut rows| std::mem::take(&mut *rows))));
         Ok(worked?)
     }
@@ -86,13 +87,19 @@ impl Operator {
 
     fn push<'py>(&self, py: Python<'py>, batch: PyRecordBatch) -> PyResult<Bound<'py, PyAny>> {
         let batch = batch.into_inner();
-        for (fold, rows) in &self.folds {
+        let mut made = Vec::with_capacity(self.folds.len());
+        for (fold, _) in &self.folds {
             let shown = PyRecordBatch::new(batch.clone()).into_pyarrow(py)?;
-            let made = fold.bind(py).call_method1("rows", (shown,))?.try_iter()?;
-            let made = made.map(|row| row.map(Bound::unbind)).collect::<PyResult<Vec<_>>>()?;
-            *super::lock(rows)? = made;
+            let rows = fold.bind(py).call_method1("rows", (shown,))?.try_iter()?;
+            made.push(rows.map(|row| row.map(Bound::unbind)).collect::<PyResult<Vec<_>>>()?);
         }
-        to_python(py, self.work(py, |operator| operator.push(&batch))?)
+        let push = |operator: &mut operator::Operator| {
+            for ((_, rows), made) in self.folds.iter().zip(made) {
+                *super::lock(rows)? = made;
+            }
+            operator.push(&batch)
+        };
+        to_python(py, self.work(py, push)?)
     }
 
     fn finish<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {

@@ -235,7 +235,7 @@ def _folds(asked: Scenario) -> list[Fold]:
     if asked.values == "built_in":
         return []
     if asked.values == "reduced":
-        return [of_reduce(plus, "word", pa.string(), kafka=asked.kafka)]
+        return [of_reduce(plus, pa.field("word", pa.string()), kafka=asked.kafka)]
     adds = (plus_or_delete, minus_or_delete) if asked.values == "deletable" else (plus, minus)
     return [Fold(pa.string(), lambda: "0", adds, joined, rows)]
 

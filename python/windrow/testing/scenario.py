@@ -101,7 +101,7 @@ class Scenario:
             case "count":
                 return []
             case "reduce":
-                return [of_reduce(lambda a, b: f"{a}+{_text(b)}", "value", pa.string(), kafka=True)]
+                return [of_reduce(lambda a, b: f"{a}+{_text(b)}", pa.field("value", pa.string()), kafka=True)]
             case None:
                 return [_texts(lambda value: False)]
             case "nullable":

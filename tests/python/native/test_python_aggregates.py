@@ -136,11 +136,50 @@ def test_an_exception_names_window_and_record_and_is_the_cause(function: str) ->
         made.pipe(user="u", ts=at(2))
 
 
-def test_a_result_that_is_not_of_the_schema_is_an_error() -> None:
-    made = driver(SESSIONS, x=wr.aggregate(int, lambda held, row: "text", lambda a, b: a, schema="bigint"))
-    with pytest.raises(RuntimeError, match="conversion to schema failed") as told:
-        made.pipe(user="u", ts=at(0))
-    assert isinstance(told.value.__cause__, TypeError)
+@pytest.mark.parametrize("times", [(0, 1), (0, 10, 5)], ids=["of a record", "of two sessions"])
+def test_an_exception_of_a_reduction_is_of_fn(times: tuple[int, ...]) -> None:
+    made = driver(SESSIONS, x=wr.reduce("amount", lambda a, b: a // (b - b)))
+    *before, last = [{"user": "u", "ts": at(minute), "amount": 1} for minute in times]
+    for record in before:
+        made.pipe(**record)
+    with pytest.raises(RuntimeError, match=r'aggregate "x": fn failed for the record at .*, in the window \['):
+        made.pipe(**last)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        wr.reduce("amount", lambda a, b: "text"),
+        wr.aggregate(int, lambda held, row: held + 1 if held == 0 else "text", lambda a, b: a + b, schema="bigint"),
+    ],
+    ids=["reduce", "aggregate"],
+)
+def test_a_result_that_is_not_of_the_type_is_an_error_that_names_the_window(function: Any) -> None:
+    told = (
+        r'^aggregate "x": conversion to its type failed in the window \[2026-01-01T09:00:00, 2026-01-01T09:01:00\]: '
+        "TypeError: result: got 'text', a str; allowed: an int"
+    )
+    rows = [{"user": "u", "ts": at(minute), "amount": 1} for minute in (0, 60, 61)]
+    made, table = driver(SESSIONS, x=function), pa.Table.from_pylist(rows, SCHEMA)
+    for ask in (
+        lambda: made.pipe_batch(table),
+        lambda: wr.group_by(table, "user", time="ts").windowed_by(SESSIONS).agg(x=function),
+    ):
+        with pytest.raises(RuntimeError, match=told) as raised:
+            ask()
+        assert isinstance(raised.value.__cause__, TypeError)
+
+
+def test_a_function_that_comes_back_to_its_driver_and_goes_on_keeps_its_rows() -> None:
+    def add(held: int, row: Any) -> int:
+        for again in (lambda: made.pipe(user="u", ts=at(0), amount=100), made.windows.all):
+            with pytest.raises(ValueError, match="one call at a time"):
+                again()
+        return held + row.amount
+
+    made = driver(SLIDING, x=wr.aggregate(int, add, schema="bigint", columns=["amount"]))
+    rows = [{"user": "u", "ts": at(0), "amount": amount} for amount in (1, 2, 3)]
+    assert shown(made.pipe_batch(pa.Table.from_pylist(rows, SCHEMA))) == [1, 3, 6]
 
 
 def test_a_function_that_comes_back_to_its_driver_is_told() -> None:

@@ -1,0 +1,138 @@
+"""The Python shape of a value: of which class it is, by its Arrow type and by what `init` makes.
+
+An array is a list, a struct a dict with all of its names, a map a dict (a list of pairs where no dict can have its
+keys). Where `init` makes another class that the type allows, such as a set or a named tuple, at the top or inside of a
+struct, it is that class. So it is when a function is handed a row, and when an accumulator comes back from pages.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import pyarrow as pa
+
+Shaper = Callable[[Any], Any]
+"""From a value that is not None, as `to_pylist` gives it, to its shape."""
+
+_LISTS = (pa.ListType, pa.LargeListType, pa.FixedSizeListType, pa.ListViewType, pa.LargeListViewType)
+_BYTES = ("binary", "large_binary", "binary_view")
+
+
+def is_list(kind: pa.DataType) -> bool:
+    """Whether values are lists of any layout."""
+    return isinstance(kind, _LISTS)
+
+
+def is_bytes(kind: pa.DataType) -> bool:
+    """Whether values are bytes of any length and layout."""
+    return str(kind) in _BYTES
+
+
+def decoded(kind: Any) -> pa.DataType:
+    """The type of the values of a dictionary or of runs."""
+    while pa.types.is_dictionary(kind) or pa.types.is_run_end_encoded(kind):
+        kind = kind.value_type
+    known: pa.DataType = kind
+    return known
+
+
+def can_change(kind: pa.DataType) -> bool:
+    """Whether a function can change a value of the type in place."""
+    return pa.types.is_nested(decoded(kind)) or isinstance(kind, pa.BaseExtensionType)
+
+
+def class_of(kind: Any, like: object) -> type:
+    """The class of the values of a type that has several: that of `like` where the type allows it."""
+    own: type
+    allowed: tuple[type, ...]
+    if is_list(kind):
+        own, allowed = list, (list, tuple, set, frozenset)
+    elif pa.types.is_map(kind):
+        own, allowed = (list if pa.types.is_nested(decoded(kind.key_type)) else dict), (dict, list)
+    elif pa.types.is_struct(kind):
+        own, allowed = dict, (dict, tuple)
+    else:
+        own, allowed = bytes, (bytes, bytearray)
+    return type(like) if isinstance(like, allowed) else own
+
+
+def parts_of(like: object, names: Iterable[str]) -> list[Any]:
+    """What `like` has for the names of a struct; None for each where it is none."""
+    if isinstance(like, dict):
+        return [like.get(name) for name in names]
+    if isinstance(like, tuple):
+        return [part for part, _ in zip([*like, *(None for _ in names)], names, strict=False)]
+    return [None for _ in names]
+
+
+def shaper_of(kind: Any, like: object = None) -> Shaper | None:
+    """The way to the shape of a type; None where values have it already.
+
+    >>> shaper_of(pa.map_(pa.string(), pa.int64()))([("a", 1)])
+    {'a': 1}
+    >>> shaper_of(pa.list_(pa.int64()), set())([1, 1])
+    {1}
+    """
+    kind = decoded(kind)
+    if is_list(kind):
+        return _list(kind, like)
+    if pa.types.is_map(kind):
+        return _map(kind, like)
+    if pa.types.is_struct(kind):
+        return _struct(kind, like)
+    return bytearray if is_bytes(kind) and isinstance(like, bytearray) else None
+
+
+def in_shape(shaper: Shaper | None, value: Any) -> Any:
+    """A value, as `to_pylist` gives it, in its shape."""
+    return value if value is None or shaper is None else shaper(value)
+
+
+def shaped(values: pa.Array[Any], shaper: Shaper | None) -> list[Any]:
+    """The values of an array in their shape."""
+    found: list[Any] = values.to_pylist()
+    return found if shaper is None else [in_shape(shaper, value) for value in found]
+
+
+def _list(kind: Any, like: object) -> Shaper | None:
+    item, wanted = shaper_of(kind.value_type), class_of(kind, like)
+    make = getattr(wanted, "_make", wanted)
+    if item is None:
+        return None if wanted is list else make
+    return lambda values: make([in_shape(item, value) for value in values])
+
+
+def _map(kind: Any, like: object) -> Shaper:
+    of_key, of_item, wanted = shaper_of(kind.key_type), shaper_of(kind.item_type), class_of(kind, like)
+    make = wanted if issubclass(wanted, list) else _filler(wanted, like)
+    return lambda pairs: make([(in_shape(of_key, key), in_shape(of_item, item)) for key, item in pairs])
+
+
+def _struct(kind: pa.StructType, like: object) -> Shaper | None:
+    fields, wanted = list(kind), class_of(kind, like)
+    names = [field.name for field in fields]
+    shapers = [shaper_of(field.type, part) for field, part in zip(fields, parts_of(like, names), strict=True)]
+    if issubclass(wanted, tuple):
+        make = getattr(wanted, "_make", wanted)
+        return lambda held: make([in_shape(shaper, held[name]) for name, shaper in zip(names, shapers, strict=True)])
+    if wanted is dict and not any(shapers):
+        return None
+    fill = _filler(wanted, like)
+    return lambda held: fill((name, in_shape(shaper, held[name])) for name, shaper in zip(names, shapers, strict=True))
+
+
+def _filler(wanted: type, like: object) -> Callable[[Iterable[tuple[Any, Any]]], Any]:
+    """From pairs to a dict; one of another class keeps what it has beside, as the function of a `defaultdict`."""
+
+    def fill(pairs: Iterable[tuple[Any, Any]]) -> Any:
+        made: Any = {} if wanted is dict else copy.copy(like)
+        made.clear()
+        for key, value in pairs:
+            if key in made:
+                raise ValueError(f"a map has the key {key!r} twice; allowed: each key once, as in a dict")
+            made[key] = value
+        return made
+
+    return fill

@@ -1,0 +1,419 @@
+"""Accumulators of Python functions: each window has its own; what a restart would change is refused."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter, OrderedDict, defaultdict
+from collections.abc import Callable
+from copy import deepcopy
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pytest
+
+import windrow as wr
+from windrow.testing import StreamDriver
+
+START = datetime(2026, 1, 1, 8)
+SESSIONS = wr.SessionWindows.with_gap("5 seconds", grace="1 minute")
+SLIDING = wr.SlidingWindows.with_time_difference("5 seconds", grace="1 minute")
+LIST = pa.list_(pa.int64())
+WORDS = pa.map_(pa.string(), LIST)
+PAIR = pa.struct([("n", pa.int64()), ("seen", LIST)])
+SCHEMA = pa.schema(
+    {
+        "k": pa.string(),
+        "ts": pa.timestamp("us"),
+        "n": pa.int64(),
+        "word": pa.string(),
+        "x": pa.float32(),
+        "l": LIST,
+        "pair": PAIR,
+        "map": WORDS,
+    }
+)
+
+
+def at(second: float) -> datetime:
+    return START + timedelta(seconds=second)
+
+
+def query(windows: Any, aggregates: dict[str, Any], *, every: bool = True) -> Callable[[Any], Any]:
+    def definition(data: Any) -> Any:
+        return (
+            wr.group_by(data, "k", time="ts").windowed_by(windows).emit("update", every_record=every).agg(**aggregates)
+        )
+
+    return definition
+
+
+def driver(windows: Any, *, every: bool = True, **aggregates: Any) -> StreamDriver:
+    return StreamDriver(query(windows, aggregates, every=every), SCHEMA)
+
+
+def records(seed: int, rows: int = 30) -> list[dict[str, Any]]:
+    """Records of two keys, often late within the grace, with nulls."""
+    drawn = random.Random(seed)
+
+    def record(row: int) -> dict[str, Any]:
+        numbers = [drawn.randint(0, 9) for _ in range(drawn.randint(0, 3))]
+        shown = {
+            "n": drawn.randint(0, 99),
+            "word": drawn.choice("abc"),
+            "x": drawn.randint(1, 9) * 0.25,
+            "l": numbers,
+            "pair": {"n": row, "seen": numbers},
+            "map": {drawn.choice("ab"): numbers},
+        }
+        held = {name: value for name, value in shown.items() if name in ("n", "word", "x") or drawn.random() < 0.8}
+        return {"k": drawn.choice("uv"), "ts": at(row + drawn.randint(-9, 3)), **held}
+
+    return [record(row) for row in range(rows)]
+
+
+# Each window has its own
+
+
+def extended(one: list[int], other: list[int]) -> list[int]:
+    one.extend(other)
+    return one
+
+
+def test_a_function_that_changes_a_value_in_place_changes_it_in_one_window() -> None:
+    """
+    10  12  13  14
+    ·   ·  [1] [2]     [8, 13] holds the first list, [9, 14] and [12.001, 17.001] hold both
+    """
+    rows = [(10, None), (12, None), (13, [1]), (14, [2])]
+    table = pa.Table.from_pylist([{"k": "a", "ts": at(second), "l": value} for second, value in rows], SCHEMA)
+    in_place, fresh = wr.reduce("l", extended), wr.reduce("l", lambda one, other: one + other)
+    stream = driver(SLIDING, x=in_place, n=wr.count())  # alone, an aggregate that is None deletes its window
+    stream.pipe_batch(table)
+    here = wr.group_by(table, "k", time="ts").windowed_by(SLIDING).agg(x=in_place, y=fresh)
+    assert here["x"].to_pylist() == here["y"].to_pylist()
+    for found in (here, stream.windows.all()):
+        by_start = {(row["window"]["start"] - START).total_seconds(): row["x"] for row in found.to_pylist()}
+        assert (by_start[8], by_start[9], by_start[12.001]) == ([1], [1, 2], [1, 2])
+
+
+def spoil(value: Any) -> Any:
+    """Changes a value, and what is in it, in place."""
+    if isinstance(value, list):
+        value.append(len(value))
+    elif isinstance(value, dict):
+        for inner in value.values():
+            spoil(inner)
+    return value
+
+
+def same_but_fresh(value: Any) -> Any:
+    if isinstance(value, list):
+        return [*value, len(value)]
+    return {name: same_but_fresh(inner) for name, inner in value.items()} if isinstance(value, dict) else value
+
+
+@pytest.mark.parametrize("every", [True, False])
+@pytest.mark.parametrize("windows", [SESSIONS, SLIDING], ids=["sessions", "sliding"])
+@pytest.mark.parametrize("column", ["l", "pair", "map"])
+def test_values_of_a_row_belong_to_one_window(column: str, windows: Any, every: bool) -> None:
+    def adding(change: Callable[[Any], Any]) -> wr.aggregates.Aggregate:
+        def add(held: list[Any], row: Any) -> list[Any]:
+            return [*held[:-1], *map(change, held[-1:]), change(getattr(row, column))]
+
+        columns = ["n", column]
+        return wr.aggregate(list, add, lambda one, two: one + two, schema=pa.list_(kind), columns=columns)
+
+    kind = SCHEMA.field(column).type
+    asked = {
+        "x": adding(spoil),
+        "y": adding(same_but_fresh),
+        "last": wr.reduce(column, lambda one, other: spoil(other)),
+        "fresh": wr.reduce(column, lambda one, other: same_but_fresh(other)),
+    }
+    fed = records(5)
+    stream = driver(windows, every=every, **asked)
+    changes = stream.pipe_batch(pa.Table.from_pylist(fed, SCHEMA))
+    here = wr.group_by(pa.Table.from_pylist(fed, SCHEMA), "k", time="ts").windowed_by(windows).agg(**asked)
+    shown = [change.values for change in changes if change.values] + here.to_pylist()
+    assert len(shown) > 6
+    for values in shown:
+        assert (values["x"], values["last"]) == (values["y"], values["fresh"])
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pa.DictionaryArray.from_arrays(pa.array([0, 1, 2], pa.int8()), pa.array([[1], [2], [3]], LIST)),
+        pa.RunEndEncodedArray.from_arrays(pa.array([1, 2, 3], pa.int32()), pa.array([[1], [2], [3]], LIST)),
+        pa.array([[1], [2], [3]], pa.large_list_view(pa.int64())),
+        pa.array([[1], [2], [3]], pa.list_(pa.int64(), 1)),
+    ],
+    ids=lambda column: str(column.type)[:10],
+)
+def test_values_of_any_layout_belong_to_one_window(column: Any) -> None:
+    table = pa.table({"k": ["a"] * 3, "ts": pa.array([at(0), at(1), at(2)], pa.timestamp("us")), "c": column})
+
+    def joined(change: Callable[[Any], Any]) -> wr.aggregates.Aggregate:
+        return wr.aggregate(list, lambda held, row: [*held, change(row.c)], schema=pa.list_(LIST), columns=["c"])
+
+    made = wr.group_by(table, "k", time="ts").windowed_by(SLIDING).agg(x=joined(spoil), y=joined(same_but_fresh))
+    assert made["x"].to_pylist() == made["y"].to_pylist()
+
+
+def test_values_of_a_cogroup_belong_to_one_window() -> None:
+    def changing(change: Callable[[Any], Any]) -> wr.aggregates.Aggregate:
+        def add(held: list[Any], row: Any) -> list[Any]:
+            return [*map(change, held), change(row.l)]
+
+        return wr.aggregate(list, {"b": add}, schema=pa.list_(LIST), columns=["b.l"])
+
+    table = pa.Table.from_pylist([row for row in records(7) if "l" in row], SCHEMA)
+    inputs = {name: wr.group_by(table, "k", time="ts") for name in "ab"}
+    got = wr.cogroup(**inputs).windowed_by(SLIDING).agg(x=changing(spoil), y=changing(same_but_fresh))
+    assert got["x"].to_pylist() == got["y"].to_pylist()
+
+
+# A restart changes nothing
+
+
+class Stats(NamedTuple):
+    n: int
+    seen: list[int]
+
+
+def counted(held: Any, row: Any) -> Any:
+    held[row.word] += row.n
+    return held
+
+
+def got(held: Any, row: Any) -> Any:
+    held[row.word] = held.get(row.word, 0) + row.n
+    return held
+
+
+def noted(held: Any, row: Any) -> Any:
+    held["seen"].add(row.n)
+    held["by"].setdefault(row.word, []).append(row.n)
+    return held
+
+
+def merged(one: Any, other: Any) -> Any:
+    return {**one, "seen": one["seen"] | other["seen"], "by": {**one["by"], **other["by"]}}
+
+
+def united(one: Any, other: Any) -> Any:
+    one.update(other)
+    return one
+
+
+def appended(held: Any, row: Any) -> Any:
+    held += row.word.encode()
+    return held
+
+
+MAP = "map<string, bigint>"
+ACCUMULATORS: dict[str, tuple[Any, ...]] = {
+    "dict": (dict, got, united, MAP),
+    "Counter": (Counter, counted, lambda one, other: one + other, MAP),
+    "defaultdict": (lambda: defaultdict(int), counted, united, MAP),
+    "OrderedDict": (OrderedDict, got, united, MAP),
+    "none, then a dict": (lambda: None, lambda held, row: got(held or {}, row), lambda a, b: united(a or {}, b), MAP),
+    "pairs": (list, lambda held, row: [*held, (row.word, row.n)], lambda one, other: one + other, MAP),
+    "set": (set, lambda held, row: held | {row.n}, lambda one, other: one | other, "array<bigint>"),
+    "frozenset": (frozenset, lambda held, row: held | {row.n}, lambda one, other: one | other, "array<bigint>"),
+    "tuple": (tuple, lambda held, row: (*held, row.n), lambda one, other: one + other, "array<bigint>"),
+    "tuple of two": (
+        lambda: (0, ()),
+        lambda held, row: (held[0] + 1, (*held[1], row.n)),
+        lambda one, other: (one[0] + other[0], one[1] + other[1]),
+        "n bigint, seen array<bigint>",
+    ),
+    "named tuple": (
+        lambda: Stats(0, []),
+        lambda held, row: Stats(held.n + 1, [*held.seen, row.n]),
+        lambda one, other: Stats(one.n + other.n, one.seen + other.seen),
+        "n bigint, seen array<bigint>",
+    ),
+    "a set inside": (
+        lambda: {"seen": set(), "by": {}},
+        noted,
+        merged,
+        "seen array<bigint>, by map<string, array<bigint>>",
+    ),
+    "dicts in lists": (
+        list,
+        lambda held, row: [*held, {"n": row.n + len(held[-1]["m"] if held else {}), "m": {row.word: row.n}}],
+        lambda one, other: one + other,
+        "array<struct<n: bigint, m: map<string, bigint>>>",
+    ),
+    "bytearray": (bytearray, appended, lambda one, other: one + other, "binary"),
+    "float": (float, lambda held, row: held + row.n / 7, lambda one, other: one + other, "float"),
+    "floats": (
+        lambda: [0.0],
+        lambda held, row: [held[-1] + row.n / 7, *held],
+        lambda one, other: [a + b for a, b in zip(one, other, strict=False)],
+        "array<float>",
+    ),
+}
+
+
+@pytest.mark.parametrize("windows", [SESSIONS, SLIDING], ids=["sessions", "sliding"])
+@pytest.mark.parametrize("name", ACCUMULATORS)
+def test_a_restart_changes_nothing(name: str, windows: Any) -> None:
+    init, add, merge, schema = ACCUMULATORS[name]
+    seen: list[Any] = []
+
+    def watched(held: Any, row: Any) -> Any:
+        seen.append((type(held), deepcopy(held)))
+        return add(held, row)
+
+    asked = wr.aggregate(init, watched, merge, schema=schema, columns=["n", "word"])
+    for every in (True, False):
+        told = []
+        for restarts in (False, True):
+            seen.clear()
+            stream = driver(windows, every=every, x=asked)
+            changes = []
+            for record in records(3):
+                changes.append(stream.pipe(**record))
+                if restarts:
+                    stream = driver(windows, every=every, x=asked).restore(stream.snapshot())
+            told.append((changes, stream.snapshot(), list(seen)))
+        (changes, pages, classes), (restarted, again, same) = told
+        if name not in ("set", "frozenset", "a set inside"):  # a set that is made anew may have another order
+            assert (restarted, again) == (changes, pages)
+        assert same == classes
+        assert len(changes) == 30
+
+
+@pytest.mark.parametrize("column", ["n", "word", "x", "l", "pair", "map"])
+def test_a_restart_changes_no_reduction(column: str) -> None:
+    def both(one: Any, other: Any) -> Any:
+        if column == "x":
+            return one / 7 + other
+        return {**one, **other} if isinstance(one, dict) else one + other
+
+    for windows in (SESSIONS, SLIDING):
+        plain = restarted = driver(windows, x=wr.reduce(column, both))
+        for record in records(4):
+            restarted = driver(windows, x=wr.reduce(column, both)).restore(restarted.snapshot())
+            assert restarted.pipe(**record) == plain.pipe(**record)
+
+
+def test_a_float_is_rounded_after_each_record() -> None:
+    table = pa.table(
+        {"k": ["a"] * 3, "ts": [at(0), at(1), at(2)], "x": pa.array([1.0, 2.0**-24, 2.0**-24], pa.float32())}
+    )
+    made = (
+        wr.group_by(table, "k", time="ts").windowed_by(SESSIONS).agg(x=wr.reduce("x", lambda one, other: one + other))
+    )
+    assert made["x"].to_pylist() == [1.0]
+
+
+# What a restart would change is refused
+
+
+@pytest.mark.parametrize(
+    ("init", "held", "schema", "message"),
+    [
+        (
+            lambda: None,
+            (1, [2]),
+            "n bigint, seen array<bigint>",
+            r"result: got \(1, \[2\]\), a tuple; allowed: a dict of n, seen",
+        ),
+        (
+            lambda: (0, ()),
+            (1, ((2, 3),)),
+            "n bigint, s array<array<bigint>>",
+            r"result\.s\[0\]: got \(2, 3\), a tuple; .* a list",
+        ),
+        (
+            lambda: (0, []),
+            Stats(1, []),
+            "n bigint, seen array<bigint>",
+            "result: got Stats.*, a Stats; allowed: a tuple of n, seen",
+        ),
+        (
+            lambda: Stats(0, []),
+            (1, []),
+            "n bigint, seen array<bigint>",
+            "result: got .*, a tuple; allowed: a Stats of n, seen",
+        ),
+        (
+            list,
+            [(1, "a")],
+            "array<struct<n: bigint, w: string>>",
+            r"result\[0\]: got \(1, 'a'\), a tuple; allowed: a dict of n, w",
+        ),
+        (dict, {"a": {1}}, "map<string, array<bigint>>", r"result\['a'\]: got \{1\}, a set; allowed: a list"),
+        (dict, {"seen": {1}}, "seen array<bigint>", r"result\.seen: got \{1\}, a set; allowed: a list"),
+        (
+            lambda: {"seen": None},
+            {"seen": {1}},
+            "seen array<bigint>",
+            r"result\.seen: got \{1\}, a set; allowed: a list",
+        ),
+        (dict, {"n": 1}, "n bigint, m bigint", "result: got {'n': 1}; allowed: all of the names n, m"),
+        (dict, Counter("a"), MAP, r"result: got Counter\(.*\), a Counter; allowed: a dict"),
+        (Counter, {"a": 1}, MAP, "result: got {'a': 1}, a dict; allowed: a Counter"),
+        (dict, [("a", 1)], MAP, r"result: got \[\('a', 1\)\], a list; allowed: a dict"),
+        (list, [["a", 1]], MAP, r"result: got \[\['a', 1\]\], a list; allowed: tuples \(key, value\)"),
+        (list, {1}, "array<bigint>", r"result: got \{1\}, a set; allowed: a list"),
+        (set, [1], "array<bigint>", r"result: got \[1\], a list; allowed: a set"),
+        (bytes, bytearray(b"a"), "binary", r"result: got bytearray\(b'a'\), a bytearray; allowed: a bytes"),
+    ],
+)
+def test_what_would_not_come_back_as_it_is_is_refused(init: Any, held: Any, schema: str, message: str) -> None:
+    asked = wr.aggregate(init, lambda _held, _row: held, lambda one, other: other, schema=schema)
+    table = pa.Table.from_pylist([{"k": "a", "ts": at(0)}], SCHEMA)
+    place = r'"x": conversion to its type failed in the window \[2026-01-01T08:00:00, 2026-01-01T08:00:00\]: \w+: '
+    with pytest.raises(RuntimeError, match=place + message):
+        driver(SESSIONS, x=asked).pipe_batch(table)
+    with pytest.raises(RuntimeError, match=place + message):
+        wr.group_by(table, "k", time="ts").windowed_by(SESSIONS).agg(x=asked)
+
+
+@pytest.mark.parametrize("windows", [SESSIONS, SLIDING], ids=["sessions", "sliding"])
+def test_a_snapshot_names_the_window_that_it_cannot_hold(windows: Any) -> None:
+    asked = wr.aggregate(
+        int, lambda held, row: "many" if row.n == 2 else row.n, lambda a, b: b, schema="int", columns=["n"]
+    )
+    stream = StreamDriver(lambda data: wr.group_by(data, "k", time="ts").windowed_by(windows).agg(x=asked), SCHEMA)
+    for second, key in enumerate("abc"):
+        assert stream.pipe(k=key, ts=at(second), n=second + 1) == []
+    start = "08:00:01" if windows is SESSIONS else "07:59:56"
+    with pytest.raises(
+        RuntimeError, match=rf'"x": .* in the window \[2026-01-01T{start}, 2026-01-01T08:00:01\]: .*\'many\''
+    ):
+        stream.snapshot()
+
+
+# What functions are handed
+
+
+def test_a_row_has_the_shapes_of_an_accumulator() -> None:
+    hard = pa.map_(pa.struct([("a", pa.int64())]), pa.int64())
+    kinds = {"nested": pa.list_(WORDS), "pair": pa.struct([("m", WORDS)]), "hard": hard}
+    values = {"nested": [{"a": [1]}, None], "pair": {"m": {"b": [2]}}, "hard": [({"a": 1}, 2)]}
+    columns: dict[str, Any] = {name: pa.array([values[name], None], kind) for name, kind in kinds.items()}
+    table = pa.table({"k": ["a"] * 2, "ts": [at(0), at(1)], **columns})
+    seen: list[Any] = []
+
+    def add(held: None, row: Any) -> None:
+        seen.append(row._asdict())
+
+    counted = wr.aggregate(lambda: None, add, lambda a, b: a, schema="bigint", columns=list(kinds))
+    wr.group_by(table, "k", time="ts").windowed_by(SESSIONS).agg(
+        x=counted, **{name: wr.reduce(name, lambda a, b: a) for name in kinds}
+    )
+    assert seen == [values, dict.fromkeys(kinds)]
+
+
+def test_a_map_with_a_key_twice_is_told() -> None:
+    table = pa.table(
+        {"k": ["a"], "ts": [at(0)], "m": pa.array([[("a", 1), ("a", 2)]], pa.map_(pa.string(), pa.int64()))}
+    )
+    with pytest.raises(ValueError, match="a map has the key 'a' twice; allowed: each key once"):
+        wr.group_by(table, "k", time="ts").windowed_by(SESSIONS).agg(x=wr.reduce("m", lambda a, b: a))
