@@ -210,8 +210,11 @@ def reduce(column: str, fn: Callable[[Any, Any], Any]) -> Aggregate:
     which is the order of rows inside one partition and not defined across partitions. So a batch gives what Kafka
     gives for a stream in the order of time. In `windrow.testing.StreamDriver` the order is that of feeding.
 
+    Values are handed over as `aggregate` tells for its rows, and `fn` may change them. A result has the same shape.
+
     What `fn` raises surfaces as a `RuntimeError` that names the window and the record's time, and has the exception as
-    its cause; so does a result that the column's type does not hold as it is. On Spark the job fails with it.
+    its cause. A result that the column's type does not hold as it is surfaces in the same way when the window is shown
+    or saved, with the window but without a record. On Spark the job fails with it.
     Functions travel to Spark's executors as those of PySpark's UDFs do (cloudpickle): by value from a notebook or
     script, by name from a module, which the executors then need.
 
@@ -249,13 +252,20 @@ def aggregate(
             For a cogroup a dict of such functions by the names of inputs; the records of the others are left out.
         merge: gives one accumulator for two, that of the older session first. Session windows need it.
         schema: the type of the accumulator in Spark's words (`"bigint"`, `"n bigint, total double"`), or as an Arrow
-            type. It is the type of the result, and what is saved; a struct is a dict or, where `init` makes one, a
-            tuple.
+            type. It is the type of the result, and what is saved and comes back after a restart.
         columns: the columns that `row`, a named tuple, holds. Nulls are None. For a cogroup they name their input
             (`"orders.amount"`), and `row` holds those of the record's own input, without its name (`row.amount`).
 
-    Records are added in the order that `reduce` tells, and functions travel and fail as it says. An accumulator of None
-    gives null; one that `schema` does not hold as it is (2.75 for a bigint, an unknown name) is an error, never cut.
+    Records are added in the order that `reduce` tells, and functions travel and fail as it says. Each window has its
+    own accumulator and its own values of a row: `add` and `merge` may change what they are handed.
+
+    The type tells the shape of accumulators and of what rows hold: an array is a list, a struct a dict with all of its
+    names, a map a dict (a list of tuples where its keys are no keys of a dict). Where `init` makes a value of another
+    class, alone or as a part of a struct, it is that class: a set, frozenset or tuple for an array, a tuple or named
+    tuple for a struct, a `Counter` or another kind of dict, or a list of tuples, for a map, a bytearray for a binary.
+    So an accumulator is the same after a restart. One of another shape is an error that names the window, at the latest
+    when it is saved or shown; so is one that `schema` does not hold as it is (2.75 for a bigint, an unknown name):
+    nothing is cut. Only a `float` of Spark, of 32 bits, takes the nearest value, at each record. None gives null.
 
     Raises:
         TypeError: not functions, not a type, not names. From `agg` on Spark: functions that cannot be pickled, or a

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -13,7 +14,9 @@ from hypothesis import strategies as st
 from tables import Asked, by_sessions, by_sliding, rows_of
 
 import windrow as wr
+from windrow import _worker
 from windrow.testing import StreamDriver
+from windrow.testing.definition import plan_of
 
 ZERO = datetime(1970, 1, 1)
 US = pa.timestamp("us")
@@ -351,3 +354,25 @@ def test_what_is_wrong_is_named(case: str) -> None:
     call, kind, message = REFUSED[case]
     with pytest.raises(kind, match=message):
         call()
+
+
+def test_a_fold_without_a_function_for_an_input_names_the_input() -> None:
+    """None in its place leaves the input out; nothing in its place is a fault of whoever made the fold."""
+
+    def summed(one: int, other: int) -> int:
+        return one + other
+
+    plan = plan_of(of(SESSIONS, spent=wr.reduce("orders.amount", summed)), SCHEMAS)
+    assert plan.origins is not None
+    order = {"k": "a", plan.time: at(0), plan.origins.column: 1, "orders.amount": 3}
+    batch = pa.RecordBatch.from_pylist([order], plan.schema)
+    (fold,) = plan.folds()
+    fed, left_out, short = (
+        _worker.operator(plan.spec_in_order, plan.schema, [replace(fold, adds=adds)])
+        for adds in (fold.adds, (None, None), fold.adds[:1])
+    )
+    for operator, spent in ((fed, 3), (left_out, None)):
+        operator.push(batch)
+        assert operator.finish()["spent"].to_pylist() == [spent]
+    with pytest.raises(RuntimeError, match=r'"spent": fn failed .*: there is no function for input 1$'):
+        short.push(batch)

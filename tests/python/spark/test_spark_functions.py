@@ -6,6 +6,7 @@ import functools
 import subprocess
 import sys
 import threading
+from collections import Counter
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -205,7 +206,7 @@ def test_what_a_function_raises_fails_the_job_with_window_and_time(spark: SparkS
     assert 'RuntimeError: aggregate "ratio": add failed for the record at 2026-01-01T08:05:00Z, in the window' in told
     assert "ZeroDivisionError" in told
     wrong = wr.aggregate(int, lambda held, row: "text", lambda one, other: one, schema="int")
-    with pytest.raises(PythonException, match='aggregate "x": conversion to schema failed'):
+    with pytest.raises(PythonException, match='aggregate "x": conversion to its type failed in the window'):
         wr.group_by(given, "user", time="ts").windowed_by(GAP).agg(x=wrong).collect()
 
 
@@ -270,3 +271,29 @@ def test_one_key_of_many_blocks_is_folded_in_the_order_of_time(spark: SparkSessi
     windowed = wr.group_by(given, "user", time="ts").windowed_by(wr.SessionWindows.with_gap(timedelta(seconds=1)))
     (row,) = windowed.agg(x=in_order, n=wr.count()).collect()
     assert (row.x.last, row.x.gaps, row.n) == (59_999, 0, 60_000)
+
+
+def test_values_that_can_change_belong_to_one_window(spark: SparkSession) -> None:
+    def extended(one: list[int], other: list[int]) -> list[int]:
+        one.extend(other)
+        return one
+
+    def counted(held: Counter[str], row: Any) -> Counter[str]:
+        held.update(row.m)
+        return held
+
+    given = spark.sql(
+        """SELECT 'a' AS user, TIMESTAMP '2026-01-01' + make_dt_interval(0, 0, 0, at) AS ts, l, m FROM VALUES
+           (10, null, map('x', 1L)), (12, null, map('x', 2L)), (13, array(1), map('y', 3L)),
+           (14, array(2), map('x', 4L)) AS t(at, l, m)"""
+    )
+    asked = wr.group_by(given, "user", time="ts").windowed_by(wr.SlidingWindows.with_time_difference("5 seconds"))
+    result = asked.agg(
+        x=wr.reduce("l", extended),
+        y=wr.reduce("l", lambda one, other: one + other),
+        m=wr.aggregate(Counter, counted, schema="map<string, bigint>", columns=["m"]),
+    )
+    found = {row.window.start.second: row for row in result.collect()}
+    assert all(row.x == row.y for row in found.values())
+    assert (found[8].x, found[9].x, found[12].x) == ([1], [1, 2], [1, 2])
+    assert (found[8].m, found[9].m) == ({"x": 3, "y": 3}, {"x": 7, "y": 3})
