@@ -136,16 +136,18 @@ def _integer(kind: pa.DataType) -> Check:
 
 
 def _floating(kind: pa.DataType) -> Check:
-    packing = {16: "<e", 32: "<f", 64: "<d"}[kind.bit_width]
+    packing = struct.Struct({16: "<e", 32: "<f", 64: "<d"}[kind.bit_width])
+    pack, unpack, is_own = packing.pack, packing.unpack, kind.bit_width == 64
 
     def check(value: Any) -> float:
-        if type(value) is float and packing == "<d":
-            return value
-        whole = isinstance(value, Integral) and not isinstance(value, bool)
-        if not whole and (not isinstance(value, Real) or isinstance(value, Rational)):
+        plain = type(value) is float
+        if plain and is_own:
+            return float(value)
+        whole = not plain and isinstance(value, Integral) and not isinstance(value, bool)
+        if not plain and not whole and (not isinstance(value, Real) or isinstance(value, Rational)):
             raise UnfitError(value, f"a float or an int ({kind})")
         try:
-            (held,) = struct.unpack(packing, struct.pack(packing, float(value)))
+            (held,) = unpack(pack(float(value)))
         except OverflowError:
             raise UnfitError(value, f"a number in the range of a {kind}", fits=True) from None
         if whole and held != value:
