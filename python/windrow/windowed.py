@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Generic, Literal, get_args
 
 import pyarrow as pa
 
-from windrow import aggregates
+from windrow import builtin
 from windrow.aggregates import Accumulation, Aggregate
 from windrow.errors import bad_type, bad_value, unknown_word
 from windrow.input import Result
@@ -185,7 +185,7 @@ class WindowedData(Generic[Result]):
 
     def count(self) -> Result:
         """How many records each window has: short for `agg(count=windrow.count())`."""
-        return self._result({"count": aggregates.count()})
+        return self._result({"count": builtin.count()})
 
     def _checked_op(self, adds: str) -> WindowedData[Result]:
         for key in self.grouped.keys if self.op else ():
