@@ -1,17 +1,86 @@
-"""Examples in docstrings: those of a module's own docstring are the set-up of those of its functions."""
+"""What all tests and the examples of docstrings share: real data and recorded runs, one Spark session, set-ups."""
 
 from __future__ import annotations
 
 import doctest
+import os
 import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+ROOT = Path(__file__).resolve().parent
+
+sys.path.append(str(ROOT / "tests" / "python"))  # the oracle and the scenes, for tests in any folder
+
+settings.register_profile(
+    "windrow", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+)
+settings.load_profile("windrow")
+
+
+FIGURES = pytest.StashKey[list[str]]()
+
+
+@pytest.fixture
+def soaked(pytestconfig: pytest.Config) -> Callable[[str], None]:
+    """Takes what a long test did, to be told at the end of the run."""
+    return pytestconfig.stash.setdefault(FIGURES, []).append
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    for line in config.stash.get(FIGURES, []):
+        terminalreporter.write_line(f"soak: {line}")
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """The folder beside the repository that holds recorded runs and real data; WINDROW_SHARED names another."""
+    folder = Path(os.environ.get("WINDROW_SHARED", ROOT.parent / "shared"))
+    if not folder.is_dir():
+        pytest.skip(f"{folder} is absent: set WINDROW_SHARED to the folder with golden/ and data/")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    """One Spark for all tests: two cores, UTC, few partitions, quiet. Workers run this very Python."""
+    pyspark = pytest.importorskip("pyspark", reason="pyspark is not installed")
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    session = (
+        pyspark.sql.SparkSession.builder.master("local[2]")
+        .appName("windrow tests")
+        .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
+        .config("spark.driver.bindAddress", "127.0.0.1")
+        .config("spark.driver.host", "127.0.0.1")
+        .config("spark.driver.memory", "2g")
+        .config("spark.sql.session.timeZone", "UTC")
+        .config("spark.sql.shuffle.partitions", "4")
+        .config("spark.default.parallelism", "2")
+        .config("spark.sql.execution.arrow.pyspark.enabled", "true")
+        .config("spark.log.level", "ERROR")
+        .getOrCreate()
+    )
+    yield session
+    session.stop()
 
 
 @pytest.fixture(autouse=True)
 def set_up_of_the_module(request: pytest.FixtureRequest) -> None:
-    if isinstance(request.node, pytest.DoctestItem):
-        names = request.node.dtest.globs
-        told = sys.modules[names["__name__"]].__doc__
-        for example in doctest.DocTestParser().get_examples(told or ""):
-            exec(example.source, names)
+    """The examples of a module's own docstring come before those of each of its functions."""
+    if not isinstance(request.node, pytest.DoctestItem):
+        return
+    test = request.node.dtest
+    if any("SparkSession" in example.source for example in test.examples):
+        request.getfixturevalue("spark")  # the example's `getOrCreate` gives this one
+    if test.name != test.globs["__name__"]:
+        for example in doctest.DocTestParser().get_examples(sys.modules[test.globs["__name__"]].__doc__ or ""):
+            exec(example.source, test.globs)
