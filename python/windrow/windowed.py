@@ -84,6 +84,8 @@ class WindowedData(Generic[Result]):
     def emit(self, when: Emit, *, every_record: bool = False) -> WindowedData[Result]:
         """When windows give rows: `"close"` (the default), once and final, or `"update"`, whenever they change.
 
+        Kafka's `EmitStrategy.onWindowClose` and `onWindowUpdate` (KIP-825).
+
         A batch query gives the same final windows for both; with `"update"` the result ends with the column `op`, in
         which each row says `upsert`, so that one sink serves batch and stream. With `every_record` each record's
         changes give rows of their own, as in Kafka without a cache; without it, a batch gives one row for each window
@@ -108,7 +110,8 @@ class WindowedData(Generic[Result]):
         """What becomes of late records on a stream: `"drop"` (the default) or `"emit"`.
 
         With `"emit"` a late record is also a row of its own, with `late` in the column `op`: the window and the
-        aggregates of that record alone. A batch query has nothing late, and its rows all say `upsert`.
+        aggregates of that record alone. Kafka only counts it (`dropped-records`). A batch query has nothing late, and its
+        rows all say `upsert`.
 
         Raises:
             ValueError: any other word, or a key column is called `op` beside `"emit"`.
@@ -175,7 +178,7 @@ class WindowedData(Generic[Result]):
         return replace(self, observation=observation)
 
     def agg(self, /, **aggregates: Aggregate) -> Result:
-        """The windows of each key and the aggregates over their records.
+        """The windows of each key and the aggregates over their records (Kafka's `aggregate`, several at once).
 
         Returns:
             A DataFrame for a DataFrame, lazily; a `pyarrow.Table` for anything else, with the counters in its schema
