@@ -110,8 +110,8 @@ class WindowedData(Generic[Result]):
         """What becomes of late records on a stream: `"drop"` (the default) or `"emit"`.
 
         With `"emit"` a late record is also a row of its own, with `late` in the column `op`: the window and the
-        aggregates of that record alone. Kafka only counts it (`dropped-records`). A batch query has nothing late, and its
-        rows all say `upsert`.
+        aggregates of that record alone. Kafka only counts it (`dropped-records`). A batch query has nothing late, and
+        its rows all say `upsert`.
 
         Raises:
             ValueError: any other word, or a key column is called `op` beside `"emit"`.
