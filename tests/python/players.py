@@ -6,7 +6,7 @@ import itertools
 import json
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Protocol
 
@@ -235,7 +235,8 @@ def _folds(asked: Scenario) -> list[Fold]:
     if asked.values == "built_in":
         return []
     if asked.values == "reduced":
-        return [of_reduce(plus, "word", pa.string(), kafka=asked.kafka)]
+        fold = of_reduce(plus, "word", pa.string(), kafka=asked.kafka)
+        return [replace(fold, adds=asked.inputs * fold.adds)]
     adds = (plus_or_delete, minus_or_delete) if asked.values == "deletable" else (plus, minus)
     return [Fold(pa.string(), lambda: "0", adds, joined, rows)]
 
