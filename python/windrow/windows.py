@@ -156,8 +156,8 @@ class SessionWindows(Windows):
                 counts it (`bad_gaps`), `"error"` fails the query with its key and time.
 
         Raises:
-            ValueError: `retention` not longer than zero, `grace` negative, their sum beyond 2**63 - 1 microseconds,
-                or another word.
+            ValueError: an empty name, `retention` not longer than zero, `grace` negative, their sum beyond 2**63 - 1
+                microseconds, or another word.
             TypeError: `column` is no name, or not a duration; a bare number has no unit.
 
         >>> SessionWindows.with_dynamic_gap("pause", grace="1 hour")
@@ -181,6 +181,8 @@ class SessionWindows(Windows):
         """
         if not isinstance(column, str):
             raise bad_type("column", column, "the name of a column")
+        if not column:
+            raise bad_value("column", column, "the name of a column")
         late = None if grace is None else microseconds("grace", grace, zero=True)
         longest = microseconds("retention", retention)
         if invalid_gap not in get_args(InvalidGap):
@@ -209,7 +211,7 @@ class SessionWindows(Windows):
     def _lengths(self) -> dict[str, tuple[int, str]]:
         if isinstance(self.gap, DynamicGap):
             return {"retention": (self.gap.longest, "one tick"), **super()._lengths()}
-        return {"gap": (self.gap, "any"), **super()._lengths()}
+        return {"gap": (self.gap, "one tick"), **super()._lengths()}
 
     def plan(self) -> dict[str, int | str]:
         """What the core needs to know of these windows."""

@@ -124,7 +124,7 @@ MALFORMED: dict[str, tuple[bytes, str]] = {
     "in2": (changed(lambda run: run["steps"][1]["in"].append("in2")), "steps[1].in: input: got 'in2'; allowed: 'in'"),
     "no out": (
         changed(lambda run: run["steps"][2].pop("out")),
-        "steps[2].out: got nothing; allowed: a list of updates",
+        "steps[2].out: got nothing; allowed: a list of update",
     ),
     "short out": (changed(lambda run: run["steps"][0]["out"][0].pop()), "steps[0].out[0]: got ['a', 0, 0, '0+1']; all"),
     "out value": (changed(lambda run: run["steps"][0]["out"][0].__setitem__(3, 1)), "steps[0].out[0]: value: got 1; a"),
