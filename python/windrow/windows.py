@@ -118,7 +118,8 @@ class SessionWindows(Windows):
         """Sessions that end where no record comes for longer than `gap`.
 
         Two records exactly `gap` apart are in one session. `grace` is how far behind stream time a record may be on
-        a stream; a batch query has nothing late and does not need it.
+        a stream; a batch query has nothing late and does not need it. Both count in ticks of the time column, rounded
+        down; `windowed_by` refuses a `gap` shorter than one tick.
 
         Raises:
             ValueError: `gap` not longer than zero, `grace` negative, or their sum beyond 2**63 - 1 microseconds.
