@@ -80,17 +80,19 @@ class Feed:
         if column is None:
             self._source(name)
             return functools.partial(self.batch, name)
+        if not isinstance(column, str):
+            raise bad_type("input_column", column, "the name of a column")
         if name is not None or self._number is None:
             allowed = "none beside input=" if name is not None else "none: the definition has one input"
             raise bad_value("input_column", column, allowed)
         return functools.partial(self.interleaved, column)
 
-    def batch(self, name: str | None, batch: pa.RecordBatch, *, whole: bool = False) -> pa.RecordBatch:
-        """Data of an input; with `whole` its columns, in rows that are of all inputs."""
+    def batch(self, name: str | None, batch: pa.RecordBatch, *, of_all: bool = False) -> pa.RecordBatch:
+        """Data of an input; with `of_all` rows in its columns that are of all inputs."""
         source = self._source(name)
         columns: list[pa.Array[Any]] = []
         for field in self.schema:
-            if field.name == self._number and not whole:
+            if field.name == self._number and not of_all:
                 columns.append(pa.repeat(pa.scalar(source.number, field.type), batch.num_rows))
             elif field.name not in source.own:
                 columns.append(pa.nulls(batch.num_rows, field.type))
@@ -101,23 +103,29 @@ class Feed:
 
     def interleaved(self, column: str, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Data of all inputs of a cogroup; the column holds the name of each row's input, null for ticks of all."""
-        told = _column("input_column", column, batch).to_pylist()
-        ticking = {
-            name: _column("data", source.own[self.tick], batch).to_pylist()
-            for name, source in self._sources.items()
-            if None in told and self.tick in source.own
-        }
+        told: list[str | None] = _column("input_column", column, batch).to_pylist()
+        ticking = self._ticking(batch) if None in told else {}
         rows: dict[tuple[str | None, bool], list[int]] = {}
         for row, name in enumerate(told):
-            columns_of = name if name is not None else next((own for own, ticks in ticking.items() if ticks[row]), None)
-            self._source(columns_of, "input_column")
-            rows.setdefault((columns_of, name is None), []).append(row)
+            source = name if name is not None else ticking.get(row)
+            self._source(source, "input_column")
+            rows.setdefault((source, name is None), []).append(row)
         pieces = [
-            self.batch(name, batch.take(pa.array(own, pa.int64())), whole=whole) for (name, whole), own in rows.items()
+            self.batch(source, batch.take(pa.array(own, pa.int64())), of_all=of_all)
+            for (source, of_all), own in rows.items()
         ]
         place = {row: place for place, row in enumerate(itertools.chain.from_iterable(rows.values()))}
         whole = pa.Table.from_batches(pieces, self.schema).take([place[row] for row in range(len(told))])
         return pa.RecordBatch.from_arrays([known.combine_chunks() for known in whole.columns], schema=self.schema)
+
+    def _ticking(self, batch: pa.RecordBatch) -> dict[int, str | None]:
+        """For each row that is a tick the first input whose column says so."""
+        found: dict[int, str | None] = {}
+        for name, source in self._sources.items():
+            if self.tick in source.own:
+                ticks = _column("data", source.own[self.tick], batch).to_pylist()
+                found = {row: name for row, tick in enumerate(ticks) if tick} | found
+        return found
 
     def _row(self, cells: Mapping[str, pa.Array[Any]], number: int | None) -> pa.RecordBatch:
         shown = dict(cells)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -11,6 +12,7 @@ from windrow.errors import bad_value, listed, unknown_word
 from windrow.testing.scenario import AGGREGATES, EMISSIONS, KINDS, Output, Scenario, Step
 
 _INPUTS = ("in", "in2")
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _LATEST = 2**63 - 1
 _COUNT = f"a whole number from 0 to {_LATEST}"
 
@@ -50,13 +52,12 @@ def scenario_of(line: bytes) -> Scenario:
     parameters = _parameters(_field("", run, "spec", _is_object, "an object"))
     steps = _field("", run, "steps", lambda it: _is_list(it) and it, "a list of one step or more")
     cogroup = parameters["kind"].endswith("cogroup")
-    return Scenario(
-        parameters["name"], parameters, [_step(f"steps[{number}]", step, cogroup) for number, step in enumerate(steps)]
-    )
+    played = [_step(f"steps[{number}]", step, cogroup) for number, step in enumerate(steps)]
+    return Scenario(parameters["name"], parameters, played)
 
 
 def _parameters(spec: dict[str, Any]) -> dict[str, Any]:
-    _field("spec.", spec, "name", _is_text, "a string")
+    _field("spec.", spec, "name", _is_text, "a string of Unicode")
     kind = _word("spec.kind", spec.get("kind", _NOTHING), KINDS)
     length = "diff" if kind.startswith("sliding") else "gap"
     _field("spec.", spec, length, lambda it: _is_count(it) and it > 0, f"a whole number from 1 to {_LATEST}")
@@ -76,7 +77,7 @@ def _step(place: str, step: Any, cogroup: bool) -> Step:
     _held(place, step, _is_object, "an object with in, out and dropped")
     key, value, time, *named = _row(f"{place}.in", step.get("in", _NOTHING), ("key", "value", "time", "input"), 3)
     for name, cell in (("key", key), ("value", value)):
-        _held(f"{place}.in: {name}", cell, _is_cell, "a string or null")
+        _held(f"{place}.in: {name}", cell, _is_cell, "a string of Unicode or null")
     _held(f"{place}.in: time", time, _is_time, "a whole number of 64 bits")
     name = _word(f"{place}.in: input", named[0], _INPUTS if cogroup else _INPUTS[:1]) if named else _INPUTS[0]
     rows = _field(f"{place}.", step, "out", _is_list, "a list of updates")
@@ -87,8 +88,8 @@ def _step(place: str, step: Any, cogroup: bool) -> Step:
 
 def _output(place: str, row: Any) -> Output:
     output = Output(*_row(place, row, Output._fields, len(Output._fields)))
-    _held(f"{place}: key", output.key, _is_text, "a string")
-    _held(f"{place}: value", output.value, _is_cell, "a string or null")
+    _held(f"{place}: key", output.key, _is_text, "a string of Unicode")
+    _held(f"{place}: value", output.value, _is_cell, "a string of Unicode or null")
     for name in ("start", "end", "time"):
         _held(f"{place}: {name}", getattr(output, name), _is_whole, "a whole number")
     return output
@@ -126,11 +127,11 @@ def _is_list(value: Any) -> bool:
 
 
 def _is_text(value: Any) -> bool:
-    return isinstance(value, str)
+    return isinstance(value, str) and _SURROGATE.search(value) is None
 
 
 def _is_cell(value: Any) -> bool:
-    return value is None or isinstance(value, str)
+    return value is None or _is_text(value)
 
 
 def _is_whole(value: Any) -> bool:

@@ -102,6 +102,7 @@ MALFORMED: dict[str, tuple[bytes, str]] = {
     "no UTF-8": (b'{"spec": "\xff"}', "the line is not UTF-8, from byte 10 on"),
     "no spec": (changed(lambda run: run.pop("spec")), "spec: got nothing; allowed: an object"),
     "no name": (changed(lambda run: run["spec"].pop("name")), "spec.name: got nothing; allowed: a string"),
+    "name": (changed(lambda run: run["spec"].update(name="\ud800")), r"spec.name: got '\ud800'; allowed: a string of"),
     "no gap": (changed(lambda run: run["spec"].pop("gap")), "spec.gap: got nothing; allowed: a whole number from 1"),
     "long gap": (changed(lambda run: run["spec"].update(gap=2**63)), "spec.gap: got 9223372036854775808; allowed"),
     "float gap": (changed(lambda run: run["spec"].update(gap=5.0)), "spec.gap: got 5.0; allowed: a whole number"),
@@ -117,6 +118,10 @@ MALFORMED: dict[str, tuple[bytes, str]] = {
     "no in": (changed(lambda run: run["steps"][1].pop("in")), "steps[1].in: got nothing; allowed: a list of key, val"),
     "short in": (changed(lambda run: run["steps"][1]["in"].pop()), "steps[1].in: got ['a', '2']; allowed: a list of"),
     "key": (changed(lambda run: run["steps"][0].update({"in": [3, "1", 0]})), "steps[0].in: key: got 3; allowed: a s"),
+    "odd key": (
+        changed(lambda run: run["steps"][0].update({"in": ["\udfff", "1", 0]})),
+        r"steps[0].in: key: got '\udfff'; allowed: a string of Unicode or null",
+    ),
     "value": (changed(lambda run: run["steps"][0].update({"in": ["a", 1, 0]})), "steps[0].in: value: got 1; allowed"),
     "time": (changed(lambda run: run["steps"][0].update({"in": ["a", "1", True]})), "steps[0].in: time: got True; all"),
     "time beyond": (changed(lambda run: run["steps"][0].update({"in": ["a", "1", 2**63]})), "steps[0].in: time: got "),

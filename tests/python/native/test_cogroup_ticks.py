@@ -61,6 +61,11 @@ def test_the_time_of_a_tick_without_an_input_is_where_its_tick_is(beat: bool, ti
     assert driver.stream_time == at(reached)
 
 
+def test_the_column_of_inputs_has_a_name() -> None:
+    with pytest.raises(TypeError, match="input_column: got 5, an int; allowed: the name of a column"):
+        driven().pipe_batch(ROWS.empty_table(), input_column=5)  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("tick", [False, None])
 def test_a_record_without_an_input_is_refused(tick: bool | None) -> None:
     driver = driven()
