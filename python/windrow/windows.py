@@ -23,7 +23,6 @@ from windrow.errors import bad_type, bad_value, unknown_word
 InvalidGap = Literal["drop", "error"]
 """What becomes of a record whose own gap is null, zero or negative: it is counted and left out, or the query fails."""
 
-
 _UNITS = {"s": (1_000_000, "second"), "ms": (1_000, "millisecond"), "us": (1, "microsecond"), "ns": (1, "nanosecond")}
 """Units of time columns: of how many microseconds a length is a multiple, and the name."""
 
