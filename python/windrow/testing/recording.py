@@ -57,6 +57,8 @@ def scenario_of(line: bytes) -> Scenario:
 
 
 def _parameters(spec: dict[str, Any]) -> dict[str, Any]:
+    """What a run was made with; a null is a field left out."""
+    spec = {name: value for name, value in spec.items() if value is not None}
     _field("spec.", spec, "name", _is_text, "a string of Unicode")
     kind = _word("spec.kind", spec.get("kind", _NOTHING), KINDS)
     length = "diff" if kind.startswith("sliding") else "gap"
