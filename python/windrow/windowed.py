@@ -207,6 +207,7 @@ class WindowedData(Generic[Result]):
         fields = {known.name: known for known in grouped._fields}
         for name, aggregate in chosen.items():
             _check_name(name, aggregate, folded)
+            aggregate.check(name)
             if (
                 isinstance(aggregate, Accumulation)
                 and aggregate.merge is None
