@@ -141,8 +141,8 @@ ignore_nulls=None))
 def sum(column: str) -> Aggregate:
     """The sum of numbers or day-time intervals.
 
-    Integers give int64, floats float64, decimals ten digits more. It is built wider than its type, and only a result
-    that does not fit is an error (`OverflowError` names the column).
+    Integers give int64, floats float64, decimals ten digits more, intervals their own type. It is built wider than its
+    type, and only a result that does not fit is an error (`OverflowError` names the column).
     """
     return _over("sum", column=column)
 

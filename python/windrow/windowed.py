@@ -134,6 +134,10 @@ class WindowedData(Generic[Result]):
         `null_times` and `bad_gaps`, of them cut `clamped_gaps` (both 0 unless records have their own gaps), then
         `ticks` and `windows`. A query in this process has them in its result's schema metadata.
 
+        Only an action that reads the whole result, such as `count()`, `collect()` or a write, reports all. One that
+        stops early (`show()`, `first()`, `take()`, `isEmpty()`, any with `limit()`) reports what ran until there, which
+        may be `records` of 0 beside some `windows`; later actions do not report again.
+
         Raises:
             TypeError: not an `Observation`, or the data is not a Spark DataFrame.
         """
