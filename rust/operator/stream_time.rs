@@ -36,6 +36,13 @@ pub struct Progress {
 
 impl Progress {
     const UNSEEN: Self = Self { sources: Vec::new(), time: None, close: Time::MIN };
+
+    /// The close time follows stream time.
+    fn close_by(&mut self, grace: Option<Span>) {
+        if let (Some(time), Some(grace)) = (self.time, grace) {
+            self.close = close_time(time, grace, self.close);
+        }
+    }
 }
 
 /// Stream time of one world: of one source partition, or of all of them together ("slowest").
@@ -52,10 +59,11 @@ impl StreamTime {
         Self { grace, unit, inputs: vec![Progress::UNSEEN; inputs.max(1)] }
     }
 
-    /// Goes on from saved progress, one for each input.
+    /// Goes on from saved progress, one for each input. A smaller grace closes more at once.
     pub fn resume(&mut self, saved: impl IntoIterator<Item = Progress>) {
         for (input, saved) in self.inputs.iter_mut().zip(saved) {
             *input = saved;
+            input.close_by(self.grace);
         }
     }
 
@@ -78,9 +86,7 @@ impl StreamTime {
         let slowest = progress.sources.iter().map(|&(_, time)| time).min();
         let slowest = slowest.map(|time| time.floor(unit).unwrap_or(Time::MIN));
         progress.time = progress.time.max(slowest);
-        if let (Some(time), Some(grace)) = (progress.time, grace) {
-            progress.close = close_time(time, grace, progress.close);
-        }
+        progress.close_by(grace);
     }
 
     /// A tick for every known source of an input.

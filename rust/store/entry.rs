@@ -1,7 +1,7 @@
 //! One stored window.
 
 use crate::aggregate::slot::Slot;
-use crate::time::Time;
+use crate::time::{Span, Time};
 use crate::window::{Extent, Horizon, Window};
 
 /// A stored window of some kind.
@@ -11,6 +11,9 @@ pub trait Entry: Clone + std::fmt::Debug {
 
     /// Its place; no two windows of a key have the same.
     fn place(&self) -> Self::Place;
+
+    /// The time that its place goes by first, at most `due`.
+    fn order(&self) -> Time;
 
     /// Where its states stand.
     fn slot(&self) -> Slot;
@@ -23,6 +26,11 @@ pub trait Entry: Clone + std::fmt::Debug {
 
     /// Whether a record or a query may see it.
     fn is_visible(&self, horizon: Horizon) -> bool;
+
+    /// By how much it is due after the time of its order.
+    fn lead(&self) -> Span {
+        Span(self.due().0.abs_diff(self.order().0))
+    }
 }
 
 /// A stored session. The largest time of its records is its end.
@@ -47,6 +55,10 @@ impl Entry for SessionEntry {
 
     fn place(&self) -> Self::Place {
         (self.extent.end, self.extent.start)
+    }
+
+    fn order(&self) -> Time {
+        self.extent.end
     }
 
     fn slot(&self) -> Slot {
@@ -81,6 +93,10 @@ impl Entry for WindowEntry {
     type Place = Time;
 
     fn place(&self) -> Self::Place {
+        self.start
+    }
+
+    fn order(&self) -> Time {
         self.start
     }
 

@@ -84,6 +84,10 @@ impl Keys {
 
     /// The keys from `from` to `to`, both inclusive, in the order of their bytes; none leaves a side open.
     pub fn range(&self, from: Option<&[u8]>, to: Option<&[u8]>) -> &[Key] {
+        if let (Some(name), true) = (from, from == to) {
+            let found = self.table.find(xxh3_64(name), |&key| self.name(key) == name);
+            return found.map(std::slice::from_ref).unwrap_or_default();
+        }
         let order = self.order.get_or_init(|| {
             let mut order: Vec<Key> = self.table.iter().copied().collect();
             order.sort_unstable_by(|&a, &b| self.name(a).cmp(self.name(b)));

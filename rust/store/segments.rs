@@ -118,6 +118,16 @@ impl<P: Copy + Ord> Segments<P> {
         Id(due.0 >> self.shift)
     }
 
+    /// The due times of a segment, both inclusive.
+    pub(super) fn within(&self, id: Id) -> (Time, Time) {
+        (self.start(id), Time(self.start(id).0 | (self.width() - 1)))
+    }
+
+    /// The earliest due time of a segment.
+    pub(super) fn start(&self, id: Id) -> Time {
+        Time(id.0 << self.shift)
+    }
+
     /// How far windows are closed: all that are due before this.
     pub(super) fn closed(&self) -> Time {
         self.closed

@@ -19,6 +19,8 @@ pub struct Store<E: Entry> {
     keys: Keys,
     shelves: Vec<Shelf<E>>,
     segments: Segments<E::Place>,
+    /// The longest time by which a window was ever due after the time of its order.
+    lead: Span,
     horizon: Horizon,
     idle: Vec<Key>,
     len: usize,
@@ -32,6 +34,7 @@ impl<E: Entry> Store<E> {
             keys: Keys::default(),
             shelves: Vec::new(),
             segments: Segments::new(width),
+            lead: Span(0),
             horizon: Horizon::OPEN,
             idle: Vec::new(),
             len: 0,
@@ -102,6 +105,7 @@ impl<E: Entry> Store<E> {
         let (due, place) = (entry.due(), entry.place());
         let id = self.segments.id(due);
         self.segments.change(id);
+        self.lead = self.lead.max(entry.lead());
         let replaced = match shelf.find(&place) {
             Ok(found) => shelf.entries.get_mut(found).map(|old| std::mem::replace(old, entry)),
             Err(place) => {
@@ -132,6 +136,7 @@ impl<E: Entry> Store<E> {
             self.remove(key, place);
             return self.put(key, entry);
         };
+        self.lead = self.lead.max(entry.lead());
         let old = std::mem::replace(old, entry);
         let id = self.segments.id(due);
         self.segments.change(id);
@@ -189,11 +194,8 @@ impl<E: Entry> Store<E> {
     pub fn segment(&self, id: Id) -> Vec<(Key, &E)> {
         let mut keys = self.segments.keys(id);
         keys.sort_unstable_by(|&a, &b| self.name(a).cmp(self.name(b)));
-        let within = |key: &Key| {
-            let key = *key;
-            self.shelf(key).filter(|entry| self.segments.id(entry.due()) == id).map(move |entry| (key, entry)).collect::<Vec<_>>()
-        };
-        keys.iter().flat_map(within).collect()
+        let within = self.segments.within(id);
+        keys.into_iter().flat_map(|key| self.due(key, within).map(move |entry| (key, entry))).collect()
     }
 
     /// The visible window in a place.
@@ -217,6 +219,13 @@ impl<E: Entry> Store<E> {
         shelf.into_iter().flat_map(|shelf| &shelf.entries).filter(move |entry| entry.is_visible(horizon))
     }
 
+    /// The visible windows of a key due from one time to another, both inclusive.
+    fn due(&self, key: Key, times: (Time, Time)) -> impl Iterator<Item = &E> {
+        let horizon = self.horizon;
+        let shelf = self.shelves.get(key.0 as usize);
+        shelf.into_iter().flat_map(move |shelf| shelf.due(times, self.lead)).filter(move |entry| entry.is_visible(horizon))
+    }
+
     /// The keys of a range, in the order of their bytes; see [`Keys::range`].
     pub fn keys(&self, from: Option<&[u8]>, to: Option<&[u8]>) -> &[Key] {
         self.keys.range(from, to)
@@ -225,10 +234,8 @@ impl<E: Entry> Store<E> {
     /// The visible windows due from one time to another, both inclusive, by place, then key: what
     /// closes in that time if nothing more happens. Reads the segments that lie between.
     pub fn find_due(&self, from: Time, to: Time) -> Vec<(Key, &E)> {
-        let is_due = |entry: &&E| (from..=to).contains(&entry.due());
         let keys = self.segments.between(from, to);
-        let mut found: Vec<(Key, &E)> =
-            keys.into_iter().flat_map(|key| self.shelf(key).filter(is_due).map(move |entry| (key, entry))).collect();
+        let mut found: Vec<(Key, &E)> = keys.into_iter().flat_map(|key| self.due(key, (from, to)).map(move |entry| (key, entry))).collect();
         found.sort_by(|(a, first), (b, second)| first.place().cmp(&second.place()).then_with(|| self.name(*a).cmp(self.name(*b))));
         found
     }

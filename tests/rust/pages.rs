@@ -181,6 +181,21 @@ fn grace_and_late_policy_may_change() {
 }
 
 #[test]
+fn a_smaller_grace_closes_more_at_once() {
+    let shorter = |grace: u32| spec(SESSIONS, &format!(r#","grace":{grace},"emit":"close","op":true"#));
+    let mut operator = operator(&shorter(100));
+    assert_eq!(pushed(&mut operator, &[fed("a", 0, 1), fed("b", 50, 2)]), []);
+    let pages = operator.pages().unwrap();
+    // T is 50 and the gap 10: with a grace of 40, what reaches 10 is still open.
+    assert_eq!(pushed(&mut restored(&shorter(40), &pages), &[fed("c", 50, 3)]), []);
+    let closed = pushed(&mut restored(&shorter(39), &pages), &[fed("c", 50, 3)]);
+    assert_eq!(closed.iter().map(|row| row.0.as_str()).collect::<Vec<_>>(), ["a"]);
+    let mut again = restored(&shorter(0), &pages);
+    pushed(&mut again, &[fed("d", 39, 1), fed("d", 40, 1)]);
+    assert_eq!(again.counters().late, 1, "39 reaches 49, before T");
+}
+
+#[test]
 fn a_missing_page_is_noticed() {
     let (spec, pages) = saved();
     let all: Vec<&[u8]> = pages.iter().map(Vec::as_slice).collect();

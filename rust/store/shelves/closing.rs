@@ -14,21 +14,19 @@ impl<E: Entry> Store<E> {
         }
         for (id, key) in self.segments.open(to) {
             let Some(shelf) = self.shelves.get(key.0 as usize) else { continue };
-            for entry in &shelf.entries {
-                if self.segments.id(entry.due()) == id {
-                    self.segments.queue(entry.due(), entry.place(), key);
-                }
+            for entry in shelf.due(self.segments.within(id), self.lead) {
+                self.segments.queue(entry.due(), entry.place(), key);
             }
         }
         let due = self.segments.close(to);
-        let mut closed: Vec<(Key, E)> = due.into_iter().filter_map(|(due, place, key)| self.due(key, place, due)).collect();
+        let mut closed: Vec<(Key, E)> = due.into_iter().filter_map(|(due, place, key)| self.still_due(key, place, due)).collect();
         self.open -= closed.len();
         self.sort(&mut closed);
         closed
     }
 
     /// The window in a place, if it is still due then.
-    fn due(&self, key: Key, place: E::Place, due: Time) -> Option<(Key, E)> {
+    fn still_due(&self, key: Key, place: E::Place, due: Time) -> Option<(Key, E)> {
         let shelf = self.shelves.get(key.0 as usize)?;
         let entry = shelf.find(&place).ok().and_then(|found| shelf.entries.get(found))?;
         (entry.due() == due).then(|| (key, entry.clone()))
@@ -69,18 +67,12 @@ impl<E: Entry> Store<E> {
     /// Drops the segments that are closed, and hidden as a whole, and the keys that have no windows.
     pub fn expire(&mut self, mut dropped: impl FnMut(E)) {
         let before = self.horizon.expired();
-        let bound = self.segments.bound(before);
+        let bound = self.segments.start(self.segments.bound(before));
         while let Some(keys) = self.segments.expire(before) {
             for key in keys {
                 let Some(shelf) = self.shelves.get_mut(key.0 as usize) else { continue };
                 let stored = shelf.entries.len();
-                shelf.entries.retain(|entry| {
-                    let keeps = self.segments.id(entry.due()) >= bound;
-                    if !keeps {
-                        dropped(entry.clone());
-                    }
-                    keeps
-                });
+                shelf.drop_due(bound, &mut dropped);
                 shelf.listed = None;
                 self.len -= stored - shelf.entries.len();
                 if shelf.entries.is_empty() {
