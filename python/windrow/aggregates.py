@@ -12,8 +12,27 @@ from typing import Any
 import pyarrow as pa
 
 from windrow.ddl import arrow_type
-from windrow.errors import bad_type, bad_value
+from windrow.errors import bad_type, bad_value, unknown_word
 from windrow.fold import Adder, Fold, of_aggregate, of_cogroup, of_input, of_reduce
+
+_FUNCTIONS = (
+    "count",
+    "sum",
+    "mean",
+    "min",
+    "max",
+    "first",
+    "last",
+    "any_value",
+    "stddev",
+    "stddev_pop",
+    "variance",
+    "var_pop",
+    "collect_list",
+    "collect_set",
+    "min_by",
+    "max_by",
+)
 
 
 @dataclass(frozen=True)
@@ -33,6 +52,20 @@ class Aggregate:
     ignore_nulls: bool | None = None
     inputs: tuple[str, ...] = field(default=(), kw_only=True, repr=False)
     input: str | None = field(default=None, kw_only=True, repr=False)
+
+    def check(self, name: str) -> None:
+        """Raises `ValueError` or `TypeError` unless a function of windrow makes such; `name` is its result column.
+
+        How many columns there are and of which types, the core checks.
+        """
+        if type(self) is Aggregate and self.function not in _FUNCTIONS:
+            raise unknown_word(f"{name}: function", self.function, _FUNCTIONS)
+        if not isinstance(self.columns, tuple):
+            raise bad_type(f"{name}: columns", self.columns, "a tuple of names of columns")
+        if not isinstance(self.ignore_nulls, bool | None):
+            raise bad_type(f"{name}: ignore_nulls", self.ignore_nulls, "True or False")
+        if self.input is not None:
+            raise bad_value(f"{name}: input", self.input, "None: a cogroup tells inputs by the names of columns")
 
     def plan(self, name: str) -> dict[str, object]:
         """What the core needs to know of this aggregate, whose result column is `name`."""

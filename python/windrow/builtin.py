@@ -58,7 +58,7 @@ def mean(column: str) -> Aggregate:
     """The mean of numbers or day-time intervals; Spark's `avg`.
 
     Integers and floats give float64, decimals four digits more behind the point, at most 38 in all,
-    intervals their own type.
+    intervals their own type (on Spark `interval day to second`, whatever they were).
 
     Raises:
         TypeError: from `agg`, for a column of anything else.

@@ -163,6 +163,10 @@ class WindowedData(Generic[Result]):
         `null_times` and `bad_gaps`, of them cut `clamped_gaps` (both 0 unless records have their own gaps), then
         `ticks` and `windows`. A query in this process has them in its result's schema metadata.
 
+        Only an action that reads the whole result, such as `count()`, `collect()` or a write, reports all. One that
+        stops early (`show()`, `first()`, `take()`, `isEmpty()`, any with `limit()`) reports what ran until there, which
+        may be `records` of 0 beside some `windows`; later actions do not report again.
+
         Raises:
             TypeError: not an `Observation`, or the data is not a Spark DataFrame.
 
@@ -233,6 +237,7 @@ class WindowedData(Generic[Result]):
         fields = {known.name: known for known in grouped._fields}
         for name, aggregate in chosen.items():
             _check_name(name, aggregate, folded)
+            aggregate.check(name)
             if (
                 isinstance(aggregate, Accumulation)
                 and aggregate.merge is None
