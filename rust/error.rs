@@ -33,6 +33,14 @@ pub enum Error {
         /// What does not fit, and where.
         reason: String,
     },
+    /// Results of several windows do not fit one batch, and those of fewer may; or one window's do not (`OverflowError`).
+    #[error("column {column:?}: {reason}")]
+    Crowded {
+        /// The result column.
+        column: String,
+        /// What does not fit.
+        reason: String,
+    },
     /// A function of the user failed (`RuntimeError`, caused by what it raised).
     #[error("aggregate {aggregate:?}: {function} failed{place}: {cause}")]
     Function {

@@ -1,10 +1,13 @@
-"""Peak resident memory of Spark's Python workers while windrow makes sessions of generated events: Linux only.
+"""Peak resident memory of Spark's Python workers while windrow makes windows of generated events: Linux only.
 
-    python benches/python/memory.py                       100 M events, ordered by time, and one hot key
+    python benches/python/memory.py                       100 M events: sessions and sliding windows of each shape
     python benches/python/memory.py --events 2000000
+    python benches/python/memory.py --shape shuffled --windows sessions --shards 128
 
-Spark makes the events itself (`spark.range`), so nothing but windrow is in the workers. "hot key" gives half of all
-events to one user. The peaks are those of the kernel (VmHWM) for each process that `pyspark.daemon` forks.
+Spark makes the events itself (`spark.range`), so nothing but windrow is in the workers. They come in order of time
+("ordered"), or each split has events of all times ("shuffled": there the number of shards bounds what a worker holds);
+"hot key" is ordered and gives half of all events to one user. The peaks are those of the kernel (VmHWM) for each
+process that `pyspark.daemon` forks.
 """
 
 from __future__ import annotations
@@ -24,7 +27,12 @@ from pyspark.sql import functions as F
 
 import windrow as wr
 
-SHAPES = ("ordered", "hot key")
+SHAPES = ("ordered", "hot key", "shuffled")
+WINDOWS = {
+    "sessions": wr.SessionWindows.with_gap("5 minutes"),
+    "sliding": wr.SlidingWindows.with_time_difference("5 minutes"),
+}
+STRIDE = (1 << 31) - 1  # a prime above any number of events: its multiples, modulo their number, are all of them once
 BYTES_OF_AN_EVENT = 24
 MIB = 1 << 20
 
@@ -85,63 +93,73 @@ def is_daemon(process: int) -> bool:
 
 
 def generated(spark: SparkSession, count: int, shape: str, partitions: int) -> DataFrame:
-    """`count` events ordered by time, users at random but the same in each run."""
+    """`count` events, users at random but the same in each run; "ordered" and "shuffled" are the same events."""
     users = max(1, count // events.EVENTS_OF_A_USER)
     step = events.MEAN_DISTANCE / users
-    user = F.expr(f"pmod(xxhash64(id), {users})")
+    place = F.expr(f"pmod(id * {STRIDE}, {count})") if shape == "shuffled" else F.col("id")
+    user = F.pmod(F.xxhash64("place"), F.lit(users))
     if shape == "hot key":
-        user = F.when(F.col("id") % 2 == 0, F.lit(0)).otherwise(user)
-    return spark.range(0, count, 1, partitions).select(
+        user = F.when(F.col("place") % 2 == 0, F.lit(0)).otherwise(user)
+    placed = spark.range(0, count, 1, partitions).select(place.alias("place"))
+    return placed.select(
         user.cast("bigint").alias("user"),
-        F.expr(f"timestamp_micros({events.EPOCH} + cast(id * {step} AS bigint))").alias("ts"),
-        (F.col("id") % 1000).cast("double").alias("amount"),
+        F.expr(f"timestamp_micros({events.EPOCH} + cast(place * {step} AS bigint))").alias("ts"),
+        (F.col("place") % 1000).cast("double").alias("amount"),
     )
 
 
-def measure(count: int, shape: str, partitions: int) -> None:
-    """Runs one shape in this process and prints its line."""
+def measure(count: int, windows: str, shape: str, partitions: int, shards: int) -> None:
+    """Runs windows of one kind over one shape in this process and prints their line."""
     spark = local_spark.start(driver_memory="4g")
     frame = generated(spark, count, shape, partitions)
-    sessions = (
+    answer = (
         wr.group_by(frame, "user", time="ts")
-        .windowed_by(wr.SessionWindows.with_gap("5 minutes"))
+        .windowed_by(WINDOWS[windows])
+        .shards(shards)
         .agg(clicks=wr.count(), spend=wr.sum("amount"), low=wr.min("amount"), high=wr.max("amount"))
     )
     memory = WorkerMemory()
     memory.start()
     begin = time.perf_counter()
-    clicks, windows = sessions.agg(F.sum("clicks"), F.count("*")).first()
+    clicks, found = answer.agg(F.sum("clicks"), F.count("*")).first()
     seconds = time.perf_counter() - begin
     memory.stop()
-    assert clicks == count, f"{clicks} events came out of {count}"
+    if windows == "sessions":
+        assert clicks == count, f"{clicks} events came out of {count}"
+    else:  # every event is in the window that ends with it, and there are at most two windows for each
+        assert clicks >= count, f"{clicks} events came out of {count}"
+        assert found <= 2 * count, f"{found} windows of {count} events"
     assert memory.peak, "no Python worker was seen"
     largest, input_size = max(memory.peak.values()), count * BYTES_OF_AN_EVENT
     sizes = f"{largest / MIB:7.0f} MiB the largest worker, {memory.together / MIB:7.0f} MiB all at once"
-    speed = f"{windows:,} sessions, {count / seconds / 1e6:.2f} M events/s"
-    print(f"  {shape:<8} {sizes}, {input_size / MIB:7.0f} MiB of events; {speed}", flush=True)
+    speed = f"{found:,} windows, {count / seconds / 1e6:.2f} M events/s"
+    print(f"  {windows:<8} {shape:<8} {sizes}, {input_size / MIB:7.0f} MiB of events; {speed}", flush=True)
     spark.stop()
 
 
 def main() -> int:
-    """Each shape in a process of its own."""
+    """Each kind of windows over each shape in a process of its own."""
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--events", type=int, default=100_000_000)
     options.add_argument("--partitions", type=int, default=16)
+    options.add_argument("--shards", type=int, default=32)
+    options.add_argument("--windows", choices=WINDOWS)
     options.add_argument("--shape", choices=SHAPES)
     chosen = options.parse_args()
     if not Path("/proc/self/status").exists():
         print("memory: skipped, it reads /proc and this machine has none")
         return 0
-    if chosen.shape:
-        measure(chosen.events, chosen.shape, chosen.partitions)
+    if chosen.windows and chosen.shape:
+        measure(chosen.events, chosen.windows, chosen.shape, chosen.partitions, chosen.shards)
         return 0
-    print(
-        f"\nmemory of Python workers, {datetime.date.today()}, {chosen.events:,} events, {chosen.partitions} partitions"
-    )
+    sizes = f"{chosen.events:,} events, {chosen.partitions} partitions, {chosen.shards} shards"
+    print(f"\nmemory of Python workers, {datetime.date.today()}, {sizes}")
+    given = [f"--{name}={getattr(chosen, name)}" for name in ("events", "partitions", "shards")]
     failed = 0
-    for shape in SHAPES:
-        call = [sys.executable, __file__, "--shape", shape, "--events", str(chosen.events)]
-        failed |= subprocess.run([*call, "--partitions", str(chosen.partitions)], check=False).returncode
+    for windows in [chosen.windows] if chosen.windows else WINDOWS:
+        for shape in [chosen.shape] if chosen.shape else SHAPES:
+            call = [sys.executable, __file__, *given, f"--windows={windows}", f"--shape={shape}"]
+            failed |= subprocess.run(call, check=False).returncode
     return 1 if failed else 0
 
 

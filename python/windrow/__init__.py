@@ -13,9 +13,8 @@ sessions = (
 
 from __future__ import annotations
 
-from windrow.aggregates import (
-    Aggregate,
-    aggregate,
+from windrow.aggregates import Aggregate, aggregate, reduce
+from windrow.builtin import (
     any_value,
     collect_list,
     collect_set,
@@ -27,7 +26,6 @@ from windrow.aggregates import (
     mean,
     min,
     min_by,
-    reduce,
     stddev,
     stddev_pop,
     stddev_samp,

@@ -39,10 +39,10 @@ class UnfitError(Exception):
         self._path = step + self._path
         return self
 
-    def told(self) -> ValueError | TypeError:
-        """The error for a user."""
+    def told(self, name: str = "result") -> ValueError | TypeError:
+        """The error for a user, of the value that has this name."""
         make = bad_value if self._fits else bad_type
-        return make(f"result{self._path}", self._got, self._allowed)
+        return make(f"{name}{self._path}", self._got, self._allowed)
 
 
 def array_of(values: Iterable[Any], kind: pa.DataType, check: Check) -> pa.Array[Any]:

@@ -28,7 +28,7 @@ _warned: WeakSet[Any] = WeakSet()
 def configure(spark: SparkSession) -> dict[str, str]:
     """Sets the runtime configuration of a Spark session that windrow's speed depends on.
 
-    At any time before a query runs. The two settings are the session's: they hold for every function of it that works
+    To be called before a query runs. The two settings are the session's: they hold for every function of it that works
     on Arrow batches (`mapInArrow`, pandas UDFs and the like), not for windrow alone. Without them a query gives the
     same rows, about three times slower, and warns once. Works on Spark classic, and on Spark Connect by design, as it
     uses the public API alone; Connect is untested in this release.
@@ -38,6 +38,12 @@ def configure(spark: SparkSession) -> dict[str, str]:
 
     Raises:
         TypeError: not a SparkSession.
+
+    >>> from pyspark.sql import SparkSession
+    >>> for key, value in configure(SparkSession.builder.getOrCreate()).items():
+    ...     print(key, value)
+    spark.sql.execution.arrow.maxBytesPerBatch 2147483647
+    spark.sql.execution.arrow.maxRecordsPerBatch 10000
     """
     if not (hasattr(spark, "conf") and hasattr(spark, "createDataFrame")):
         raise bad_type("spark", spark, "a SparkSession")

@@ -29,6 +29,7 @@ from pyspark.sql.types import (
     ArrayType,
     BinaryType,
     DataType,
+    DayTimeIntervalType,
     IntegerType,
     LongType,
     StringType,
@@ -42,7 +43,7 @@ from windrow.configure import warn_unless_configured
 from windrow.errors import bad_column_type, bad_type
 from windrow.input import Input
 from windrow.plan import PACK_COUNTERS, Origins, Plan
-from windrow.schema import arrow_field, spark_type
+from windrow.schema import arrow_field, returned_type, spark_type
 
 _PACKED = (
     StructField("shard", IntegerType(), nullable=False),
@@ -131,7 +132,7 @@ class SparkInput(Input[DataFrame]):
         )
         if plan.observation is None:
             return result
-        return _observed(result, plan.observation, observed, output.names)
+        return _observed(result, plan.observation, observed)
 
     def _field_at(self, argument: str, position: int, compared: bool) -> pa.Field[Any]:
         return arrow_field(argument, self._schema.fields[position], compared=compared)
@@ -152,13 +153,15 @@ class SparkInput(Input[DataFrame]):
         return StructType([*fields, StructField("op", StringType())] if plan.op else fields)
 
     def _type(self, column: str) -> DataType:
-        return self._schema.fields[self._schema.names.index(column)].dataType
+        return returned_type(self._schema.fields[self._schema.names.index(column)].dataType)
 
     def _result_type(self, name: str, aggregate: Aggregate, arrow: pa.DataType) -> DataType:
         if aggregate.function in _OF_COLUMN or isinstance(aggregate, Reduction):
             return self._type(aggregate.columns[0])
         if aggregate.function in _LISTS:
-            return ArrayType(self._type(aggregate.columns[0]), containsNull=False)
+            return returned_type(ArrayType(self._type(aggregate.columns[0]), containsNull=False))
+        if aggregate.function == "sum" and isinstance(self._type(aggregate.columns[0]), DayTimeIntervalType):
+            return self._type(aggregate.columns[0])
         found = spark_type(arrow)
         if found is None:
             raise bad_column_type("aggregate(schema=)", name, arrow, 'a type that Spark has, such as "array<bigint>"')
@@ -191,11 +194,11 @@ def _numbered(frame: DataFrame) -> DataFrame:
     return frame.toDF(*(f"_{position}" for position in range(len(frame.columns))))
 
 
-def _observed(frame: DataFrame, observation: Any, counters: dict[str, str], names: Sequence[str]) -> DataFrame:
-    totals = [F.coalesce(F.sum(_quoted(name)), F.lit(0)).alias(counter) for counter, name in counters.items()]
+def _observed(frame: DataFrame, observation: Any, counters: dict[str, str]) -> DataFrame:
+    totals = [F.coalesce(F.sum(name), F.lit(0)).alias(counter) for counter, name in counters.items()]
     windows = F.count("window").alias("windows")
     rows = frame.observe(observation, *totals, windows).where(F.col("window").isNotNull())
-    return rows.select(*map(_quoted, names))
+    return rows.drop(*counters.values())
 
 
 def _unused(names: Sequence[str], taken: Sequence[str]) -> dict[str, str]:
@@ -208,7 +211,3 @@ def _unused(names: Sequence[str], taken: Sequence[str]) -> dict[str, str]:
 
 def _nullable_longs(names: Iterable[str]) -> list[StructField]:
     return [StructField(name, LongType()) for name in names]
-
-
-def _quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"

@@ -59,7 +59,7 @@ def group_by(
     order: str | None = None,
     stream_time: StreamTime = "source",
 ) -> GroupedData[DataFrame] | GroupedData[pa.Table]:
-    """Groups records by key columns, to be windowed by `windowed_by`.
+    """Groups records by key columns (Kafka's `KStream.groupBy`), to be windowed by `windowed_by`.
 
     Args:
         data: a batch DataFrame of Spark (through Spark Connect by design, untested in this release); or, in this

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pyarrow as pa
@@ -27,25 +27,89 @@ _SIMPLE: tuple[tuple[type[spark.DataType], pa.DataType], ...] = (
 )
 
 _BINARY_COLLATION = "UTF8_BINARY"
+# The metadata tells Spark a variant from a struct of two binaries.
+_VARIANT = pa.struct(
+    [
+        pa.field("value", pa.binary(), nullable=False),
+        pa.field("metadata", pa.binary(), nullable=False, metadata={"variant": "true"}),
+    ]
+)
 
 
 def arrow_field(argument: str, field: spark.StructField, *, compared: bool) -> pa.Field[Any]:
     """The Arrow field in which Spark hands a column over, nullable.
 
     Raises:
-        TypeError: Spark hands no such type over, or values would be `compared` whose collation is not binary.
+        TypeError: Spark hands no such type over, or values would be `compared` that cannot be.
     """
-    if compared and _collated(field.dataType):
-        allowed = "strings of the collation UTF8_BINARY where values are compared (cast with COLLATE UTF8_BINARY)"
-        raise bad_column_type(argument, field.name, field.dataType.simpleString(), allowed)
-    converted = _arrow_type(field.dataType)
+    kind = field.dataType.simpleString()
+    for part in _parts(field.dataType):
+        allowed = _allowed(part, compared)
+        if allowed:
+            raise bad_column_type(argument, field.name, kind, allowed)
+    converted = _arrow_type(returned_type(field.dataType))
     if converted is None:
-        kind = field.dataType.simpleString()
         allowed = "a type that Spark hands over as Arrow data, such as numbers, strings, timestamps and nested ones"
         if kind.startswith("interval"):
             allowed += "; of intervals, day-time ones such as make_dt_interval(0, 0, minutes) gives"
         raise bad_column_type(argument, field.name, kind, allowed)
     return pa.field(field.name, converted)
+
+
+def _allowed(part: spark.DataType, compared: bool) -> str | None:
+    """What is allowed in the place of a type, alone or within another, that is refused as such; else None."""
+    if compared and getattr(part, "collation", _BINARY_COLLATION) != _BINARY_COLLATION:
+        return "strings of the collation UTF8_BINARY where values are compared (cast with COLLATE UTF8_BINARY)"
+    if compared and isinstance(part, spark.VariantType):
+        return "types that have an order where values are compared, as variants have not"
+    if isinstance(part, spark.StructType) and len(set(part.names)) < len(part.names):
+        return "structs that have each field name once, as Spark hands over no others"
+    return None
+
+
+def _parts(data_type: spark.DataType) -> Iterator[spark.DataType]:
+    """The type and all that it is made of."""
+    yield data_type
+    inner: list[spark.DataType] = []
+    if isinstance(data_type, spark.ArrayType):
+        inner = [data_type.elementType]
+    elif isinstance(data_type, spark.MapType):
+        inner = [data_type.keyType, data_type.valueType]
+    elif isinstance(data_type, spark.StructType):
+        inner = [field.dataType for field in data_type]
+    elif isinstance(data_type, spark.UserDefinedType):
+        inner = [data_type.sqlType()]
+    for part in inner:
+        yield from _parts(part)
+
+
+def returned_type(data_type: spark.DataType) -> spark.DataType:
+    """The type in which Spark takes values of a type back from Python: its own, wherever that may be.
+
+    CHAR and VARCHAR come back as strings, and void is nullable wherever it stands.
+    """
+    if isinstance(data_type, spark.CharType | spark.VarcharType):
+        return spark.StringType()
+    if isinstance(data_type, spark.ArrayType):
+        element = returned_type(data_type.elementType)
+        return spark.ArrayType(element, data_type.containsNull or _void(element))
+    if isinstance(data_type, spark.MapType):
+        key, value = returned_type(data_type.keyType), returned_type(data_type.valueType)
+        return spark.MapType(key, value, data_type.valueContainsNull or _void(value))
+    if isinstance(data_type, spark.StructType):
+        return spark.StructType(
+            [
+                spark.StructField(
+                    field.name, returned_type(field.dataType), field.nullable or _void(field.dataType), field.metadata
+                )
+                for field in data_type
+            ]
+        )
+    return data_type
+
+
+def _void(data_type: spark.DataType) -> bool:
+    return isinstance(data_type, spark.NullType)
 
 
 def spark_type(arrow: pa.DataType) -> spark.DataType | None:
@@ -83,10 +147,14 @@ def _arrow_type(data_type: spark.DataType) -> pa.DataType | None:
     for known, simple in _SIMPLE:
         if type(data_type) is known:
             return simple
-    if isinstance(data_type, spark.StringType | spark.CharType | spark.VarcharType):
+    if isinstance(data_type, spark.StringType):
         return pa.string()
     if isinstance(data_type, spark.DecimalType):
         return pa.decimal128(data_type.precision, data_type.scale)
+    if isinstance(data_type, spark.VariantType):
+        return _VARIANT
+    if isinstance(data_type, spark.UserDefinedType):
+        return _arrow_type(data_type.sqlType())
     if data_type.typeName() == "time":  # TimeType is new in Spark 4.1
         return pa.time64("ns")
     if isinstance(data_type, spark.ArrayType):
@@ -105,7 +173,7 @@ def _list_type(data_type: spark.ArrayType) -> pa.DataType | None:
 
 def _map_type(data_type: spark.MapType) -> pa.DataType | None:
     key, value = _arrow_type(data_type.keyType), _arrow_type(data_type.valueType)
-    if key is None or value is None:
+    if key is None or value is None or pa.types.is_null(key):
         return None
     of_fields: Callable[..., pa.DataType] = pa.map_  # pyarrow's stubs know no fields here
     entry = pa.field("value", value, nullable=data_type.valueContainsNull)
@@ -120,15 +188,3 @@ def _struct_type(data_type: spark.StructType) -> pa.DataType | None:
             return None
         fields.append(pa.field(field.name, converted, nullable=field.nullable))
     return pa.struct(fields)
-
-
-def _collated(data_type: spark.DataType) -> bool:
-    if isinstance(data_type, spark.StringType):
-        return getattr(data_type, "collation", _BINARY_COLLATION) != _BINARY_COLLATION
-    if isinstance(data_type, spark.ArrayType):
-        return _collated(data_type.elementType)
-    if isinstance(data_type, spark.MapType):
-        return _collated(data_type.keyType) or _collated(data_type.valueType)
-    if isinstance(data_type, spark.StructType):
-        return any(_collated(field.dataType) for field in data_type)
-    return False

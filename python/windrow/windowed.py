@@ -2,6 +2,20 @@
 
 Every method is checked when it is called and returns a new frozen object; nothing is computed before `agg`, and on
 Spark nothing before an action of the caller.
+
+The examples of this module go on from here:
+
+>>> from datetime import datetime
+>>> import pyarrow as pa
+>>> import windrow as wr
+>>> paid = pa.table(
+...     {
+...         "user": ["ann", "ann", "ann"],
+...         "ts": [datetime(2026, 1, 1, hour) for hour in (8, 10, 11)],
+...         "amount": [3.0, 4.0, 5.0],
+...     }
+... )
+>>> sessions = wr.group_by(paid, "user", time="ts").windowed_by(wr.SessionWindows.with_gap("1 hour"))
 """
 
 from __future__ import annotations
@@ -12,7 +26,7 @@ from typing import TYPE_CHECKING, Generic, Literal, get_args
 
 import pyarrow as pa
 
-from windrow import aggregates
+from windrow import builtin
 from windrow.aggregates import Accumulation, Aggregate
 from windrow.errors import bad_type, bad_value, unknown_word
 from windrow.input import Result
@@ -70,6 +84,8 @@ class WindowedData(Generic[Result]):
     def emit(self, when: Emit, *, every_record: bool = False) -> WindowedData[Result]:
         """When windows give rows: `"close"` (the default), once and final, or `"update"`, whenever they change.
 
+        Kafka's `EmitStrategy.onWindowClose` and `onWindowUpdate` (KIP-825).
+
         A batch query gives the same final windows for both; with `"update"` the result ends with the column `op`, in
         which each row says `upsert`, so that one sink serves batch and stream. With `every_record` each record's
         changes give rows of their own, as in Kafka without a cache; without it, a batch gives one row for each window
@@ -78,6 +94,9 @@ class WindowedData(Generic[Result]):
         Raises:
             ValueError: any other word, `every_record` without `"update"`, or a key column is called `op`.
             TypeError: `every_record` is not True or False.
+
+        >>> sessions.emit("update").agg(n=wr.count()).column_names
+        ['user', 'window', 'n', 'op']
         """
         if when not in get_args(Emit):
             raise unknown_word("when", when, get_args(Emit))
@@ -91,10 +110,14 @@ class WindowedData(Generic[Result]):
         """What becomes of late records on a stream: `"drop"` (the default) or `"emit"`.
 
         With `"emit"` a late record is also a row of its own, with `late` in the column `op`: the window and the
-        aggregates of that record alone. A batch query has nothing late, and its rows all say `upsert`.
+        aggregates of that record alone. Kafka only counts it (`dropped-records`). A batch query has nothing late, and
+        its rows all say `upsert`.
 
         Raises:
             ValueError: any other word, or a key column is called `op` beside `"emit"`.
+
+        >>> sessions.late("emit").count()["op"].to_pylist()
+        ['upsert', 'upsert']
         """
         if policy not in get_args(Late):
             raise unknown_word("policy", policy, get_args(Late))
@@ -109,6 +132,9 @@ class WindowedData(Generic[Result]):
         Raises:
             TypeError: not an int.
             ValueError: out of range.
+
+        >>> sorted(sessions.shards(128).count()["count"].to_pylist())
+        [1, 2]
         """
         _check_count(count, _MOST_SHARDS)
         return replace(self, shard_count=count)
@@ -122,6 +148,9 @@ class WindowedData(Generic[Result]):
         Raises:
             TypeError: not an int.
             ValueError: out of range, or the data is a Spark DataFrame.
+
+        >>> sorted(sessions.threads(1).count()["count"].to_pylist())
+        [1, 2]
         """
         _check_count(count, _MOST_THREADS)
         self.grouped._input.check_threads(count)
@@ -134,14 +163,26 @@ class WindowedData(Generic[Result]):
         `null_times` and `bad_gaps`, of them cut `clamped_gaps` (both 0 unless records have their own gaps), then
         `ticks` and `windows`. A query in this process has them in its result's schema metadata.
 
+        Only an action that reads the whole result, such as `count()`, `collect()` or a write, reports all. One that
+        stops early (`show()`, `first()`, `take()`, `isEmpty()`, any with `limit()`) reports what ran until there, which
+        may be `records` of 0 beside some `windows`; later actions do not report again.
+
         Raises:
             TypeError: not an `Observation`, or the data is not a Spark DataFrame.
+
+        >>> from pyspark.sql import Observation, SparkSession
+        >>> spark = SparkSession.builder.getOrCreate()
+        >>> settings, seen = wr.configure(spark), Observation("visits")
+        >>> clicks = spark.sql("SELECT 'ann' AS user, TIMESTAMP '2026-01-01 08:00:00' AS ts")
+        >>> visits = wr.group_by(clicks, "user", time="ts").windowed_by(wr.SessionWindows.with_gap("1 hour"))
+        >>> len(visits.observe(seen).count().collect()), seen.get["records"], seen.get["null_times"]
+        (1, 1, 0)
         """
         self.grouped._input.check_observation(observation)
         return replace(self, observation=observation)
 
     def agg(self, /, **aggregates: Aggregate) -> Result:
-        """The windows of each key and the aggregates over their records.
+        """The windows of each key and the aggregates over their records (Kafka's `aggregate`, several at once).
 
         Returns:
             A DataFrame for a DataFrame, lazily; a `pyarrow.Table` for anything else, with the counters in its schema
@@ -160,23 +201,8 @@ class WindowedData(Generic[Result]):
         With a dynamic gap and `invalid_gap="error"` a record whose gap is null, zero or negative is a `ValueError`
         that names its key and time; on Spark the job fails with it.
 
-        >>> from datetime import datetime
-        >>> import pyarrow as pa
-        >>> import windrow as wr
-        >>> rows = [("ann", 8, 3.0), ("ann", 10, 4.0), ("ann", 11, 5.0)]
-        >>> paid = pa.table(
-        ...     {
-        ...         "user": [user for user, _, _ in rows],
-        ...         "ts": [datetime(2026, 1, 1, hour) for _, hour, _ in rows],
-        ...         "amount": [amount for _, _, amount in rows],
-        ...     }
-        ... )
-        >>> sessions = (
-        ...     wr.group_by(paid, "user", time="ts")
-        ...     .windowed_by(wr.SessionWindows.with_gap("1 hour"))
-        ...     .agg(n=wr.count(), spend=wr.sum("amount"))
-        ... )
-        >>> for row in sessions.sort_by("spend").to_pylist():
+        >>> answer = sessions.agg(n=wr.count(), spend=wr.sum("amount"))
+        >>> for row in answer.sort_by("spend").to_pylist():
         ...     print(row["user"], row["window"]["start"].hour, row["window"]["end"].hour, row["n"], row["spend"])
         ann 8 8 1 3.0
         ann 10 11 2 9.0
@@ -184,8 +210,12 @@ class WindowedData(Generic[Result]):
         return self._result(aggregates)
 
     def count(self) -> Result:
-        """How many records each window has: short for `agg(count=windrow.count())`."""
-        return self._result({"count": aggregates.count()})
+        """How many records each window has: short for `agg(count=windrow.count())`, and raises what that raises.
+
+        >>> sorted(sessions.count()["count"].to_pylist())
+        [1, 2]
+        """
+        return self._result({"count": builtin.count()})
 
     def _checked_op(self, adds: str) -> WindowedData[Result]:
         for key in self.grouped.keys if self.op else ():
@@ -207,6 +237,7 @@ class WindowedData(Generic[Result]):
         fields = {known.name: known for known in grouped._fields}
         for name, aggregate in chosen.items():
             _check_name(name, aggregate, folded)
+            aggregate.check(name)
             if (
                 isinstance(aggregate, Accumulation)
                 and aggregate.merge is None

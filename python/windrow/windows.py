@@ -23,7 +23,6 @@ from windrow.errors import bad_type, bad_value, unknown_word
 InvalidGap = Literal["drop", "error"]
 """What becomes of a record whose own gap is null, zero or negative: it is counted and left out, or the query fails."""
 
-
 _UNITS = {"s": (1_000_000, "second"), "ms": (1_000, "millisecond"), "us": (1, "microsecond"), "ns": (1, "nanosecond")}
 """Units of time columns: of how many microseconds a length is a multiple, and the name."""
 
@@ -118,7 +117,8 @@ class SessionWindows(Windows):
         """Sessions that end where no record comes for longer than `gap`.
 
         Two records exactly `gap` apart are in one session. `grace` is how far behind stream time a record may be on
-        a stream; a batch query has nothing late and does not need it.
+        a stream; a batch query has nothing late and does not need it. Both count in ticks of the time column, rounded
+        down; `windowed_by` refuses a `gap` shorter than one tick.
 
         Raises:
             ValueError: `gap` not longer than zero, `grace` negative, or their sum beyond 2**63 - 1 microseconds.
@@ -156,8 +156,8 @@ class SessionWindows(Windows):
                 counts it (`bad_gaps`), `"error"` fails the query with its key and time.
 
         Raises:
-            ValueError: `retention` not longer than zero, `grace` negative, their sum beyond 2**63 - 1 microseconds,
-                or another word.
+            ValueError: an empty name, `retention` not longer than zero, `grace` negative, their sum beyond 2**63 - 1
+                microseconds, or another word.
             TypeError: `column` is no name, or not a duration; a bare number has no unit.
 
         >>> SessionWindows.with_dynamic_gap("pause", grace="1 hour")
@@ -181,6 +181,8 @@ class SessionWindows(Windows):
         """
         if not isinstance(column, str):
             raise bad_type("column", column, "the name of a column")
+        if not column:
+            raise bad_value("column", column, "the name of a column")
         late = None if grace is None else microseconds("grace", grace, zero=True)
         longest = microseconds("retention", retention)
         if invalid_gap not in get_args(InvalidGap):
@@ -209,7 +211,7 @@ class SessionWindows(Windows):
     def _lengths(self) -> dict[str, tuple[int, str]]:
         if isinstance(self.gap, DynamicGap):
             return {"retention": (self.gap.longest, "one tick"), **super()._lengths()}
-        return {"gap": (self.gap, "any"), **super()._lengths()}
+        return {"gap": (self.gap, "one tick"), **super()._lengths()}
 
     def plan(self) -> dict[str, int | str]:
         """What the core needs to know of these windows."""

@@ -65,6 +65,11 @@ impl Bank {
         Self::cogrouped(self.parts.iter().map(|part| (part.aggregate.fresh(), part.inputs.clone(), part.only)))
     }
 
+    /// Whether results of a window grow with its rows.
+    pub fn gathers(&self) -> bool {
+        self.parts.iter().any(|part| part.aggregate.gathers())
+    }
+
     /// Grows to `slots` slots, all of them in use. Never shrinks.
     pub fn resize(&mut self, slots: usize) {
         self.grow(slots);

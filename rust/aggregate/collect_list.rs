@@ -52,6 +52,10 @@ impl<V: Scalar> Aggregate for CollectList<V> {
         Box::new(Self::default())
     }
 
+    fn gathers(&self) -> bool {
+        true
+    }
+
     fn resize(&mut self, slots: usize) {
         self.lists.resize(slots, Vec::new());
     }

@@ -133,6 +133,10 @@ impl<V: Scalar> Aggregate for CollectSet<V> {
         Box::new(Self::default())
     }
 
+    fn gathers(&self) -> bool {
+        true
+    }
+
     fn resize(&mut self, slots: usize) {
         self.sets.resize(slots, Set::default());
     }

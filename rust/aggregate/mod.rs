@@ -73,6 +73,18 @@ pub struct Run {
     pub to: u32,
 }
 
+impl Run {
+    /// Number of rows.
+    pub fn len(&self) -> usize {
+        self.to.saturating_sub(self.from) as usize
+    }
+
+    /// Whether it has no rows.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
 /// A window's result does not fit its type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unrepresentable {
@@ -89,6 +101,11 @@ pub type Lowered = std::result::Result<Column<'static>, Unrepresentable>;
 pub trait Aggregate: Any + Send + Sync {
     /// An empty vector of the same kind.
     fn fresh(&self) -> Box<dyn Aggregate>;
+
+    /// Whether the result of a window grows with its rows.
+    fn gathers(&self) -> bool {
+        false
+    }
 
     /// Grows to `slots` slots. New ones hold the identity: the state of no rows.
     fn resize(&mut self, slots: usize);

@@ -5,6 +5,7 @@
 //!   rows ─▶ run (see super::run) ────────────────────────────────────────────────▶ windows
 //! ```
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
@@ -65,6 +66,25 @@ pub(super) struct Partials {
 /// All slots below a number.
 pub(super) fn slots(count: usize) -> Vec<Slot> {
     (0..count as u32).map(Slot).collect()
+}
+
+/// Emits the windows of a range, in halves where they do not fit one batch.
+pub(super) fn in_halves(
+    range: Range<usize>,
+    result: &mut impl FnMut(Range<usize>) -> Result<RecordBatch>,
+    emit: &mut Emit<'_>,
+) -> Result<()> {
+    match result(range.clone()) {
+        Err(Error::Crowded { .. }) if range.len() > 1 => {
+            let middle = range.start + range.len() / 2;
+            in_halves(range.start..middle, result, emit)?;
+            in_halves(middle..range.end, result, emit)
+        }
+        result => {
+            emit(result?);
+            Ok(())
+        }
+    }
 }
 
 impl Query {

@@ -7,6 +7,8 @@ pub struct Limits {
     pub run_rows: usize,
     /// Rows that go through all steps of an in-process run together: few enough to stay in the caches.
     pub step_rows: usize,
+    /// Bytes of short batches that are joined to a step.
+    pub step_bytes: usize,
     /// Rows that a packer gathers before it packs them.
     pub pack_rows: usize,
     /// Bytes of rows that a packer gathers before it packs them, where rows are wide.
@@ -24,6 +26,7 @@ impl Default for Limits {
         Self {
             run_rows: 1 << 24,
             step_rows: 1 << 16,
+            step_bytes: 64 << 20,
             pack_rows: 1 << 20,
             pack_bytes: 256 << 20,
             pack_keys: 1 << 20,

@@ -154,7 +154,11 @@ impl Query {
             None => Error::Internal("a result belongs to an aggregate"),
         })?;
         for (planned, column) in self.aggregates.iter().zip(lowered) {
-            columns.push(values::result(column, planned.field().data_type())?);
+            let column = values::result(column, planned.field().data_type());
+            columns.push(column.map_err(|error| match error {
+                Error::Crowded { reason, .. } => Error::Crowded { column: planned.name.clone(), reason },
+                other => other,
+            })?);
         }
         if self.op {
             columns.push(Arc::new(StringArray::from_iter_values(windows.iter().map(|_| "upsert"))));

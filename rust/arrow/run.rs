@@ -16,6 +16,7 @@ use arrow_select::concat::concat_batches;
 use super::input::{Counters, Input};
 use super::job::Job;
 use super::keys::mixed::Mixed;
+use super::limits::Limits;
 use super::parts::{PARTS, Parted};
 use super::query::Query;
 use crate::aggregate::Arrival;
@@ -35,7 +36,7 @@ impl Query {
         threads: usize,
     ) -> Result<(Vec<RecordBatch>, Counters)> {
         let mut counters = Counters::default();
-        let mut steps = Steps { batches, limit: self.limits.step_rows, rest: None }.peekable();
+        let mut steps = Steps { batches, limits: self.limits, rest: None }.peekable();
         let first = steps.next().transpose()?;
         let few = steps.peek().is_none();
         let inputs = self.inputs(first.map(Ok).into_iter().chain(steps), &mut counters);
@@ -152,10 +153,10 @@ fn closed(jobs: impl IntoIterator<Item = Box<dyn Job>>) -> Result<Vec<RecordBatc
     Ok(windows)
 }
 
-/// Batches in steps of about `limit` rows, few enough to stay in the caches: long batches are cut, short ones joined.
+/// Batches in steps of few enough rows to stay in the caches: long batches are cut, short ones joined.
 struct Steps<I> {
     batches: I,
-    limit: usize,
+    limits: Limits,
     /// What is left of a long batch.
     rest: Option<RecordBatch>,
 }
@@ -163,15 +164,17 @@ struct Steps<I> {
 impl<I: Iterator<Item = Result<RecordBatch>>> Steps<I> {
     fn step(&mut self) -> Result<Option<RecordBatch>> {
         let mut short: Vec<RecordBatch> = Vec::new();
-        let mut rows = 0;
-        while rows < self.limit {
+        let (mut rows, mut bytes) = (0, 0);
+        while rows < self.limits.step_rows && bytes < self.limits.step_bytes {
             let Some(batch) = self.rest.take().map(Ok).or_else(|| self.batches.next()).transpose()? else { break };
-            let taken = batch.num_rows().min(self.limit - rows);
+            let taken = batch.num_rows().min(self.limits.step_rows - rows);
             if taken < batch.num_rows() {
                 self.rest = Some(batch.slice(taken, batch.num_rows() - taken));
             }
-            rows += taken;
-            short.push(batch.slice(0, taken));
+            let taken = batch.slice(0, taken);
+            rows += taken.num_rows();
+            bytes += taken.columns().iter().try_fold(0, |sum, column| Ok::<_, Error>(sum + column.to_data().get_slice_memory_size()?))?;
+            short.push(taken);
         }
         match short.as_slice() {
             [] => Ok(None),

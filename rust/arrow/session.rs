@@ -1,5 +1,6 @@
 //! The work of a session query: rows to partial sessions, partial sessions to blocks and to windows.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
@@ -9,7 +10,7 @@ use arrow_schema::{Field, Schema};
 
 use super::grouping::{Grouping, of};
 use super::input::Input;
-use super::job::{Emit, Job, Partials, RESULT_ROWS, slots};
+use super::job::{Emit, Job, Partials, RESULT_ROWS, in_halves, slots};
 use super::keys::{Keys, shard};
 use super::query::Query;
 use super::values;
@@ -102,8 +103,12 @@ impl Job for SessionJob {
             frontier.is_none_or(|frontier| taken.extents.get(slot.0 as usize).is_some_and(|extent| extent.closed_before(frontier)))
         });
         for slots in closed.chunks(RESULT_ROWS) {
-            let (keys, windows) = (self.keys.columns(&of(slots, &taken.keys))?, taken.windows(slots));
-            emit(self.query.result(keys, &windows, taken.states.lower(slots))?);
+            let mut result = |range: Range<usize>| {
+                let slots = slots.get(range).unwrap_or_default();
+                let keys = self.keys.columns(&of(slots, &taken.keys))?;
+                self.query.result(keys, &taken.windows(slots), taken.states.lower(slots))
+            };
+            in_halves(0..slots.len(), &mut result, emit)?;
         }
         // Keys whose sessions have all left are forgotten.
         let columns = self.keys.columns(&of(&open, &taken.keys))?;

@@ -1,5 +1,6 @@
 //! The work of a sliding query: rows are held, moved as they are, sorted and swept.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
@@ -7,7 +8,7 @@ use arrow_array::types::Int64Type;
 use arrow_array::{ArrayRef, Int64Array, RecordBatch};
 
 use super::input::Input;
-use super::job::{Emit, Job, Partials, RESULT_ROWS};
+use super::job::{Emit, Job, Partials, RESULT_ROWS, in_halves};
 use super::keys::{Keys, shard};
 use super::query::Query;
 use super::session::unnamed;
@@ -21,8 +22,8 @@ use crate::sliding::plan::{Ends, Sliding};
 use crate::sort::Sorted;
 use crate::time::Time;
 
-/// Rows in the windows of one batch of results, about: a list of a window holds them all.
-const SWEPT_ROWS: usize = 1 << 24;
+/// Rows in the windows of one batch of results, about, where a list of a window holds them all.
+const GATHERED_ROWS: usize = 1 << 24;
 
 /// A sliding query at work.
 pub struct SlidingJob {
@@ -107,10 +108,16 @@ impl Job for SlidingJob {
         let until = frontier.map(|time| time.floor(self.sliding.resolution).unwrap_or(Time::MIN));
         for planned in self.records.plan(self.sliding, Ends { from: self.planned, until }) {
             let planned = planned.map_err(|beyond| self.query.beyond(beyond.0))?;
-            for (keys, windows, runs) in planned.pieces(RESULT_ROWS, SWEPT_ROWS) {
+            // A sweep begins with all rows of its first window: it pays for as many windows as that has rows.
+            let (windows, rows) =
+                if states.gathers() { (RESULT_ROWS, GATHERED_ROWS) } else { (RESULT_ROWS.max(planned.widest()), usize::MAX) };
+            let mut result = |piece: Range<usize>| {
+                let runs = planned.runs.get(piece.clone()).unwrap_or_default();
                 let lowered = states.sweep(self.records.times(), self.records.arrivals(), &inputs, runs)?;
-                emit(self.query.result(self.keys.columns(keys)?, windows, lowered)?);
-            }
+                let keys = self.keys.columns(planned.keys.get(piece.clone()).unwrap_or_default())?;
+                self.query.result(keys, planned.windows.get(piece).unwrap_or_default(), lowered)
+            };
+            planned.pieces(windows, rows).try_for_each(|piece| in_halves(piece, &mut result, emit))?;
         }
         match until {
             Some(until) => {

@@ -154,16 +154,26 @@ pub fn result(column: Column<'static>, data_type: &DataType) -> Result<ArrayRef>
     typed(&array, data_type)
 }
 
+/// What the offsets of most types reach to.
+const MOST: usize = i32::MAX as usize;
+
+/// The error of values that are too long for one array; its column is named by who knows it.
+pub(super) fn crowded(length: usize, what: &str, data_type: &DataType) -> Error {
+    Error::Crowded { column: String::new(), reason: format!("{length} {what} in one window, more than {data_type} holds ({MOST})") }
+}
+
 /// A canonical array as an array of type `to`.
 fn typed(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
     use DataType::*;
     match (array.data_type(), to) {
         (LargeList(_), List(field)) => {
             let lists = array.as_list::<i64>();
-            let offsets: Vec<i32> =
-                lists.offsets().iter().map(|&offset| i32::try_from(offset)).collect::<std::result::Result<_, _>>().map_err(|_| {
-                    Error::Overflow { column: field.name().clone(), reason: "more than 2,147,483,647 list elements in one batch".into() }
-                })?;
+            let offsets: Vec<i32> = lists
+                .offsets()
+                .iter()
+                .map(|&offset| i32::try_from(offset))
+                .collect::<std::result::Result<_, _>>()
+                .map_err(|_| crowded(lists.values().len(), "elements", to))?;
             let values = typed(lists.values(), field.data_type())?;
             Ok(Arc::new(ListArray::try_new(Arc::clone(field), OffsetBuffer::new(offsets.into()), values, lists.nulls().cloned())?))
         }
@@ -176,6 +186,9 @@ fn typed(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
             cast(&relabel(array, &Decimal128(*precision, *scale))?, to)
         }
         (Decimal128(..), UInt64) => cast(&relabel(array, &Decimal128(20, 0))?, to),
+        (LargeBinary, to) if !matches!(to, LargeUtf8 | LargeBinary) && array.as_binary::<i64>().value_data().len() > MOST => {
+            Err(crowded(array.as_binary::<i64>().value_data().len(), "bytes", to))
+        }
         (LargeBinary, Utf8View) => cast(&cast(array, &LargeUtf8)?, to),
         (LargeBinary, _) if kind(to) == Some(Kind::Bytes) => cast(array, to),
         (LargeBinary, _) => {

@@ -3,6 +3,8 @@
 //! A window is planned when all its records are there: when it ends before the *frontier*, the time
 //! that nothing still to come goes behind. Rows that no later window can hold are then let go.
 
+use std::ops::Range;
+
 use crate::aggregate::column::Column;
 use crate::aggregate::{Arrival, Run};
 use crate::error::Result;
@@ -38,21 +40,26 @@ pub struct Planned {
 }
 
 impl Planned {
-    /// The windows in pieces of at most `windows` windows that hold about `rows` rows at most, one window at least:
-    /// one key may have windows without number.
-    pub fn pieces(&self, windows: usize, rows: usize) -> impl Iterator<Item = (&[KeyId], &[Window], &[Run])> {
+    /// Ranges of at most `windows` windows that hold about `rows` rows at most, one window at least: one key may have
+    /// windows without number.
+    pub fn pieces(&self, windows: usize, rows: usize) -> impl Iterator<Item = Range<usize>> {
         let mut from = 0;
         std::iter::from_fn(move || {
             let rest = self.runs.get(from..).filter(|rest| !rest.is_empty())?;
             let mut held = 0;
             let fits = |run: &&Run| {
-                held += run.to.saturating_sub(run.from) as usize;
+                held += run.len();
                 held <= rows
             };
             let piece = from..from + rest.iter().take(windows).take_while(fits).count().max(1);
             from = piece.end;
-            Some((self.keys.get(piece.clone())?, self.windows.get(piece.clone())?, self.runs.get(piece)?))
+            Some(piece)
         })
+    }
+
+    /// The most rows that a window holds.
+    pub fn widest(&self) -> usize {
+        self.runs.iter().map(Run::len).max().unwrap_or(0)
     }
 }
 

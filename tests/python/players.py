@@ -6,7 +6,7 @@ import itertools
 import json
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Protocol
 
@@ -139,8 +139,9 @@ class DriverPlayer:
             return list(map(_change, self._driver.pipe_batch(batch_of(rows))))
         (row,) = rows
         if row.tick and row.time is not None:
-            return list(map(_change, self._driver.tick(row.time)))
-        piped = {"key": row.key, "ts": row.time, "x": row.x, "word": row.word, "gap": row.gap, "tick": row.tick}
+            return list(map(_change, self._driver.tick(moment(row.time))))
+        piped: dict[str, Any] = {"key": row.key, "x": row.x, "word": row.word, "tick": row.tick}
+        piped |= {"ts": moment(row.time), "gap": None if row.gap is None else row.gap * TICK}
         return list(map(_change, self._driver.pipe(**piped)))
 
     def finish(self) -> list[Change]:
@@ -159,6 +160,10 @@ OPS = {"update": "upsert", "final": "upsert", "tombstone": "delete", "late": "la
 
 def ticks(time: datetime) -> int:
     return (time - EPOCH) // TICK
+
+
+def moment(time: int | None) -> datetime | None:
+    return None if time is None else EPOCH + time * TICK
 
 
 def plain(values: Sequence[Any]) -> tuple[Any, ...]:
@@ -235,7 +240,8 @@ def _folds(asked: Scenario) -> list[Fold]:
     if asked.values == "built_in":
         return []
     if asked.values == "reduced":
-        return [of_reduce(plus, pa.field("word", pa.string()), kafka=asked.kafka)]
+        fold = of_reduce(plus, pa.field("word", pa.string()), kafka=asked.kafka)
+        return [replace(fold, adds=asked.inputs * fold.adds)]
     adds = (plus_or_delete, minus_or_delete) if asked.values == "deletable" else (plus, minus)
     return [Fold(pa.string(), lambda: "0", adds, joined, rows)]
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from numbers import Integral
 from typing import Any, Self
 
 import pyarrow as pa
@@ -111,8 +113,13 @@ class StreamDriver:
 
         For a cogroup the name of the record's input comes first: `pipe("clicks", user="ann", ...)`.
 
+        Values are those of Python for the type of their column, and none is changed: a number is no time, as it has no
+        unit.
+
         Raises:
-            ValueError: a column that the data does not have, or an input that the definition does not have.
+            TypeError: a value of another class than its column holds.
+            ValueError: a column that the data does not have, an input that the definition does not have, or a value
+                that its column does not hold as it is: finer than its unit, or a time with a zone where it has none.
             OverflowError: a result or a bound does not fit its type.
             RuntimeError: a Python function failed; its exception is the cause.
         """
@@ -134,9 +141,16 @@ class StreamDriver:
             data: a pyarrow Table or RecordBatch, or anything else that gives an Arrow stream.
             input: for a cogroup, the name of the input that the data is of.
             input_column: for a cogroup, in place of `input`: the column of the data that holds the name of each row's
-                input, in any order. A row's other columns are those of its input.
-            rows: the length of a batch, or the lengths of batches, the last of which takes what is left; None for the
-                batches of the data.
+                input, in any order. A row's other columns are those of its input. A tick without a name is of all
+                inputs, its time in the columns of an input whose tick it is.
+            rows: the length of a batch, or the lengths of batches, after which the last batch takes what is left; None
+                for the batches of the data.
+
+        Raises:
+            TypeError: no Arrow data, a column of a type whose values are not those of the declared type, or `rows` that
+                are no whole numbers.
+            ValueError: a column that the data does not have, or has twice, a value that the declared type does not
+                hold, an input that the definition does not have, or batches of no rows.
         """
         fed = self._feed.taking(input, input_column)
         if isinstance(data, pa.RecordBatch):
@@ -145,15 +159,13 @@ class StreamDriver:
             table = pa.RecordBatchReader.from_stream(data).read_all()
         else:
             raise bad_type("data", data, "Arrow data: a pyarrow Table or RecordBatch, or any Arrow stream")
-        changes: list[Change] = []
-        for batch in _cut(table, rows):
-            changes.extend(self._push(fed(batch)))
-        return changes
+        batches = [fed(batch) for batch in _cut(table, rows)]  # all of them, so that an error comes before any is taken
+        return [change for batch in batches for change in self._push(batch)]
 
     def tick(self, time: Any, *, input: str | None = None) -> list[Change]:
         """Moves stream time, as a tick does: nothing else happens but what closes. Returns what that closes.
 
-        For a cogroup it is the time of all inputs, or of the one that is named.
+        For a cogroup it is the time of all inputs, or of the one that is named. Raises as `pipe` does.
         """
         return self._push(self._feed.tick_at(input, time))
 
@@ -242,13 +254,23 @@ def _cut(table: pa.Table, rows: int | Iterable[int] | None) -> Sequence[pa.Recor
     if rows is None:
         return table.to_batches()
     whole = table.combine_chunks()
-    if isinstance(rows, int):
-        if rows < 1:
-            raise bad_value("rows", rows, "one row or more in a batch")
-        return whole.to_batches(max_chunksize=rows)
+    lengths: Iterator[int]
+    if isinstance(rows, Iterable) and not isinstance(rows, str):
+        lengths = map(_length, itertools.chain(rows, [whole.num_rows]))
+    else:
+        lengths = itertools.repeat(_length(rows))
     batches: list[pa.RecordBatch] = []
     start = 0
-    for length in rows:
+    while start < whole.num_rows:
+        length = next(lengths)
         batches.extend(whole.slice(start, length).to_batches())
         start += length
-    return [*batches, *whole.slice(start).to_batches()]
+    return batches
+
+
+def _length(rows: Any) -> int:
+    if not isinstance(rows, Integral) or isinstance(rows, bool):
+        raise bad_type("rows", rows, "a whole number of rows in a batch, or several")
+    if rows < 1:
+        raise bad_value("rows", rows, "one row or more in a batch")
+    return int(rows)

@@ -10,8 +10,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from windrow.errors import bad_value, unknown_column, unknown_word
+from windrow.errors import ambiguous_column, bad_type, bad_value, unknown_column, unknown_word
 from windrow.plan import Plan
+from windrow.testing.cells import cast_of, cell_of
 from windrow.testing.definition import Schemas
 
 _TICK = "windrow.tick"
@@ -39,6 +40,8 @@ class Feed:
         fields = {field.name: field for field in plan.schema}
         self._time = plan.time
         self._sources: dict[str | None, _Source] = {}
+        if value is not None and not isinstance(value, str):
+            raise bad_type("value", value, "the name of a column")
         if isinstance(schema, Mapping):
             if value is not None:
                 raise bad_value("value", value, "None for a cogroup, where nulls are what they are in SQL")
@@ -60,61 +63,90 @@ class Feed:
         for column in record:
             if column not in source.columns:
                 raise unknown_column("record", column, source.columns)
-        return self._row({column: record.get(own) for column, own in source.own.items()}, source.number)
+        cells = {
+            name: cell_of(f"record: column {own!r}", record.get(own), self.schema.field(name).type)
+            for name, own in source.own.items()
+        }
+        return self._row(cells, source.number)
 
     def tick_at(self, name: str | None, time: Any) -> pa.RecordBatch:
         """A tick of an input; of all inputs where none is named."""
         number = self._source(name).number if name is not None else None
-        return self._row({self._time: time, self.tick: True}, number)
+        at = cell_of("time", time, self.schema.field(self._time).type)
+        return self._row({self._time: at, self.tick: pa.array([True])}, number)
 
     def taking(self, name: str | None, column: str | None) -> Callable[[pa.RecordBatch], pa.RecordBatch]:
         """The way of batches: of the input that is named, or of those that a column of the data names."""
         if column is None:
             self._source(name)
             return functools.partial(self.batch, name)
+        if not isinstance(column, str):
+            raise bad_type("input_column", column, "the name of a column")
         if name is not None or self._number is None:
             allowed = "none beside input=" if name is not None else "none: the definition has one input"
             raise bad_value("input_column", column, allowed)
         return functools.partial(self.interleaved, column)
 
-    def batch(self, name: str | None, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """Data of an input."""
-        source, names = self._source(name), batch.schema.names
+    def batch(self, name: str | None, batch: pa.RecordBatch, *, of_all: bool = False) -> pa.RecordBatch:
+        """Data of an input; with `of_all` rows in its columns that are of all inputs."""
+        source = self._source(name)
         columns: list[pa.Array[Any]] = []
         for field in self.schema:
-            if field.name == self._number:
+            if field.name == self._number and not of_all:
                 columns.append(pa.repeat(pa.scalar(source.number, field.type), batch.num_rows))
             elif field.name not in source.own:
                 columns.append(pa.nulls(batch.num_rows, field.type))
-            elif source.own[field.name] in names:
-                column = batch.column(source.own[field.name])
-                columns.append(column if column.type == field.type else column.cast(field.type))
             else:
-                raise unknown_column("data", source.own[field.name], names)
+                own = source.own[field.name]
+                columns.append(cast_of(own, _column("data", own, batch), field.type))
         return pa.RecordBatch.from_arrays(columns, schema=self.schema)
 
     def interleaved(self, column: str, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """Data of all inputs of a cogroup; the column holds the name of each row's input."""
-        if column not in batch.schema.names:
-            raise unknown_column("input_column", column, batch.schema.names)
-        told: list[str | None] = batch.column(column).to_pylist()
-        rows = {name: [row for row, of in enumerate(told) if of == name] for name in dict.fromkeys(told)}
-        pieces = [self.batch(name, batch.take(pa.array(own, pa.int64()))) for name, own in rows.items()]
+        """Data of all inputs of a cogroup; the column holds the name of each row's input, null for ticks of all."""
+        told: list[str | None] = _column("input_column", column, batch).to_pylist()
+        ticking = self._ticking(batch) if None in told else {}
+        rows: dict[tuple[str | None, bool], list[int]] = {}
+        for row, name in enumerate(told):
+            source = name if name is not None else ticking.get(row)
+            self._source(source, "input_column")
+            rows.setdefault((source, name is None), []).append(row)
+        pieces = [
+            self.batch(source, batch.take(pa.array(own, pa.int64())), of_all=of_all)
+            for (source, of_all), own in rows.items()
+        ]
         place = {row: place for place, row in enumerate(itertools.chain.from_iterable(rows.values()))}
         whole = pa.Table.from_batches(pieces, self.schema).take([place[row] for row in range(len(told))])
         return pa.RecordBatch.from_arrays([known.combine_chunks() for known in whole.columns], schema=self.schema)
 
-    def _row(self, cells: Mapping[str, Any], number: int | None) -> pa.RecordBatch:
-        shown = cells if self._number is None else {**cells, self._number: number}
-        columns = [pa.array([shown.get(field.name)], field.type) for field in self.schema]
+    def _ticking(self, batch: pa.RecordBatch) -> dict[int, str | None]:
+        """For each row that is a tick the first input whose column says so."""
+        found: dict[int, str | None] = {}
+        for name, source in self._sources.items():
+            if self.tick in source.own:
+                ticks = _column("data", source.own[self.tick], batch).to_pylist()
+                found = {row: name for row, tick in enumerate(ticks) if tick} | found
+        return found
+
+    def _row(self, cells: Mapping[str, pa.Array[Any]], number: int | None) -> pa.RecordBatch:
+        shown = dict(cells)
+        if self._number is not None:
+            shown[self._number] = pa.array([number], pa.int32())
+        columns = [shown.get(field.name, pa.nulls(1, field.type)) for field in self.schema]
         return pa.RecordBatch.from_arrays(columns, schema=self.schema)
 
-    def _source(self, name: str | None) -> _Source:
-        if name in self._sources:
+    def _source(self, name: str | None, argument: str = "input") -> _Source:
+        if (name is None or isinstance(name, str)) and name in self._sources:
             return self._sources[name]
         if None in self._sources:
-            raise bad_value("input", name, "none: the definition has one input")
-        raise unknown_word("input", name, [known for known in self._sources if known is not None])
+            raise bad_value(argument, name, "none: the definition has one input")
+        raise unknown_word(argument, name, [known for known in self._sources if known is not None])
+
+
+def _column(argument: str, name: str, batch: pa.RecordBatch) -> pa.Array[Any]:
+    names = batch.schema.names
+    if names.count(name) != 1:
+        raise (ambiguous_column if name in names else unknown_column)(argument, name, names)
+    return batch.column(name)
 
 
 def _named(plan: Plan) -> tuple[Sequence[str], Sequence[Mapping[str, str]]]:

@@ -4,6 +4,8 @@ Each run is fed record by record, and after every record the updates and the num
 the recording. `--batch` feeds Arrow batches instead; updates are then compared as one sequence for each key, and the
 dropped records at the end of each batch. `--restart` saves all state to pages now and then, and goes on with a new
 operator that is restored from them.
+
+What cannot be read, be it a file or a line, is told and counts as failed.
 """
 
 from __future__ import annotations
@@ -19,7 +21,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from windrow import _worker
-from windrow.testing.scenario import SCHEMA, TIME, Output, Scenario, Step, scenarios
+from windrow.testing.recording import lines_of, scenario_of
+from windrow.testing.scenario import SCHEMA, TIME, Output, Scenario, Step
 
 Lengths = Callable[[], int]
 """Gives the length of the next stretch of records."""
@@ -161,21 +164,34 @@ def main(arguments: Sequence[str] | None = None) -> int:
     chosen = parser.parse_args(arguments)
     passed = failed = 0
     for path in chosen.files:
-        for number, scenario in enumerate(scenarios(path), 1):
+        try:
+            lines = lines_of(path)
+        except (OSError, ValueError) as error:
+            failed += 1
+            print(f"{path}: {error}")
+            continue
+        for number, line in lines:
             seed = f"{chosen.seed} {path.name} {number}"
             batch, restart = (_lengths(name, getattr(chosen, name), seed) for name in ("batch", "restart"))
-            try:
-                differences = replay(scenario, batch, restart)
-            except (ValueError, RuntimeError, OverflowError, TypeError) as error:
-                differences = [f"{type(error).__name__}: {error}"]
-            if differences:
-                failed += 1
-                print(f"{path}:{number}: {scenario.name} ({scenario.parameters})")
-                print(*(f"  {line}" for line in differences[: 2 * _SHOWN]), sep="\n")
-            else:
-                passed += 1
+            told = _played(f"{path}:{number}", line, batch, restart)
+            passed, failed = (passed, failed + 1) if told else (passed + 1, failed)
+            print(*told, sep="\n", end="\n" if told else "")
     print(f"{passed} passed, {failed} failed")
     return 1 if failed else 0
+
+
+def _played(place: str, line: bytes, batch: Lengths | None, restart: Lengths | None) -> list[str]:
+    """What to tell of a line; empty where its run passed."""
+    try:
+        scenario = scenario_of(line)
+    except ValueError as error:
+        return [f"{place}: {error}"]
+    try:
+        differences = replay(scenario, batch, restart)
+    except (ValueError, RuntimeError, OverflowError, TypeError) as error:
+        differences = [f"{type(error).__name__}: {error}"]
+    shown = [f"  {line}" for line in differences[: 2 * _SHOWN]]
+    return [f"{place}: {scenario.name} ({scenario.parameters})", *shown] if differences else []
 
 
 if __name__ == "__main__":

@@ -125,7 +125,7 @@ impl BytesKeys {
             cells.push(cell);
         }
         let narrow = || {
-            i32::try_from(length).map_err(|_| Error::Overflow {
+            i32::try_from(length).map_err(|_| Error::Crowded {
                 column: self.field.name().clone(),
                 reason: format!("{length} bytes of keys in one batch, more than {} holds", self.field.data_type()),
             })

@@ -50,6 +50,10 @@ impl RowKeys {
             None => Err(Error::Internal("a key number that was never given")),
         };
         let rows = ids.iter().map(row).collect::<Result<Vec<_>>>()?;
+        let length: usize = rows.iter().map(|row| row.as_ref().len()).sum();
+        if i32::try_from(length).is_err() {
+            return Err(Error::Crowded { column: "keys".into(), reason: format!("{length} bytes of keys in one batch, 2^31 or more") });
+        }
         self.converter.convert_rows(rows).map_err(arrow)
     }
 

@@ -144,6 +144,41 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "an aggregate as a word": (lambda: sessions().agg(n="count"), TypeError, "n: got 'count', a str"),
     "an aggregate without its name": (lambda: sessions().agg(wr.count()), TypeError, "positional"),
     "an aggregate of no column": (lambda: sessions().agg(s=wr.sum("amout")), ValueError, "s: got 'amout'.*'amount'"),
+    "an aggregate that is none of windrow's": (
+        lambda: sessions().agg(s=wr.Aggregate("summ", ("amount",))),
+        ValueError,
+        r"^s: function: got 'summ'; allowed: 'count' or 'sum' or .* \(did you mean 'sum'\?\)$",
+    ),
+    "an aggregate of Python without a function": (
+        lambda: sessions().agg(s=wr.Aggregate("python", ("amount",))),
+        ValueError,
+        "^s: function: got 'python'; allowed: 'count' or",
+    ),
+    "an aggregate that is a number": (
+        lambda: sessions().agg(s=wr.Aggregate(5, ("amount",))),  # type: ignore[arg-type]
+        ValueError,
+        "^s: function: got 5; allowed: 'count' or",
+    ),
+    "an aggregate of a word for its columns": (
+        lambda: sessions().agg(s=wr.Aggregate("sum", "amount")),  # type: ignore[arg-type]
+        TypeError,
+        "^s: columns: got 'amount', a str; allowed: a tuple",
+    ),
+    "an aggregate of too many columns": (
+        lambda: sessions().agg(s=wr.Aggregate("sum", ("amount", "op"))),
+        ValueError,
+        'aggregate "s": columns: got 2; allowed: 1',
+    ),
+    "an aggregate that ignores nulls by a word": (
+        lambda: sessions().agg(s=wr.Aggregate("first", ("amount",), "yes")),  # type: ignore[arg-type]
+        TypeError,
+        "^s: ignore_nulls: got 'yes', a str; allowed: True or False",
+    ),
+    "an aggregate of an input where there is one": (
+        lambda: sessions().agg(s=wr.Aggregate("sum", ("amount",), input="clicks")),
+        ValueError,
+        "^s: input: got 'clicks'; allowed: None",
+    ),
     "an aggregate called as a key": (
         lambda: sessions().agg(user_id=wr.count()),
         ValueError,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import importlib
+import inspect
 import pkgutil
 from pathlib import Path
 
@@ -31,3 +32,22 @@ def test_the_examples_are_seen() -> None:
 def test_public_names_say_what_they_are(name: str) -> None:
     value = getattr(windrow, name)
     assert isinstance(value, str) or (value.__doc__ and "\n" not in value.__doc__.splitlines()[0])
+
+
+BETWEEN_ROOMS = {"check", "check_time", "plan"}  # of public classes, but called by other modules of the package alone
+PUBLIC = {
+    called.__qualname__: called
+    for owner in (windrow, *(value for value in vars(windrow).values() if inspect.isclass(value)))
+    for name, called in inspect.getmembers(owner, inspect.isroutine)
+    if not name.startswith("_") and name not in BETWEEN_ROOMS
+}
+
+
+def test_the_public_calls_are_seen() -> None:
+    calls = {"group_by", "sum", "reduce", "SessionWindows.with_gap", "SlidingWindows.until", "WindowedData.agg"}
+    assert calls <= set(PUBLIC)
+
+
+@pytest.mark.parametrize("name", sorted(PUBLIC))
+def test_public_calls_have_an_example(name: str) -> None:
+    assert doctest.DocTestParser().get_examples(PUBLIC[name].__doc__)

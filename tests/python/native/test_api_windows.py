@@ -112,6 +112,7 @@ def test_retention_and_grace_of_a_dynamic_gap_together_stay_representable() -> N
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
+        ({"column": ""}, ValueError, "column: got ''; allowed: the name of a column"),
         ({"column": 5}, TypeError, "column: got 5, an int; allowed: the name of a column"),
         ({"column": "pause", "retention": "0 seconds"}, ValueError, "retention: got '0 seconds'; allowed: a duration"),
         ({"column": "pause", "grace": "-1 second"}, ValueError, "grace: got '-1 second'"),
@@ -210,6 +211,12 @@ TICK = timedelta(microseconds=1)
         ("ns", SessionWindows.with_dynamic_gap("pause", retention=LONGEST_NS + TICK), "retention: got '15250 weeks"),
         (
             "s",
+            SessionWindows.with_gap("999 milliseconds", grace="1 minute"),
+            "gap: got '999 milliseconds'; allowed: at least 1 second, as the time column 'ts' counts in seconds",
+        ),
+        ("ms", SessionWindows.with_gap(TICK), "gap: got '1 microsecond'; allowed: at least 1 millisecond"),
+        (
+            "s",
             SessionWindows.with_dynamic_gap("pause", retention="999 milliseconds"),
             "retention: got '999 milliseconds'; allowed: at least 1 second, as the time column 'ts' counts in seconds",
         ),
@@ -227,7 +234,10 @@ def test_a_length_that_the_time_column_cannot_count_is_refused(unit: Any, window
         ("ms", SlidingWindows.with_time_difference("1 millisecond")),
         ("us", SlidingWindows.with_time_difference(TICK, resolution=TICK)),
         ("ns", SlidingWindows.with_time_difference(TICK, resolution=TICK)),
-        ("s", SessionWindows.with_gap(TICK)),
+        ("s", SessionWindows.with_gap("1 second")),
+        ("s", SessionWindows.with_gap("1999 milliseconds")),
+        ("us", SessionWindows.with_gap(TICK)),
+        ("ns", SessionWindows.with_gap(TICK)),
         ("ns", SessionWindows.with_gap(LONGEST_NS)),
         ("us", SessionWindows.with_gap(LONGEST_NS + TICK)),
         ("s", SessionWindows.with_dynamic_gap("pause", retention="1 second")),

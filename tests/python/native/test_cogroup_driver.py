@@ -311,7 +311,7 @@ REFUSED: dict[str, tuple[Any, type[Exception], str]] = {
     "a row of no input": (
         lambda: driven(SESSIONS).pipe_batch(interleaved([("visits", 1, 1)]), input_column="of"),
         ValueError,
-        "input: got 'visits'",
+        "input_column: got 'visits'",
     ),
     "a missing column": (
         lambda: driven(SESSIONS).pipe_batch(pa.table({"k": ["a"]}), input="orders"),

@@ -6,6 +6,7 @@ import dataclasses
 import random
 from collections import Counter
 from collections.abc import Callable
+from datetime import UTC
 from typing import Any
 
 import pyarrow as pa
@@ -15,7 +16,10 @@ from oracle.contents import answers
 from oracle.generator import KEYS, scenario, stream_of
 from oracle.scenario import Scenario
 from oracle.stream import Stream, Window
-from players import DriverPlayer, plain
+from players import EPOCH, TICK, DriverPlayer, moment, plain
+
+import windrow as wr
+from windrow.testing import StreamDriver
 
 Found = tuple[Any, ...]
 
@@ -65,15 +69,19 @@ class Bounds:
     def key(self) -> str:
         return self._draw.choice([self._draw.choice(self._keys), self._draw.choice(KEYS)])
 
-    def keys(self) -> tuple[str | None, str | None]:
-        """A key, a range, or all of them; a range without a first key starts with the first one."""
+    def keys(self) -> dict[str, str | None]:
+        """A key, a range, a range with an open side, or all of them."""
         first, last = self.key(), self.key()
-        return self._draw.choice([(first, None), (first, last), (min(first, last), max(first, last)), (None, None)])
+        low, high = sorted([first, last], key=str.encode)
+        ranges: list[tuple[str | None, str | None]] = [(first, last), (low, high), (low, None), (None, high)]
+        asked = self._draw.choice([{"key": first}, {"key": None}, *({"key": a, "to_key": b} for a, b in ranges)])
+        return dict(asked)
 
 
-def within(key: str, first: str | None, last: str | None) -> bool:
-    last = first if last is None else last
-    return first is None or (last is not None and first.encode() <= key.encode() <= last.encode())
+def within(name: str, asked: dict[str, str | None]) -> bool:
+    first, last = asked["key"], asked.get("to_key", asked["key"])
+    above = first is None or name.encode() >= first.encode()
+    return above and (last is None or name.encode() <= last.encode())
 
 
 def at_least(time: int, bound: int | None) -> bool:
@@ -95,50 +103,131 @@ def both(forward: Callable[..., pa.Table], backward: Callable[..., pa.Table], *a
 def test_sessions_are_found_as_in_a_sorted_list(seed: int) -> None:
     asked, played, oracle = stored(seed, "session")
     store, windows = played.driver.sessions, oracle.shown()
-    assert rows(store.all()) == told(oracle, windows)
+    assert both(store.all, store.backward_all) == told(oracle, windows)
     bounds = Bounds(seed, windows)
     for _ in range(12):
-        (first, last), earliest, latest = bounds.keys(), bounds.time(), bounds.time()
-        expected = [
-            window
-            for window in windows
-            if within(window.key, first, last) and at_least(window.end, earliest) and at_most(window.start, latest)
-        ]
-        found = both(store.find_sessions, store.backward_find_sessions, first, earliest, latest, to_key=last)
-        assert found == told(oracle, expected), (asked.line(), first, last, earliest, latest)
-        if first is not None:
-            expected = [window for window in windows if within(window.key, first, last)]
-            assert both(store.fetch, store.backward_fetch, first, last) == told(oracle, expected)
+        keys, earliest, latest = bounds.keys(), bounds.time(), bounds.time()
+        times = {"earliest_end": moment(earliest), "latest_start": moment(latest)}
+        named = [window for window in windows if within(window.key, keys)]
+        expected = [window for window in named if at_least(window.end, earliest) and at_most(window.start, latest)]
+        found = both(store.find_sessions, store.backward_find_sessions, **keys, **times)
+        assert found == told(oracle, expected), (asked.line(), keys, times)
+        assert both(store.fetch, store.backward_fetch, **keys) == told(oracle, named)
         due = [window for window in windows if at_least(window.reach, earliest) and at_most(window.reach, latest)]
         due.sort(key=lambda window: (window.end, window.start, window.key.encode()))
-        assert rows(store.find_closed(earliest, latest)) == told(oracle, due)
+        closed = both(store.find_closed, store.backward_find_closed, moment(earliest), moment(latest))
+        assert closed == told(oracle, due)
     for window in windows:
-        exact = store.fetch_session(*window.name)
+        start, end = window.start * TICK + EPOCH, window.end * TICK + EPOCH
+        exact = store.fetch_session(window.key, start, end)
         assert exact is not None
         assert exact["n"] == len(window.held.members)
-        assert store.fetch_session(window.key, window.start - 1, window.end) is None
-        assert store.fetch_session(window.key, window.start, window.end + 1) is None
+        assert store.fetch_session(window.key, start - TICK, end) is None
+        assert store.fetch_session(window.key, start, end + TICK) is None
 
 
 @pytest.mark.parametrize("seed", range(40))
 def test_sliding_windows_are_found_as_in_a_sorted_list(seed: int) -> None:
     asked, played, oracle = stored(seed, "sliding")
     store, windows = played.driver.windows, oracle.shown()
-    assert rows(store.all()) == told(oracle, windows)
+    assert both(store.all, store.backward_all) == told(oracle, windows)
     bounds = Bounds(seed, windows)
     for _ in range(12):
-        (first, last), earliest, latest = bounds.keys(), bounds.time(), bounds.time()
+        keys, earliest, latest = bounds.keys(), bounds.time(), bounds.time()
+        times = {"start": moment(earliest), "end": moment(latest)}
         inside = [window for window in windows if at_least(window.start, earliest) and at_most(window.start, latest)]
-        assert both(store.fetch_all, store.backward_fetch_all, earliest, latest) == told(oracle, inside)
-        expected = [window for window in inside if within(window.key, first, last)]
-        found = both(store.fetch, store.backward_fetch, first, earliest, latest, to_key=last)
-        assert found == told(oracle, expected), (asked.line(), first, last, earliest, latest)
+        assert both(store.fetch_all, store.backward_fetch_all, **times) == told(oracle, inside)
+        expected = [window for window in inside if within(window.key, keys)]
+        found = both(store.fetch, store.backward_fetch, **keys, **times)
+        assert found == told(oracle, expected), (asked.line(), keys, times)
         inside.sort(key=lambda window: (window.start, window.key.encode()))
-        assert rows(store.find_closed(earliest, latest)) == told(oracle, inside)
+        closed = both(store.find_closed, store.backward_find_closed, moment(earliest), moment(latest))
+        assert closed == told(oracle, inside)
     for window in windows:
-        exact = store.fetch_window(window.key, window.start)
+        exact = store.fetch_window(window.key, moment(window.start))
         assert exact is not None
         assert exact["n"] == len(window.held.members)
+
+
+COMPOSITE = pa.schema({"user": pa.string(), "page": pa.int64(), "ts": pa.timestamp("us")})
+
+
+def composite() -> StreamDriver:
+    """Sessions of two key columns, nulls in either of them."""
+    windows = wr.SessionWindows.with_gap("5 minutes", grace="1 minute")
+    driver = StreamDriver(
+        lambda visits: wr.group_by(visits, "user", "page", time="ts").windowed_by(windows).count(), COMPOSITE
+    )
+    for user, page in PAGES:
+        driver.pipe(user=user, page=page, ts=EPOCH)
+    return driver
+
+
+PAGES = [(None, 3), ("ann", None), ("ann", 1), ("ann", 2), ("bob", None)]
+"""In the order of keys: null comes before every value."""
+
+
+@pytest.mark.parametrize("first", [None, *range(5)])
+@pytest.mark.parametrize("last", [None, *range(5)])
+def test_keys_of_several_columns_are_bounds_with_their_nulls(first: int | None, last: int | None) -> None:
+    low, high = (None if place is None else PAGES[place] for place in (first, last))
+    expected = PAGES[first or 0 : 5 if last is None else last + 1]
+    store = composite().sessions
+    for fetch, wanted in ((store.fetch, expected), (store.backward_fetch, expected[::-1])):
+        found = fetch(low, high)
+        assert list(zip(found["user"].to_pylist(), found["page"].to_pylist(), strict=True)) == wanted
+
+
+REFUSED: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
+    "a part of a key": (lambda store: store.fetch("ann"), ValueError, "key: got 'ann'; allowed: a tuple of the values"),
+    "a short last key": (
+        lambda store: store.fetch(("ann", 1), ("ann",)),
+        ValueError,
+        r"to_key: got \('ann',\); allowed: a tuple of the values of user, page",
+    ),
+    "a key of another type": (lambda store: store.fetch(("ann", "1")), TypeError, "key: column 'page': got '1', a str"),
+    "a last key of another type": (
+        lambda store: store.fetch(None, (1, 1)),
+        TypeError,
+        "to_key: column 'user': got 1, an int; allowed: a str",
+    ),
+    "a bare number": (
+        lambda store: store.find_sessions(None, 5),
+        TypeError,
+        "earliest_end: got 5, an int; allowed: a d",
+    ),
+    "a bare number as a later bound": (
+        lambda store: store.find_sessions(None, None, 5),
+        TypeError,
+        "latest_start: got 5, an int",
+    ),
+    "a zone": (
+        lambda store: store.find_closed(EPOCH.replace(tzinfo=UTC)),
+        ValueError,
+        "earliest: got .*; allowed: a datetime without a zone",
+    ),
+    "words": (lambda store: store.find_closed(None, "now"), TypeError, "latest: got 'now', a str"),
+    "no key": (lambda store: store.fetch_session(None, EPOCH, EPOCH), ValueError, "key: got None; allowed: a value"),
+    "no end": (lambda store: store.fetch_session(("ann", 1), EPOCH, None), ValueError, "end: got None; allowed: a val"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_wrong_bounds_are_named(case: str) -> None:
+    call, kind, message = REFUSED[case]
+    with pytest.raises(kind, match=message):
+        call(composite().sessions)
+
+
+def test_one_sliding_window_has_a_key_and_a_start() -> None:
+    windows = wr.SlidingWindows.with_time_difference("5 minutes", grace="1 minute")
+    driver = StreamDriver(lambda visits: wr.group_by(visits, "user", time="ts").windowed_by(windows).count(), COMPOSITE)
+    with pytest.raises(ValueError, match="key: got None"):
+        driver.windows.fetch_window(None, EPOCH)
+    with pytest.raises(TypeError, match="start: got 0, an int"):
+        driver.windows.fetch("ann", 0)
+    with pytest.raises(ValueError, match="start: got None"):
+        driver.windows.fetch_window("ann", None)
 
 
 def test_there_is_something_to_be_found() -> None:

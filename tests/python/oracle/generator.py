@@ -55,8 +55,7 @@ def query(draw: random.Random) -> Scenario:
         until=until(draw, asked),
         emit=draw.choice(["update", "close"]),
         late=draw.choice(["drop", "emit"]),
-        kafka=draw.random() < 0.3 or (inputs == 2 and values == "reduced"),
-        values="text" if inputs == 2 and values == "reduced" else values,
+        kafka=draw.random() < 0.3,
     )
 
 

@@ -174,6 +174,36 @@ def test_an_observation_of_nothing_is_zero(spark: SparkSession) -> None:
     }
 
 
+@pytest.mark.parametrize("action", ["count", "collect", "toPandas", "write"])
+def test_an_action_that_reads_the_whole_result_reports_all(spark: SparkSession, action: str) -> None:
+    observation = Observation()
+    data = events(spark, rows=1_000)
+    result = wr.group_by(data, "user_id", time="ts").windowed_by(GAP).observe(observation).count()
+    if action == "write":
+        result.write.format("noop").mode("overwrite").save()
+    else:
+        getattr(result, action)()
+    assert (observation.get["records"], observation.get["windows"]) == (1_000, theirs(data).count())
+
+
+@pytest.mark.parametrize("action", ["first", "isEmpty", "show"])
+def test_an_action_that_stops_early_reports_what_ran(spark: SparkSession, action: str) -> None:
+    observation = Observation()
+    data = events(spark, rows=1_000)
+    result = wr.group_by(data, "user_id", time="ts").windowed_by(GAP).observe(observation).count()
+    getattr(result, action)()
+    assert 0 < observation.get["windows"] < theirs(data).count()
+
+
+def test_keys_that_differ_in_case_only_can_be_observed(spark: SparkSession) -> None:
+    observation = Observation()
+    data = spark.range(2).selectExpr("1 AS k", "id AS K", "timestamp_seconds(0) AS t")
+    result = wr.group_by(data, "k", "K", time="t").windowed_by(GAP).observe(observation).count()
+    assert result.columns == ["k", "K", "window", "count"]
+    assert sorted((row[0], row[1], row[3]) for row in result.collect()) == [(1, 0, 1), (1, 1, 1)]
+    assert (observation.get["records"], observation.get["windows"]) == (2, 2)
+
+
 def test_ticks_are_no_data(spark: SparkSession) -> None:
     data = events(spark, rows=600).withColumn("tick", F.when(F.col("items") > 3, F.lit(True)))
     grouped = wr.group_by(data, "user_id", time="ts", tick="tick").windowed_by(GAP)

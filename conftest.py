@@ -1,7 +1,8 @@
-"""What all tests share: the folder of recorded runs and real data, and one Spark session."""
+"""What all tests and the examples of docstrings share: real data and recorded runs, one Spark session, set-ups."""
 
 from __future__ import annotations
 
+import doctest
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -14,10 +15,9 @@ from hypothesis import HealthCheck, settings
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-HERE = Path(__file__).resolve().parent
-ROOT = HERE.parents[1]
+ROOT = Path(__file__).resolve().parent
 
-sys.path.append(str(HERE))  # the oracle and the scenes, for tests in any folder
+sys.path.append(str(ROOT / "tests" / "python"))  # the oracle and the scenes, for tests in any folder
 
 settings.register_profile(
     "windrow", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
@@ -71,3 +71,16 @@ def spark() -> Iterator[SparkSession]:
     )
     yield session
     session.stop()
+
+
+@pytest.fixture(autouse=True)
+def set_up_of_the_module(request: pytest.FixtureRequest) -> None:
+    """The examples of a module's own docstring come before those of each of its functions."""
+    if not isinstance(request.node, pytest.DoctestItem):
+        return
+    test = request.node.dtest
+    if any("SparkSession" in example.source for example in test.examples):
+        request.getfixturevalue("spark")  # the example's `getOrCreate` gives this one
+    if test.name != test.globs["__name__"]:
+        for example in doctest.DocTestParser().get_examples(sys.modules[test.globs["__name__"]].__doc__ or ""):
+            exec(example.source, test.globs)

@@ -1,0 +1,257 @@
+"""The built-in aggregates, which the core computes: `count`, `sum` and the like.
+
+Names and results are those of `pyspark.sql.functions`: nulls are left out (a window without a value gives null, a count
+0), NaN is larger than any number, a sum that does not fit its type is an error. What each does with each type is listed
+in `docs/semantics.md`. Each raises `TypeError` at once for a column that is no name; `agg` raises `ValueError` for a
+column that the data does not have.
+
+The examples of this module go on from here:
+
+>>> from datetime import datetime
+>>> import pyarrow as pa
+>>> import windrow as wr
+>>> rides = pa.table(
+...     {
+...         "user": ["ann", "ann", "ann"],
+...         "ts": [datetime(2026, 1, 1, hour) for hour in (8, 9, 10)],
+...         "city": ["Ulm", "Bonn", None],
+...         "fare": [3, 9, 6],
+...     }
+... )
+>>> day = wr.group_by(rides, "user", time="ts").windowed_by(wr.SessionWindows.with_gap("1 hour"))
+"""
+
+from __future__ import annotations
+
+from windrow.aggregates import Aggregate, _over
+from windrow.errors import bad_type
+
+
+def count(column: str | None = None) -> Aggregate:
+    """How many records a window has (Kafka's `count`), or how many of them have a value in `column`, of any type.
+
+    The result is an int64 and never null.
+
+    >>> day.agg(rides=wr.count(), places=wr.count("city")).select(["rides", "places"]).to_pylist()
+    [{'rides': 3, 'places': 2}]
+    """
+    return Aggregate("count") if column is None else _over("count", column=column)
+
+
+def sum(column: str) -> Aggregate:
+    """The sum of numbers or day-time intervals.
+
+    Integers give int64 (unsigned ones of 64 bits a decimal), floats float64, decimals ten digits more, at most 38,
+    intervals their own type. It is built wider than its type: only what a whole window comes to has to fit.
+
+    Raises:
+        TypeError: from `agg`, for a column of anything else.
+        OverflowError: from `agg`, for a sum that does not fit; it names the aggregate. On Spark the job fails with it.
+
+    >>> day.agg(total=wr.sum("fare"))["total"].to_pylist()
+    [18]
+    """
+    return _over("sum", column=column)
+
+
+def mean(column: str) -> Aggregate:
+    """The mean of numbers or day-time intervals; Spark's `avg`.
+
+    Integers and floats give float64, decimals four digits more behind the point, at most 38 in all,
+    intervals their own type (on Spark `interval day to second`, whatever they were).
+
+    Raises:
+        TypeError: from `agg`, for a column of anything else.
+        OverflowError: from `agg`, for a mean of decimals that does not fit. On Spark the job fails with it.
+
+    >>> day.agg(usual=wr.mean("fare"))["usual"].to_pylist()
+    [6.0]
+    """
+    return _over("mean", column=column)
+
+
+def min(column: str) -> Aggregate:
+    """The smallest value of anything that has an order; the result has the column's type.
+
+    Raises:
+        TypeError: from `agg`, for a column of maps or unions.
+
+    >>> day.agg(cheapest=wr.min("fare"))["cheapest"].to_pylist()
+    [3]
+    """
+    return _over("min", column=column)
+
+
+def max(column: str) -> Aggregate:
+    """The largest value of anything that has an order; the result has the column's type.
+
+    Raises:
+        TypeError: from `agg`, for a column of maps or unions.
+
+    >>> day.agg(dearest=wr.max("fare"))["dearest"].to_pylist()
+    [9]
+    """
+    return _over("max", column=column)
+
+
+def first(column: str, *, ignore_nulls: bool = False) -> Aggregate:
+    """The value of the earliest record, by event time; equal times go by arrival.
+
+    With `ignore_nulls` the earliest value that is not null. The result has the column's type, which may be any.
+
+    Raises:
+        TypeError: `ignore_nulls` is not True or False.
+
+    >>> day.agg(origin=wr.first("city"))["origin"].to_pylist()
+    ['Ulm']
+    """
+    return _choice("first", column, ignore_nulls)
+
+
+def last(column: str, *, ignore_nulls: bool = False) -> Aggregate:
+    """The value of the latest record, by event time; equal times go by arrival.
+
+    With `ignore_nulls` the latest value that is not null. The result has the column's type, which may be any.
+
+    Raises:
+        TypeError: `ignore_nulls` is not True or False.
+
+    >>> day.agg(end=wr.last("city"), seen=wr.last("city", ignore_nulls=True)).select(["end", "seen"]).to_pylist()
+    [{'end': None, 'seen': 'Bonn'}]
+    """
+    return _choice("last", column, ignore_nulls)
+
+
+def any_value(column: str, *, ignore_nulls: bool = False) -> Aggregate:
+    """Some value of the window; with `ignore_nulls` one that is not null, where there is one.
+
+    The result has the column's type, which may be any.
+
+    Raises:
+        TypeError: `ignore_nulls` is not True or False.
+
+    >>> day.agg(fare=wr.any_value("fare"))["fare"][0].as_py() in (3, 9, 6)
+    True
+    """
+    return _choice("any_value", column, ignore_nulls)
+
+
+def stddev(column: str) -> Aggregate:
+    """The standard deviation of the sample, as a float64; null for a single value. The same as `stddev_samp`.
+
+    Raises:
+        TypeError: from `agg`, for a column of anything but numbers.
+
+    >>> day.agg(spread=wr.stddev("fare"))["spread"].to_pylist()
+    [3.0]
+    """
+    return _over("stddev", column=column)
+
+
+def stddev_samp(column: str) -> Aggregate:
+    """The standard deviation of the sample: another name of `stddev`.
+
+    >>> wr.stddev_samp("fare") == wr.stddev("fare")
+    True
+    """
+    return stddev(column)
+
+
+def stddev_pop(column: str) -> Aggregate:
+    """The standard deviation of the population, as a float64.
+
+    Raises:
+        TypeError: from `agg`, for a column of anything but numbers.
+
+    >>> [round(spread, 3) for spread in day.agg(spread=wr.stddev_pop("fare"))["spread"].to_pylist()]
+    [2.449]
+    """
+    return _over("stddev_pop", column=column)
+
+
+def variance(column: str) -> Aggregate:
+    """The variance of the sample, as a float64; null for a single value. The same as `var_samp`.
+
+    Raises:
+        TypeError: from `agg`, for a column of anything but numbers.
+
+    >>> day.agg(spread=wr.variance("fare"))["spread"].to_pylist()
+    [9.0]
+    """
+    return _over("variance", column=column)
+
+
+def var_samp(column: str) -> Aggregate:
+    """The variance of the sample: another name of `variance`.
+
+    >>> wr.var_samp("fare") == wr.variance("fare")
+    True
+    """
+    return variance(column)
+
+
+def var_pop(column: str) -> Aggregate:
+    """The variance of the population, as a float64.
+
+    Raises:
+        TypeError: from `agg`, for a column of anything but numbers.
+
+    >>> day.agg(spread=wr.var_pop("fare"))["spread"].to_pylist()
+    [6.0]
+    """
+    return _over("var_pop", column=column)
+
+
+def collect_list(column: str) -> Aggregate:
+    """The values that are not null as a list, by event time; equal times go by arrival. Any type; never null.
+
+    >>> day.agg(cities=wr.collect_list("city"))["cities"].to_pylist()
+    [['Ulm', 'Bonn']]
+    """
+    return _over("collect_list", column=column)
+
+
+def collect_set(column: str) -> Aggregate:
+    """The distinct values that are not null as a list, in no order that one may rely on; never null.
+
+    Raises:
+        TypeError: from `agg`, for a column of maps or unions.
+
+    >>> sorted(day.agg(cities=wr.collect_set("city"))["cities"][0].as_py())
+    ['Bonn', 'Ulm']
+    """
+    return _over("collect_set", column=column)
+
+
+def min_by(column: str, by: str) -> Aggregate:
+    """The value of `column`, of any type, in the record whose `by` is smallest; records with a null `by` are left out.
+
+    Equal values of `by` go to the earliest record, by event time, then by arrival.
+
+    Raises:
+        TypeError: from `agg`, where `by` is a column of maps or unions.
+
+    >>> day.agg(bargain=wr.min_by("city", "fare"))["bargain"].to_pylist()
+    ['Ulm']
+    """
+    return _over("min_by", column=column, by=by)
+
+
+def max_by(column: str, by: str) -> Aggregate:
+    """The value of `column`, of any type, in the record whose `by` is largest; records with a null `by` are left out.
+
+    Equal values of `by` go to the earliest record, by event time, then by arrival.
+
+    Raises:
+        TypeError: from `agg`, where `by` is a column of maps or unions.
+
+    >>> day.agg(splurge=wr.max_by("city", "fare"))["splurge"].to_pylist()
+    ['Bonn']
+    """
+    return _over("max_by", column=column, by=by)
+
+
+def _choice(function: str, column: str, ignore_nulls: bool) -> Aggregate:
+    if not isinstance(ignore_nulls, bool):
+        raise bad_type(f"{function}(ignore_nulls=)", ignore_nulls, "True or False")
+    return Aggregate(function, _over(function, column=column).columns, ignore_nulls)

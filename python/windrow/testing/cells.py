@@ -1,0 +1,61 @@
+"""What a driver is handed, held to the types of its columns: a value goes over as it is, or is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+
+from windrow.accumulator import UnfitError, check_of
+from windrow.errors import bad_column_type, bad_value
+
+
+def cell_of(name: str, value: Any, kind: pa.DataType) -> pa.Array[Any]:
+    """One Python value as an array of one row. None is null.
+
+    Raises:
+        TypeError: a value of a class that the type does not allow; the message starts with `name`.
+        ValueError: a value that the type cannot hold as it is.
+    """
+    try:
+        return pa.array([None if value is None else check_of(kind)(value)], kind)
+    except UnfitError as unfit:
+        raise unfit.told(name) from None
+    except (pa.ArrowException, ValueError, OverflowError) as error:
+        raise bad_value(name, value, f"a value of {kind} ({error})") from None
+
+
+def cast_of(name: str, column: pa.Array[Any], kind: pa.DataType) -> pa.Array[Any]:
+    """A column of the data in the type that is declared for it; none of its values changes.
+
+    Raises:
+        TypeError: a type whose values are others.
+        ValueError: a value that the declared type cannot hold.
+    """
+    if column.type == kind:
+        return column
+    own, declared = (known.value_type if pa.types.is_dictionary(known) else known for known in (column.type, kind))
+    if own != declared and not pa.types.is_null(own) and not any(of(own) and of(declared) for of in _ALIKE):
+        raise bad_column_type("data", name, column.type, f"{kind}, the declared type")
+    try:
+        return column.cast(kind)
+    except (pa.ArrowException, ValueError) as error:
+        raise ValueError(f"data: column {name!r} has values that {kind} does not hold: {error}") from None
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    return pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+
+
+_ALIKE: tuple[Callable[[Any], bool], ...] = (
+    _is_number,
+    lambda kind: str(kind) in ("string", "large_string", "string_view"),
+    lambda kind: str(kind) in ("binary", "large_binary", "binary_view"),
+    lambda kind: pa.types.is_timestamp(kind) and kind.tz is None,
+    lambda kind: pa.types.is_timestamp(kind) and kind.tz is not None,
+    pa.types.is_duration,
+    pa.types.is_date,
+    pa.types.is_time,
+)
+"""Types in which the same value may be held; which zone a timestamp is shown in does not matter."""

@@ -1,0 +1,37 @@
+"""Results of more than 2 GiB: several batches where each window fits one, an error where a window does not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+
+import windrow as wr
+
+pytestmark = pytest.mark.soak
+
+BASE = 1_700_000_000_000_000
+LONG = "x" * 2500
+
+
+def events(rows: int, text: str) -> pa.Table:
+    times = pa.array(BASE + 1000 * np.arange(rows)).cast(pa.timestamp("us"))
+    return pa.table({"k": np.zeros(rows, np.int64), "t": times, "v": [text] * rows})
+
+
+def test_windows_that_do_not_fit_one_batch_leave_in_several() -> None:
+    windows = wr.SlidingWindows.with_time_difference("1 hour")
+    found = wr.group_by(events(1000, LONG), "k", time="t").windowed_by(windows).agg(all=wr.collect_list("v"))
+    # [t - d, t] of each record and [t + 1, t + 1 + d] of each but the last: 1 to 1000 records, and 999 to 1.
+    lengths = pc.list_value_length(found["all"]).to_pylist()
+    assert lengths == [*range(1, 1001), *range(999, 0, -1)]
+    assert len(found.to_batches()) > 1
+    assert found.nbytes > 2**31
+
+
+def test_a_window_that_does_not_fit_is_named() -> None:
+    table = events(1000, "x" * 2_200_000)
+    sessions = wr.group_by(table, "k", time="t").windowed_by(wr.SessionWindows.with_gap("1 minute"))
+    with pytest.raises(OverflowError, match='column "all": 2200000000 bytes in one window'):
+        sessions.agg(all=wr.collect_list("v"))
