@@ -30,8 +30,8 @@ fn fault(array: &dyn Array) -> Option<&'static str> {
             let is_text = cells.iter().flatten().all(|cell| from_utf8(cell).is_ok());
             (!is_text).then_some(NO_TEXT)
         }
-        DataType::Binary => (!array.as_binary::<i32>().value_offsets().is_sorted()).then_some(ASTRAY),
-        DataType::LargeBinary => (!array.as_binary::<i64>().value_offsets().is_sorted()).then_some(ASTRAY),
+        DataType::Binary => fault_of_offsets(array.as_binary::<i32>().value_offsets()),
+        DataType::LargeBinary => fault_of_offsets(array.as_binary::<i64>().value_offsets()),
         DataType::Dictionary(..) => astray(array).or_else(|| fault(array.as_any_dictionary().values())),
         DataType::Struct(_) => array.as_struct().columns().iter().find_map(|field| fault(field)),
         DataType::List(_) => {
@@ -62,17 +62,25 @@ fn fault_of_elements<O: OffsetSizeTrait>(elements: &ArrayRef, offsets: &[O]) -> 
     fault(&elements.slice(first, last - first))
 }
 
+/// Of strings and bytes: the last offset is how many bytes were handed over, so that none before it points beyond them.
+fn fault_of_offsets<O: OffsetSizeTrait>(offsets: &[O]) -> Option<&'static str> {
+    (!offsets.is_sorted()).then_some(ASTRAY)
+}
+
 fn fault_of_strings<O: OffsetSizeTrait>(array: &GenericStringArray<O>) -> Option<&'static str> {
     let (data, offsets) = (array.value_data(), array.value_offsets());
-    let (first, last) = (offsets.first()?.as_usize(), offsets.last()?.as_usize());
-    let Some(all) = data.get(first..last).filter(|_| offsets.is_sorted()) else { return Some(ASTRAY) };
+    fault_of_offsets(offsets).or_else(|| (!is_text(array, data, offsets)).then_some(NO_TEXT))
+}
+
+fn is_text<O: OffsetSizeTrait>(array: &dyn Array, data: &[u8], offsets: &[O]) -> bool {
+    let (Some(first), Some(last)) = (offsets.first(), offsets.last()) else { return true };
+    let all = data.get(first.as_usize()..last.as_usize()).unwrap_or_default();
     // All at once: where that is text and each string begins with a character, each string is text.
     if let Ok(text) = from_utf8(all)
-        && offsets.iter().all(|offset| text.is_char_boundary(offset.as_usize() - first))
+        && offsets.iter().all(|offset| text.is_char_boundary(offset.as_usize() - first.as_usize()))
     {
-        return None;
+        return true;
     }
     let cell = |row: usize| data.get(offsets.get(row)?.as_usize()..offsets.get(row + 1)?.as_usize());
-    let is_text = (0..array.len()).filter(|&row| array.is_valid(row)).all(|row| from_utf8(cell(row).unwrap_or_default()).is_ok());
-    (!is_text).then_some(NO_TEXT)
+    (0..array.len()).filter(|&row| array.is_valid(row)).all(|row| from_utf8(cell(row).unwrap_or_default()).is_ok())
 }

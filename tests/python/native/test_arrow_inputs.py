@@ -368,6 +368,14 @@ def test_what_lies_under_a_null_does_not_point() -> None:
     assert sessions(rows(v=column)).agg(v=wr.collect_list("v"))["v"].to_pylist() == [["a", "a"]]
 
 
+@pytest.mark.parametrize("shape", SHAPES)
+def test_no_rows_point_nowhere(shape: str) -> None:
+    table = rows(v=astray(shape, 2))
+    for start in range(4):
+        assert sessions(table.slice(start, 0)).agg(v=wr.first("v")).num_rows == 0
+        assert sessions(pa.Table.from_batches([table.to_batches()[0].slice(start, 0)])).count().num_rows == 0
+
+
 @pytest.mark.parametrize("shape", ["dictionary", "struct"])
 def test_only_rows_that_are_read_are_followed(shape: str) -> None:
     table = rows(v=astray(shape, 9))
