@@ -64,7 +64,9 @@ fn fault_of_elements<O: OffsetSizeTrait>(elements: &ArrayRef, offsets: &[O]) -> 
 
 /// Of strings and bytes: the last offset is how many bytes were handed over, so that none before it points beyond them.
 fn fault_of_offsets<O: OffsetSizeTrait>(offsets: &[O]) -> Option<&'static str> {
-    (!offsets.is_sorted()).then_some(ASTRAY)
+    // All are looked at, many at once: there is one to find in bad data only.
+    let sorted = offsets.iter().zip(offsets.iter().skip(1)).fold(true, |sorted, (from, to)| sorted & (from <= to));
+    (!sorted).then_some(ASTRAY)
 }
 
 fn fault_of_strings<O: OffsetSizeTrait>(array: &GenericStringArray<O>) -> Option<&'static str> {

@@ -21,7 +21,7 @@ fn refused_type(data_type: &DataType, ranked: bool) -> Option<&'static str> {
         DataType::Map(..) | DataType::Union(..) => Some("types that have an order: no maps, no unions"),
         // A month is no number of days, and a day no number of hours.
         DataType::Interval(IntervalUnit::DayTime | IntervalUnit::MonthDayNano) => {
-            Some("types that have an order: no intervals of months, days and time; cast them to durations or integers")
+            Some("types that have an order: no intervals of months, days and time (make durations of them)")
         }
         DataType::Dictionary(_, values) => refused_type(values, ranked),
         DataType::List(field)
