@@ -139,7 +139,7 @@ fn of_type(name: &str, column: &Field) -> Field {
     Field::new(name, column.data_type().clone(), true).with_metadata(extension)
 }
 
-/// A list without nulls, but to Arrow those count that the members of a union have beside its values.
+/// A list without nulls. Of a union Arrow also counts the nulls of members that are not chosen.
 fn list_of(item: &Field) -> DataType {
     let nullable = matches!(item.data_type(), DataType::Union(..));
     DataType::List(Arc::new(item.clone().with_name("item").with_nullable(nullable)))
