@@ -73,6 +73,8 @@ def open_input(data: object) -> Input[Any]:
     """
     if isinstance(data, Input):
         return data
+    if isinstance(data, type):
+        raise bad_type("data", data, ALLOWED)
     libraries = {kind.__module__.partition(".")[0] for kind in type(data).__mro__}
     if "pyspark" in libraries:
         from windrow.dataframe import SparkInput

@@ -65,7 +65,7 @@ class LocalInput(Input[pa.Table]):
         del compared  # Arrow's strings have one order
         try:
             return self._table.schema([position]).field(0)
-        except pa.ArrowException as error:
+        except (pa.ArrowException, TypeError) as error:
             raise TypeError(
                 f"{argument}: column {self.columns[position]!r} cannot be read as Arrow data ({error}); allowed: a "
                 "column of one type that Arrow has"

@@ -105,11 +105,14 @@ class _Polars(Columns):
         return self._names
 
     def schema(self, positions: Sequence[int]) -> pa.Schema:
-        head = self._projected(positions).head(0).collect()
-        return pa.RecordBatchReader.from_stream(head).schema
+        projected = self._projected(positions)
+        if any(kind.is_object() for kind in projected.collect_schema().dtypes()):
+            raise pa.ArrowTypeError("an Object of Polars is no Arrow data, but addresses of Python objects")
+        return pa.RecordBatchReader.from_stream(projected.head(0).collect()).schema
 
     def stream(self, positions: Sequence[int]) -> Any:
-        return self._projected(positions).collect()
+        # By way of pyarrow, which takes the old form of columns of type Null that Polars sends, and passes on the new.
+        return pa.RecordBatchReader.from_stream(self._projected(positions).collect())
 
     def _projected(self, positions: Sequence[int]) -> Any:
         # Selectors take names as they are, where pl.col reads "*" and "^...$" as patterns.

@@ -2,10 +2,13 @@
 
 use std::sync::Arc;
 
+use arrow_schema::extension::{EXTENSION_TYPE_METADATA_KEY, EXTENSION_TYPE_NAME_KEY};
 use arrow_schema::{DataType, Field};
 
+use super::keys::unpacked_field;
 use super::spec::{Function, Named};
 use super::values::{Kind, kind};
+use super::{order, spelled};
 use crate::aggregate::Aggregate;
 use crate::aggregate::by::By;
 use crate::aggregate::collect_list::CollectList;
@@ -65,14 +68,16 @@ fn extreme<const MAX: bool>(kind: Kind) -> Box<dyn Aggregate> {
     }
 }
 
-/// Resolves an aggregate over inputs of these (unpacked) types.
-pub fn resolve(named: &Named, inputs: &[&DataType]) -> Result<Resolved> {
+/// Resolves an aggregate over these columns.
+pub fn resolve(named: &Named, columns: &[Field]) -> Result<Resolved> {
     let wrong = |allowed: &str, column: usize| Error::ColumnType {
         argument: format!("aggregate {:?}: {}", named.name, function_name(named.function)),
         column: named.columns.get(column).cloned().unwrap_or_default(),
-        got: inputs.get(column).map(|data_type| data_type.to_string()).unwrap_or_default(),
+        got: columns.get(column).map(spelled::of).unwrap_or_default(),
         allowed: allowed.into(),
     };
+    let values: Vec<Field> = columns.iter().map(unpacked_field).collect();
+    let inputs: Vec<&DataType> = values.iter().map(Field::data_type).collect();
     let arity = match named.function {
         Function::Count => 0..=1,
         Function::MinBy | Function::MaxBy => 2..=2,
@@ -97,44 +102,47 @@ pub fn resolve(named: &Named, inputs: &[&DataType]) -> Result<Resolved> {
         .enumerate()
         .map(|(column, data_type)| kind(data_type).ok_or_else(|| wrong("types that Arrow's row format takes", column)));
     let kinds: Vec<Kind> = if named.function == Function::Count { Vec::new() } else { kinds.collect::<Result<_>>()? };
-    let same = || inputs.first().map(|&data_type| data_type.clone()).unwrap_or(DataType::Null);
-    let addable = "integers, floats, decimals and durations (day-time intervals)";
-    let (states, data_type) = match (named.function, inputs, kinds.as_slice()) {
-        (Function::Count, ..) => (boxed(Count::default()), DataType::Int64),
-        (Function::Sum, [data_type], _) => sum(data_type).ok_or_else(|| wrong(addable, 0))?,
-        (Function::Mean, [data_type], _) => mean(data_type).ok_or_else(|| wrong(addable, 0))?,
+    let column = |(states, data_type): (Box<dyn Aggregate>, DataType)| (states, Field::new(&named.name, data_type, true));
+    let same = || values.first().map(|field| of_type(&named.name, field)).unwrap_or_else(|| Field::new(&named.name, DataType::Null, true));
+    let list = || Field::new(&named.name, list_of(&same()), false);
+    let addable = "integers, floats, decimals of up to 38 digits and durations (day-time intervals)";
+    let (states, field) = match (named.function, inputs.as_slice(), kinds.as_slice()) {
+        (Function::Count, ..) => (boxed(Count::default()), Field::new(&named.name, DataType::Int64, false)),
+        (Function::Sum, [data_type], _) => column(sum(data_type).ok_or_else(|| wrong(addable, 0))?),
+        (Function::Mean, [data_type], _) => column(mean(data_type).ok_or_else(|| wrong(addable, 0))?),
         (Function::Stddev | Function::StddevPop | Function::Variance | Function::VarPop, [data_type], _) => {
-            (variance(named.function, data_type).ok_or_else(|| wrong("integers, floats and decimals", 0))?, DataType::Float64)
+            let allowed = "integers, floats and decimals of up to 38 digits";
+            column((variance(named.function, data_type).ok_or_else(|| wrong(allowed, 0))?, DataType::Float64))
         }
         (Function::Min, _, [kind]) => (extreme::<false>(*kind), same()),
         (Function::Max, _, [kind]) => (extreme::<true>(*kind), same()),
         (Function::First | Function::AnyValue, _, [kind]) => (by_kind!(kind, |V| boxed(First::<V>::new(named.ignore_nulls))), same()),
         (Function::Last, _, [kind]) => (by_kind!(kind, |V| boxed(Last::<V>::new(named.ignore_nulls))), same()),
-        (Function::CollectList, _, [kind]) => (by_kind!(kind, |V| boxed(CollectList::<V>::default())), list_of(same())),
-        (Function::CollectSet, _, [kind]) => (by_kind!(kind, |V| boxed(CollectSet::<V>::default())), list_of(same())),
+        (Function::CollectList, _, [kind]) => (by_kind!(kind, |V| boxed(CollectList::<V>::default())), list()),
+        (Function::CollectSet, _, [kind]) => (by_kind!(kind, |V| boxed(CollectSet::<V>::default())), list()),
         (Function::MinBy, _, [value, by]) => (by_kind!(value, |V| by_kind!(by, |B| boxed(By::<V, B, false>::default()))), same()),
         (Function::MaxBy, _, [value, by]) => (by_kind!(value, |V| by_kind!(by, |B| boxed(By::<V, B, true>::default()))), same()),
         _ => return Err(Error::Internal("the number of an aggregate's columns was checked")),
     };
-    if let Some(compared) = named.function.compared().filter(|&column| inputs.get(column).is_some_and(|data_type| !is_ordered(data_type))) {
-        return Err(wrong("types that have an order: no maps, no unions", compared));
+    let compared = named.function.compared().and_then(|place| Some((place, columns.get(place)?)));
+    if let Some((place, allowed)) = compared.and_then(|(place, field)| Some((place, order::refused(field, named.function.ranks())?))) {
+        return Err(wrong(allowed, place));
     }
-    let never_null = matches!(named.function, Function::Count | Function::CollectList | Function::CollectSet);
-    Ok(Resolved { states, field: Field::new(&named.name, data_type, !never_null) })
+    Ok(Resolved { states, field })
 }
 
-/// Whether the values of a type can be compared.
-fn is_ordered(data_type: &DataType) -> bool {
-    match data_type {
-        DataType::Map(..) | DataType::Union(..) => false,
-        DataType::List(field) | DataType::LargeList(field) | DataType::FixedSizeList(field, _) => is_ordered(field.data_type()),
-        DataType::Struct(fields) => fields.iter().all(|field| is_ordered(field.data_type())),
-        _ => true,
-    }
+/// A result of a column's own type, be it an extension type.
+fn of_type(name: &str, column: &Field) -> Field {
+    let extension =
+        column.metadata().iter().filter(|(key, _)| [EXTENSION_TYPE_NAME_KEY, EXTENSION_TYPE_METADATA_KEY].contains(&key.as_str()));
+    let extension = extension.map(|(key, value)| (key.clone(), value.clone())).collect();
+    Field::new(name, column.data_type().clone(), true).with_metadata(extension)
 }
 
-fn list_of(data_type: DataType) -> DataType {
-    DataType::List(Arc::new(Field::new("item", data_type, false)))
+/// A list without nulls. Of a union Arrow also counts the nulls of members that are not chosen.
+fn list_of(item: &Field) -> DataType {
+    let nullable = matches!(item.data_type(), DataType::Union(..));
+    DataType::List(Arc::new(item.clone().with_name("item").with_nullable(nullable)))
 }
 
 /// Precision and scale of a decimal; a 64-bit unsigned integer counts as `decimal(20, 0)`, as Spark reads it.

@@ -14,7 +14,7 @@ use arrow_select::take::take;
 use super::gaps::Gaps;
 use super::query::Query;
 use super::taken::Taken;
-use super::{text, values};
+use super::{content, values};
 use crate::aggregate::Arrival;
 use crate::aggregate::column::Column;
 use crate::error::{Error, Result};
@@ -145,11 +145,11 @@ fn picked<T: Copy>(values: &[T], rows: &UInt32Array) -> Vec<T> {
     rows.values().iter().filter_map(|&row| values.get(row as usize).copied()).collect()
 }
 
-/// A column by its exact name; its strings are text.
+/// A column by its exact name; it holds what its type says.
 pub(super) fn column(batch: &RecordBatch, name: &str) -> Result<ArrayRef> {
     let missing = || Error::Format { what: "batch", reason: format!("column {name:?} is missing") };
     let array = batch.column_by_name(name).ok_or_else(missing)?;
-    text::check(name, array)?;
+    content::check(name, array)?;
     Ok(Arc::clone(array))
 }
 

@@ -2,6 +2,7 @@
 
 pub mod block;
 pub mod changes;
+mod content;
 pub mod custom;
 pub mod feed;
 pub mod fingerprint;
@@ -14,6 +15,7 @@ pub mod keys;
 pub mod kind;
 pub mod limits;
 pub mod operator;
+mod order;
 pub mod origin;
 pub mod pack;
 pub mod page;
@@ -28,9 +30,9 @@ pub mod select;
 mod session;
 mod sliding;
 pub mod spec;
+mod spelled;
 mod state;
 pub mod taken;
-mod text;
 pub mod values;
 mod ways;
 pub mod worked;

@@ -8,6 +8,7 @@ use arrow_schema::{DataType, Schema};
 use super::keys::unpacked;
 use super::query::find;
 use super::spec::{Inputs, Named};
+use super::spelled;
 use super::taken::Taken;
 use crate::error::{Error, Result};
 
@@ -31,7 +32,7 @@ impl Origin {
             return Err(Error::ColumnType {
                 argument: "inputs".into(),
                 column: asked.column.clone(),
-                got: data_type.to_string(),
+                got: spelled::of(&field),
                 allowed: "an integer, not of 64 bits without a sign".into(),
             });
         }

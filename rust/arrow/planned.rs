@@ -51,8 +51,8 @@ impl Planned {
             positions.push(taken.place(inputs));
         }
         let taken = positions.iter().filter_map(|&position| inputs.get(position));
-        let types: Vec<DataType> = taken.map(|taken| unpacked(taken.field.data_type())).collect();
-        let resolved = resolve(named, &types.iter().collect::<Vec<_>>())?;
+        let columns: Vec<Field> = taken.map(|taken| taken.field.clone()).collect();
+        let resolved = resolve(named, &columns)?;
         Ok(Self { name: named.name.clone(), output: Output::BuiltIn(resolved), inputs: positions, only: named.input })
     }
 

@@ -11,6 +11,7 @@ use super::limits::Limits;
 use super::origin::Origin;
 use super::planned::Planned;
 use super::spec::{InvalidGap, Spec, Windows};
+use super::spelled;
 use super::taken::Taken;
 use super::values;
 use crate::aggregate::Unrepresentable;
@@ -72,7 +73,7 @@ impl Query {
             return Err(Error::ColumnType {
                 argument: "time".into(),
                 column: spec.time.clone(),
-                got: time.data_type().to_string(),
+                got: spelled::of(&time),
                 allowed: "a timestamp".into(),
             });
         };
@@ -84,7 +85,7 @@ impl Query {
                 return Err(Error::ColumnType {
                     argument: "tick".into(),
                     column: tick.clone(),
-                    got: field.data_type().to_string(),
+                    got: spelled::of(field),
                     allowed: "a boolean".into(),
                 });
             }
@@ -230,10 +231,10 @@ fn gap_column(windows: &Windows, input: &Schema) -> Result<Option<(String, Inval
     let field = find(input, "gap", name)?;
     match unpacked(field.data_type()) {
         DataType::Duration(_) => Ok(Some((name.clone(), *invalid_gap))),
-        other => Err(Error::ColumnType {
+        _ => Err(Error::ColumnType {
             argument: "gap".into(),
             column: name.clone(),
-            got: other.to_string(),
+            got: spelled::of(field),
             allowed: "a duration (a day-time interval)".into(),
         }),
     }

@@ -169,6 +169,11 @@ impl Function {
             _ => None,
         }
     }
+
+    /// Whether one of the values that it compares is called the larger, not only told apart.
+    pub fn ranks(self) -> bool {
+        matches!(self, Self::Min | Self::Max | Self::MinBy | Self::MaxBy)
+    }
 }
 
 impl Spec {

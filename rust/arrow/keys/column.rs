@@ -1,12 +1,13 @@
 //! A key column: what can be grouped, and how a batch's array becomes it.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::{DataType, Field, FieldRef};
 
 use crate::arrow::keys::float;
-use crate::arrow::values;
+use crate::arrow::{spelled, values};
 use crate::error::{Error, Result};
 
 /// What can be grouped, as an error tells it.
@@ -24,11 +25,11 @@ impl KeyColumn {
     /// A column as declared; an error where its type cannot be grouped.
     pub(super) fn new(declared: &Field) -> Result<Self> {
         if !groupable(declared.data_type()) {
-            return Err(wrong(declared, declared.data_type(), ALLOWED.into()));
+            return Err(wrong(declared, spelled::of(declared), ALLOWED.into()));
         }
-        let data_type = unpacked(declared.data_type());
-        let floats = float::within(&data_type);
-        Ok(Self { field: declared.clone().with_data_type(data_type), floats })
+        let field = unpacked_field(declared);
+        let floats = float::within(field.data_type());
+        Ok(Self { field, floats })
     }
 
     /// Name and type of the column's values.
@@ -51,7 +52,7 @@ impl KeyColumn {
         } else if alike(expected, &unpacked(got)) {
             values::cast(array, expected)?
         } else {
-            return Err(wrong(&self.field, got, expected.to_string()));
+            return Err(wrong(&self.field, spelled::spelled(got), spelled::spelled(expected)));
         };
         if self.floats { float::canonical(&array) } else { Ok(array) }
     }
@@ -63,8 +64,8 @@ impl KeyColumn {
     }
 }
 
-fn wrong(field: &Field, got: &DataType, allowed: String) -> Error {
-    Error::ColumnType { argument: "keys".into(), column: field.name().clone(), got: got.to_string(), allowed }
+fn wrong(field: &Field, got: String, allowed: String) -> Error {
+    Error::ColumnType { argument: "keys".into(), column: field.name().clone(), got, allowed }
 }
 
 fn is_string(data_type: &DataType) -> bool {
@@ -88,7 +89,7 @@ fn groupable(data_type: &DataType) -> bool {
 
 /// The type with dictionaries replaced by their values, at any depth.
 pub fn unpacked(data_type: &DataType) -> DataType {
-    let within = |field: &FieldRef| Arc::new(field.as_ref().clone().with_data_type(unpacked(field.data_type())));
+    let within = |field: &FieldRef| Arc::new(unpacked_field(field));
     match data_type {
         DataType::Dictionary(_, values) => unpacked(values),
         DataType::Struct(fields) => DataType::Struct(fields.iter().map(within).collect()),
@@ -97,6 +98,12 @@ pub fn unpacked(data_type: &DataType) -> DataType {
         DataType::FixedSizeList(field, size) => DataType::FixedSizeList(within(field), *size),
         other => other.clone(),
     }
+}
+
+/// The field with dictionaries replaced by their values, at any depth. What is told beside a dictionary is not told of its values.
+pub fn unpacked_field(field: &Field) -> Field {
+    let told = if matches!(field.data_type(), DataType::Dictionary(..)) { HashMap::new() } else { field.metadata().clone() };
+    Field::new(field.name(), unpacked(field.data_type()), field.is_nullable()).with_metadata(told)
 }
 
 /// Whether two unpacked types have the same values, in whatever layout.

@@ -1,0 +1,385 @@
+"""What Arrow data may hold beside plain columns: types without an order, objects that are none, invalid buffers."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import duckdb
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import windrow as wr
+
+TIMES = [datetime(2026, 1, 1, 8, minute) for minute in (0, 1, 2)]
+GAP = wr.SessionWindows.with_gap("5 minutes")
+DAY = 24 * 3600 * 10**9
+
+
+def rows(**columns: Any) -> pa.Table:
+    """One session of one user."""
+    return pa.table({"user": [1] * len(TIMES), "ts": TIMES, **columns})
+
+
+def sessions(data: object) -> wr.WindowedData[pa.Table]:
+    return wr.group_by(data, "user", time="ts").windowed_by(GAP)
+
+
+RANKED = {
+    "min": wr.min("v"),
+    "max": wr.max("v"),
+    "min_by": wr.min_by("user", "v"),
+    "max_by": wr.max_by("user", "v"),
+}
+
+
+# Types without an order
+
+
+@pytest.mark.parametrize("name", [*RANKED, "collect_set"])
+@pytest.mark.parametrize("shape", ["plain", "struct", "list", "list_view"])
+def test_intervals_of_months_and_days_are_not_compared(name: str, shape: str) -> None:
+    plain = pa.array([(0, 40, 0), (1, 0, 0), (0, 0, 45 * DAY)], pa.month_day_nano_interval())
+    offsets = pa.array([0, 1, 2, 3], pa.int32())
+    column = {
+        "plain": plain,
+        "struct": pa.StructArray.from_arrays([plain], ["length"]),
+        "list": pa.ListArray.from_arrays(offsets, plain),
+        "list_view": pa.ListViewArray.from_arrays(offsets[:3], pa.array([1, 1, 1], pa.int32()), plain),
+    }[shape]
+    with pytest.raises(TypeError, match='column "v" has type .*month_day_nano_interval.*; allowed: .*durations'):
+        sessions(rows(v=column)).agg(v={**RANKED, "collect_set": wr.collect_set("v")}[name])
+    kept = sessions(rows(v=column)).agg(first=wr.first("v"), all=wr.collect_list("v"))
+    assert kept["all"].to_pylist() == [column.to_pylist()]
+
+
+def test_intervals_of_duckdb_are_not_compared() -> None:
+    relation = duckdb.sql("SELECT 1 AS user, TIMESTAMP '2026-01-01 08:00:00' AS ts, INTERVAL 40 DAY AS v")
+    with pytest.raises(TypeError, match='column "v" has type month_day_nano_interval'):
+        sessions(relation).agg(v=wr.max("v"))
+
+
+CATEGORIES = ["small", "large"]  # not the order of their letters
+
+
+def categories() -> dict[str, object]:
+    """A column of ordered categories, as each library has it."""
+    columns: dict[str, Any] = {"user": [1, 1, 1], "ts": TIMES}
+    codes = pa.array([0, 1, 0], pa.int8())
+    return {
+        "pyarrow": rows(v=pa.DictionaryArray.from_arrays(codes, CATEGORIES, ordered=True)),
+        "pandas": pd.DataFrame({**columns, "v": pd.Categorical.from_codes([0, 1, 0], CATEGORIES, ordered=True)}),
+        "polars": pl.DataFrame({**columns, "v": pl.Series([*CATEGORIES, "small"], dtype=pl.Enum(CATEGORIES))}),
+    }
+
+
+@pytest.mark.parametrize("name", RANKED)
+@pytest.mark.parametrize("library", ["pyarrow", "pandas", "polars"])
+def test_ordered_categories_are_not_ranked(library: str, name: str) -> None:
+    with pytest.raises(TypeError, match='column "v" has type dictionary<.*; allowed: .*cast ordered categories to'):
+        sessions(categories()[library]).agg(v=RANKED[name])
+
+
+@pytest.mark.parametrize("library", ["pyarrow", "pandas", "polars"])
+def test_ordered_categories_are_values_to_all_else(library: str) -> None:
+    result = sessions(categories()[library]).agg(first=wr.first("v"), set=wr.collect_set("v"), n=wr.count("v"))
+    (row,) = result.to_pylist()
+    assert (row["first"], sorted(row["set"]), row["n"]) == ("small", ["large", "small"], 3)
+
+
+def test_ordered_categories_within_a_struct_are_not_ranked() -> None:
+    ordered = pa.DictionaryArray.from_arrays(pa.array([0, 1, 0], pa.int8()), CATEGORIES, ordered=True)
+    with pytest.raises(TypeError, match="ordered categories"):
+        sessions(rows(v=pa.StructArray.from_arrays([ordered], ["size"]))).agg(v=wr.min("v"))
+
+
+def test_categories_without_the_flag_are_compared_by_their_values() -> None:
+    frame = duckdb.sql(
+        "SELECT 1 AS user, TIMESTAMP '2026-01-01 08:00:00' AS ts, unnest(['small', 'large'])::ENUM ('small', 'large') v"
+    )
+    assert sessions(frame).agg(v=wr.min("v"))["v"].to_pylist() == ["large"]
+    categorical = pl.DataFrame({"user": [1, 1], "ts": TIMES[:2], "v": pl.Series(CATEGORIES, dtype=pl.Categorical)})
+    assert sessions(categorical).agg(v=wr.min("v"))["v"].to_pylist() == ["large"]
+
+
+def test_what_is_told_of_a_dictionary_is_not_told_of_its_values() -> None:
+    grouped = wr.group_by(categories()["polars"], "v", time="ts").windowed_by(GAP).count()
+    assert grouped.schema.field("v").metadata is None
+    assert sorted(grouped["v"].to_pylist()) == ["large", "small"]
+
+
+@pytest.mark.parametrize("function", [wr.sum, wr.mean, wr.stddev, wr.var_pop])
+def test_wide_decimals_are_refused_in_true_words(function: Any) -> None:
+    wide = pa.array([1, 2, 3], pa.decimal256(40, 2))
+    with pytest.raises(TypeError, match=r"has type decimal256\(40, 2\); allowed: .*decimals of up to 38 digits"):
+        sessions(rows(v=wide)).agg(v=function("v"))
+
+
+KINDS = [
+    pa.bool_(),
+    pa.binary(),
+    pa.string(),
+    pa.large_string(),
+    pa.string_view(),
+    pa.large_binary(),
+    pa.binary_view(),
+    pa.binary(4),
+    pa.null(),
+    pa.date32(),
+    pa.date64(),
+    pa.time32("s"),
+    pa.time64("ns"),
+    pa.timestamp("ms"),
+    pa.timestamp("us", "UTC"),
+    pa.month_day_nano_interval(),
+    pa.list_(pa.field("item", pa.int8(), nullable=False)),
+    pa.large_list(pa.float16()),
+    pa.list_view(pa.uint64()),
+    pa.list_(pa.float32(), 3),
+    pa.struct({"a": pa.float64(), "b": pa.duration("s")}),
+    pa.map_(pa.string(), pa.decimal256(50, 3)),
+    pa.sparse_union([pa.field("a", pa.int32())]),
+    pa.dense_union([pa.field("a", pa.decimal128(5, 2))]),
+    pa.run_end_encoded(pa.int32(), pa.string()),
+]
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=str)
+def test_types_are_told_in_the_words_of_pyarrow(kind: pa.DataType) -> None:
+    schema = pa.schema({"user": pa.int64(), "ts": pa.timestamp("us"), "v": kind})
+    windowed = sessions(pa.RecordBatchReader.from_batches(schema, []))
+    with pytest.raises(TypeError) as raised:
+        windowed.agg(v=wr.sum("v"))
+    assert f'column "v" has type {kind}; allowed' in str(raised.value)
+
+
+# Columns of Polars, DuckDB and pandas
+
+
+@pytest.mark.parametrize("value", [None, {"a": None}, [None], {"a": [None]}], ids=str)
+def test_polars_columns_of_nulls_are_read(value: object) -> None:
+    frame = pl.DataFrame({"user": [1, 1, 2], "ts": TIMES, "v": [value] * 3})
+    result = sessions(frame).agg(n=wr.count("v"), first=wr.first("v"), all=wr.collect_list("v")).sort_by("user")
+    counts = [0, 0] if value is None else [2, 1]
+    assert result["n"].to_pylist() == counts
+    assert result["first"].to_pylist() == [value, value]
+    assert result["all"].to_pylist() == [[value] * n for n in counts]
+    assert sessions(frame.head(0)).agg(n=wr.count("v")).num_rows == 0
+
+
+@pytest.mark.parametrize("lazy", [False, True])
+def test_objects_of_polars_are_no_data(lazy: bool) -> None:
+    frame = pl.DataFrame({"user": [1, 1, 1], "ts": TIMES, "v": pl.Series([object()] * 3, dtype=pl.Object)})
+    data = frame.lazy() if lazy else frame
+    with pytest.raises(TypeError, match="first: column 'v' cannot be read as Arrow data .*Object of Polars"):
+        sessions(data).agg(first=wr.first("v"))
+    with pytest.raises(TypeError, match="keys: column 'v' cannot be read as Arrow data .*Object of Polars"):
+        wr.group_by(data, "v", time="ts")
+    assert sessions(data).count()["count"].to_pylist() == [3]
+
+
+@pytest.mark.parametrize("mode", ["sparse", "dense"])
+def test_unions_are_collected(mode: str) -> None:
+    kinds, members = pa.array([0, 1, 0], pa.int8()), [pa.array([7, None, None]), pa.array([None, "b", None])]
+    union = (
+        pa.UnionArray.from_sparse(kinds, members)
+        if mode == "sparse"
+        else pa.UnionArray.from_dense(kinds, pa.array([0, 1, 1], pa.int32()), members)
+    )
+    result = sessions(rows(v=union)).agg(all=wr.collect_list("v"), first=wr.first("v"))
+    result.validate(full=True)
+    assert result["all"].to_pylist() == [[7, "b"]]
+    assert result["first"].to_pylist() == [7]
+
+
+def test_unions_of_duckdb_are_collected() -> None:
+    relation = duckdb.sql(
+        "SELECT 1 AS user, TIMESTAMP '2026-01-01 08:00:00' + n * INTERVAL 1 MINUTE AS ts, v FROM "
+        "(VALUES (0, union_value(num := 7)::UNION(num INT, txt TEXT)), (1, union_value(txt := 'b'))) t(n, v)"
+    )
+    assert sessions(relation).agg(v=wr.collect_list("v"))["v"].to_pylist() == [[7, "b"]]
+
+
+def test_sparse_columns_of_pandas_are_refused_by_name() -> None:
+    frame = pd.DataFrame({"user": [1, 1, 1], "ts": TIMES, "v": pd.arrays.SparseArray([1, 0, 0])})
+    with pytest.raises(TypeError, match="v: column 'v' cannot be read as Arrow data .*Sparse"):
+        sessions(frame).agg(v=wr.sum("v"))
+    assert sessions(frame).count()["count"].to_pylist() == [3]
+
+
+class Stream:
+    """Gives an Arrow stream, as an object."""
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return rows().__arrow_c_stream__(requested_schema)
+
+
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, pl.LazyFrame, pa.Table, pa.RecordBatchReader, Stream])
+def test_a_class_is_no_data(kind: type) -> None:
+    with pytest.raises(TypeError, match=r"^data: got <class .*>, a \w+; allowed: a Spark DataFrame, a pyarrow Table"):
+        wr.group_by(kind, "user", time="ts")
+
+
+def test_the_class_of_spark_frames_is_no_data() -> None:
+    spark = pytest.importorskip("pyspark.sql")
+    with pytest.raises(TypeError, match=r"^data: got <class .*DataFrame'>, a type; allowed: a Spark DataFrame"):
+        wr.group_by(spark.DataFrame, "user", time="ts")
+
+
+# Extension types
+
+UUIDS = [UUID(int=number) for number in (2, 3, 1)]
+
+
+def test_results_of_a_columns_type_are_of_its_extension_type() -> None:
+    column = pa.array([uuid.bytes for uuid in UUIDS], pa.uuid())
+    result = sessions(rows(v=column)).agg(
+        min=wr.min("v"),
+        max=wr.max("v"),
+        first=wr.first("v"),
+        last=wr.last("v"),
+        any=wr.any_value("v"),
+        by=wr.min_by("v", "v"),
+        all=wr.collect_list("v"),
+        set=wr.collect_set("v"),
+        n=wr.count("v"),
+    )
+    (row,) = result.to_pylist()
+    assert [row[name] for name in ("min", "max", "first", "last", "by")] == [UUIDS[i] for i in (2, 1, 0, 2, 2)]
+    assert row["any"] in UUIDS
+    assert (row["all"], sorted(row["set"]), row["n"]) == (UUIDS, sorted(UUIDS), 3)
+    assert result.schema.field("all").type == pa.list_(pa.field("item", pa.uuid(), nullable=False))
+    assert result.schema.field("n").metadata is None
+
+
+def test_periods_of_pandas_stay_periods() -> None:
+    periods = pd.period_range("2026-01", periods=3, freq="M")
+    frame = pd.DataFrame({"user": [1, 1, 1], "ts": TIMES, "v": periods[::-1]})
+    result = sessions(frame).agg(min=wr.min("v"), first=wr.first("v")).to_pandas()
+    assert list(result["min"]) == [periods[0]]
+    assert list(result["first"]) == [periods[2]]
+
+
+def test_extension_types_of_unknown_order_are_not_ranked() -> None:
+    relation = duckdb.sql("SELECT 1 AS user, TIMESTAMP '2026-01-01 08:00:00' AS ts, (-5)::BIGNUM AS v")
+    for aggregate in RANKED.values():
+        with pytest.raises(TypeError, match='column "v" has type extension<arrow.opaque> over binary; allowed: .*stor'):
+            sessions(relation).agg(v=aggregate)
+    kept = sessions(relation).agg(first=wr.first("v"), all=wr.collect_set("v"))
+    kind = kept.schema.field("first").type
+    assert isinstance(kind, pa.OpaqueType)
+    assert kept.schema.field("all").type.value_type == kind
+
+
+class Size(pa.ExtensionType):
+    """Categories as an extension type."""
+
+    def __init__(self) -> None:
+        super().__init__(pa.dictionary(pa.int8(), pa.string()), "windrow.tests.size")
+
+    def __arrow_ext_serialize__(self) -> bytes:
+        return b""
+
+    @classmethod
+    def __arrow_ext_deserialize__(cls, storage: pa.DataType, _serialized: bytes) -> Size:
+        assert storage == pa.dictionary(pa.int8(), pa.string())
+        return cls()
+
+
+def test_an_extension_type_over_a_dictionary_gives_its_values() -> None:
+    storage = pa.DictionaryArray.from_arrays(pa.array([0, 1, 0], pa.int8()), CATEGORIES)
+    table = rows(v=pa.ExtensionArray.from_storage(Size(), storage))
+    pa.register_extension_type(Size())
+    try:
+        assert sessions(table).agg(v=wr.first("v"))["v"].to_pylist() == ["small"]
+        grouped = wr.group_by(table, "v", time="ts").windowed_by(GAP).count()
+        assert sorted(grouped["v"].to_pylist()) == ["large", "small"]
+    finally:
+        pa.unregister_extension_type("windrow.tests.size")
+
+
+# Invalid buffers
+
+
+def astray(shape: str, at: int | None = 5) -> pa.Array[Any]:
+    """Three rows, of which the second points beyond the values; valid ones where `at` is a place that exists."""
+    values = pa.array(["a", "b", "c"])
+    codes = pa.array([0, at, 2], pa.int32())
+    if shape == "dictionary":
+        return pa.DictionaryArray.from_arrays(codes, values, safe=False)
+    if shape == "struct":
+        return pa.StructArray.from_arrays([astray("dictionary", at)], ["name"])
+    offsets = pa.array([0, at, 2, 3], pa.int32()).buffers()[1]
+    if shape == "binary":
+        return pa.Array.from_buffers(pa.binary(), 3, [None, offsets, pa.py_buffer(b"abc")])
+    if shape == "string":
+        return pa.Array.from_buffers(pa.string(), 3, [None, offsets, pa.py_buffer(b"abc")])
+    if shape == "map":
+        kind = pa.map_(pa.string(), pa.string())
+        entries = pa.StructArray.from_arrays([values, values], fields=[kind.key_field, kind.item_field])
+        return pa.Array.from_buffers(kind, 3, [None, offsets], children=[entries])
+    if shape == "list of lists":
+        inner = astray("list", at)
+        return pa.ListArray.from_arrays(pa.array([0, 1, 2, 3], pa.int32()), inner)
+    return pa.Array.from_buffers(pa.list_(pa.string()), 3, [None, offsets], children=[values])
+
+
+SHAPES = ["dictionary", "struct", "list", "list of lists", "map", "string", "binary"]
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("at", [-1, 5, 9])
+def test_values_that_point_astray_are_an_error(shape: str, at: int) -> None:
+    table = rows(v=astray(shape, at))
+    for aggregate in (wr.first("v"), wr.collect_list("v"), wr.count("v")):
+        with pytest.raises(ValueError, match='column "v": it has an index or an offset that points beyond its values'):
+            sessions(table).agg(v=aggregate)
+    with pytest.raises(ValueError, match='column "v": it has an index or an offset'):
+        sessions(table).agg(v=wr.aggregate(str, lambda held, row: held, lambda a, b: a, schema="string", columns=["v"]))
+
+
+@pytest.mark.parametrize("shape", ["dictionary", "struct", "string", "binary"])
+@pytest.mark.parametrize("at", [-1, 3])
+def test_keys_that_point_astray_are_an_error(shape: str, at: int) -> None:
+    if shape in ("string", "binary"):
+        at += 1 if at > 0 else 0  # an offset may be the end
+    for windows in (GAP, wr.SlidingWindows.with_time_difference("5 minutes")):
+        with pytest.raises(ValueError, match='column "v": it has an index or an offset that points beyond its values'):
+            wr.group_by(rows(v=astray(shape, at)), "v", time="ts").windowed_by(windows).count()
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_values_at_the_bounds_are_none(shape: str) -> None:
+    for at in (0, 2):
+        column = astray(shape, at)
+        column.validate(full=True)
+        assert sessions(rows(v=column)).agg(v=wr.collect_list("v"))["v"].to_pylist() == [column.to_pylist()]
+
+
+def test_what_lies_under_a_null_does_not_point() -> None:
+    codes = pa.Array.from_buffers(pa.int32(), 3, [pa.py_buffer(b"\x05"), pa.array([0, 9, 0], pa.int32()).buffers()[1]])
+    column = pa.DictionaryArray.from_arrays(codes, pa.array(["a"]), safe=False)
+    assert sessions(rows(v=column)).agg(v=wr.collect_list("v"))["v"].to_pylist() == [["a", "a"]]
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_no_rows_point_nowhere(shape: str) -> None:
+    table = rows(v=astray(shape, 2))
+    for start in range(4):
+        assert sessions(table.slice(start, 0)).agg(v=wr.first("v")).num_rows == 0
+        assert sessions(pa.Table.from_batches([table.to_batches()[0].slice(start, 0)])).count().num_rows == 0
+
+
+@pytest.mark.parametrize("shape", ["dictionary", "struct"])
+def test_only_rows_that_are_read_are_followed(shape: str) -> None:
+    table = rows(v=astray(shape, 9))
+    for part in (table.slice(0, 1), table.slice(2, 1)):
+        assert sessions(part).agg(v=wr.count("v"))["v"].to_pylist() == [1]
+
+
+def test_a_duration_is_compared_where_an_interval_is_not() -> None:
+    lengths = pa.array([timedelta(days=40), timedelta(days=31)] * 2, pa.duration("us"))[:3]
+    assert sessions(rows(v=lengths)).agg(v=wr.max("v"))["v"].to_pylist() == [timedelta(days=40)]
