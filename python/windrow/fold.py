@@ -11,7 +11,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from windrow.accumulator import Check, array_of, check_of, fitted, is_rounded
+from windrow.accumulator import array_of, check_of, fitted, is_rounded
+from windrow.scalars import Check
 from windrow.shape import Shaper, can_change, in_shape, shaped, shaper_of
 
 Adder = Callable[[Any, Any], Any]

@@ -7,8 +7,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from windrow.accumulator import UnfitError, check_of
+from windrow.accumulator import check_of
 from windrow.errors import bad_column_type, bad_value
+from windrow.scalars import UnfitError
 
 
 def cell_of(name: str, value: Any, kind: pa.DataType) -> pa.Array[Any]:
