@@ -80,7 +80,7 @@ bench: package ## the core by layer, then windrow beside Spark, Polars and DuckD
 	"$(PY)" benches/python/memory.py --events $$((10 * $(BENCH_EVENTS)))
 
 soak: package ## long random tests: Rust properties (SOAK_CASES=), streams against the oracle (SOAK_STREAMS=)
-	PROPTEST_CASES=$(SOAK_CASES) cargo test --locked
+	SOAK_CASES=$(SOAK_CASES) cargo test --locked
 	WINDROW_STREAMS=$(SOAK_STREAMS) $(PYTEST) -m soak tests/python
 	@echo "soak: passed: Rust properties of $(SOAK_CASES) cases (costly ones fewer), $(SOAK_STREAMS) streams in 3 ways each"
 

@@ -52,6 +52,8 @@ fn event(number: i64, bytes: &[u8]) -> Event {
 }
 
 proptest! {
+    #![proptest_config(crate::cases::usually(256))]
+
     #[test]
     fn a_bank_does_to_all_what_each_aggregate_does_alone(trial in trial(&[Kind::Int, Kind::Bytes]), cut in 0..40_usize) {
         let slots: Vec<Slot> = (0..WINDOWS as u32).map(Slot).collect();

@@ -78,6 +78,8 @@ fn value_by(rows: &[&Event], max: bool) -> Expected {
 }
 
 proptest! {
+    #![proptest_config(crate::cases::usually(256))]
+
     #[test]
     fn min_and_max_are_the_ends_of_the_values((kind, trial) in (0..4_usize).prop_flat_map(|kind| (Just(KINDS[kind]), trial(&[KINDS[kind]])))) {
         obeys(extreme::<false>(kind).as_ref(), &trial, |rows| end(rows, false), same);

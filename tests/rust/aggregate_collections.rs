@@ -45,6 +45,8 @@ fn distinct(rows: &[&Event]) -> Expected {
 }
 
 proptest! {
+    #![proptest_config(crate::cases::usually(256))]
+
     #[test]
     fn a_list_holds_all_values_by_time_and_arrival((kind, trial) in (0..4_usize).prop_flat_map(|kind| (Just(KINDS[kind]), trial(&[KINDS[kind]])))) {
         obeys(list(kind).as_ref(), &trial, |rows| Some(Cell::List(values(rows))), same);

@@ -60,6 +60,8 @@ fn float_total(values: &[&Cell]) -> f64 {
 }
 
 proptest! {
+    #![proptest_config(crate::cases::usually(256))]
+
     #[test]
     fn count_counts_rows(trial in trial(&[])) {
         obeys(&Count::default(), &trial, |rows| Some(Cell::Int(rows.len() as i64)), same);

@@ -63,6 +63,8 @@ fn all_four<V: Distance>(trial: &Trial, scale: f64, unit: f64) {
 }
 
 proptest! {
+    #![proptest_config(crate::cases::usually(256))]
+
     #[test]
     fn a_mean_far_from_zero_costs_no_digits(trial in trial_of(vec![(Kind::Float, far_from_zero())])) {
         all_four::<f64>(&trial, 1.0, UNIT);

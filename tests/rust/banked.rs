@@ -46,6 +46,8 @@ fn of(start: i64, end: i64, records: &[(i64, i64)]) -> Row {
 }
 
 proptest! {
+    #![proptest_config(crate::cases::usually(256))]
+
     #[test]
     fn built_in_aggregates_follow_the_windows(records in prop::collection::vec((100..160_i64, -50..50_i64), 1..30), length in 1..9_u64) {
         let times: Vec<Time> = records.iter().map(|&(time, _)| Time(time)).collect();

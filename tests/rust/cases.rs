@@ -1,12 +1,14 @@
-//! How many cases a property is tried with.
+//! How many cases a property is tried with. The variable of proptest itself would overrule what each property asks for.
+
+use std::env;
 
 use proptest::prelude::ProptestConfig;
 
-/// The number that `PROPTEST_CASES` asks for, in proportion: `usual` where it is not set and others are tried 256 times.
+/// `usual` cases, or in proportion as many as `SOAK_CASES` asks for where others are tried 256 times.
 pub(crate) fn usually(usual: u32) -> ProptestConfig {
-    let asked = ProptestConfig::default();
-    let cases = u64::from(asked.cases) * u64::from(usual) / 256;
-    ProptestConfig { cases: u32::try_from(cases.max(1)).unwrap(), ..asked }
+    let asked = env::var("SOAK_CASES").map_or(256, |cases| cases.parse().unwrap());
+    let cases = asked * u64::from(usual) / 256;
+    ProptestConfig { cases: u32::try_from(cases.max(1)).unwrap(), ..ProptestConfig::default() }
 }
 
 /// The same for a property whose cases take seconds: never more than twice `usual`.

@@ -77,6 +77,8 @@ fn agree(got: &[Column<'_>], expected: &[Vec<Cell>]) -> bool {
 }
 
 proptest! {
+    #![proptest_config(crate::cases::usually(256))]
+
     #[test]
     fn oracle_an_aggregate_of_an_input_sees_its_rows_alone(trial in trials(), cut in 0..40_usize) {
         let slots: Vec<u32> = trial.events.iter().map(|event| event.key as u32).collect();

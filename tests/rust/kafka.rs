@@ -279,6 +279,8 @@ fn row(change: &Change<'_>, states: &Texts<'_>) -> Row {
 }
 
 proptest! {
+    #![proptest_config(crate::cases::usually(256))]
+
     #[test]
     fn sessions_change_as_in_kafka(
         inputs in 1..3_usize, events in events(2), gap in 1..10_i64, grace in 0..12_i64, longer in 0..40_i64, close in any::<bool>(), fold in folds(),

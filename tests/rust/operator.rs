@@ -53,6 +53,8 @@ fn of_batch_query(spec: &Spec, records: &[Fed]) -> Vec<(String, i64, i64, String
 }
 
 proptest! {
+    #![proptest_config(crate::cases::usually(256))]
+
     #[test]
     fn differential_a_cut_into_batches_does_not_change_finals(kind in kinds(), records in feeds(60), size in 1..20_usize) {
         let spec = spec(kind, r#","grace":15"#);
@@ -149,6 +151,8 @@ fn extremes() -> impl Strategy<Value = (String, String, Vec<Fed>)> {
 }
 
 proptest! {
+    #![proptest_config(crate::cases::usually(256))]
+
     #[test]
     fn nothing_that_is_fed_makes_an_operator_panic((windows, more, records) in extremes(), size in 1..12_usize) {
         let Ok(mut operator) = Operator::new(&spec(&windows, &more), &schema(), Vec::new()) else { return Ok(()) };

@@ -74,6 +74,8 @@ fn a_block_of_another_format_is_an_error_that_names_both() {
 }
 
 proptest! {
+    #![proptest_config(crate::cases::usually(256))]
+
     #[test]
     fn foreign_bytes_are_an_error(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
         prop_assert!(is_format_error(decode(&bytes)));

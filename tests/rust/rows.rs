@@ -67,6 +67,8 @@ fn row() -> impl Strategy<Value = Row> {
 }
 
 proptest! {
+    #![proptest_config(crate::cases::usually(256))]
+
     #[test]
     fn oracle_rows_come_back_in_the_order_of_time_and_arrival(
         splits in prop::collection::vec(prop::collection::vec(row(), 0..40), 1..4),

@@ -141,6 +141,8 @@ fn own_gaps() -> impl Strategy<Value = (Vec<Record>, Vec<u64>)> {
 }
 
 proptest! {
+    #![proptest_config(crate::cases::usually(256))]
+
     #[test]
     fn oracle_any_order_and_any_cut_gives_the_sessions_of_the_rule(
         records in records(),

@@ -161,6 +161,8 @@ fn dynamic(retention: i64, grace: i64, emit: Emit) -> Rule {
 }
 
 proptest! {
+    #![proptest_config(crate::cases::usually(256))]
+
     #[test]
     fn finals_equal_the_stepwise_oracle(events in events(), gap in 1..12_i64, grace in 0..25_i64) {
         let (expected, late) = oracle_stepwise(|_| gap, grace, &events);

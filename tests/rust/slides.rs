@@ -113,6 +113,8 @@ fn rule(difference: i64, grace: i64, emit: Emit) -> Rule {
 }
 
 proptest! {
+    #![proptest_config(crate::cases::usually(256))]
+
     #[test]
     fn without_refusals_windows_have_the_closed_form(
         events in events(60), difference in 1..8_i64, unit in 1..4_i64, grace in prop::option::of(Just(600_i64)),

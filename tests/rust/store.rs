@@ -200,6 +200,8 @@ fn compare_windows(store: &WindowStore, naive: &Naive<WindowEntry>) {
 }
 
 proptest! {
+    #![proptest_config(crate::cases::usually(256))]
+
     #[test]
     fn session_store_equals_a_sorted_list(width in 1..20_u64, steps in steps()) {
         run(

@@ -93,6 +93,8 @@ fn stored(operator: &Operator) -> (Vec<Row>, Vec<(String, RecordBatch)>) {
 }
 
 proptest! {
+    #![proptest_config(crate::cases::usually(256))]
+
     #[test]
     fn differential_records_joined_together_equal_records_one_by_one((kind, more) in queries(), pieces in pieces()) {
         let (mut together, mut alone) = (operator(&spec(kind, &more)), operator(&spec(kind, &(more.clone() + ONE_BY_ONE))));
