@@ -29,7 +29,7 @@ RUST_SOURCES := $(shell find rust -type d -o -name '*.rs')
 MODULE := $(wildcard python/windrow/_native*.so)
 
 PYTEST := $(PY) -m pytest
-SOAK_CASES ?= 20000
+SOAK_CASES ?= 5000
 SOAK_STREAMS ?= 12000
 BENCH_EVENTS ?= 10000000
 BENCH_REPEATS ?= 3

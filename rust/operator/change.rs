@@ -58,7 +58,7 @@ pub struct Change<'a> {
     pub op: Op,
     /// Where the window's states stand; none for a deleted window.
     pub slot: Option<Slot>,
-    /// Whether the window stood in the store before this change, or may have been told of and forgotten.
+    /// Whether the window stood in the store before this change.
     pub known: bool,
 }
 

@@ -263,6 +263,6 @@ pub(crate) struct Changed {
     pub time: Time,
     /// Where its states stand; none where it is no more.
     pub slot: Option<Slot>,
-    /// Whether it stood in the store before, or may have been told of and forgotten.
+    /// Whether it stood in the store before.
     pub known: bool,
 }

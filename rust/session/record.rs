@@ -1,7 +1,7 @@
 //! The session operator, record by record, as Kafka Streams does it.
 
 use super::merge::{Choice, choose};
-use super::rule::{Gap, Rule};
+use super::rule::Rule;
 use crate::aggregate::slot::Slot;
 use crate::aggregate::states::States;
 use crate::error::Result;
@@ -89,9 +89,7 @@ impl Sessions {
             self.changed(Changed { key, window, time, slot: None, known: true }, states, out)?;
         }
         states.update(slot, arrival.row, window)?;
-        // Where gaps differ, a closed session that is here no more may have had these very bounds.
-        let again = matches!(self.rule.gap, Gap::Dynamic { .. }) && window.end < arrival.late;
-        let known = again || found.iter().any(|session| session.window() == window);
+        let known = found.iter().any(|session| session.window() == window);
         let changed = Changed { key, window, time: window.end, slot: Some(slot), known };
         if states.is_null(slot) {
             found.first().and_then(|oldest| self.store.remove(key, oldest.place()));

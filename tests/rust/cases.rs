@@ -8,7 +8,8 @@ use proptest::prelude::ProptestConfig;
 pub(crate) fn usually(usual: u32) -> ProptestConfig {
     let asked = env::var("SOAK_CASES").map_or(256, |cases| cases.parse().unwrap());
     let cases = asked * u64::from(usual) / 256;
-    ProptestConfig { cases: u32::try_from(cases.max(1)).unwrap(), ..ProptestConfig::default() }
+    // However many are tried, none is too many to be passed over.
+    ProptestConfig { cases: u32::try_from(cases.max(1)).unwrap(), max_global_rejects: u32::MAX, ..ProptestConfig::default() }
 }
 
 /// The same for a property whose cases take seconds: never more than twice `usual`.
