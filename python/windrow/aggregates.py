@@ -174,7 +174,8 @@ def aggregate(
         init: makes the accumulator of no records; a new one at each call.
         add: gives the accumulator with a record added: `add(accumulator, row)`. It may change the one it is handed.
             For a cogroup a dict of such functions by the names of inputs; the records of the others are left out.
-        merge: gives one accumulator for two, that of the older session first. Session windows need it.
+        merge: gives one accumulator for two, that of the older session first. Session windows need it: a record starts
+            with what `init` gives, into which each session that it joins is merged.
         schema: the type of the accumulator in Spark's words (`"bigint"`, `"n bigint, total double"`), or as an Arrow
             type. It is the type of the result, and what is saved and comes back after a restart.
         columns: the columns that `row`, a named tuple, holds. Nulls are None. For a cogroup they name their input

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from windrow.accumulator import array_of, check_of, fitted, is_rounded
 from windrow.scalars import Check
-from windrow.shape import Shaper, can_change, in_shape, shaped, shaper_of
+from windrow.shape import Shaper, can_change, in_shape, plain, shaped, shaper_of
 
 Adder = Callable[[Any, Any], Any]
 """Adds a record to an accumulator."""
@@ -97,7 +97,7 @@ def of_reduce(fn: Callable[[Any, Any], Any], field: pa.Field[Any], *, kafka: boo
     def rows(batch: pa.RecordBatch) -> list[Any]:
         return shaped(batch.column(field.name), shaper)
 
-    return Fold(field.type, lambda: None, (_of_own(add, [field]),), merge, rows, reduces=True).rounding()
+    return Fold(plain(field.type), lambda: None, (_of_own(add, [field]),), merge, rows, reduces=True).rounding()
 
 
 def of_aggregate(

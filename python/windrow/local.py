@@ -10,7 +10,7 @@ import pyarrow as pa
 from windrow import _worker
 from windrow.input import Input
 from windrow.plan import Origins, Plan
-from windrow.tables import Columns, Union, columns_of
+from windrow.tables import Columns, Union, columns_of, rebased_stream
 
 
 class LocalInput(Input[pa.Table]):
@@ -59,7 +59,8 @@ class LocalInput(Input[pa.Table]):
         return _counted(windows, counters)
 
     def _stream(self, plan: Plan) -> Any:
-        return self._table.stream([self.columns.index(name) for name in plan.schema.names])
+        stream = self._table.stream([self.columns.index(name) for name in plan.schema.names])
+        return rebased_stream(stream, plan.schema)
 
     def _field_at(self, argument: str, position: int, compared: bool) -> pa.Field[Any]:
         del compared  # Arrow's strings have one order

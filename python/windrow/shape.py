@@ -38,6 +38,23 @@ def decoded(kind: Any) -> pa.DataType:
     return known
 
 
+def plain(kind: Any) -> pa.DataType:
+    """The type with values in the place of dictionaries and runs, at any depth."""
+    kind = decoded(kind)
+    if pa.types.is_map(kind):
+        return pa.map_(plain(kind.key_type), plain(kind.item_type))
+    if pa.types.is_struct(kind):
+        return pa.struct([field.with_type(plain(field.type)) for field in kind])
+    if isinstance(kind, pa.FixedSizeListType):
+        return pa.list_(kind.value_field.with_type(plain(kind.value_type)), kind.list_size)
+    if isinstance(kind, pa.ListType):
+        return pa.list_(kind.value_field.with_type(plain(kind.value_type)))
+    if isinstance(kind, pa.LargeListType):
+        return pa.large_list(kind.value_field.with_type(plain(kind.value_type)))
+    known: pa.DataType = kind
+    return known
+
+
 def can_change(kind: pa.DataType) -> bool:
     """Whether a function can change a value of the type in place."""
     return pa.types.is_nested(decoded(kind)) or isinstance(kind, pa.BaseExtensionType)

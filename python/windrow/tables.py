@@ -206,5 +206,38 @@ class Union(Columns):
                 yield pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
+def rebased(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """The batch, with its columns of structs in structs copied where they begin within their buffers.
+
+    Such a column is cut twice on its way into the core: its children are cut already, as pyarrow hands them over.
+
+    >>> nested = pa.array([{"a": {"b": 1}}, {"a": {"b": 2}}])
+    >>> rebased(pa.record_batch({"v": nested.slice(1)}))["v"].offset
+    0
+    """
+    columns = [
+        pa.concat_arrays([column.slice(0, 0), column]) if column.offset and _holds_nested(column.type) else column
+        for column in batch.columns
+    ]
+    return pa.RecordBatch.from_arrays(columns, schema=batch.schema)
+
+
+def rebased_stream(stream: Any, schema: pa.Schema) -> Any:
+    """A stream whose batches are `rebased`; the very stream where no column asks for it."""
+    if not any(_holds_nested(field.type) for field in schema):
+        return stream
+    reader = pa.RecordBatchReader.from_stream(stream)
+    return pa.RecordBatchReader.from_batches(reader.schema, (rebased(batch) for batch in reader))
+
+
+def _holds_nested(kind: Any) -> bool:
+    """Whether values are structs or arrays of one length, with nested values in them."""
+    if isinstance(kind, pa.BaseExtensionType):
+        kind = kind.storage_type
+    if pa.types.is_struct(kind):
+        return any(pa.types.is_nested(field.type) for field in kind)
+    return pa.types.is_fixed_size_list(kind) and pa.types.is_nested(kind.value_type)
+
+
 def _without_metadata(schema: pa.Schema, positions: Sequence[int]) -> pa.Schema:
     return pa.schema([schema.field(i) for i in positions])

@@ -27,9 +27,9 @@ fn fault(array: &dyn Array) -> Option<&'static str> {
         DataType::LargeUtf8 => fault_of_strings(array.as_string::<i64>()),
         DataType::Utf8View => {
             let cells = array.as_string_view().clone().to_binary_view();
-            let is_text = cells.iter().flatten().all(|cell| from_utf8(cell).is_ok());
-            (!is_text).then_some(NO_TEXT)
+            astray(&cells).or_else(|| (!cells.iter().flatten().all(|cell| from_utf8(cell).is_ok())).then_some(NO_TEXT))
         }
+        DataType::BinaryView | DataType::ListView(_) | DataType::LargeListView(_) => astray(array),
         DataType::Binary => fault_of_offsets(array.as_binary::<i32>().value_offsets()),
         DataType::LargeBinary => fault_of_offsets(array.as_binary::<i64>().value_offsets()),
         DataType::Dictionary(..) => astray(array).or_else(|| fault(array.as_any_dictionary().values())),

@@ -114,18 +114,25 @@ impl Operator {
     }
 
     fn run(&mut self, does: impl FnOnce(&mut Self) -> Result<RecordBatch>) -> Result<RecordBatch> {
-        if self.failed {
-            let reason = "an earlier batch failed half way: restore the operator from its pages".into();
-            return Err(Error::Format { what: "operator", reason });
-        }
+        self.check_whole()?;
         self.failed = true;
         let changes = does(self)?;
         self.failed = false;
         Ok(changes)
     }
 
+    /// A batch that failed half way leaves a state that is nobody's.
+    pub(super) fn check_whole(&self) -> Result<()> {
+        if self.failed {
+            let reason = "an earlier batch failed half way: restore the operator from its pages".into();
+            return Err(Error::Format { what: "operator", reason });
+        }
+        Ok(())
+    }
+
     fn take(&mut self, batch: &RecordBatch) -> Result<RecordBatch> {
         let mut out = Changes::new(self.spec.every_record);
+        self.catch_up(&mut out)?;
         if self.joins() {
             // Few enough rows at once to stay in the caches.
             let step = self.query.limits.step_rows;
@@ -146,6 +153,15 @@ impl Operator {
     fn joins(&self) -> bool {
         let drops = matches!(self.core, Core::Slides(_)) && self.kafka.value.is_some();
         self.custom.is_empty() && !self.spec.every_record && !drops
+    }
+
+    fn catch_up(&mut self, out: &mut Changes) -> Result<()> {
+        let Self { query, core, bank, custom, .. } = self;
+        let mut states = Worked::new(query, Banked::new(bank, &[], &[], &[]), custom, self.deletes);
+        match core {
+            Core::Sessions(sessions) => sessions.catch_up(&mut states, out),
+            Core::Slides(slides) => slides.catch_up(&mut states, out),
+        }
     }
 
     fn take_together(&mut self, batch: &RecordBatch, out: &mut Changes) -> Result<()> {

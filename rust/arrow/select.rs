@@ -62,6 +62,7 @@ impl Operator {
 
     /// The visible windows that are asked for, in the order of rules 6.9, or in its reverse.
     pub fn select(&self, asked: Asked, keys: &Bounds, backward: bool) -> Result<RecordBatch> {
+        self.check_whole()?;
         let named = |bound: &Option<Vec<ArrayRef>>| bound.as_ref().map(|columns| self.names.of(columns)).transpose();
         let (first, last) = (named(&keys.0)?, named(&keys.1)?);
         let (first, last) = (first.as_ref().and_then(|named| named.get(0)), last.as_ref().and_then(|named| named.get(0)));

@@ -57,6 +57,7 @@ fn broken(reason: impl Into<String>) -> Error {
 impl Operator {
     /// The whole state. What is reported by [`Self::changes`] does not change by it.
     pub fn pages(&self) -> Result<Vec<Vec<u8>>> {
+        self.check_whole()?;
         let ids: Vec<Id> = match &self.core {
             Core::Sessions(sessions) => sessions.store().segments().collect(),
             Core::Slides(slides) => slides.store().segments().collect(),
@@ -77,17 +78,19 @@ impl Operator {
     /// What a saved state lacks since this was last asked, or since the operator was restored from it:
     /// pages by name, without bytes where a page is no more.
     pub fn changes(&mut self) -> Result<Vec<(String, Option<Vec<u8>>)>> {
-        let mut ids = match &mut self.core {
-            Core::Sessions(sessions) => sessions.store_mut().take_changed(),
-            Core::Slides(slides) => slides.store_mut().take_changed(),
+        self.check_whole()?;
+        let changed = match &self.core {
+            Core::Sessions(sessions) => sessions.store().changed(),
+            Core::Slides(slides) => slides.store().changed(),
         };
-        ids.extend(std::mem::take(&mut self.stale).into_iter().map(Id));
+        let ids: BTreeSet<Id> = changed.iter().copied().chain(self.stale.iter().copied().map(Id)).collect();
         let mut changes = Vec::new();
+        let mut written = self.written.clone();
         for id in ids {
             let pages = self.segment(id)?;
-            let before = self.written.remove(&id.0).unwrap_or_default();
+            let before = written.remove(&id.0).unwrap_or_default();
             if !pages.is_empty() {
-                self.written.insert(id.0, vec![pages.len() as u32]);
+                written.insert(id.0, vec![pages.len() as u32]);
             }
             let names: BTreeSet<String> = pages.iter().map(|page| page.place.to_string()).collect();
             changes.extend(pages.into_iter().map(|page| (page.place.to_string(), Some(page.bytes))));
@@ -95,7 +98,14 @@ impl Operator {
             let before = before.map(|(run, number)| page::Place { segment: id.0, run, number }.to_string());
             changes.extend(before.filter(|name| !names.contains(name)).map(|name| (name, None)));
         }
-        changes.push((HEAD.into(), Some(self.head(self.written.clone())?)));
+        changes.push((HEAD.into(), Some(self.head(written.clone())?)));
+        // All of it is written: from here on it is known.
+        self.written = written;
+        self.stale.clear();
+        match &mut self.core {
+            Core::Sessions(sessions) => sessions.store_mut().settle(),
+            Core::Slides(slides) => slides.store_mut().settle(),
+        }
         Ok(changes)
     }
 
@@ -271,7 +281,7 @@ fn put<E: Paged>(store: &mut Store<E>, name: &[u8], times: &[i64], slot: Slot) -
 fn settled<E: Paged>(store: &mut Store<E>, width: i64) -> bool {
     let same = store.segment_width() == width;
     if same {
-        store.take_changed();
+        store.settle();
     }
     same
 }

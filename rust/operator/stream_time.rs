@@ -59,12 +59,16 @@ impl StreamTime {
         Self { grace, unit, inputs: vec![Progress::UNSEEN; inputs.max(1)] }
     }
 
-    /// Goes on from saved progress, one for each input. A smaller grace closes more at once.
+    /// Goes on from saved progress, one for each input.
     pub fn resume(&mut self, saved: impl IntoIterator<Item = Progress>) {
         for (input, saved) in self.inputs.iter_mut().zip(saved) {
             *input = saved;
-            input.close_by(self.grace);
         }
+    }
+
+    /// The close times go with the grace, which may be smaller than that of the saved progress.
+    pub fn catch_up(&mut self) {
+        self.inputs.iter_mut().for_each(|input| input.close_by(self.grace));
     }
 
     /// The progress of each input, to be saved.

@@ -122,6 +122,13 @@ impl<K: Kind> World<K> {
         self.counters = counters;
     }
 
+    /// Closes what a grace that is smaller than before a restart closes: before the records of a batch, as all that closes is
+    /// emitted once and not hidden before.
+    pub fn catch_up<S: States>(&mut self, states: &mut S, out: &mut impl Sink<S>) -> Result<()> {
+        self.time.catch_up();
+        self.close(self.time.slowest(), states, out)
+    }
+
     /// One record in its order: moves stream time, changes windows, closes what that closes.
     pub fn push<S: States>(&mut self, record: Record<'_, S::Row>, states: &mut S, out: &mut impl Sink<S>) -> Result<Fate> {
         let fate = match self.admit(record) {

@@ -84,10 +84,15 @@ impl<P: Copy + Ord> Segments<P> {
         }
     }
 
-    /// The segments that have changed since this was last asked, in order.
-    pub(super) fn take_changed(&mut self) -> BTreeSet<Id> {
+    /// The segments that have changed since they were settled, in order.
+    pub(super) fn changed(&self) -> &BTreeSet<Id> {
+        &self.changed
+    }
+
+    /// What has changed is known from here on.
+    pub(super) fn settle(&mut self) {
         self.latest = None;
-        std::mem::take(&mut self.changed)
+        self.changed.clear();
     }
 
     /// The segments in which keys are listed, in order.

@@ -179,10 +179,15 @@ impl<E: Entry> Store<E> {
         self.segments.width()
     }
 
-    /// The segments that have changed since this was last asked, in order: those in which a window
-    /// was put, changed or removed, and those that were dropped.
-    pub fn take_changed(&mut self) -> BTreeSet<Id> {
-        self.segments.take_changed()
+    /// The segments that have changed since [`Self::settle`], in order: those in which a window was put,
+    /// changed or removed, and those that were dropped.
+    pub fn changed(&self) -> &BTreeSet<Id> {
+        self.segments.changed()
+    }
+
+    /// What has changed is known from here on.
+    pub fn settle(&mut self) {
+        self.segments.settle();
     }
 
     /// The segments that have windows, in order; some of them perhaps none any more.

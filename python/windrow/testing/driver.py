@@ -13,6 +13,7 @@ import pyarrow as pa
 from windrow import _worker
 from windrow.errors import bad_type, bad_value
 from windrow.plan import Plan
+from windrow.tables import rebased
 from windrow.testing.change import Change, changes_of
 from windrow.testing.definition import Definition, Schemas, plan_of
 from windrow.testing.feed import Feed
@@ -159,7 +160,9 @@ class StreamDriver:
             table = pa.RecordBatchReader.from_stream(data).read_all()
         else:
             raise bad_type("data", data, "Arrow data: a pyarrow Table or RecordBatch, or any Arrow stream")
-        batches = [fed(batch) for batch in _cut(table, rows)]  # all of them, so that an error comes before any is taken
+        batches = [
+            rebased(fed(batch)) for batch in _cut(table, rows)
+        ]  # all of them, so that an error comes before any is taken
         return [change for batch in batches for change in self._push(batch)]
 
     def tick(self, time: Any, *, input: str | None = None) -> list[Change]:

@@ -71,6 +71,8 @@ class Store:
         values = (key,) if len(self.keys) == 1 else key
         if not isinstance(values, tuple) or len(values) != len(self.keys):
             raise bad_value(argument, key, f"a tuple of the values of {', '.join(self.keys)}")
+        if all(value is None for value in values):
+            raise bad_value(argument, key, "a key with a value in it: records of no other have windows")
         fields = [self.schema.field(name) for name in self.keys]
         columns = [
             cell_of(f"{argument}: column {field.name!r}", value, field.type)
