@@ -17,7 +17,7 @@ _BYTES = "spark.sql.execution.arrow.maxBytesPerBatch"
 SETTINGS = {
     # At any smaller limit Spark measures the whole Arrow batch again for every row that it writes.
     _BYTES: "2147483647",
-    # With no limit of bytes, this alone bounds a batch: also one of packed blocks, of at most about 100 KiB each.
+    # With no limit of bytes, this alone bounds a batch: also one of packed blocks, of about 16 KiB each.
     "spark.sql.execution.arrow.maxRecordsPerBatch": "10000",
 }
 """What `configure` sets."""

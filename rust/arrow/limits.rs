@@ -15,7 +15,7 @@ pub struct Limits {
     pub pack_bytes: usize,
     /// Keys that a packer remembers from one block to the next.
     pub pack_keys: usize,
-    /// Bytes in a block, about: with 10,000 rows to an Arrow batch, its bytes stay well below 2 GiB.
+    /// Bytes in a block, about: a worker holds an Arrow batch of 10,000 of them at once.
     pub block_bytes: usize,
     /// Bytes of blocks that a merger takes in before it lets windows leave.
     pub merge_bytes: usize,
@@ -30,7 +30,7 @@ impl Default for Limits {
             pack_rows: 1 << 20,
             pack_bytes: 256 << 20,
             pack_keys: 1 << 20,
-            block_bytes: 64 << 10,
+            block_bytes: 16 << 10,
             merge_bytes: 16 << 20,
         }
     }
