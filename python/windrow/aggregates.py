@@ -188,9 +188,10 @@ def aggregate(
     names, a map a dict (a list of tuples where its keys are no keys of a dict). Where `init` makes a value of another
     class, alone or as a part of a struct, it is that class: a set, frozenset or tuple for an array, a tuple or named
     tuple for a struct, a `Counter` or another kind of dict, or a list of tuples, for a map, a bytearray for a binary.
-    So an accumulator is the same after a restart. One of another shape is an error that names the window, at the latest
-    when it is saved or shown; so is one that `schema` does not hold as it is (2.75 for a bigint, an unknown name):
-    nothing is cut. Only a `float` of Spark, of 32 bits, takes the nearest value, at each record. None gives null.
+    So an accumulator is equal after a restart (an int in a double comes back as a float). One of another shape is an
+    error that names the window, at the latest when it is saved or shown; so is one that `schema` does not hold as it is
+    (2.75 for a bigint, an unknown name): nothing is cut. Only a `float` of Spark, of 32 bits, takes the nearest value,
+    at each record. None gives null.
 
     Raises:
         TypeError: not functions, not a type, not names. From `agg` on Spark: functions that cannot be pickled, or a
