@@ -23,10 +23,7 @@ def array_of(values: Iterable[Any], kind: pa.DataType, check: Check) -> pa.Array
         TypeError: a value of a class that the type does not allow; the message has the path to it.
         ValueError: a value that the type cannot hold as it is.
     """
-    try:
-        return pa.array([None if value is None else check(value) for value in values], kind)
-    except UnfitError as unfit:
-        raise unfit.told() from None
+    return pa.array([fitted(value, check) for value in values], kind)
 
 
 def fitted(value: Any, check: Check) -> Any:
