@@ -215,11 +215,10 @@ def rebased(batch: pa.RecordBatch) -> pa.RecordBatch:
     >>> rebased(pa.record_batch({"v": nested.slice(1)}))["v"].offset
     0
     """
-    columns = [
-        pa.concat_arrays([column.slice(0, 0), column]) if column.offset and _holds_nested(column.type) else column
-        for column in batch.columns
-    ]
-    return pa.RecordBatch.from_arrays(columns, schema=batch.schema)
+    for i, column in enumerate(batch.columns):
+        if column.offset and _holds_nested(column.type):
+            batch = batch.set_column(i, batch.schema.field(i), pa.concat_arrays([column.slice(0, 0), column]))
+    return batch
 
 
 def rebased_stream(stream: Any, schema: pa.Schema) -> Any:

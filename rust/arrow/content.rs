@@ -4,7 +4,7 @@
 use std::str::from_utf8;
 
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef, GenericStringArray, OffsetSizeTrait};
+use arrow_array::{Array, ArrayRef, GenericListArray, GenericStringArray, OffsetSizeTrait};
 use arrow_schema::DataType;
 
 use crate::error::{Error, Result};
@@ -34,14 +34,8 @@ fn fault(array: &dyn Array) -> Option<&'static str> {
         DataType::LargeBinary => fault_of_offsets(array.as_binary::<i64>().value_offsets()),
         DataType::Dictionary(..) => astray(array).or_else(|| fault(array.as_any_dictionary().values())),
         DataType::Struct(_) => array.as_struct().columns().iter().find_map(|field| fault(field)),
-        DataType::List(_) => {
-            let list = array.as_list::<i32>();
-            astray(array).or_else(|| fault_of_elements(list.values(), list.value_offsets()))
-        }
-        DataType::LargeList(_) => {
-            let list = array.as_list::<i64>();
-            astray(array).or_else(|| fault_of_elements(list.values(), list.value_offsets()))
-        }
+        DataType::List(_) => fault_of_lists(array.as_list::<i32>()),
+        DataType::LargeList(_) => fault_of_lists(array.as_list::<i64>()),
         DataType::Map(..) => {
             let map = array.as_map();
             let parts = [map.keys(), map.values()];
@@ -55,6 +49,10 @@ fn fault(array: &dyn Array) -> Option<&'static str> {
 /// Of the array itself, not of what it points to.
 fn astray(array: &dyn Array) -> Option<&'static str> {
     array.to_data().validate_values().is_err().then_some(ASTRAY)
+}
+
+fn fault_of_lists<O: OffsetSizeTrait>(lists: &GenericListArray<O>) -> Option<&'static str> {
+    astray(lists).or_else(|| fault_of_elements(lists.values(), lists.value_offsets()))
 }
 
 fn fault_of_elements<O: OffsetSizeTrait>(elements: &ArrayRef, offsets: &[O]) -> Option<&'static str> {

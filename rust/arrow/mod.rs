@@ -3,12 +3,14 @@
 pub mod block;
 pub mod changes;
 mod content;
+mod core;
 pub mod custom;
 pub mod feed;
 pub mod fingerprint;
 mod function;
 mod gaps;
 mod grouping;
+mod head;
 pub mod input;
 pub mod job;
 pub mod keys;

@@ -7,34 +7,23 @@ use arrow_array::RecordBatch;
 use arrow_schema::{Schema, SchemaRef};
 
 use super::changes::{self, Changes};
+use super::core::Core;
 use super::custom::Custom;
 use super::feed::{self, Event, Feed, SOURCE};
 use super::fingerprint::Fingerprint;
+use super::head::Written;
 use super::keys::Keys;
 use super::keys::names::Names;
-use super::kind::{Kind, to_ticks};
+use super::kind::Kind;
 use super::query::Query;
 use super::spec::{Kafka, Spec};
-use super::state::Written;
-use super::ways;
 use super::worked::{At, Worked};
 use crate::aggregate::Arrival;
 use crate::aggregate::bank::Bank;
 use crate::aggregate::banked::Banked;
 use crate::error::{Error, Result};
 use crate::operator::counters::Counters;
-use crate::operator::stream_time::StreamTime;
-use crate::session::record::Sessions;
-use crate::session::rule::Rule as SessionRule;
-use crate::sliding::record::Slides;
-use crate::sliding::rule::Rule as SlidingRule;
 use crate::time::{Span, Time};
-
-/// Windows of either kind.
-pub(super) enum Core {
-    Sessions(Sessions),
-    Slides(Slides),
-}
 
 /// A record operator.
 pub struct Operator {
@@ -69,7 +58,7 @@ impl Operator {
         feed::check(spec, input)?;
         let inputs = spec.inputs.as_ref().map_or(1, |inputs| inputs.count as usize);
         let times = spec.inputs.as_ref().map_or(1, |inputs| if inputs.one_time { 1 } else { inputs.count as usize });
-        let core = core(spec, &query, times)?;
+        let core = Core::new(spec, &query, times)?;
         // What leaves out an input is null where a window holds none but that input's records.
         let takes_all = custom.iter().all(|custom| (0..inputs).all(|input| custom.takes(input)));
         let only_custom = query.aggregates.len() == 1 && custom.len() == 1 && takes_all;
@@ -158,10 +147,7 @@ impl Operator {
     fn catch_up(&mut self, out: &mut Changes) -> Result<()> {
         let Self { query, core, bank, custom, .. } = self;
         let mut states = Worked::new(query, Banked::new(bank, &[], &[], &[]), custom, self.deletes);
-        match core {
-            Core::Sessions(sessions) => sessions.catch_up(&mut states, out),
-            Core::Slides(slides) => slides.catch_up(&mut states, out),
-        }
+        core.catch_up(&mut states, out)
     }
 
     fn take_together(&mut self, batch: &RecordBatch, out: &mut Changes) -> Result<()> {
@@ -170,10 +156,7 @@ impl Operator {
         let columns = feed.columns(query)?;
         let numbers: Vec<Arrival> = (*arrivals..).take(feed.rows()).collect();
         let mut states = Worked::new(query, Banked::new(bank, feed.times(), &numbers, &columns), custom, self.deletes);
-        match core {
-            Core::Sessions(sessions) => ways::take(sessions, &feed, query, &mut states, out)?,
-            Core::Slides(slides) => ways::take(slides, &feed, query, &mut states, out)?,
-        }
+        core.take(&feed, query, &mut states, out)?;
         *arrivals += feed.rows() as u64;
         Ok(())
     }
@@ -187,10 +170,7 @@ impl Operator {
         for row in 0..feed.rows() {
             let record = match feed.event(row, query)? {
                 Event::Tick { input, time } => {
-                    match core {
-                        Core::Sessions(sessions) => sessions.tick(input, Some(SOURCE), time, &mut states, out)?,
-                        Core::Slides(slides) => slides.tick(input, Some(SOURCE), time, &mut states, out)?,
-                    }
+                    core.tick(input, SOURCE, time, &mut states, out)?;
                     continue;
                 }
                 Event::Record(record) => record,
@@ -200,10 +180,7 @@ impl Operator {
                 continue;
             }
             states.at = At { row, input: feed.input(row)?.unwrap_or_default(), time: record.time.unwrap_or_default() };
-            match core {
-                Core::Sessions(sessions) => sessions.push(record, &mut states, out)?,
-                Core::Slides(slides) => slides.push(record, &mut states, out)?,
-            };
+            core.push(record, &mut states, out)?;
         }
         *arrivals += feed.rows() as u64;
         Ok(())
@@ -213,40 +190,23 @@ impl Operator {
         let Self { query, names, core, bank, custom, kafka, .. } = self;
         let mut states = Worked::new(query, Banked::new(bank, &[], &[], &[]), custom, self.deletes);
         let mut out = Changes::new(true);
-        match core {
-            Core::Sessions(sessions) => sessions.finish(&mut states, &mut out)?,
-            Core::Slides(slides) => slides.finish(&mut states, &mut out)?,
-        }
+        core.finish(&mut states, &mut out)?;
         out.finish(query, names, &mut states, kafka.saturate)
     }
 
     /// What was counted.
     pub fn counters(&self) -> Counters {
-        let counters = match &self.core {
-            Core::Sessions(sessions) => *sessions.counters(),
-            Core::Slides(slides) => *slides.counters(),
-        };
-        Counters { null_values: self.null_values, updates: self.updates, ..counters }
+        Counters { null_values: self.null_values, updates: self.updates, ..*self.core.counters() }
     }
 
     /// Stored windows that are not closed.
     pub fn windows_open(&self) -> usize {
-        match &self.core {
-            Core::Sessions(sessions) => sessions.store().open(),
-            Core::Slides(slides) => slides.store().open(),
-        }
+        self.core.open()
     }
 
     /// Stream time, in ticks of the time column: the smallest over all inputs.
     pub fn stream_time(&self) -> Option<Time> {
-        self.time().slowest().time
-    }
-
-    pub(super) fn time(&self) -> &StreamTime {
-        match &self.core {
-            Core::Sessions(sessions) => sessions.time(),
-            Core::Slides(slides) => slides.time(),
-        }
+        self.core.time().slowest().time
     }
 
     /// The time difference of sliding windows.
@@ -259,44 +219,5 @@ impl Operator {
 
     pub(super) fn saturates(&self) -> bool {
         self.kafka.saturate
-    }
-}
-
-fn core(spec: &Spec, query: &Query, inputs: usize) -> Result<Core> {
-    let unit = feed::unit(query.time.data_type())?;
-    let ticks = |argument: &str, micros: i64| {
-        let wrong = || Error::Argument {
-            argument: argument.into(),
-            got: format!("{micros} microseconds"),
-            allowed: format!("zero or more, representable in {unit:?}s"),
-        };
-        to_ticks(micros, unit).ok_or_else(wrong)
-    };
-    if let Some(grace) = spec.grace {
-        ticks("grace", grace)?;
-    }
-    let until = spec.until.map(|until| ticks("until", until)).transpose()?;
-    let (emit, late) = (spec.emit, spec.late);
-    match query.windows {
-        Kind::Session(gap) => {
-            // Both together are rounded once.
-            let micros = match &spec.windows {
-                super::spec::Windows::Session { gap: Some(gap), .. } => *gap,
-                _ => 0,
-            };
-            let grace = match (spec.grace, micros) {
-                (None, _) => None,
-                (Some(grace), 0) => Some(ticks("grace", grace)?),
-                (Some(grace), micros) => {
-                    let both = ticks("grace", micros.saturating_add(grace))?;
-                    Some(Span(both.0.saturating_sub(gap.longest().0)))
-                }
-            };
-            Ok(Core::Sessions(Sessions::new(SessionRule { gap, grace, until, emit, late }, inputs)?))
-        }
-        Kind::Sliding(sliding) => {
-            let grace = spec.grace.map(|grace| ticks("grace", grace)).transpose()?;
-            Ok(Core::Slides(Slides::new(SlidingRule { sliding, grace, until, emit, late }, inputs)?))
-        }
     }
 }

@@ -19,8 +19,12 @@
 //! Rows are sorted by key, then by end and start. A segment's windows are one run or several, each cut into pages.
 
 use std::fmt;
+use std::sync::Arc;
 
-use arrow_array::RecordBatch;
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
+use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_schema::{Field, Schema};
 
 use super::sealed::{self, Metadata};
 use crate::error::{Error, Result};
@@ -100,8 +104,9 @@ pub struct Label {
     metadata: Metadata,
 }
 
-fn broken(reason: String) -> Error {
-    Error::Format { what: WHAT, reason }
+/// The error of a page that cannot be what it should.
+pub(super) fn broken(reason: impl Into<String>) -> Error {
+    Error::Format { what: WHAT, reason: reason.into() }
 }
 
 impl Label {
@@ -149,21 +154,25 @@ impl Label {
     }
 }
 
+/// Columns of a page, with their names.
+pub(super) type Columns = Vec<(String, ArrayRef)>;
+
 /// Writes a head. `texts` are its own entries of metadata.
-pub fn write_head(rows: &RecordBatch, fingerprint: &str, texts: [(&str, String); 2]) -> Result<Vec<u8>> {
+pub(super) fn write_head(columns: Columns, fingerprint: &str, texts: [(&str, String); 2]) -> Result<Vec<u8>> {
     let mut metadata = named(Form::Head, fingerprint);
     metadata.extend(texts.map(|(name, text)| (name.to_owned(), text)));
-    sealed::seal(rows, metadata)
+    sealed::seal(&batch(columns)?, metadata)
 }
 
 /// Writes the windows of a run, sorted, as pages. `bounds` tells what lies in a range of rows.
-pub fn write_run(
-    rows: &RecordBatch,
+pub(super) fn write_run(
+    columns: Columns,
     form: Form,
     fingerprint: &str,
     (segment, run): (i64, u32),
     bounds: impl Fn(std::ops::Range<usize>) -> Option<Bounds>,
 ) -> Result<Vec<Page>> {
+    let rows = batch(columns)?;
     let total = rows.num_rows();
     let width = rows.get_array_memory_size() / total.max(1);
     let most = (PAGE_BYTES / width.max(1)).max(1);
@@ -192,8 +201,19 @@ fn named(form: Form, fingerprint: &str) -> Metadata {
     Metadata::from([("windrow.page".to_owned(), form.name().to_owned()), ("windrow.fingerprint".to_owned(), fingerprint.to_owned())])
 }
 
+fn batch(columns: Columns) -> Result<RecordBatch> {
+    let fields: Vec<Field> = columns.iter().map(|(name, array)| Field::new(name, array.data_type().clone(), array.is_nullable())).collect();
+    Ok(RecordBatch::try_new(Arc::new(Schema::new(fields)), columns.into_iter().map(|(_, array)| array).collect())?)
+}
+
 /// Reads a page.
 pub fn read(bytes: &[u8]) -> Result<(Label, RecordBatch)> {
     let (metadata, rows) = sealed::unseal(WHAT, bytes)?;
     Ok((Label::new(metadata)?, rows))
+}
+
+/// The times, or numbers, in a column of a page.
+pub(super) fn ticks(column: &ArrayRef) -> Result<&[i64]> {
+    let column = column.as_primitive_opt::<Int64Type>().filter(|column| column.null_count() == 0);
+    Ok(column.ok_or_else(|| broken("a column of times has another type"))?.values())
 }

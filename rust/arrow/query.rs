@@ -211,7 +211,7 @@ impl Query {
     pub fn beyond(&self, time: Time) -> Error {
         Error::Overflow {
             column: self.time.name().clone(),
-            reason: format!("the window of the record at {} has a bound beyond the range of {}", self.show(time), self.time.data_type()),
+            reason: format!("the window of the record at {} has a bound beyond the range of {}", self.show(time), spelled::of(&self.time)),
         }
     }
 }

@@ -6,7 +6,8 @@ use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{Schema, SchemaRef};
 
 use super::changes;
-use super::operator::{Core, Operator};
+use super::core::Core;
+use super::operator::Operator;
 use super::worked::lower;
 use crate::aggregate::slot::Slot;
 use crate::error::Result;

@@ -1,70 +1,34 @@
 //! An operator's state as pages, and back.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::Int64Type;
-use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch};
-use arrow_schema::{Field, Schema};
-use serde::{Deserialize, Serialize};
+use arrow_array::{Int64Array, RecordBatch};
 
-use super::operator::{Core, Operator};
-use super::page::{self, Bounds, Form, Label, Page};
+use super::core::Core;
+use super::head::{self, Head, Written};
+use super::operator::Operator;
+use super::page::{self, Bounds, Columns, Form, Label, Page, broken};
 use super::paged::Paged;
 use super::values;
 use super::worked::{failed, save};
 use crate::aggregate::slot::Slot;
-use crate::error::{Error, Result};
-use crate::operator::counters::Counters;
-use crate::operator::stream_time::{Progress, Source};
+use crate::error::Result;
+use crate::operator::stream_time::Progress;
 use crate::store::{Id, Key, SessionEntry, Store, WindowEntry};
 use crate::time::Time;
 use crate::window::Window;
 
-/// The name of the head among the pages.
-const HEAD: &str = "head";
 /// The run that the operator writes.
 const RUN: u32 = 0;
-
-/// The number of pages of each run of each segment.
-pub(super) type Written = BTreeMap<i64, Vec<u32>>;
-
-/// What the head says beside the times of sources.
-#[derive(Debug, Serialize, Deserialize)]
-struct Head {
-    /// Windows due before this were closed and emitted.
-    closed: i64,
-    arrivals: u64,
-    /// Length of a segment.
-    width: i64,
-    inputs: Vec<Clock>,
-    counters: Counters,
-    pages: Written,
-}
-
-/// How far an input has come.
-#[derive(Debug, Serialize, Deserialize)]
-struct Clock {
-    time: Option<i64>,
-    close: i64,
-}
-
-fn broken(reason: impl Into<String>) -> Error {
-    Error::Format { what: "page", reason: reason.into() }
-}
 
 impl Operator {
     /// The whole state. What is reported by [`Self::changes`] does not change by it.
     pub fn pages(&self) -> Result<Vec<Vec<u8>>> {
         self.check_whole()?;
-        let ids: Vec<Id> = match &self.core {
-            Core::Sessions(sessions) => sessions.store().segments().collect(),
-            Core::Slides(slides) => slides.store().segments().collect(),
-        };
         let mut pages = Vec::new();
         let mut written = Written::new();
-        for id in ids {
+        for id in self.core.segments() {
             let segment = self.segment(id)?;
             if !segment.is_empty() {
                 written.insert(id.0, vec![segment.len() as u32]);
@@ -79,11 +43,7 @@ impl Operator {
     /// pages by name, without bytes where a page is no more.
     pub fn changes(&mut self) -> Result<Vec<(String, Option<Vec<u8>>)>> {
         self.check_whole()?;
-        let changed = match &self.core {
-            Core::Sessions(sessions) => sessions.store().changed(),
-            Core::Slides(slides) => slides.store().changed(),
-        };
-        let ids: BTreeSet<Id> = changed.iter().copied().chain(self.stale.iter().copied().map(Id)).collect();
+        let ids: BTreeSet<Id> = self.core.changed().into_iter().chain(self.stale.iter().copied().map(Id)).collect();
         let mut changes = Vec::new();
         let mut written = self.written.clone();
         for id in ids {
@@ -98,20 +58,17 @@ impl Operator {
             let before = before.map(|(run, number)| page::Place { segment: id.0, run, number }.to_string());
             changes.extend(before.filter(|name| !names.contains(name)).map(|name| (name, None)));
         }
-        changes.push((HEAD.into(), Some(self.head(written.clone())?)));
+        changes.push((head::NAME.into(), Some(self.head(written.clone())?)));
         // All of it is written: from here on it is known.
         self.written = written;
         self.stale.clear();
-        match &mut self.core {
-            Core::Sessions(sessions) => sessions.store_mut().settle(),
-            Core::Slides(slides) => slides.store_mut().settle(),
-        }
+        self.core.settle();
         Ok(changes)
     }
 
     /// Goes on from saved pages, in any order; the operator has seen no record yet.
     pub fn restore(&mut self, pages: &[&[u8]]) -> Result<()> {
-        if self.arrivals > 0 || self.time().progress().iter().any(|input| input.time.is_some()) {
+        if self.arrivals > 0 || self.core.time().progress().iter().any(|input| input.time.is_some()) {
             return Err(broken("an operator that has seen records cannot be restored: make a new one"));
         }
         let labels = pages.iter().map(|bytes| Label::read(bytes)).collect::<Result<Vec<_>>>()?;
@@ -123,23 +80,19 @@ impl Operator {
             let difference = self.fingerprint.difference(label.text("windrow.specification")?);
             return Err(broken(format!("it belongs to another specification: {difference}")));
         }
-        let head: Head =
-            serde_json::from_str(label.text("windrow.state")?).map_err(|error| broken(format!("its head cannot be read: {error}")))?;
-        let windows: Vec<(&Label, &[u8])> =
-            labels.iter().zip(pages).filter(|(label, _)| label.form != Form::Head).map(|(label, bytes)| (label, *bytes)).collect();
-        check_complete(&head.pages, &windows)?;
-        self.resume(&head, &page::read(bytes)?.1)?;
-        for (label, bytes) in windows {
+        let (head, progress) = Head::read(label, bytes)?;
+        let windows = || labels.iter().zip(pages).filter(|(label, _)| label.form != Form::Head);
+        head.check_complete(windows().map(|(label, _)| label.place()))?;
+        self.resume(&head, progress);
+        for (label, bytes) in windows() {
             if label.fingerprint != self.fingerprint.hash {
                 return Err(broken("a page belongs to another specification than the head"));
             }
             self.load(label, &page::read(bytes)?.1)?;
         }
-        let same_width = match &mut self.core {
-            Core::Sessions(sessions) => settled(sessions.store_mut(), head.width),
-            Core::Slides(slides) => settled(slides.store_mut(), head.width),
-        };
-        if !same_width {
+        if self.core.segment_width() == head.width {
+            self.core.settle(); // nothing has changed against the saved state
+        } else {
             self.stale = head.pages.keys().copied().collect();
         }
         self.written = head.pages;
@@ -161,7 +114,7 @@ impl Operator {
         let names: Vec<&[u8]> = entries.iter().map(|&(key, _)| store.name(key)).collect();
         let slots: Vec<Slot> = entries.iter().map(|(_, entry)| entry.slot()).collect();
         let times: Vec<Vec<i64>> = entries.iter().map(|(_, entry)| entry.times()).collect();
-        let mut columns: Vec<(String, ArrayRef)> = Vec::new();
+        let mut columns = Columns::new();
         let keys = self.names.columns(names.iter().copied())?;
         columns.extend(self.names.fields().into_iter().map(|field| field.name().clone()).zip(keys));
         for (place, name) in E::COLUMNS.iter().enumerate() {
@@ -183,51 +136,18 @@ impl Operator {
             let times = times.reduce(|(first, last), (start, reach)| (first.min(start), last.max(reach)))?;
             Some(Bounds { keys: (keys.first()?.to_vec(), keys.last()?.to_vec()), times })
         };
-        page::write_run(&batch(columns)?, E::FORM, &self.fingerprint.hash, (id.0, RUN), bounds)
+        page::write_run(columns, E::FORM, &self.fingerprint.hash, (id.0, RUN), bounds)
     }
 
     fn head(&self, pages: Written) -> Result<Vec<u8>> {
-        let (closed, width) = match &self.core {
-            Core::Sessions(sessions) => (sessions.store().closed(), sessions.store().segment_width()),
-            Core::Slides(slides) => (slides.store().closed(), slides.store().segment_width()),
-        };
-        let progress = self.time().progress();
-        let inputs = progress.iter().map(|input| Clock { time: input.time.map(|time| time.0), close: input.close.0 }).collect();
-        let head = Head { closed: closed.0, arrivals: self.arrivals, width, inputs, counters: self.counters(), pages };
-        let head = serde_json::to_string(&head).map_err(|_| Error::Internal("a head is JSON"))?;
-        let sources = || (0_i64..).zip(progress).flat_map(|(input, known)| known.sources.iter().map(move |source| (input, source)));
-        let column = |ticks: Vec<i64>| Arc::new(Int64Array::from(ticks)) as ArrayRef;
-        let rows = batch(vec![
-            ("input".into(), column(sources().map(|(input, _)| input).collect())),
-            ("source".into(), column(sources().map(|(_, (source, _))| source.0.into()).collect())),
-            ("time".into(), column(sources().map(|(_, (_, time))| time.0).collect())),
-        ])?;
-        let texts = [("windrow.specification", self.fingerprint.text.clone()), ("windrow.state", head)];
-        page::write_head(&rows, &self.fingerprint.hash, texts)
+        Head::new(&self.core, self.arrivals, self.counters(), pages).write(self.core.time().progress(), &self.fingerprint)
     }
 
-    fn resume(&mut self, head: &Head, sources: &RecordBatch) -> Result<()> {
-        let [inputs, numbers, times] = sources.columns() else { return Err(broken("its head has other columns")) };
-        let (inputs, numbers, times) = (ticks(inputs)?, ticks(numbers)?, ticks(times)?);
-        let mut progress: Vec<Progress> = head
-            .inputs
-            .iter()
-            .map(|clock| Progress { sources: Vec::new(), time: clock.time.map(Time), close: Time(clock.close) })
-            .collect();
-        for ((&input, &number), &time) in inputs.iter().zip(numbers).zip(times) {
-            let source = u32::try_from(number).map(Source).map_err(|_| broken("a source has no such number"))?;
-            let input = usize::try_from(input).ok().and_then(|input| progress.get_mut(input));
-            input.ok_or_else(|| broken("a source belongs to no input"))?.sources.push((source, Time(time)));
-        }
-        progress.iter_mut().for_each(|input| input.sources.sort_unstable());
+    fn resume(&mut self, head: &Head, progress: Vec<Progress>) {
         self.arrivals = head.arrivals;
         self.null_values = head.counters.null_values;
         self.updates = head.counters.updates;
-        match &mut self.core {
-            Core::Sessions(sessions) => sessions.resume(progress, Time(head.closed), head.counters),
-            Core::Slides(slides) => slides.resume(progress, Time(head.closed), head.counters),
-        }
-        Ok(())
+        self.core.resume(progress, Time(head.closed), head.counters);
     }
 
     fn load(&mut self, label: &Label, rows: &RecordBatch) -> Result<()> {
@@ -246,7 +166,7 @@ impl Operator {
         let (states, functions) = states.split_at_checked(width).ok_or_else(wrong)?;
 
         let names = self.names.of(keys)?;
-        let times = times.iter().map(ticks).collect::<Result<Vec<_>>>()?;
+        let times = times.iter().map(page::ticks).collect::<Result<Vec<_>>>()?;
         let states = states.iter().map(values::view).collect::<Result<Vec<_>>>()?;
         let saved = self.bank.load(&states).map_err(|error| broken(error.to_string()))?;
         let slots = (0..rows.num_rows()).map(|_| self.bank.allocate()).collect::<Result<Vec<_>>>()?;
@@ -275,32 +195,4 @@ fn put<E: Paged>(store: &mut Store<E>, name: &[u8], times: &[i64], slot: Slot) -
         None => Ok(()),
         Some(_) => Err(broken("a window is there twice")),
     }
-}
-
-/// Whether segments are as long as those of the saved state; then nothing has changed against it.
-fn settled<E: Paged>(store: &mut Store<E>, width: i64) -> bool {
-    let same = store.segment_width() == width;
-    if same {
-        store.settle();
-    }
-    same
-}
-
-/// Every page that the head names is there once, and no other.
-fn check_complete(named: &Written, pages: &[(&Label, &[u8])]) -> Result<()> {
-    let mut found: Vec<page::Place> = pages.iter().map(|(label, _)| label.place()).collect::<Result<_>>()?;
-    found.sort_unstable();
-    let runs = named.iter().flat_map(|(&segment, runs)| (0_u32..).zip(runs).map(move |(run, &count)| (segment, run, count)));
-    let named = runs.flat_map(|(segment, run, count)| (0..count).map(move |number| page::Place { segment, run, number }));
-    if found.iter().copied().eq(named) { Ok(()) } else { Err(broken("pages are missing, or some are not of this state")) }
-}
-
-fn ticks(array: &ArrayRef) -> Result<&[i64]> {
-    let array = array.as_primitive_opt::<Int64Type>().filter(|array| array.null_count() == 0);
-    Ok(array.ok_or_else(|| broken("a column of times has another type"))?.values())
-}
-
-fn batch(columns: Vec<(String, ArrayRef)>) -> Result<RecordBatch> {
-    let fields: Vec<Field> = columns.iter().map(|(name, array)| Field::new(name, array.data_type().clone(), array.is_nullable())).collect();
-    Ok(RecordBatch::try_new(Arc::new(Schema::new(fields)), columns.into_iter().map(|(_, array)| array).collect())?)
 }

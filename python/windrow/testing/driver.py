@@ -160,9 +160,8 @@ class StreamDriver:
             table = pa.RecordBatchReader.from_stream(data).read_all()
         else:
             raise bad_type("data", data, "Arrow data: a pyarrow Table or RecordBatch, or any Arrow stream")
-        batches = [
-            rebased(fed(batch)) for batch in _cut(table, rows)
-        ]  # all of them, so that an error comes before any is taken
+        # All of them, so that an error comes before any is taken.
+        batches = [rebased(fed(batch)) for batch in _cut(table, rows)]
         return [change for batch in batches for change in self._push(batch)]
 
     def tick(self, time: Any, *, input: str | None = None) -> list[Change]:
@@ -265,7 +264,7 @@ def _cut(table: pa.Table, rows: int | Iterable[int] | None) -> Sequence[pa.Recor
     batches: list[pa.RecordBatch] = []
     start = 0
     while start < whole.num_rows:
-        length = next(lengths)
+        length = min(next(lengths), whole.num_rows)
         batches.extend(whole.slice(start, length).to_batches())
         start += length
     return batches

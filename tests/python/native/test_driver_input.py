@@ -208,6 +208,7 @@ def test_other_zones_show_the_same_times() -> None:
         (np.array([1, 3]), [1, 4, 5]),
         (5, [5]),
         (6, [5]),
+        (10**30, [5]),
         ([9, -1], [5]),
     ],
     ids=str,
