@@ -170,6 +170,7 @@ impl Operator {
         for row in 0..feed.rows() {
             let record = match feed.event(row, query)? {
                 Event::Tick { input, time } => {
+                    states.at = At::default();
                     core.tick(input, SOURCE, time, &mut states, out)?;
                     continue;
                 }
@@ -179,7 +180,7 @@ impl Operator {
                 self.null_values += 1;
                 continue;
             }
-            states.at = At { row, input: feed.input(row)?.unwrap_or_default(), time: record.time.unwrap_or_default() };
+            states.at = At { row, input: feed.input(row)?.unwrap_or_default(), time: record.time };
             core.push(record, &mut states, out)?;
         }
         *arrivals += feed.rows() as u64;

@@ -24,15 +24,15 @@ pub struct Worked<'a> {
     pub at: At,
 }
 
-/// A record of the batch.
+/// A record of the batch, or none.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct At {
     /// Its row.
     pub row: usize,
     /// Its input, of a cogroup.
     pub input: usize,
-    /// Its time.
-    pub time: Time,
+    /// Its time; none where windows change without a record.
+    pub time: Option<Time>,
 }
 
 impl<'a> Worked<'a> {
@@ -56,7 +56,7 @@ impl<'a> Worked<'a> {
     /// Makes slot `kept` hold a copy of another one's states, those of `window`.
     pub fn overwrite(&mut self, kept: Slot, slot: Slot, window: Window) -> Result<()> {
         self.banked.copy(kept, slot)?;
-        self.each(window, |custom| custom.copy(kept, slot))
+        self.each(Some(window), |custom| custom.copy(kept, slot))
     }
 
     /// The results of slots, each of one of `windows`: a column per aggregate of the query.
@@ -64,10 +64,10 @@ impl<'a> Worked<'a> {
         lower(self.query, self.banked.bank().lower(slots), self.custom, slots, windows)
     }
 
-    fn each(&mut self, window: Window, mut does: impl FnMut(&mut dyn Custom) -> std::result::Result<(), Failure>) -> Result<()> {
+    fn each(&mut self, window: Option<Window>, mut does: impl FnMut(&mut dyn Custom) -> std::result::Result<(), Failure>) -> Result<()> {
         let (query, at) = (self.query, self.at);
         for (nth, custom) in self.custom.iter_mut().enumerate() {
-            does(custom.as_mut()).map_err(|failure| failed(query, nth, failure, Some(at.time), Some(&window)))?;
+            does(custom.as_mut()).map_err(|failure| failed(query, nth, failure, at.time, window.as_ref()))?;
         }
         Ok(())
     }
@@ -132,22 +132,22 @@ impl States for Worked<'_> {
     fn update(&mut self, slot: Slot, row: u32, window: Window) -> Result<()> {
         self.banked.update(slot, row, window)?;
         let At { row, input, .. } = self.at;
-        self.each(window, |custom| custom.update(slot, row, input))
+        self.each(Some(window), |custom| custom.update(slot, row, input))
     }
 
     fn merge(&mut self, into: Slot, from: Slot, window: Window) -> Result<()> {
         self.banked.merge(into, from, window)?;
-        self.each(window, |custom| custom.merge(into, from))
+        self.each(Some(window), |custom| custom.merge(into, from))
     }
 
     fn copy(&mut self, to: Slot, from: Slot) -> Result<()> {
-        let window = Window { start: self.at.time, end: self.at.time };
-        self.overwrite(to, from, window)
+        self.banked.copy(to, from)?;
+        self.each(None, |custom| custom.copy(to, from))
     }
 
     fn adopt(&mut self, from: Slot, window: Window) -> Result<Slot> {
         let slot = self.banked.adopt(from, window)?;
-        self.each(window, |custom| custom.renew(slot))?;
+        self.each(Some(window), |custom| custom.renew(slot))?;
         Ok(slot)
     }
 

@@ -136,6 +136,27 @@ def test_an_exception_names_window_and_record_and_is_the_cause(function: str) ->
         made.pipe(user="u", ts=at(2))
 
 
+class Single(dict[str, int]):
+    """A dict that cannot be copied."""
+
+    def __deepcopy__(self, _memo: object) -> Any:
+        raise KeyError("boom")
+
+
+def test_an_accumulator_that_cannot_be_copied_is_told_with_the_record_where_there_is_one() -> None:
+    single = wr.aggregate(Single, lambda held, row: held, lambda a, b: a, schema="map<string, bigint>")
+    told = 'aggregate "x": copy of an accumulator failed'
+    window = r"in the window \[2026-01-01T08:00:00, 2026-01-01T08:00:00\]: KeyError"
+    with pytest.raises(RuntimeError, match=f"{told} for the record at 2026-01-01T08:00:00, {window}"):
+        driver(SESSIONS, x=single).pipe(user="u", ts=at(0))
+    closing = StreamDriver(
+        lambda data: wr.group_by(data, "user", time="ts").windowed_by(SESSIONS).emit("close").agg(x=single), SCHEMA
+    )
+    closing.pipe(user="u", ts=at(0))
+    with pytest.raises(RuntimeError, match=f"{told} {window}"):
+        closing.tick(at(66))
+
+
 @pytest.mark.parametrize("times", [(0, 1), (0, 10, 5)], ids=["of a record", "of two sessions"])
 def test_an_exception_of_a_reduction_is_of_fn(times: tuple[int, ...]) -> None:
     made = driver(SESSIONS, x=wr.reduce("amount", lambda a, b: a // (b - b)))
