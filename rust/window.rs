@@ -132,9 +132,10 @@ impl Horizon {
         Self { close, kept: until.map_or(Time::MAX, |until| first_after(time, until)) }
     }
 
-    /// For sliding windows: visible with `start > time - retention` (rules 4.4).
-    pub fn of_windows(time: Option<Time>, close: Time, retention: Span) -> Self {
-        Self { close, kept: first_after(time, retention) }
+    /// For sliding windows: visible with `start > time - retention` (rules 4.4), and open ones always: after a restart with
+    /// another grace these may start before.
+    pub fn of_windows(time: Option<Time>, close: Time, retention: Span, difference: Span) -> Self {
+        Self { close, kept: first_after(time, retention).min(starts_closed_before(close, difference)) }
     }
 
     /// Whether a stored sliding window can still be touched.

@@ -207,35 +207,43 @@ class Union(Columns):
 
 
 def rebased(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """The batch, with its columns of structs in structs copied where they begin within their buffers.
+    """The batch; where structs are in structs, at any depth, copied so that every buffer begins with its first value.
 
-    Such a column is cut twice on its way into the core: its children are cut already, as pyarrow hands them over.
+    A struct that begins within its buffers, as a slice does, is cut on its way into the core, and its children, which
+    pyarrow hands over cut already, once more. Arrow's messages have no slices.
 
     >>> nested = pa.array([{"a": {"b": 1}}, {"a": {"b": 2}}])
     >>> rebased(pa.record_batch({"v": nested.slice(1)}))["v"].offset
     0
     """
-    for i, column in enumerate(batch.columns):
-        if column.offset and _holds_nested(column.type):
-            batch = batch.set_column(i, batch.schema.field(i), pa.concat_arrays([column.slice(0, 0), column]))
-    return batch
+    if not any(_cuts_twice(field.type) for field in batch.schema):
+        return batch
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, batch.schema) as writer:
+        writer.write_batch(batch)
+    return pa.ipc.open_stream(sink.getvalue()).read_next_batch()
 
 
 def rebased_stream(stream: Any, schema: pa.Schema) -> Any:
     """A stream whose batches are `rebased`; the very stream where no column asks for it."""
-    if not any(_holds_nested(field.type) for field in schema):
+    if not any(_cuts_twice(field.type) for field in schema):
         return stream
     reader = pa.RecordBatchReader.from_stream(stream)
-    return pa.RecordBatchReader.from_batches(reader.schema, (rebased(batch) for batch in reader))
+    copied = pa.ipc.read_schema(reader.schema.serialize())  # an extension type that nobody registered is its storage
+    return pa.RecordBatchReader.from_batches(copied, (rebased(batch) for batch in reader))
 
 
-def _holds_nested(kind: Any) -> bool:
-    """Whether values are structs or arrays of one length, with nested values in them."""
+def _cuts_twice(kind: Any, cut: bool = False) -> bool:
+    """Whether values have a struct in them that is in another one, in an array of one length, or in a union."""
     if isinstance(kind, pa.BaseExtensionType):
-        kind = kind.storage_type
-    if pa.types.is_struct(kind):
-        return any(pa.types.is_nested(field.type) for field in kind)
-    return pa.types.is_fixed_size_list(kind) and pa.types.is_nested(kind.value_type)
+        return _cuts_twice(kind.storage_type, cut)
+    if pa.types.is_dictionary(kind):
+        return _cuts_twice(kind.value_type, cut)
+    is_struct = pa.types.is_struct(kind)
+    if is_struct and cut:
+        return True
+    cut = cut or is_struct or pa.types.is_fixed_size_list(kind) or pa.types.is_union(kind)
+    return any(_cuts_twice(kind.field(i).type, cut) for i in range(kind.num_fields))
 
 
 def _without_metadata(schema: pa.Schema, positions: Sequence[int]) -> pa.Schema:

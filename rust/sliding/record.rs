@@ -43,7 +43,7 @@ impl Kind for Rule {
 
     fn horizon(&self, now: Now) -> Horizon {
         match self.grace {
-            Some(_) => Horizon::of_windows(now.time, now.close, self.retention()),
+            Some(_) => Horizon::of_windows(now.time, now.close, self.retention(), self.sliding.difference),
             None => Horizon::OPEN,
         }
     }

@@ -51,14 +51,23 @@ fn closed_sessions_are_visible_while_they_end_after_time_less_until() {
 
 #[test]
 fn sliding_windows_are_visible_while_they_start_after_time_less_retention() {
-    let horizon = Horizon::of_windows(Some(Time(100)), Time(90), Span(30));
+    let horizon = Horizon::of_windows(Some(Time(100)), Time(90), Span(30), Span(10));
     for (start, shown) in [(69, false), (70, false), (71, true)] {
         assert_eq!(horizon.shows(Time(start)), shown, "{start}");
     }
-    let horizon = Horizon::of_windows(Some(Time(i64::MIN + 29)), Time::MIN, Span(30));
+    let horizon = Horizon::of_windows(Some(Time(i64::MIN + 29)), Time::MIN, Span(30), Span(10));
     assert!(horizon.shows(Time::MIN), "the difference lies before every time");
-    let horizon = Horizon::of_windows(Some(Time(i64::MIN + 30)), Time::MIN, Span(30));
+    let horizon = Horizon::of_windows(Some(Time(i64::MIN + 30)), Time(i64::MIN + 30), Span(30), Span(10));
     assert!(!horizon.shows(Time::MIN));
+}
+
+#[test]
+fn open_sliding_windows_are_visible_wherever_they_start() {
+    // What closed before 60 was judged with a longer grace than the retention of 30 knows.
+    let horizon = Horizon::of_windows(Some(Time(100)), Time(60), Span(30), Span(10));
+    for (start, shown) in [(49, false), (50, true), (70, true)] {
+        assert_eq!(horizon.shows(Time(start)), shown, "{start}");
+    }
 }
 
 #[test]

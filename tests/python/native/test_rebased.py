@@ -1,7 +1,8 @@
-"""Structs in structs that begin within their buffers: slices, and columns in chunks of different lengths."""
+"""Structs in structs that begin within their buffers: slices, chunks of unlike lengths, parts that are slices."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -12,9 +13,44 @@ import windrow as wr
 from windrow.testing import StreamDriver
 
 SESSIONS = wr.SessionWindows.with_gap("5 minutes", grace="1 day")
+FLAT = pa.array([{"c": number} for number in range(6)])
+NESTED = pa.array([{"b": {"c": number}} for number in range(6)])
+
+
+class Marked(pa.ExtensionType):
+    """An extension over a struct."""
+
+    def __init__(self) -> None:
+        super().__init__(FLAT.type, "test.marked")
+
+    def __arrow_ext_serialize__(self) -> bytes:
+        return b""
+
+    @classmethod
+    def __arrow_ext_deserialize__(cls, _storage: pa.DataType, _serialized: bytes) -> Marked:
+        return cls()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _known() -> Iterator[None]:
+    pa.register_extension_type(Marked())
+    yield
+    pa.unregister_extension_type("test.marked")
+
+
 DEEP = {
-    "struct in struct": pa.array([{"b": {"c": number}} for number in range(4)]),
+    "struct in struct": NESTED[:4],
     "array of structs": pa.array([[{"c": number}] for number in range(4)], pa.list_(pa.struct([("c", pa.int64())]), 1)),
+    "struct of a slice": pa.StructArray.from_arrays([NESTED[2:]], ["a"]),
+    "list of slices": pa.ListArray.from_arrays([0, 1, 2, 3, 4], NESTED[2:]),
+    "array of a slice": pa.FixedSizeListArray.from_arrays(NESTED[2:], 1),
+    "map to a slice": pa.MapArray.from_arrays([0, 1, 2, 3, 4], ["a", "b", "c", "d"], NESTED[2:]),
+    "dictionary of a slice": pa.DictionaryArray.from_arrays(pa.array([3, 1, 0, 1]), NESTED[2:]),
+    "runs of a slice": pa.RunEndEncodedArray.from_arrays(pa.array([1, 3, 4], pa.int32()), NESTED[3:]),
+    "struct of an extension": pa.StructArray.from_arrays([pa.ExtensionArray.from_storage(Marked(), FLAT)], ["a"])[:4],
+    "struct of a list of slices": pa.StructArray.from_arrays(
+        [pa.ListArray.from_arrays([0, 1, 2, 3, 4], NESTED[2:])], ["a"]
+    ),
 }
 
 
