@@ -183,6 +183,18 @@ fn grace_and_late_policy_may_change() {
 }
 
 #[test]
+fn late_rows_may_come_and_go_where_windows_close() {
+    let with = spec(SESSIONS, r#","grace":0,"late":"emit","emit":"close","op":true"#);
+    let without = spec(SESSIONS, r#","grace":0,"late":"drop","emit":"close","op":false"#);
+    for (before, after) in [(&with, &without), (&without, &with)] {
+        let mut first = operator(before);
+        pushed(&mut first, &[fed("a", 0, 1)]);
+        let closed = pushed(&mut restored(after, &first.pages().unwrap()), &[fed("b", 50, 1)]);
+        assert_eq!(closed.iter().map(|row| row.0.as_str()).collect::<Vec<_>>(), ["a"]);
+    }
+}
+
+#[test]
 fn a_smaller_grace_closes_more_at_once() {
     let shorter = |grace: u32| spec(SESSIONS, &format!(r#","grace":{grace},"emit":"close","op":true"#));
     let mut operator = operator(&shorter(100));
