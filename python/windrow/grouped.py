@@ -64,8 +64,9 @@ def group_by(
     Args:
         data: a batch DataFrame of Spark (through Spark Connect by design, untested in this release); or, in this
             process, a pyarrow Table, RecordBatch or RecordBatchReader, a Polars frame, a DuckDB relation, a pandas
-            frame, or any Arrow stream.
-        keys: one or more columns. A record whose keys are all null is left out and counted (`null_keys`).
+            frame (whose NaNs are nulls, as they mark what is missing there), or any Arrow stream.
+        keys: one or more columns, by their exact names, upper and lower case too. A record whose keys are all null is
+            left out and counted (`null_keys`).
         time: the timestamp column, in any order. A record without a time is left out and counted (`null_times`).
         tick: a boolean column. A row where it is true moves stream time on a stream and is no record; in a batch it is
             left out.
