@@ -34,6 +34,9 @@ _FUNCTIONS = (
     "max_by",
 )
 
+MAKERS = (*_FUNCTIONS, "stddev_samp", "var_samp", "reduce", "aggregate")
+"""The functions that make aggregates."""
+
 
 @dataclass(frozen=True)
 class Aggregate:
@@ -53,19 +56,24 @@ class Aggregate:
     inputs: tuple[str, ...] = field(default=(), kw_only=True, repr=False)
     input: str | None = field(default=None, kw_only=True, repr=False)
 
-    def check(self, name: str) -> None:
-        """Raises `ValueError` or `TypeError` unless a function of windrow makes such; `name` is its result column.
+    @property
+    def maker(self) -> str:
+        """The function that makes it."""
+        return self.function
+
+    def check(self, argument: str) -> None:
+        """Raises `ValueError` or `TypeError`, as of this argument, unless a function of windrow makes such.
 
         How many columns there are and of which types, the core checks.
         """
         if type(self) is Aggregate and self.function not in _FUNCTIONS:
-            raise unknown_word(f"{name}: function", self.function, _FUNCTIONS)
+            raise unknown_word(f"{argument}: function", self.function, _FUNCTIONS)
         if not isinstance(self.columns, tuple):
-            raise bad_type(f"{name}: columns", self.columns, "a tuple of names of columns")
+            raise bad_type(f"{argument}: columns", self.columns, "a tuple of names of columns")
         if not isinstance(self.ignore_nulls, bool | None):
-            raise bad_type(f"{name}: ignore_nulls", self.ignore_nulls, "True or False")
+            raise bad_type(f"{argument}: ignore_nulls", self.ignore_nulls, "True or False")
         if self.input is not None:
-            raise bad_value(f"{name}: input", self.input, "None: a cogroup tells inputs by the names of columns")
+            raise bad_value(f"{argument}: input", self.input, "None: a cogroup tells inputs by the names of columns")
 
     def plan(self, name: str) -> dict[str, object]:
         """What the core needs to know of this aggregate, whose result column is `name`."""
@@ -86,6 +94,11 @@ class Reduction(Aggregate):
     """
 
     fn: Callable[[Any, Any], Any] = field(kw_only=True)
+
+    @property
+    def maker(self) -> str:
+        """The function that makes it."""
+        return "reduce"
 
     def fold(self, schema: pa.Schema, *, kafka: bool) -> Fold:
         """The functions over columns of these types."""
@@ -112,6 +125,11 @@ class Accumulation(Aggregate):
     add: Adder | Mapping[str, Adder] = field(kw_only=True)
     merge: Callable[[Any, Any], Any] | None = field(kw_only=True)
     type: pa.DataType = field(kw_only=True)
+
+    @property
+    def maker(self) -> str:
+        """The function that makes it."""
+        return "aggregate"
 
     def fold(self, schema: pa.Schema, *, kafka: bool) -> Fold:
         """The functions over columns of these types."""

@@ -96,17 +96,17 @@ class CogroupedData(GroupedData[Result]):
             _check_type(name, gaps[name], first, gaps[first])
         return replace(self, _fields=(*self._fields, gaps[first].with_nullable(True)), _gap=column)
 
-    def _resolved(self, name: str, aggregate: Aggregate) -> Aggregate:
+    def _resolved(self, argument: str, aggregate: Aggregate) -> Aggregate:
         inputs = tuple(self.inputs)
         if aggregate.function == "count" and aggregate.columns in [(f"{known}.*",) for known in inputs]:
             return replace(aggregate, columns=(), inputs=inputs, input=aggregate.columns[0].removesuffix(".*"))
         for column in aggregate.columns:
-            self._input.field(name, column)
+            self._input.field(f"{argument}: {aggregate.maker}", column)
         named = tuple(dict.fromkeys(_split(column)[0] for column in aggregate.columns))
         if isinstance(aggregate, Accumulation):
-            return replace(aggregate, add=_adds(name, aggregate, inputs, named), inputs=inputs)
+            return replace(aggregate, add=_adds(argument, aggregate, inputs, named), inputs=inputs)
         if len(named) > 1:
-            raise bad_value(name, aggregate.columns, "columns of one input")
+            raise bad_value(f"{argument}: {aggregate.maker}", aggregate.columns, "columns of one input")
         return replace(aggregate, inputs=inputs, input=named[0] if named else None)
 
     def _origins(self, columns: Collection[str]) -> Origins:
@@ -194,20 +194,20 @@ def _whatever_layout(kind: pa.DataType) -> pa.DataType:
     return kind
 
 
-def _adds(name: str, aggregate: Accumulation, inputs: Sequence[str], named: Sequence[str]) -> Mapping[str, Any]:
+def _adds(argument: str, aggregate: Accumulation, inputs: Sequence[str], named: Sequence[str]) -> Mapping[str, Any]:
     if not isinstance(aggregate.add, Mapping):
         if len(named) == 1:
             return {named[0]: aggregate.add}
         example = f"{{{inputs[0]!r}: add, {inputs[1]!r}: add}}"
         allowed = f"a function for each input, such as {example}, or columns of one input"
-        raise bad_value(f"{name}: aggregate(add=)", f"one function and columns of {len(named)} inputs", allowed)
+        raise bad_value(f"{argument}: aggregate(add=)", f"one function and columns of {len(named)} inputs", allowed)
     for known in aggregate.add:
         if known not in inputs:
-            raise bad_value(f"{name}: aggregate(add=)", known, f"the inputs {listed(inputs)}")
+            raise bad_value(f"{argument}: aggregate(add=)", known, f"the inputs {listed(inputs)}")
     for column in aggregate.columns:
         if _split(column)[0] not in aggregate.add:
             allowed = f"columns of inputs that have an add, {listed(list(aggregate.add))}"
-            raise bad_value(f"{name}: aggregate(columns=)", column, allowed)
+            raise bad_value(f"{argument}: aggregate(columns=)", column, allowed)
     return aggregate.add
 
 

@@ -26,10 +26,22 @@ def bad_column_type(argument: str, column: str, got: object, allowed: str) -> Ty
     return TypeError(f"{argument}: column {column!r} has type {got}; allowed: {allowed}")
 
 
-def unknown_column(argument: str, column: str, columns: Sequence[str]) -> ValueError:
-    """The data has no such column; the message offers the one with the closest name."""
+def of_aggregate(name: str) -> str:
+    """The argument of `agg` with this name, in the words of the core."""
+    return f'aggregate "{name}"'
+
+
+def unknown_column(argument: str, column: str, columns: Sequence[str], *, struct: str | None = None) -> ValueError:
+    """The data has no such column; the message offers the one with the closest name.
+
+    `struct` is the column that has fields, where `column` spells one of them.
+    """
     close = closest(column, columns)
     hint = f" (did you mean {close!r}?)" if close is not None else ""
+    if struct is not None:
+        hint = f" (a field of the struct {struct!r} is no column: select it as one first)"
+    if column == "*":
+        hint = " (count() without one counts all records)"
     return bad_value(argument, column, f"a column of the data{hint}, which has {listed(columns)}")
 
 

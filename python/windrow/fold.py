@@ -95,7 +95,7 @@ def of_reduce(fn: Callable[[Any, Any], Any], field: pa.Field[Any], *, kafka: boo
     shaper = shaper_of(field.type)
 
     def rows(batch: pa.RecordBatch) -> list[Any]:
-        return shaped(batch.column(field.name), shaper)
+        return _shaped(batch, field.name, shaper)
 
     return Fold(plain(field.type), lambda: None, (_of_own(add, [field]),), merge, rows, reduces=True).rounding()
 
@@ -150,4 +150,12 @@ def _values(columns: Sequence[pa.Field[Any]]) -> Callable[[pa.RecordBatch], list
     if not columns:
         return lambda batch: [()] * batch.num_rows
     shapers = [(column.name, shaper_of(column.type)) for column in columns]
-    return lambda batch: list(zip(*(shaped(batch.column(name), shaper) for name, shaper in shapers), strict=True))
+    return lambda batch: list(zip(*(_shaped(batch, name, shaper) for name, shaper in shapers), strict=True))
+
+
+def _shaped(batch: pa.RecordBatch, column: str, shaper: Shaper | None) -> list[Any]:
+    """The values of a column in their shape; `ValueError` that names it for what has none (a map with a key twice)."""
+    try:
+        return shaped(batch.column(column), shaper)
+    except ValueError as error:
+        raise ValueError(f"column {column!r}: {error}") from error

@@ -64,8 +64,9 @@ def group_by(
     Args:
         data: a batch DataFrame of Spark (through Spark Connect by design, untested in this release); or, in this
             process, a pyarrow Table, RecordBatch or RecordBatchReader, a Polars frame, a DuckDB relation, a pandas
-            frame, or any Arrow stream.
-        keys: one or more columns. A record whose keys are all null is left out and counted (`null_keys`).
+            frame (whose NaNs are nulls, as they mark what is missing there), or any Arrow stream.
+        keys: one or more columns, by their exact names, upper and lower case too. A record whose keys are all null is
+            left out and counted (`null_keys`).
         time: the timestamp column, in any order. A record without a time is left out and counted (`null_times`).
         tick: a boolean column. A row where it is true moves stream time on a stream and is no record; in a batch it is
             left out.
@@ -170,10 +171,10 @@ shard_count=32, thread_count=None, observation=None)
         """The same with the column of the records' own gaps among those that are read."""
         return replace(self, _fields=(*self._fields, _gap_field("column", self._input, column)))
 
-    def _resolved(self, name: str, aggregate: Aggregate) -> Aggregate:
+    def _resolved(self, argument: str, aggregate: Aggregate) -> Aggregate:
         """The aggregate over the columns that a plan of this data has."""
         if isinstance(aggregate, Accumulation) and isinstance(aggregate.add, Mapping):
-            raise bad_type(f"{name}: aggregate(add=)", aggregate.add, "one function, as there is one input")
+            raise bad_type(f"{argument}: aggregate(add=)", aggregate.add, "one function, as there is one input")
         return aggregate
 
     def _origins(self, _columns: Collection[str]) -> Origins | None:
@@ -224,8 +225,7 @@ def _sources(opened: Input[Result], source: object) -> tuple[str, ...]:
 def _gap_field(argument: str, opened: Input[Result], column: str) -> pa.Field[pa.DataType]:
     known = opened.field(argument, column)
     if not pa.types.is_duration(known.type):
-        allowed = "a day-time interval, such as make_dt_interval(0, 0, minutes) gives (in Arrow: a duration)"
-        raise bad_column_type(argument, column, known.type, allowed)
+        raise bad_column_type(argument, column, known.type, opened.durations)
     return known
 
 

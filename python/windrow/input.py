@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
 import pyarrow as pa
@@ -18,6 +19,13 @@ ALLOWED = (
     "a Spark DataFrame, a pyarrow Table, RecordBatch or RecordBatchReader, a Polars frame, a DuckDB relation, "
     "a pandas DataFrame, or anything else that gives an Arrow stream (__arrow_c_stream__)"
 )
+
+_FILE = (
+    "what is read from it, such as pyarrow.parquet.read_table(path), polars.scan_parquet(path), "
+    "duckdb.read_parquet(path), spark.read.parquet(path), or pyarrow.dataset.dataset(path).scanner().to_reader()"
+)
+_FILES = ("ParquetFile", "ParquetDataset", "Dataset", "Scanner")
+"""Classes of pyarrow that read files and give no Arrow stream."""
 
 
 class Input(ABC, Generic[Result]):
@@ -52,7 +60,8 @@ class Input(ABC, Generic[Result]):
         """Where the column is; `ValueError` when the data has none of this name, or several."""
         columns = list(self.columns)
         if column not in columns:
-            raise unknown_column(argument, column, columns)
+            struct = next((known for known in _before_dots(column) if self._is_struct(known)), None)
+            raise unknown_column(argument, column, columns, struct=struct)
         if columns.count(column) > 1:
             raise ambiguous_column(argument, column, columns)
         return columns.index(column)
@@ -62,6 +71,19 @@ class Input(ABC, Generic[Result]):
         if not isinstance(column, str):
             raise bad_type(argument, column, "the name of a column")
         return self._field_at(argument, self.position(argument, column), compared)
+
+    @property
+    def durations(self) -> str:
+        """What a column of gaps holds, and how one is made."""
+        return "a duration: integers are cast to one, of a DuckDB INTERVAL those that epoch_us gives"
+
+    def _is_struct(self, column: str) -> bool:
+        if column not in self.columns:
+            return False
+        try:
+            return pa.types.is_struct(self._field_at("column", list(self.columns).index(column), False).type)
+        except TypeError:  # it cannot be read as Arrow data
+            return False
 
 
 def open_input(data: object) -> Input[Any]:
@@ -75,11 +97,20 @@ def open_input(data: object) -> Input[Any]:
         return data
     if isinstance(data, type):
         raise bad_type("data", data, ALLOWED)
+    if isinstance(data, str | os.PathLike):
+        raise bad_type("data", data, _FILE)
     libraries = {kind.__module__.partition(".")[0] for kind in type(data).__mro__}
     if "pyspark" in libraries:
         from windrow.dataframe import SparkInput
 
         return SparkInput.over(data)
+    if "pyarrow" in libraries and any(kind.__name__ in _FILES for kind in type(data).__mro__):
+        raise bad_type("data", data, _FILE)
     from windrow.local import LocalInput
 
     return LocalInput.over(data, libraries)
+
+
+def _before_dots(column: str) -> Iterator[str]:
+    """What stands before each dot of a name, the shortest first."""
+    return (column[:place] for place, letter in enumerate(column) if letter == ".")

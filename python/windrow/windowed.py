@@ -27,8 +27,8 @@ from typing import TYPE_CHECKING, Generic, Literal, get_args
 import pyarrow as pa
 
 from windrow import builtin
-from windrow.aggregates import Accumulation, Aggregate
-from windrow.errors import bad_type, bad_value, unknown_word
+from windrow.aggregates import MAKERS, Accumulation, Aggregate
+from windrow.errors import bad_type, bad_value, of_aggregate, unknown_word
 from windrow.input import Result
 from windrow.plan import Plan
 from windrow.windows import SessionWindows, SlidingWindows
@@ -236,19 +236,20 @@ class WindowedData(Generic[Result]):
         grouped, resolved = self.grouped, dict[str, Aggregate]()
         fields = {known.name: known for known in grouped._fields}
         for name, aggregate in chosen.items():
+            argument = of_aggregate(name)
             _check_name(name, aggregate, folded)
-            aggregate.check(name)
+            aggregate.check(argument)
             if (
                 isinstance(aggregate, Accumulation)
                 and aggregate.merge is None
                 and not isinstance(self.windows, SlidingWindows)
             ):
                 raise bad_value(
-                    name, "aggregate(...) without merge", "aggregate(init, add, merge, ...): sessions are merged"
+                    argument, "aggregate(...) without merge", "aggregate(init, add, merge, ...): sessions are merged"
                 )
             folded[name.casefold()] = f"the aggregate {name!r}"
-            resolved[name] = grouped._resolved(name, aggregate)
-            fields |= {known.name: known for known in self._read(name, resolved[name])}
+            resolved[name] = grouped._resolved(argument, aggregate)
+            fields |= {known.name: known for known in self._read(argument, resolved[name])}
         return Plan(
             keys=grouped.keys,
             time=grouped.time,
@@ -265,10 +266,10 @@ class WindowedData(Generic[Result]):
             observation=self.observation,
         )
 
-    def _read(self, name: str, aggregate: Aggregate) -> Iterator[pa.Field[pa.DataType]]:
+    def _read(self, argument: str, aggregate: Aggregate) -> Iterator[pa.Field[pa.DataType]]:
         for position, column in enumerate(aggregate.columns):
             compared = position in _COMPARED.get(aggregate.function, ())
-            yield self.grouped._input.field(name, column, compared=compared)
+            yield self.grouped._input.field(f"{argument}: {aggregate.maker}", column, compared=compared)
 
 
 def _check_count(count: int, most: int) -> None:
@@ -280,7 +281,10 @@ def _check_count(count: int, most: int) -> None:
 
 def _check_name(name: str, aggregate: Aggregate, taken: dict[str, str]) -> None:
     if not isinstance(aggregate, Aggregate):
-        called = f"; write windrow.{getattr(aggregate, '__name__', '')}(...)" if callable(aggregate) else ""
-        raise bad_type(name, aggregate, f"an aggregate of windrow, such as windrow.count(){called}")
+        called = getattr(aggregate, "__name__", "")
+        hint = f"; write windrow.{called}(...)" if called in MAKERS else ""
+        if callable(aggregate) and not hint:
+            hint = "; functions of Python go into windrow.reduce(...) or windrow.aggregate(...)"
+        raise bad_type(of_aggregate(name), aggregate, f"an aggregate of windrow, such as windrow.count(){hint}")
     if name.casefold() in taken:
         raise bad_value("aggregates", name, f"a name that nothing else has; {taken[name.casefold()]} has this one")

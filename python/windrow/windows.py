@@ -42,8 +42,9 @@ class Windows:
     def __init__(self, *_args: object, **_fields: object) -> None:
         """Refuses: windows are made by the class methods, which take durations."""
         kind = type(self)
-        ways = {"SessionWindows": "with_gap", "SlidingWindows": "with_time_difference"}
-        way = f"{kind.__name__}.{ways[kind.__name__]}(...)" if kind.__name__ in ways else "a kind of windows"
+        sessions = "SessionWindows.with_gap(...) or SessionWindows.with_dynamic_gap(...)"
+        ways = {"SessionWindows": sessions, "SlidingWindows": "SlidingWindows.with_time_difference(...)"}
+        way = ways.get(kind.__name__, "a kind of windows")
         raise TypeError(f"{kind.__name__}: a call of the class makes no windows; allowed: {way}")
 
     @classmethod

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import FrozenInstanceError
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.dataset as dataset
 import pytest
 
 import windrow as wr
@@ -23,6 +25,7 @@ DATA = pa.table(
         "tags": pa.array([["a"], []]),
         "nothing": pa.nulls(2),
         "op": pa.array([1, 2]),
+        "place": pa.array([{"user_id": "x"}, None]),
         "window": pa.array([1, 2]),
         "partition": pa.array([0, 0]),
     }
@@ -50,6 +53,18 @@ def test_good_input_is_not_refused() -> None:
 REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "no data": (lambda: grouped(data=None), TypeError, "data: got None, a NoneType; allowed: a Spark DataFrame"),
     "a list": (lambda: grouped(data=[1]), TypeError, r"data: got \[1\], a list"),
+    "the name of a file": (lambda: grouped(data="x.parquet"), TypeError, "data: got 'x.parquet', a str; .*read_table"),
+    "the path of a file": (lambda: grouped(data=Path("x.parquet")), TypeError, "data: got .*Path; .*scan_parquet"),
+    "a dataset": (
+        lambda: grouped(data=dataset.dataset(DATA)),
+        TypeError,
+        r"data: got .*, an InMemoryDataset; .*\.scanner\(\)\.to_reader\(\)",
+    ),
+    "a scanner": (
+        lambda: grouped(data=dataset.dataset(DATA).scanner()),
+        TypeError,
+        r"data: got .*, a Scanner; .*read_table",
+    ),
     "grouped twice": (lambda: grouped(data=grouped()), TypeError, "data: got GroupedData, which is grouped already"),
     "windowed twice": (lambda: grouped(data=sessions()), TypeError, "data: got WindowedData, which is grouped already"),
     "pandas grouped": (
@@ -67,6 +82,21 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         lambda: grouped("zzz"),
         ValueError,
         "keys: got 'zzz'; allowed: a column of the data, which has",
+    ),
+    "a field of a struct as key": (
+        lambda: grouped("place.user_id"),
+        ValueError,
+        r"keys: got 'place.user_id'; .* \(a field of the struct 'place' is no column: select it as one first\)",
+    ),
+    "a field of no struct as key": (
+        lambda: grouped("op.user_id"),
+        ValueError,
+        r"data \(did you mean 'user_id'\?\), which",
+    ),
+    "a field of a struct with a dot in its name": (
+        lambda: grouped("a.b.c", data=DATA.append_column("a.b", DATA["place"])),
+        ValueError,
+        "a field of the struct 'a.b' is no column",
     ),
     "a list as key": (lambda: grouped("tags"), TypeError, "keys: column 'tags' has type list<.*; allowed: booleans"),
     "an empty struct as key": (
@@ -140,29 +170,63 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "true shards": (lambda: sessions().shards(True), TypeError, "count: got True, a bool"),
     "an observation here": (lambda: sessions().observe("counters"), TypeError, "observation: got 'counters'"),
     "no aggregate": (lambda: sessions().agg(), ValueError, "aggregates: got none; allowed: one or more"),
-    "an aggregate not called": (lambda: sessions().agg(n=wr.count), TypeError, r"n: got .*write windrow.count\(...\)"),
-    "an aggregate as a word": (lambda: sessions().agg(n="count"), TypeError, "n: got 'count', a str"),
+    "an aggregate not called": (
+        lambda: sessions().agg(n=wr.count),
+        TypeError,
+        r"aggregate .n.: got .*write windrow.count\(...\)",
+    ),
+    "a function of Python's that windrow has": (
+        lambda: sessions().agg(n=sum),
+        TypeError,
+        r"; write windrow.sum\(...\)",
+    ),
+    "a function that windrow does not have": (
+        lambda: sessions().agg(n=len),
+        TypeError,
+        r"windrow.count\(\); functions of Python go into windrow.reduce\(...\) or windrow.aggregate\(...\)$",
+    ),
+    "a class as an aggregate": (lambda: sessions().agg(n=wr.Aggregate), TypeError, "Python go into"),
+    "a star to count": (
+        lambda: sessions().agg(n=wr.count("*")),
+        ValueError,
+        r"^aggregate .n.: count: got '\*'; .* \(count\(\) without one counts all records\), which has",
+    ),
+    "no column to reduce": (
+        lambda: sessions().agg(n=wr.reduce("zzz", max)),
+        ValueError,
+        "^aggregate .n.: reduce: got 'zzz'; allowed: a column",
+    ),
+    "no column to aggregate": (
+        lambda: sessions().agg(n=wr.aggregate(int, max, max, schema="bigint", columns=["zzz"])),
+        ValueError,
+        "^aggregate .n.: aggregate: got 'zzz'; allowed: a column",
+    ),
+    "an aggregate as a word": (lambda: sessions().agg(n="count"), TypeError, "aggregate .n.: got 'count', a str"),
     "an aggregate without its name": (lambda: sessions().agg(wr.count()), TypeError, "positional"),
-    "an aggregate of no column": (lambda: sessions().agg(s=wr.sum("amout")), ValueError, "s: got 'amout'.*'amount'"),
+    "an aggregate of no column": (
+        lambda: sessions().agg(s=wr.sum("amout")),
+        ValueError,
+        ".s.: sum: got 'amout'.*'amount'",
+    ),
     "an aggregate that is none of windrow's": (
         lambda: sessions().agg(s=wr.Aggregate("summ", ("amount",))),
         ValueError,
-        r"^s: function: got 'summ'; allowed: 'count' or 'sum' or .* \(did you mean 'sum'\?\)$",
+        r"^aggregate .s.: function: got 'summ'; allowed: 'count' or 'sum' or .* \(did you mean 'sum'\?\)$",
     ),
     "an aggregate of Python without a function": (
         lambda: sessions().agg(s=wr.Aggregate("python", ("amount",))),
         ValueError,
-        "^s: function: got 'python'; allowed: 'count' or",
+        "^aggregate .s.: function: got 'python'; allowed: 'count' or",
     ),
     "an aggregate that is a number": (
         lambda: sessions().agg(s=wr.Aggregate(5, ("amount",))),  # type: ignore[arg-type]
         ValueError,
-        "^s: function: got 5; allowed: 'count' or",
+        "^aggregate .s.: function: got 5; allowed: 'count' or",
     ),
     "an aggregate of a word for its columns": (
         lambda: sessions().agg(s=wr.Aggregate("sum", "amount")),  # type: ignore[arg-type]
         TypeError,
-        "^s: columns: got 'amount', a str; allowed: a tuple",
+        "^aggregate .s.: columns: got 'amount', a str; allowed: a tuple",
     ),
     "an aggregate of too many columns": (
         lambda: sessions().agg(s=wr.Aggregate("sum", ("amount", "op"))),
@@ -172,12 +236,12 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "an aggregate that ignores nulls by a word": (
         lambda: sessions().agg(s=wr.Aggregate("first", ("amount",), "yes")),  # type: ignore[arg-type]
         TypeError,
-        "^s: ignore_nulls: got 'yes', a str; allowed: True or False",
+        "^aggregate .s.: ignore_nulls: got 'yes', a str; allowed: True or False",
     ),
     "an aggregate of an input where there is one": (
         lambda: sessions().agg(s=wr.Aggregate("sum", ("amount",), input="clicks")),
         ValueError,
-        "^s: input: got 'clicks'; allowed: None",
+        "^aggregate .s.: input: got 'clicks'; allowed: None",
     ),
     "an aggregate called as a key": (
         lambda: sessions().agg(user_id=wr.count()),
@@ -223,7 +287,7 @@ def test_a_column_that_is_there_twice_is_ambiguous_only_when_it_is_named() -> No
     for argument, call in {
         "keys": lambda: grouped("x", data=twice),
         "time": lambda: grouped(data=twice, time="x"),
-        "s": lambda: grouped(data=twice).windowed_by(GAP).agg(s=wr.sum("x")),
+        "aggregate .s.: sum": lambda: grouped(data=twice).windowed_by(GAP).agg(s=wr.sum("x")),
     }.items():
         with pytest.raises(ValueError, match=f"{argument}: got 'x'; .*2 columns of the data have this one"):
             call()

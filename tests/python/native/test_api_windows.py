@@ -56,7 +56,12 @@ def test_windows_are_values(windows: Windows) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "way"), [(SessionWindows, "with_gap"), (SlidingWindows, "with_time_difference"), (Windows, "a kind")]
+    ("kind", "way"),
+    [
+        (SessionWindows, r"SessionWindows.with_gap\(...\) or SessionWindows.with_dynamic_gap\(...\)$"),
+        (SlidingWindows, "with_time_difference"),
+        (Windows, "a kind"),
+    ],
 )
 def test_a_call_of_the_class_makes_no_windows(kind: Any, way: str) -> None:
     for arguments in ((), (5,)):

@@ -205,7 +205,7 @@ def test_unions_of_duckdb_are_collected() -> None:
 
 def test_sparse_columns_of_pandas_are_refused_by_name() -> None:
     frame = pd.DataFrame({"user": [1, 1, 1], "ts": TIMES, "v": pd.arrays.SparseArray([1, 0, 0])})
-    with pytest.raises(TypeError, match="v: column 'v' cannot be read as Arrow data .*Sparse"):
+    with pytest.raises(TypeError, match="aggregate .v.: sum: column 'v' cannot be read as Arrow data .*Sparse"):
         sessions(frame).agg(v=wr.sum("v"))
     assert sessions(frame).count()["count"].to_pylist() == [3]
 

@@ -301,7 +301,7 @@ REFUSED: dict[str, tuple[Any, type[Exception], str]] = {
     "a gap that is none": (
         lambda: both(wr.SessionWindows.with_dynamic_gap("k")),
         TypeError,
-        "clicks: column: column 'k' has type string; allowed: a day-time interval",
+        "clicks: column: column 'k' has type string; allowed: a duration",
     ),
     "a gap by input": (
         lambda: both(wr.SessionWindows.with_dynamic_gap("clicks.a.b")),
@@ -311,21 +311,21 @@ REFUSED: dict[str, tuple[Any, type[Exception], str]] = {
     "a bare column": (
         lambda: both().agg(n=wr.sum("amount")),
         ValueError,
-        "n: got 'amount'; allowed: a column of the data .did you mean 'orders.amount'.., which has 'clicks.k', ",
+        ".n.: sum: got 'amount'; allowed: a column of the data .did you mean 'orders.amount'.., which has 'clicks.k', ",
     ),
-    "another column": (lambda: both().agg(n=wr.sum("orders.a.b")), ValueError, "n: got 'orders.a.b'"),
-    "all of a sum": (lambda: both().agg(n=wr.sum("orders.*")), ValueError, r"n: got 'orders.\*'"),
-    "all of nothing": (lambda: both().agg(n=wr.count("visits.*")), ValueError, r"n: got 'visits.\*'"),
+    "another column": (lambda: both().agg(n=wr.sum("orders.a.b")), ValueError, ".n.: sum: got 'orders.a.b'"),
+    "all of a sum": (lambda: both().agg(n=wr.sum("orders.*")), ValueError, r".n.: sum: got 'orders.\*'"),
+    "all of nothing": (lambda: both().agg(n=wr.count("visits.*")), ValueError, r".n.: count: got 'visits.\*'"),
     "two inputs": (
         lambda: both().agg(n=wr.min_by("clicks.a.b", by="orders.amount")),
         ValueError,
-        r"n: got \('clicks.a.b', 'orders.amount'\); allowed: columns of one input",
+        r"aggregate .n.: min_by: got \('clicks.a.b', 'orders.amount'\); allowed: columns of one input",
     ),
     "a type": (lambda: both().agg(n=wr.sum("clicks.a.b")), TypeError, '"n": sum: column "clicks.a.b" has type'),
     "one function of two inputs": (
         lambda: both().agg(n=wr.aggregate(int, max, max, schema="bigint", columns=["clicks.a.b", "orders.amount"])),
         ValueError,
-        "n: aggregate.add=.: got 'one function and columns of 2 inputs'; allowed: a function for each input, such as "
+        ".n.: aggregate.add=.: got 'one function and columns of 2 inputs'; allowed: a function for each input, such as "
         "{'clicks': add, 'orders': add}",
     ),
     "one function of no columns": (
@@ -336,17 +336,17 @@ REFUSED: dict[str, tuple[Any, type[Exception], str]] = {
     "a function of no input": (
         lambda: both().agg(n=wr.aggregate(int, {"visits": max}, max, schema="bigint")),
         ValueError,
-        "n: aggregate.add=.: got 'visits'; allowed: the inputs 'clicks', 'orders'",
+        "aggregate .n.: aggregate.add=.: got 'visits'; allowed: the inputs 'clicks', 'orders'",
     ),
     "a column without a function": (
         lambda: both().agg(n=wr.aggregate(int, {"orders": max}, max, schema="bigint", columns=["clicks.a.b"])),
         ValueError,
-        "n: aggregate.columns=.: got 'clicks.a.b'; allowed: columns of inputs that have an add, 'orders'",
+        "aggregate .n.: aggregate.columns=.: got 'clicks.a.b'; allowed: columns of inputs that have an add, 'orders'",
     ),
     "functions of one input": (
         lambda: clicks().windowed_by(GAP).agg(n=wr.aggregate(int, {"clicks": max}, max, schema="bigint")),
         TypeError,
-        "n: aggregate.add=.: got .*; allowed: one function, as there is one input",
+        "aggregate .n.: aggregate.add=.: got .*; allowed: one function, as there is one input",
     ),
     "no function": (lambda: wr.aggregate(int, {}, max, schema="bigint"), ValueError, "aggregate.add=.: got {}"),
     "not functions": (

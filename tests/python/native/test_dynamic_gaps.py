@@ -205,9 +205,9 @@ def test_the_gap_may_be_aggregated_and_be_a_key() -> None:
 
 REFUSED: dict[str, tuple[str, type[Exception], str]] = {
     "unknown": ("gpa", ValueError, r"column: got 'gpa'; allowed: a column of the data \(did you mean 'gap'\?\)"),
-    "integers": ("id", TypeError, "column: column 'id' has type int64; allowed: a day-time interval, such as make_dt_"),
+    "integers": ("id", TypeError, "column: column 'id' has type int64; allowed: a duration: integers are cast to one"),
     "the time": ("ts", TypeError, r"column: column 'ts' has type timestamp\[us\]; allowed"),
-    "months": ("months", TypeError, "column: column 'months' has type month_day_nano_interval; allowed"),
+    "months": ("months", TypeError, "column: column 'months' has type month_day_nano_interval; allowed: .*epoch_us"),
 }
 
 
@@ -276,6 +276,16 @@ def test_finals_of_a_driver_wait_for_the_reach_and_the_grace() -> None:
     assert pipe(driven, 2, 3.1) == pipe(driven, 1, 3) == []
     assert driver_counts(driven) == (1, 0, 0)
     assert told(driven.finish()) == [("final", 1.0, 2.0, {"n": 2})]
+
+
+@pytest.mark.parametrize(("until", "start"), [(None, 1), ("11 minutes", 0)])
+def test_the_least_until_keeps_sessions_that_closed_before(until: str | None, start: int) -> None:
+    # retention 10, grace 1: the least is 11. [0], gap 1, closes past 2; 1, gap 9, touches it and is in time at 9
+    driven = driver("close", PAUSES if until is None else PAUSES.until(until))
+    assert pipe(driven, 0, 1) == []
+    assert told(driven.tick(at(9))) == [("final", 0.0, 0.0, {"n": 1})]
+    assert pipe(driven, 1, 9) == []
+    assert told(driven.finish()) == [("final", float(start), 1.0, {"n": 2 - start})]
 
 
 def driver_counts(driven: StreamDriver) -> tuple[int, ...]:

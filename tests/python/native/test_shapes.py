@@ -250,9 +250,17 @@ def test_a_row_has_the_shapes_of_an_accumulator() -> None:
     assert seen == [values, dict.fromkeys(kinds)]
 
 
-def test_a_map_with_a_key_twice_is_told() -> None:
+@pytest.mark.parametrize(
+    "fold",
+    [
+        wr.reduce("m", lambda a, b: a),
+        wr.aggregate(int, lambda held, row: held, lambda a, b: a, schema="bigint", columns=["m"]),
+    ],
+    ids=["reduce", "aggregate"],
+)
+def test_a_map_with_a_key_twice_is_told_with_its_column(fold: wr.Aggregate) -> None:
     table = pa.table(
         {"k": ["a"], "ts": [at(0)], "m": pa.array([[("a", 1), ("a", 2)]], pa.map_(pa.string(), pa.int64()))}
     )
-    with pytest.raises(ValueError, match="a map has the key 'a' twice; allowed: each key once"):
-        wr.group_by(table, "k", time="ts").windowed_by(SESSIONS).agg(x=wr.reduce("m", lambda a, b: a))
+    with pytest.raises(ValueError, match="^column 'm': a map has the key 'a' twice; allowed: each key once"):
+        wr.group_by(table, "k", time="ts").windowed_by(SESSIONS).agg(x=fold)

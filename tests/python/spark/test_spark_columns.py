@@ -91,7 +91,9 @@ def test_a_struct_with_a_field_name_twice_is_refused_at_the_call(spark: SparkSes
         TypeError, match="keys: column 's' has type .*; allowed: structs that have each field name once"
     ):
         wr.group_by(data, "s", time="ts")
-    with pytest.raises(TypeError, match="x: column 's' has type .*; allowed: structs that have each field name once"):
+    with pytest.raises(
+        TypeError, match="first: column 's' has type .*; allowed: structs that have each field name once"
+    ):
         sessions(data).agg(x=wr.first("s"))
     assert sessions(data, "cased").agg(x=wr.first("cased")).collect()[0].x == (1, 2)
 
@@ -104,9 +106,9 @@ def test_variants_are_values_that_cannot_be_compared(spark: SparkSession) -> Non
     assert tuple(row) == (3, '{"a":0}', '[{"a":0},{"a":1},{"a":2}]', 2)
     for argument, call in {
         "keys": lambda: sessions(data, "v"),
-        "x": lambda: sessions(data).agg(x=wr.min("v")),
-        "y": lambda: sessions(data).agg(y=wr.collect_set("v")),
-        "z": lambda: sessions(data).agg(z=wr.max_by("ts", "v")),
+        "aggregate .x.: min": lambda: sessions(data).agg(x=wr.min("v")),
+        "aggregate .y.: collect_set": lambda: sessions(data).agg(y=wr.collect_set("v")),
+        "aggregate .z.: max_by": lambda: sessions(data).agg(z=wr.max_by("ts", "v")),
     }.items():
         with pytest.raises(
             TypeError, match=f"{argument}: column 'v' has type variant; allowed: types that have an order"
@@ -128,7 +130,7 @@ def test_intervals_of_months_are_refused_for_every_aggregate(spark: SparkSession
     data = of_one_session(spark, "INTERVAL '1-1' YEAR TO MONTH AS m", "make_interval(0, 1) AS c")
     for column in ("m", "c"):
         for aggregate in (wr.count(column), wr.first(column), wr.sum(column)):
-            with pytest.raises(TypeError, match=f"x: column '{column}' has type interval.*; allowed: .*day-time ones"):
+            with pytest.raises(TypeError, match=f"column '{column}' has type interval.*; allowed: .*day-time ones"):
                 sessions(data).agg(x=aggregate)
     months = data.selectExpr("k", "ts", "CAST(CAST(m AS INTERVAL MONTH) AS INT) AS m")
     total = (

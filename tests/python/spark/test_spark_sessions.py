@@ -40,6 +40,27 @@ def test_sessions_equal_sparks(spark: SparkSession, gap: str) -> None:
     assert len(expected) >= 60
 
 
+def test_a_day_is_24_hours_where_the_clocks_change(spark: SparkSession) -> None:
+    # Berlin: 24.5 hours of the clock are 23.5 in March, 24 are 25 in October; Spark's "1 day" goes by the clock
+    zone = spark.conf.get("spark.sql.session.timeZone")
+    spark.conf.set("spark.sql.session.timeZone", "Europe/Berlin")
+    try:
+        times = ("2026-03-28 12:00", "2026-03-29 12:30", "2026-10-24 12:00", "2026-10-25 12:00")
+        data = spark.createDataFrame([("ann", time) for time in times], "k string, ts string")
+        data = data.withColumn("ts", F.to_timestamp("ts"))
+        day = wr.group_by(data, "k", time="ts").windowed_by(wr.SessionWindows.with_gap("1 day")).count()
+        got = {tuple(row) for row in day.selectExpr("unix_micros(window.start)", "unix_micros(window.end)").collect()}
+        by_spark = {}
+        for gap in ("24 hours", "1 day"):
+            sessions = data.groupBy("k", F.session_window("ts", gap).alias("w")).count()
+            bounds = sessions.selectExpr("unix_micros(w.start)", f"unix_micros(w.end) - {24 * 3600 * SECOND}")
+            by_spark[gap] = {tuple(row) for row in bounds.collect()}
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", zone)
+    assert got == by_spark["24 hours"] != by_spark["1 day"]
+    assert sorted((end - start) / SECOND / 3600 for start, end in got) == [0, 0, 23.5]
+
+
 @pytest.mark.parametrize(("partitions", "shards"), [(1, 1), (1, 32), (2, 200), (7, 1), (7, 3), (40, 32)])
 def test_partitions_and_shards_do_not_change_the_answer(spark: SparkSession, partitions: int, shards: int) -> None:
     data = events(spark, rows=1_500, partitions=partitions)
