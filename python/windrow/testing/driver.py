@@ -16,7 +16,7 @@ from windrow.plan import Plan
 from windrow.tables import rebased
 from windrow.testing.change import Change, changes_of
 from windrow.testing.definition import Definition, Schemas, plan_of
-from windrow.testing.feed import Feed
+from windrow.testing.feed import Feed, without_rows
 from windrow.testing.stores import SessionStore, Store, WindowStore
 from windrow.windows import SessionWindows
 
@@ -160,7 +160,8 @@ class StreamDriver:
             table = pa.RecordBatchReader.from_stream(data).read_all()
         else:
             raise bad_type("data", data, "Arrow data: a pyarrow Table or RecordBatch, or any Arrow stream")
-        # All of them, so that an error comes before any is taken.
+        # All of them, so that an error comes before any is taken; the columns also where there are no rows.
+        fed(without_rows(table.schema))
         batches = [rebased(fed(batch)) for batch in _cut(table, rows)]
         return [change for batch in batches for change in self._push(batch)]
 
