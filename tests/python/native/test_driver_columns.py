@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
+from uuid import UUID
 
 import pyarrow as pa
 import pytest
@@ -195,3 +196,41 @@ def test_zones_and_units_are_other_names_of_the_same_times() -> None:
     east = NOON.replace(tzinfo=UTC)
     assert held(pa.array([east], pa.timestamp("s", "Asia/Tokyo")), zoned) == [east]
     assert held(pa.array([timedelta(days=1)], pa.duration("s")), pa.duration("ns")) == [timedelta(days=1)]
+
+
+def test_a_function_is_handed_the_values_of_an_extension_type_also_after_a_restart() -> None:
+    uuids = [UUID(int=number) for number in (1, 2, 3)]
+    seen: list[UUID] = []
+
+    def later(held: UUID, value: UUID) -> UUID:
+        seen.extend((held, value))
+        return value
+
+    def reduced(data: Any) -> Any:
+        return wr.group_by(data, "k", time="ts").windowed_by(SESSIONS).agg(v=wr.reduce("v", later))
+
+    driver = StreamDriver(reduced, of(pa.uuid()))
+    for uuid in uuids:
+        rows = {"k": ["a"], "ts": pa.array([NOON], US), "v": pa.array([uuid.bytes], pa.uuid())}
+        driver.pipe_batch(pa.table(rows))
+        driver.restore(driver.snapshot())
+    assert seen == [uuids[0], uuids[1], uuids[1], uuids[2]]
+
+
+def test_truths_of_eight_bits_are_truths_to_functions() -> None:
+    def last(data: Any) -> Any:
+        one_or_other = wr.reduce("v", lambda held, value: (held, value)[1])
+        return wr.group_by(data, "k", time="ts").windowed_by(SESSIONS).agg(v=one_or_other)
+
+    schema = of(pa.bool8())
+    driver = StreamDriver(last, schema)
+    for value in (True, None, False):
+        driver.pipe(k="a", ts=NOON, v=value)
+        driver.restore(driver.snapshot())
+    (final,) = driver.finish()
+    assert final.values == {"v": False}
+    with pytest.raises(TypeError, match="record: column 'v': got 1, an int; allowed: a bool"):
+        driver.pipe(k="a", ts=NOON, v=1)
+    truths = pa.array([1, 0, None, 1], pa.bool8())
+    found = last(pa.table({"k": ["a", "b", "c", "a"], "ts": [NOON] * 4, "v": truths}))
+    assert found.sort_by("k")["v"].to_pylist() == [True, False, None]
