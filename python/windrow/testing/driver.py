@@ -94,8 +94,8 @@ class StreamDriver:
 
         Raises:
             TypeError: no function, or one that returns anything but what `agg` returned.
-            ValueError: windows without a grace, which every stream needs, or schemas of other inputs than the
-                definition has.
+            ValueError: windows without a grace, which every stream needs, schemas of other inputs than the definition
+                has, or a column that is read under the name of the driver's own ticks, `windrow.tick`.
         """
         plan = plan_of(definition, schema)
         if plan.windows.grace is None:
