@@ -47,8 +47,9 @@ class Fold:
         return array_of(values, self.type, self._check) if values else pa.array([], self.type)
 
     def from_arrow(self, array: pa.Array[Any]) -> list[Any]:
-        """Accumulators as they were."""
-        return shaped(array, self._shaper)
+        """Accumulators as they were; those of an extension type come as what it is stored in."""
+        own = self.type.wrap_array(array) if isinstance(self.type, pa.BaseExtensionType) else array
+        return shaped(own, self._shaper)
 
     @cached_property
     def _like(self) -> Any:

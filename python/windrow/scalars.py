@@ -171,6 +171,7 @@ _CHECKS: tuple[tuple[Callable[[pa.DataType], bool], Callable[[Any], Check]], ...
     (pa.types.is_integer, _integer),
     (pa.types.is_floating, _floating),
     (pa.types.is_boolean, lambda kind: _instance(kind, "a bool", _is_bool, bool)),
+    (lambda kind: str(kind) == "extension<arrow.bool8>", lambda kind: _instance(kind, "a bool", _is_bool, int)),
     (pa.types.is_decimal, _decimal),
     (
         lambda kind: str(kind) in ("string", "large_string", "string_view"),

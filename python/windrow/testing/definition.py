@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Self
 
@@ -56,15 +57,30 @@ def plan_of(definition: Definition, schema: Schemas) -> Plan:
             raise bad_type(name, known, "a pyarrow.Schema of the data; for a cogroup, a dict of them by input")
     if not callable(definition):
         raise bad_type("definition", definition, "a function from data to a query over it")
-    if isinstance(schema, Mapping):
-        plan = definition(**{name: Blank(known) for name, known in schema.items()})
-    else:
-        plan = definition(Blank(schema))
+    plan = _called(definition, schema)
     if not isinstance(plan, Plan):
         raise bad_type("definition", plan, "a function that returns what agg(...) returned, and does nothing after it")
     inputs = plan.origins.names if plan.origins is not None else ()
     named = tuple(schema) if isinstance(schema, Mapping) else ()
     if set(inputs) != set(named):
         allowed = f"schemas of {listed(inputs)}, by name" if inputs else "the schema of the one input of the definition"
-        raise bad_value("schema", named or "one schema", allowed)
+        raise bad_value("schema", _shown(schema), allowed)
     return plan
+
+
+def _called(definition: Definition, schema: Schemas) -> Any:
+    """What the function returns; it is called only with the arguments that it takes, so a `TypeError` is its own."""
+    named = {name: Blank(known) for name, known in schema.items()} if isinstance(schema, Mapping) else {}
+    single = () if isinstance(schema, Mapping) else (Blank(schema),)
+    try:
+        inspect.signature(definition).bind(*single, **named)
+    except TypeError:
+        taken = listed(list(inspect.signature(definition).parameters))
+        raise bad_value("schema", _shown(schema), f"schemas of what the definition takes: {taken}") from None
+    except ValueError:  # no signature is known of some functions that are not written in Python
+        pass
+    return definition(*single, **named)
+
+
+def _shown(schema: Schemas) -> object:
+    return tuple(schema) if isinstance(schema, Mapping) else "one schema"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from numbers import Integral
 from typing import Any, Self
 
@@ -16,7 +16,7 @@ from windrow.plan import Plan
 from windrow.tables import rebased
 from windrow.testing.change import Change, changes_of
 from windrow.testing.definition import Definition, Schemas, plan_of
-from windrow.testing.feed import Feed
+from windrow.testing.feed import Feed, without_rows
 from windrow.testing.stores import SessionStore, Store, WindowStore
 from windrow.windows import SessionWindows
 
@@ -94,8 +94,8 @@ class StreamDriver:
 
         Raises:
             TypeError: no function, or one that returns anything but what `agg` returned.
-            ValueError: windows without a grace, which every stream needs, or schemas of other inputs than the
-                definition has.
+            ValueError: windows without a grace, which every stream needs, schemas of other inputs than the definition
+                has, or a column that is read under the name of the driver's own ticks, `windrow.tick`.
         """
         plan = plan_of(definition, schema)
         if plan.windows.grace is None:
@@ -123,6 +123,10 @@ class StreamDriver:
                 that its column does not hold as it is: finer than its unit, or a time with a zone where it has none.
             OverflowError: a result or a bound does not fit its type.
             RuntimeError: a Python function failed; its exception is the cause.
+
+        What is raised of a value or a name comes before anything is taken. An error of the work itself, such as the
+        last two, leaves a batch half done: then the driver takes nothing more, nor can it be asked for windows or
+        pages, until it is restored.
         """
         return self._push(self._feed.record(input, record))
 
@@ -151,7 +155,11 @@ class StreamDriver:
             TypeError: no Arrow data, a column of a type whose values are not those of the declared type, or `rows` that
                 are no whole numbers.
             ValueError: a column that the data does not have, or has twice, a value that the declared type does not
-                hold, an input that the definition does not have, or batches of no rows.
+                hold exactly, an input that the definition does not have, or batches of no rows.
+
+        All of these come before anything is taken. While the batches are worked on, errors are those of `pipe`, and as
+        there the driver has to be restored after one. The changes of the batches before it are then not returned, but
+        `read_table` has their rows.
         """
         fed = self._feed.taking(input, input_column)
         if isinstance(data, pa.RecordBatch):
@@ -160,7 +168,8 @@ class StreamDriver:
             table = pa.RecordBatchReader.from_stream(data).read_all()
         else:
             raise bad_type("data", data, "Arrow data: a pyarrow Table or RecordBatch, or any Arrow stream")
-        # All of them, so that an error comes before any is taken.
+        # All of them, so that an error comes before any is taken; the columns also where there are no rows.
+        fed(without_rows(table.schema))
         batches = [rebased(fed(batch)) for batch in _cut(table, rows)]
         return [change for batch in batches for change in self._push(batch)]
 
@@ -172,19 +181,28 @@ class StreamDriver:
         return self._push(self._feed.tick_at(input, time))
 
     def finish(self) -> list[Change]:
-        """Closes every window that is open, as at the end of a batch query. Returns the finals."""
+        """Closes every window that is open, as at the end of a batch query. Returns the finals.
+
+        Stream time does not move. So a record that is piped afterwards may still be in time, and then makes a new
+        window, also within the gap of a session that was final here.
+        """
         return self._changes(self._operator.finish())
 
     def read_table(self) -> pa.Table:
-        """The rows that the streaming query has given since this was last called, in its schema."""
+        """The rows that the streaming query has given since this was last called or the state restored, in its schema.
+
+        With `emit("update")` every aggregate may be null there, as it is where a window is deleted.
+        """
         output = self._operator.output_schema
+        if self._plan.emission == "update":  # where deletes come, which have no aggregates
+            output = pa.schema(list(self._operator.change_schema)[: len(output)])
         batches = [pa.RecordBatch.from_arrays(batch.columns[: len(output)], schema=output) for batch in self._unread]
         self._unread.clear()
         return pa.Table.from_batches(batches, schema=output)
 
     @property
     def counters(self) -> dict[str, int]:
-        """What was counted, by name."""
+        """What was counted, by name, also in the part of a batch that came before an error of the work itself."""
         return self._operator.counters()
 
     @property
@@ -223,13 +241,26 @@ class StreamDriver:
         return dict(self._operator.changes())
 
     def restore(self, pages: Iterable[bytes]) -> Self:
-        """Goes on from a snapshot, and forgets the state so far.
+        """Goes on from a snapshot, and forgets the state so far, but not where it raises.
+
+        Of what `changed_pages` has given, a state is the last page of each name, without those that are no more.
+
+        Args:
+            pages: all pages of one state, in any order.
 
         Raises:
+            TypeError: no pages, or a page that is no bytes.
             ValueError: a page is damaged, missing, of another version or of another query.
         """
+        if isinstance(pages, Mapping | str | bytes | bytearray | memoryview) or not isinstance(pages, Iterable):
+            hint = "; of the dict that its changes made, the values()" if isinstance(pages, Mapping) else ""
+            raise bad_type("pages", pages, f"all pages of a state, as snapshot() gives them{hint}")
+        held = list(pages)
+        for number, page in enumerate(held):
+            if not isinstance(page, bytes | bytearray):
+                raise bad_type(f"pages[{number}]", page, "bytes, as snapshot() gives them")
         operator = _worker.operator(self._spec, self._schema, self._folds)
-        operator.restore(list(pages))
+        operator.restore(held)
         self._operator = operator
         self._unread.clear()
         return self
@@ -244,7 +275,7 @@ class StreamDriver:
 
     @property
     def _store(self) -> Store:
-        return Store(self._operator, self._schema, self._plan.keys, self._plan.time)
+        return Store(lambda: self._operator, self._schema, self._plan.keys, self._plan.time)
 
     @property
     def plan(self) -> Plan:

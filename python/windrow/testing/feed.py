@@ -54,6 +54,8 @@ class Feed:
             self._sources[None] = _Source(0, schema.names, {name: name for name in fields})
         self._number = plan.origins.column if plan.origins is not None else None
         self.tick = plan.tick or _TICK
+        if plan.tick is None and _TICK in fields:
+            raise bad_value("schema", _TICK, "another name for a column that is read: the driver's own ticks have this")
         fields.setdefault(self.tick, pa.field(self.tick, pa.bool_()))
         self.schema = pa.schema(fields.values())
 
@@ -105,17 +107,15 @@ class Feed:
         """Data of all inputs of a cogroup; the column holds the name of each row's input, null for ticks of all."""
         told: list[str | None] = _column("input_column", column, batch).to_pylist()
         ticking = self._ticking(batch) if None in told else {}
-        rows: dict[tuple[str | None, bool], list[int]] = {}
-        for row, name in enumerate(told):
-            source = name if name is not None else ticking.get(row)
+        sources = [(name if name is not None else ticking.get(row), name is None) for row, name in enumerate(told)]
+        pieces, start = [without_rows(self.schema)], 0
+        # Run by run: pyarrow cannot take single rows of every type.
+        for (source, of_all), run in itertools.groupby(sources):
             self._source(source, "input_column")
-            rows.setdefault((source, name is None), []).append(row)
-        pieces = [
-            self.batch(source, batch.take(pa.array(own, pa.int64())), of_all=of_all)
-            for (source, of_all), own in rows.items()
-        ]
-        place = {row: place for place, row in enumerate(itertools.chain.from_iterable(rows.values()))}
-        whole = pa.Table.from_batches(pieces, self.schema).take([place[row] for row in range(len(told))])
+            length = len(list(run))
+            pieces.append(self.batch(source, batch.slice(start, length), of_all=of_all))
+            start += length
+        whole = pa.Table.from_batches(pieces, self.schema)
         return pa.RecordBatch.from_arrays([known.combine_chunks() for known in whole.columns], schema=self.schema)
 
     def _ticking(self, batch: pa.RecordBatch) -> dict[int, str | None]:
@@ -140,6 +140,11 @@ class Feed:
         if None in self._sources:
             raise bad_value(argument, name, "none: the definition has one input")
         raise unknown_word(argument, name, [known for known in self._sources if known is not None])
+
+
+def without_rows(schema: pa.Schema) -> pa.RecordBatch:
+    """Columns of any type, and no rows."""
+    return pa.RecordBatch.from_arrays([pa.nulls(0, field.type) for field in schema], schema=schema)
 
 
 def _column(argument: str, name: str, batch: pa.RecordBatch) -> pa.Array[Any]:

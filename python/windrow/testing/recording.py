@@ -12,6 +12,8 @@ from windrow.errors import bad_value, listed, unknown_word
 from windrow.testing.scenario import AGGREGATES, EMISSIONS, KINDS, Output, Scenario, Step
 
 _INPUTS = ("in", "in2")
+_RUN = ("spec", "steps")
+_STEP = ("in", "out", "dropped", "kafka")  # the last is what Kafka answered where it loses records: of no account here
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _LATEST = 2**63 - 1
 _COUNT = f"a whole number from 0 to {_LATEST}"
@@ -43,12 +45,13 @@ def lines_of(path: Path) -> list[tuple[int, bytes]]:
 def scenario_of(line: bytes) -> Scenario:
     """The run of a line. Raises `ValueError` for anything else, naming the field."""
     try:
-        run = json.loads(line.decode("utf-8"))
+        run = json.loads(line.decode("utf-8"), object_pairs_hook=_object)
     except UnicodeDecodeError as error:
         raise ValueError(f"the line is not UTF-8, from byte {error.start} on") from None
     except (ValueError, RecursionError) as error:
         raise ValueError(f"the line is not JSON: {error}") from None
     _held("the line", run, _is_object, "a JSON object with spec and steps")
+    _known("the line", run, _RUN)
     parameters = _parameters(_field("", run, "spec", _is_object, "an object"))
     steps = _field("", run, "steps", lambda it: _is_list(it) and it, "a list of one step or more")
     cogroup = parameters["kind"].endswith("cogroup")
@@ -68,15 +71,13 @@ def _parameters(spec: dict[str, Any]) -> dict[str, Any]:
     _word("spec.emit", spec.get("emit", "update"), EMISSIONS)
     if "agg" in spec:
         _word("spec.agg", spec["agg"], AGGREGATES)
-    known = ("name", "kind", length, "grace", "retention", "emit", "agg")
-    for name in spec:
-        if name not in known:
-            raise bad_value("spec", name, f"the fields of a {kind} run, {listed(known)}")
+    _known("spec", spec, ("name", "kind", length, "grace", "retention", "emit", "agg"), f"the fields of a {kind} run")
     return spec
 
 
 def _step(place: str, step: Any, cogroup: bool) -> Step:
     _held(place, step, _is_object, "an object with in, out and dropped")
+    _known(place, step, _STEP)
     key, value, time, *named = _row(f"{place}.in", step.get("in", _NOTHING), ("key", "value", "time", "input"), 3)
     for name, cell in (("key", key), ("value", value)):
         _held(f"{place}.in: {name}", cell, _is_cell, "a string of Unicode or null")
@@ -102,6 +103,22 @@ def _row(place: str, row: Any, names: Sequence[str], least: int) -> list[Any]:
     allowed = f"a list of {', '.join(names[:least])}{optional}"
     cells: list[Any] = _held(place, row, lambda it: _is_list(it) and least <= len(it) <= len(names), allowed)
     return cells
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The object of a pair for each name; JSON itself would take the last of several."""
+    held = dict(pairs)
+    if len(held) < len(pairs):
+        names = [name for name, _ in pairs]
+        double = next(name for name in held if names.count(name) > 1)
+        raise ValueError(f"it has an object with the name {double!r} twice")
+    return held
+
+
+def _known(place: str, held: dict[str, Any], names: Sequence[str], allowed: str = "its fields") -> None:
+    for name in held:
+        if name not in names:
+            raise bad_value(place, name, f"{allowed}, {listed(names)}")
 
 
 def _field(place: str, held: dict[str, Any], name: str, fits: Callable[[Any], object], allowed: str) -> Any:

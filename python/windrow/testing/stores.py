@@ -21,11 +21,14 @@ records. The order is by key, then end and start; backward is its exact reverse.
 >>> users(driver.sessions.backward_fetch(None, "bob"))
 ['bob', 'ann']
 
+A store goes on with its driver: after a `restore` it has what was restored.
+
 A key or a bound of another type than its column raises `TypeError`, one that the column does not hold `ValueError`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -41,9 +44,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Store:
-    """The way to an operator's windows."""
+    """The way to the windows of an operator, the one that a driver has when it is asked."""
 
-    operator: Operator
+    operator: Callable[[], Operator]
     schema: pa.Schema
     keys: tuple[str, ...]
     time: str
@@ -52,12 +55,12 @@ class Store:
         """The windows between a first and a last key, or one key and `...`, and two times in ticks."""
         first = self._key("key", keys[0])
         last = first if keys[1] is ... else self._key("to_key", keys[1])
-        return pa.Table.from_batches([self.operator.select(first, last, *times, backward=backward)])
+        return pa.Table.from_batches([self.operator().select(first, last, *times, backward=backward)])
 
     def closed(self, earliest: Any, latest: Any, *, backward: bool) -> pa.Table:
         """The windows that are due between two times."""
         times = self.ticks("earliest", earliest), self.ticks("latest", latest)
-        return pa.Table.from_batches([self.operator.select(None, None, *times, due=True, backward=backward)])
+        return pa.Table.from_batches([self.operator().select(None, None, *times, due=True, backward=backward)])
 
     def ticks(self, argument: str, time: Any) -> int | None:
         """A time in ticks."""

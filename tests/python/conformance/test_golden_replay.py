@@ -74,6 +74,12 @@ def test_a_right_run_passes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     assert capsys.readouterr().out == "1 passed, 0 failed\n"
 
 
+def test_what_kafka_lost_is_passed_over(tmp_path: Path) -> None:
+    run = json.loads(json.dumps(RUN))
+    run["steps"][1]["kafka"] = {"out": [], "dropped": 1}
+    assert replayed(tmp_path / "run.jsonl", run) == 0
+
+
 @pytest.mark.parametrize("options", [(), ("--batch", "2", "--restart", "2")], ids=["records", "restarted batches"])
 def test_both_inputs_of_a_cogroup_are_reduced_into_one(tmp_path: Path, options: tuple[str, ...]) -> None:
     """The first value is taken as it is, whichever input it is of; sessions hand a null on, sliding windows drop it."""
@@ -134,6 +140,22 @@ MALFORMED: dict[str, tuple[bytes, str]] = {
     "short out": (changed(lambda run: run["steps"][0]["out"][0].pop()), "steps[0].out[0]: got ['a', 0, 0, '0+1']; all"),
     "out value": (changed(lambda run: run["steps"][0]["out"][0].__setitem__(3, 1)), "steps[0].out[0]: value: got 1; a"),
     "out time": (changed(lambda run: run["steps"][0]["out"][0].__setitem__(4, "0")), "steps[0].out[0]: time: got '0'"),
+    "another field": (
+        changed(lambda run: run.update(notes=1)),
+        "the line: got 'notes'; allowed: its fields, 'spec', 's",
+    ),
+    "another field of a step": (
+        changed(lambda run: run["steps"][1].update(late=[])),
+        "steps[1]: got 'late'; allowed: its fields, 'in', 'out', 'dropped', 'kafka'",
+    ),
+    "steps twice": (
+        json.dumps(RUN).encode()[:-1] + b', "steps": []}',
+        "the line is not JSON: it has an object with the name 'steps' twice",
+    ),
+    "dropped twice": (
+        json.dumps(RUN).encode().replace(b'"dropped": 0', b'"dropped": 5, "dropped": 0', 1),
+        "the line is not JSON: it has an object with the name 'dropped' twice",
+    ),
     "no dropped": (changed(lambda run: run["steps"][2].pop("dropped")), "steps[2].dropped: got nothing; allowed: a w"),
 }
 

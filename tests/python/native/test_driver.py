@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as parquet
 import pytest
 from hypothesis import given
 from hypothesis import settings as limits
@@ -164,6 +165,55 @@ def test_any_cut_gives_the_same_finals(records: list[tuple[str, int, int]], leng
     one_by_one = [change for row in table.to_pylist() for change in single.pipe(**row)]
     assert [*one_by_one, *single.finish()] == changes
     assert whole.counters == cut.counters == single.counters
+
+
+@pytest.mark.parametrize("definition", [updates, sliding])
+def test_a_table_of_updates_is_null_where_it_says_that_it_may_be(definition: Any) -> None:
+    driver = StreamDriver(definition, SCHEMA)
+    for minute in (0, 3, -2):
+        driver.pipe(user="ann", ts=at(minute))
+    table = driver.read_table()
+    assert table.schema.names == ["user", "window", "n", "op"]
+    assert table.schema.field("n") == pa.field("n", pa.int64(), nullable=True)
+    assert not table.schema.field("op").nullable
+    assert [row["n"] is None for row in table.to_pylist()] == [row["op"] == "delete" for row in table.to_pylist()]
+    written = pa.BufferOutputStream()
+    parquet.write_table(table, written)
+    assert parquet.read_table(written.getvalue()).to_pylist() == table.to_pylist()
+    assert driver.read_table().schema == table.schema
+
+
+def test_finish_closes_what_is_open_and_moves_no_time() -> None:
+    """A record that comes after it, and is not late, makes a window of its own, though a final is within its gap."""
+    driver = StreamDriver(sessions, SCHEMA)
+    driver.pipe(user="ann", ts=at(0), amount=1)
+    assert told(driver.finish()) == [("final", "ann", 0.0, 0.0, {"n": 1, "spent": 1})]
+    assert (driver.finish(), driver.stream_time) == ([], at(0))
+    driver.pipe(user="ann", ts=at(1), amount=2)
+    assert told(driver.finish()) == [("final", "ann", 1.0, 1.0, {"n": 1, "spent": 2})]
+
+
+def test_an_error_of_the_definition_comes_through() -> None:
+    def failing(data: Any) -> Any:
+        return len(data, 1)  # type: ignore[call-arg]
+
+    with pytest.raises(TypeError, match=r"len\(\) takes exactly one argument"):
+        StreamDriver(failing, SCHEMA)
+
+
+@pytest.mark.parametrize(
+    ("definition", "schema", "message"),
+    [
+        (lambda a, b: a, {"a": SCHEMA, "c": SCHEMA}, r"schema: got \('a', 'c'\); allowed: .*takes: 'a', 'b'"),
+        (lambda a, b: a, {"a": SCHEMA}, r"schema: got \('a',\); allowed: .*takes: 'a', 'b'"),
+        (lambda a, b: a, SCHEMA, r"schema: got 'one schema'; allowed: .*takes: 'a', 'b'"),
+        (lambda: 3, SCHEMA, r"schema: got 'one schema'; allowed: .*takes: none"),
+        (lambda a: a, {1: SCHEMA}, r"schema: got \(1,\); allowed: .*takes: 'a'"),
+    ],
+)
+def test_schemas_that_the_definition_does_not_take_are_named(definition: Any, schema: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        StreamDriver(definition, schema)
 
 
 def no_grace(data: Any) -> Any:

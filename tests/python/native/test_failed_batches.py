@@ -40,6 +40,91 @@ def test_a_batch_that_failed_half_way_leaves_nothing_to_save_or_to_ask() -> None
             ask()
 
 
+def test_what_the_batches_before_a_failed_one_changed_is_in_the_table() -> None:
+    def add(held: int, row: Any) -> int:
+        if row.v == 9:
+            raise KeyError(row.v)
+        return held + int(row.v)
+
+    summed = wr.aggregate(int, add, lambda a, b: a + b, schema="bigint", columns=["v"])
+    windows = wr.SessionWindows.with_gap("5 seconds", grace="100 seconds")
+    updating = StreamDriver(
+        lambda rows: wr.group_by(rows, "k", time="ts").windowed_by(windows).emit("update").agg(a=summed), SCHEMA
+    )
+    rows = pa.table({"k": ["a"] * 4, "ts": [at(0)] * 4, "v": [1, 2, 9, 4]}, SCHEMA)
+    saved = updating.snapshot()
+    with pytest.raises(RuntimeError, match="KeyError"):
+        updating.pipe_batch(rows, rows=1)
+    assert updating.counters["records"] == 3
+    assert updating.read_table()["a"].to_pylist() == [1, 3]
+    for more in (lambda: updating.pipe(k="a"), lambda: updating.tick(None), updating.finish):
+        with pytest.raises(ValueError, match="an earlier batch failed half way: restore"):
+            more()
+    updating.restore(saved)
+    assert updating.counters["records"] == 0
+    (change,) = updating.pipe_batch(rows.slice(3))
+    assert change.values == {"a": 4}
+
+
+def test_values_that_are_refused_are_no_failure_of_a_batch() -> None:
+    counting = driver(wr.count())
+    with pytest.raises(TypeError, match="column 'k'"):
+        counting.pipe(k=1, ts=at(0), v=1)
+    assert counting.pipe(k="a", ts=at(0), v=1) == []
+
+
+PAGES: dict[str, tuple[Any, str]] = {
+    "none": (None, "pages: got None, a NoneType; allowed: .*snapshot"),
+    "a number": (5, "pages: got 5, an int; allowed: .*snapshot"),
+    "text": ("abc", "pages: got 'abc', a str; allowed: .*snapshot"),
+    "bytes": (b"", "pages: got b'', a bytes; allowed: .*snapshot"),
+    "a view": (memoryview(b"x"), "pages: got <memory .*, a memoryview; allowed: .*snapshot"),
+    "changes": ({"head": b"x"}, "pages: got .*, a dict; allowed: .*values"),
+    "names": (["head"], r"pages\[0\]: got 'head', a str; allowed: bytes"),
+    "no page": ([b"x", None], r"pages\[1\]: got None, a NoneType; allowed: bytes"),
+    "one of views": (iter([memoryview(b"x")]), r"pages\[0\]: got <memory .*, a memoryview; allowed: bytes"),
+}
+
+
+@pytest.mark.parametrize("case", PAGES)
+def test_what_are_no_pages_is_told_and_nothing_is_forgotten(case: str) -> None:
+    pages, message = PAGES[case]
+    counting = driver(wr.count())
+    counting.pipe(k="a", ts=at(0), v=1)
+    with pytest.raises(TypeError, match=message):
+        counting.restore(pages)
+    assert counting.sessions.all().num_rows == 1
+
+
+def test_the_changes_of_pages_together_are_the_state() -> None:
+    counting = driver(wr.count())
+    held: dict[str, bytes] = {}
+    for second, key in ((0, "a"), (1, "b"), (500, "c")):
+        counting.pipe(k=key, ts=at(second), v=1)
+        for name, page in counting.changed_pages().items():
+            if page is None:
+                del held[name]
+            else:
+                held[name] = page
+    again = driver(wr.count()).restore(held.values())
+    assert again.sessions.all() == counting.sessions.all()
+    assert again.counters == counting.counters
+    assert driver(wr.count()).restore(map(bytearray, held.values())).counters == counting.counters
+
+
+def test_a_store_is_that_of_its_driver_also_after_a_restore() -> None:
+    counting = driver(wr.count())
+    store = counting.sessions
+    counting.pipe(k="a", ts=at(0), v=1)
+    saved = counting.snapshot()
+    counting.pipe(k="b", ts=at(1), v=1)
+    assert store.all()["k"].to_pylist() == ["a", "b"]
+    counting.restore(saved)
+    assert store.all()["k"].to_pylist() == ["a"]
+    counting.pipe(k="c", ts=at(2), v=1)
+    assert store.all()["k"].to_pylist() == ["a", "c"]
+
+
 def test_pages_that_could_not_be_written_are_not_passed_over() -> None:
     def add(held: list[int], row: Any) -> Any:
         return "no list" if row.v == 9 else [*held, row.v]
