@@ -107,16 +107,15 @@ class Feed:
         """Data of all inputs of a cogroup; the column holds the name of each row's input, null for ticks of all."""
         told: list[str | None] = _column("input_column", column, batch).to_pylist()
         ticking = self._ticking(batch) if None in told else {}
-        sources = [(name if name is not None else ticking.get(row), name is None) for row, name in enumerate(told)]
-        pieces, start = [without_rows(self.schema)], 0
-        # Run by run: pyarrow cannot take single rows of every type.
-        for (source, of_all), run in itertools.groupby(sources):
+        rows: dict[tuple[str | None, bool], list[int]] = {}
+        for row, name in enumerate(told):
+            source = name if name is not None else ticking.get(row)
             self._source(source, "input_column")
-            length = len(list(run))
-            pieces.append(self.batch(source, batch.slice(start, length), of_all=of_all))
-            start += length
-        whole = pa.Table.from_batches(pieces, self.schema)
-        return pa.RecordBatch.from_arrays([known.combine_chunks() for known in whole.columns], schema=self.schema)
+            rows.setdefault((source, name is None), []).append(row)
+        pieces = [self.batch(source, _taken(batch, own), of_all=of_all) for (source, of_all), own in rows.items()]
+        whole = _joined(pieces, self.schema)
+        place = {row: place for place, row in enumerate(itertools.chain.from_iterable(rows.values()))}
+        return _taken(whole, [place[row] for row in range(len(told))])
 
     def _ticking(self, batch: pa.RecordBatch) -> dict[int, str | None]:
         """For each row that is a tick the first input whose column says so."""
@@ -145,6 +144,19 @@ class Feed:
 def without_rows(schema: pa.Schema) -> pa.RecordBatch:
     """Columns of any type, and no rows."""
     return pa.RecordBatch.from_arrays([pa.nulls(0, field.type) for field in schema], schema=schema)
+
+
+def _taken(batch: pa.RecordBatch, rows: Sequence[int]) -> pa.RecordBatch:
+    """These rows, in this order."""
+    try:
+        return batch.take(pa.array(rows, pa.int64()))
+    except pa.ArrowNotImplementedError:  # of views and runs pyarrow only puts slices together
+        return _joined([batch.slice(row, 1) for row in rows], batch.schema)
+
+
+def _joined(batches: Sequence[pa.RecordBatch], schema: pa.Schema) -> pa.RecordBatch:
+    whole = pa.Table.from_batches([without_rows(schema), *batches], schema)
+    return pa.RecordBatch.from_arrays([column.combine_chunks() for column in whole.columns], schema=schema)
 
 
 def _column(argument: str, name: str, batch: pa.RecordBatch) -> pa.Array[Any]:

@@ -12,8 +12,6 @@ from windrow.errors import bad_value, listed, unknown_word
 from windrow.testing.scenario import AGGREGATES, EMISSIONS, KINDS, Output, Scenario, Step
 
 _INPUTS = ("in", "in2")
-_RUN = ("spec", "steps")
-_STEP = ("in", "out", "dropped", "kafka")  # the last is what Kafka answered where it loses records: of no account here
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _LATEST = 2**63 - 1
 _COUNT = f"a whole number from 0 to {_LATEST}"
@@ -51,7 +49,6 @@ def scenario_of(line: bytes) -> Scenario:
     except (ValueError, RecursionError) as error:
         raise ValueError(f"the line is not JSON: {error}") from None
     _held("the line", run, _is_object, "a JSON object with spec and steps")
-    _known("the line", run, _RUN)
     parameters = _parameters(_field("", run, "spec", _is_object, "an object"))
     steps = _field("", run, "steps", lambda it: _is_list(it) and it, "a list of one step or more")
     cogroup = parameters["kind"].endswith("cogroup")
@@ -71,13 +68,15 @@ def _parameters(spec: dict[str, Any]) -> dict[str, Any]:
     _word("spec.emit", spec.get("emit", "update"), EMISSIONS)
     if "agg" in spec:
         _word("spec.agg", spec["agg"], AGGREGATES)
-    _known("spec", spec, ("name", "kind", length, "grace", "retention", "emit", "agg"), f"the fields of a {kind} run")
+    known = ("name", "kind", length, "grace", "retention", "emit", "agg")
+    for name in spec:
+        if name not in known:
+            raise bad_value("spec", name, f"the fields of a {kind} run, {listed(known)}")
     return spec
 
 
 def _step(place: str, step: Any, cogroup: bool) -> Step:
     _held(place, step, _is_object, "an object with in, out and dropped")
-    _known(place, step, _STEP)
     key, value, time, *named = _row(f"{place}.in", step.get("in", _NOTHING), ("key", "value", "time", "input"), 3)
     for name, cell in (("key", key), ("value", value)):
         _held(f"{place}.in: {name}", cell, _is_cell, "a string of Unicode or null")
@@ -113,12 +112,6 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         double = next(name for name in held if names.count(name) > 1)
         raise ValueError(f"it has an object with the name {double!r} twice")
     return held
-
-
-def _known(place: str, held: dict[str, Any], names: Sequence[str], allowed: str = "its fields") -> None:
-    for name in held:
-        if name not in names:
-            raise bad_value(place, name, f"{allowed}, {listed(names)}")
 
 
 def _field(place: str, held: dict[str, Any], name: str, fits: Callable[[Any], object], allowed: str) -> Any:
