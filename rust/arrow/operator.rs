@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
-use arrow_schema::{Schema, SchemaRef};
+use arrow_schema::{Field, Schema, SchemaRef};
 
 use super::changes::{self, Changes};
 use super::core::Core;
@@ -51,10 +51,10 @@ pub struct Operator {
 }
 
 impl Operator {
-    /// An operator without records. `custom` are the Python functions of the spec, in their order, and the types of their results.
-    pub fn new(spec: &Spec, input: &Schema, custom: Vec<(Box<dyn Custom>, arrow_schema::DataType)>) -> Result<Self> {
-        let (custom, types): (Vec<_>, Vec<_>) = custom.into_iter().unzip();
-        let query = Query::with_python(spec, input, &types)?;
+    /// An operator without records. `custom` are the Python functions of the spec, in their order, and the fields of their results.
+    pub fn new(spec: &Spec, input: &Schema, custom: Vec<(Box<dyn Custom>, Field)>) -> Result<Self> {
+        let (custom, fields): (Vec<_>, Vec<_>) = custom.into_iter().unzip();
+        let query = Query::with_python(spec, input, &fields)?;
         feed::check(spec, input)?;
         let inputs = spec.inputs.as_ref().map_or(1, |inputs| inputs.count as usize);
         let times = spec.inputs.as_ref().map_or(1, |inputs| if inputs.one_time { 1 } else { inputs.count as usize });

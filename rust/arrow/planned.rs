@@ -1,6 +1,6 @@
 //! An aggregate of a query, resolved against the schema of its input.
 
-use arrow_schema::{DataType, Field, Schema};
+use arrow_schema::{Field, Schema};
 
 use super::function::{Resolved, resolve};
 use super::keys::{float, unpacked};
@@ -29,17 +29,17 @@ enum Output {
 }
 
 impl Planned {
-    /// Resolves an aggregate against the input's schema; the next of the types in `python` is that of a Python function's results.
+    /// Resolves an aggregate against the input's schema; the next field in `python` is that of a Python function's results.
     pub(super) fn new<'t>(
         named: &Named,
         input: &Schema,
         inputs: &mut Vec<Taken>,
-        python: &mut impl Iterator<Item = &'t DataType>,
+        python: &mut impl Iterator<Item = &'t Field>,
     ) -> Result<Self> {
-        let data_type = if named.function == Function::Python { python.next() } else { None };
-        if let Some(data_type) = data_type {
+        let made = if named.function == Function::Python { python.next() } else { None };
+        if let Some(made) = made {
             named.columns.iter().try_for_each(|name| find(input, &format!("aggregate {:?}", named.name), name).map(drop))?;
-            let field = Field::new(&named.name, data_type.clone(), true);
+            let field = made.clone().with_name(&named.name).with_nullable(true);
             return Ok(Self { name: named.name.clone(), inputs: Vec::new(), only: named.input, output: Output::Python(field) });
         }
         let mut positions = Vec::with_capacity(named.columns.len());

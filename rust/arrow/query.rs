@@ -64,8 +64,8 @@ impl Query {
         Ok(Self { rows: true, minds_arrival: true, output: Arc::new(Schema::new(input.fields().clone())), ..Self::new(&bare, input)? })
     }
 
-    /// Resolves a spec whose Python functions, in their order, have results of these types.
-    pub fn with_python(spec: &Spec, input: &Schema, python: &[DataType]) -> Result<Self> {
+    /// Resolves a spec whose Python functions, in their order, have results as these fields say.
+    pub fn with_python(spec: &Spec, input: &Schema, python: &[Field]) -> Result<Self> {
         let keys = spec.keys.iter().map(|name| find(input, "keys", name).cloned()).collect::<Result<Vec<_>>>()?;
         let output_keys = Keys::new(&keys)?.output_fields();
         let time = find(input, "time", &spec.time)?.clone();

@@ -3,10 +3,10 @@
 use std::sync::{Arc, Mutex};
 
 use arrow_array::ArrayRef;
-use arrow_schema::DataType;
+use arrow_schema::Field;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyFloat, PyInt, PyList, PyString};
-use pyo3_arrow::{PyArray, PyDataType};
+use pyo3_arrow::{PyArray, PyField};
 
 use crate::aggregate::slot::Slot;
 use crate::arrow::custom::{Custom, Failure, Outcome};
@@ -36,7 +36,7 @@ fn failure(function: &'static str) -> impl Fn(PyErr) -> Failure {
 
 impl Fold {
     /// Of a Python object with `type`, `init`, `adds`, `merge`, `reduces`, `to_arrow` and `from_arrow`.
-    pub(super) fn new(fold: &Bound<'_, PyAny>, rows: Rows) -> PyResult<(Self, DataType)> {
+    pub(super) fn new(fold: &Bound<'_, PyAny>, rows: Rows) -> PyResult<(Self, Field)> {
         let part = |name: &str| fold.getattr(name).map(Bound::unbind);
         let deepcopy = fold.py().import("copy")?.getattr("deepcopy")?.unbind();
         let made = Self {
@@ -50,7 +50,7 @@ impl Fold {
             rows,
             values: Vec::new(),
         };
-        Ok((made, fold.getattr("type")?.extract::<PyDataType>()?.into_inner()))
+        Ok((made, fold.getattr("type")?.extract::<PyField>()?.into_inner().as_ref().clone()))
     }
 
     /// What a slot holds; the identity where it holds nothing.

@@ -64,7 +64,7 @@ impl Operator {
     fn new(spec: &str, schema: PySchema, folds: Vec<Bound<'_, PyAny>>) -> PyResult<Self> {
         let rows: Vec<Rows> = folds.iter().map(|_| Rows::default()).collect();
         let made = folds.iter().zip(&rows).map(|(fold, rows)| Fold::new(fold, Arc::clone(rows)));
-        let made = made.map(|fold| fold.map(|(fold, data_type)| (Box::new(fold) as Box<dyn Custom>, data_type)));
+        let made = made.map(|fold| fold.map(|(fold, field)| (Box::new(fold) as Box<dyn Custom>, field)));
         let operator = operator::Operator::new(&Spec::parse(spec)?, &schema.into_inner(), made.collect::<PyResult<_>>()?)?;
         let folds = folds.into_iter().map(Bound::unbind).zip(rows).collect();
         Ok(Self { operator: Mutex::new(operator), folds })

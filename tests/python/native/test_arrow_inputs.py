@@ -243,12 +243,14 @@ def test_results_of_a_columns_type_are_of_its_extension_type() -> None:
         last=wr.last("v"),
         any=wr.any_value("v"),
         by=wr.min_by("v", "v"),
+        fold=wr.reduce("v", lambda held, _value: held),
         all=wr.collect_list("v"),
         set=wr.collect_set("v"),
         n=wr.count("v"),
     )
     (row,) = result.to_pylist()
-    assert [row[name] for name in ("min", "max", "first", "last", "by")] == [UUIDS[i] for i in (2, 1, 0, 2, 2)]
+    singles = ("min", "max", "first", "last", "by", "fold")
+    assert [row[name] for name in singles] == [UUIDS[i] for i in (2, 1, 0, 2, 2, 0)]
     assert row["any"] in UUIDS
     assert (row["all"], sorted(row["set"]), row["n"]) == (UUIDS, sorted(UUIDS), 3)
     assert result.schema.field("all").type == pa.list_(pa.field("item", pa.uuid(), nullable=False))

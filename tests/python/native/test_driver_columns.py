@@ -234,3 +234,4 @@ def test_truths_of_eight_bits_are_truths_to_functions() -> None:
     truths = pa.array([1, 0, None, 1], pa.bool8())
     found = last(pa.table({"k": ["a", "b", "c", "a"], "ts": [NOON] * 4, "v": truths}))
     assert found.sort_by("k")["v"].to_pylist() == [True, False, None]
+    assert found["v"].type == pa.bool8()
