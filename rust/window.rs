@@ -133,7 +133,7 @@ impl Horizon {
     }
 
     /// For sliding windows: visible with `start > time - retention` (rules 4.4), and open ones always: after a restart with
-    /// another grace these may start before.
+    /// a shorter grace these may start before, until the next batch catches up.
     pub fn of_windows(time: Option<Time>, close: Time, retention: Span, difference: Span) -> Self {
         Self { close, kept: first_after(time, retention).min(starts_closed_before(close, difference)) }
     }

@@ -12,8 +12,9 @@ from typing import Any
 import pyarrow as pa
 
 from windrow.ddl import arrow_type
-from windrow.errors import bad_type, bad_value, unknown_word
+from windrow.errors import bad_column_type, bad_type, bad_value, unknown_word
 from windrow.fold import Adder, Fold, of_aggregate, of_cogroup, of_input, of_reduce
+from windrow.shape import is_made
 
 _FUNCTIONS = (
     "count",
@@ -33,6 +34,8 @@ _FUNCTIONS = (
     "min_by",
     "max_by",
 )
+
+_MADE = "types without unions, and without extension types inside of others: cast these to what they are stored in"
 
 MAKERS = (*_FUNCTIONS, "stddev_samp", "var_samp", "reduce", "aggregate")
 """The functions that make aggregates."""
@@ -58,7 +61,7 @@ class Aggregate:
 
     @property
     def maker(self) -> str:
-        """The function that makes it."""
+        """The function that makes it, by its first name where it has two."""
         return self.function
 
     def check(self, argument: str) -> None:
@@ -103,6 +106,9 @@ class Reduction(Aggregate):
     def fold(self, schema: pa.Schema, *, kafka: bool) -> Fold:
         """The functions over columns of these types."""
         (column,) = self.columns
+        kind = schema.field(column).type
+        if not is_made(kind):
+            raise bad_column_type("reduce", column, kind, _MADE)
         fold = of_reduce(self.fn, schema.field(column), kafka=kafka)
         if self.input is None:
             return fold
@@ -252,6 +258,8 @@ def aggregate(
     if not isinstance(schema, str | pa.DataType):
         raise bad_type("aggregate(schema=)", schema, "a type in Spark's words, or an Arrow type")
     kind = arrow_type("aggregate(schema=)", schema) if isinstance(schema, str) else schema
+    if not is_made(kind):
+        raise bad_value("aggregate(schema=)", schema, _MADE)
     names = [known.name for known in kind.fields] if isinstance(kind, pa.StructType) else []
     if len(set(names)) < len(names):
         raise bad_value("aggregate(schema=)", schema, "each name once")

@@ -40,7 +40,7 @@ from pyspark.sql.types import (
 from windrow import _worker
 from windrow.aggregates import Aggregate, Reduction
 from windrow.configure import warn_unless_configured
-from windrow.errors import bad_column_type, bad_type, of_aggregate
+from windrow.errors import aggregate_argument, bad_column_type, bad_type
 from windrow.input import Input
 from windrow.plan import PACK_COUNTERS, Origins, Plan
 from windrow.schema import arrow_field, returned_type, spark_type
@@ -85,7 +85,7 @@ class SparkInput(Input[DataFrame]):
             raise bad_type("observation", observation, "a pyspark.sql.Observation")
 
     @property
-    def durations(self) -> str:
+    def allowed_gaps(self) -> str:
         """What a column of gaps holds, and how one is made."""
         return "a day-time interval, such as make_dt_interval(0, 0, minutes) gives"
 
@@ -180,8 +180,8 @@ def _pickled(name: str, function: Aggregate) -> bytes:
         return pickled
     except Exception as error:
         raise TypeError(
-            f"{of_aggregate(name)}: got functions that cannot be pickled ({error}); allowed: functions that can travel "
-            "to executors, without a Spark session, locks or open files among what they use"
+            f"{aggregate_argument(name)}: got functions that cannot be pickled ({error}); allowed: functions that can "
+            "travel to executors, without a Spark session, locks or open files among what they use"
         ) from error
 
 

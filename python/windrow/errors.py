@@ -26,7 +26,7 @@ def bad_column_type(argument: str, column: str, got: object, allowed: str) -> Ty
     return TypeError(f"{argument}: column {column!r} has type {got}; allowed: {allowed}")
 
 
-def of_aggregate(name: str) -> str:
+def aggregate_argument(name: str) -> str:
     """The argument of `agg` with this name, in the words of the core."""
     return f'aggregate "{name}"'
 
@@ -40,7 +40,7 @@ def unknown_column(argument: str, column: str, columns: Sequence[str], *, struct
     hint = f" (did you mean {close!r}?)" if close is not None else ""
     if struct is not None:
         hint = f" (a field of the struct {struct!r} is no column: select it as one first)"
-    if column == "*":
+    if column == "*" and argument.endswith("count"):
         hint = " (count() without one counts all records)"
     return bad_value(argument, column, f"a column of the data{hint}, which has {listed(columns)}")
 

@@ -225,7 +225,7 @@ def _sources(opened: Input[Result], source: object) -> tuple[str, ...]:
 def _gap_field(argument: str, opened: Input[Result], column: str) -> pa.Field[pa.DataType]:
     known = opened.field(argument, column)
     if not pa.types.is_duration(known.type):
-        raise bad_column_type(argument, column, known.type, opened.durations)
+        raise bad_column_type(argument, column, known.type, opened.allowed_gaps)
     return known
 
 

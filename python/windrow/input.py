@@ -25,7 +25,7 @@ _FILE = (
     "duckdb.read_parquet(path), spark.read.parquet(path), or pyarrow.dataset.dataset(path).scanner().to_reader()"
 )
 _FILES = ("ParquetFile", "ParquetDataset", "Dataset", "Scanner")
-"""Classes of pyarrow that read files and give no Arrow stream."""
+"""Classes of pyarrow that read files and, so far, give no Arrow stream."""
 
 
 class Input(ABC, Generic[Result]):
@@ -73,9 +73,9 @@ class Input(ABC, Generic[Result]):
         return self._field_at(argument, self.position(argument, column), compared)
 
     @property
-    def durations(self) -> str:
+    def allowed_gaps(self) -> str:
         """What a column of gaps holds, and how one is made."""
-        return "a duration: integers are cast to one, of a DuckDB INTERVAL those that epoch_us gives"
+        return "a duration (integers cast to pa.duration(...); of a DuckDB INTERVAL what epoch_us(...) gives, cast so)"
 
     def _is_struct(self, column: str) -> bool:
         if column not in self.columns:
@@ -104,7 +104,8 @@ def open_input(data: object) -> Input[Any]:
         from windrow.dataframe import SparkInput
 
         return SparkInput.over(data)
-    if "pyarrow" in libraries and any(kind.__name__ in _FILES for kind in type(data).__mro__):
+    is_file = "pyarrow" in libraries and any(kind.__name__ in _FILES for kind in type(data).__mro__)
+    if is_file and not hasattr(data, "__arrow_c_stream__"):
         raise bad_type("data", data, _FILE)
     from windrow.local import LocalInput
 

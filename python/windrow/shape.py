@@ -55,6 +55,14 @@ def plain(kind: Any) -> pa.DataType:
     return known
 
 
+def is_made(kind: Any, *, inside: bool = False) -> bool:
+    """Whether pyarrow makes values of the type of Python's: none of unions, nor of extension types inside of others."""
+    kind = decoded(kind)
+    if isinstance(kind, pa.BaseExtensionType):
+        return not inside and is_made(kind.storage_type, inside=True)
+    return not pa.types.is_union(kind) and all(is_made(kind.field(i).type, inside=True) for i in range(kind.num_fields))
+
+
 def can_change(kind: pa.DataType) -> bool:
     """Whether a function can change a value of the type in place."""
     return pa.types.is_nested(decoded(kind)) or isinstance(kind, pa.BaseExtensionType)

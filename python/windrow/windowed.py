@@ -28,7 +28,7 @@ import pyarrow as pa
 
 from windrow import builtin
 from windrow.aggregates import MAKERS, Accumulation, Aggregate
-from windrow.errors import bad_type, bad_value, of_aggregate, unknown_word
+from windrow.errors import aggregate_argument, bad_type, bad_value, unknown_word
 from windrow.input import Result
 from windrow.plan import Plan
 from windrow.windows import SessionWindows, SlidingWindows
@@ -236,7 +236,7 @@ class WindowedData(Generic[Result]):
         grouped, resolved = self.grouped, dict[str, Aggregate]()
         fields = {known.name: known for known in grouped._fields}
         for name, aggregate in chosen.items():
-            argument = of_aggregate(name)
+            argument = aggregate_argument(name)
             _check_name(name, aggregate, folded)
             aggregate.check(argument)
             if (
@@ -285,6 +285,6 @@ def _check_name(name: str, aggregate: Aggregate, taken: dict[str, str]) -> None:
         hint = f"; write windrow.{called}(...)" if called in MAKERS else ""
         if callable(aggregate) and not hint:
             hint = "; functions of Python go into windrow.reduce(...) or windrow.aggregate(...)"
-        raise bad_type(of_aggregate(name), aggregate, f"an aggregate of windrow, such as windrow.count(){hint}")
+        raise bad_type(aggregate_argument(name), aggregate, f"an aggregate of windrow, such as windrow.count(){hint}")
     if name.casefold() in taken:
         raise bad_value("aggregates", name, f"a name that nothing else has; {taken[name.casefold()]} has this one")

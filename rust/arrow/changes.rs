@@ -116,6 +116,8 @@ fn word(op: Op) -> &'static str {
 impl Sink<Worked<'_>> for Changes {
     fn emit(&mut self, change: Change<'_>, states: &mut Worked<'_>) -> Result<()> {
         let Change { name, window, time, op, mut known, .. } = change;
+        // A window is final by time, not by the record at hand.
+        let at = if op == Op::Final { std::mem::take(&mut states.at) } else { states.at };
         let next = self.rows.len();
         // The copy that an overtaken change holds is overwritten.
         let mut kept = None;
@@ -138,6 +140,7 @@ impl Sink<Worked<'_>> for Changes {
                 None
             }
         };
+        states.at = at;
         self.rows.push(Row { name: name.into(), window, time, op, slot, known, overtaken: false });
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! The record operator of either kind of windows.
+//! Windows of either kind, and what an operator does with them.
 
 use super::changes::Changes;
 use super::feed::{self, Feed};

@@ -30,7 +30,8 @@ impl Fingerprint {
             return Err(Error::Internal("a specification is a JSON object"));
         };
         MAY_CHANGE.iter().for_each(|name| drop(asked.remove(*name)));
-        asked.insert("op".into(), Value::Bool(true)); // of a closing query it goes with the late policy, and may change too
+        // It goes with the late policy; true of every query, so that the first pages stay readable.
+        asked.insert("op".into(), Value::Bool(true));
         let typed = |field: &Field| (field.name().clone(), Value::String(name(field.data_type())));
         let inputs = query.inputs.iter().map(|taken| typed(&taken.field));
         let types: Map<String, Value> = query.keys.iter().map(typed).chain([typed(&query.time)]).chain(inputs).collect();

@@ -42,15 +42,11 @@ struct Clock {
 }
 
 impl Head {
-    /// How far `core` has come.
-    pub fn new(core: &Core, arrivals: Arrival, counters: Counters, pages: Written) -> Self {
-        let progress = core.time().progress().iter();
-        let inputs = progress.map(|input| Clock { time: input.time.map(|time| time.0), close: input.close.0 }).collect();
-        Self { closed: core.closed().0, arrivals, width: core.segment_width(), inputs, counters, pages }
-    }
-
-    /// As a page, with the times of sources, which are those of `progress`.
-    pub fn write(&self, progress: &[Progress], fingerprint: &Fingerprint) -> Result<Vec<u8>> {
+    /// The page of how far `core` has come, with the times of sources.
+    pub fn write(core: &Core, arrivals: Arrival, counters: Counters, pages: Written, fingerprint: &Fingerprint) -> Result<Vec<u8>> {
+        let progress = core.time().progress();
+        let inputs = progress.iter().map(|input| Clock { time: input.time.map(|time| time.0), close: input.close.0 }).collect();
+        let head = Self { closed: core.closed().0, arrivals, width: core.segment_width(), inputs, counters, pages };
         let sources = || (0_i64..).zip(progress).flat_map(|(input, known)| known.sources.iter().map(move |source| (input, source)));
         let column = |ticks: Vec<i64>| Arc::new(Int64Array::from(ticks)) as ArrayRef;
         let columns = vec![
@@ -58,7 +54,7 @@ impl Head {
             ("source".into(), column(sources().map(|(_, (source, _))| source.0.into()).collect())),
             ("time".into(), column(sources().map(|(_, (_, time))| time.0).collect())),
         ];
-        let state = serde_json::to_string(self).map_err(|_| Error::Internal("a head is JSON"))?;
+        let state = serde_json::to_string(&head).map_err(|_| Error::Internal("a head is JSON"))?;
         let texts = [("windrow.specification", fingerprint.text.clone()), ("windrow.state", state)];
         page::write_head(columns, &fingerprint.hash, texts)
     }
@@ -83,8 +79,8 @@ impl Head {
     }
 
     /// Every page that it names is there once, and no other.
-    pub fn check_complete(&self, labels: impl Iterator<Item = Result<Place>>) -> Result<()> {
-        let mut found = labels.collect::<Result<Vec<_>>>()?;
+    pub fn check_complete(&self, places: impl Iterator<Item = Result<Place>>) -> Result<()> {
+        let mut found = places.collect::<Result<Vec<_>>>()?;
         found.sort_unstable();
         let segments = self.pages.iter();
         let runs = segments.flat_map(|(&segment, runs)| (0_u32..).zip(runs).map(move |(run, &count)| (segment, run, count)));

@@ -140,7 +140,7 @@ impl Operator {
     }
 
     fn head(&self, pages: Written) -> Result<Vec<u8>> {
-        Head::new(&self.core, self.arrivals, self.counters(), pages).write(self.core.time().progress(), &self.fingerprint)
+        Head::write(&self.core, self.arrivals, self.counters(), pages, &self.fingerprint)
     }
 
     fn resume(&mut self, head: &Head, progress: Vec<Progress>) {

@@ -73,12 +73,14 @@ def _called(definition: Definition, schema: Schemas) -> Any:
     named = {name: Blank(known) for name, known in schema.items()} if isinstance(schema, Mapping) else {}
     single = () if isinstance(schema, Mapping) else (Blank(schema),)
     try:
-        inspect.signature(definition).bind(*single, **named)
-    except TypeError:
-        taken = listed(list(inspect.signature(definition).parameters))
-        raise bad_value("schema", _shown(schema), f"schemas of what the definition takes: {taken}") from None
-    except ValueError:  # no signature is known of some functions that are not written in Python
-        pass
+        signature = inspect.signature(definition)
+    except (TypeError, ValueError):  # it is not known of some functions that are not written in Python
+        return definition(*single, **named)
+    try:
+        signature.bind(*single, **named)
+    except TypeError as error:
+        allowed = f"schemas of what the definition takes, {signature} ({error})"
+        raise bad_value("schema", _shown(schema), allowed) from None
     return definition(*single, **named)
 
 

@@ -121,12 +121,14 @@ class StreamDriver:
             TypeError: a value of another class than its column holds.
             ValueError: a column that the data does not have, an input that the definition does not have, or a value
                 that its column does not hold as it is: finer than its unit, or a time with a zone where it has none.
+                While the record is worked on: a gap that `invalid_gap="error"` refuses, or a string in data of Arrow
+                that is no UTF-8.
             OverflowError: a result or a bound does not fit its type.
             RuntimeError: a Python function failed; its exception is the cause.
 
-        What is raised of a value or a name comes before anything is taken. An error of the work itself, such as the
-        last two, leaves a batch half done: then the driver takes nothing more, nor can it be asked for windows or
-        pages, until it is restored.
+        An error of the work (the last two, such a gap or such a string) leaves a batch half done: then the driver takes
+        nothing more, nor can it be asked for windows or pages, until it is restored. All others come before anything is
+        taken.
         """
         return self._push(self._feed.record(input, record))
 
@@ -168,7 +170,7 @@ class StreamDriver:
             table = pa.RecordBatchReader.from_stream(data).read_all()
         else:
             raise bad_type("data", data, "Arrow data: a pyarrow Table or RecordBatch, or any Arrow stream")
-        # All of them, so that an error comes before any is taken; the columns also where there are no rows.
+        # All of them, so that an error comes before any is taken; of a named input its columns also without rows.
         fed(without_rows(table.schema))
         batches = [rebased(fed(batch)) for batch in _cut(table, rows)]
         return [change for batch in batches for change in self._push(batch)]

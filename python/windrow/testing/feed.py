@@ -15,6 +15,8 @@ from windrow.plan import Plan
 from windrow.testing.cells import cast_of, cell_of
 from windrow.testing.definition import Schemas
 
+_VIEWS: dict[Any, Any] = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
+"""Types of which pyarrow takes no single rows, and what it casts them to and from."""
 _TICK = "windrow.tick"
 
 
@@ -107,15 +109,19 @@ class Feed:
         """Data of all inputs of a cogroup; the column holds the name of each row's input, null for ticks of all."""
         told: list[str | None] = _column("input_column", column, batch).to_pylist()
         ticking = self._ticking(batch) if None in told else {}
+        read = {own for source in self._sources.values() for own in source.own.values()}
+        batch = batch.select([i for i, known in enumerate(batch.schema.names) if known in read])
         rows: dict[tuple[str | None, bool], list[int]] = {}
         for row, name in enumerate(told):
             source = name if name is not None else ticking.get(row)
             self._source(source, "input_column")
             rows.setdefault((source, name is None), []).append(row)
         pieces = [self.batch(source, _taken(batch, own), of_all=of_all) for (source, of_all), own in rows.items()]
-        whole = _joined(pieces, self.schema)
+        whole = pa.Table.from_batches([without_rows(self.schema), *pieces], self.schema)
+        together = [column.combine_chunks() for column in whole.columns]
         place = {row: place for place, row in enumerate(itertools.chain.from_iterable(rows.values()))}
-        return _taken(whole, [place[row] for row in range(len(told))])
+        order = [place[row] for row in range(len(told))]
+        return _taken(pa.RecordBatch.from_arrays(together, schema=self.schema), order)
 
     def _ticking(self, batch: pa.RecordBatch) -> dict[int, str | None]:
         """For each row that is a tick the first input whose column says so."""
@@ -148,15 +154,17 @@ def without_rows(schema: pa.Schema) -> pa.RecordBatch:
 
 def _taken(batch: pa.RecordBatch, rows: Sequence[int]) -> pa.RecordBatch:
     """These rows, in this order."""
+    return pa.RecordBatch.from_arrays([_cells(column, rows) for column in batch.columns], schema=batch.schema)
+
+
+def _cells(column: pa.Array[Any], rows: Sequence[int]) -> pa.Array[Any]:
+    places = pa.array(rows, pa.int64())
+    if column.type in _VIEWS:
+        return column.cast(_VIEWS[column.type]).take(places).cast(column.type)
     try:
-        return batch.take(pa.array(rows, pa.int64()))
-    except pa.ArrowNotImplementedError:  # of views and runs pyarrow only puts slices together
-        return _joined([batch.slice(row, 1) for row in rows], batch.schema)
-
-
-def _joined(batches: Sequence[pa.RecordBatch], schema: pa.Schema) -> pa.RecordBatch:
-    whole = pa.Table.from_batches([without_rows(schema), *batches], schema)
-    return pa.RecordBatch.from_arrays([column.combine_chunks() for column in whole.columns], schema=schema)
+        return column.take(places)
+    except pa.ArrowNotImplementedError:  # pyarrow only puts slices together, of runs and of views inside of others
+        return pa.concat_arrays([column.slice(0, 0), *(column.slice(row, 1) for row in rows)])
 
 
 def _column(argument: str, name: str, batch: pa.RecordBatch) -> pa.Array[Any]:

@@ -1,4 +1,4 @@
-"""Files of recorded runs: one JSON object a line, read strictly, so that nothing of a run is passed over."""
+"""Files of recorded runs: one JSON object a line, read strictly. Fields beside those that are read here are notes."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def scenario_of(line: bytes) -> Scenario:
     except UnicodeDecodeError as error:
         raise ValueError(f"the line is not UTF-8, from byte {error.start} on") from None
     except (ValueError, RecursionError) as error:
-        raise ValueError(f"the line is not JSON: {error}") from None
+        raise ValueError(f"the line cannot be read: {error}") from None
     _held("the line", run, _is_object, "a JSON object with spec and steps")
     parameters = _parameters(_field("", run, "spec", _is_object, "an object"))
     steps = _field("", run, "steps", lambda it: _is_list(it) and it, "a list of one step or more")

@@ -102,8 +102,8 @@ def changed(change: Callable[[dict[str, Any]], object]) -> bytes:
 
 
 MALFORMED: dict[str, tuple[bytes, str]] = {
-    "no JSON": (b"{", "the line is not JSON: Expecting property name"),
-    "too deep": (b"[" * 100_000, "the line is not JSON: maximum recursion depth"),
+    "no JSON": (b"{", "the line cannot be read: Expecting property name"),
+    "too deep": (b"[" * 100_000, "the line cannot be read: maximum recursion depth"),
     "a list": (b"[1]", "the line: got [1]; allowed: a JSON object with spec and steps"),
     "no UTF-8": (b'{"spec": "\xff"}', "the line is not UTF-8, from byte 10 on"),
     "no spec": (changed(lambda run: run.pop("spec")), "spec: got nothing; allowed: an object"),
@@ -142,11 +142,11 @@ MALFORMED: dict[str, tuple[bytes, str]] = {
     "out time": (changed(lambda run: run["steps"][0]["out"][0].__setitem__(4, "0")), "steps[0].out[0]: time: got '0'"),
     "steps twice": (
         json.dumps(RUN).encode()[:-1] + b', "steps": []}',
-        "the line is not JSON: it has an object with the name 'steps' twice",
+        "the line cannot be read: it has an object with the name 'steps' twice",
     ),
     "dropped twice": (
         json.dumps(RUN).encode().replace(b'"dropped": 0', b'"dropped": 5, "dropped": 0', 1),
-        "the line is not JSON: it has an object with the name 'dropped' twice",
+        "the line cannot be read: it has an object with the name 'dropped' twice",
     ),
     "no dropped": (changed(lambda run: run["steps"][2].pop("dropped")), "steps[2].dropped: got nothing; allowed: a w"),
 }

@@ -205,7 +205,11 @@ def test_the_gap_may_be_aggregated_and_be_a_key() -> None:
 
 REFUSED: dict[str, tuple[str, type[Exception], str]] = {
     "unknown": ("gpa", ValueError, r"column: got 'gpa'; allowed: a column of the data \(did you mean 'gap'\?\)"),
-    "integers": ("id", TypeError, "column: column 'id' has type int64; allowed: a duration: integers are cast to one"),
+    "integers": (
+        "id",
+        TypeError,
+        "column: column 'id' has type int64; allowed: a duration .integers cast to pa.duration",
+    ),
     "the time": ("ts", TypeError, r"column: column 'ts' has type timestamp\[us\]; allowed"),
     "months": ("months", TypeError, "column: column 'months' has type month_day_nano_interval; allowed: .*epoch_us"),
 }

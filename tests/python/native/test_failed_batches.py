@@ -73,6 +73,21 @@ def test_values_that_are_refused_are_no_failure_of_a_batch() -> None:
     assert counting.pipe(k="a", ts=at(0), v=1) == []
 
 
+def test_a_gap_that_is_refused_and_a_string_that_is_no_text_fail_their_batch() -> None:
+    gaps = wr.SessionWindows.with_dynamic_gap("gap", grace="100 seconds", invalid_gap="error")
+    schema = SCHEMA.append(pa.field("gap", pa.duration("s")))
+    strict = StreamDriver(lambda rows: wr.group_by(rows, "k", time="ts").windowed_by(gaps).count(), schema)
+    with pytest.raises(ValueError, match='column "gap": the gap of key a at'):
+        strict.pipe(k="a", ts=at(0))
+    counting = driver(wr.count())
+    broken = pa.StringArray.from_buffers(1, pa.py_buffer(b"\0\0\0\0\1\0\0\0"), pa.py_buffer(b"\xff"))
+    with pytest.raises(ValueError, match='column "k": it has a string whose bytes are no UTF-8'):
+        counting.pipe_batch(pa.record_batch([broken, [at(0)], [1]], schema=SCHEMA))
+    for failed in (strict, counting):
+        with pytest.raises(ValueError, match="an earlier batch failed half way: restore"):
+            failed.tick(at(1))
+
+
 PAGES: dict[str, tuple[Any, str]] = {
     "none": (None, "pages: got None, a NoneType; allowed: .*snapshot"),
     "a number": (5, "pages: got 5, an int; allowed: .*snapshot"),

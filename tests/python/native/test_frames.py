@@ -185,9 +185,11 @@ except TypeError as error:
 def test_nan_is_a_null_of_pandas_and_a_value_of_its_arrays() -> None:
     missing = float("nan")
     frame = pd.DataFrame({"k": [1.0, missing], "ts": pd.to_datetime([START] * 2), "amount": [missing, 2.0]})
-    arrays = pa.table({name: frame[name].to_numpy() for name in frame})
+    frame["page"] = ["home", None]
+    arrays = pa.table({name: pa.array(frame[name], from_pandas=False) for name in frame})
     for data, null_keys, amounts in ((frame, b"1", [0]), (arrays, b"0", [1, 1])):
         windowed = wr.group_by(data, "k", time="ts").windowed_by(wr.SessionWindows.with_gap("5 minutes"))
-        counted = windowed.agg(amounts=wr.count("amount"))
+        counted = windowed.agg(amounts=wr.count("amount"), pages=wr.count("page"))
         assert counted.schema.metadata[b"windrow.null_keys"] == null_keys
-        assert counted["amounts"].to_pylist() == amounts
+        assert sorted(counted["amounts"].to_pylist()) == amounts
+        assert sum(counted["pages"].to_pylist()) == 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
+from uuid import UUID
 
 import pyarrow as pa
 import pytest
@@ -136,6 +137,25 @@ def test_an_exception_names_window_and_record_and_is_the_cause(function: str) ->
         made.pipe(user="u", ts=at(2))
 
 
+UUIDS = pa.array([UUID(int=1).bytes], pa.uuid())
+UNMADE = {
+    "an extension in a list": pa.ListArray.from_arrays([0, 1], UUIDS),
+    "an extension in a map": pa.MapArray.from_arrays([0, 1], ["a"], UUIDS),
+    "an extension in a struct": pa.StructArray.from_arrays([UUIDS], ["v"]),
+    "a union": pa.UnionArray.from_sparse(pa.array([0], pa.int8()), [pa.array([1])]),
+}
+
+
+@pytest.mark.parametrize("values", UNMADE.values(), ids=UNMADE)
+def test_types_whose_values_cannot_be_made_are_refused_at_the_call(values: pa.Array[Any]) -> None:
+    table = pa.table({"user": ["u"], "ts": [at(0)], "v": values})
+    windowed = wr.group_by(table, "user", time="ts").windowed_by(SESSIONS)
+    with pytest.raises(TypeError, match="reduce: column 'v' has type .*; allowed: types without unions"):
+        windowed.agg(x=wr.reduce("v", lambda a, b: a))
+    with pytest.raises(ValueError, match=r"aggregate\(schema=\): got .*; allowed: types without unions"):
+        wr.aggregate(int, lambda held, row: held, schema=values.type)
+
+
 class Single(dict[str, int]):
     """A dict that cannot be copied."""
 
@@ -153,8 +173,11 @@ def test_an_accumulator_that_cannot_be_copied_is_told_with_the_record_where_ther
         lambda data: wr.group_by(data, "user", time="ts").windowed_by(SESSIONS).emit("close").agg(x=single), SCHEMA
     )
     closing.pipe(user="u", ts=at(0))
+    state = closing.snapshot()
     with pytest.raises(RuntimeError, match=f"{told} {window}"):
         closing.tick(at(66))
+    with pytest.raises(RuntimeError, match=f"{told} {window}"):
+        closing.restore(state).pipe(user="another", ts=at(66))
 
 
 @pytest.mark.parametrize("times", [(0, 1), (0, 10, 5)], ids=["of a record", "of two sessions"])
