@@ -16,6 +16,9 @@ use crate::window::{Extent, Window};
 /// Waiting rows that are enough where rows come in order, so that they stay in the caches.
 const CALM_ROWS: usize = 1 << 14;
 
+/// One key in so many is looked at, whether grouping pays.
+const SAMPLED: u32 = 16;
+
 /// Sessions that grow.
 pub(super) struct Grouping {
     query: Arc<Query>,
@@ -27,15 +30,15 @@ pub(super) struct Grouping {
 
 /// Rows that wait for their sessions: the more rows at once, the better shuffled ones are grouped.
 #[derive(Default)]
-struct Waiting {
+pub(super) struct Waiting {
     rows: usize,
     /// With the keys of their rows.
-    inputs: Vec<(Vec<KeyId>, Input)>,
+    pub inputs: Vec<(Vec<KeyId>, Input)>,
 }
 
 impl Waiting {
     /// What is parallel to the rows of each input, one after the other.
-    fn all<T: Copy>(&self, of: impl Fn(&(Vec<KeyId>, Input)) -> &[T]) -> Vec<T> {
+    pub fn all<T: Copy>(&self, of: impl Fn(&(Vec<KeyId>, Input)) -> &[T]) -> Vec<T> {
         let mut all = Vec::with_capacity(self.rows);
         self.inputs.iter().for_each(|input| all.extend_from_slice(of(input)));
         all
@@ -95,6 +98,24 @@ impl Grouping {
         Ok(())
     }
 
+    /// The waiting rows, where grouping them would join few: as records they are lighter than as partial sessions.
+    ///
+    /// The keys of every [`SAMPLED`]-th number are grouped to see.
+    pub fn loose(&mut self) -> Option<Waiting> {
+        if self.waiting.rows < self.query.limits.pack_loose {
+            return None;
+        }
+        let keys = self.waiting.all(|(keys, _)| keys);
+        let sampled: Vec<usize> = keys.iter().enumerate().filter(|(_, key)| key.0 % SAMPLED == 0).map(|(row, _)| row).collect();
+        let (keys, mut trial) = (picked(&sampled, &keys), Sessions::default());
+        let times = picked(&sampled, &self.waiting.all(|(_, input)| input.times()));
+        match self.gap {
+            Gap::Fixed(gap) => trial.assign(&keys, &times, gap),
+            Gap::Dynamic { .. } => trial.assign_own(&keys, &times, &picked(&sampled, &self.waiting.all(|(_, input)| input.gaps()))),
+        };
+        (2 * trial.len() > sampled.len()).then(|| std::mem::take(&mut self.waiting))
+    }
+
     /// Puts partial sessions in: slots `from` of `states`, parallel to `keys` and `extents`.
     pub fn put(&mut self, keys: &[KeyId], extents: &[Extent], states: &Bank, from: &[Slot]) -> Result<()> {
         let into = self.sessions.assign_partials(keys, extents);
@@ -116,10 +137,14 @@ impl Grouping {
         Ok(Taken { keys: coalesced.keys, extents: coalesced.extents, states })
     }
 
-    /// Number of partial sessions.
+    /// Number of partial sessions, and of waiting rows.
     pub fn held(&self) -> usize {
-        self.sessions.len()
+        self.sessions.len() + self.waiting.rows
     }
+}
+
+fn picked<T: Copy>(rows: &[usize], entries: &[T]) -> Vec<T> {
+    rows.iter().filter_map(|&row| entries.get(row).copied()).collect()
 }
 
 /// The entries of slots.

@@ -89,6 +89,11 @@ impl Input {
         })
     }
 
+    /// Of columns that another one gave away, without keys.
+    pub fn of(times: ArrayRef, gaps: Option<Vec<Span>>, arrivals: Vec<Arrival>, inputs: Vec<ArrayRef>) -> Self {
+        Self { keys: Vec::new(), times, gaps, arrivals, inputs, whole: Vec::new() }
+    }
+
     /// The rows `rows`.
     pub fn pick(&self, rows: &UInt32Array) -> Result<Self> {
         let pick = |array: &ArrayRef| Ok(take(array, rows, None)?);
@@ -133,6 +138,11 @@ impl Input {
     /// Where each row stands among all of the input; none unless the query minds it.
     pub fn arrivals(&self) -> &[Arrival] {
         &self.arrivals
+    }
+
+    /// The arrays of [`Self::inputs`].
+    pub fn arrays(&self) -> &[ArrayRef] {
+        &self.inputs
     }
 
     /// The query's inputs.

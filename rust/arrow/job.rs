@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 
-use super::block;
+use super::block::{self, Form};
 use super::input::{Counters, Input};
 use super::keys::Keys;
 use super::kind::Kind;
@@ -42,9 +42,9 @@ pub(super) trait Job: Send {
     /// Works off what waits, as soon as that pays and at the latest when `most` rows wait.
     fn settle(&mut self, most: usize) -> Result<()>;
     /// Takes a block in.
-    fn add_block(&mut self, block: &RecordBatch) -> Result<()>;
+    fn add_block(&mut self, form: Form, block: &RecordBatch) -> Result<()>;
     /// Hands out all there is, for blocks; nothing remains but the keys.
-    fn take(&mut self) -> Result<Partials>;
+    fn take(&mut self) -> Result<Vec<Partials>>;
     /// Lets windows leave: those that nothing at or after `frontier` can touch; all without one.
     fn close(&mut self, frontier: Option<Time>, emit: &mut Emit<'_>) -> Result<()>;
     /// Rows or partial sessions held.
@@ -55,6 +55,8 @@ pub(super) trait Job: Send {
 
 /// The columns of blocks, sorted by shard and time.
 pub(super) struct Partials {
+    /// What the rows are.
+    pub form: Form,
     /// Keys, times, and states or values.
     pub rows: RecordBatch,
     /// The shard of each row.
@@ -131,8 +133,10 @@ impl Packer {
     /// Packs what there is.
     pub fn finish(&mut self) -> Result<Vec<RecordBatch>> {
         (self.rows, self.bytes) = (0, 0);
-        let Partials { rows, shards, times } = self.job.take()?;
-        let packed = pack::pack(&rows, &shards, &times, self.query.limits.block_bytes)?;
+        let mut packed = Vec::new();
+        for Partials { form, rows, shards, times } in self.job.take()? {
+            packed.extend(pack::pack(form, &rows, &shards, &times, self.query.limits.block_bytes)?);
+        }
         if self.job.keys().len() > self.query.limits.pack_keys {
             self.job.keys().clear();
         }
@@ -187,7 +191,8 @@ impl Merger {
                 _ if self.bytes >= self.merge_bytes.max(2 * self.kept) => self.close(row.shard, Some(row.first), emit)?,
                 _ => {}
             }
-            self.job.add_block(&block::decode(row.block)?)?;
+            let (form, block) = block::decode(row.block)?;
+            self.job.add_block(form, &block)?;
             self.bytes += row.block.len();
         }
         Ok(())

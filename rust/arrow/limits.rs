@@ -13,6 +13,8 @@ pub struct Limits {
     pub pack_rows: usize,
     /// Bytes of rows that a packer gathers before it packs them, where rows are wide.
     pub pack_bytes: usize,
+    /// Rows out of order that a packer looks at, whether it pays to group them.
+    pub pack_loose: usize,
     /// Keys that a packer remembers from one block to the next.
     pub pack_keys: usize,
     /// Bytes in a block, about: a worker holds an Arrow batch of 10,000 of them at once.
@@ -29,6 +31,7 @@ impl Default for Limits {
             step_bytes: 64 << 20,
             pack_rows: 1 << 20,
             pack_bytes: 256 << 20,
+            pack_loose: 1 << 14,
             pack_keys: 1 << 20,
             block_bytes: 16 << 10,
             merge_bytes: 16 << 20,

@@ -14,6 +14,7 @@ use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use arrow_select::interleave::interleave_record_batch;
 
+use super::block::Form;
 use super::input::Input;
 use super::job::{Emit, Job, Merger, Partials, RESULT_ROWS};
 use super::keys::{Keys, shard};
@@ -105,19 +106,20 @@ impl Job for RowsJob {
         Ok(())
     }
 
-    fn add_block(&mut self, block: &RecordBatch) -> Result<()> {
+    fn add_block(&mut self, _form: Form, block: &RecordBatch) -> Result<()> {
         let wrong = |_| Error::Format { what: "block", reason: format!("unexpected columns {:?}", block.schema().fields()) };
         self.hold(RecordBatch::try_new(Arc::clone(&self.schema), block.columns().to_vec()).map_err(wrong)?)
     }
 
-    fn take(&mut self) -> Result<Partials> {
+    fn take(&mut self) -> Result<Vec<Partials>> {
         let shards = self.shards()?;
         let shard_of = |&(_, _, (batch, row)): &Place| shards.get(batch).and_then(|rows| rows.get(row)).copied().unwrap_or_default();
         let mut places = self.places()?;
         places.sort_by_key(shard_of);
         let rows = unnamed(self.gather(&places)?.columns().to_vec())?;
         (self.held, self.rows, self.bytes) = (Vec::new(), 0, 0);
-        Ok(Partials { rows, shards: places.iter().map(shard_of).collect(), times: places.iter().map(|place| place.0).collect() })
+        let (shards, times) = (places.iter().map(shard_of).collect(), places.iter().map(|place| place.0).collect());
+        Ok(vec![Partials { form: Form::Records, rows, shards, times }])
     }
 
     fn close(&mut self, frontier: Option<Time>, emit: &mut Emit<'_>) -> Result<()> {

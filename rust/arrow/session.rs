@@ -5,21 +5,24 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
-use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch};
+use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch, new_empty_array};
 use arrow_schema::{Field, Schema};
+use arrow_select::interleave::interleave;
 
-use super::grouping::{Grouping, of};
+use super::block::Form;
+use super::grouping::{Grouping, Waiting, of};
 use super::input::Input;
 use super::job::{Emit, Job, Partials, RESULT_ROWS, in_halves, slots};
 use super::keys::{Keys, shard};
 use super::query::Query;
+use super::taken::Taken;
 use super::values;
 use crate::aggregate::slot::Slot;
 use crate::error::{Error, Result};
 use crate::key::KeyId;
 use crate::session::rule::Gap;
 use crate::sort::Sorted;
-use crate::time::Time;
+use crate::time::{Span, Time};
 use crate::window::Extent;
 
 /// A session query at work.
@@ -37,6 +40,64 @@ impl SessionJob {
     }
 }
 
+impl SessionJob {
+    /// The shard of each key, as a number to sort by.
+    fn shards(&self, keys: &[KeyId]) -> Vec<KeyId> {
+        let hashes = self.keys.hashes();
+        let shard_of = |key: &KeyId| hashes.get(key.0 as usize).map_or(0, |&hash| shard(hash, self.query.shards));
+        keys.iter().map(|key| KeyId(shard_of(key))).collect()
+    }
+
+    /// Records that are not grouped: keys, times, gaps and arrivals where there are any, and the query's inputs.
+    fn loose(&self, waiting: &Waiting) -> Result<Partials> {
+        let (keys, times) = (waiting.all(|(keys, _)| keys), waiting.all(|(_, input)| input.times()));
+        let shards = self.shards(&keys);
+        let sorted: Vec<Slot> = Sorted::new(&shards, &times).rows().map(Slot).collect();
+        let times = of(&sorted, &times);
+        let mut columns = self.keys.columns(&of(&sorted, &keys))?;
+        columns.push(Arc::new(Int64Array::from(Time::ticks(&times).to_vec())));
+        if let Gap::Dynamic { .. } = self.gap {
+            let gaps = of(&sorted, &waiting.all(|(_, input)| input.gaps()));
+            columns.push(Arc::new(Int64Array::from_iter_values(gaps.iter().map(|gap| gap.0.cast_signed()))));
+        }
+        if self.query.minds_arrival {
+            let arrivals = of(&sorted, &waiting.all(|(_, input)| input.arrivals()));
+            columns.push(Arc::new(Int64Array::from_iter_values(arrivals.iter().map(|arrival| arrival.cast_signed()))));
+        }
+        let numbered = waiting.inputs.iter().enumerate();
+        let places: Vec<(usize, usize)> = numbered.flat_map(|(nth, (_, input))| (0..input.rows()).map(move |row| (nth, row))).collect();
+        let places = of(&sorted, &places);
+        for nth in 0..self.query.inputs.len() {
+            let arrays: Vec<&dyn Array> = waiting.inputs.iter().filter_map(|(_, input)| Some(input.arrays().get(nth)?.as_ref())).collect();
+            columns.push(interleave(&arrays, &places)?);
+        }
+        let shards = of(&sorted, &shards).iter().map(|shard| shard.0).collect();
+        Ok(Partials { form: Form::Records, rows: unnamed(columns)?, shards, times })
+    }
+
+    /// What [`Self::loose`] gave away, without its keys; none of other columns.
+    fn records(&self, columns: &[ArrayRef]) -> Option<Input> {
+        let ticks = |array: &ArrayRef| array.as_primitive_opt::<Int64Type>().map(|array| array.values().to_vec());
+        let (times, mut rest) = columns.split_first()?;
+        times.as_primitive_opt::<Int64Type>()?;
+        let mut next = || {
+            let (column, others) = rest.split_first()?;
+            rest = others;
+            ticks(column)
+        };
+        let gaps = match self.gap {
+            Gap::Fixed(_) => None,
+            Gap::Dynamic { .. } => Some(next()?.into_iter().map(|gap| Span(gap.cast_unsigned())).collect()),
+        };
+        let arrivals = if self.query.minds_arrival { next()?.into_iter().map(i64::cast_unsigned).collect() } else { Vec::new() };
+        let is_of = |taken: &Taken, array: &ArrayRef| {
+            values::canonical(&new_empty_array(taken.field.data_type())).is_ok_and(|empty| empty.data_type() == array.data_type())
+        };
+        let fits = rest.len() == self.query.inputs.len() && self.query.inputs.iter().zip(rest).all(|(taken, array)| is_of(taken, array));
+        fits.then(|| Input::of(Arc::clone(times), gaps, arrivals, rest.to_vec()))
+    }
+}
+
 impl Job for SessionJob {
     fn add(&mut self, mut input: Input) -> Result<()> {
         let mut keys = Vec::with_capacity(input.rows());
@@ -50,9 +111,19 @@ impl Job for SessionJob {
         self.grouping.settle(most)
     }
 
-    fn add_block(&mut self, block: &RecordBatch) -> Result<()> {
+    fn add_block(&mut self, form: Form, block: &RecordBatch) -> Result<()> {
         let wrong = || Error::Format { what: "block", reason: format!("unexpected columns {:?}", block.schema().fields()) };
         let (keys, rest) = block.columns().split_at_checked(self.query.keys.len()).ok_or_else(wrong)?;
+        let mut ids = Vec::with_capacity(block.num_rows());
+        self.keys.intern(keys, &mut ids)?;
+        if ids.contains(&KeyId::NULL) {
+            return Err(Error::Format { what: "block", reason: "a row has no key".into() });
+        }
+        if form == Form::Records {
+            let records = self.records(rest).ok_or_else(wrong)?;
+            self.grouping.add(ids, records);
+            return Ok(());
+        }
         let [start, end, states @ ..] = rest else { return Err(wrong()) };
         let times = |array: &ArrayRef| array.as_primitive_opt::<Int64Type>().map(|array| array.values().clone()).ok_or_else(wrong);
         let (starts, ends) = (times(start)?, times(end)?);
@@ -67,19 +138,13 @@ impl Job for SessionJob {
         };
         let states = states.iter().map(values::view).collect::<Result<Vec<_>>>()?;
         let states = self.query.bank().load(&states)?;
-        let mut ids = Vec::with_capacity(extents.len());
-        self.keys.intern(keys, &mut ids)?;
-        if ids.contains(&KeyId::NULL) {
-            return Err(Error::Format { what: "block", reason: "a session has no key".into() });
-        }
         self.grouping.put(&ids, &extents, &states, &slots(extents.len()))
     }
 
-    fn take(&mut self) -> Result<Partials> {
+    fn take(&mut self) -> Result<Vec<Partials>> {
+        let loose = self.grouping.loose().map(|waiting| self.loose(&waiting)).transpose()?;
         let taken = self.grouping.coalesce()?;
-        let hashes = self.keys.hashes();
-        let shard_of = |key: KeyId| hashes.get(key.0 as usize).map_or(0, |&hash| shard(hash, self.query.shards));
-        let shards: Vec<KeyId> = taken.keys.iter().map(|&key| KeyId(shard_of(key))).collect();
+        let shards = self.shards(&taken.keys);
         let starts: Vec<Time> = taken.extents.iter().map(|extent| extent.start).collect();
         let sorted: Vec<Slot> = Sorted::new(&shards, &starts).rows().map(Slot).collect();
 
@@ -94,7 +159,8 @@ impl Job for SessionJob {
             columns.push(values::array(column)?);
         }
         let shards = of(&sorted, &shards).iter().map(|shard| shard.0).collect();
-        Ok(Partials { rows: unnamed(columns)?, shards, times: starts })
+        let sessions = Partials { form: Form::Sessions, rows: unnamed(columns)?, shards, times: starts };
+        Ok(loose.into_iter().chain([sessions]).collect())
     }
 
     fn close(&mut self, frontier: Option<Time>, emit: &mut Emit<'_>) -> Result<()> {

@@ -7,6 +7,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_array::{ArrayRef, Int64Array, RecordBatch};
 
+use super::block::Form;
 use super::input::Input;
 use super::job::{Emit, Job, Partials, RESULT_ROWS, in_halves};
 use super::keys::{Keys, shard};
@@ -67,7 +68,7 @@ impl Job for SlidingJob {
         Ok(())
     }
 
-    fn add_block(&mut self, block: &RecordBatch) -> Result<()> {
+    fn add_block(&mut self, _form: Form, block: &RecordBatch) -> Result<()> {
         let wrong = || Error::Format { what: "block", reason: format!("unexpected columns {:?}", block.schema().fields()) };
         let (keys, rest) = block.columns().split_at_checked(self.query.keys.len()).ok_or_else(wrong)?;
         let [times, arrivals, inputs @ ..] = rest else { return Err(wrong()) };
@@ -81,7 +82,7 @@ impl Job for SlidingJob {
         self.push(keys, Time::slice(times.values()), &arrivals, &inputs)
     }
 
-    fn take(&mut self) -> Result<Partials> {
+    fn take(&mut self) -> Result<Vec<Partials>> {
         let records = std::mem::replace(&mut self.records, Records::new(empty(&self.query)?));
         let hashes = self.keys.hashes();
         let shard_of = |key: &KeyId| hashes.get(key.0 as usize).map_or(0, |&hash| shard(hash, self.query.shards));
@@ -98,7 +99,7 @@ impl Job for SlidingJob {
             columns.push(values::array(input.gather(&sorted))?);
         }
         let shards = sorted.iter().filter_map(|&row| shards.get(row as usize).map(|shard| shard.0)).collect();
-        Ok(Partials { rows: unnamed(columns)?, shards, times: Time::slice(&times).to_vec() })
+        Ok(vec![Partials { form: Form::Records, rows: unnamed(columns)?, shards, times: Time::slice(&times).to_vec() }])
     }
 
     fn close(&mut self, frontier: Option<Time>, emit: &mut Emit<'_>) -> Result<()> {

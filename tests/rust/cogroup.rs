@@ -134,14 +134,16 @@ proptest! {
     fn differential_records_blocks_and_one_run_give_the_same_windows(
         records in feeds(60),
         windows in prop::sample::select(vec![SESSIONS, SLIDING]),
-        size in 1..20_usize,
+        (size, loose) in (1..20_usize, 0..20_usize),
     ) {
         let spec = spec(windows, OF_INPUTS);
         let mut operator = Operator::new(&spec, &schema(), Vec::new()).unwrap();
         for piece in records.chunks(size) {
             prop_assert_eq!(operator.push(&batch(piece)).unwrap().num_rows(), 0);
         }
-        let query = Arc::new(Query::new(&spec, &schema()).unwrap());
+        let mut query = Query::new(&spec, &schema()).unwrap();
+        query.limits.pack_loose = loose;
+        let query = Arc::new(query);
         let (results, _) = query.run(records.chunks(size).map(|piece| Ok(batch(piece))), 2).unwrap();
         let mut packed = Vec::new();
         for (split, piece) in (0..).zip(records.chunks(size)) {

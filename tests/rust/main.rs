@@ -13,6 +13,7 @@ mod banked;
 mod cases;
 mod cogroup;
 mod feeds;
+mod forms;
 mod kafka;
 mod keys;
 mod members;

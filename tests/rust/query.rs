@@ -191,9 +191,10 @@ fn rows() -> impl Strategy<Value = Vec<Row>> {
 }
 
 fn limits() -> impl Strategy<Value = Limits> {
-    let rows = [1..60_usize, 1..20, 1..60];
-    (rows, 0..5_usize, 1..3000_usize, 0..6000_usize).prop_map(|([run_rows, step_rows, pack_rows], pack_keys, block_bytes, merge_bytes)| {
-        Limits { run_rows, step_rows, pack_rows, pack_keys, block_bytes, merge_bytes, ..Limits::default() }
+    let rows = [1..60_usize, 1..20, 1..60, 0..60];
+    (rows, 0..5_usize, 1..3000_usize, 0..6000_usize).prop_map(|(rows, pack_keys, block_bytes, merge_bytes)| {
+        let [run_rows, step_rows, pack_rows, pack_loose] = rows;
+        Limits { run_rows, step_rows, pack_rows, pack_loose, pack_keys, block_bytes, merge_bytes, ..Limits::default() }
     })
 }
 

@@ -125,7 +125,7 @@ fn rows_of_a_hot_key_leave_as_soon_as_the_next_block_is_past_them() {
     let mut sorter = Sorter::new(&query).unwrap();
     let (mut taken, mut left, mut most, mut last) = (0, 0, 0, None);
     for block in &blocks {
-        taken += windrow::arrow::block::decode(unpack(block).unwrap()[0].block).unwrap().num_rows();
+        taken += windrow::arrow::block::decode(unpack(block).unwrap()[0].block).unwrap().1.num_rows();
         for (_, rows) in sorter.push(block).unwrap() {
             left += rows.num_rows();
             let values: Vec<i64> = rows.column(4).as_primitive::<Int64Type>().values().to_vec();

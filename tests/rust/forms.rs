@@ -1,0 +1,56 @@
+//! Which rows of a session query travel as partial sessions, and which as the records that they are.
+
+use std::sync::Arc;
+
+use windrow::arrow::block::{Form, decode};
+use windrow::arrow::job::Packer;
+use windrow::arrow::limits::Limits;
+use windrow::arrow::pack::unpack;
+
+use crate::query::{Row, batch, query};
+
+const COUNT: &str = r#"[{"name": "n", "function": "count"}]"#;
+const GAP_10: &str = r#"{"kind": "session", "gap": 10}"#;
+
+fn row(key: i64, time: i64) -> Row {
+    Row { key: Some(key), name: None, time: Some(time), tick: None, value: Some(1) }
+}
+
+/// The number of rows that travel in each form.
+fn travelling(rows: &[Row], pack_loose: usize) -> (usize, usize) {
+    let query = query(GAP_10, r#"["key"]"#, COUNT, 3, Limits { pack_loose, ..Limits::default() });
+    let mut packer = Packer::new(Arc::clone(&query), 0).unwrap();
+    let mut packed = packer.push(&batch(rows)).unwrap();
+    packed.extend(packer.finish().unwrap());
+    let (mut sessions, mut records) = (0, 0);
+    for block in packed.iter().flat_map(|batch| unpack(batch).unwrap()) {
+        let (form, rows) = decode(block.block).unwrap();
+        *(if form == Form::Sessions { &mut sessions } else { &mut records }) += rows.num_rows();
+    }
+    (sessions, records)
+}
+
+#[test]
+fn rows_that_join_few_others_travel_as_they_are_from_a_number_on() {
+    let apart: Vec<Row> = (0..40).map(|nth| row(0, 100 * (nth * 7 % 40))).collect();
+    for (pack_loose, expected) in [(41, (40, 0)), (40, (0, 40)), (39, (0, 40))] {
+        assert_eq!(travelling(&apart, pack_loose), expected, "{pack_loose}");
+    }
+}
+
+#[test]
+fn rows_are_grouped_where_that_halves_them() {
+    let pairs = |pairs: i64, single: i64| -> Vec<Row> {
+        let together = (0..pairs).flat_map(|nth| [row(0, 100 * nth), row(0, 100 * nth + 10)]);
+        together.chain((0..single).map(|nth| row(0, 10_000 + 100 * nth))).collect()
+    };
+    assert_eq!(travelling(&pairs(10, 0), 1), (10, 0), "half of them");
+    assert_eq!(travelling(&pairs(10, 1), 1), (0, 21), "more than half");
+}
+
+#[test]
+fn one_key_in_sixteen_decides() {
+    let joined: Vec<Row> = (0..64).map(|nth| row(nth % 2, 100 * (nth / 2 * (nth % 2)))).collect();
+    // Key 0, the first that is numbered, has one session; key 1 has one for each of its rows.
+    assert_eq!(travelling(&joined, 1), (33, 0));
+}
