@@ -38,9 +38,7 @@ impl SessionJob {
     pub fn new(query: Arc<Query>, gap: Gap) -> Result<Self> {
         Ok(Self { keys: Keys::new(&query.keys)?, grouping: Grouping::new(Arc::clone(&query), gap), query, gap })
     }
-}
 
-impl SessionJob {
     /// The shard of each key, as a number to sort by.
     fn shards(&self, keys: &[KeyId]) -> Vec<KeyId> {
         let hashes = self.keys.hashes();
