@@ -11,6 +11,7 @@ use crate::error::{Error, Result};
 use crate::key::KeyId;
 use crate::session::batch::Sessions;
 use crate::session::rule::Gap;
+use crate::time::{Span, Time};
 use crate::window::{Extent, Window};
 
 /// Waiting rows that are enough where rows come in order, so that they stay in the caches.
@@ -84,10 +85,7 @@ impl Grouping {
     fn assign(&mut self) -> Result<()> {
         let waiting = std::mem::take(&mut self.waiting);
         let (keys, times) = (waiting.all(|(keys, _)| keys), waiting.all(|(_, input)| input.times()));
-        let assigned = match self.gap {
-            Gap::Fixed(gap) => self.sessions.assign(&keys, &times, gap),
-            Gap::Dynamic { .. } => self.sessions.assign_own(&keys, &times, &waiting.all(|(_, input)| input.gaps())),
-        };
+        let assigned = assigned(&mut self.sessions, self.gap, &keys, &times, || waiting.all(|(_, input)| input.gaps()));
         self.states.resize(self.sessions.len());
         let mut rest = assigned.as_slice();
         for (_, input) in &waiting.inputs {
@@ -106,13 +104,11 @@ impl Grouping {
             return None;
         }
         let keys = self.waiting.all(|(keys, _)| keys);
-        let sampled: Vec<usize> = keys.iter().enumerate().filter(|(_, key)| key.0 % SAMPLED == 0).map(|(row, _)| row).collect();
-        let (keys, mut trial) = (picked(&sampled, &keys), Sessions::default());
-        let times = picked(&sampled, &self.waiting.all(|(_, input)| input.times()));
-        match self.gap {
-            Gap::Fixed(gap) => trial.assign(&keys, &times, gap),
-            Gap::Dynamic { .. } => trial.assign_own(&keys, &times, &picked(&sampled, &self.waiting.all(|(_, input)| input.gaps()))),
-        };
+        let sampled: Vec<Slot> =
+            slots(keys.len()).into_iter().zip(&keys).filter(|(_, key)| key.0 % SAMPLED == 0).map(|(row, _)| row).collect();
+        let (keys, mut trial) = (of(&sampled, &keys), Sessions::default());
+        let times = of(&sampled, &self.waiting.all(|(_, input)| input.times()));
+        assigned(&mut trial, self.gap, &keys, &times, || of(&sampled, &self.waiting.all(|(_, input)| input.gaps())));
         (2 * trial.len() > sampled.len()).then(|| std::mem::take(&mut self.waiting))
     }
 
@@ -143,8 +139,12 @@ impl Grouping {
     }
 }
 
-fn picked<T: Copy>(rows: &[usize], entries: &[T]) -> Vec<T> {
-    rows.iter().filter_map(|&row| entries.get(row).copied()).collect()
+/// The sessions of rows; `own` are the rows' own gaps, where they have such.
+fn assigned(sessions: &mut Sessions, gap: Gap, keys: &[KeyId], times: &[Time], own: impl FnOnce() -> Vec<Span>) -> Vec<Slot> {
+    match gap {
+        Gap::Fixed(gap) => sessions.assign(keys, times, gap),
+        Gap::Dynamic { .. } => sessions.assign_own(keys, times, &own()),
+    }
 }
 
 /// The entries of slots.
