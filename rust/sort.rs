@@ -14,38 +14,16 @@ pub struct Sorted {
 impl Sorted {
     /// Sorts rows; `keys` and `times` are parallel, no key is null.
     pub fn new(keys: &[KeyId], times: &[Time]) -> Self {
-        let count = keys.iter().map(|key| key.0 as usize + 1).max().unwrap_or(0);
-        let mut ends = vec![0_usize; count];
-        for key in keys {
-            if let Some(rows) = ends.get_mut(key.0 as usize) {
-                *rows += 1;
+        match Packing::of(times) {
+            Some(packing) => {
+                let (packed, ends) = sorted(keys, times, |time, row| packing.pack(time, row));
+                Self { rows: packed.into_iter().map(|packed| packing.unpack(packed)).collect(), ends }
+            }
+            None => {
+                let (rows, ends) = sorted(keys, times, |time, row| (time, row));
+                Self { rows, ends }
             }
         }
-        // Counts become where each key begins; placing a row moves its key's mark on, in the end to where the key ends.
-        let mut total = 0;
-        for end in &mut ends {
-            total += std::mem::replace(end, total);
-        }
-        let mut rows = vec![(Time(0), 0_u32); keys.len()];
-        for (row, (key, &time)) in keys.iter().zip(times).enumerate() {
-            if let Some(place) = ends.get_mut(key.0 as usize) {
-                if let Some(entry) = rows.get_mut(*place) {
-                    *entry = (time, row as u32);
-                }
-                *place += 1;
-            }
-        }
-        let mut sorted = Self { rows, ends };
-        let mut rest = sorted.rows.as_mut_slice();
-        let mut begin = 0;
-        for &end in &sorted.ends {
-            let (rows, tail) = std::mem::take(&mut rest).split_at_mut(end - begin);
-            if !rows.is_sorted() {
-                rows.sort_unstable();
-            }
-            (rest, begin) = (tail, end);
-        }
-        sorted
     }
 
     /// The rows of each key that has any: (time, row number), sorted.
@@ -61,5 +39,66 @@ impl Sorted {
     /// The row numbers alone.
     pub fn rows(&self) -> impl ExactSizeIterator<Item = u32> {
         self.rows.iter().map(|&(_, row)| row)
+    }
+}
+
+/// Entries of rows, key by key, those of a key sorted; and where each key ends.
+fn sorted<E: Copy + Default + Ord>(keys: &[KeyId], times: &[Time], entry: impl Fn(Time, u32) -> E) -> (Vec<E>, Vec<usize>) {
+    let count = keys.iter().map(|key| key.0 as usize + 1).max().unwrap_or(0);
+    let mut ends = vec![0_usize; count];
+    for key in keys {
+        if let Some(rows) = ends.get_mut(key.0 as usize) {
+            *rows += 1;
+        }
+    }
+    // Counts become where each key begins; placing a row moves its key's mark on, in the end to where the key ends.
+    let mut total = 0;
+    for end in &mut ends {
+        total += std::mem::replace(end, total);
+    }
+    let mut entries = vec![E::default(); keys.len()];
+    for (row, (key, &time)) in (0..).zip(keys.iter().zip(times)) {
+        if let Some(place) = ends.get_mut(key.0 as usize) {
+            if let Some(place) = entries.get_mut(*place) {
+                *place = entry(time, row);
+            }
+            *place += 1;
+        }
+    }
+    let mut rest = entries.as_mut_slice();
+    let mut begin = 0;
+    for &end in &ends {
+        let (entries, tail) = std::mem::take(&mut rest).split_at_mut(end - begin);
+        if !entries.is_sorted() {
+            entries.sort_unstable();
+        }
+        (rest, begin) = (tail, end);
+    }
+    (entries, ends)
+}
+
+/// A time and a row in one word, which sorts as they do: half as wide, and compared at once.
+#[derive(Clone, Copy)]
+struct Packing {
+    least: Time,
+    /// Bits of a row's number, the lowest ones.
+    bits: u32,
+}
+
+impl Packing {
+    /// Of rows with these times; none where they do not fit.
+    fn of(times: &[Time]) -> Option<Self> {
+        let (least, greatest) = (*times.iter().min()?, *times.iter().max()?);
+        let bits = usize::BITS - times.len().leading_zeros();
+        (greatest.0.abs_diff(least.0).leading_zeros() >= bits).then_some(Self { least, bits })
+    }
+
+    fn pack(self, time: Time, row: u32) -> u64 {
+        time.0.abs_diff(self.least.0) << self.bits | u64::from(row)
+    }
+
+    fn unpack(self, packed: u64) -> (Time, u32) {
+        let time = self.least.0.wrapping_add_unsigned(packed >> self.bits);
+        (Time(time), (packed & ((1 << self.bits) - 1)) as u32)
     }
 }

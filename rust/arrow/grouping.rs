@@ -15,7 +15,7 @@ use crate::time::{Span, Time};
 use crate::window::{Extent, Window};
 
 /// Waiting rows that are enough where rows come in order, so that they stay in the caches.
-const CALM_ROWS: usize = 1 << 14;
+pub(super) const CALM_ROWS: usize = 1 << 14;
 
 /// One key in so many is looked at, whether grouping pays.
 const SAMPLED: u32 = 16;

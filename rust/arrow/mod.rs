@@ -30,6 +30,7 @@ mod run;
 pub mod sealed;
 pub mod select;
 mod session;
+mod share;
 mod sliding;
 pub mod spec;
 mod spelled;

@@ -10,7 +10,7 @@ use arrow_schema::{Field, Schema};
 use arrow_select::interleave::interleave;
 
 use super::block::Form;
-use super::grouping::{Grouping, Waiting, of};
+use super::grouping::{CALM_ROWS, Grouping, Waiting, of};
 use super::input::Input;
 use super::job::{Emit, Job, Partials, RESULT_ROWS, in_halves, slots};
 use super::keys::{Keys, shard};
@@ -31,12 +31,34 @@ pub struct SessionJob {
     gap: Gap,
     keys: Keys,
     grouping: Grouping,
+    /// Rows whose keys have no numbers yet: of many rows at once, what is looked up stays in the caches.
+    fresh: Vec<Input>,
+    fresh_rows: usize,
 }
 
 impl SessionJob {
     /// No rows yet.
     pub fn new(query: Arc<Query>, gap: Gap) -> Result<Self> {
-        Ok(Self { keys: Keys::new(&query.keys)?, grouping: Grouping::new(Arc::clone(&query), gap), query, gap })
+        Ok(Self {
+            keys: Keys::new(&query.keys)?,
+            grouping: Grouping::new(Arc::clone(&query), gap),
+            query,
+            gap,
+            fresh: Vec::new(),
+            fresh_rows: 0,
+        })
+    }
+
+    /// Numbers the keys of all rows, which then wait for their sessions.
+    fn number(&mut self) -> Result<()> {
+        self.fresh_rows = 0;
+        for mut input in std::mem::take(&mut self.fresh) {
+            let mut keys = Vec::with_capacity(input.rows());
+            // The columns are let go: rows may wait long.
+            self.keys.intern(&std::mem::take(&mut input.keys), &mut keys)?;
+            self.grouping.add(keys, input);
+        }
+        Ok(())
     }
 
     /// The shard of each key, as a number to sort by.
@@ -97,15 +119,17 @@ impl SessionJob {
 }
 
 impl Job for SessionJob {
-    fn add(&mut self, mut input: Input) -> Result<()> {
-        let mut keys = Vec::with_capacity(input.rows());
-        // The columns are let go: rows may wait long.
-        self.keys.intern(&std::mem::take(&mut input.keys), &mut keys)?;
-        self.grouping.add(keys, input);
+    fn add(&mut self, input: Input) -> Result<()> {
+        self.fresh_rows += input.rows();
+        self.fresh.push(input);
         Ok(())
     }
 
     fn settle(&mut self, most: usize) -> Result<()> {
+        if self.fresh_rows < most.min(CALM_ROWS) {
+            return Ok(());
+        }
+        self.number()?;
         self.grouping.settle(most)
     }
 
@@ -140,6 +164,7 @@ impl Job for SessionJob {
     }
 
     fn take(&mut self) -> Result<Vec<Partials>> {
+        self.number()?;
         let loose = self.grouping.loose().map(|waiting| self.loose(&waiting)).transpose()?;
         let taken = self.grouping.coalesce()?;
         let shards = self.shards(&taken.keys);
@@ -162,6 +187,7 @@ impl Job for SessionJob {
     }
 
     fn close(&mut self, frontier: Option<Time>, emit: &mut Emit<'_>) -> Result<()> {
+        self.number()?;
         let taken = self.grouping.coalesce()?;
         let (closed, open): (Vec<Slot>, Vec<Slot>) = slots(taken.extents.len()).into_iter().partition(|slot| {
             frontier.is_none_or(|frontier| taken.extents.get(slot.0 as usize).is_some_and(|extent| extent.closed_before(frontier)))
@@ -183,7 +209,7 @@ impl Job for SessionJob {
     }
 
     fn held(&self) -> usize {
-        self.grouping.held()
+        self.fresh_rows + self.grouping.held()
     }
 
     fn keys(&mut self) -> &mut Keys {

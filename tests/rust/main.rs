@@ -28,6 +28,7 @@ mod session_batch;
 mod sessions;
 mod slides;
 mod sliding_plan;
+mod sorted;
 mod store;
 mod stream_time;
 mod texts;

@@ -355,13 +355,14 @@ const STRICT: &str = r#"{"kind": "session", "gap_column": "gap", "retention": 9,
 #[test]
 fn a_bad_gap_fails_by_key_and_time_where_that_was_asked() {
     let row = |key, time, value| Row { key, name: Some("a"), time, tick: None, value };
-    let query = query(STRICT, r#"["key", "name"]"#, AGGREGATES, 2, Limits::default());
+    let limits = Limits { step_rows: 1, ..Limits::default() };
+    let query = query(STRICT, r#"["key", "name"]"#, AGGREGATES, 2, limits);
     // Rows that are left out for their time come before their gap is looked at.
     let fine = [row(Some(1), Some(0), Some(1)), row(None, None, Some(0)), row(Some(2), None, None)];
     assert_eq!(query.run([Ok(batch(&fine))].into_iter(), 1).unwrap().1.bad_gaps, 0);
     for value in [None, Some(0), Some(-1)] {
         let rows = [row(Some(1), Some(0), Some(1)), row(None, Some(1_000_000), value), row(Some(2), Some(5), value)];
-        for threads in [1, 2] {
+        for threads in 1..=4 {
             let told = query.run([Ok(batch(&rows))].into_iter(), threads).unwrap_err().to_string();
             assert!(told.contains("\"gap\"") && told.contains("key , a at 1970-01-01T00:00:01Z"), "{told}");
         }
