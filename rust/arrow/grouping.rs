@@ -1,5 +1,6 @@
 //! Rows with key numbers to sessions with states: the part of a session query that knows no keys.
 
+use std::iter::repeat;
 use std::sync::Arc;
 
 use super::input::Input;
@@ -44,6 +45,14 @@ impl Waiting {
         self.inputs.iter().for_each(|input| all.extend_from_slice(of(input)));
         all
     }
+
+    /// How far each row reaches.
+    fn extents(&self, gap: Gap) -> impl Iterator<Item = Extent> {
+        self.inputs.iter().flat_map(move |(_, input)| {
+            let gaps = input.gaps().iter().copied().chain(repeat(gap.longest()));
+            input.times().iter().zip(gaps).map(|(&time, gap)| Extent::of(time, gap))
+        })
+    }
 }
 
 /// Sessions taken out, parallel by slot.
@@ -77,8 +86,13 @@ impl Grouping {
 
     /// Works off what waits, as soon as that pays and at the latest when `most` rows wait.
     pub fn settle(&mut self, most: usize) -> Result<()> {
-        let enough = if self.sessions.is_shuffled() { most } else { most.min(CALM_ROWS) };
-        if self.waiting.rows < enough { Ok(()) } else { self.assign() }
+        if self.waiting.rows < most.min(CALM_ROWS) {
+            return Ok(());
+        }
+        if self.sessions.is_empty() && !self.sessions.is_shuffled() {
+            self.sessions.foresee(self.waiting.extents(self.gap));
+        }
+        if self.sessions.is_shuffled() && self.waiting.rows < most { Ok(()) } else { self.assign() }
     }
 
     /// Gives the waiting rows their sessions.
@@ -109,7 +123,7 @@ impl Grouping {
         let (keys, mut trial) = (of(&sampled, &keys), Sessions::default());
         let times = of(&sampled, &self.waiting.all(|(_, input)| input.times()));
         assigned(&mut trial, self.gap, &keys, &times, || of(&sampled, &self.waiting.all(|(_, input)| input.gaps())));
-        (2 * trial.len() > sampled.len()).then(|| std::mem::take(&mut self.waiting))
+        (2 * trial.coalesce().keys.len() > sampled.len()).then(|| std::mem::take(&mut self.waiting))
     }
 
     /// Puts partial sessions in: slots `from` of `states`, parallel to `keys` and `extents`.

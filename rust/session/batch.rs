@@ -88,17 +88,19 @@ impl Sessions {
     fn assign_each(&mut self, keys: &[KeyId], times: &[Time], gap: impl Fn(usize) -> Span) -> Vec<Slot> {
         let mut slots = vec![Slot(0); keys.len()];
         let mut done = 0;
-        self.shuffled = false;
+        if self.shuffled {
+            self.foresee((0..).zip(times).map(|(row, &time)| Extent::of(time, gap(row))));
+        }
         for ((slots, keys), times) in slots.chunks_mut(STRETCH).zip(keys.chunks(STRETCH)).zip(times.chunks(STRETCH)) {
+            if self.shuffled {
+                break;
+            }
             let before = self.steps_back;
             for (row, ((slot, &key), &time)) in (done..).zip(slots.iter_mut().zip(keys).zip(times)) {
                 *slot = self.join(key, Extent::of(time, gap(row)));
             }
             done += keys.len();
-            if self.steps_back - before > STRETCH / 4 {
-                self.shuffled = true;
-                break;
-            }
+            self.shuffled = self.steps_back - before > STRETCH / 4;
         }
         if let (true, Some(keys), Some(times), Some(slots)) = (self.shuffled, keys.get(done..), times.get(done..), slots.get_mut(done..)) {
             self.assign_sorted(keys, times, |row| gap(done + row), slots);
@@ -118,7 +120,19 @@ impl Sessions {
         }
     }
 
-    /// Whether the rows of the last [`Sessions::assign`] were so far out of order that many at once are grouped better.
+    /// Looks at rows to come: those that go back again and again, further than a session reaches, are shuffled.
+    pub fn foresee(&mut self, rows: impl Iterator<Item = Extent>) {
+        let (mut count, mut back, mut last) = (0, 0, Time::MIN);
+        for row in rows {
+            count += 1;
+            back += usize::from(row.reach < last);
+            last = row.end;
+        }
+        self.shuffled = back > count / 4;
+    }
+
+    /// Whether the rows of the last [`Sessions::assign`] or [`Sessions::foresee`] were so far out of order that many at once
+    /// are grouped better.
     pub fn is_shuffled(&self) -> bool {
         self.shuffled
     }

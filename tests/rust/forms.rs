@@ -18,9 +18,14 @@ fn row(key: i64, time: i64) -> Row {
 
 /// The number of rows that travel in each form.
 fn travelling(rows: &[Row], pack_loose: usize) -> (usize, usize) {
-    let query = query(GAP_10, r#"["key"]"#, COUNT, 3, Limits { pack_loose, ..Limits::default() });
+    travelling_of(rows, Limits { pack_loose, ..Limits::default() })
+}
+
+/// The same of rows that come a thousand at a time.
+fn travelling_of(rows: &[Row], limits: Limits) -> (usize, usize) {
+    let query = query(GAP_10, r#"["key"]"#, COUNT, 3, limits);
     let mut packer = Packer::new(Arc::clone(&query), 0).unwrap();
-    let mut packed = packer.push(&batch(rows)).unwrap();
+    let mut packed: Vec<_> = rows.chunks(1000).flat_map(|rows| packer.push(&batch(rows)).unwrap()).collect();
     packed.extend(packer.finish().unwrap());
     let (mut sessions, mut records) = (0, 0);
     for block in packed.iter().flat_map(|batch| unpack(batch).unwrap()) {
@@ -53,4 +58,26 @@ fn one_key_in_sixteen_decides() {
     let joined: Vec<Row> = (0..64).map(|nth| row(nth % 2, 100 * (nth / 2 * (nth % 2)))).collect();
     // Key 0, the first that is numbered, has one session; key 1 has one for each of its rows.
     assert_eq!(travelling(&joined, 1), (33, 0));
+}
+
+#[test]
+fn rows_of_a_shuffled_split_all_travel_as_they_are() {
+    // Each of 20,000 keys comes twice, far apart; every other row goes back.
+    let shuffled: Vec<Row> = (0..40_000).map(|nth| row(nth % 20_000, 100 * (nth * 19_997 % 40_000))).collect();
+    assert_eq!(travelling_of(&shuffled, Limits::default()), (0, 40_000));
+    let small = Limits { pack_rows: 18_000, pack_loose: 1, ..Limits::default() };
+    assert_eq!(travelling_of(&shuffled, small), (0, 40_000), "in several lots");
+}
+
+#[test]
+fn rows_that_go_back_within_the_gap_or_seldom_are_grouped_as_they_come() {
+    // No two of a key join. Every other row goes back by one below, at and above the gap.
+    for (back, expected) in [(9, (30_000, 0)), (10, (30_000, 0)), (11, (0, 30_000))] {
+        let time = |nth: i64| if nth % 2 == 0 { 20 * nth } else { 20 * (nth - 1) - back };
+        let rows: Vec<Row> = (0..30_000).map(|nth| row(nth % 500, time(nth))).collect();
+        assert_eq!(travelling_of(&rows, Limits::default()), expected, "{back}");
+    }
+    // By key, then by time: every fiftieth row goes back.
+    let by_key: Vec<Row> = (0..30_000).map(|nth| row(nth / 50, 20 * (nth % 50))).collect();
+    assert_eq!(travelling_of(&by_key, Limits::default()), (30_000, 0));
 }
