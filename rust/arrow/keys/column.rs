@@ -95,7 +95,10 @@ pub fn unpacked(data_type: &DataType) -> DataType {
         DataType::Struct(fields) => DataType::Struct(fields.iter().map(within).collect()),
         DataType::List(field) => DataType::List(within(field)),
         DataType::LargeList(field) => DataType::LargeList(within(field)),
+        DataType::ListView(field) => DataType::ListView(within(field)),
+        DataType::LargeListView(field) => DataType::LargeListView(within(field)),
         DataType::FixedSizeList(field, size) => DataType::FixedSizeList(within(field), *size),
+        DataType::Map(entries, sorted) => DataType::Map(within(entries), *sorted),
         other => other.clone(),
     }
 }
