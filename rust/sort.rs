@@ -58,11 +58,11 @@ fn sorted<E: Copy + Default + Ord>(keys: &[KeyId], times: &[Time], entry: impl F
     }
     let mut entries = vec![E::default(); keys.len()];
     for (row, (key, &time)) in (0..).zip(keys.iter().zip(times)) {
-        if let Some(place) = ends.get_mut(key.0 as usize) {
-            if let Some(place) = entries.get_mut(*place) {
+        if let Some(next) = ends.get_mut(key.0 as usize) {
+            if let Some(place) = entries.get_mut(*next) {
                 *place = entry(time, row);
             }
-            *place += 1;
+            *next += 1;
         }
     }
     let mut rest = entries.as_mut_slice();
@@ -86,7 +86,7 @@ struct Packing {
 }
 
 impl Packing {
-    /// Of rows with these times; none where they do not fit.
+    /// Of rows with these times; none where they do not fit, or there are none.
     fn of(times: &[Time]) -> Option<Self> {
         let (least, greatest) = (*times.iter().min()?, *times.iter().max()?);
         let bits = usize::BITS - times.len().leading_zeros();

@@ -16,7 +16,7 @@ use crate::time::{Span, Time};
 use crate::window::{Extent, Window};
 
 /// Waiting rows that are enough where rows come in order, so that they stay in the caches.
-pub(super) const CALM_ROWS: usize = 1 << 14;
+const CALM_ROWS: usize = 1 << 14;
 
 /// One key in so many is looked at, whether grouping pays.
 const SAMPLED: u32 = 16;
@@ -46,11 +46,11 @@ impl Waiting {
         all
     }
 
-    /// How far each row reaches.
-    fn extents(&self, gap: Gap) -> impl Iterator<Item = Extent> {
-        self.inputs.iter().flat_map(move |(_, input)| {
+    /// The key of each row, and how far it reaches.
+    fn extents(&self, gap: Gap) -> impl Iterator<Item = (KeyId, Extent)> {
+        self.inputs.iter().flat_map(move |(keys, input)| {
             let gaps = input.gaps().iter().copied().chain(repeat(gap.longest()));
-            input.times().iter().zip(gaps).map(|(&time, gap)| Extent::of(time, gap))
+            keys.iter().zip(input.times()).zip(gaps).map(|((&key, &time), gap)| (key, Extent::of(time, gap)))
         })
     }
 }

@@ -89,6 +89,13 @@ pub(super) fn in_halves(
     }
 }
 
+/// The windows of jobs that have all their rows.
+pub(super) fn closed(jobs: impl IntoIterator<Item = Box<dyn Job>>) -> Result<Vec<RecordBatch>> {
+    let mut windows = Vec::new();
+    jobs.into_iter().try_for_each(|mut job| job.close(None, &mut |batch| windows.push(batch)))?;
+    Ok(windows)
+}
+
 impl Query {
     pub(super) fn job(self: &Arc<Self>) -> Result<Box<dyn Job>> {
         Ok(match self.windows {

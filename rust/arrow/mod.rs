@@ -7,6 +7,7 @@ mod core;
 pub mod custom;
 pub mod feed;
 pub mod fingerprint;
+mod fresh;
 mod function;
 mod gaps;
 mod grouping;

@@ -55,10 +55,14 @@ impl Parted {
         Ok(Self { input: input.pick(&UInt32Array::from(rows))?, ends })
     }
 
-    /// The rows of a part; none where it has none.
-    pub fn of(&self, part: usize) -> Option<Input> {
+    /// The rows of a part; none where it has none. They may wait long: few of them do not hold on to all the others.
+    pub fn of(&self, part: usize) -> Result<Option<Input>> {
         let start = part.checked_sub(1).and_then(|before| self.ends.get(before)).copied().unwrap_or_default();
         let rows = start..self.ends.get(part).copied().unwrap_or_default();
-        (!rows.is_empty()).then(|| self.input.slice(rows))
+        Ok(match rows.len() {
+            0 => None,
+            few if few * PARTS * 2 < self.input.rows() => Some(self.input.pick(&rows.map(|row| row as u32).collect())?),
+            _ => Some(self.input.slice(rows)),
+        })
     }
 }

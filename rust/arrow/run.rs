@@ -7,6 +7,7 @@ use arrow_array::RecordBatch;
 use arrow_select::concat::concat_batches;
 
 use super::input::{Counters, Input};
+use super::job;
 use super::limits::Limits;
 use super::parts::PARTS;
 use super::query::Query;
@@ -52,7 +53,7 @@ impl Query {
     fn run_whole(self: &Arc<Self>, mut inputs: impl Iterator<Item = Result<Input>>) -> Result<Vec<RecordBatch>> {
         let mut job = self.job()?;
         inputs.try_for_each(|input| job.add(input?))?;
-        share::closed([job])
+        job::closed([job])
     }
 
     /// Many rows: in parts of the keys.
@@ -87,7 +88,7 @@ impl<I: Iterator<Item = Result<RecordBatch>>> Steps<I> {
         while rows < self.limits.step_rows.div_ceil(2) && bytes < self.limits.step_bytes {
             let Some(batch) = self.rest.take().map(Ok).or_else(|| self.batches.next()).transpose()? else { break };
             let steps = batch.num_rows().div_ceil(self.limits.step_rows).max(1);
-            let taken = batch.num_rows().div_ceil(steps);
+            let taken = batch.num_rows().div_ceil(steps).min(self.limits.step_rows - rows);
             if taken < batch.num_rows() {
                 self.rest = Some(batch.slice(taken, batch.num_rows() - taken));
             }

@@ -10,7 +10,8 @@ use arrow_schema::{Field, Schema};
 use arrow_select::interleave::interleave;
 
 use super::block::Form;
-use super::grouping::{CALM_ROWS, Grouping, Waiting, of};
+use super::fresh::Fresh;
+use super::grouping::{Grouping, Waiting, of};
 use super::input::Input;
 use super::job::{Emit, Job, Partials, RESULT_ROWS, in_halves, slots};
 use super::keys::{Keys, shard};
@@ -31,28 +32,18 @@ pub struct SessionJob {
     gap: Gap,
     keys: Keys,
     grouping: Grouping,
-    /// Rows whose keys have no numbers yet: of many rows at once, what is looked up stays in the caches.
-    fresh: Vec<Input>,
-    fresh_rows: usize,
+    fresh: Fresh,
 }
 
 impl SessionJob {
     /// No rows yet.
     pub fn new(query: Arc<Query>, gap: Gap) -> Result<Self> {
-        Ok(Self {
-            keys: Keys::new(&query.keys)?,
-            grouping: Grouping::new(Arc::clone(&query), gap),
-            query,
-            gap,
-            fresh: Vec::new(),
-            fresh_rows: 0,
-        })
+        Ok(Self { keys: Keys::new(&query.keys)?, grouping: Grouping::new(Arc::clone(&query), gap), query, gap, fresh: Fresh::default() })
     }
 
     /// Numbers the keys of all rows, which then wait for their sessions.
     fn number(&mut self) -> Result<()> {
-        self.fresh_rows = 0;
-        for mut input in std::mem::take(&mut self.fresh) {
+        for mut input in self.fresh.take() {
             let mut keys = Vec::with_capacity(input.rows());
             // The columns are let go: rows may wait long.
             self.keys.intern(&std::mem::take(&mut input.keys), &mut keys)?;
@@ -120,13 +111,11 @@ impl SessionJob {
 
 impl Job for SessionJob {
     fn add(&mut self, input: Input) -> Result<()> {
-        self.fresh_rows += input.rows();
-        self.fresh.push(input);
-        Ok(())
+        self.fresh.add(input)
     }
 
     fn settle(&mut self, most: usize) -> Result<()> {
-        if self.fresh_rows < most.min(CALM_ROWS) {
+        if !self.fresh.is_enough(most) {
             return Ok(());
         }
         self.number()?;
@@ -209,7 +198,7 @@ impl Job for SessionJob {
     }
 
     fn held(&self) -> usize {
-        self.fresh_rows + self.grouping.held()
+        self.fresh.rows() + self.grouping.held()
     }
 
     fn keys(&mut self) -> &mut Keys {

@@ -7,20 +7,21 @@
 //! ```
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
 use arrow_array::RecordBatch;
 
 use super::input::Input;
-use super::job::Job;
+use super::job::{Job, closed};
 use super::keys::mixed::Mixed;
 use super::parts::{PARTS, Parted};
 use super::query::Query;
 use crate::error::{Error, Result};
 
 /// Steps that may wait for the thread that splits them.
-const WAITING: usize = 4;
+const WAITING: usize = 1;
 
 /// The parts of one thread: those whose numbers leave `number` when they are divided by the number of threads.
 struct Share {
@@ -40,7 +41,7 @@ impl Share {
     fn add(&mut self, rows: &Parted) -> Result<()> {
         let parts = (self.number..).step_by(self.threads);
         for (part, job) in parts.zip(&mut self.jobs) {
-            if let Some(input) = rows.of(part) {
+            if let Some(input) = rows.of(part)? {
                 job.add(input)?;
                 job.settle(self.most)?;
             }
@@ -60,14 +61,14 @@ impl Splitter {
         Ok(Self { mixed: Mixed::new(&query.keys)?, hashes: Vec::new() })
     }
 
-    fn split(&mut self, step: &Input) -> Result<Parted> {
+    fn split(&mut self, step: Input) -> Result<Parted> {
         self.mixed.hash(&step.keys, &mut self.hashes)?;
-        Parted::new(step, &self.hashes)
+        Parted::new(&step, &self.hashes)
     }
 }
 
 /// One of several threads.
-struct Worker {
+struct Worker<'a> {
     splitter: Splitter,
     share: Share,
     /// The steps that it splits.
@@ -76,16 +77,27 @@ struct Worker {
     to: Vec<SyncSender<Arc<Parted>>>,
     /// Where the steps of each thread come from.
     from: Vec<Receiver<Arc<Parted>>>,
+    /// Whether something failed, and no windows are wanted any more.
+    failed: &'a AtomicBool,
 }
 
-impl Worker {
-    /// Works until a thread has no more steps: steps are dealt in turn, so none has more after that.
+impl Worker<'_> {
     fn work(mut self) -> Result<Vec<RecordBatch>> {
+        let added = self.add();
+        if added.is_err() {
+            self.failed.store(true, Ordering::Release); // before the channels end, so that the others know why
+        }
+        added?;
+        if self.failed.load(Ordering::Acquire) { Ok(Vec::new()) } else { closed(self.share.jobs) }
+    }
+
+    /// Takes in steps until a thread has no more: they are dealt in turn, so none has more after that.
+    fn add(&mut self) -> Result<()> {
         loop {
             match self.steps.recv() {
                 Ok(step) => {
-                    let rows = Arc::new(self.splitter.split(&step)?);
-                    // A thread that takes nothing any more has failed, and says how when it is joined.
+                    let rows = Arc::new(self.splitter.split(step)?);
+                    // A thread that takes nothing any more has seen the end, or a failure that is told when all are joined.
                     self.to.iter().for_each(|to| drop(to.send(Arc::clone(&rows))));
                 }
                 Err(_) => self.to.clear(),
@@ -93,7 +105,7 @@ impl Worker {
             for from in &self.from {
                 match from.recv() {
                     Ok(rows) => self.share.add(&rows)?,
-                    Err(_) => return closed(self.share.jobs),
+                    Err(_) => return Ok(()),
                 }
             }
         }
@@ -103,7 +115,7 @@ impl Worker {
 /// All windows of the steps, worked on by this thread alone.
 pub(super) fn alone(query: &Arc<Query>, mut steps: impl Iterator<Item = Result<Input>>) -> Result<Vec<RecordBatch>> {
     let (mut splitter, mut share) = (Splitter::new(query)?, Share::new(query, 0, 1)?);
-    steps.try_for_each(|step| share.add(&splitter.split(&step?)?))?;
+    steps.try_for_each(|step| share.add(&splitter.split(step?)?))?;
     closed(share.jobs)
 }
 
@@ -120,29 +132,34 @@ pub(super) fn together(query: &Arc<Query>, steps: impl Iterator<Item = Result<In
             froms.iter_mut().map(connect).collect()
         })
         .collect();
+    let failed = AtomicBool::new(false);
     thread::scope(|scope| {
         let (mut dealt, mut workers) = (Vec::new(), Vec::new());
         for (number, (to, from)) in tos.into_iter().zip(froms).enumerate() {
             let (sender, steps) = sync_channel(WAITING);
-            let worker = Worker { splitter: Splitter::new(query)?, share: Share::new(query, number, threads)?, steps, to, from };
+            let (splitter, share) = (Splitter::new(query)?, Share::new(query, number, threads)?);
+            let worker = Worker { splitter, share, steps, to, from, failed: &failed };
             dealt.push(sender);
             workers.push(scope.spawn(move || worker.work()));
         }
-        for (step, sender) in steps.zip(dealt.iter().cycle()) {
-            if sender.send(step?).is_err() {
-                break;
-            }
+        let read = deal(steps, &dealt);
+        if read.is_err() {
+            failed.store(true, Ordering::Release);
         }
         drop(dealt);
         let panicked = |_| Err(Error::Internal("a thread panicked"));
-        let windows = workers.into_iter().map(|worker| worker.join().unwrap_or_else(panicked)).collect::<Result<Vec<_>>>()?;
-        Ok(windows.into_iter().flatten().collect())
+        let windows: Vec<Result<_>> = workers.into_iter().map(|worker| worker.join().unwrap_or_else(panicked)).collect();
+        read?;
+        Ok(windows.into_iter().collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
     })
 }
 
-/// The windows of all jobs.
-pub(super) fn closed(jobs: impl IntoIterator<Item = Box<dyn Job>>) -> Result<Vec<RecordBatch>> {
-    let mut windows = Vec::new();
-    jobs.into_iter().try_for_each(|mut job| job.close(None, &mut |batch| windows.push(batch)))?;
-    Ok(windows)
+/// Deals steps in turn, as long as they are taken.
+fn deal(steps: impl Iterator<Item = Result<Input>>, to: &[SyncSender<Input>]) -> Result<()> {
+    for (step, to) in steps.zip(to.iter().cycle()) {
+        if to.send(step?).is_err() {
+            break;
+        }
+    }
+    Ok(())
 }

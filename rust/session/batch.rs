@@ -42,6 +42,28 @@ const NOTHING: Open =
 /// Rows between two looks at whether going through them in order still pays.
 const STRETCH: usize = 4096;
 
+/// Rows that are looked at, whether they are shuffled.
+const LOOK: usize = 1 << 14;
+
+/// Steps that are too few to tell.
+const FEW: usize = 64;
+
+/// Steps from one row to the next.
+#[derive(Default)]
+struct Steps {
+    all: usize,
+    /// Further back than the row reaches.
+    back: usize,
+}
+
+impl Steps {
+    fn count(&mut self, from: Option<Time>, to: Extent) {
+        let Some(from) = from else { return };
+        self.all += 1;
+        self.back += usize::from(to.reach < from);
+    }
+}
+
 /// Partial sessions of many keys, one per slot.
 #[derive(Debug, Default)]
 pub struct Sessions {
@@ -89,7 +111,7 @@ impl Sessions {
         let mut slots = vec![Slot(0); keys.len()];
         let mut done = 0;
         if self.shuffled {
-            self.foresee((0..).zip(times).map(|(row, &time)| Extent::of(time, gap(row))));
+            self.foresee((0..).zip(keys.iter().zip(times)).map(|(row, (&key, &time))| (key, Extent::of(time, gap(row)))));
         }
         for ((slots, keys), times) in slots.chunks_mut(STRETCH).zip(keys.chunks(STRETCH)).zip(times.chunks(STRETCH)) {
             if self.shuffled {
@@ -120,15 +142,25 @@ impl Sessions {
         }
     }
 
-    /// Looks at rows to come: those that go back again and again, further than a session reaches, are shuffled.
-    pub fn foresee(&mut self, rows: impl Iterator<Item = Extent>) {
-        let (mut count, mut back, mut last) = (0, 0, Time::MIN);
-        for row in rows {
-            count += 1;
-            back += usize::from(row.reach < last);
-            last = row.end;
+    /// Looks at the first of the rows to come, whether they are shuffled: whether those of a key go back again and again, further
+    /// than a session reaches. Where keys hardly come again so soon, whether the rows do so one after the other.
+    pub fn foresee(&mut self, rows: impl Iterator<Item = (KeyId, Extent)>) {
+        let (mut of_a_key, mut of_all) = (Steps::default(), Steps::default());
+        let (mut ends, mut last) = (Vec::new(), None);
+        for (KeyId(key), row) in rows.take(LOOK) {
+            let key = key as usize;
+            if key >= ends.len() {
+                ends.resize(key + 1, None);
+            }
+            if let Some(end) = ends.get_mut(key) {
+                of_a_key.count(*end, row);
+                *end = Some(row.end);
+            }
+            of_all.count(last, row);
+            last = Some(row.end);
         }
-        self.shuffled = back > count / 4;
+        let told = if of_a_key.all < FEW { of_all } else { of_a_key };
+        self.shuffled = told.back > told.all / 4;
     }
 
     /// Whether the rows of the last [`Sessions::assign`] or [`Sessions::foresee`] were so far out of order that many at once

@@ -67,17 +67,32 @@ fn rows_of_a_shuffled_split_all_travel_as_they_are() {
     assert_eq!(travelling_of(&shuffled, Limits::default()), (0, 40_000));
     let small = Limits { pack_rows: 18_000, pack_loose: 1, ..Limits::default() };
     assert_eq!(travelling_of(&shuffled, small), (0, 40_000), "in several lots");
+    let of_few: Vec<Row> = (0..40_000).map(|nth| row(nth % 500, 100 * (nth * 19_997 % 40_000))).collect();
+    assert_eq!(travelling_of(&of_few, Limits::default()), (0, 40_000), "of few keys");
 }
 
 #[test]
 fn rows_that_go_back_within_the_gap_or_seldom_are_grouped_as_they_come() {
-    // No two of a key join. Every other row goes back by one below, at and above the gap.
+    // Each row has its own key, and every other one goes back by one below, at and above the gap.
     for (back, expected) in [(9, (30_000, 0)), (10, (30_000, 0)), (11, (0, 30_000))] {
         let time = |nth: i64| if nth % 2 == 0 { 20 * nth } else { 20 * (nth - 1) - back };
-        let rows: Vec<Row> = (0..30_000).map(|nth| row(nth % 500, time(nth))).collect();
+        let rows: Vec<Row> = (0..30_000).map(|nth| row(nth, time(nth))).collect();
         assert_eq!(travelling_of(&rows, Limits::default()), expected, "{back}");
     }
     // By key, then by time: every fiftieth row goes back.
     let by_key: Vec<Row> = (0..30_000).map(|nth| row(nth / 50, 20 * (nth % 50))).collect();
     assert_eq!(travelling_of(&by_key, Limits::default()), (30_000, 0));
+}
+
+#[test]
+fn keys_whose_rows_are_each_in_order_are_grouped_as_they_come() {
+    // Of two feeds row by row, the second far behind: every other row goes back, none of its key does.
+    let feeds: Vec<Row> = (0..30_000).map(|nth| row(nth % 500, 20 * nth - 3_600_000 * (nth % 2))).collect();
+    assert_eq!(travelling_of(&feeds, Limits::default()), (30_000, 0));
+    // Of so few keys that come again, as many as tell.
+    for (again, expected) in [(63, (0, 30_000)), (64, (30_000, 0))] {
+        let key = |nth: i64| if nth < 2 * again { nth % again } else { nth };
+        let feeds: Vec<Row> = (0..30_000).map(|nth| row(key(nth), 20 * nth - 3_600_000 * (nth % 2))).collect();
+        assert_eq!(travelling_of(&feeds, Limits::default()), expected, "{again}");
+    }
 }
