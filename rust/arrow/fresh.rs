@@ -1,14 +1,13 @@
 //! Rows whose keys have no numbers yet: of many rows at once, the table of keys stays in a core's caches.
 
+use arrow_array::Array;
+
 use super::input::Input;
-use crate::error::Result;
 
 /// Rows that are enough.
 const ROWS: usize = 1 << 14;
-/// Inputs that are enough: few rows of each may hold on to all that came with them.
-const INPUTS: usize = 8;
-/// Bytes of keys that are enough.
-const BYTES: usize = 2 << 20;
+/// Bytes that are enough, of all that their key columns hold on to: a column may be a small part of its buffers.
+const BYTES: usize = 8 << 20;
 
 /// Rows in the order they came.
 #[derive(Default)]
@@ -20,16 +19,15 @@ pub(super) struct Fresh {
 
 impl Fresh {
     /// Takes rows in.
-    pub fn add(&mut self, input: Input) -> Result<()> {
+    pub fn add(&mut self, input: Input) {
         self.rows += input.rows();
-        self.bytes += input.key_bytes()?;
+        self.bytes += input.keys.iter().map(|key| key.get_array_memory_size()).sum::<usize>();
         self.inputs.push(input);
-        Ok(())
     }
 
-    /// Whether they shall wait no longer, and no more than `most` of them.
+    /// Whether they shall wait no longer: never more than about `most` of them.
     pub fn is_enough(&self, most: usize) -> bool {
-        self.rows >= most.min(ROWS) || self.inputs.len() >= INPUTS || self.bytes >= BYTES
+        self.rows >= most.min(ROWS) || self.bytes >= BYTES
     }
 
     /// Hands them out; none remain.

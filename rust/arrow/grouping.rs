@@ -84,7 +84,7 @@ impl Grouping {
         self.waiting.inputs.push((keys, input));
     }
 
-    /// Works off what waits, as soon as that pays and at the latest when `most` rows wait.
+    /// Works off what waits, as soon as that pays and at the latest when about `most` rows wait.
     pub fn settle(&mut self, most: usize) -> Result<()> {
         if self.waiting.rows < most.min(CALM_ROWS) {
             return Ok(());

@@ -120,11 +120,6 @@ impl Input {
         }
     }
 
-    /// Bytes of the key columns, as far as these rows are concerned.
-    pub fn key_bytes(&self) -> Result<usize> {
-        Ok(self.keys.iter().map(|key| key.to_data().get_slice_memory_size()).sum::<std::result::Result<usize, _>>()?)
-    }
-
     /// Number of rows.
     pub fn rows(&self) -> usize {
         self.times.len()

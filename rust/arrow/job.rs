@@ -39,7 +39,7 @@ pub(super) type EmitOf<'a> = dyn FnMut(i32, RecordBatch) + 'a;
 pub(super) trait Job: Send {
     /// Takes rows in.
     fn add(&mut self, input: Input) -> Result<()>;
-    /// Works off what waits, as soon as that pays and at the latest when `most` rows wait.
+    /// Works off what waits, as soon as that pays and at the latest when about `most` rows wait.
     fn settle(&mut self, most: usize) -> Result<()>;
     /// Takes a block in.
     fn add_block(&mut self, form: Form, block: &RecordBatch) -> Result<()>;

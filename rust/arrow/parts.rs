@@ -55,7 +55,7 @@ impl Parted {
         Ok(Self { input: input.pick(&UInt32Array::from(rows))?, ends })
     }
 
-    /// The rows of a part; none where it has none. They may wait long: few of them do not hold on to all the others.
+    /// The rows of a part; none where it has none. They may wait long: few of them are copied, and do not hold on to all the others.
     pub fn of(&self, part: usize) -> Result<Option<Input>> {
         let start = part.checked_sub(1).and_then(|before| self.ends.get(before)).copied().unwrap_or_default();
         let rows = start..self.ends.get(part).copied().unwrap_or_default();

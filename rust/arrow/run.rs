@@ -88,7 +88,7 @@ impl<I: Iterator<Item = Result<RecordBatch>>> Steps<I> {
         while rows < self.limits.step_rows.div_ceil(2) && bytes < self.limits.step_bytes {
             let Some(batch) = self.rest.take().map(Ok).or_else(|| self.batches.next()).transpose()? else { break };
             let steps = batch.num_rows().div_ceil(self.limits.step_rows).max(1);
-            let taken = batch.num_rows().div_ceil(steps).min(self.limits.step_rows - rows);
+            let taken = batch.num_rows().div_ceil(steps);
             if taken < batch.num_rows() {
                 self.rest = Some(batch.slice(taken, batch.num_rows() - taken));
             }

@@ -111,7 +111,8 @@ impl SessionJob {
 
 impl Job for SessionJob {
     fn add(&mut self, input: Input) -> Result<()> {
-        self.fresh.add(input)
+        self.fresh.add(input);
+        Ok(())
     }
 
     fn settle(&mut self, most: usize) -> Result<()> {
@@ -154,6 +155,7 @@ impl Job for SessionJob {
 
     fn take(&mut self) -> Result<Vec<Partials>> {
         self.number()?;
+        self.grouping.settle(usize::MAX)?;
         let loose = self.grouping.loose().map(|waiting| self.loose(&waiting)).transpose()?;
         let taken = self.grouping.coalesce()?;
         let shards = self.shards(&taken.keys);

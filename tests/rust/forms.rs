@@ -23,7 +23,7 @@ fn travelling(rows: &[Row], pack_loose: usize) -> (usize, usize) {
 
 /// The same of rows that come a thousand at a time.
 fn travelling_of(rows: &[Row], limits: Limits) -> (usize, usize) {
-    let query = query(GAP_10, r#"["key"]"#, COUNT, 3, limits);
+    let query = query(GAP_10, r#"["key", "name"]"#, COUNT, 3, limits);
     let mut packer = Packer::new(Arc::clone(&query), 0).unwrap();
     let mut packed: Vec<_> = rows.chunks(1000).flat_map(|rows| packer.push(&batch(rows)).unwrap()).collect();
     packed.extend(packer.finish().unwrap());
@@ -79,6 +79,10 @@ fn rows_that_go_back_within_the_gap_or_seldom_are_grouped_as_they_come() {
         let rows: Vec<Row> = (0..30_000).map(|nth| row(nth, time(nth))).collect();
         assert_eq!(travelling_of(&rows, Limits::default()), expected, "{back}");
     }
+    // Wide keys get their numbers before their rows are enough to be looked at.
+    let name: &str = "x".repeat(1000).leak();
+    let ascending: Vec<Row> = (0..23_000).map(|nth| Row { name: Some(name), ..row(nth % 500, 20 * nth) }).collect();
+    assert_eq!(travelling_of(&ascending, Limits::default()), (23_000, 0));
     // By key, then by time: every fiftieth row goes back.
     let by_key: Vec<Row> = (0..30_000).map(|nth| row(nth / 50, 20 * (nth % 50))).collect();
     assert_eq!(travelling_of(&by_key, Limits::default()), (30_000, 0));

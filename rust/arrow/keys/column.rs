@@ -99,6 +99,7 @@ pub fn unpacked(data_type: &DataType) -> DataType {
         DataType::LargeListView(field) => DataType::LargeListView(within(field)),
         DataType::FixedSizeList(field, size) => DataType::FixedSizeList(within(field), *size),
         DataType::Map(entries, sorted) => DataType::Map(within(entries), *sorted),
+        DataType::RunEndEncoded(ends, values) => DataType::RunEndEncoded(Arc::clone(ends), within(values)),
         other => other.clone(),
     }
 }

@@ -28,6 +28,7 @@ def told(rows: list[list[int]]) -> list[Any]:
 
 
 PAIRS = [[(KEYS[row].as_py(), NAMES[row]) for row in rows] for rows in ENTRIES]
+RUNS = pa.RunEndEncodedArray.from_arrays(pa.array([1, 2, 4], pa.int32()), pa.array(["a", "b", "c"]).dictionary_encode())
 LARGE = [column.cast(pa.int64()) for column in (STARTS, SIZES)]
 
 SHAPES: dict[str, tuple[pa.Array[Any], list[Any]]] = {
@@ -37,6 +38,8 @@ SHAPES: dict[str, tuple[pa.Array[Any], list[Any]]] = {
     "map of both": (pa.MapArray.from_arrays(OFFSETS, KEYS, CODED), PAIRS),
     "list view": (pa.ListViewArray.from_arrays(STARTS, SIZES, CODED), told(VIEWED)),
     "large list view": (pa.LargeListViewArray.from_arrays(*LARGE, CODED), told(VIEWED)),
+    "runs": (RUNS, ["a", "b", "c", "c"]),
+    "struct of runs": (pa.StructArray.from_arrays([RUNS], ["r"]), [{"r": name} for name in "abcc"]),
     "map of lists": (
         pa.MapArray.from_arrays(
             pa.array([0, 1, 1, 2, 4], pa.int32()),
