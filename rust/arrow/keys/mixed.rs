@@ -24,7 +24,6 @@ impl Mixed {
     /// They take the place of what `hashes` held.
     pub fn hash(&self, arrays: &[ArrayRef], hashes: &mut Vec<u64>) -> Result<()> {
         hashes.clear();
-        hashes.resize(arrays.first().map_or(0, Array::len), 0);
         for (column, array) in self.columns.iter().zip(arrays) {
             if column.is_bytes() {
                 mix_bytes(&column.read_bytes(array)?, hashes)?;
@@ -39,33 +38,33 @@ impl Mixed {
                 _ => {}
             }
         }
+        hashes.resize(arrays.first().map_or(0, Array::len), 0);
         Ok(())
     }
 }
 
-#[inline]
-fn add(hash: &mut u64, cell: u64) {
-    *hash = hash.rotate_left(23) ^ cell;
+/// Adds the cells of a column to the hashes; those of the first are the hashes.
+fn add(hashes: &mut Vec<u64>, cells: impl Iterator<Item = u64>) {
+    if hashes.is_empty() {
+        hashes.extend(cells);
+    } else {
+        hashes.iter_mut().zip(cells).for_each(|(hash, cell)| *hash = hash.rotate_left(23) ^ cell);
+    }
 }
 
-fn mix<T: ArrowNativeType>(array: &ArrayRef, hashes: &mut [u64], hash: impl Fn(T) -> u64) -> Result<()> {
+fn mix<T: ArrowNativeType>(array: &ArrayRef, hashes: &mut Vec<u64>, hash: impl Fn(T) -> u64) -> Result<()> {
     let data = array.to_data();
     let values = data.buffer::<T>(0).get(..array.len()).ok_or(Error::Internal("an array is shorter than it says"))?;
     match array.nulls().filter(|nulls| nulls.null_count() > 0) {
-        None => hashes.iter_mut().zip(values).for_each(|(held, &value)| add(held, hash(value))),
-        Some(nulls) => {
-            let cells = values.iter().zip(nulls).map(|(&value, valid)| if valid { hash(value) } else { 0 });
-            hashes.iter_mut().zip(cells).for_each(|(held, cell)| add(held, cell));
-        }
+        None => add(hashes, values.iter().map(|&value| hash(value))),
+        Some(nulls) => add(hashes, values.iter().zip(nulls).map(|(&value, valid)| if valid { hash(value) } else { 0 })),
     }
     Ok(())
 }
 
-fn mix_bytes(array: &ArrayRef, hashes: &mut [u64]) -> Result<()> {
-    let mut words = Vec::with_capacity(hashes.len());
-    cells(array)?.words(0..hashes.len(), &mut words);
-    for (row, (held, word)) in hashes.iter_mut().zip(words).enumerate() {
-        add(held, if array.is_valid(row) { word.hash() } else { 0 });
-    }
+fn mix_bytes(array: &ArrayRef, hashes: &mut Vec<u64>) -> Result<()> {
+    let mut words = Vec::with_capacity(array.len());
+    cells(array)?.words(0..array.len(), &mut words);
+    add(hashes, words.into_iter().enumerate().map(|(row, word)| if array.is_valid(row) { word.hash() } else { 0 }));
     Ok(())
 }
