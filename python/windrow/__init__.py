@@ -13,8 +13,8 @@ sessions = (
 
 from __future__ import annotations
 
-from windrow.aggregates import Aggregate, aggregate, reduce
-from windrow.builtin import (
+from windrow.aggregates.aggregate import Aggregate, aggregate, reduce
+from windrow.aggregates.builtin import (
     any_value,
     collect_list,
     collect_set,
@@ -35,8 +35,8 @@ from windrow.builtin import (
     variance,
 )
 from windrow.cogrouped import CogroupedData, cogroup
-from windrow.configure import configure
 from windrow.grouped import GroupedData, group_by
+from windrow.spark.configure import configure
 from windrow.windowed import WindowedData
 from windrow.windows import SessionWindows, SlidingWindows
 

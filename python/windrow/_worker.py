@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 if TYPE_CHECKING:
     from windrow._native import Operator, Packer, Query, Sorter
-    from windrow.fold import Fold
+    from windrow.functions.fold import Fold
 
 Batches = Iterator[pa.RecordBatch]
 """What goes into and out of Spark's `mapInArrow`."""

@@ -14,7 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from windrow.aggregates import Accumulation, Aggregate
+from windrow.aggregates.aggregate import Accumulation, Aggregate
 from windrow.errors import bad_column_type, bad_type, bad_value, listed
 from windrow.grouped import GroupedData, _gap_field
 from windrow.input import Input, Result

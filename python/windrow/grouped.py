@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Generic, Literal, get_args, overload
 
 import pyarrow as pa
 
-from windrow.aggregates import Accumulation, Aggregate
+from windrow.aggregates.aggregate import Accumulation, Aggregate
+from windrow.detect import open_input
 from windrow.errors import bad_column_type, bad_type, bad_value, unknown_word
-from windrow.input import Input, Result, open_input
+from windrow.input import Input, Result
 from windrow.plan import Origins
 from windrow.windowed import WindowedData
 from windrow.windows import DynamicGap, SessionWindows, SlidingWindows

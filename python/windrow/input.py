@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import Any, Generic, TypeVar
@@ -19,13 +18,6 @@ ALLOWED = (
     "a Spark DataFrame, a pyarrow Table, RecordBatch or RecordBatchReader, a Polars frame, a DuckDB relation, "
     "a pandas DataFrame, or anything else that gives an Arrow stream (__arrow_c_stream__)"
 )
-
-_FILE = (
-    "what is read from it, such as pyarrow.parquet.read_table(path), polars.scan_parquet(path), "
-    "duckdb.read_parquet(path), spark.read.parquet(path), or pyarrow.dataset.dataset(path).scanner().to_reader()"
-)
-_FILES = ("ParquetFile", "ParquetDataset", "Dataset", "Scanner")
-"""Classes of pyarrow that read files and, so far, give no Arrow stream."""
 
 
 class Input(ABC, Generic[Result]):
@@ -84,32 +76,6 @@ class Input(ABC, Generic[Result]):
             return pa.types.is_struct(self._field_at("column", list(self.columns).index(column), False).type)
         except TypeError:  # it cannot be read as Arrow data
             return False
-
-
-def open_input(data: object) -> Input[Any]:
-    """The input that fits `data`, told by where its type is defined: no library is imported that is not in use.
-
-    Raises:
-        TypeError: nothing that windrow reads.
-        ValueError: a streaming DataFrame.
-    """
-    if isinstance(data, Input):
-        return data
-    if isinstance(data, type):
-        raise bad_type("data", data, ALLOWED)
-    if isinstance(data, str | os.PathLike):
-        raise bad_type("data", data, _FILE)
-    libraries = {kind.__module__.partition(".")[0] for kind in type(data).__mro__}
-    if "pyspark" in libraries:
-        from windrow.dataframe import SparkInput
-
-        return SparkInput.over(data)
-    is_file = "pyarrow" in libraries and any(kind.__name__ in _FILES for kind in type(data).__mro__)
-    if is_file and not hasattr(data, "__arrow_c_stream__"):
-        raise bad_type("data", data, _FILE)
-    from windrow.local import LocalInput
-
-    return LocalInput.over(data, libraries)
 
 
 def _before_dots(column: str) -> Iterator[str]:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from windrow.aggregates import Accumulation, Aggregate, Reduction
-from windrow.fold import Fold
+from windrow.aggregates.aggregate import Accumulation, Aggregate, Reduction
+from windrow.functions.fold import Fold
 from windrow.windows import SessionWindows, SlidingWindows
 
 PACK_COUNTERS = ("records", "null_keys", "null_times", "bad_gaps", "clamped_gaps", "ticks")

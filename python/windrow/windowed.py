@@ -26,8 +26,8 @@ from typing import TYPE_CHECKING, Generic, Literal, get_args
 
 import pyarrow as pa
 
-from windrow import builtin
-from windrow.aggregates import MAKERS, Accumulation, Aggregate
+from windrow.aggregates import builtin
+from windrow.aggregates.aggregate import MAKERS, Accumulation, Aggregate
 from windrow.errors import aggregate_argument, bad_type, bad_value, unknown_word
 from windrow.input import Result
 from windrow.plan import Plan

@@ -19,7 +19,7 @@ from oracle.stream import Change
 
 import windrow as wr
 from windrow import _worker
-from windrow.fold import Fold, of_reduce
+from windrow.functions.fold import Fold, of_reduce
 from windrow.testing import Change as Driven
 from windrow.testing import StreamDriver
 

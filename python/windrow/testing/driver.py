@@ -12,8 +12,8 @@ import pyarrow as pa
 
 from windrow import _worker
 from windrow.errors import bad_type, bad_value
+from windrow.local.sources import rebased
 from windrow.plan import Plan
-from windrow.tables import rebased
 from windrow.testing.change import Change, changes_of
 from windrow.testing.definition import Definition, Schemas, plan_of
 from windrow.testing.feed import Feed, without_rows

@@ -12,8 +12,8 @@ import pyarrow as pa
 
 from windrow.errors import ambiguous_column, bad_type, bad_value, unknown_column, unknown_word
 from windrow.plan import Plan
-from windrow.testing.cells import cast_of, cell_of
 from windrow.testing.definition import Schemas
+from windrow.testing.values import cast_of, cell_of
 
 _VIEWS: dict[Any, Any] = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
 """Types of which pyarrow takes no single rows, and what it casts them to and from."""

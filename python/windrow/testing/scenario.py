@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from windrow.fold import Fold, of_reduce
+from windrow.functions.fold import Fold, of_reduce
 
 # A unit of a run is a millisecond, and here a tick of the column: in microseconds, in which the core is told lengths,
 # so that each of 64 bits goes over as it is.

@@ -36,7 +36,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from windrow.errors import bad_value
-from windrow.testing.cells import cell_of
+from windrow.testing.values import cell_of
 
 if TYPE_CHECKING:
     from windrow._native import Operator

@@ -9,7 +9,7 @@ spark = pytest.importorskip("pyspark.sql.types")
 
 @pytest.mark.parametrize("argument", ["keys", "x", "column"])
 def test_an_interval_of_months_is_refused_in_words_that_fit_every_argument(argument: str) -> None:
-    from windrow.schema import arrow_field
+    from windrow.spark.types import arrow_field
 
     column = spark.StructField("age", spark.YearMonthIntervalType())
     words = f"{argument}: column 'age' has type interval year to month; allowed: .* of intervals, day-time ones"

@@ -11,9 +11,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from windrow.accumulator import array_of, check_of, fitted, is_rounded
-from windrow.scalars import Check
-from windrow.shape import Shaper, can_change, in_shape, plain, shaped, shaper_of
+from windrow.functions.check import array_of, check_of, fitted, is_rounded
+from windrow.functions.check_scalar import Check
+from windrow.functions.python_shape import Shaper, can_change, in_shape, plain, shaped, shaper_of
 
 Adder = Callable[[Any, Any], Any]
 """Adds a record to an accumulator."""

@@ -13,8 +13,8 @@ import pyarrow as pa
 
 from windrow.ddl import arrow_type
 from windrow.errors import bad_column_type, bad_type, bad_value, unknown_word
-from windrow.fold import Adder, Fold, of_aggregate, of_cogroup, of_input, of_reduce
-from windrow.shape import is_made
+from windrow.functions.fold import Adder, Fold, of_aggregate, of_cogroup, of_input, of_reduce
+from windrow.functions.python_shape import is_made
 
 _FUNCTIONS = (
     "count",

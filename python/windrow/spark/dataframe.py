@@ -38,12 +38,12 @@ from pyspark.sql.types import (
 )
 
 from windrow import _worker
-from windrow.aggregates import Aggregate, Reduction
-from windrow.configure import warn_unless_configured
+from windrow.aggregates.aggregate import Aggregate, Reduction
 from windrow.errors import aggregate_argument, bad_column_type, bad_type
 from windrow.input import Input
 from windrow.plan import PACK_COUNTERS, Origins, Plan
-from windrow.schema import arrow_field, returned_type, spark_type
+from windrow.spark.configure import warn_unless_configured
+from windrow.spark.types import arrow_field, returned_type, spark_type
 
 _PACKED = (
     StructField("shard", IntegerType(), nullable=False),

@@ -23,7 +23,7 @@ The examples of this module go on from here:
 
 from __future__ import annotations
 
-from windrow.aggregates import Aggregate, _over
+from windrow.aggregates.aggregate import Aggregate, _over
 from windrow.errors import bad_type
 
 

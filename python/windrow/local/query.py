@@ -9,8 +9,8 @@ import pyarrow as pa
 
 from windrow import _worker
 from windrow.input import Input
+from windrow.local.sources import Columns, Union, columns_of, rebased_stream
 from windrow.plan import Origins, Plan
-from windrow.tables import Columns, Union, columns_of, rebased_stream
 
 
 class LocalInput(Input[pa.Table]):

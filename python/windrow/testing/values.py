@@ -8,9 +8,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from windrow.accumulator import check_of
 from windrow.errors import bad_column_type, bad_value
-from windrow.scalars import UnfitError
+from windrow.functions.check import check_of
+from windrow.functions.check_scalar import UnfitError
 
 
 def cell_of(name: str, value: Any, kind: Any) -> pa.Array[Any]:

@@ -1,8 +1,8 @@
 """What Python functions return, held to an Arrow type: a value goes over as it is, or is refused.
 
 `pa.array` alone would cut 2.75 to 2 for an int64, let a name that a struct does not have vanish, and shift times of
-another zone. What would come back from a page in another shape (`windrow.shape`) is refused as well, so that it is
-known at once and not after a restart.
+another zone. What would come back from a page in another shape (`windrow.functions.python_shape`) is refused as well,
+so that it is known at once and not after a restart.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from windrow.scalars import Check, UnfitError, check_of_scalar
-from windrow.shape import class_of, decoded, is_bytes, is_list, parts_of
+from windrow.functions.check_scalar import Check, UnfitError, check_of_scalar
+from windrow.functions.python_shape import class_of, decoded, is_bytes, is_list, parts_of
 
 
 def array_of(values: Iterable[Any], kind: pa.DataType, check: Check) -> pa.Array[Any]:

@@ -1,0 +1,9 @@
+"""Python functions as aggregates: what the core calls, and the way from Python values to Arrow and back.
+
+| file | what |
+|---|---|
+| `fold` | the functions of one aggregate, as the core calls them |
+| `check` | what functions return, held to an Arrow type |
+| `check_scalar` | the same of single values: numbers, texts, times |
+| `python_shape` | of which class a value is, by its Arrow type and by what `init` makes |
+"""

@@ -1,0 +1,7 @@
+"""Queries over data in this process, without Spark.
+
+| file | what |
+|---|---|
+| `sources` | pyarrow, Polars, DuckDB, pandas and any Arrow stream, read column by column |
+| `query` | one crossing into the core, a `pyarrow.Table` out |
+"""
