@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parent
 
-sys.path.append(str(ROOT / "tests" / "python"))  # the oracle and the scenes, for tests in any folder
-
 settings.register_profile(
     "windrow", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
 )

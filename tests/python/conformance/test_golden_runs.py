@@ -9,8 +9,9 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from golden import CHECKED, Finals, Run, content, runs
-from tables import rows_of
+
+from ..harness.golden import CHECKED, Finals, Run, content, runs
+from ..harness.tables import rows_of
 
 LATEST = 2**63 - 1
 

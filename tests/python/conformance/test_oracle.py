@@ -8,14 +8,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from golden import CHECKED, Finals, Run, content, runs
 from hypothesis import given
 from hypothesis import settings as limits
 from hypothesis import strategies as st
-from oracle.records import Record, by_key
-from oracle.sessions import dynamic_sessions, sessions
-from oracle.sliding import sliding
-from oracle.vectorised import windows
+
+from ..harness.golden import CHECKED, Finals, Run, content, runs
+from ..oracle.records import Record, by_key
+from ..oracle.sessions import dynamic_sessions, sessions
+from ..oracle.sliding import sliding
+from ..oracle.vectorised import windows
 
 
 def recomputed(run: Run) -> Finals:

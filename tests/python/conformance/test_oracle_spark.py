@@ -6,15 +6,16 @@ import pytest
 
 pytest.importorskip("pyspark", reason="pyspark is not installed")
 
-from oracle.records import by_key
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
-from scenes import events, rows, spark_sessions
-from tables import records
+
+from ..harness.scenes import events, rows, spark_sessions
+from ..harness.tables import records
+from ..oracle.records import by_key
 
 
 def test_the_oracles_sessions_are_sparks(spark: SparkSession) -> None:
-    from oracle.sessions import sessions
+    from ..oracle.sessions import sessions
 
     data = events(spark, rows=1_500, keys=40).withColumn("ts", F.date_trunc("minute", "ts"))
     theirs = rows(spark_sessions(data, ["user_id"], "30 minutes", n=F.count("*")), ["user_id"])

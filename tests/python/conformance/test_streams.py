@@ -12,12 +12,13 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-import players
 import pytest
-from oracle.generator import scenario, stream_of
-from oracle.scenario import Row, Scenario, scenario_of
-from players import Way, differences, ways
-from shrink import shrunk
+
+from ..harness import players
+from ..harness.players import Way, differences, ways
+from ..harness.shrink import shrunk
+from ..oracle.generator import scenario, stream_of
+from ..oracle.scenario import Row, Scenario, scenario_of
 
 VECTORS = Path(__file__).resolve().parents[2] / "vectors" / "streams.jsonl"
 LINES = [line for line in VECTORS.read_text(encoding="utf-8").splitlines() if line]

@@ -12,20 +12,20 @@ import pytest
 
 import windrow
 
-SPARK_ONLY = {"dataframe", "schema"}
+SPARK_ONLY = {"windrow.spark.dataframe", "windrow.spark.types"}
 MODULES = [
     module.name
-    for module in pkgutil.iter_modules([str(Path(windrow.__file__).parent)])
-    if module.name not in {"_native", *SPARK_ONLY}
+    for module in pkgutil.walk_packages([str(Path(windrow.__file__).parent)], "windrow.")
+    if module.name not in {"windrow._native", *SPARK_ONLY}
 ]
 
 
 def test_the_examples_are_seen() -> None:
     finder = doctest.DocTestFinder(exclude_empty=True)
-    modules = [importlib.import_module(f"windrow.{name}") for name in MODULES]
+    modules = [importlib.import_module(name) for name in MODULES]
     examples = sum(len(test.examples) for module in modules for test in finder.find(module))
-    assert len(MODULES) >= 10
-    assert examples >= 20
+    assert len(MODULES) >= 30
+    assert examples >= 100
 
 
 @pytest.mark.parametrize("name", windrow.__all__)

@@ -7,13 +7,14 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from cogroups import assert_cogroup, counts, of_input
-from families import FAMILIES, Family, often, some
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tables import Asked, Windows, by_dynamic_gap, by_sessions, by_sliding, in_batches, rows_of
 
 import windrow as wr
+
+from ..harness.cogroups import assert_cogroup, counts, of_input
+from ..harness.families import FAMILIES, Family, often, some
+from ..harness.tables import Asked, Windows, by_dynamic_gap, by_sessions, by_sliding, in_batches, rows_of
 
 US = pa.timestamp("us")
 NAMES = ("clicks", "orders", "visits")

@@ -8,15 +8,16 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from cogroups import assert_cogroup, counts, of_input
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tables import Asked, by_sessions, by_sliding, rows_of
 
 import windrow as wr
 from windrow import _worker
 from windrow.testing import StreamDriver
 from windrow.testing.definition import plan_of
+
+from ..harness.cogroups import assert_cogroup, counts, of_input
+from ..harness.tables import Asked, by_sessions, by_sliding, rows_of
 
 ZERO = datetime(1970, 1, 1)
 US = pa.timestamp("us")

@@ -7,15 +7,16 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from families import often, some
 from hypothesis import given
 from hypothesis import settings as limits
 from hypothesis import strategies as st
-from oracle.sessions import bad_gaps, clamped_gaps
-from tables import Asked, Rows, assert_windows, by_dynamic_gap, gap_of, in_batches, records, rows_of
 
 import windrow as wr
 from windrow.testing import StreamDriver
+
+from ..harness.families import often, some
+from ..harness.tables import Asked, Rows, assert_windows, by_dynamic_gap, gap_of, in_batches, records, rows_of
+from ..oracle.sessions import bad_gaps, clamped_gaps
 
 START = datetime(2026, 1, 1, 8)
 US = timedelta(microseconds=1)

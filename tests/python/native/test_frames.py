@@ -13,7 +13,8 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from tables import Rows, rows_of
+
+from ..harness.tables import Rows, rows_of
 
 wr: Any = pytest.importorskip("windrow")
 

@@ -7,9 +7,10 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from nested import LIST, SCHEMA, SESSIONS, SLIDING, START, at, driver, records
 
 import windrow as wr
+
+from ..harness.nested import LIST, SCHEMA, SESSIONS, SLIDING, START, at, driver, records
 
 
 def extended(one: list[int], other: list[int]) -> list[int]:

@@ -8,10 +8,11 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from families import FAMILIES, Family, often, some
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tables import Asked, Windows, assert_windows, by_sessions, by_sliding, in_batches, rows_of
+
+from ..harness.families import FAMILIES, Family, often, some
+from ..harness.tables import Asked, Windows, assert_windows, by_sessions, by_sliding, in_batches, rows_of
 
 wr: Any = pytest.importorskip("windrow")
 

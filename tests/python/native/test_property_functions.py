@@ -10,17 +10,18 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from families import often, some
 from hypothesis import given
 from hypothesis import settings as limits
 from hypothesis import strategies as st
-from oracle.records import Record, by_key, null_keys, null_times
-from tables import assert_same, by_dynamic_gap, by_sessions, by_sliding, cut, records, rows_of
 
 import windrow as wr
 from windrow import _worker
 from windrow.plan import Plan
 from windrow.testing.definition import plan_of
+
+from ..harness.families import often, some
+from ..harness.tables import assert_same, by_dynamic_gap, by_sessions, by_sliding, cut, records, rows_of
+from ..oracle.records import Record, by_key, null_keys, null_times
 
 US = timedelta(microseconds=1)
 KINDS = {

@@ -8,11 +8,12 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from families import some
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracle.records import null_keys, null_times
-from tables import Asked, assert_windows, by_sessions, by_sliding, in_batches, records, rows_of
+
+from ..harness.families import some
+from ..harness.tables import Asked, assert_windows, by_sessions, by_sliding, in_batches, records, rows_of
+from ..oracle.records import null_keys, null_times
 
 wr: Any = pytest.importorskip("windrow")
 

@@ -10,13 +10,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from families import FAMILIES, often, some
 from hypothesis import given
 from hypothesis import settings as limits
 from hypothesis import strategies as st
-from oracle.records import null_keys, null_times
-from oracle.sessions import bad_gaps, clamped_gaps
-from tables import (
+
+from ..harness.families import FAMILIES, often, some
+from ..harness.tables import (
     Asked,
     assert_same,
     assert_windows,
@@ -28,6 +27,8 @@ from tables import (
     records,
     rows_of,
 )
+from ..oracle.records import null_keys, null_times
+from ..oracle.sessions import bad_gaps, clamped_gaps
 
 native: Any = pytest.importorskip("windrow._native")
 

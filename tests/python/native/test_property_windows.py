@@ -7,11 +7,12 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from families import often, some
 from hypothesis import given
 from hypothesis import settings as limits
 from hypothesis import strategies as st
-from tables import Asked, assert_windows, by_sessions, by_sliding, in_batches, rows_of
+
+from ..harness.families import often, some
+from ..harness.tables import Asked, assert_windows, by_sessions, by_sliding, in_batches, rows_of
 
 wr: Any = pytest.importorskip("windrow")
 

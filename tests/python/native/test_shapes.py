@@ -8,10 +8,11 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pytest
-from nested import SCHEMA, SESSIONS, SLIDING, WORDS, at, driver, records
 
 import windrow as wr
 from windrow.testing import StreamDriver
+
+from ..harness.nested import SCHEMA, SESSIONS, SLIDING, WORDS, at, driver, records
 
 # A restart changes nothing
 

@@ -12,14 +12,15 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
-from oracle.contents import answers
-from oracle.generator import KEYS, scenario, stream_of
-from oracle.scenario import Scenario
-from oracle.stream import Stream, Window
-from players import EPOCH, TICK, DriverPlayer, moment, plain
 
 import windrow as wr
 from windrow.testing import StreamDriver
+
+from ..harness.players import EPOCH, TICK, DriverPlayer, moment, plain
+from ..oracle.contents import answers
+from ..oracle.generator import KEYS, scenario, stream_of
+from ..oracle.scenario import Scenario
+from ..oracle.stream import Stream, Window
 
 Found = tuple[Any, ...]
 

@@ -10,12 +10,13 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
-from oracle.generator import scenario
-from oracle.scenario import Row, Scenario
-from oracle.stream import Change
-from players import BUILT_IN, DriverPlayer, OperatorPlayer, batch_of, plain, windows
 
 import windrow as wr
+
+from ..harness.players import BUILT_IN, DriverPlayer, OperatorPlayer, batch_of, plain, windows
+from ..oracle.generator import scenario
+from ..oracle.scenario import Row, Scenario
+from ..oracle.stream import Change
 
 SEEDS = range(80)
 Final = tuple[Any, ...]

@@ -17,7 +17,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from oracle.records import Record, canonical
+from .records import Record, canonical
 
 LARGEST = Fraction(sys.float_info.max)
 EXACT = decimal.Context(prec=120, Emin=-999_999, Emax=999_999)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from oracle.stream import Change
+from .stream import Change
 
 
 def coalesced(changes: Iterable[tuple[Change, int]], before: set[int]) -> list[Change]:

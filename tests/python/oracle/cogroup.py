@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from oracle.aggregates import answer
-from oracle.records import Record
+from .aggregates import answer
+from .records import Record
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from oracle.scenario import Row, Scenario
+from .scenario import Row, Scenario
 
 VALUES = ("built_in", "mixed", "text", "deletable", "reduced")
 

@@ -6,11 +6,11 @@ import dataclasses
 import random
 from collections.abc import Callable
 
-from oracle.contents import VALUES
-from oracle.scenario import Row, Scenario
-from oracle.stream import Stream
-from oracle.stream_sessions import Sessions
-from oracle.stream_sliding import Slides
+from .contents import VALUES
+from .scenario import Row, Scenario
+from .stream import Stream
+from .stream_sessions import Sessions
+from .stream_sliding import Slides
 
 KEYS = ["a", "ab", "", "b", "a\0", "abc", "ä", "A"]
 WORDS: list[str | None] = ["1", "2", "3", "x", "", None]

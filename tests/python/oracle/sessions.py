@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from oracle.records import Record, in_order
+from .records import Record, in_order
 
 Session = tuple[int, int, list[Record]]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from oracle.records import Record, in_order
+from .records import Record, in_order
 
 Bounds = tuple[int, int]
 Sliding = tuple[int, int, list[Record]]

@@ -10,8 +10,8 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from oracle.contents import Contents, added, answers, empty
-from oracle.scenario import Row, Scenario
+from .contents import Contents, added, answers, empty
+from .scenario import Row, Scenario
 
 COUNTED = ("records", "late", "windows_refused", "late_emitted", "null_keys", "null_times", "null_values")
 COUNTED += ("bad_gaps", "clamped_gaps", "ticks", "bad_ticks", "updates", "windows_closed", "windows_open")

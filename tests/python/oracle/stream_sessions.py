@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from oracle.contents import added, deleted, empty, merged
-from oracle.scenario import Row
-from oracle.stream import Stream, Window
+from .contents import added, deleted, empty, merged
+from .scenario import Row
+from .stream import Stream, Window
 
 
 class Sessions(Stream):

@@ -5,9 +5,9 @@ Each window holds the records that it accepted, or that the window held of which
 
 from __future__ import annotations
 
-from oracle.contents import Contents, added, deleted, empty
-from oracle.scenario import Row
-from oracle.stream import Stream, Window
+from .contents import Contents, added, deleted, empty
+from .scenario import Row
+from .stream import Stream, Window
 
 
 class Slides(Stream):

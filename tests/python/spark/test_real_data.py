@@ -15,11 +15,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
-from oracle import vectorised
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
-from scenes import spark_sessions
-from tables import Asked, assert_windows, by_sessions, by_sliding, rows_of, ticks
+
+from ..harness.scenes import spark_sessions
+from ..harness.tables import Asked, assert_windows, by_sessions, by_sliding, rows_of, ticks
+from ..oracle import vectorised
 
 wr: Any = pytest.importorskip("windrow")
 

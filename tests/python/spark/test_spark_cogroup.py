@@ -8,12 +8,13 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from cogroups import AskedOfInput, assert_cogroup, counts
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import LongType, StringType
-from scenes import START, rows, typed
-from tables import Asked, assert_same, by_sessions, by_sliding, rows_of
+
+from ..harness.cogroups import AskedOfInput, assert_cogroup, counts
+from ..harness.scenes import START, rows, typed
+from ..harness.tables import Asked, assert_same, by_sessions, by_sliding, rows_of
 
 wr: Any = pytest.importorskip("windrow")
 

@@ -9,8 +9,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, IntegerType, NullType, StringType, StructType
 from pyspark.testing.objects import ExamplePoint, ExamplePointUDT
-from scenes import rows, spark_sessions, typed
-from tables import assert_same
+
+from ..harness.scenes import rows, spark_sessions, typed
+from ..harness.tables import assert_same
 
 wr: Any = pytest.importorskip("windrow")
 

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
-from scenes import events, quoted, rows, spark_sessions, typed
-from tables import assert_same
+
+from ..harness.scenes import events, quoted, rows, spark_sessions, typed
+from ..harness.tables import assert_same
 
 wr: Any = pytest.importorskip("windrow")
 

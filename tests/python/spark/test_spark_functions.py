@@ -17,15 +17,16 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from oracle.records import Record, by_key
 from pyspark import cloudpickle
 from pyspark.errors import PythonException
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
-from scenes import rows, typed
-from tables import Rows, assert_same, by_sessions, by_sliding, records, rows_of
 
 from windrow.plan import PACK_COUNTERS
+
+from ..harness.scenes import rows, typed
+from ..harness.tables import Rows, assert_same, by_sessions, by_sliding, records, rows_of
+from ..oracle.records import Record, by_key
 
 wr: Any = pytest.importorskip("windrow")
 

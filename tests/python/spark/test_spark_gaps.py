@@ -8,11 +8,12 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 import pytest
-from oracle.sessions import bad_gaps, clamped_gaps
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
-from scenes import START, frame
-from tables import Asked, assert_windows, by_dynamic_gap, gap_of, records, rows_of
+
+from ..harness.scenes import START, frame
+from ..harness.tables import Asked, assert_windows, by_dynamic_gap, gap_of, records, rows_of
+from ..oracle.sessions import bad_gaps, clamped_gaps
 
 wr: Any = pytest.importorskip("windrow")
 

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
-from scenes import rows, spark_sessions, typed
-from tables import assert_same
+
+from ..harness.scenes import rows, spark_sessions, typed
+from ..harness.tables import assert_same
 
 wr: Any = pytest.importorskip("windrow")
 

@@ -11,10 +11,11 @@ from datetime import timedelta
 from typing import Any
 
 import pyarrow as pa
-from oracle.aggregates import accepts, answer
-from oracle.records import Record, by_key, canonical
-from oracle.sessions import GapOf, dynamic_sessions, sessions
-from oracle.sliding import sliding
+
+from ..oracle.aggregates import accepts, answer
+from ..oracle.records import Record, by_key, canonical
+from ..oracle.sessions import GapOf, dynamic_sessions, sessions
+from ..oracle.sliding import sliding
 
 Window = tuple[Any, int, int]
 Rows = dict[Window, dict[str, Any]]

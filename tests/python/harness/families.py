@@ -10,8 +10,9 @@ from typing import Any
 
 import pyarrow as pa
 from hypothesis import strategies as st
-from oracle.aggregates import EXACT
-from tables import Asked
+
+from ..oracle.aggregates import EXACT
+from .tables import Asked
 
 SPECIAL_FLOATS = [0.0, -0.0, float("nan"), float("nan"), float("inf"), float("-inf"), 1e300, -1e300, 1e-100, 0.1, 2.5]
 WORDS = ["", "a", "b", "ab", "B", "ä", "zß", "𝄞", "\uffff", "a\0"]

@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
-from tables import Rows, rows_of
+
+from .tables import Rows, rows_of
 
 START = pd.Timestamp("2024-03-30 20:00:00")
 

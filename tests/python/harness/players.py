@@ -12,16 +12,17 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from oracle.coalesced import coalesced
-from oracle.generator import stream_of
-from oracle.scenario import Row, Scenario
-from oracle.stream import Change
 
 import windrow as wr
 from windrow import _worker
 from windrow.functions.fold import Fold, of_reduce
 from windrow.testing import Change as Driven
 from windrow.testing import StreamDriver
+
+from ..oracle.coalesced import coalesced
+from ..oracle.generator import stream_of
+from ..oracle.scenario import Row, Scenario
+from ..oracle.stream import Change
 
 TIME = pa.timestamp("us")
 TICK = timedelta(microseconds=1)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from oracle.records import Record
+from ..oracle.records import Record
 
 FILES = ("exact.jsonl", "kafka_loses.jsonl")
 CHECKED = {"update": {"session": 16, "sliding": 16}, "close": {"session": 8, "sliding": 13}}

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
-from oracle.cogroup import answer_of_input, together
-from oracle.records import by_key
-from tables import Asked, Rows, Windows, assert_answers, records
+
+from ..oracle.cogroup import answer_of_input, together
+from ..oracle.records import by_key
+from .tables import Asked, Rows, Windows, assert_answers, records
 
 
 @dataclass(frozen=True)

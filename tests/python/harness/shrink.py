@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterator
 
-from oracle.scenario import Row, Scenario
-from players import Way
+from ..oracle.scenario import Row, Scenario
+from .players import Way
 
 Fails = Callable[[Scenario, Way], bool]
 

@@ -1,0 +1,1 @@
+"""Tests: Python in `python`, the crate in `rust`, what both read in `vectors`."""

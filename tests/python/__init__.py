@@ -1,0 +1,1 @@
+"""Tests of the Python package; the examples of README and docs."""

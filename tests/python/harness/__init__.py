@@ -1,0 +1,13 @@
+"""What tests share: data, queries over it, and results against the oracle.
+
+| file | what |
+|---|---|
+| `tables` | Arrow tables to the oracle's records, results against the oracle's windows |
+| `families` | types of values, and the aggregates that are defined over each |
+| `cogroups` | queries over several inputs |
+| `nested` | values that Python functions can change in place |
+| `scenes` | events in Spark |
+| `players` | a scenario of the oracle, played by the package |
+| `shrink` | a failing scenario made small |
+| `golden` | the recorded runs of Kafka Streams |
+"""
