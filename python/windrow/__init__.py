@@ -38,7 +38,8 @@ from windrow.cogrouped import CogroupedData, cogroup
 from windrow.grouped import GroupedData, group_by
 from windrow.spark.configure import configure
 from windrow.windowed import WindowedData
-from windrow.windows import SessionWindows, SlidingWindows
+from windrow.windows.session import SessionWindows
+from windrow.windows.sliding import SlidingWindows
 
 __all__ = [
     "Aggregate",

@@ -1,4 +1,4 @@
-"""Durations: strict words or a `timedelta`, held as whole microseconds.
+"""Durations: strict words or a `timedelta`, held as whole microseconds; the units of time columns.
 
 A day is 24 hours and a week seven of them. Months and years have no fixed length and a bare number has no unit, so
 neither is a duration.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from datetime import timedelta
+from typing import NamedTuple
 
 from windrow.errors import bad_type, bad_value, closest
 
@@ -28,6 +29,28 @@ _UNITS = {
     "millisecond": 1_000,
     "microsecond": 1,
 }
+
+
+class TimeUnit(NamedTuple):
+    """A unit of Arrow's time types.
+
+    Attributes:
+        name: what it is called in words.
+        microseconds: of how many microseconds each of its values is a multiple; 1 where it is finer.
+    """
+
+    name: str
+    microseconds: int
+
+
+TIME_UNITS = {
+    "s": TimeUnit("second", _UNITS["second"]),
+    "ms": TimeUnit("millisecond", _UNITS["millisecond"]),
+    "us": TimeUnit("microsecond", _UNITS["microsecond"]),
+    "ns": TimeUnit("nanosecond", _UNITS["microsecond"]),
+}
+"""The units of time columns, by Arrow's names."""
+
 _VARYING = ("month", "quarter", "year")
 _SIGN = re.compile(r"\s*([+-]?)\s*", re.ASCII)
 _TERM = re.compile(r"([0-9]+)\s+([A-Za-z]+)(?:\s+|$)", re.ASCII)

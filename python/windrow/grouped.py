@@ -18,7 +18,8 @@ from windrow.errors import bad_column_type, bad_type, bad_value, unknown_word
 from windrow.input import Input, Result
 from windrow.plan import Origins
 from windrow.windowed import WindowedData
-from windrow.windows import DynamicGap, SessionWindows, SlidingWindows
+from windrow.windows.session import DynamicGap, SessionWindows
+from windrow.windows.sliding import SlidingWindows
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

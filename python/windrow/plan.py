@@ -10,7 +10,8 @@ import pyarrow as pa
 
 from windrow.aggregates.aggregate import Accumulation, Aggregate, Reduction
 from windrow.functions.fold import Fold
-from windrow.windows import SessionWindows, SlidingWindows
+from windrow.windows.session import SessionWindows
+from windrow.windows.sliding import SlidingWindows
 
 PACK_COUNTERS = ("records", "null_keys", "null_times", "bad_gaps", "clamped_gaps", "ticks")
 """What is counted where records are read."""

@@ -31,7 +31,8 @@ from windrow.aggregates.aggregate import MAKERS, Accumulation, Aggregate
 from windrow.errors import aggregate_argument, bad_type, bad_value, unknown_word
 from windrow.input import Result
 from windrow.plan import Plan
-from windrow.windows import SessionWindows, SlidingWindows
+from windrow.windows.session import SessionWindows
+from windrow.windows.sliding import SlidingWindows
 
 if TYPE_CHECKING:
     from pyspark.sql import Observation

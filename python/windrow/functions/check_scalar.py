@@ -11,13 +11,11 @@ from typing import Any
 
 import pyarrow as pa
 
+from windrow.duration import TIME_UNITS
 from windrow.errors import bad_type, bad_value
 
 Check = Callable[[Any], Any]
 """From a value that is not None to what `pa.array` takes for it unchanged, or `UnfitError`."""
-
-_STEPS = {"s": 1_000_000, "ms": 1_000, "us": 1, "ns": 1}
-"""How many microseconds, in which Python counts, a value of the unit is a multiple of."""
 
 
 class UnfitError(Exception):
@@ -146,7 +144,7 @@ def _timestamp(kind: pa.TimestampType[Any, Any]) -> Check:
 
 def _moment(kind: Any, wanted: type, allowed: str, part: str) -> Check:
     """Values whose `part` below a second is a whole number of the type's unit."""
-    step, nanoseconds = _STEPS[kind.unit], part.replace("micro", "nano")
+    step, nanoseconds = TIME_UNITS[kind.unit].microseconds, part.replace("micro", "nano")
 
     def check(value: Any) -> Any:
         if not isinstance(value, wanted) or type(value).__name__ == "NaTType":  # of pandas, as the nanoseconds are

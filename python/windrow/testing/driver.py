@@ -18,7 +18,7 @@ from windrow.testing.change import Change, changes_of
 from windrow.testing.definition import Definition, Schemas, plan_of
 from windrow.testing.feed import Feed, without_rows
 from windrow.testing.stores import SessionStore, Store, WindowStore
-from windrow.windows import SessionWindows
+from windrow.windows.session import SessionWindows
 
 _DROPPED = ("late", "windows_refused", "null_keys", "null_times", "null_values", "bad_gaps")
 

@@ -14,7 +14,8 @@ import pytest
 import windrow as wr
 from windrow import SessionWindows, SlidingWindows
 from windrow.duration import LONGEST
-from windrow.windows import DynamicGap, Windows
+from windrow.windows.session import DynamicGap
+from windrow.windows.windows import Windows
 
 SESSIONS = SessionWindows.with_gap("5 minutes", grace="1 hour").until("1 day")
 DYNAMIC = SessionWindows.with_dynamic_gap("pause", grace="1 hour", retention="2 days", invalid_gap="error").until(

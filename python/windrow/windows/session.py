@@ -1,89 +1,16 @@
-"""Session windows and sliding windows, as Kafka Streams defines them.
-
-```text
-session, gap 5           sliding, difference 5
-──x─x──x───────x──x──    ──x─x──x───────x──x──
-  [    ]       [  ]      [  ]                     one window ends at each record,
-  both ends are events     [    ]                 and one starts just after it
-```
-Both ends of both kinds are inclusive. Sliding windows are not hopping windows: they start and end at records, not at
-steps of the clock.
-"""
+"""Session windows (Kafka's `SessionWindows`, KIP-94), with one gap or with each record's own (KIP-362)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, Self, get_args
-
-import pyarrow as pa
+from typing import Literal, Self, get_args
 
 from windrow.duration import LONGEST, Duration, microseconds, words
 from windrow.errors import bad_type, bad_value, unknown_word
+from windrow.windows.windows import Windows
 
 InvalidGap = Literal["drop", "error"]
 """What becomes of a record whose own gap is null, zero or negative: it is counted and left out, or the query fails."""
-
-_UNITS = {"s": (1_000_000, "second"), "ms": (1_000, "millisecond"), "us": (1, "microsecond"), "ns": (1, "nanosecond")}
-"""Units of time columns: of how many microseconds a length is a multiple, and the name."""
-
-
-@dataclass(frozen=True, init=False, repr=False)
-class Windows:
-    """What both kinds of windows have. Durations are whole microseconds.
-
-    Attributes:
-        grace: how far behind stream time a record may be; None where none was given.
-        retention: how long windows stay visible, as given to `until`; None for as long as the rules need.
-    """
-
-    grace: int | None
-    retention: int | None
-
-    def __init__(self, *_args: object, **_fields: object) -> None:
-        """Refuses: windows are made by the class methods, which take durations."""
-        kind = type(self)
-        sessions = "SessionWindows.with_gap(...) or SessionWindows.with_dynamic_gap(...)"
-        ways = {"SessionWindows": sessions, "SlidingWindows": "SlidingWindows.with_time_difference(...)"}
-        way = ways.get(kind.__name__, "a kind of windows")
-        raise TypeError(f"{kind.__name__}: a call of the class makes no windows; allowed: {way}")
-
-    @classmethod
-    def _of(cls, **fields: object) -> Self:
-        windows = object.__new__(cls)
-        for name, value in fields.items():
-            object.__setattr__(windows, name, value)
-        return windows
-
-    def _kept(self, retention: Duration, least: int, least_is: str) -> Self:
-        kept = microseconds("retention", retention)
-        if kept < least:
-            raise bad_value("retention", retention, f"at least {words(least)}, which is {least_is}")
-        return self._of(**{**vars(self), "retention": kept})
-
-    def check_time(self, time: pa.Field[Any]) -> None:
-        """Raises `ValueError` for a length that the time column cannot count."""
-        tick, named = _UNITS[time.type.unit]
-        longest = LONGEST // 1_000 if time.type.unit == "ns" else LONGEST
-        counts = f"as the time column {time.name!r} counts in {named}s"
-        for argument, (length, kind) in self._lengths().items():
-            if length > longest:
-                raise bad_value(argument, words(length), f"at most {words(longest)}, {counts}")
-            if kind == "ticks" and length % tick:
-                way = f': resolution="1 {named}"' if argument == "resolution" else ""
-                raise bad_value(argument, words(length), f"a multiple of 1 {named}, {counts}{way}")
-            if kind == "one tick" and length < tick:
-                raise bad_value(argument, words(length), f"at least 1 {named}, {counts}")
-
-    def _lengths(self) -> dict[str, tuple[int, str]]:
-        """The lengths of time, by argument, and whether each is whole ticks, one tick at least, or any."""
-        given = {"grace": self.grace, "until": self.retention}
-        return {argument: (length, "any") for argument, length in given.items() if length is not None}
-
-    def _shown_grace(self) -> str:
-        return "" if self.grace is None else f", grace={words(self.grace)!r}"
-
-    def _shown_until(self) -> str:
-        return "" if self.retention is None else f".until({words(self.retention)!r})"
 
 
 @dataclass(frozen=True)
@@ -230,71 +157,3 @@ class SessionWindows(Windows):
         else:
             made = f"with_gap({words(self.gap)!r}{self._shown_grace()})"
         return f"SessionWindows.{made}{self._shown_until()}"
-
-
-@dataclass(frozen=True, init=False, repr=False)
-class SlidingWindows(Windows):
-    """Sliding windows: one window for each distinct set of records within `difference` (KIP-450).
-
-    For each record at `t` there is the window `[t - difference, t]`, and, where it holds a record, the one that starts
-    one `resolution` after `t`. Both ends are inclusive, and no two windows of a key have the same start.
-
-    Attributes:
-        difference: distance from the start to the end of a window, in microseconds.
-        resolution: one tick, in microseconds; times are floored to it for windowing.
-    """
-
-    difference: int
-    resolution: int
-
-    @classmethod
-    def with_time_difference(
-        cls, difference: Duration, grace: Duration | None = None, resolution: Duration = "1 millisecond"
-    ) -> Self:
-        """Windows over records that are at most `difference` apart (Kafka's `SlidingWindows`).
-
-        Raises:
-            ValueError: `difference` or `resolution` not longer than zero, `grace` negative, `difference` or `grace`
-                not a multiple of `resolution`, or 2 x difference + grace beyond 2**63 - 1 microseconds.
-            TypeError: not a duration; a bare number has no unit.
-
-        >>> SlidingWindows.with_time_difference("10 minutes", grace="1 minute")
-        SlidingWindows.with_time_difference('10 minutes', grace='1 minute')
-        """
-        tick = microseconds("resolution", resolution)
-        width = microseconds("difference", difference)
-        late = None if grace is None else microseconds("grace", grace, zero=True)
-        for argument, value, length in (("difference", difference, width), ("grace", grace, late or 0)):
-            if length % tick:
-                raise bad_value(argument, value, f"a multiple of the resolution, {words(tick)}")
-        if 2 * width > LONGEST:
-            raise bad_value("difference", difference, f"2 x difference of at most {LONGEST} microseconds")
-        if 2 * width + (late or 0) > LONGEST:
-            raise bad_value("grace", grace, f"2 x difference + grace of at most {LONGEST} microseconds")
-        return cls._of(grace=late, retention=None, difference=width, resolution=tick)
-
-    def until(self, retention: Duration) -> Self:
-        """The same windows, kept visible for `retention` after they start. A batch query does not need it.
-
-        Raises:
-            ValueError: shorter than 2 x difference + grace.
-            TypeError: not a duration.
-
-        >>> SlidingWindows.with_time_difference("10 minutes").until("1 day")
-        SlidingWindows.with_time_difference('10 minutes').until('1 day')
-        """
-        return self._kept(retention, 2 * self.difference + (self.grace or 0), "2 x difference + grace")
-
-    def _lengths(self) -> dict[str, tuple[int, str]]:
-        own = {"difference": (self.difference, "ticks"), "resolution": (self.resolution, "ticks")}
-        return {**own, **super()._lengths()}
-
-    def plan(self) -> dict[str, int | str]:
-        """What the core needs to know of these windows."""
-        return {"kind": "sliding", "difference": self.difference, "resolution": self.resolution}
-
-    def __repr__(self) -> str:
-        """The call that makes these windows."""
-        tick = "" if self.resolution == 1_000 else f", resolution={words(self.resolution)!r}"
-        made = f"SlidingWindows.with_time_difference({words(self.difference)!r}{self._shown_grace()}{tick})"
-        return f"{made}{self._shown_until()}"
