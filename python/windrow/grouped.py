@@ -155,8 +155,8 @@ class GroupedData(Generic[Result]):
         >>> empty = pa.table({"card": pa.array([], pa.int64()), "ts": pa.array([], pa.timestamp("us"))})
         >>> group_by(empty, "card", time="ts").windowed_by(SlidingWindows.with_time_difference("10 minutes"))
         WindowedData(grouped=GroupedData(keys=('card',), time='ts', tick=None), \
-windows=SlidingWindows.with_time_difference('10 minutes'), emission='close', every_record=False, late_policy='drop', \
-shard_count=32, thread_count=None, observation=None)
+windows=SlidingWindows.with_time_difference('10 minutes'), options=Options(emit='close', every_record=False, \
+late='drop', shards=32, threads=None, observation=None))
         """
         if not isinstance(windows, SessionWindows | SlidingWindows):
             ways = "SessionWindows.with_gap(...) or with_dynamic_gap(...), or SlidingWindows.with_time_difference(...)"

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from windrow.aggregates.aggregate import Accumulation, Aggregate, Reduction
 from windrow.functions.fold import Fold
+from windrow.options import Options
 from windrow.windows.session import SessionWindows
 from windrow.windows.sliding import SlidingWindows
 
@@ -43,14 +44,9 @@ class Plan:
         tick: the boolean column of ticks, if there is one.
         windows: the windows and their durations.
         aggregates: the result columns and what they hold.
-        emission: when windows give rows.
-        every_record: whether each change of a window gives a row, not only the last one of a batch.
-        late: what becomes of late records.
-        shards: how many ranges of key hashes the work is cut into.
-        threads: how many threads a query in this process uses; None for one a core.
+        options: when windows give rows, what becomes of late records, how the work is cut.
         schema: the columns that are read, and no others.
         origins: the inputs of a cogroup; None where there is one input.
-        observation: where Spark reports the counters, if anywhere.
     """
 
     keys: tuple[str, ...]
@@ -58,19 +54,9 @@ class Plan:
     tick: str | None
     windows: SessionWindows | SlidingWindows
     aggregates: tuple[tuple[str, Aggregate], ...]
-    emission: str
-    every_record: bool
-    late: str
-    shards: int
-    threads: int | None
+    options: Options
     schema: pa.Schema
     origins: Origins | None
-    observation: object | None
-
-    @property
-    def op(self) -> bool:
-        """Whether the result ends with an `op` column."""
-        return self.emission == "update" or self.late == "emit"
 
     @property
     def functions(self) -> dict[str, Reduction | Accumulation]:
@@ -104,11 +90,11 @@ class Plan:
             "grace": self.windows.grace,
             "until": self.windows.retention,
             "aggregates": [aggregate.plan(name) for name, aggregate in self.aggregates],
-            "op": self.op,
-            "emit": self.emission,
-            "every_record": self.every_record,
-            "late": self.late,
-            "shards": self.shards,
+            "op": self.options.op,
+            "emit": self.options.emit,
+            "every_record": self.options.every_record,
+            "late": self.options.late,
+            "shards": self.options.shards,
             "inputs": self._inputs(one_time=False),
         }
 

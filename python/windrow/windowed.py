@@ -21,8 +21,8 @@ The examples of this module go on from here:
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Generic, Literal, get_args
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Generic, get_args
 
 import pyarrow as pa
 
@@ -30,6 +30,7 @@ from windrow.aggregates import builtin
 from windrow.aggregates.aggregate import MAKERS, Accumulation, Aggregate
 from windrow.errors import aggregate_argument, bad_type, bad_value, unknown_word
 from windrow.input import Result
+from windrow.options import Emit, Late, Options
 from windrow.plan import Plan
 from windrow.windows.session import SessionWindows
 from windrow.windows.sliding import SlidingWindows
@@ -38,15 +39,6 @@ if TYPE_CHECKING:
     from pyspark.sql import Observation
 
     from windrow.grouped import GroupedData
-
-Emit = Literal["close", "update"]
-"""When a window gives a row: once, when it is final, or whenever it changes."""
-
-Late = Literal["drop", "emit"]
-"""What becomes of a late record: it is counted and left out, or also a row of its own."""
-
-SHARDS = 32
-"""Ranges of key hashes, unless `shards` says otherwise."""
 
 _MOST_SHARDS = 65_536
 _MOST_THREADS = 1_024
@@ -60,27 +52,12 @@ class WindowedData(Generic[Result]):
     Attributes:
         grouped: what was grouped.
         windows: the windows.
-        emission: when windows give rows.
-        every_record: whether each change gives a row, not only the last one of a batch.
-        late_policy: what becomes of late records.
-        shard_count: how many ranges of key hashes the work is cut into.
-        thread_count: how many threads a query in this process uses; None for one a core.
-        observation: where Spark reports the counters, if anywhere.
+        options: what its methods have chosen.
     """
 
     grouped: GroupedData[Result]
     windows: SessionWindows | SlidingWindows
-    emission: Emit = "close"
-    every_record: bool = False
-    late_policy: Late = "drop"
-    shard_count: int = SHARDS
-    thread_count: int | None = None
-    observation: object | None = None
-
-    @property
-    def op(self) -> bool:
-        """Whether the result ends with an `op` column."""
-        return self.emission == "update" or self.late_policy == "emit"
+    options: Options = field(default_factory=Options)
 
     def emit(self, when: Emit, *, every_record: bool = False) -> WindowedData[Result]:
         """When windows give rows: `"close"` (the default), once and final, or `"update"`, whenever they change.
@@ -105,7 +82,7 @@ class WindowedData(Generic[Result]):
             raise bad_type("every_record", every_record, "True or False")
         if every_record and when != "update":
             raise bad_value("every_record", every_record, "False beside emit('close'), which gives each window once")
-        return replace(self, emission=when, every_record=every_record)._checked_op("emit('update')")
+        return self._with(emit=when, every_record=every_record)._checked_op("emit('update')")
 
     def late(self, policy: Late) -> WindowedData[Result]:
         """What becomes of late records on a stream: `"drop"` (the default) or `"emit"`.
@@ -122,7 +99,7 @@ class WindowedData(Generic[Result]):
         """
         if policy not in get_args(Late):
             raise unknown_word("policy", policy, get_args(Late))
-        return replace(self, late_policy=policy)._checked_op("late('emit')")
+        return self._with(late=policy)._checked_op("late('emit')")
 
     def shards(self, count: int) -> WindowedData[Result]:
         """Cuts the work into `count` ranges of key hashes: 1 to 65,536, 32 unless said otherwise.
@@ -138,7 +115,7 @@ class WindowedData(Generic[Result]):
         [1, 2]
         """
         _check_count(count, _MOST_SHARDS)
-        return replace(self, shard_count=count)
+        return self._with(shards=count)
 
     def threads(self, count: int) -> WindowedData[Result]:
         """Uses `count` threads, 1 to 1,024, for data in this process; one a core unless said otherwise.
@@ -155,7 +132,7 @@ class WindowedData(Generic[Result]):
         """
         _check_count(count, _MOST_THREADS)
         self.grouped._input.check_threads(count)
-        return replace(self, thread_count=count)
+        return self._with(threads=count)
 
     def observe(self, observation: Observation) -> WindowedData[Result]:
         """Has Spark report the counters of the query to PySpark's `Observation`, at the first action on the result.
@@ -180,7 +157,7 @@ class WindowedData(Generic[Result]):
         (1, 1, 0)
         """
         self.grouped._input.check_observation(observation)
-        return replace(self, observation=observation)
+        return self._with(observation=observation)
 
     def agg(self, /, **aggregates: Aggregate) -> Result:
         """The windows of each key and the aggregates over their records (Kafka's `aggregate`, several at once).
@@ -218,8 +195,11 @@ class WindowedData(Generic[Result]):
         """
         return self._result({"count": builtin.count()})
 
+    def _with(self, **chosen: Any) -> WindowedData[Result]:
+        return replace(self, options=replace(self.options, **chosen))
+
     def _checked_op(self, adds: str) -> WindowedData[Result]:
-        for key in self.grouped.keys if self.op else ():
+        for key in self.grouped.keys if self.options.op else ():
             if key.casefold() == "op":
                 raise bad_value("keys", key, f"any name but 'op', which {adds} adds: rename the column")
         return self
@@ -231,7 +211,7 @@ class WindowedData(Generic[Result]):
         if not chosen:
             raise ValueError("aggregates: got none; allowed: one or more, such as agg(n=windrow.count())")
         taken = {**dict.fromkeys(self.grouped.keys, "a key"), "window": "the column of windows"}
-        if self.op:
+        if self.options.op:
             taken["op"] = "the column that emit('update') and late('emit') add"
         folded = {name.casefold(): what for name, what in taken.items()}
         grouped, resolved = self.grouped, dict[str, Aggregate]()
@@ -257,14 +237,9 @@ class WindowedData(Generic[Result]):
             tick=grouped.tick,
             windows=self.windows,
             aggregates=tuple(resolved.items()),
-            emission=self.emission,
-            every_record=self.every_record,
-            late=self.late_policy,
-            shards=self.shard_count,
-            threads=self.thread_count,
+            options=self.options,
             schema=pa.schema(fields.values()),
             origins=grouped._origins(fields),
-            observation=self.observation,
         )
 
     def _read(self, argument: str, aggregate: Aggregate) -> Iterator[pa.Field[pa.DataType]]:

@@ -49,7 +49,7 @@ class LocalInput(Input[pa.Table]):
         if plan.functions:
             return self._record_by_record(plan)
         query = _worker.query(plan.spec, plan.schema)
-        batches, counters = query.run(self._stream(plan), plan.threads)
+        batches, counters = query.run(self._stream(plan), plan.options.threads)
         return _counted(pa.Table.from_batches(batches, schema=query.output_schema), counters)
 
     def _record_by_record(self, plan: Plan) -> pa.Table:

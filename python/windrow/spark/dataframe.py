@@ -118,7 +118,7 @@ class SparkInput(Input[DataFrame]):
         output = self._output(plan)
         warn_unless_configured(self._frame.sparkSession)
         schema, version = plan.schema.serialize().to_pybytes(), _worker.version()
-        observed = _unused(PACK_COUNTERS if plan.observation is not None else (), output.names)
+        observed = _unused(PACK_COUNTERS if plan.options.observation is not None else (), output.names)
         packed = StructType([*_PACKED, *_nullable_longs(observed)])
         merged = StructType([*output.fields, *_nullable_longs(observed.values())])
         if plan.functions:
@@ -135,9 +135,9 @@ class SparkInput(Input[DataFrame]):
             .sortWithinPartitions("shard", "first")
             .mapInArrow(merge, merged)
         )
-        if plan.observation is None:
+        if plan.options.observation is None:
             return result
-        return _observed(result, plan.observation, observed)
+        return _observed(result, plan.options.observation, observed)
 
     def _field_at(self, argument: str, position: int, compared: bool) -> pa.Field[Any]:
         return arrow_field(argument, self._schema.fields[position], compared=compared)
@@ -155,7 +155,7 @@ class SparkInput(Input[DataFrame]):
             StructField(name, self._result_type(name, aggregate, arrow.field(name).type))
             for name, aggregate in plan.aggregates
         ]
-        return StructType([*fields, StructField("op", StringType())] if plan.op else fields)
+        return StructType([*fields, StructField("op", StringType())] if plan.options.op else fields)
 
     def _type(self, column: str) -> DataType:
         return returned_type(self._schema.fields[self._schema.names.index(column)].dataType)

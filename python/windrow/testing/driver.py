@@ -196,7 +196,7 @@ class StreamDriver:
         With `emit("update")` every aggregate may be null there, as it is where a window is deleted.
         """
         output = self._operator.output_schema
-        if self._plan.emission == "update":  # where deletes come, which have no aggregates
+        if self._plan.options.emit == "update":  # where deletes come, which have no aggregates
             output = pa.schema(list(self._operator.change_schema)[: len(output)])
         batches = [pa.RecordBatch.from_arrays(batch.columns[: len(output)], schema=output) for batch in self._unread]
         self._unread.clear()
@@ -273,7 +273,7 @@ class StreamDriver:
     def _changes(self, batch: pa.RecordBatch) -> list[Change]:
         if batch.num_rows:
             self._unread.append(batch)
-        return list(changes_of(batch, len(self._plan.keys), final=self._plan.emission == "close"))
+        return list(changes_of(batch, len(self._plan.keys), final=self._plan.options.emit == "close"))
 
     @property
     def _store(self) -> Store:

@@ -310,9 +310,12 @@ def test_wrong_aggregates_leave_a_stream_unread() -> None:
 def test_each_step_is_a_new_frozen_object() -> None:
     first = sessions()
     second = first.emit("update").shards(3)
-    assert (first.op, first.shard_count, second.op, second.shard_count) == (False, 32, True, 3)
+    options = first.options, second.options
+    assert [(chosen.op, chosen.shards) for chosen in options] == [(False, 32), (True, 3)]
     with pytest.raises(FrozenInstanceError):
-        first.op = True
+        first.options = second.options
+    with pytest.raises(FrozenInstanceError):
+        first.options.shards = 3
     with pytest.raises(FrozenInstanceError):
         grouped().time = "x"
     with pytest.raises(FrozenInstanceError):

@@ -1,0 +1,41 @@
+"""The options of a query: when windows give rows, what becomes of late records, how the work is cut."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Emit = Literal["close", "update"]
+"""When a window gives a row: once, when it is final, or whenever it changes."""
+
+Late = Literal["drop", "emit"]
+"""What becomes of a late record: it is counted and left out, or also a row of its own."""
+
+SHARDS = 32
+"""Ranges of key hashes, unless `shards` says otherwise."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the methods of `WindowedData` choose; the defaults are those of a query that chooses nothing.
+
+    Attributes:
+        emit: when windows give rows.
+        every_record: whether each change of a window gives a row, not only the last one of a batch.
+        late: what becomes of late records.
+        shards: how many ranges of key hashes the work is cut into.
+        threads: how many threads a query in this process uses; None for one a core.
+        observation: where Spark reports the counters, if anywhere.
+    """
+
+    emit: Emit = "close"
+    every_record: bool = False
+    late: Late = "drop"
+    shards: int = SHARDS
+    threads: int | None = None
+    observation: object | None = None
+
+    @property
+    def op(self) -> bool:
+        """Whether the result ends with an `op` column."""
+        return self.emit == "update" or self.late == "emit"
