@@ -5,7 +5,7 @@ Every function here returns an exception for the caller to raise, so that the tr
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 
 _SHOWN = 20
@@ -56,6 +56,21 @@ def unknown_word(argument: str, got: object, words: Sequence[str]) -> ValueError
     close = closest(got, words) if isinstance(got, str) else None
     hint = f" (did you mean {close!r}?)" if close is not None else ""
     return bad_value(argument, got, " or ".join(repr(word) for word in words) + hint)
+
+
+def positional_options(call: str, got: Sequence[object], options: Sequence[str]) -> TypeError:
+    """Options were given by position, where only their names tell them apart; these are their names, in order."""
+    named = ", ".join(f"{option}={_shown(value)}" for option, value in zip(options, got, strict=False))
+    shown = ", ".join(_shown(value) for value in got)
+    return TypeError(f"{call}: got {shown} by position; allowed: options by name, such as {named}")
+
+
+def unknown_option(call: str, got: Mapping[str, object], options: Sequence[str]) -> TypeError:
+    """Options were given that the call does not have; the message offers the one with the closest name."""
+    name, value = next(iter(got.items()))
+    close = closest(name, options)
+    hint = f" (did you mean {close!r}?)" if close is not None else ""
+    return TypeError(f"{call}: got {name}={_shown(value)}; allowed: the options {listed(options)}{hint}")
 
 
 def closest(name: str, names: Iterable[str]) -> str | None:

@@ -149,7 +149,7 @@ class GroupedData(Generic[Result]):
             TypeError: not windows of windrow, or the column of a dynamic gap holds no durations.
             ValueError: a key column is called `window`, as the column of the windows is; the data does not have the
                 column of a dynamic gap, or has it twice; or a length that the time column cannot count: beyond its
-                range, or finer than its unit where that matters (sliding windows, the retention of gaps).
+                range, or finer than its unit where that matters (sliding windows, `longest_gap`).
 
         >>> import pyarrow as pa
         >>> empty = pa.table({"card": pa.array([], pa.int64()), "ts": pa.array([], pa.timestamp("us"))})

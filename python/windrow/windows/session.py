@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, Self, get_args
+from typing import Literal, Never, Self, get_args
 
 from windrow.duration import LONGEST, Duration, microseconds, words
-from windrow.errors import bad_type, bad_value, unknown_word
+from windrow.errors import bad_type, bad_value, positional_options, unknown_option, unknown_word
 from windrow.windows.windows import Windows
 
 InvalidGap = Literal["drop", "error"]
 """What becomes of a record whose own gap is null, zero or negative: it is counted and left out, or the query fails."""
+
+_DYNAMIC_OPTIONS = ("grace", "longest_gap", "invalid_gap")
 
 
 @dataclass(frozen=True)
@@ -41,7 +44,7 @@ class SessionWindows(Windows):
     gap: int | DynamicGap
 
     @classmethod
-    def with_gap(cls, gap: Duration, grace: Duration | None = None) -> Self:
+    def with_gap(cls, gap: Duration, *_by_position: Never, grace: Duration | None = None) -> Self:
         """Sessions that end where no record comes for longer than `gap`.
 
         Two records exactly `gap` apart are in one session. `grace` is how far behind stream time a record may be on
@@ -50,11 +53,13 @@ class SessionWindows(Windows):
 
         Raises:
             ValueError: `gap` not longer than zero, `grace` negative, or their sum beyond 2**63 - 1 microseconds.
-            TypeError: not a duration; a bare number has no unit.
+            TypeError: not a duration (a bare number has no unit), or `grace` by position.
 
         >>> SessionWindows.with_gap("5 minutes", grace="1 hour")
         SessionWindows.with_gap('5 minutes', grace='1 hour')
         """
+        if _by_position:
+            raise positional_options("SessionWindows.with_gap", _by_position, ["grace"])
         distance = microseconds("gap", gap)
         late = None if grace is None else microseconds("grace", grace, zero=True)
         if distance + (late or 0) > LONGEST:
@@ -65,9 +70,11 @@ class SessionWindows(Windows):
     def with_dynamic_gap(
         cls,
         column: str,
+        *_by_position: Never,
         grace: Duration | None = None,
-        retention: Duration = "1 day",
+        longest_gap: Duration = "1 day",
         invalid_gap: InvalidGap = "drop",
+        **_unknown: Never,
     ) -> Self:
         """Sessions of records that each bring their own gap (KIP-362).
 
@@ -79,17 +86,17 @@ class SessionWindows(Windows):
             column: the column of the gaps: a day-time interval in Spark, a duration in Arrow. Gaps count in ticks of
                 the time column, rounded down.
             grace: as in `with_gap`.
-            retention: the longest gap; longer ones are cut to it and counted (`clamped_gaps`).
+            longest_gap: longer gaps are cut to it and counted (`clamped_gaps`).
             invalid_gap: what becomes of a record whose gap is null, zero or negative: `"drop"` leaves it out and
                 counts it (`bad_gaps`), `"error"` fails the query with its key and time.
 
         Raises:
-            ValueError: an empty name, `retention` not longer than zero, `grace` negative, their sum beyond 2**63 - 1
+            ValueError: an empty name, `longest_gap` not longer than zero, `grace` negative, their sum beyond 2**63 - 1
                 microseconds, or another word.
-            TypeError: `column` is no name, or not a duration; a bare number has no unit.
+            TypeError: `column` is no name, not a duration (a bare number has no unit), or options by position.
 
         >>> SessionWindows.with_dynamic_gap("pause", grace="1 hour")
-        SessionWindows.with_dynamic_gap('pause', grace='1 hour', retention='1 day')
+        SessionWindows.with_dynamic_gap('pause', grace='1 hour', longest_gap='1 day')
 
         >>> from datetime import datetime, timedelta
         >>> import pyarrow as pa
@@ -107,16 +114,20 @@ class SessionWindows(Windows):
         0 0 1
         20 30 2
         """
+        if _by_position:
+            raise positional_options("SessionWindows.with_dynamic_gap", _by_position, _DYNAMIC_OPTIONS)
+        if _unknown:
+            raise _no_option(_unknown)
         if not isinstance(column, str):
             raise bad_type("column", column, "the name of a column")
         if not column:
             raise bad_value("column", column, "the name of a column")
         late = None if grace is None else microseconds("grace", grace, zero=True)
-        longest = microseconds("retention", retention)
+        longest = microseconds("longest_gap", longest_gap)
         if invalid_gap not in get_args(InvalidGap):
             raise unknown_word("invalid_gap", invalid_gap, get_args(InvalidGap))
         if longest + (late or 0) > LONGEST:
-            raise bad_value("grace", grace, f"retention + grace of at most {LONGEST} microseconds")
+            raise bad_value("grace", grace, f"longest_gap + grace of at most {LONGEST} microseconds")
         return cls._of(grace=late, retention=None, gap=DynamicGap(column, longest, invalid_gap))
 
     def until(self, retention: Duration) -> Self:
@@ -126,24 +137,25 @@ class SessionWindows(Windows):
         (`SessionWindows.until`, before KIP-616). A batch query does not need it.
 
         Raises:
-            ValueError: shorter than gap + grace; of a dynamic gap, than its retention + grace.
+            ValueError: shorter than gap + grace; of dynamic gaps, than longest_gap + grace.
             TypeError: not a duration.
 
         >>> SessionWindows.with_gap("5 minutes").until("1 day")
         SessionWindows.with_gap('5 minutes').until('1 day')
         """
         if isinstance(self.gap, DynamicGap):
-            return self._kept(retention, self.gap.longest + (self.grace or 0), "the retention of gaps + grace")
+            return self._kept(retention, self.gap.longest + (self.grace or 0), "longest_gap + grace")
         return self._kept(retention, self.gap + (self.grace or 0), "gap + grace")
 
     def _lengths(self) -> dict[str, tuple[int, str]]:
         if isinstance(self.gap, DynamicGap):
-            return {"retention": (self.gap.longest, "one tick"), **super()._lengths()}
+            return {"longest_gap": (self.gap.longest, "one tick"), **super()._lengths()}
         return {"gap": (self.gap, "one tick"), **super()._lengths()}
 
     def plan(self) -> dict[str, int | str]:
         """What the core needs to know of these windows."""
         if isinstance(self.gap, DynamicGap):
+            # `retention` is KIP-362's word for it, and that of saved states.
             own: dict[str, int | str] = {"gap_column": self.gap.column, "retention": self.gap.longest}
             return {"kind": "session", **own, "invalid_gap": self.gap.invalid}
         return {"kind": "session", "gap": self.gap}
@@ -151,9 +163,18 @@ class SessionWindows(Windows):
     def __repr__(self) -> str:
         """The call that makes these windows."""
         if isinstance(self.gap, DynamicGap):
-            longest = f", retention={words(self.gap.longest)!r}"
+            longest = f", longest_gap={words(self.gap.longest)!r}"
             invalid = "" if self.gap.invalid == "drop" else f", invalid_gap={self.gap.invalid!r}"
             made = f"with_dynamic_gap({self.gap.column!r}{self._shown_grace()}{longest}{invalid})"
         else:
             made = f"with_gap({words(self.gap)!r}{self._shown_grace()})"
         return f"SessionWindows.{made}{self._shown_until()}"
+
+
+def _no_option(given: Mapping[str, object]) -> TypeError:
+    """What `with_dynamic_gap` does not have; Kafka's proposal calls its longest gap `retention`."""
+    if "retention" not in given:
+        return unknown_option("SessionWindows.with_dynamic_gap", given, _DYNAMIC_OPTIONS)
+    retention = given["retention"]
+    kept = "until(...) says how long windows stay visible"
+    return bad_type("retention", retention, f"longest_gap={retention!r}, which longer gaps are cut to; {kept}")

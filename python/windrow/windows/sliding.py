@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Self
+from typing import Never, Self
 
 from windrow.duration import LONGEST, Duration, microseconds, words
-from windrow.errors import bad_value
+from windrow.errors import bad_value, positional_options
 from windrow.windows.windows import Windows
 
 
@@ -27,18 +27,24 @@ class SlidingWindows(Windows):
 
     @classmethod
     def with_time_difference(
-        cls, difference: Duration, grace: Duration | None = None, resolution: Duration = "1 millisecond"
+        cls,
+        difference: Duration,
+        *_by_position: Never,
+        grace: Duration | None = None,
+        resolution: Duration = "1 millisecond",
     ) -> Self:
         """Windows over records that are at most `difference` apart (Kafka's `SlidingWindows`).
 
         Raises:
             ValueError: `difference` or `resolution` not longer than zero, `grace` negative, `difference` or `grace`
                 not a multiple of `resolution`, or 2 x difference + grace beyond 2**63 - 1 microseconds.
-            TypeError: not a duration; a bare number has no unit.
+            TypeError: not a duration (a bare number has no unit), or options by position.
 
         >>> SlidingWindows.with_time_difference("10 minutes", grace="1 minute")
         SlidingWindows.with_time_difference('10 minutes', grace='1 minute')
         """
+        if _by_position:
+            raise positional_options("SlidingWindows.with_time_difference", _by_position, ["grace", "resolution"])
         tick = microseconds("resolution", resolution)
         width = microseconds("difference", difference)
         late = None if grace is None else microseconds("grace", grace, zero=True)

@@ -101,7 +101,7 @@ def windows(asked: Scenario) -> wr.SessionWindows | wr.SlidingWindows:
         made = wr.SlidingWindows.with_time_difference(asked.length * TICK, grace=grace, resolution=resolution)
     elif asked.kind == "dynamic":
         grace, longest = asked.grace * TICK, asked.length * TICK
-        made = wr.SessionWindows.with_dynamic_gap("gap", grace=grace, retention=longest)
+        made = wr.SessionWindows.with_dynamic_gap("gap", grace=grace, longest_gap=longest)
     else:
         made = wr.SessionWindows.with_gap(asked.length * TICK, grace=asked.grace * TICK)
     return made if asked.until is None else made.until(asked.until * TICK)

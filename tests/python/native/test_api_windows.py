@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from collections.abc import Callable
 from dataclasses import FrozenInstanceError
 from datetime import timedelta
 from typing import Any
@@ -18,7 +19,7 @@ from windrow.windows.session import DynamicGap
 from windrow.windows.windows import Windows
 
 SESSIONS = SessionWindows.with_gap("5 minutes", grace="1 hour").until("1 day")
-DYNAMIC = SessionWindows.with_dynamic_gap("pause", grace="1 hour", retention="2 days", invalid_gap="error").until(
+DYNAMIC = SessionWindows.with_dynamic_gap("pause", grace="1 hour", longest_gap="2 days", invalid_gap="error").until(
     "3 days"
 )
 SLIDING = SlidingWindows.with_time_difference("10 minutes", grace="1 minute", resolution="1 second")
@@ -33,7 +34,7 @@ def test_windows_of_dynamic_gaps_hold_microseconds_and_the_column() -> None:
     assert (DYNAMIC.grace, DYNAMIC.retention) == (3_600_000_000, 259_200_000_000)
     assert SessionWindows.with_dynamic_gap("pause").gap == DynamicGap("pause", longest=86_400_000_000, invalid="drop")
     assert repr(DYNAMIC) == (
-        "SessionWindows.with_dynamic_gap('pause', grace='1 hour', retention='2 days', invalid_gap='error')"
+        "SessionWindows.with_dynamic_gap('pause', grace='1 hour', longest_gap='2 days', invalid_gap='error')"
         ".until('3 days')"
     )
 
@@ -84,13 +85,51 @@ def test_a_bare_number_is_refused_everywhere() -> None:
         ("gap", lambda: SessionWindows.with_gap(bare)),
         ("grace", lambda: SessionWindows.with_gap("1 second", grace=bare)),
         ("grace", lambda: SessionWindows.with_dynamic_gap("pause", grace=bare)),
-        ("retention", lambda: SessionWindows.with_dynamic_gap("pause", retention=bare)),
+        ("longest_gap", lambda: SessionWindows.with_dynamic_gap("pause", longest_gap=bare)),
         ("difference", lambda: SlidingWindows.with_time_difference(bare)),
         ("resolution", lambda: SlidingWindows.with_time_difference("1 second", resolution=bare)),
         ("retention", lambda: SESSIONS.until(bare)),
     ]:
         with pytest.raises(TypeError, match=f"{argument}: got 5, an int"):
             call()
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda: SessionWindows.with_gap("5 minutes", "1 hour"),
+            r"SessionWindows.with_gap: got '1 hour' by position; allowed: options by name, such as grace='1 hour'$",
+        ),
+        (
+            lambda: SlidingWindows.with_time_difference("10 minutes", "5 minutes"),
+            r"SlidingWindows.with_time_difference: got '5 minutes' by position; .* grace='5 minutes'$",
+        ),
+        (
+            lambda: SlidingWindows.with_time_difference("10 minutes", None, "1 second"),
+            r"got None, '1 second' by position; allowed: options by name, such as grace=None, resolution='1 second'$",
+        ),
+        (
+            lambda: SessionWindows.with_dynamic_gap("pause", "1 hour", "2 days", "error", 5),
+            r"got '1 hour', '2 days', 'error', 5 by position; .* grace='1 hour', longest_gap='2 days', invalid",
+        ),
+    ],
+)
+def test_options_go_by_name(call: Callable[[], object], message: str) -> None:
+    with pytest.raises(TypeError, match=message):
+        call()
+
+
+def test_the_longest_gap_is_no_retention() -> None:
+    windows: Any = SessionWindows
+    with pytest.raises(TypeError, match=r"retention: got '2 hours'.*: longest_gap='2 hours', .* until\(\.\.\.\)"):
+        windows.with_dynamic_gap("pause", retention="2 hours")
+
+
+def test_an_option_that_is_none_is_told_the_closest() -> None:
+    windows: Any = SessionWindows
+    with pytest.raises(TypeError, match=r"with_dynamic_gap: got longest_gaps='1 hour'; .*did you mean 'longest_gap'\?"):
+        windows.with_dynamic_gap("pause", longest_gaps="1 hour")
 
 
 def test_grace_may_be_zero_and_not_negative() -> None:
@@ -108,11 +147,11 @@ def test_gap_and_grace_together_stay_representable() -> None:
         SessionWindows.with_gap(gap, grace="2 microseconds")
 
 
-def test_retention_and_grace_of_a_dynamic_gap_together_stay_representable() -> None:
+def test_longest_gap_and_grace_together_stay_representable() -> None:
     longest = f"{LONGEST - 1} microseconds"
-    assert SessionWindows.with_dynamic_gap("pause", "1 microsecond", longest).grace == 1
-    with pytest.raises(ValueError, match=r"grace: .*retention \+ grace of at most"):
-        SessionWindows.with_dynamic_gap("pause", "2 microseconds", longest)
+    assert SessionWindows.with_dynamic_gap("pause", grace="1 microsecond", longest_gap=longest).grace == 1
+    with pytest.raises(ValueError, match=r"grace: .*longest_gap \+ grace of at most"):
+        SessionWindows.with_dynamic_gap("pause", grace="2 microseconds", longest_gap=longest)
 
 
 @pytest.mark.parametrize(
@@ -120,7 +159,11 @@ def test_retention_and_grace_of_a_dynamic_gap_together_stay_representable() -> N
     [
         ({"column": ""}, ValueError, "column: got ''; allowed: the name of a column"),
         ({"column": 5}, TypeError, "column: got 5, an int; allowed: the name of a column"),
-        ({"column": "pause", "retention": "0 seconds"}, ValueError, "retention: got '0 seconds'; allowed: a duration"),
+        (
+            {"column": "pause", "longest_gap": "0 seconds"},
+            ValueError,
+            "longest_gap: got '0 seconds'; allowed: a",
+        ),
         ({"column": "pause", "grace": "-1 second"}, ValueError, "grace: got '-1 second'"),
         ({"column": "pause", "invalid_gap": "fail"}, ValueError, "invalid_gap: got 'fail'; allowed: 'drop' or 'error'"),
         ({"column": "pause", "invalid_gap": None}, ValueError, "invalid_gap: got None"),
@@ -133,10 +176,10 @@ def test_a_dynamic_gap_that_makes_no_sense_is_refused(
         SessionWindows.with_dynamic_gap(**arguments)
 
 
-def test_sessions_of_a_dynamic_gap_are_kept_for_its_retention_and_grace_at_least() -> None:
-    windows = SessionWindows.with_dynamic_gap("pause", grace="1 hour", retention="2 hours")
+def test_sessions_of_a_dynamic_gap_are_kept_for_the_longest_gap_and_grace_at_least() -> None:
+    windows = SessionWindows.with_dynamic_gap("pause", grace="1 hour", longest_gap="2 hours")
     assert windows.until("3 hours").retention == 10_800_000_000
-    with pytest.raises(ValueError, match=r"at least 3 hours, which is the retention of gaps \+ grace"):
+    with pytest.raises(ValueError, match=r"at least 3 hours, which is longest_gap \+ grace"):
         windows.until("10799999999 microseconds")
 
 
@@ -214,7 +257,11 @@ TICK = timedelta(microseconds=1)
         ("ns", SessionWindows.with_gap(LONGEST_NS + TICK), "gap: got '15250 weeks .*; allowed: at most 15250 weeks"),
         ("ns", SessionWindows.with_gap("1 day", grace=LONGEST_NS + TICK), "grace: got '15250 weeks"),
         ("ns", SessionWindows.with_gap("1 day").until(LONGEST_NS + TICK), "until: got '15250 weeks"),
-        ("ns", SessionWindows.with_dynamic_gap("pause", retention=LONGEST_NS + TICK), "retention: got '15250 weeks"),
+        (
+            "ns",
+            SessionWindows.with_dynamic_gap("pause", longest_gap=LONGEST_NS + TICK),
+            "longest_gap: got '15250 weeks",
+        ),
         (
             "s",
             SessionWindows.with_gap("999 milliseconds", grace="1 minute"),
@@ -223,8 +270,8 @@ TICK = timedelta(microseconds=1)
         ("ms", SessionWindows.with_gap(TICK), "gap: got '1 microsecond'; allowed: at least 1 millisecond"),
         (
             "s",
-            SessionWindows.with_dynamic_gap("pause", retention="999 milliseconds"),
-            "retention: got '999 milliseconds'; allowed: at least 1 second, as the time column 'ts' counts in seconds",
+            SessionWindows.with_dynamic_gap("pause", longest_gap="999 milliseconds"),
+            "longest_gap: got '999 milliseconds'; allowed: at least 1 second, as the time column 'ts' counts in s",
         ),
     ],
 )
@@ -246,7 +293,7 @@ def test_a_length_that_the_time_column_cannot_count_is_refused(unit: Any, window
         ("ns", SessionWindows.with_gap(TICK)),
         ("ns", SessionWindows.with_gap(LONGEST_NS)),
         ("us", SessionWindows.with_gap(LONGEST_NS + TICK)),
-        ("s", SessionWindows.with_dynamic_gap("pause", retention="1 second")),
+        ("s", SessionWindows.with_dynamic_gap("pause", longest_gap="1 second")),
     ],
 )
 def test_a_length_that_the_time_column_counts_is_taken(unit: Any, windows: Windows) -> None:

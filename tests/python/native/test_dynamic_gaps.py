@@ -21,7 +21,7 @@ from ..oracle.sessions import bad_gaps, clamped_gaps
 START = datetime(2026, 1, 1, 8)
 US = timedelta(microseconds=1)
 ASKED = {"n": Asked("count"), "ids": Asked("collect_list", ("id",)), "total": Asked("sum", ("id",))}
-TEN = wr.SessionWindows.with_dynamic_gap("gap", retention=10 * US)
+TEN = wr.SessionWindows.with_dynamic_gap("gap", longest_gap=10 * US)
 
 
 def table_of(rows: list[tuple[Any, ...]], unit: str = "us") -> pa.Table:
@@ -69,7 +69,7 @@ def test_sessions_of_any_gaps_equal_the_oracle(threads: int) -> None:
     @limits(max_examples=60)
     @given(events())
     def check(table: pa.Table) -> None:
-        result = sessions(table, wr.SessionWindows.with_dynamic_gap("gap", retention=25 * US), threads)
+        result = sessions(table, wr.SessionWindows.with_dynamic_gap("gap", longest_gap=25 * US), threads)
         assert_windows(rows_of(result, ["k"]), table, ["k"], by_dynamic_gap("gap", 25), ASKED)
         rows, own = records(table, ["k"]), gap_of("gap")
         expected = bad_gaps(rows, own), clamped_gaps(rows, own, 25), table.num_rows
@@ -81,7 +81,7 @@ def test_sessions_of_any_gaps_equal_the_oracle(threads: int) -> None:
 @limits(max_examples=40)
 @given(events())
 def test_record_by_record_gives_the_same(table: pa.Table) -> None:
-    windows = wr.SessionWindows.with_dynamic_gap("gap", grace="1 day", retention=25 * US)
+    windows = wr.SessionWindows.with_dynamic_gap("gap", grace="1 day", longest_gap=25 * US)
     windowed = wr.group_by(table, "k", time="ts").windowed_by(windows)
     many = windowed.agg(n=wr.count(), total=wr.sum("id"))
     single = windowed.agg(n=wr.count(), total=wr.reduce("id", lambda one, other: one + other))
@@ -154,7 +154,7 @@ def test_a_long_gap_reaches_over_what_comes_between_whatever_the_order() -> None
 def test_negative_and_extreme_times_neither_wrap_nor_panic() -> None:
     low, high = -(2**63), 2**63 - 1
     table = table_of([(1, low, 2**62), (1, low + 2**62, 1), (1, -1, 1), (1, 0, 1), (1, high - 1, 2**62), (1, high, 1)])
-    longest = wr.SessionWindows.with_dynamic_gap("gap", retention=f"{2**62} microseconds")
+    longest = wr.SessionWindows.with_dynamic_gap("gap", longest_gap=f"{2**62} microseconds")
     assert bounds(table, longest) == [(low, low + 2**62), (-1, 0), (high - 1, high)]
 
 
@@ -236,7 +236,7 @@ def at(minute: float) -> datetime:
 
 
 SCHEMA = pa.schema({"user": pa.string(), "ts": pa.timestamp("us"), "pause": pa.duration("us")})
-PAUSES = wr.SessionWindows.with_dynamic_gap("pause", grace="1 minute", retention="10 minutes")
+PAUSES = wr.SessionWindows.with_dynamic_gap("pause", grace="1 minute", longest_gap="10 minutes")
 
 
 def driver(emit: Any = "update", windows: Any = PAUSES) -> StreamDriver:
@@ -325,7 +325,7 @@ def test_a_driver_goes_on_with_the_reach_after_a_restart() -> None:
 @limits(max_examples=40)
 @given(events(), st.lists(st.integers(1, 6), max_size=6))
 def test_any_cut_and_restart_of_a_driver_gives_the_same_finals(table: pa.Table, lengths: list[int]) -> None:
-    windows = wr.SessionWindows.with_dynamic_gap("gap", grace=9 * US, retention=25 * US)
+    windows = wr.SessionWindows.with_dynamic_gap("gap", grace=9 * US, longest_gap=25 * US)
 
     def definition(data: Any) -> Any:
         return wr.group_by(data, "k", time="ts").windowed_by(windows).agg(n=wr.count(), total=wr.sum("id"))

@@ -19,7 +19,7 @@ wr: Any = pytest.importorskip("windrow")
 
 ASKED = {"n": Asked("count"), "items": Asked("sum", ("items",)), "low": Asked("min", ("items",))}
 RETENTION = 3_600 * 10**6
-HOUR = wr.SessionWindows.with_dynamic_gap("pause", retention="1 hour")
+HOUR = wr.SessionWindows.with_dynamic_gap("pause", longest_gap="1 hour")
 
 
 def events(spark: SparkSession, minutes: str = "user_id * 7 + items * 3") -> DataFrame:
@@ -139,7 +139,7 @@ def test_measurements_of_patients_with_a_gap_for_each_parameter(spark: SparkSess
         F.make_dt_interval(F.lit(0), F.lit(0), minutes.cast("int"))
     )
     data = spark.read.parquet(str(file)).select("record_id", "ts", "minute", pause.alias("pause"))
-    windows = wr.SessionWindows.with_dynamic_gap("pause", retention="2 hours")
+    windows = wr.SessionWindows.with_dynamic_gap("pause", longest_gap="2 hours")
     observation = Observation("physionet")
     windowed = wr.group_by(data, "record_id", time="ts").windowed_by(windows)
     result = windowed.observe(observation).agg(n=wr.count(), total=wr.sum("minute"))
