@@ -2,6 +2,7 @@
 
 * rooms name only rooms to their right:
   py -> arrow -> {session, sliding} -> operator -> store -> aggregate -> {window, sort} -> {time, key} -> error
+* rooms of the Python package: tools/python_rooms.py
 * Arrow crates are named only in rust/arrow and rust/py, pyo3 only in rust/py
 * no source file is longer than 400 lines
 * no path of one machine and no bare host of a registry is in the tree
@@ -13,6 +14,8 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+
+import python_rooms
 
 ROOT = Path(__file__).resolve().parent.parent
 LONGEST = 400
@@ -98,6 +101,7 @@ def tree_breaches(name: str, text: str) -> list[str]:
 def main() -> int:
     """Reads every text file of the tree once."""
     breaches: list[str] = []
+    package: dict[str, str] = {}
     seen = dict.fromkeys(LEAST_FILES, 0)
     for name in tracked():
         try:
@@ -115,6 +119,9 @@ def main() -> int:
         if name.startswith("rust/") and name.endswith(".rs"):
             seen["rust"] += 1
             breaches += rust_breaches(name, text)
+        if name.startswith(python_rooms.PACKAGE):
+            package[name] = text
+    breaches += python_rooms.breaches(package)
     for kind, least in LEAST_FILES.items():
         if seen[kind] < least:
             breaches.append(
