@@ -1,71 +1,225 @@
+"""The binding to the core. Only `windrow._worker` imports it.
+
+Arrow data goes over by the PyCapsule interface and is not copied. While the core works, other threads of Python run;
+not so while it calls Python functions. An object is at work on one call at a time: another thread waits, and an
+`Operator` refuses (`ValueError`).
+
+Errors, whatever the call:
+
+| exception | what happened |
+|---|---|
+| `TypeError` | a column has a type that is not allowed; the message names it and says what is allowed |
+| `ValueError` | an argument, a record or saved bytes are not what is allowed |
+| `OverflowError` | a result, or a bound of a window, does not fit its type |
+| `RuntimeError` | a function of the user raised, which is the cause; or Arrow failed, or windrow has a bug |
+
+A `spec` is the JSON of `windrow.plan.Plan`.
+"""
+
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol, final
 
 import pyarrow as pa
 
-__all__ = ["Merger", "Operator", "Packer", "Query", "Sorter", "__version__"]
+__all__ = [
+    "Merger",
+    "Operator",
+    "Packer",
+    "Query",
+    "Sorter",
+    "__version__",
+    "compared_column",
+    "groupable",
+]
 
 __version__: str
+"""The version of the core, which is that of the package."""
+
+def compared_column(function: str) -> int | None:
+    """The position of the column whose values an aggregate compares with each other; None where it compares none.
+
+    Args:
+        function: an aggregate as a spec names it, such as `"max_by"`.
+
+    Raises:
+        ValueError: there is no such aggregate.
+    """
+
+def groupable(data_type: pa.DataType) -> bool:
+    """Whether a column of this type can be a key. Raises nothing of its own."""
 
 class _ArrowStream(Protocol):
+    """What gives record batches: a table, a reader, and so on."""
+
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> Any: ...
 
 class _Fold(Protocol):
+    """The functions of one Python aggregate: `windrow.functions.fold.Fold`."""
+
     @property
-    def type(self) -> pa.DataType: ...
+    def type(self) -> pa.DataType:
+        """The type of the accumulator, and of the result."""
     @property
-    def init(self) -> Callable[[], Any]: ...
+    def init(self) -> Callable[[], Any]:
+        """Makes the accumulator of no records."""
     @property
-    def adds(self) -> Sequence[Callable[[Any, Any], Any] | None]: ...
+    def adds(self) -> Sequence[Callable[[Any, Any], Any] | None]:
+        """For each input, adds a record to an accumulator; None where records of this input are not added."""
     @property
-    def merge(self) -> Callable[[Any, Any], Any]: ...
+    def merge(self) -> Callable[[Any, Any], Any]:
+        """Merges an accumulator with one of later records."""
     @property
-    def rows(self) -> Callable[[pa.RecordBatch], Iterable[Any]]: ...
+    def rows(self) -> Callable[[pa.RecordBatch], Iterable[Any]]:
+        """From a batch to what `adds` are handed, one for each of its rows."""
     @property
-    def reduces(self) -> bool: ...
-    def to_arrow(self, values: list[Any], /) -> pa.Array[Any]: ...
-    def from_arrow(self, array: pa.Array[Any], /) -> Iterable[Any]: ...
+    def reduces(self) -> bool:
+        """Whether `adds` and `merge` are both of the one function of `reduce`, as an error calls it."""
+    def to_arrow(self, values: list[Any], /) -> pa.Array[Any]:
+        """Accumulators as an array of `type`, one value for each."""
+    def from_arrow(self, array: pa.Array[Any], /) -> Iterable[Any]:
+        """The accumulators that `to_arrow` was handed."""
 
 @final
 class Query:
-    def __new__(cls, spec: str, schema: pa.Schema) -> Query: ...
+    """A plan over columns of certain types, checked."""
+
+    def __new__(cls, spec: str, schema: pa.Schema) -> Query:
+        """The query of a plan.
+
+        Args:
+            spec: the plan.
+            schema: the columns that the plan reads, and their types.
+
+        Raises:
+            TypeError: a key, time or aggregate over a column of a type that it is not defined for.
+            ValueError: no such JSON, a column that `schema` does not have, or a length that the time column cannot
+                count.
+        """
     @staticmethod
-    def of_rows(spec: str, schema: pa.Schema) -> Query: ...
+    def of_rows(spec: str, schema: pa.Schema) -> Query:
+        """The query for the rows that a plan reads, as they are and in the order of time, instead of its windows.
+
+        Its aggregates may be of Python functions. Raises what `Query` raises.
+        """
     @property
-    def output_schema(self) -> pa.Schema: ...
-    def run(self, reader: _ArrowStream, threads: int | None = None) -> tuple[list[pa.RecordBatch], dict[str, int]]: ...
-    def packer(self, partition: int) -> Packer: ...
-    def merger(self) -> Merger: ...
-    def sorter(self) -> Sorter: ...
+    def output_schema(self) -> pa.Schema:
+        """The result: the keys, `window` (a struct of `start` and `end`, of the time column's type), the aggregates,
+        and `op` (a string) where the plan asks for it. For rows: the columns of the input.
+        """
+    def run(self, reader: _ArrowStream, threads: int | None = None) -> tuple[list[pa.RecordBatch], dict[str, int]]:
+        """All windows, or rows in the order of time, of everything that a reader gives.
+
+        Args:
+            reader: batches that have the columns of the schema, by name.
+            threads: how many threads work; None for one a core.
+
+        Returns:
+            Batches of `output_schema`, in no particular order of windows, and the counters `records`, `null_keys`,
+            `null_times`, `bad_gaps`, `clamped_gaps` and `ticks`.
+
+        Raises:
+            ValueError: `threads` is zero, or a record is refused (a gap of a plan with `invalid_gap="error"`).
+            OverflowError: a result or a bound does not fit its type, or more rows than the core numbers.
+        """
+    def packer(self, partition: int) -> Packer:
+        """A packer for the records of one partition; by its number, records of equal times keep one order."""
+    def merger(self) -> Merger:
+        """A merger of what packers of this query gave."""
+    def sorter(self) -> Sorter:
+        """A sorter of what packers of this query gave, for a query of rows."""
 
 @final
 class Packer:
-    def push(self, batch: pa.RecordBatch) -> list[pa.RecordBatch]: ...
-    def finish(self) -> list[pa.RecordBatch]: ...
-    def counters(self) -> dict[str, int]: ...
+    """Records to packed blocks, before a shuffle."""
+
+    def push(self, batch: pa.RecordBatch) -> list[pa.RecordBatch]:
+        """Takes records, in the columns of the schema.
+
+        Returns:
+            Blocks when enough have come together: rows of `shard` (int32), `first` (int64, the earliest time in the
+            block, in ticks) and `block` (binary).
+        """
+    def finish(self) -> list[pa.RecordBatch]:
+        """Packs what there is; in the form of `push`."""
+    def counters(self) -> dict[str, int]:
+        """What was counted so far, under the names that `Query.run` has."""
 
 @final
 class Merger:
-    def push(self, batch: pa.RecordBatch) -> list[pa.RecordBatch]: ...
-    def finish(self) -> list[pa.RecordBatch]: ...
+    """Packed blocks to windows, after a shuffle."""
+
+    def push(self, batch: pa.RecordBatch) -> list[pa.RecordBatch]:
+        """Takes blocks: whole shards, one after the other, each in the order of `first`.
+
+        Returns:
+            The windows that no later block can change, as batches of the query's `output_schema`.
+
+        Raises:
+            ValueError: blocks out of order, or that are not of this query.
+        """
+    def finish(self) -> list[pa.RecordBatch]:
+        """All windows that remain; in the form of `push`."""
 
 @final
 class Sorter:
-    def push(self, batch: pa.RecordBatch) -> list[tuple[int, pa.RecordBatch]]: ...
-    def finish(self) -> list[tuple[int, pa.RecordBatch]]: ...
+    """Packed blocks to the rows that are in them, after a shuffle."""
+
+    def push(self, batch: pa.RecordBatch) -> list[tuple[int, pa.RecordBatch]]:
+        """Takes blocks: whole shards, one after the other, each in the order of `first`.
+
+        Returns:
+            Rows that no later one comes before, in the order of time, each batch with its shard.
+
+        Raises:
+            ValueError: blocks out of order, or that are not of this query.
+        """
+    def finish(self) -> list[tuple[int, pa.RecordBatch]]:
+        """All rows that remain; in the form of `push`."""
 
 @final
 class Operator:
-    def __new__(cls, spec: str, schema: pa.Schema, folds: Sequence[_Fold] = ...) -> Operator: ...
+    """The windows of a stream, record by record, with Python functions among its aggregates where `folds` has some.
+
+    After an error of `push`, `finish` or `restore` there is no going on: a new operator is restored from saved pages.
+    """
+
+    def __new__(cls, spec: str, schema: pa.Schema, folds: Sequence[_Fold] = ...) -> Operator:
+        """An operator that has seen no record.
+
+        Args:
+            spec: the plan.
+            schema: the columns that the plan reads, and their types.
+            folds: the functions of each Python aggregate of the plan, in its order.
+
+        Raises:
+            TypeError: as `Query`.
+            ValueError: as `Query`; or windows without a grace, or more or fewer folds than the plan has.
+        """
     @property
-    def change_schema(self) -> pa.Schema: ...
+    def change_schema(self) -> pa.Schema:
+        """What `push` gives: the keys, `window`, the aggregates, `op` and `time`."""
     @property
-    def output_schema(self) -> pa.Schema: ...
+    def output_schema(self) -> pa.Schema:
+        """What a query of the plan gives: the keys, `window`, the aggregates, and `op` where the plan asks for it."""
     @property
-    def stream_time(self) -> int | None: ...
-    def push(self, batch: pa.RecordBatch) -> pa.RecordBatch: ...
-    def finish(self) -> pa.RecordBatch: ...
-    def counters(self) -> dict[str, int]: ...
+    def stream_time(self) -> int | None:
+        """Stream time in ticks of the time column, the smallest over all inputs; None before the first record."""
+    def push(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """Takes records in their order, in the columns of the schema.
+
+        Returns:
+            The changes, in their order, as `change_schema` has them. `op` is `upsert`, `delete` (aggregates are null)
+            or `late` (a late record alone); `time` is a session's end, or the largest time of a window's records.
+
+        Raises:
+            RuntimeError: a Python function raised; the message names it, the record and the window.
+        """
+    def finish(self) -> pa.RecordBatch:
+        """The input has ended: the changes that make all windows final."""
+    def counters(self) -> dict[str, int]:
+        """What was counted: what `Query.run` counts, `late`, `windows_refused`, `late_emitted`, `null_values`,
+        `bad_ticks`, `updates`, `windows_closed`, and how many windows are open (`windows_open`).
+        """
     def select(
         self,
         first: pa.RecordBatch | None,
@@ -75,7 +229,29 @@ class Operator:
         *,
         due: bool = False,
         backward: bool = False,
-    ) -> pa.RecordBatch: ...
-    def pages(self) -> list[bytes]: ...
-    def changes(self) -> list[tuple[str, bytes | None]]: ...
-    def restore(self, pages: Sequence[bytes]) -> None: ...
+    ) -> pa.RecordBatch:
+        """The visible windows between two keys and two times.
+
+        Args:
+            first: the first key, one row of the key columns; None for an open side.
+            last: the last key, in the same form.
+            start: ticks. Of sessions the earliest end; of sliding windows the earliest start.
+            end: ticks. The latest start.
+            due: asks instead for windows that are due between the times (sessions: their end and gap).
+            backward: in reverse.
+
+        Returns:
+            The keys, `window`, the aggregates and `time`, by key, then end and start; with `due` by time.
+        """
+    def pages(self) -> list[bytes]:
+        """The whole state as pages. What `changes` tells does not change by it."""
+    def changes(self) -> list[tuple[str, bytes | None]]:
+        """What a saved state lacks since this was last asked, or since `restore`: pages by name, None for one that is
+        no more.
+        """
+    def restore(self, pages: Sequence[bytes]) -> None:
+        """Goes on from saved pages, in any order; the operator has seen no record yet.
+
+        Raises:
+            ValueError: damaged pages, pages of another plan (the message tells what differs), or missing ones.
+        """

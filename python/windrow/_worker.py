@@ -31,6 +31,20 @@ def version() -> str:
     return __version__
 
 
+def groupable(kind: pa.DataType) -> bool:
+    """Whether a column of this type can be a key."""
+    from windrow._native import groupable
+
+    return groupable(kind)
+
+
+def compared_column(function: str) -> int | None:
+    """Which of the columns of an aggregate of the core has its values compared with each other; None for none."""
+    from windrow._native import compared_column
+
+    return compared_column(function)
+
+
 def query(spec: str, schema: pa.Schema) -> Query:
     """The query of a plan over columns of these types, checked by the core: `TypeError` or `ValueError`."""
     from windrow._native import Query

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Generic, Literal, get_args, overload
 
 import pyarrow as pa
 
+from windrow import _worker
 from windrow.aggregates.aggregate import Accumulation, Aggregate
 from windrow.detect import open_input
 from windrow.errors import bad_column_type, bad_type, bad_value, unknown_word
@@ -185,14 +186,14 @@ late='drop', shards=32, threads=None, observation=None))
 
 
 _KEYS = (
-    "booleans, numbers, decimals, strings, binary, dates, times, timestamps, day-time intervals (in Arrow: durations), "
-    "dictionaries of these, and structs of these with one field at least"
+    "booleans, numbers, decimals, strings, binary, dates, times, timestamps, day-time intervals (in Arrow: durations "
+    "and intervals), dictionaries of these, and lists and structs of these with one field at least"
 )
 
 
 def _key_field(opened: Input[Result], key: str) -> pa.Field[pa.DataType]:
     known = opened.field("keys", key, compared=True)
-    if not _groupable(known.type):
+    if not _worker.groupable(known.type):
         raise bad_column_type("keys", key, known.type, _KEYS)
     return known
 
@@ -229,12 +230,3 @@ def _gap_field(argument: str, opened: Input[Result], column: str) -> pa.Field[pa
     if not pa.types.is_duration(known.type):
         raise bad_column_type(argument, column, known.type, opened.allowed_gaps)
     return known
-
-
-def _groupable(kind: pa.DataType) -> bool:
-    types = pa.types
-    if isinstance(kind, pa.StructType):
-        return kind.num_fields > 0 and all(_groupable(field.type) for field in kind.fields)
-    if isinstance(kind, pa.DictionaryType):
-        return _groupable(kind.value_type)
-    return not (types.is_nested(kind) or types.is_null(kind) or types.is_interval(kind))

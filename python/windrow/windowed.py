@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any, Generic, get_args
 
 import pyarrow as pa
 
+from windrow import _worker
 from windrow.aggregates import builtin
 from windrow.aggregates.aggregate import MAKERS, Accumulation, Aggregate
 from windrow.errors import aggregate_argument, bad_type, bad_value, unknown_word
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
 
 _MOST_SHARDS = 65_536
 _MOST_THREADS = 1_024
-_COMPARED = {"min": (0,), "max": (0,), "min_by": (1,), "max_by": (1,), "collect_set": (0,)}
 
 
 @dataclass(frozen=True)
@@ -243,9 +243,9 @@ class WindowedData(Generic[Result]):
         )
 
     def _read(self, argument: str, aggregate: Aggregate) -> Iterator[pa.Field[pa.DataType]]:
+        compared = _worker.compared_column(aggregate.function)
         for position, column in enumerate(aggregate.columns):
-            compared = position in _COMPARED.get(aggregate.function, ())
-            yield self.grouped._input.field(f"{argument}: {aggregate.maker}", column, compared=compared)
+            yield self.grouped._input.field(f"{argument}: {aggregate.maker}", column, compared=position == compared)
 
 
 def _check_count(count: int, most: int) -> None:

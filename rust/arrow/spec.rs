@@ -1,5 +1,7 @@
 //! The query as it travels to executors: JSON, checked in shape here and against the input in [`super::query`].
 
+use serde::de::IntoDeserializer;
+use serde::de::value::StrDeserializer;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
@@ -156,6 +158,16 @@ pub enum Function {
 }
 
 impl Function {
+    /// The function of this name, as a spec spells it.
+    ///
+    /// # Errors
+    ///
+    /// There is none.
+    pub fn named(name: &str) -> Result<Self> {
+        let spelled: StrDeserializer<'_, serde_json::Error> = name.into_deserializer();
+        Self::deserialize(spelled).map_err(|error| Error::Format { what: "function", reason: error.to_string() })
+    }
+
     /// Whether the answer depends on the order of rows with equal times.
     pub fn minds_arrival(self) -> bool {
         matches!(self, Self::First | Self::Last | Self::AnyValue | Self::CollectList | Self::MinBy | Self::MaxBy)

@@ -12,13 +12,14 @@ use pyo3::exceptions::{PyException, PyOverflowError, PyRuntimeError, PyTypeError
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use pyo3_arrow::input::AnyRecordBatch;
-use pyo3_arrow::{PyRecordBatch, PySchema};
+use pyo3_arrow::{PyDataType, PyRecordBatch, PySchema};
 
 use crate::arrow::input::Counters;
 use crate::arrow::job;
+use crate::arrow::keys;
 use crate::arrow::query;
 use crate::arrow::rows;
-use crate::arrow::spec::Spec;
+use crate::arrow::spec::{Function, Spec};
 use crate::error::Error;
 
 impl From<Error> for PyErr {
@@ -164,6 +165,18 @@ fn of_shards(py: Python<'_>, sorted: Vec<(i32, RecordBatch)>) -> PyResult<Vec<Of
     sorted.into_iter().map(|(shard, rows)| Ok((shard, PyRecordBatch::new(rows).into_pyarrow(py)?))).collect()
 }
 
+/// Whether a column of this type can be a key.
+#[pyfunction]
+fn groupable(data_type: PyDataType) -> bool {
+    keys::groupable(&data_type.into_inner())
+}
+
+/// Which of an aggregate's columns has its values compared with each other.
+#[pyfunction]
+fn compared_column(function: &str) -> PyResult<Option<usize>> {
+    Ok(Function::named(function)?.compared())
+}
+
 /// One call at a time; a call that panicked leaves nothing to go on with.
 fn lock<T>(mutex: &Mutex<T>) -> Result<MutexGuard<'_, T>, Error> {
     mutex.lock().map_err(|_| Error::Internal("an earlier call on this object panicked"))
@@ -172,6 +185,8 @@ fn lock<T>(mutex: &Mutex<T>) -> Result<MutexGuard<'_, T>, Error> {
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_function(wrap_pyfunction!(groupable, module)?)?;
+    module.add_function(wrap_pyfunction!(compared_column, module)?)?;
     module.add_class::<Query>()?;
     module.add_class::<Packer>()?;
     module.add_class::<Merger>()?;

@@ -76,8 +76,8 @@ fn is_binary(data_type: &DataType) -> bool {
     matches!(data_type, DataType::Binary | DataType::LargeBinary | DataType::BinaryView)
 }
 
-/// Whether equality of the type's values is defined, and kept by rows and canonical bytes.
-fn groupable(data_type: &DataType) -> bool {
+/// Whether a column of this type can be a key: equality of its values is defined, and kept by rows and canonical bytes.
+pub fn groupable(data_type: &DataType) -> bool {
     match data_type {
         DataType::Dictionary(_, values) => groupable(values),
         DataType::Struct(fields) => !fields.is_empty() && fields.iter().all(|field| groupable(field.data_type())),

@@ -27,7 +27,7 @@ use arrow_array::{Array, ArrayRef};
 use arrow_schema::{ArrowError, DataType, Field};
 
 pub use crate::arrow::keys::canonical::shard;
-pub use crate::arrow::keys::column::{unpacked, unpacked_field};
+pub use crate::arrow::keys::column::{groupable, unpacked, unpacked_field};
 use crate::arrow::keys::{bytes::BytesKeys, column::KeyColumn, primitive::PrimitiveKeys, rows::RowKeys};
 use crate::error::{Error, Result};
 use crate::key::KeyId;

@@ -14,8 +14,11 @@ import pyarrow.dataset as dataset
 import pytest
 
 import windrow as wr
+from windrow import _worker
+from windrow.aggregates.aggregate import _FUNCTIONS
 
 US = pa.timestamp("us")
+MAP = pa.map_(pa.string(), pa.int64())
 DATA = pa.table(
     {
         "user_id": pa.array(["ann", "bob"]),
@@ -23,6 +26,7 @@ DATA = pa.table(
         "amount": pa.array([1.0, 2.0]),
         "tick": pa.array([False, None]),
         "tags": pa.array([["a"], []]),
+        "marks": pa.nulls(2, MAP),
         "nothing": pa.nulls(2),
         "op": pa.array([1, 2]),
         "place": pa.array([{"user_id": "x"}, None]),
@@ -98,7 +102,21 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         ValueError,
         "a field of the struct 'a.b' is no column",
     ),
-    "a list as key": (lambda: grouped("tags"), TypeError, "keys: column 'tags' has type list<.*; allowed: booleans"),
+    "a map as key": (
+        lambda: grouped("marks"),
+        TypeError,
+        "keys: column 'marks' has type map<.*; allowed: booleans, .* lists and structs of these",
+    ),
+    "a list of maps as key": (
+        lambda: grouped(data=pa.table({"user_id": pa.nulls(1, pa.list_(MAP)), "ts": pa.nulls(1, US)})),
+        TypeError,
+        "keys: column 'user_id' has type list<item: map<",
+    ),
+    "runs as key": (
+        lambda: grouped(data=pa.table({"user_id": pa.nulls(1, pa.run_end_encoded(pa.int32(), pa.int64()))})),
+        TypeError,
+        "keys: column 'user_id' has type run_end_encoded<",
+    ),
     "an empty struct as key": (
         lambda: grouped(data=pa.table({"user_id": pa.array([{}], pa.struct([]))})),
         TypeError,
@@ -332,3 +350,16 @@ def test_long_messages_stay_readable() -> None:
     with pytest.raises(ValueError, match="and 480 more$") as raised:
         grouped("nope", data=wide)
     assert len(str(raised.value)) < 500
+
+
+def test_the_core_knows_each_function_and_what_it_compares() -> None:
+    compared = {name: _worker.compared_column(name) for name in _FUNCTIONS}
+    assert {name: at for name, at in compared.items() if at is not None} == {
+        "min": 0,
+        "max": 0,
+        "collect_set": 0,
+        "min_by": 1,
+        "max_by": 1,
+    }
+    with pytest.raises(ValueError, match="function: unknown variant `smallest`"):
+        _worker.compared_column("smallest")

@@ -44,6 +44,10 @@ KEYS: dict[str, tuple[pa.DataType, list[Any]]] = {
         pa.struct([("a", pa.int64()), ("b", pa.string())]),
         [{"a": 1, "b": "x"}, {"a": 1, "b": None}, {"a": None, "b": None}],
     ),
+    "list": (pa.list_(pa.int64()), [[], [0], [0, 0], [0, None], [None]]),
+    "large list of strings": (pa.large_list(pa.string()), [[], [""], ["", ""], ["a\0", "b"]]),
+    "list of structs of floats": (pa.list_(pa.struct([("f", pa.float64())])), [[{"f": 0.0}], [{"f": -0.0}], [None]]),
+    "months, days and time": (pa.month_day_nano_interval(), [(1, 0, 0), (0, 30, 0), (0, 0, 86_400_000_000_000)]),
     "struct of floats": (pa.struct([("f", pa.float64())]), [{"f": 0.0}, {"f": -0.0}, {"f": NAN}]),
 }
 

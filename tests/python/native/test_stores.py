@@ -6,7 +6,7 @@ import dataclasses
 import random
 from collections import Counter
 from collections.abc import Callable
-from datetime import UTC
+from datetime import UTC, timedelta
 from typing import Any
 
 import pyarrow as pa
@@ -218,6 +218,27 @@ def test_wrong_bounds_are_named(case: str) -> None:
     call, kind, message = REFUSED[case]
     with pytest.raises(kind, match=message):
         call(composite().sessions)
+
+
+def test_lists_are_keys_also_after_a_restart() -> None:
+    """
+    [1]  x──x        [1, 2]  x        []  x        in one order: shorter lists before those they begin
+    """
+    schema = pa.schema({"path": pa.list_(pa.int64()), "ts": pa.timestamp("us")})
+    windows = wr.SessionWindows.with_gap("5 minutes", grace="1 hour")
+
+    def definition(data: Any) -> Any:
+        return wr.group_by(data, "path", time="ts").windowed_by(windows).count()
+
+    driver, second = StreamDriver(definition, schema), StreamDriver(definition, schema)
+    for minute, path in enumerate([[1], [1, 2], [], [1]]):
+        driver.pipe(path=path, ts=EPOCH + timedelta(minutes=minute))
+    second.restore(driver.snapshot())
+    for store in (driver.sessions, second.sessions):
+        assert store.fetch([1])["count"].to_pylist() == [2]
+        assert store.fetch([2]).num_rows == 0
+        assert store.all()["path"].to_pylist() == [[], [1], [1, 2]]
+        assert store.fetch([1], to_key=[1, 2])["path"].to_pylist() == [[1], [1, 2]]
 
 
 def test_one_sliding_window_has_a_key_and_a_start() -> None:
