@@ -38,11 +38,17 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 
 
 @pytest.fixture(scope="session")
+def recorded() -> Path:
+    """The folder of recorded Kafka Streams runs."""
+    return ROOT / "tests" / "recorded"
+
+
+@pytest.fixture(scope="session")
 def shared() -> Path:
-    """The folder beside the repository that holds recorded runs and real data; WINDROW_SHARED names another."""
+    """The folder beside the repository with the big files of real data, in `data/`; WINDROW_SHARED names another."""
     folder = Path(os.environ.get("WINDROW_SHARED", ROOT.parent / "shared"))
     if not folder.is_dir():
-        pytest.skip(f"{folder} is absent: set WINDROW_SHARED to the folder with golden/ and data/")
+        pytest.skip(f"{folder} is absent: set WINDROW_SHARED to the folder with data/")
     return folder
 
 

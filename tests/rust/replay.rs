@@ -1,6 +1,6 @@
 //! Recorded runs of a real Kafka Streams, record for record.
 //!
-//! The files lie beside the project, in `../shared/golden`, or where `WINDROW_SHARED` says.
+//! They lie in `tests/recorded`, whose README tells the format and how they were made.
 
 use std::path::PathBuf;
 
@@ -145,11 +145,9 @@ fn replay(scenario: &Json, restart: Option<usize>) -> std::result::Result<(), St
 }
 
 fn scenarios() -> Vec<Json> {
-    let beside = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared");
-    let shared = std::env::var_os("WINDROW_SHARED").map_or(beside, PathBuf::from);
-    let Ok(files) = std::fs::read_dir(shared.join("golden")) else { return Vec::new() };
-    let mut files: Vec<PathBuf> =
-        files.map(|file| file.unwrap().path()).filter(|path| path.extension().is_some_and(|end| end == "jsonl")).collect();
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/recorded");
+    let files = std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().path());
+    let mut files: Vec<PathBuf> = files.filter(|path| path.extension().is_some_and(|end| end == "jsonl")).collect();
     files.sort();
     let text: Vec<String> = files.iter().map(|file| std::fs::read_to_string(file).unwrap()).collect();
     text.iter().flat_map(|text| text.lines()).map(|line| serde_json::from_str(line).unwrap()).collect()
@@ -158,10 +156,6 @@ fn scenarios() -> Vec<Json> {
 /// Replays all scenarios; the names tell which mode failed.
 fn replay_all(mode: &str, restart: Option<usize>) {
     let scenarios = scenarios();
-    if scenarios.is_empty() {
-        println!("skipped: no recorded runs; set WINDROW_SHARED");
-        return;
-    }
     let answer = |scenario: &Json| replay(scenario, restart).err().map(|difference| format!("{}: {difference}", scenario["spec"]));
     let failed: Vec<String> = scenarios.iter().filter_map(answer).collect();
     println!("{mode}: {} passed, {} failed", scenarios.len() - failed.len(), failed.len());

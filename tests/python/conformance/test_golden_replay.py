@@ -39,9 +39,9 @@ def replayed(path: Path, run: dict[str, Any], *options: str) -> int:
     ids=" ".join,
 )
 def test_recorded_runs_are_answered_record_for_record(
-    shared: Path, capsys: pytest.CaptureFixture[str], options: tuple[str, ...]
+    recorded: Path, capsys: pytest.CaptureFixture[str], options: tuple[str, ...]
 ) -> None:
-    files = sorted(str(file) for file in (shared / "golden").glob("*.jsonl"))
+    files = sorted(str(file) for file in recorded.glob("*.jsonl"))
     status = replay.main([*files, *options])
     *differences, last = capsys.readouterr().out.splitlines()
     passed = int(last.split()[0])

@@ -43,9 +43,9 @@ def batch(run: Run) -> Finals:
 
 
 @pytest.mark.parametrize("emit", ["update", "close"])
-def test_a_batch_query_gives_the_finals_of_recorded_runs(shared: Path, emit: str) -> None:
+def test_a_batch_query_gives_the_finals_of_recorded_runs(recorded: Path, emit: str) -> None:
     kinds = Counter[str]()
-    for run in runs(shared / "golden", emit):
+    for run in runs(recorded, emit):
         kinds[run.kind] += 1
         if any(end > LATEST for _, _, end in run.finals()):
             with pytest.raises(OverflowError, match="ts"):

@@ -30,9 +30,9 @@ def recomputed(run: Run) -> Finals:
 
 
 @pytest.mark.parametrize("emit", ["update", "close"])
-def test_the_oracle_gives_the_finals_of_recorded_runs(shared: Path, emit: str) -> None:
+def test_the_oracle_gives_the_finals_of_recorded_runs(recorded: Path, emit: str) -> None:
     kinds = Counter[str]()
-    for run in runs(shared / "golden", emit):
+    for run in runs(recorded, emit):
         assert run.closed(recomputed(run)) == run.finals(), run.name
         kinds[run.kind] += 1
     assert kinds == CHECKED[emit]
