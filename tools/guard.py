@@ -6,6 +6,7 @@
 * Arrow crates are named only in rust/arrow and rust/py, pyo3 only in rust/py
 * no source file is longer than 400 lines
 * no path of one machine and no bare host of a registry is in the tree
+* citations of rules and pages lead somewhere: tools/citations.py
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import citations
 import python_rooms
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -46,7 +48,7 @@ HOSTS = (
     "repo.maven.apache.org",
 )
 HOST = re.compile("|".join(map(re.escape, HOSTS)))
-UNSEEN = {"tools/guard.py", "Cargo.lock"}  # the first spells the hosts out, the second is cargo's own
+UNSEEN = {"tools/guard.py", "tools/citations.py", "Cargo.lock"}  # two spell out what they look for, one is cargo's own
 
 
 def tracked() -> list[str]:
@@ -102,6 +104,7 @@ def main() -> int:
     """Reads every text file of the tree once."""
     breaches: list[str] = []
     package: dict[str, str] = {}
+    texts: dict[str, str] = {}
     seen = dict.fromkeys(LEAST_FILES, 0)
     for name in tracked():
         try:
@@ -111,6 +114,7 @@ def main() -> int:
         seen["tree"] += 1
         if name not in UNSEEN:
             breaches += tree_breaches(name, text)
+            texts[name] = text
         if name.endswith((".rs", ".py", ".pyi")):
             seen["sources"] += 1
             lines = text.count("\n")
@@ -121,7 +125,7 @@ def main() -> int:
             breaches += rust_breaches(name, text)
         if name.startswith(python_rooms.PACKAGE):
             package[name] = text
-    breaches += python_rooms.breaches(package)
+    breaches += python_rooms.breaches(package) + citations.breaches(texts, set(tracked()))
     for kind, least in LEAST_FILES.items():
         if seen[kind] < least:
             breaches.append(

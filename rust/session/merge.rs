@@ -13,7 +13,7 @@ pub enum Choice {
         /// The session.
         extent: Extent,
         /// Whether the joined sessions are deleted by name first. Not so where the session is the
-        /// record's own instant again: then it is overwritten (kafka-semantics 1.3.4).
+        /// record's own instant again: then it is overwritten (rules 9.2).
         deletes: bool,
     },
 }

@@ -74,7 +74,7 @@ impl Model {
     }
 }
 
-/// kafka-semantics 1.3. Sessions by (key, end, start).
+/// Rules 9.1. Sessions by (key, end, start).
 struct SessionModel {
     model: Model,
     gap: i64,
@@ -124,7 +124,7 @@ impl SessionModel {
     }
 }
 
-/// kafka-semantics 2.3. Windows by (key, start), with their largest time.
+/// Rules 9.3 to 9.5. Windows by (key, start), with their largest time.
 struct SlidingModel {
     model: Model,
     difference: i64,

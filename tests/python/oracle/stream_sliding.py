@@ -1,4 +1,4 @@
-"""Sliding windows of a stream by the letter of rules 4: Kafka's steps for each record (`kafka-semantics.md` 2.3).
+"""Sliding windows of a stream by the letter of rules 4: Kafka's steps for each record (rules 9.3 to 9.5).
 
 Each window holds the records that it accepted, or that the window held of which it was born as a copy.
 """

@@ -1,0 +1,67 @@
+"""What is cited is there: the numbered rules, the pages that are named, the links of pages."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+RULES = "docs/rules.md"
+SECTION = re.compile(r"^## (\d+)\. ", re.MULTILINE)
+RULE = re.compile(r"^(\d+)\. ", re.MULTILINE)
+NUMBERS = r"\d+(?:\.\d+)?(?:(?:, | and | to )\d+(?:\.\d+)?)*(?![\d:%])"
+CITED = re.compile(rf"\b[Rr]ules?(?: of)? ({NUMBERS})")
+INNER = re.compile(r"(?<![\w.,])[1-9]\.[1-9](?![\w.])")  # how the rules cite each other: 2.1
+LEAST_CITED = 60
+PAGE = re.compile(r"(?<![\w*{.-])([\w./-]*\w\.md)\b|\b(kafka-semantics|spark-facts|kafka-broker)\b")
+LINK = re.compile(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)")
+SHARED = re.compile(r"\.\./shared/(?!data\b)\w+")
+
+
+def rules_written(text: str) -> set[str]:
+    """The numbers of a page of rules: `2` for a section, `2.6` for a rule in it."""
+    found: set[str] = set()
+    _, *parts = SECTION.split(text)
+    for section, body in zip(parts[::2], parts[1::2], strict=True):
+        found |= {section, *(f"{section}.{rule}" for rule in RULE.findall(body))}
+    return found
+
+
+def citations(name: str, text: str) -> list[tuple[str, str]]:
+    """Where rules are cited, and which."""
+    found = []
+    for number, line in enumerate(text.splitlines(), 1):
+        for cited in CITED.findall(line) + (INNER.findall(line) if name == RULES else []):
+            found += [(f"{name}:{number}", one) for one in re.findall(r"\d+(?:\.\d+)?", cited)]
+    return found
+
+
+def rule_breaches(texts: dict[str, str]) -> list[str]:
+    """Citations of rules that are not there; and too few of them, which says that none are recognised."""
+    written = rules_written(texts.get(RULES, ""))
+    cited = [citation for name, text in texts.items() for citation in citations(name, text)]
+    found = [f"{where}: rules {rule} is not in {RULES}" for where, rule in cited if rule not in written]
+    if len(cited) < LEAST_CITED:
+        found.append(f"the guard saw {len(cited)} citations of rules, fewer than {LEAST_CITED}: it reads them wrongly")
+    return found
+
+
+def page_breaches(texts: dict[str, str], tree: set[str]) -> list[str]:
+    """Pages that are named or linked, and folders beside the repository, that a clone does not have."""
+    found = []
+    names = {part for name in tree for part in (name, Path(name).name)}
+    for name, text in texts.items():
+        for number, line in enumerate(text.splitlines(), 1):
+            where, beside = f"{name}:{number}", Path(name).parent
+            pages = ["".join(page) for page in PAGE.findall(line)]
+            lost = [page for page in pages if page not in names and not (ROOT / beside / page).is_file()]
+            if name.endswith(".md"):
+                lost += [link for link in LINK.findall(line) if not (ROOT / beside / link).exists()]
+            lost += SHARED.findall(line)
+            found += [f"{where}: {page} is not in the repository" for page in dict.fromkeys(lost)]
+    return found
+
+
+def breaches(texts: dict[str, str], tree: set[str]) -> list[str]:
+    """One line for each citation in the texts, by name, that leads nowhere in the tree."""
+    return rule_breaches(texts) + page_breaches(texts, tree)
