@@ -5,7 +5,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help demo test check bench soak clean toolchain package
+.PHONY: help demo test test-rust test-python test-spark check bench soak clean toolchain package
 
 VENV := $(CURDIR)/.venv
 PY := $(VENV)/bin/python
@@ -35,7 +35,7 @@ BENCH_EVENTS ?= 10000000
 BENCH_REPEATS ?= 3
 
 help: ## this list
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 16
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 24
 
 toolchain:
 	@tools/toolchain.sh check
@@ -59,9 +59,16 @@ package: toolchain $(PACKAGE)
 demo: package ## sessions and sliding windows of a year of flights, in Spark, checked and timed
 	@"$(PY)" demo/flights.py
 
-test: package ## every test: Rust, Python, docstrings, and the examples of README and docs
+test: test-rust test-python test-spark ## every test: Rust, Python, docstrings, and the examples of README and docs
+
+test-rust: toolchain ## the core: laws, properties, Kafka's steps, recorded runs
 	cargo test --locked
-	$(PYTEST) -m "not soak" --doctest-modules python/windrow tests/python
+
+test-python: package ## all Python tests that need no Spark; no Java is found
+	JAVA_HOME=/dev/null $(PYTEST) -m "not soak and not spark" --doctest-modules python/windrow tests/python
+
+test-spark: package ## the tests and examples that start a Spark
+	$(PYTEST) -m "spark and not soak" --doctest-modules python/windrow tests/python
 
 check: package ## formats, lints, types, the stub against the binary, and the rules of the house
 	cargo fmt --check

@@ -77,13 +77,26 @@ def spark() -> Iterator[SparkSession]:
     session.stop()
 
 
+def shows_spark(item: pytest.Item) -> bool:
+    """Whether an example of a docstring takes Spark."""
+    if not isinstance(item, pytest.DoctestItem):
+        return False
+    return any("SparkSession" in example.source for example in item.dtest.examples)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if "spark" in getattr(item, "fixturenames", ()) or shows_spark(item):
+            item.add_marker(pytest.mark.spark)
+
+
 @pytest.fixture(autouse=True)
 def set_up_of_the_module(request: pytest.FixtureRequest) -> None:
     """The examples of a module's own docstring come before those of each of its functions."""
     if not isinstance(request.node, pytest.DoctestItem):
         return
     test = request.node.dtest
-    if any("SparkSession" in example.source for example in test.examples):
+    if shows_spark(request.node):
         request.getfixturevalue("spark")  # the example's `getOrCreate` gives this one
     if test.name != test.globs["__name__"]:
         for example in doctest.DocTestParser().get_examples(sys.modules[test.globs["__name__"]].__doc__ or ""):

@@ -52,12 +52,19 @@ def test_examples_are_found_where_they_are_written() -> None:
     assert sum(example.prints is not None for page in found.values() for example in page) >= 9
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def takes_spark(page: Path) -> bool:
+    """Whether an example of a page takes Spark."""
+    return any("pyspark" in block.code for block in examples(page))
+
+
+@pytest.mark.parametrize(
+    "page", [pytest.param(page, id=page.name, marks=[pytest.mark.spark] * takes_spark(page)) for page in PAGES]
+)
 def test_examples_of_a_page_run_and_print_what_it_says(
     page: Path, request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     blocks = examples(page)
-    if any("pyspark" in block.code for block in blocks):
+    if takes_spark(page):
         request.getfixturevalue("spark")  # the page's `getOrCreate` gives this one
     monkeypatch.chdir(tmp_path)
     program: dict[str, Any] = {"__name__": "__main__"}

@@ -83,6 +83,7 @@ def test_no_module_of_windrow_is_needed_to_unpickle(tmp_path: Path) -> None:
         assert not any(module.split(".")[0] == "windrow" for module in named)
 
 
+@pytest.mark.spark
 def test_a_spark_job_whose_workers_lack_windrow_fails_with_that_sentence(tmp_path: Path) -> None:
     bare = _python_without_windrow(tmp_path)
     environment = {**os.environ, "PYSPARK_PYTHON": str(bare), "PYSPARK_DRIVER_PYTHON": sys.executable}
