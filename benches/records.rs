@@ -7,22 +7,22 @@ use std::time::Duration;
 
 use arrow_array::RecordBatch;
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
-use windrow::aggregate::bank::Bank;
-use windrow::aggregate::banked::Banked;
+use windrow::aggregate::accumulators::Bank;
+use windrow::aggregate::batch_states::Banked;
 use windrow::aggregate::column::{Column, Values};
 use windrow::aggregate::count::Count;
-use windrow::aggregate::extreme::{Max, Min};
+use windrow::aggregate::min_max::{Max, Min};
 use windrow::aggregate::sum::Sum;
-use windrow::arrow::operator::Operator;
-use windrow::arrow::spec::Spec;
+use windrow::arrow::plan::spec::Spec;
+use windrow::arrow::stream::operator::Operator;
 use windrow::error::Result;
 use windrow::operator::change::Change;
 use windrow::operator::counters::Counters;
 use windrow::operator::record::Record;
 use windrow::operator::stream_time::Source;
-use windrow::operator::world::{Kind, World};
-use windrow::session::rule::Rule as SessionRule;
-use windrow::sliding::rule::Rule as SlidingRule;
+use windrow::operator::window_operator::{Kind, World};
+use windrow::session::windows::Rule as SessionRule;
+use windrow::sliding::windows::Rule as SlidingRule;
 use windrow::time::{Span, Time};
 
 #[path = "events.rs"]

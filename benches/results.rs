@@ -9,9 +9,10 @@ use std::time::Duration;
 
 use arrow_array::RecordBatch;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use windrow::arrow::job::{Merger, Packer};
-use windrow::arrow::pack::unpack;
-use windrow::arrow::query::Query;
+use windrow::arrow::batch::merger::Merger;
+use windrow::arrow::batch::packer::Packer;
+use windrow::arrow::format::packed::unpack;
+use windrow::arrow::plan::query::Query;
 
 #[path = "events.rs"]
 mod events;

@@ -9,24 +9,24 @@ pub mod scalar;
 pub mod slot;
 pub mod states;
 
-pub mod by;
 pub mod collect_list;
 pub mod collect_set;
 pub mod count;
-pub mod edge;
-pub mod extreme;
+pub mod first_last;
+pub mod float_order;
 pub mod mean;
-pub mod ordered;
+pub mod min_max;
+pub mod min_max_by;
 pub mod sum;
 pub mod total;
 pub mod variance;
 
-pub mod bank;
-pub mod banked;
+pub mod accumulators;
+pub mod batch_states;
 
-mod double;
-mod held;
-mod origin;
+mod chosen_row;
+mod double_double;
+mod input_filter;
 mod sweep;
 
 use std::any::Any;

@@ -2,8 +2,8 @@
 
 use std::cmp::Ordering;
 
-use crate::aggregate::column::{Bytes, Column, Validity, Values};
-use crate::aggregate::slot::Slot;
+use super::column::{Bytes, Column, Validity, Values};
+use super::slot::Slot;
 use crate::error::{Error, Result};
 
 /// A value kind: `i64`, `f64`, `i128` or `Box<[u8]>`, one for each of [`Values`]'s kinds that is not a list.

@@ -9,6 +9,13 @@ use bytemuck::{Pod, Zeroable};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Pod, Zeroable)]
 pub struct Slot(pub u32);
 
+impl Slot {
+    /// All slots below a number.
+    pub fn below(count: usize) -> Vec<Self> {
+        (0..count as u32).map(Self).collect()
+    }
+}
+
 /// One value per slot.
 #[derive(Clone, Debug)]
 pub struct PerSlot<T>(pub Vec<T>);

@@ -3,7 +3,7 @@
 use ethnum::I256;
 
 use super::column::{Column, Values};
-use super::double::Double;
+use super::double_double::Double;
 use super::scalar::Scalar;
 use crate::error::{Error, Result};
 

@@ -11,7 +11,7 @@
 //! most a factor of `n`: far from what `Double` keeps beyond rule 6.6. Equal values give exactly 0.
 
 use super::column::{Column, Values};
-use super::double::Double;
+use super::double_double::Double;
 use super::scalar::Scalar;
 use super::slot::{PerSlot, Slot};
 use super::total::Summable;

@@ -1,42 +1,21 @@
 //! Arrow in and out. The only room, beside the binding, that names Arrow.
+//!
+//! Each folder uses the folders above it in this table and none below; `batch` and `stream` never name each other.
+//!
+//! | folder | noun |
+//! |---|---|
+//! | [`array`] | Arrow arrays and the columns of the core, types and their names, what holds of valid data |
+//! | [`keys`] | key columns: their numbers, hashes and order |
+//! | [`plan`] | the query as it was asked for, and resolved against the schema of its input |
+//! | [`read`] | the rows of an input batch |
+//! | [`format`](mod@format) | bytes that last: blocks of a shuffle, pages of a state |
+//! | [`batch`] | queries over all rows of an input, on Spark and in-process |
+//! | [`stream`] | the record operator, its snapshots, its queries |
 
-pub mod block;
-pub mod changes;
-mod content;
-mod core;
-pub mod custom;
-pub mod feed;
-pub mod fingerprint;
-mod fresh;
-mod function;
-mod gaps;
-mod grouping;
-mod head;
-pub mod input;
-pub mod job;
+pub mod array;
+pub mod batch;
+pub mod format;
 pub mod keys;
-pub mod kind;
-pub mod limits;
-pub mod operator;
-mod order;
-pub mod origin;
-pub mod pack;
-pub mod page;
-mod paged;
-mod parts;
-pub mod planned;
-pub mod query;
-pub mod rows;
-mod run;
-pub mod sealed;
-pub mod select;
-mod session;
-mod share;
-mod sliding;
-pub mod spec;
-mod spelled;
-mod state;
-pub mod taken;
-pub mod values;
-mod ways;
-pub mod worked;
+pub mod plan;
+pub mod read;
+pub mod stream;

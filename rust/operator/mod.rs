@@ -4,4 +4,4 @@ pub mod change;
 pub mod counters;
 pub mod record;
 pub mod stream_time;
-pub mod world;
+pub mod window_operator;

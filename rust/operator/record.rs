@@ -1,6 +1,6 @@
 //! A record as it arrives at an operator, and what becomes of it.
 
-use crate::operator::stream_time::Source;
+use super::stream_time::Source;
 use crate::store::Key;
 use crate::time::{Span, Time};
 

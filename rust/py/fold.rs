@@ -9,7 +9,7 @@ use pyo3::types::{PyBool, PyBytes, PyFloat, PyInt, PyList, PyString};
 use pyo3_arrow::{PyArray, PyField};
 
 use crate::aggregate::slot::Slot;
-use crate::arrow::custom::{Custom, Failure, Outcome};
+use crate::arrow::stream::user_function::{Custom, Failure, Outcome};
 
 /// The rows of the batch at work, as the functions are handed them.
 pub(super) type Rows = Arc<Mutex<Vec<Py<PyAny>>>>;

@@ -14,12 +14,13 @@ use pyo3::types::PyDict;
 use pyo3_arrow::input::AnyRecordBatch;
 use pyo3_arrow::{PyDataType, PyRecordBatch, PySchema};
 
-use crate::arrow::input::Counters;
-use crate::arrow::job;
+use crate::arrow::batch::merger::Merger;
+use crate::arrow::batch::packer::Packer;
+use crate::arrow::batch::sorter::Sorter;
+use crate::arrow::plan::query::Query;
 use crate::arrow::keys;
-use crate::arrow::query;
-use crate::arrow::rows;
-use crate::arrow::spec::{Function, Spec};
+use crate::arrow::plan::spec::{Function, Spec};
+use crate::arrow::read::counters::Counters;
 use crate::error::Error;
 
 impl From<Error> for PyErr {
@@ -63,19 +64,19 @@ fn counted<'py>(py: Python<'py>, counters: Counters) -> PyResult<Bound<'py, PyDi
     Ok(dict)
 }
 
-#[pyclass(frozen, module = "windrow._native")]
-struct Query(Arc<query::Query>);
+#[pyclass(frozen, name = "Query", module = "windrow._native")]
+struct PyQuery(Arc<Query>);
 
 #[pymethods]
-impl Query {
+impl PyQuery {
     #[new]
     fn new(spec: &str, schema: PySchema) -> PyResult<Self> {
-        Ok(Self(Arc::new(query::Query::new(&Spec::parse(spec)?, &schema.into_inner())?)))
+        Ok(Self(Arc::new(Query::new(&Spec::parse(spec)?, &schema.into_inner())?)))
     }
 
     #[staticmethod]
     fn of_rows(spec: &str, schema: PySchema) -> PyResult<Self> {
-        Ok(Self(Arc::new(query::Query::of_rows(&Spec::parse(spec)?, &schema.into_inner())?)))
+        Ok(Self(Arc::new(Query::of_rows(&Spec::parse(spec)?, &schema.into_inner())?)))
     }
 
     #[getter]
@@ -96,24 +97,24 @@ impl Query {
         Ok((to_python(py, results)?, counted(py, counters)?))
     }
 
-    fn packer(&self, partition: u32) -> PyResult<Packer> {
-        Ok(Packer(Mutex::new(job::Packer::new(Arc::clone(&self.0), partition)?)))
+    fn packer(&self, partition: u32) -> PyResult<PyPacker> {
+        Ok(PyPacker(Mutex::new(Packer::new(Arc::clone(&self.0), partition)?)))
     }
 
-    fn merger(&self) -> PyResult<Merger> {
-        Ok(Merger(Mutex::new(job::Merger::new(&self.0)?)))
+    fn merger(&self) -> PyResult<PyMerger> {
+        Ok(PyMerger(Mutex::new(Merger::new(&self.0)?)))
     }
 
-    fn sorter(&self) -> PyResult<Sorter> {
-        Ok(Sorter(Mutex::new(rows::Sorter::new(&self.0)?)))
+    fn sorter(&self) -> PyResult<PySorter> {
+        Ok(PySorter(Mutex::new(Sorter::new(&self.0)?)))
     }
 }
 
-#[pyclass(frozen, module = "windrow._native")]
-struct Packer(Mutex<job::Packer>);
+#[pyclass(frozen, name = "Packer", module = "windrow._native")]
+struct PyPacker(Mutex<Packer>);
 
 #[pymethods]
-impl Packer {
+impl PyPacker {
     fn push<'py>(&self, py: Python<'py>, batch: PyRecordBatch) -> PyResult<Vec<Bound<'py, PyAny>>> {
         let batch = batch.into_inner();
         to_python(py, py.detach(|| lock(&self.0)?.push(&batch))?)
@@ -128,11 +129,11 @@ impl Packer {
     }
 }
 
-#[pyclass(frozen, module = "windrow._native")]
-struct Merger(Mutex<job::Merger>);
+#[pyclass(frozen, name = "Merger", module = "windrow._native")]
+struct PyMerger(Mutex<Merger>);
 
 #[pymethods]
-impl Merger {
+impl PyMerger {
     fn push<'py>(&self, py: Python<'py>, batch: PyRecordBatch) -> PyResult<Vec<Bound<'py, PyAny>>> {
         let batch = batch.into_inner();
         to_python(py, py.detach(|| lock(&self.0)?.push(&batch))?)
@@ -143,14 +144,14 @@ impl Merger {
     }
 }
 
-#[pyclass(frozen, module = "windrow._native")]
-struct Sorter(Mutex<rows::Sorter>);
+#[pyclass(frozen, name = "Sorter", module = "windrow._native")]
+struct PySorter(Mutex<Sorter>);
 
 /// The rows of a shard.
 type OfShard<'py> = (i32, Bound<'py, PyAny>);
 
 #[pymethods]
-impl Sorter {
+impl PySorter {
     fn push<'py>(&self, py: Python<'py>, batch: PyRecordBatch) -> PyResult<Vec<OfShard<'py>>> {
         let batch = batch.into_inner();
         of_shards(py, py.detach(|| lock(&self.0)?.push(&batch))?)
@@ -187,10 +188,10 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_function(wrap_pyfunction!(groupable, module)?)?;
     module.add_function(wrap_pyfunction!(compared_column, module)?)?;
-    module.add_class::<Query>()?;
-    module.add_class::<Packer>()?;
-    module.add_class::<Merger>()?;
-    module.add_class::<Sorter>()?;
-    module.add_class::<operator::Operator>()?;
+    module.add_class::<PyQuery>()?;
+    module.add_class::<PyPacker>()?;
+    module.add_class::<PyMerger>()?;
+    module.add_class::<PySorter>()?;
+    module.add_class::<operator::PyOperator>()?;
     Ok(())
 }

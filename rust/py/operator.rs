@@ -9,25 +9,25 @@ use pyo3::types::{PyBytes, PyDict};
 use pyo3_arrow::{PyRecordBatch, PySchema};
 
 use super::fold::{Fold, Rows};
-use crate::arrow::custom::Custom;
-use crate::arrow::operator;
-use crate::arrow::select::Asked;
-use crate::arrow::spec::Spec;
+use crate::arrow::plan::spec::Spec;
+use crate::arrow::stream::operator::Operator;
+use crate::arrow::stream::store_query::Asked;
+use crate::arrow::stream::user_function::Custom;
 use crate::error::{Error, Result};
 use crate::time::Time;
 
-#[pyclass(frozen, module = "windrow._native")]
-pub(super) struct Operator {
-    operator: Mutex<operator::Operator>,
+#[pyclass(frozen, name = "Operator", module = "windrow._native")]
+pub(super) struct PyOperator {
+    operator: Mutex<Operator>,
     /// What makes each Python aggregate's rows of a batch, and where they lie meanwhile.
     folds: Vec<(Py<PyAny>, Rows)>,
 }
 
 type Page<'py> = (String, Option<Bound<'py, PyBytes>>);
 
-impl Operator {
+impl PyOperator {
     /// Python functions may come back to the operator that calls them: that is an error, not a wait.
-    fn lock(&self) -> Result<MutexGuard<'_, operator::Operator>> {
+    fn lock(&self) -> Result<MutexGuard<'_, Operator>> {
         self.operator.try_lock().map_err(|error| match error {
             TryLockError::WouldBlock => {
                 Error::Format { what: "operator", reason: "it is at work on another call: one call at a time".into() }
@@ -37,7 +37,7 @@ impl Operator {
     }
 
     /// Works with the operator, the interpreter released unless Python functions are called.
-    fn work<T: Send>(&self, py: Python<'_>, does: impl FnOnce(&mut operator::Operator) -> Result<T> + Send) -> PyResult<T> {
+    fn work<T: Send>(&self, py: Python<'_>, does: impl FnOnce(&mut Operator) -> Result<T> + Send) -> PyResult<T> {
         if self.folds.is_empty() {
             return Ok(py.detach(|| does(&mut *self.lock()?))?);
         }
@@ -58,14 +58,14 @@ fn columns(bound: Option<PyRecordBatch>) -> Option<Vec<ArrayRef>> {
 }
 
 #[pymethods]
-impl Operator {
+impl PyOperator {
     #[new]
     #[pyo3(signature = (spec, schema, folds=Vec::new()))]
     fn new(spec: &str, schema: PySchema, folds: Vec<Bound<'_, PyAny>>) -> PyResult<Self> {
         let rows: Vec<Rows> = folds.iter().map(|_| Rows::default()).collect();
         let made = folds.iter().zip(&rows).map(|(fold, rows)| Fold::new(fold, Arc::clone(rows)));
         let made = made.map(|fold| fold.map(|(fold, field)| (Box::new(fold) as Box<dyn Custom>, field)));
-        let operator = operator::Operator::new(&Spec::parse(spec)?, &schema.into_inner(), made.collect::<PyResult<_>>()?)?;
+        let operator = Operator::new(&Spec::parse(spec)?, &schema.into_inner(), made.collect::<PyResult<_>>()?)?;
         let folds = folds.into_iter().map(Bound::unbind).zip(rows).collect();
         Ok(Self { operator: Mutex::new(operator), folds })
     }
@@ -93,7 +93,7 @@ impl Operator {
             let rows = fold.bind(py).call_method1("rows", (shown,))?.try_iter()?;
             made.push(rows.map(|row| row.map(Bound::unbind)).collect::<PyResult<Vec<_>>>()?);
         }
-        let push = |operator: &mut operator::Operator| {
+        let push = |operator: &mut Operator| {
             for ((_, rows), made) in self.folds.iter().zip(made) {
                 *super::lock(rows)? = made;
             }
@@ -103,7 +103,7 @@ impl Operator {
     }
 
     fn finish<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        to_python(py, self.work(py, operator::Operator::finish)?)
+        to_python(py, self.work(py, Operator::finish)?)
     }
 
     fn counters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
@@ -157,7 +157,7 @@ impl Operator {
     }
 
     fn changes<'py>(&self, py: Python<'py>) -> PyResult<Vec<Page<'py>>> {
-        let pages = self.work(py, operator::Operator::changes)?;
+        let pages = self.work(py, Operator::changes)?;
         Ok(pages.into_iter().map(|(name, page)| (name, page.map(|page| PyBytes::new(py, &page)))).collect())
     }
 

@@ -3,13 +3,13 @@
 //! | module | does |
 //! |---|---|
 //! | [`batch`] | rows to sessions, all at once: nothing is late |
-//! | [`rule`] | what the user asked for |
-//! | [`merge`] | decides: from the sessions a record joins to a choice |
+//! | [`windows`] | what the user asked for |
+//! | [`decide`] | decides: from the sessions a record joins to a choice |
 //! | [`record`] | applies it, record by record, as Kafka Streams does |
-//! | [`join`] | does the same for many records at once, where their order cannot matter |
+//! | [`bulk`] | does the same for many records at once, where their order cannot matter |
 
 pub mod batch;
-pub mod join;
-pub mod merge;
+pub mod bulk;
+pub mod decide;
 pub mod record;
-pub mod rule;
+pub mod windows;

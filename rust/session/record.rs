@@ -1,14 +1,14 @@
 //! The session operator, record by record, as Kafka Streams does it.
 
-use super::merge::{Choice, choose};
-use super::rule::Rule;
+use super::decide::{Choice, choose};
+use super::windows::Rule;
 use crate::aggregate::slot::Slot;
 use crate::aggregate::states::States;
 use crate::error::Result;
 use crate::operator::change::{Emit, Late, Sink};
 use crate::operator::record::{Arrival, Effective, Fate};
 use crate::operator::stream_time::Now;
-use crate::operator::world::{Changed, Kind, World};
+use crate::operator::window_operator::{Changed, Kind, World};
 use crate::store::{Entry, Key, SessionEntry};
 use crate::time::{Span, Time};
 use crate::window::{Extent, Horizon, Window};

@@ -5,11 +5,11 @@
 
 use std::ops::Range;
 
+use super::plan::{BeyondTime, Ends, Sliding};
 use crate::aggregate::column::Column;
 use crate::aggregate::{Arrival, Run};
 use crate::error::Result;
 use crate::key::KeyId;
-use crate::sliding::plan::{BeyondTime, Ends, Sliding};
 use crate::sort::Sorted;
 use crate::time::Time;
 use crate::window::Window;

@@ -1,14 +1,14 @@
 //! The sliding operator, record by record, as Kafka Streams does it.
 
-use super::rule::Rule;
-use super::steps::{Birth, around, decide, is_early};
+use super::decide::{Birth, around, decide, is_early};
+use super::windows::Rule;
 use crate::aggregate::slot::Slot;
 use crate::aggregate::states::States;
 use crate::error::{Error, Result};
 use crate::operator::change::{Emit, Late, Sink};
 use crate::operator::record::{Arrival, Effective, Fate};
 use crate::operator::stream_time::Now;
-use crate::operator::world::{Changed, Kind, World};
+use crate::operator::window_operator::{Changed, Kind, World};
 use crate::store::{Key, WindowEntry};
 use crate::time::{Span, Time};
 use crate::window::{Horizon, Window, starts_closed_before};

@@ -9,17 +9,18 @@
 //! A record touches its own key's shelf only. Closing walks the segments that the close time
 //! passes, expiry drops whole segments; neither looks at any other key.
 
+mod closing;
 mod entry;
-mod keys;
+mod key_table;
+mod key_windows;
 mod segments;
-mod sessions;
-mod shelf;
-mod shelves;
-mod windows;
+mod session_store;
+mod window_store;
+mod window_table;
 
 pub use entry::{Entry, SessionEntry, WindowEntry};
-pub use keys::{Key, Keys};
+pub use key_table::{Key, Keys};
 pub use segments::Id;
-pub use sessions::SessionStore;
-pub use shelves::Store;
-pub use windows::WindowStore;
+pub use session_store::SessionStore;
+pub use window_store::WindowStore;
+pub use window_table::Store;

@@ -12,7 +12,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
-use super::keys::Key;
+use super::key_table::Key;
 use crate::time::{Span, Time};
 
 /// The number of a segment: `due` divided by the width, a power of two, toward minus infinity.

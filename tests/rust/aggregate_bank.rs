@@ -1,11 +1,11 @@
 //! A bank: several aggregates over shared slots.
 
 use proptest::prelude::*;
-use windrow::aggregate::bank::{Bank, Misfit};
-use windrow::aggregate::by::MaxBy;
+use windrow::aggregate::accumulators::{Bank, Misfit};
 use windrow::aggregate::collect_list::CollectList;
 use windrow::aggregate::column::Column;
 use windrow::aggregate::count::Count;
+use windrow::aggregate::min_max_by::MaxBy;
 use windrow::aggregate::slot::Slot;
 use windrow::aggregate::sum::Sum;
 use windrow::aggregate::{Aggregate, Rows, Run};

@@ -2,9 +2,9 @@
 
 use proptest::prelude::*;
 use windrow::aggregate::Aggregate;
-use windrow::aggregate::by::By;
-use windrow::aggregate::edge::{Edge, First};
-use windrow::aggregate::extreme::{Extreme, Min};
+use windrow::aggregate::first_last::{Edge, First};
+use windrow::aggregate::min_max::{Extreme, Min};
+use windrow::aggregate::min_max_by::By;
 
 use crate::aggregate_laws::{Expected, obeys};
 use crate::aggregate_trial::{Cell, Event, KINDS, Kind, order, same, trial};

@@ -1,19 +1,19 @@
 //! The record operators with the built-in aggregates: one path equals the other.
 
 use proptest::prelude::*;
-use windrow::aggregate::bank::Bank;
-use windrow::aggregate::banked::Banked;
+use windrow::aggregate::accumulators::Bank;
+use windrow::aggregate::batch_states::Banked;
 use windrow::aggregate::column::{Column, Values};
 use windrow::aggregate::count::Count;
-use windrow::aggregate::extreme::Max;
+use windrow::aggregate::min_max::Max;
 use windrow::aggregate::sum::Sum;
 use windrow::operator::change::Change;
 use windrow::operator::record::Record;
 use windrow::operator::stream_time::Source;
 use windrow::session::record::Sessions;
-use windrow::session::rule as session;
+use windrow::session::windows as session;
 use windrow::sliding::record::Slides;
-use windrow::sliding::rule as sliding;
+use windrow::sliding::windows as sliding;
 use windrow::time::{Span, Time};
 
 /// Start, end, count, sum, max.

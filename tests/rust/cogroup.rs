@@ -4,22 +4,23 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use windrow::aggregate::bank::Bank;
-use windrow::aggregate::by::MinBy;
+use windrow::aggregate::accumulators::Bank;
 use windrow::aggregate::collect_list::CollectList;
 use windrow::aggregate::collect_set::CollectSet;
 use windrow::aggregate::column::{Column, Values};
 use windrow::aggregate::count::Count;
-use windrow::aggregate::edge::{First, Last};
-use windrow::aggregate::extreme::Max;
+use windrow::aggregate::first_last::{First, Last};
+use windrow::aggregate::min_max::Max;
+use windrow::aggregate::min_max_by::MinBy;
 use windrow::aggregate::slot::Slot;
 use windrow::aggregate::sum::Sum;
 use windrow::aggregate::variance::Variance;
 use windrow::aggregate::{Aggregate, Rows, Run};
-use windrow::arrow::job::{Merger, Packer};
-use windrow::arrow::operator::Operator;
-use windrow::arrow::query::Query;
-use windrow::arrow::spec::Spec;
+use windrow::arrow::batch::merger::Merger;
+use windrow::arrow::batch::packer::Packer;
+use windrow::arrow::plan::query::Query;
+use windrow::arrow::plan::spec::Spec;
+use windrow::arrow::stream::operator::Operator;
 
 use crate::aggregate_trial::{Cell, Event, Input, Kind, Random, Trial, WINDOWS, cells, same, trial_of, value};
 use crate::feeds::{Fed, SESSIONS, SLIDING, batch, fed, feeds, rows, schema};
@@ -153,7 +154,7 @@ proptest! {
         }
         let mut merged = Vec::new();
         let mut blocks: Vec<_> = packed.iter().flat_map(|batch| (0..batch.num_rows()).map(|row| batch.slice(row, 1))).collect();
-        blocks.sort_by_key(|row| windrow::arrow::pack::unpack(row).map(|rows| (rows[0].shard, rows[0].first)).unwrap());
+        blocks.sort_by_key(|row| windrow::arrow::format::packed::unpack(row).map(|rows| (rows[0].shard, rows[0].first)).unwrap());
         let mut merger = Merger::new(&query).unwrap();
         blocks.iter().for_each(|block| merged.extend(merger.push(block).unwrap()));
         merged.extend(merger.finish().unwrap());

@@ -10,8 +10,8 @@ use arrow_array::{
 };
 use arrow_schema::SchemaRef;
 use proptest::prelude::*;
-use windrow::arrow::operator::Operator;
-use windrow::arrow::spec::Spec;
+use windrow::arrow::plan::spec::Spec;
+use windrow::arrow::stream::operator::Operator;
 
 /// Key, time, value, gap, tick.
 #[derive(Clone, Debug)]

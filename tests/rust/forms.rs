@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use windrow::arrow::block::{Form, decode};
-use windrow::arrow::job::Packer;
-use windrow::arrow::limits::Limits;
-use windrow::arrow::pack::unpack;
+use windrow::arrow::batch::packer::Packer;
+use windrow::arrow::format::block::{Form, decode};
+use windrow::arrow::format::packed::unpack;
+use windrow::arrow::plan::limits::Limits;
 
 use crate::query::{Row, batch, query};
 

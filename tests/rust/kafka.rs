@@ -7,9 +7,9 @@ use windrow::operator::change::{Change, Emit};
 use windrow::operator::record::Record;
 use windrow::operator::stream_time::Source;
 use windrow::session::record::Sessions;
-use windrow::session::rule as session;
+use windrow::session::windows as session;
 use windrow::sliding::record::Slides;
-use windrow::sliding::rule as sliding;
+use windrow::sliding::windows as sliding;
 use windrow::time::{Span, Time};
 
 use crate::texts::{Fold, Texts, Value};

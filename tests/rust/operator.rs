@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use arrow_array::StringArray;
 use proptest::prelude::*;
-use windrow::arrow::operator::Operator;
-use windrow::arrow::query::Query;
-use windrow::arrow::select::Asked;
-use windrow::arrow::spec::Spec;
+use windrow::arrow::plan::query::Query;
+use windrow::arrow::plan::spec::Spec;
+use windrow::arrow::stream::operator::Operator;
+use windrow::arrow::stream::store_query::Asked;
 use windrow::time::Time;
 
 use crate::feeds::{DYNAMIC, Fed, Row, SESSIONS, SLIDING, batch, by_key, fed, feeds, operator, rows, schema, spec};

@@ -8,8 +8,8 @@ use arrow_ipc::reader::StreamReader;
 use arrow_ipc::writer::StreamWriter;
 use arrow_schema::{DataType, Field, Schema};
 use proptest::prelude::*;
-use windrow::arrow::block::{Form, decode, encode};
-use windrow::arrow::pack::{pack, schema, unpack};
+use windrow::arrow::format::block::{Form, decode, encode};
+use windrow::arrow::format::packed::{pack, schema, unpack};
 use windrow::error::Error;
 use windrow::time::Time;
 

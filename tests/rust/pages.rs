@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use proptest::prelude::*;
-use windrow::arrow::operator::Operator;
-use windrow::arrow::page::{Form, Label};
-use windrow::arrow::spec::Spec;
+use windrow::arrow::format::page::{Form, Label};
+use windrow::arrow::plan::spec::Spec;
+use windrow::arrow::stream::operator::Operator;
 
 use crate::feeds::{DYNAMIC, Fed, Row, SESSIONS, SLIDING, batch, fed, feeds, operator, rows, spec};
 

@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use arrow_array::{RecordBatch, TimestampMillisecondArray};
 use arrow_schema::{DataType, Field, Schema, TimeUnit};
-use windrow::arrow::job::{Merger, Packer};
-use windrow::arrow::kind::Kind;
-use windrow::arrow::limits::Limits;
-use windrow::arrow::query::Query;
-use windrow::arrow::spec::Spec;
+use windrow::arrow::batch::merger::Merger;
+use windrow::arrow::batch::packer::Packer;
+use windrow::arrow::plan::limits::Limits;
+use windrow::arrow::plan::query::Query;
+use windrow::arrow::plan::spec::Spec;
+use windrow::arrow::plan::window_lengths::Kind;
 use windrow::error::{Error, Result};
-use windrow::session::rule::Gap;
+use windrow::session::windows::Gap;
 use windrow::time::Span;
 
 use crate::query::{Row, batch, query};

@@ -9,13 +9,13 @@ use arrow_array::{RecordBatch, UInt32Array};
 use arrow_select::concat::concat_batches;
 use arrow_select::take::take_record_batch;
 use proptest::prelude::*;
-use windrow::arrow::input::Counters;
-use windrow::arrow::job::Packer;
-use windrow::arrow::limits::Limits;
-use windrow::arrow::pack::unpack;
-use windrow::arrow::query::Query;
-use windrow::arrow::rows::Sorter;
-use windrow::arrow::spec::Spec;
+use windrow::arrow::batch::packer::Packer;
+use windrow::arrow::batch::sorter::Sorter;
+use windrow::arrow::format::packed::unpack;
+use windrow::arrow::plan::limits::Limits;
+use windrow::arrow::plan::query::Query;
+use windrow::arrow::plan::spec::Spec;
+use windrow::arrow::read::counters::Counters;
 use windrow::error::Error;
 
 use crate::query::{Row, batch, query as windows_query, schema};
@@ -125,7 +125,7 @@ fn rows_of_a_hot_key_leave_as_soon_as_the_next_block_is_past_them() {
     let mut sorter = Sorter::new(&query).unwrap();
     let (mut taken, mut left, mut most, mut last) = (0, 0, 0, None);
     for block in &blocks {
-        taken += windrow::arrow::block::decode(unpack(block).unwrap()[0].block).unwrap().1.num_rows();
+        taken += windrow::arrow::format::block::decode(unpack(block).unwrap()[0].block).unwrap().1.num_rows();
         for (_, rows) in sorter.push(block).unwrap() {
             left += rows.num_rows();
             let values: Vec<i64> = rows.column(4).as_primitive::<Int64Type>().values().to_vec();

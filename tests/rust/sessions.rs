@@ -8,7 +8,7 @@ use windrow::operator::change::{Change, Emit, Late, Op};
 use windrow::operator::record::{Fate, Record};
 use windrow::operator::stream_time::Source;
 use windrow::session::record::Sessions;
-use windrow::session::rule::{Gap, Rule};
+use windrow::session::windows::{Gap, Rule};
 use windrow::time::{Span, Time};
 
 use crate::members::Members;

@@ -9,7 +9,7 @@ use windrow::operator::record::{Fate, Record};
 use windrow::operator::stream_time::Source;
 use windrow::sliding::plan::Sliding;
 use windrow::sliding::record::Slides;
-use windrow::sliding::rule::Rule;
+use windrow::sliding::windows::Rule;
 use windrow::time::{Span, Time};
 
 use crate::members::Members;

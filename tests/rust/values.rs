@@ -12,8 +12,8 @@ use arrow_cast::cast;
 use arrow_schema::{DataType, Field};
 use arrow_select::take::take;
 use proptest::prelude::*;
-use windrow::arrow::keys::unpacked;
-use windrow::arrow::values::{Kind, array, canonical, kind, result, view};
+use windrow::arrow::array::convert::{Kind, array, canonical, kind, result, view};
+use windrow::arrow::array::dictionary::unpacked;
 
 use crate::keys::{Random, flat_types, nested_types};
 

@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use arrow_array::RecordBatch;
 use arrow_ipc::reader::StreamReader;
 use proptest::prelude::*;
-use windrow::arrow::operator::Operator;
-use windrow::arrow::page::Label;
-use windrow::arrow::select::Asked;
-use windrow::arrow::spec::Spec;
+use windrow::arrow::format::page::Label;
+use windrow::arrow::plan::spec::Spec;
+use windrow::arrow::stream::operator::Operator;
+use windrow::arrow::stream::store_query::Asked;
 use windrow::operator::counters::Counters;
 use windrow::time::Time;
 

@@ -6,11 +6,11 @@ use arrow_array::{Array, ArrayRef, BinaryArray, BinaryViewArray, FixedSizeBinary
 use arrow_buffer::NullBuffer;
 use arrow_schema::{DataType, Field};
 
-use crate::arrow::keys::cells::{CellWord, Cells, cells};
-use crate::arrow::keys::primitive::nulls;
-use crate::arrow::keys::table::Table;
-use crate::arrow::keys::{arrow, canonical};
-use crate::arrow::values;
+use super::cells::{CellWord, Cells, cells};
+use super::primitive::nulls;
+use super::shard_hash;
+use super::table::Table;
+use crate::arrow::array::convert;
 use crate::error::{Error, Result};
 use crate::key::KeyId;
 
@@ -109,7 +109,7 @@ impl BytesKeys {
     /// Appends the number of each row.
     pub(super) fn intern(&mut self, array: &ArrayRef, hashes: &mut Vec<u64>, ids: &mut Vec<KeyId>) -> Result<()> {
         let (Self { table, scratch, .. }, cells) = (self, cells(array)?);
-        table.intern(cells, array.len(), array.nulls(), |row| canonical::hash_bytes(cells.get(row), scratch), hashes, ids)
+        table.intern(cells, array.len(), array.nulls(), |row| shard_hash::hash_bytes(cells.get(row), scratch), hashes, ids)
     }
 
     /// The values of these keys, as declared.
@@ -140,14 +140,14 @@ impl BytesKeys {
             DataType::FixedSizeBinary(width) => {
                 let zeros = vec![0; usize::try_from(*width).unwrap_or(0)];
                 let values = cells.into_iter().flat_map(|cell| cell.unwrap_or(&zeros)).copied().collect::<Vec<u8>>();
-                Arc::new(FixedSizeBinaryArray::try_new_with_len(*width, values.into(), nulls(ids), ids.len()).map_err(arrow)?)
+                Arc::new(FixedSizeBinaryArray::try_new_with_len(*width, values.into(), nulls(ids), ids.len())?)
             }
             _ => return Err(Error::Internal("a key column of bytes has another type")),
         };
         if binary.data_type() == self.field.data_type() {
             return Ok(binary);
         }
-        values::cast(&binary, self.field.data_type())
+        convert::cast(&binary, self.field.data_type())
     }
 
     pub(super) fn clear(&mut self) {

@@ -9,7 +9,7 @@ use arrow_buffer::ArrowNativeType;
 use arrow_row::Rows;
 use arrow_schema::DataType;
 
-use crate::arrow::keys::table::{FIRST, SECOND, Word, fold, hash_long};
+use super::table::{FIRST, SECOND, Word, fold, hash_long};
 use crate::error::{Error, Result};
 
 /// Cells of up to this length are their words.

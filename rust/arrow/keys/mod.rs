@@ -2,35 +2,36 @@
 //!
 //! | file | noun |
 //! |---|---|
-//! | `column` | a key column: what can be grouped, and how a batch's array becomes it |
-//! | `float` | floats with one NaN and one zero |
-//! | [`canonical`] | the bytes of a key, and the hash that shards are ranges of |
+//! | `key_column` | a key column: what can be grouped, and how a batch's array becomes it |
+//! | [`shard_hash`] | the bytes of a key, and the hash that shards are ranges of |
 //! | `table` | words to numbers |
 //! | `primitive` | one column of 32 or 64 bits |
 //! | `cells`, `bytes` | one column of strings or binary |
 //! | `rows` | everything else |
-//! | `mixed` | a quick hash, by which rows are split before their keys are numbered |
-//! | [`names`] | keys as byte strings in the order of the keys, for stores |
+//! | `partition_hash` | a quick hash, by which rows are split before their keys are numbered |
+//! | [`sort_key`] | keys as byte strings in the order of the keys, for stores |
 
 mod bytes;
-pub mod canonical;
 mod cells;
-mod column;
-pub(super) mod float;
-pub(super) mod mixed;
-pub mod names;
+mod key_column;
+pub(crate) mod partition_hash;
 mod primitive;
 mod rows;
+pub mod shard_hash;
+pub mod sort_key;
 mod table;
 
 use arrow_array::{Array, ArrayRef};
-use arrow_schema::{ArrowError, DataType, Field};
+use arrow_schema::{DataType, Field};
 
-pub use crate::arrow::keys::canonical::shard;
-pub use crate::arrow::keys::column::{groupable, unpacked, unpacked_field};
-use crate::arrow::keys::{bytes::BytesKeys, column::KeyColumn, primitive::PrimitiveKeys, rows::RowKeys};
 use crate::error::{Error, Result};
 use crate::key::KeyId;
+use bytes::BytesKeys;
+use key_column::KeyColumn;
+pub use key_column::groupable;
+use primitive::PrimitiveKeys;
+use rows::RowKeys;
+pub use shard_hash::shard;
 
 /// The distinct keys of all batches so far.
 pub struct Keys {
@@ -147,11 +148,6 @@ impl Store {
             _ => Self::Rows(RowKeys::new(std::slice::from_ref(column))?),
         })
     }
-}
-
-/// An error of an Arrow operation.
-fn arrow(error: ArrowError) -> Error {
-    Error::Arrow(error.to_string())
 }
 
 /// The error when all of [`KeyId`]'s numbers are given.

@@ -5,9 +5,8 @@ use arrow_buffer::{ArrowNativeType, Buffer, NullBuffer};
 use arrow_data::ArrayData;
 use arrow_schema::DataType;
 
-use crate::arrow::keys::arrow;
-use crate::arrow::keys::canonical::Number;
-use crate::arrow::keys::table::{Table, Word};
+use super::shard_hash::Number;
+use super::table::{Table, Word};
 use crate::error::{Error, Result};
 use crate::key::KeyId;
 
@@ -84,7 +83,7 @@ impl<B: Bits> PrimitiveKeys<B> {
         };
         let values = ids.iter().map(value).collect::<Result<Vec<B>>>()?;
         let data = ArrayData::builder(self.data_type.clone()).len(ids.len()).nulls(nulls(ids)).add_buffer(Buffer::from_vec(values));
-        Ok(make_array(data.build().map_err(arrow)?))
+        Ok(make_array(data.build()?))
     }
 
     pub(super) fn clear(&mut self) {

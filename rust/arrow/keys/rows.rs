@@ -4,9 +4,9 @@ use arrow_array::{Array, ArrayRef, new_null_array};
 use arrow_buffer::NullBuffer;
 use arrow_row::{OwnedRow, RowConverter, Rows, SortField};
 
-use crate::arrow::keys::bytes::ByteTable;
-use crate::arrow::keys::column::KeyColumn;
-use crate::arrow::keys::{arrow, canonical};
+use super::bytes::ByteTable;
+use super::key_column::KeyColumn;
+use super::shard_hash;
 use crate::error::{Error, Result};
 use crate::key::KeyId;
 
@@ -24,9 +24,9 @@ pub(super) struct RowKeys {
 impl RowKeys {
     pub(super) fn new(columns: &[KeyColumn]) -> Result<Self> {
         let types = || columns.iter().map(|column| column.field().data_type());
-        let converter = RowConverter::new(types().cloned().map(SortField::new).collect()).map_err(arrow)?;
+        let converter = RowConverter::new(types().cloned().map(SortField::new).collect())?;
         let nulls = types().map(|data_type| new_null_array(data_type, 1)).collect::<Vec<_>>();
-        let null = converter.convert_columns(&nulls).map_err(arrow)?.row(0).owned();
+        let null = converter.convert_columns(&nulls)?.row(0).owned();
         let batch = converter.empty_rows(0, 0);
         Ok(Self { converter, batch, table: ByteTable::new(), null, scratch: Vec::new() })
     }
@@ -35,10 +35,10 @@ impl RowKeys {
     pub(super) fn intern(&mut self, columns: &[ArrayRef], hashes: &mut Vec<u64>, ids: &mut Vec<KeyId>) -> Result<()> {
         let Self { converter, batch, table, scratch, .. } = self;
         batch.clear();
-        converter.append(batch, columns).map_err(arrow)?;
+        converter.append(batch, columns)?;
         let length = columns.first().map_or(0, Array::len);
         let nulls = all_null(columns);
-        table.intern(&*batch, length, nulls.as_ref(), |row| canonical::hash(columns, row, scratch), hashes, ids)
+        table.intern(&*batch, length, nulls.as_ref(), |row| shard_hash::hash(columns, row, scratch), hashes, ids)
     }
 
     /// The columns of these keys.
@@ -54,7 +54,7 @@ impl RowKeys {
         if i32::try_from(length).is_err() {
             return Err(Error::Crowded { column: "keys".into(), reason: format!("{length} bytes of keys in one batch, 2^31 or more") });
         }
-        self.converter.convert_rows(rows).map_err(arrow)
+        Ok(self.converter.convert_rows(rows)?)
     }
 
     pub(super) fn clear(&mut self) {

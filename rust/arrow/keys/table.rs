@@ -2,7 +2,7 @@
 
 use hashbrown::HashTable;
 
-use crate::arrow::keys::too_many;
+use super::too_many;
 use crate::error::Result;
 use crate::key::KeyId;
 

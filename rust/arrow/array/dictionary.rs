@@ -1,0 +1,29 @@
+//! Types with dictionaries replaced by their values.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arrow_schema::{DataType, Field, FieldRef};
+
+/// The type with dictionaries replaced by their values, at any depth.
+pub fn unpacked(data_type: &DataType) -> DataType {
+    let within = |field: &FieldRef| Arc::new(unpacked_field(field));
+    match data_type {
+        DataType::Dictionary(_, values) => unpacked(values),
+        DataType::Struct(fields) => DataType::Struct(fields.iter().map(within).collect()),
+        DataType::List(field) => DataType::List(within(field)),
+        DataType::LargeList(field) => DataType::LargeList(within(field)),
+        DataType::ListView(field) => DataType::ListView(within(field)),
+        DataType::LargeListView(field) => DataType::LargeListView(within(field)),
+        DataType::FixedSizeList(field, size) => DataType::FixedSizeList(within(field), *size),
+        DataType::Map(entries, sorted) => DataType::Map(within(entries), *sorted),
+        DataType::RunEndEncoded(ends, values) => DataType::RunEndEncoded(Arc::clone(ends), within(values)),
+        other => other.clone(),
+    }
+}
+
+/// The field with dictionaries replaced by their values, at any depth. What is told beside a dictionary is not told of its values.
+pub fn unpacked_field(field: &Field) -> Field {
+    let told = if matches!(field.data_type(), DataType::Dictionary(..)) { HashMap::new() } else { field.metadata().clone() };
+    Field::new(field.name(), unpacked(field.data_type()), field.is_nullable()).with_metadata(told)
+}

@@ -1,0 +1,17 @@
+//! Arrow arrays and the columns of the core.
+//!
+//! | file | noun |
+//! |---|---|
+//! | [`convert`] | arrays to columns of the core and back |
+//! | `validate` | whether an array holds what Arrow promises |
+//! | [`dictionary`] | types with dictionaries replaced by their values |
+//! | `type_name` | types by the names that pyarrow gives them |
+//! | `comparable` | types whose values can be compared |
+//! | `canonical_float` | floats with one NaN and one zero |
+
+pub(crate) mod canonical_float;
+pub(crate) mod comparable;
+pub mod convert;
+pub mod dictionary;
+pub(crate) mod type_name;
+pub(crate) mod validate;

@@ -1,0 +1,78 @@
+//! The second of the two ways through Spark: packed rows to windows.
+
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+
+use super::operator::{EmitOf, Job};
+use crate::arrow::format::{block, packed};
+use crate::arrow::plan::query::Query;
+use crate::error::{Error, Result};
+use crate::time::Time;
+
+/// Packed rows, sorted by shard and first time, to windows.
+pub struct Merger {
+    job: Box<dyn Job>,
+    merge_bytes: usize,
+    last: Option<(i32, Time)>,
+    bytes: usize,
+    kept: usize,
+}
+
+impl Merger {
+    /// A merger for any number of shards, one after the other.
+    pub fn new(query: &Arc<Query>) -> Result<Self> {
+        Ok(Self { job: query.job()?, merge_bytes: query.limits.merge_bytes, last: None, bytes: 0, kept: 0 })
+    }
+
+    /// Takes packed rows in; gives the windows that are final.
+    pub fn push(&mut self, packed: &RecordBatch) -> Result<Vec<RecordBatch>> {
+        let mut results = Vec::new();
+        self.walk(packed, &mut |_, windows| results.push(windows))?;
+        Ok(results)
+    }
+
+    /// Gives all windows that remain.
+    pub fn finish(&mut self) -> Result<Vec<RecordBatch>> {
+        let mut results = Vec::new();
+        self.end(&mut |_, windows| results.push(windows))?;
+        Ok(results)
+    }
+
+    /// Takes packed rows in; what leaves goes to `emit` with its shard.
+    pub(crate) fn walk(&mut self, packed: &RecordBatch, emit: &mut EmitOf<'_>) -> Result<()> {
+        for row in packed::unpack(packed)? {
+            let place = (row.shard, row.first);
+            if self.last.is_some_and(|last| place < last) {
+                let reason = format!("shard {}, first {} comes out of order: sort them by shard and first", row.shard, row.first.0);
+                return Err(Error::Format { what: "packed rows", reason });
+            }
+            match self.last.replace(place) {
+                Some((shard, _)) if shard != row.shard => self.close(shard, None, emit)?,
+                _ if self.bytes >= self.merge_bytes.max(2 * self.kept) => self.close(row.shard, Some(row.first), emit)?,
+                _ => {}
+            }
+            let (form, block) = block::decode(row.block)?;
+            self.job.add_block(form, &block)?;
+            self.bytes += row.block.len();
+        }
+        Ok(())
+    }
+
+    /// All that remains leaves.
+    pub(crate) fn end(&mut self, emit: &mut EmitOf<'_>) -> Result<()> {
+        match self.last.take() {
+            Some((shard, _)) => self.close(shard, None, emit),
+            None => Ok(()),
+        }
+    }
+
+    fn close(&mut self, shard: i32, frontier: Option<Time>, emit: &mut EmitOf<'_>) -> Result<()> {
+        let before = self.job.held();
+        self.job.close(frontier, &mut |batch| emit(shard, batch))?;
+        // What stays is taken to be as wide as what there was.
+        self.kept = (self.bytes as u128 * self.job.held() as u128 / before.max(1) as u128) as usize;
+        self.bytes = self.kept;
+        Ok(())
+    }
+}

@@ -1,0 +1,27 @@
+//! Queries over all rows of an input: nothing is late.
+//!
+//! | file | noun |
+//! |---|---|
+//! | `operator` | what every query does with rows and blocks |
+//! | `dispatch` | the operator of a query |
+//! | `sessions`, `session_groups` | session queries; their sessions with states |
+//! | `sliding` | sliding queries |
+//! | `sort_rows` | queries for rows in the order of time |
+//! | `pending` | rows that wait for the numbers of their keys |
+//! | [`packer`], [`merger`], [`sorter`] | through Spark: rows to packed rows, these to windows or sorted rows |
+//! | `run` | in this process |
+//! | `partition`, `workers` | rows by parts of the keys; the threads of a run |
+
+mod dispatch;
+pub mod merger;
+mod operator;
+pub mod packer;
+mod partition;
+mod pending;
+mod run;
+mod session_groups;
+mod sessions;
+mod sliding;
+mod sort_rows;
+pub mod sorter;
+mod workers;

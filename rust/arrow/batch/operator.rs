@@ -1,0 +1,76 @@
+//! What every query does with rows and blocks.
+
+use std::ops::Range;
+
+use arrow_array::RecordBatch;
+
+use crate::arrow::format::block::Form;
+use crate::arrow::keys::Keys;
+use crate::arrow::read::records::Input;
+use crate::error::{Error, Result};
+use crate::time::Time;
+
+/// Rows in a batch of results, about.
+pub const RESULT_ROWS: usize = 1 << 16;
+
+/// Where results go.
+pub type Emit<'a> = dyn FnMut(RecordBatch) + 'a;
+
+/// Where results go, with their shard.
+pub(crate) type EmitOf<'a> = dyn FnMut(i32, RecordBatch) + 'a;
+
+/// A query at work on rows or blocks.
+pub(crate) trait Job: Send {
+    /// Takes rows in.
+    fn add(&mut self, input: Input) -> Result<()>;
+    /// Works off what waits, as soon as that pays and at the latest when about `most` rows wait.
+    fn settle(&mut self, most: usize) -> Result<()>;
+    /// Takes a block in.
+    fn add_block(&mut self, form: Form, block: &RecordBatch) -> Result<()>;
+    /// Hands out all there is, for blocks; nothing remains but the keys.
+    fn take(&mut self) -> Result<Vec<Partials>>;
+    /// Lets windows leave: those that nothing at or after `frontier` can touch; all without one.
+    fn close(&mut self, frontier: Option<Time>, emit: &mut Emit<'_>) -> Result<()>;
+    /// Rows or partial sessions held.
+    fn held(&self) -> usize;
+    /// The keys.
+    fn keys(&mut self) -> &mut Keys;
+}
+
+/// The columns of blocks, sorted by shard and time.
+pub(crate) struct Partials {
+    /// What the rows are.
+    pub form: Form,
+    /// Keys, times, and states or values.
+    pub rows: RecordBatch,
+    /// The shard of each row.
+    pub shards: Vec<u32>,
+    /// The time of each row.
+    pub times: Vec<Time>,
+}
+
+/// Emits the windows of a range, in halves where they do not fit one batch.
+pub(crate) fn in_halves(
+    range: Range<usize>,
+    result: &mut impl FnMut(Range<usize>) -> Result<RecordBatch>,
+    emit: &mut Emit<'_>,
+) -> Result<()> {
+    match result(range.clone()) {
+        Err(Error::Crowded { .. }) if range.len() > 1 => {
+            let middle = range.start + range.len() / 2;
+            in_halves(range.start..middle, result, emit)?;
+            in_halves(middle..range.end, result, emit)
+        }
+        result => {
+            emit(result?);
+            Ok(())
+        }
+    }
+}
+
+/// The windows of jobs that have all their rows.
+pub(crate) fn closed(jobs: impl IntoIterator<Item = Box<dyn Job>>) -> Result<Vec<RecordBatch>> {
+    let mut windows = Vec::new();
+    jobs.into_iter().try_for_each(|mut job| job.close(None, &mut |batch| windows.push(batch)))?;
+    Ok(windows)
+}

@@ -1,0 +1,114 @@
+//! A query over batches in one process, on one thread or several: see [`crate::arrow::batch::workers`].
+
+use std::hint::black_box;
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use arrow_select::concat::concat_batches;
+
+use super::partition::PARTS;
+use super::{operator, workers};
+use crate::aggregate::Arrival;
+use crate::arrow::plan::limits::Limits;
+use crate::arrow::plan::query::Query;
+use crate::arrow::read::counters::Counters;
+use crate::arrow::read::records::Input;
+use crate::error::{Error, Result};
+
+/// Just below the 32 MiB up to which glibc minds what it sees.
+const LARGE_BLOCK: usize = (32 << 20) - (64 << 10);
+
+impl Query {
+    /// Runs the query over batches on `threads` threads: all windows, and what was counted.
+    pub fn run(
+        self: &Arc<Self>,
+        batches: impl Iterator<Item = Result<RecordBatch>>,
+        threads: usize,
+    ) -> Result<(Vec<RecordBatch>, Counters)> {
+        let mut counters = Counters::default();
+        let mut steps = Steps { batches, limits: self.limits, rest: None }.peekable();
+        let first = steps.next().transpose()?;
+        let few = steps.peek().is_none();
+        let inputs = self.inputs(first.map(Ok).into_iter().chain(steps), &mut counters);
+        let results = if few || self.rows { self.run_whole(inputs) } else { self.run_parts(inputs, threads) };
+        Ok((results?, counters))
+    }
+
+    /// What is read of each step.
+    fn inputs<'a>(
+        &'a self,
+        steps: impl Iterator<Item = Result<RecordBatch>> + 'a,
+        counters: &'a mut Counters,
+    ) -> impl Iterator<Item = Result<Input>> + 'a {
+        let mut arrival = 0;
+        steps.map(move |step| {
+            let step = step?;
+            let input = Input::read(self, &step, arrival, counters)?;
+            arrival += step.num_rows() as Arrival;
+            Ok(input)
+        })
+    }
+
+    /// Few rows, or rows that leave in one order: all keys are one part.
+    fn run_whole(self: &Arc<Self>, mut inputs: impl Iterator<Item = Result<Input>>) -> Result<Vec<RecordBatch>> {
+        let mut job = self.job()?;
+        inputs.try_for_each(|input| job.add(input?))?;
+        operator::closed([job])
+    }
+
+    /// Many rows: in parts of the keys.
+    fn run_parts(self: &Arc<Self>, inputs: impl Iterator<Item = Result<Input>>, threads: usize) -> Result<Vec<RecordBatch>> {
+        show_large_block();
+        match threads.min(PARTS) {
+            0 | 1 => workers::alone(self, inputs),
+            threads => workers::together(self, inputs, threads),
+        }
+    }
+}
+
+/// Has the allocator see a large block come and go. The one of glibc gives memory of blocks up to the largest that it saw freed
+/// not back at once: otherwise each step asks the system for the same pages again, a tenth of all time.
+fn show_large_block() {
+    drop(black_box(Vec::<u8>::with_capacity(LARGE_BLOCK)));
+}
+
+/// Batches in steps of few enough rows to stay in the caches: long batches are cut evenly, short ones joined.
+struct Steps<I> {
+    batches: I,
+    limits: Limits,
+    /// What is left of a long batch.
+    rest: Option<RecordBatch>,
+}
+
+impl<I: Iterator<Item = Result<RecordBatch>>> Steps<I> {
+    fn step(&mut self) -> Result<Option<RecordBatch>> {
+        let mut short: Vec<RecordBatch> = Vec::new();
+        let (mut rows, mut bytes) = (0, 0);
+        // Half a step is enough: to join is to copy.
+        while rows < self.limits.step_rows.div_ceil(2) && bytes < self.limits.step_bytes {
+            let Some(batch) = self.rest.take().map(Ok).or_else(|| self.batches.next()).transpose()? else { break };
+            let steps = batch.num_rows().div_ceil(self.limits.step_rows).max(1);
+            let taken = batch.num_rows().div_ceil(steps);
+            if taken < batch.num_rows() {
+                self.rest = Some(batch.slice(taken, batch.num_rows() - taken));
+            }
+            let taken = batch.slice(0, taken);
+            rows += taken.num_rows();
+            bytes += taken.columns().iter().try_fold(0, |sum, column| Ok::<_, Error>(sum + column.to_data().get_slice_memory_size()?))?;
+            short.push(taken);
+        }
+        match short.as_slice() {
+            [] => Ok(None),
+            [one] => Ok(Some(one.clone())),
+            [first, ..] => Ok(Some(concat_batches(&first.schema(), &short)?)),
+        }
+    }
+}
+
+impl<I: Iterator<Item = Result<RecordBatch>>> Iterator for Steps<I> {
+    type Item = Result<RecordBatch>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.step().transpose()
+    }
+}

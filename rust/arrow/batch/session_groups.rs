@@ -1,0 +1,166 @@
+//! Rows with key numbers to sessions with states: the part of a session query that knows no keys.
+
+use std::iter::repeat;
+use std::sync::Arc;
+
+use crate::aggregate::accumulators::Bank;
+use crate::aggregate::slot::Slot;
+use crate::arrow::plan::query::Query;
+use crate::arrow::read::records::Input;
+use crate::error::{Error, Result};
+use crate::key::KeyId;
+use crate::session::batch::Sessions;
+use crate::session::windows::Gap;
+use crate::time::{Span, Time};
+use crate::window::{Extent, Window};
+
+/// Waiting rows that are enough where rows come in order, so that they stay in the caches.
+const CALM_ROWS: usize = 1 << 14;
+
+/// One key in so many is looked at, whether grouping pays.
+const SAMPLED: u32 = 16;
+
+/// Sessions that grow.
+pub(crate) struct Grouping {
+    query: Arc<Query>,
+    gap: Gap,
+    sessions: Sessions,
+    states: Bank,
+    waiting: Waiting,
+}
+
+/// Rows that wait for their sessions: the more rows at once, the better shuffled ones are grouped.
+#[derive(Default)]
+pub(crate) struct Waiting {
+    rows: usize,
+    /// With the keys of their rows.
+    pub inputs: Vec<(Vec<KeyId>, Input)>,
+}
+
+impl Waiting {
+    /// What is parallel to the rows of each input, one after the other.
+    pub fn all<T: Copy>(&self, of: impl Fn(&(Vec<KeyId>, Input)) -> &[T]) -> Vec<T> {
+        let mut all = Vec::with_capacity(self.rows);
+        self.inputs.iter().for_each(|input| all.extend_from_slice(of(input)));
+        all
+    }
+
+    /// The key of each row, and how far it reaches.
+    fn extents(&self, gap: Gap) -> impl Iterator<Item = (KeyId, Extent)> {
+        self.inputs.iter().flat_map(move |(keys, input)| {
+            let gaps = input.gaps().iter().copied().chain(repeat(gap.longest()));
+            keys.iter().zip(input.times()).zip(gaps).map(|((&key, &time), gap)| (key, Extent::of(time, gap)))
+        })
+    }
+}
+
+/// Sessions taken out, parallel by slot.
+pub(crate) struct Taken {
+    /// The key of each session.
+    pub keys: Vec<KeyId>,
+    /// The extent of each session.
+    pub extents: Vec<Extent>,
+    /// The states of each session.
+    pub states: Bank,
+}
+
+impl Taken {
+    /// The windows of slots.
+    pub fn windows(&self, slots: &[Slot]) -> Vec<Window> {
+        of(slots, &self.extents).iter().map(Extent::window).collect()
+    }
+}
+
+impl Grouping {
+    /// No sessions yet.
+    pub fn new(query: Arc<Query>, gap: Gap) -> Self {
+        Self { gap, sessions: Sessions::default(), states: query.bank(), waiting: Waiting::default(), query }
+    }
+
+    /// Takes rows in, whose keys are numbered.
+    pub fn add(&mut self, keys: Vec<KeyId>, input: Input) {
+        self.waiting.rows += input.rows();
+        self.waiting.inputs.push((keys, input));
+    }
+
+    /// Works off what waits, as soon as that pays and at the latest when about `most` rows wait.
+    pub fn settle(&mut self, most: usize) -> Result<()> {
+        if self.waiting.rows < most.min(CALM_ROWS) {
+            return Ok(());
+        }
+        if self.sessions.is_empty() && !self.sessions.is_shuffled() {
+            self.sessions.foresee(self.waiting.extents(self.gap));
+        }
+        if self.sessions.is_shuffled() && self.waiting.rows < most { Ok(()) } else { self.assign() }
+    }
+
+    /// Gives the waiting rows their sessions.
+    fn assign(&mut self) -> Result<()> {
+        let waiting = std::mem::take(&mut self.waiting);
+        let (keys, times) = (waiting.all(|(keys, _)| keys), waiting.all(|(_, input)| input.times()));
+        let assigned = assigned(&mut self.sessions, self.gap, &keys, &times, || waiting.all(|(_, input)| input.gaps()));
+        self.states.resize(self.sessions.len());
+        let mut rest = assigned.as_slice();
+        for (_, input) in &waiting.inputs {
+            let (slots, others) = rest.split_at_checked(input.rows()).ok_or(Error::Internal("each row has a slot"))?;
+            rest = others;
+            self.states.update(slots, input.times(), input.arrivals(), &self.query.taken(&input.inputs()?))?;
+        }
+        Ok(())
+    }
+
+    /// The waiting rows, where grouping them would join few: as records they are lighter than as partial sessions.
+    ///
+    /// The keys of every [`SAMPLED`]-th number are grouped to see.
+    pub fn loose(&mut self) -> Option<Waiting> {
+        if self.waiting.rows < self.query.limits.pack_loose {
+            return None;
+        }
+        let keys = self.waiting.all(|(keys, _)| keys);
+        let sampled: Vec<Slot> =
+            Slot::below(keys.len()).into_iter().zip(&keys).filter(|(_, key)| key.0 % SAMPLED == 0).map(|(row, _)| row).collect();
+        let (keys, mut trial) = (of(&sampled, &keys), Sessions::default());
+        let times = of(&sampled, &self.waiting.all(|(_, input)| input.times()));
+        assigned(&mut trial, self.gap, &keys, &times, || of(&sampled, &self.waiting.all(|(_, input)| input.gaps())));
+        (2 * trial.coalesce().keys.len() > sampled.len()).then(|| std::mem::take(&mut self.waiting))
+    }
+
+    /// Puts partial sessions in: slots `from` of `states`, parallel to `keys` and `extents`.
+    pub fn put(&mut self, keys: &[KeyId], extents: &[Extent], states: &Bank, from: &[Slot]) -> Result<()> {
+        let into = self.sessions.assign_partials(keys, extents);
+        self.states.resize(self.sessions.len());
+        self.states.merge(&into, states, from)
+    }
+
+    /// Takes all sessions out, those joined that belong together.
+    pub fn coalesce(&mut self) -> Result<Taken> {
+        self.assign()?;
+        let coalesced = self.sessions.coalesce();
+        let mut states = std::mem::replace(&mut self.states, self.query.bank());
+        if let Some(moves) = coalesced.moves {
+            let mut joined = states.fresh();
+            joined.resize(coalesced.keys.len());
+            joined.merge(&moves, &states, &Slot::below(moves.len()))?;
+            states = joined;
+        }
+        Ok(Taken { keys: coalesced.keys, extents: coalesced.extents, states })
+    }
+
+    /// Number of partial sessions, and of waiting rows.
+    pub fn held(&self) -> usize {
+        self.sessions.len() + self.waiting.rows
+    }
+}
+
+/// The sessions of rows; `own` are the rows' own gaps, where they have such.
+fn assigned(sessions: &mut Sessions, gap: Gap, keys: &[KeyId], times: &[Time], own: impl FnOnce() -> Vec<Span>) -> Vec<Slot> {
+    match gap {
+        Gap::Fixed(gap) => sessions.assign(keys, times, gap),
+        Gap::Dynamic { .. } => sessions.assign_own(keys, times, &own()),
+    }
+}
+
+/// The entries of slots.
+pub(crate) fn of<T: Copy>(slots: &[Slot], entries: &[T]) -> Vec<T> {
+    slots.iter().filter_map(|slot| entries.get(slot.0 as usize).copied()).collect()
+}

@@ -1,0 +1,37 @@
+//! Packed rows of a query for rows to the rows of each shard in the order of time.
+//!
+//! ```text
+//!   rows ─▶ Packer ─▶ packed rows ─▶ (shuffle, sort by shard and first) ─▶ Sorter ─▶ rows of one shard after the other
+//! ```
+
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+
+use super::merger::Merger;
+use crate::arrow::plan::query::Query;
+use crate::error::Result;
+
+/// Packed rows of a query for rows, sorted by shard and first time, to the rows of each shard in the order of time.
+pub struct Sorter(Merger);
+
+impl Sorter {
+    /// A sorter for any number of shards, one after the other.
+    pub fn new(query: &Arc<Query>) -> Result<Self> {
+        Ok(Self(Merger::new(query)?))
+    }
+
+    /// Takes packed rows in; gives rows, with their shard, that no later one comes before.
+    pub fn push(&mut self, packed: &RecordBatch) -> Result<Vec<(i32, RecordBatch)>> {
+        let mut sorted = Vec::new();
+        self.0.walk(packed, &mut |shard, rows| sorted.push((shard, rows)))?;
+        Ok(sorted)
+    }
+
+    /// Gives all rows that remain.
+    pub fn finish(&mut self) -> Result<Vec<(i32, RecordBatch)>> {
+        let mut sorted = Vec::new();
+        self.0.end(&mut |shard, rows| sorted.push((shard, rows)))?;
+        Ok(sorted)
+    }
+}

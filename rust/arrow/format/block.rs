@@ -1,0 +1,43 @@
+//! A block: rows of one shard, sealed (see [`crate::arrow::format::envelope`]), and what its rows are.
+
+use arrow_array::RecordBatch;
+
+use super::envelope::{Metadata, seal, unseal};
+use crate::error::{Error, Result};
+
+const FORM_KEY: &str = "windrow.block";
+const WHAT: &str = "block";
+
+/// What a row of a block is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// A partial session, with the states of its aggregates.
+    Sessions,
+    /// A record.
+    Records,
+}
+
+impl Form {
+    const ALL: [Self; 2] = [Self::Sessions, Self::Records];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Sessions => "sessions",
+            Self::Records => "records",
+        }
+    }
+}
+
+/// Writes the rows of a batch.
+pub fn encode(form: Form, batch: &RecordBatch) -> Result<Vec<u8>> {
+    seal(batch, Metadata::from([(FORM_KEY.to_owned(), form.name().to_owned())]))
+}
+
+/// Reads a block. Damaged bytes, or those of another format, are an error.
+pub fn decode(bytes: &[u8]) -> Result<(Form, RecordBatch)> {
+    let (metadata, rows) = unseal(WHAT, bytes)?;
+    let named = metadata.get(FORM_KEY);
+    let form = Form::ALL.into_iter().find(|form| named.is_some_and(|name| name == form.name()));
+    let form = form.ok_or_else(|| Error::Format { what: WHAT, reason: format!("it holds {named:?}, which this version does not know") })?;
+    Ok((form, rows))
+}

@@ -1,0 +1,92 @@
+//! The head of a saved state: how far it has come, and which pages it has.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, Int64Array};
+use serde::{Deserialize, Serialize};
+
+use super::page::{self, Label, Place, broken};
+use crate::aggregate::Arrival;
+use crate::arrow::plan::fingerprint::Fingerprint;
+use crate::error::{Error, Result};
+use crate::operator::counters::Counters;
+use crate::operator::stream_time::{Progress, Source};
+use crate::time::Time;
+
+/// Its name among the pages.
+pub(crate) const NAME: &str = "head";
+
+/// The number of pages of each run of each segment.
+pub(crate) type Written = BTreeMap<i64, Vec<u32>>;
+
+/// What the head says beside the times of sources.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Head {
+    /// Windows due before this were closed and emitted.
+    pub closed: i64,
+    pub arrivals: Arrival,
+    /// Length of a segment.
+    pub width: i64,
+    inputs: Vec<Clock>,
+    pub counters: Counters,
+    pub pages: Written,
+}
+
+/// How far an input has come.
+#[derive(Debug, Serialize, Deserialize)]
+struct Clock {
+    time: Option<i64>,
+    close: i64,
+}
+
+impl Head {
+    /// A head of what `progress` says, all but the times of sources, which are rows of its page.
+    pub fn new(progress: &[Progress], closed: Time, width: i64, arrivals: Arrival, counters: Counters, pages: Written) -> Self {
+        let inputs = progress.iter().map(|input| Clock { time: input.time.map(|time| time.0), close: input.close.0 }).collect();
+        Self { closed: closed.0, arrivals, width, inputs, counters, pages }
+    }
+
+    /// The page of a head, with the times of sources.
+    pub fn write(&self, progress: &[Progress], fingerprint: &Fingerprint) -> Result<Vec<u8>> {
+        let sources = || (0_i64..).zip(progress).flat_map(|(input, known)| known.sources.iter().map(move |source| (input, source)));
+        let column = |ticks: Vec<i64>| Arc::new(Int64Array::from(ticks)) as ArrayRef;
+        let columns = vec![
+            ("input".into(), column(sources().map(|(input, _)| input).collect())),
+            ("source".into(), column(sources().map(|(_, (source, _))| source.0.into()).collect())),
+            ("time".into(), column(sources().map(|(_, (_, time))| time.0).collect())),
+        ];
+        let state = serde_json::to_string(self).map_err(|_| Error::Internal("a head is JSON"))?;
+        let texts = [("windrow.specification", fingerprint.text.clone()), ("windrow.state", state)];
+        page::write_head(columns, &fingerprint.hash, texts)
+    }
+
+    /// The head of a page, and the progress of each input.
+    pub fn read(label: &Label, bytes: &[u8]) -> Result<(Self, Vec<Progress>)> {
+        let state = label.text("windrow.state")?;
+        let head: Self = serde_json::from_str(state).map_err(|error| broken(format!("its head cannot be read: {error}")))?;
+        let (_, sources) = page::read(bytes)?;
+        let [inputs, numbers, times] = sources.columns() else { return Err(broken("its head has other columns")) };
+        let (inputs, numbers, times) = (page::ticks(inputs)?, page::ticks(numbers)?, page::ticks(times)?);
+        let clocks = head.inputs.iter();
+        let mut progress: Vec<Progress> =
+            clocks.map(|clock| Progress { sources: Vec::new(), time: clock.time.map(Time), close: Time(clock.close) }).collect();
+        for ((&input, &number), &time) in inputs.iter().zip(numbers).zip(times) {
+            let source = u32::try_from(number).map(Source).map_err(|_| broken("a source has no such number"))?;
+            let input = usize::try_from(input).ok().and_then(|input| progress.get_mut(input));
+            input.ok_or_else(|| broken("a source belongs to no input"))?.sources.push((source, Time(time)));
+        }
+        progress.iter_mut().for_each(|input| input.sources.sort_unstable());
+        Ok((head, progress))
+    }
+
+    /// Every page that it names is there once, and no other.
+    pub fn check_complete(&self, places: impl Iterator<Item = Result<Place>>) -> Result<()> {
+        let mut found = places.collect::<Result<Vec<_>>>()?;
+        found.sort_unstable();
+        let segments = self.pages.iter();
+        let runs = segments.flat_map(|(&segment, runs)| (0_u32..).zip(runs).map(move |(run, &count)| (segment, run, count)));
+        let named = runs.flat_map(|(segment, run, count)| (0..count).map(move |number| Place { segment, run, number }));
+        if found.into_iter().eq(named) { Ok(()) } else { Err(broken("pages are missing, or some are not of this state")) }
+    }
+}

@@ -1,0 +1,17 @@
+//! Bytes that last: Arrow IPC with a version and a checksum.
+//!
+//! | file | noun |
+//! |---|---|
+//! | [`envelope`] | a batch with metadata and a checksum |
+//! | [`block`] | rows of one shard, for the shuffle |
+//! | [`packed`] | blocks as rows that Spark shuffles and sorts |
+//! | [`page`] | a piece of a segment, for a state |
+//! | `head` | stream time and counters, as a page |
+//! | `window_row` | stored windows as rows of pages |
+
+pub mod block;
+pub mod envelope;
+pub(crate) mod head;
+pub mod packed;
+pub mod page;
+pub(crate) mod window_row;

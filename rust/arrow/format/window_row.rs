@@ -1,0 +1,68 @@
+//! Stored windows as rows of pages.
+
+use super::page::Form;
+use crate::aggregate::slot::Slot;
+use crate::store::{Entry, SessionEntry, WindowEntry};
+use crate::time::{Span, Time};
+use crate::window::{Extent, Window};
+
+/// What pages need to know of a stored window.
+pub(crate) trait Paged: Entry {
+    /// What its pages hold.
+    const FORM: Form;
+    /// Names of its columns, before `source`.
+    const COLUMNS: &'static [&'static str];
+    /// The cells of these columns.
+    fn times(&self) -> Vec<i64>;
+    /// The window of such cells; none where they are not in order.
+    fn of(times: &[i64], slot: Slot) -> Option<Self>;
+    /// Its start, and its greatest time.
+    fn bounds(&self) -> (Time, Time);
+    /// Its window; `difference` is that of sliding windows.
+    fn window(&self, difference: Span) -> Window;
+}
+
+impl Paged for SessionEntry {
+    const FORM: Form = Form::Sessions;
+    const COLUMNS: &'static [&'static str] = &["start", "end", "reach"];
+
+    fn times(&self) -> Vec<i64> {
+        vec![self.extent.start.0, self.extent.end.0, self.extent.reach.0]
+    }
+
+    fn of(times: &[i64], slot: Slot) -> Option<Self> {
+        let &[start, end, reach] = times else { return None };
+        let extent = Extent { start: Time(start), end: Time(end), reach: Time(reach) };
+        (start <= end && end <= reach).then_some(Self { extent, slot })
+    }
+
+    fn bounds(&self) -> (Time, Time) {
+        (self.extent.start, self.extent.reach)
+    }
+
+    fn window(&self, _difference: Span) -> Window {
+        self.extent.window()
+    }
+}
+
+impl Paged for WindowEntry {
+    const FORM: Form = Form::Windows;
+    const COLUMNS: &'static [&'static str] = &["start", "largest"];
+
+    fn times(&self) -> Vec<i64> {
+        vec![self.start.0, self.largest.0]
+    }
+
+    fn of(times: &[i64], slot: Slot) -> Option<Self> {
+        let &[start, largest] = times else { return None };
+        Some(Self { start: Time(start), largest: Time(largest), slot })
+    }
+
+    fn bounds(&self) -> (Time, Time) {
+        (self.start, self.start)
+    }
+
+    fn window(&self, difference: Span) -> Window {
+        Window::sliding(self.start, difference)
+    }
+}

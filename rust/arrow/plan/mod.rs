@@ -1,0 +1,23 @@
+//! The query: as it was asked for, and resolved against the schema of its input.
+//!
+//! | file | noun |
+//! |---|---|
+//! | [`spec`] | the query as it travels to executors, in JSON |
+//! | [`query`] | a spec resolved against a schema |
+//! | [`window_lengths`] | the kind of windows, with its lengths in ticks of the time column |
+//! | [`aggregate`] | one aggregate of a query |
+//! | `resolve` | which aggregate over which type, and the type of its result |
+//! | [`input_column`] | a column that aggregates take |
+//! | [`cogroup`] | the column that tells the input of each row of a cogroup |
+//! | [`limits`] | how much is held before it moves on |
+//! | [`fingerprint`] | what a saved state belongs to |
+
+pub mod aggregate;
+pub mod cogroup;
+pub mod fingerprint;
+pub mod input_column;
+pub mod limits;
+pub mod query;
+mod resolve;
+pub mod spec;
+pub mod window_lengths;

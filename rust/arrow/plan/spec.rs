@@ -1,0 +1,196 @@
+//! The query as it travels to executors: JSON, checked in shape here and against the input in [`crate::arrow::plan::query`].
+
+use serde::de::IntoDeserializer;
+use serde::de::value::StrDeserializer;
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+use crate::operator::change::{Emit, Late};
+
+/// What a user asked for. Times are in microseconds.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Spec {
+    /// Key columns.
+    pub keys: Vec<String>,
+    /// The column of event times.
+    pub time: String,
+    /// The boolean column that marks ticks.
+    #[serde(default)]
+    pub tick: Option<String>,
+    /// The kind of windows.
+    pub windows: Windows,
+    /// The aggregates, in the order of their columns.
+    pub aggregates: Vec<Named>,
+    /// Whether the result has an `op` column.
+    #[serde(default)]
+    pub op: bool,
+    /// Number of shards.
+    pub shards: u32,
+    /// How long windows wait for late records; none: for ever.
+    #[serde(default)]
+    pub grace: Option<i64>,
+    /// How long closed windows stay visible at least.
+    #[serde(default)]
+    pub until: Option<i64>,
+    /// When windows are emitted.
+    #[serde(default)]
+    pub emit: Emit,
+    /// Whether each change of a window is emitted, not only the last one of a batch.
+    #[serde(default)]
+    pub every_record: bool,
+    /// What happens to late records.
+    #[serde(default)]
+    pub late: Late,
+    /// The inputs of a cogroup.
+    #[serde(default)]
+    pub inputs: Option<Inputs>,
+    /// Kafka's treatment of null values, which only the driver has.
+    #[serde(default)]
+    pub kafka: Option<Kafka>,
+}
+
+/// The inputs of a cogroup, interleaved in one batch.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Inputs {
+    /// The integer column that tells the input of each row, from 0 on.
+    pub column: String,
+    /// How many inputs there are.
+    pub count: u32,
+    /// Whether they share one stream time: for records of all inputs in the order of time.
+    #[serde(default)]
+    pub one_time: bool,
+}
+
+/// What differs between Kafka and SQL (rules 6.4 and 6.5). With it, a single Python aggregate that is null deletes its window.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Kafka {
+    /// The column of record values: sliding windows drop a record whose value is null.
+    #[serde(default)]
+    pub value: Option<String>,
+    /// Whether an end of a window beyond the latest time is shown as that, where it is an error otherwise.
+    #[serde(default)]
+    pub saturate: bool,
+}
+
+/// The kind of windows, with its parameters in microseconds.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
+pub enum Windows {
+    /// Session windows, with either `gap` or `gap_column` and `retention`.
+    Session {
+        /// Inactivity gap.
+        #[serde(default)]
+        gap: Option<i64>,
+        /// The duration column that holds each record's own gap.
+        #[serde(default)]
+        gap_column: Option<String>,
+        /// The longest gap; longer ones are cut to it.
+        #[serde(default)]
+        retention: Option<i64>,
+        /// What happens to a record whose gap is null, zero or negative.
+        #[serde(default)]
+        invalid_gap: InvalidGap,
+    },
+    /// Sliding windows.
+    Sliding {
+        /// Length of a window.
+        difference: i64,
+        /// How far after a record its right window starts.
+        resolution: i64,
+    },
+}
+
+/// What happens to a record whose gap is null, zero or negative.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum InvalidGap {
+    /// It is counted and left out.
+    #[default]
+    Drop,
+    /// The query fails.
+    Error,
+}
+
+/// An aggregate and the name of its column.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Named {
+    /// Name of the result column.
+    pub name: String,
+    /// Which aggregate.
+    pub function: Function,
+    /// Its input columns.
+    #[serde(default)]
+    pub columns: Vec<String>,
+    /// Whether `first`, `last` and `any_value` pass over nulls.
+    #[serde(default)]
+    pub ignore_nulls: bool,
+    /// The input of a cogroup whose records alone it sees; none: those of all inputs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input: Option<u32>,
+}
+
+/// The built-in aggregates, and Python's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[expect(missing_docs, reason = "named as their Python functions")]
+pub enum Function {
+    Count,
+    Sum,
+    Mean,
+    Min,
+    Max,
+    First,
+    Last,
+    AnyValue,
+    Stddev,
+    StddevPop,
+    Variance,
+    VarPop,
+    CollectList,
+    CollectSet,
+    MinBy,
+    MaxBy,
+    Python,
+}
+
+impl Function {
+    /// The function of this name, as a spec spells it.
+    ///
+    /// # Errors
+    ///
+    /// There is none.
+    pub fn named(name: &str) -> Result<Self> {
+        let spelled: StrDeserializer<'_, serde_json::Error> = name.into_deserializer();
+        Self::deserialize(spelled).map_err(|error| Error::Format { what: "function", reason: error.to_string() })
+    }
+
+    /// Whether the answer depends on the order of rows with equal times.
+    pub fn minds_arrival(self) -> bool {
+        matches!(self, Self::First | Self::Last | Self::AnyValue | Self::CollectList | Self::MinBy | Self::MaxBy)
+    }
+
+    /// Which of the columns has its values compared with each other.
+    pub fn compared(self) -> Option<usize> {
+        match self {
+            Self::Min | Self::Max | Self::CollectSet => Some(0),
+            Self::MinBy | Self::MaxBy => Some(1),
+            _ => None,
+        }
+    }
+
+    /// Whether one of the values that it compares is called the larger, not only told apart.
+    pub fn ranks(self) -> bool {
+        matches!(self, Self::Min | Self::Max | Self::MinBy | Self::MaxBy)
+    }
+}
+
+impl Spec {
+    /// Reads a spec from JSON.
+    pub fn parse(json: &str) -> Result<Self> {
+        serde_json::from_str(json).map_err(|error| Error::Format { what: "query", reason: error.to_string() })
+    }
+}

@@ -1,0 +1,86 @@
+//! The kind of windows, with its lengths in ticks of the time column.
+
+use arrow_schema::TimeUnit;
+
+use super::spec::Windows;
+use crate::error::{Error, Result};
+use crate::session::windows::Gap;
+use crate::sliding::plan::Sliding;
+use crate::time::Span;
+
+/// The kind of windows, in ticks.
+#[derive(Clone, Copy, Debug)]
+pub enum Kind {
+    /// Session windows.
+    Session(Gap),
+    /// Sliding windows.
+    Sliding(Sliding),
+}
+
+impl Kind {
+    /// Microseconds to ticks of the time column.
+    pub(crate) fn in_ticks(windows: &Windows, unit: TimeUnit) -> Result<Self> {
+        let wrong = |argument: &str, got: i64, allowed: &str| Error::Argument {
+            argument: argument.into(),
+            got: format!("{got} microseconds"),
+            allowed: format!("{allowed}, as the time column counts in {}s", name(unit)),
+        };
+        let exact = |argument: &str, micros: i64| {
+            let ticks = to_ticks(micros, unit).filter(|ticks| ticks.0 > 0);
+            ticks
+                .filter(|&ticks| to_micros(ticks, unit) == Some(micros))
+                .ok_or_else(|| wrong(argument, micros, &format!("a positive multiple of 1 {}", name(unit))))
+        };
+        let positive = |argument: &str, micros: i64| match micros {
+            1.. => to_ticks(micros, unit).ok_or_else(|| wrong(argument, micros, "at most the representable range")),
+            _ => Err(wrong(argument, micros, "a positive duration")),
+        };
+        match windows {
+            &Windows::Session { gap: Some(gap), gap_column: None, .. } => Ok(Self::Session(Gap::Fixed(positive("gap", gap)?))),
+            &Windows::Session { gap: None, gap_column: Some(_), retention: Some(micros), .. } => {
+                let retention = Some(positive("retention", micros)?).filter(|ticks| ticks.0 > 0);
+                let retention = retention.ok_or_else(|| wrong("retention", micros, "at least one tick"))?;
+                Ok(Self::Session(Gap::Dynamic { retention }))
+            }
+            Windows::Session { .. } => {
+                Err(Error::Format { what: "query", reason: "sessions have a gap, or a gap column and a retention".into() })
+            }
+            &Windows::Sliding { difference, resolution } => {
+                let sliding = Sliding { difference: exact("difference", difference)?, resolution: exact("resolution", resolution)? };
+                match sliding.difference.0 % sliding.resolution.0 {
+                    0 => Ok(Self::Sliding(sliding)),
+                    _ => Err(wrong("difference", difference, "a multiple of the resolution")),
+                }
+            }
+        }
+    }
+}
+
+fn name(unit: TimeUnit) -> &'static str {
+    match unit {
+        TimeUnit::Second => "second",
+        TimeUnit::Millisecond => "millisecond",
+        TimeUnit::Microsecond => "microsecond",
+        TimeUnit::Nanosecond => "nanosecond",
+    }
+}
+
+/// Ticks of a unit in one second, against microseconds.
+pub(crate) fn per_second(unit: TimeUnit) -> i128 {
+    match unit {
+        TimeUnit::Second => 1,
+        TimeUnit::Millisecond => 1_000,
+        TimeUnit::Microsecond => 1_000_000,
+        TimeUnit::Nanosecond => 1_000_000_000,
+    }
+}
+
+/// Whole ticks in so many microseconds; none beyond the range of 64 bits.
+pub(crate) fn to_ticks(micros: i64, unit: TimeUnit) -> Option<Span> {
+    let ticks = i128::from(micros) * per_second(unit) / per_second(TimeUnit::Microsecond);
+    i64::try_from(ticks).ok().and_then(|ticks| u64::try_from(ticks).ok()).map(Span)
+}
+
+fn to_micros(ticks: Span, unit: TimeUnit) -> Option<i64> {
+    i64::try_from(i128::from(ticks.0) * per_second(TimeUnit::Microsecond) / per_second(unit)).ok()
+}

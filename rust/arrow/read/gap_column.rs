@@ -1,0 +1,97 @@
+//! The gap column of a batch: each record's own gap, in ticks of the time column (rules 3.1).
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
+use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch};
+use arrow_buffer::BooleanBuffer;
+use arrow_cast::display::array_value_to_string;
+use arrow_schema::DataType;
+
+use super::counters::Counters;
+use super::records::column;
+use crate::arrow::array::convert;
+use crate::arrow::plan::query::Query;
+use crate::arrow::plan::spec::InvalidGap;
+use crate::arrow::plan::window_lengths::{Kind, per_second};
+use crate::error::{Error, Result};
+use crate::operator::record::Effective;
+use crate::session::windows::Gap;
+use crate::time::{Span, Time};
+
+/// The gaps of a batch's rows.
+pub(crate) struct Gaps {
+    rule: Gap,
+    ticks: Int64Array,
+}
+
+impl Gaps {
+    /// The gaps of a batch; none where the query's gap is fixed.
+    pub fn read(query: &Query, batch: &RecordBatch) -> Result<Option<Self>> {
+        let (Some((name, _)), Kind::Session(rule)) = (&query.gap, query.windows) else { return Ok(None) };
+        Ok(Some(Self { rule, ticks: in_ticks(&column(batch, name)?, query.time.data_type())? }))
+    }
+
+    /// The gap of a row, as it stands in the column.
+    pub fn asked(&self, row: usize) -> Option<i64> {
+        (row < self.ticks.len() && self.ticks.is_valid(row)).then(|| self.ticks.value(row))
+    }
+
+    /// Whether the gap of a row is longer than zero.
+    pub fn is_good(&self, row: usize) -> bool {
+        self.rule.of(self.asked(row)) != Effective::Bad
+    }
+
+    /// The gaps in effect of the rows that are `kept`, after those with a bad one are left out or, where that was asked for, refused.
+    pub fn in_effect(
+        &self,
+        query: &Query,
+        keys: &[ArrayRef],
+        time: &ArrayRef,
+        kept: &mut BooleanBuffer,
+        counters: &mut Counters,
+    ) -> Result<Vec<Span>> {
+        let good = &*kept & &BooleanBuffer::collect_bool(kept.len(), |row| self.is_good(row));
+        let bad = &*kept & &!&good;
+        if let (Some((_, InvalidGap::Error)), Some(row)) = (&query.gap, bad.set_indices().next()) {
+            let time = convert::canonical(time)?.as_primitive::<Int64Type>().value(row);
+            return Err(refused(query, keys, row, Time(time))?);
+        }
+        counters.bad_gaps += bad.count_set_bits() as u64;
+        let mut gaps = Vec::with_capacity(good.count_set_bits());
+        for row in good.set_indices() {
+            match self.rule.of(self.asked(row)) {
+                Effective::Asked(gap) => gaps.push(gap),
+                Effective::Clamped(gap) => {
+                    counters.clamped_gaps += 1;
+                    gaps.push(gap);
+                }
+                Effective::Bad => {}
+            }
+        }
+        *kept = good;
+        Ok(gaps)
+    }
+}
+
+/// The error of a row whose gap is bad, by its key and time.
+pub(crate) fn refused(query: &Query, keys: &[ArrayRef], row: usize, time: Time) -> Result<Error> {
+    let key = keys.iter().map(|array| array_value_to_string(array, row)).collect::<std::result::Result<Vec<_>, _>>()?;
+    let (key, time) = (key.join(", "), query.show(time));
+    Ok(Error::Record {
+        column: query.gap.as_ref().map(|(name, _)| name.clone()).unwrap_or_default(),
+        reason: format!("the gap of key {key} at {time} is null, zero or negative; allowed: longer than zero"),
+    })
+}
+
+/// Durations in ticks of the time column, toward zero; those beyond its range are the longest one.
+fn in_ticks(durations: &ArrayRef, time: &DataType) -> Result<Int64Array> {
+    let unpacked = convert::unpack(durations)?;
+    let (DataType::Duration(from), DataType::Timestamp(to, _)) = (unpacked.data_type(), time) else {
+        return Err(Error::Internal("a gap is a duration and a time a timestamp"));
+    };
+    let (from, to) = (per_second(*from), per_second(*to));
+    let canonical = convert::canonical(&unpacked)?;
+    let scaled = |ticks: i64| i64::try_from(i128::from(ticks) * to / from).unwrap_or(if ticks < 0 { i64::MIN } else { i64::MAX });
+    let ticks = canonical.as_primitive::<Int64Type>();
+    Ok(if from == to { ticks.clone() } else { ticks.unary(scaled) })
+}
