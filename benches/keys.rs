@@ -16,7 +16,7 @@ use arrow_array::types::{Int32Type, Int64Type};
 use arrow_array::{Array, ArrayRef, Int32Array, Int64Array, StringArray};
 use arrow_schema::{DataType, Field};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use windrow::arrow::keys::Keys;
+use windrow::arrow::keys::KeyInterner;
 use windrow::key::KeyId;
 
 const ROWS: usize = 2_000_000;
@@ -62,7 +62,7 @@ fn batches(columns: &[ArrayRef]) -> Vec<Vec<ArrayRef>> {
     (0..ROWS).step_by(BATCH).map(|from| columns.iter().map(|column| column.slice(from, BATCH.min(ROWS - from))).collect()).collect()
 }
 
-fn intern(keys: &mut Keys, batches: &[Vec<ArrayRef>], ids: &mut Vec<KeyId>) -> usize {
+fn intern(keys: &mut KeyInterner, batches: &[Vec<ArrayRef>], ids: &mut Vec<KeyId>) -> usize {
     keys.clear();
     for batch in batches {
         ids.clear();
@@ -134,7 +134,7 @@ fn keys(criterion: &mut Criterion) {
                 group.bench_function(BenchmarkId::new("windrow", &shape), |bencher| {
                     let (batches, expected) = &*input;
                     let fields = batches[0].iter().map(|column| Field::new("key", column.data_type().clone(), true)).collect::<Vec<_>>();
-                    let (mut keys, mut ids) = (Keys::new(&fields).unwrap(), Vec::new());
+                    let (mut keys, mut ids) = (KeyInterner::new(&fields).unwrap(), Vec::new());
                     bencher.iter(|| assert_eq!(intern(&mut keys, batches, &mut ids), *expected));
                 });
                 group.bench_function(BenchmarkId::new("std", &shape), |bencher| {

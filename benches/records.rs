@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use arrow_array::RecordBatch;
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
-use windrow::aggregate::accumulators::Bank;
-use windrow::aggregate::batch_states::Banked;
+use windrow::aggregate::accumulators::Accumulators;
+use windrow::aggregate::batch_states::BatchStates;
 use windrow::aggregate::column::{Column, Values};
 use windrow::aggregate::count::Count;
 use windrow::aggregate::min_max::{Max, Min};
@@ -20,9 +20,9 @@ use windrow::operator::change::Change;
 use windrow::operator::counters::Counters;
 use windrow::operator::record::Record;
 use windrow::operator::stream_time::Source;
-use windrow::operator::window_operator::{Kind, World};
-use windrow::session::windows::Rule as SessionRule;
-use windrow::sliding::windows::Rule as SlidingRule;
+use windrow::operator::window_operator::{WindowKind, WindowOperator};
+use windrow::session::windows::SessionWindows;
+use windrow::sliding::windows::SlidingWindows;
 use windrow::time::{Span, Time};
 
 #[path = "events.rs"]
@@ -55,32 +55,32 @@ fn ordered(order: &str, count: usize) -> Events {
 }
 
 /// Feeds all records one by one; what was counted.
-fn feed<K: Kind>(rule: K, events: &Events, names: &[[u8; 8]], arrivals: &[u64], inputs: &[Column<'_>]) -> Counters {
-    let mut bank = Bank::new([
+fn feed<K: WindowKind>(rule: K, events: &Events, names: &[[u8; 8]], arrivals: &[u64], inputs: &[Column<'_>]) -> Counters {
+    let mut accumulators = Accumulators::new([
         (Box::new(Count::default()) as _, 0..0),
         (Box::new(Sum::<i64>::new(0)) as _, 0..1),
         (Box::new(Min::<i64>::default()) as _, 0..1),
         (Box::new(Max::<i64>::default()) as _, 0..1),
     ]);
     let times = Time::slice(&events.times);
-    let mut states = Banked::new(&mut bank, times, arrivals, inputs);
-    let mut world = World::new(rule, 1).unwrap();
+    let mut states = BatchStates::new(&mut accumulators, times, arrivals, inputs);
+    let mut windows = WindowOperator::new(rule, 1).unwrap();
     let mut finals = 0;
-    let mut out = |_: Change<'_>, _: &mut Banked<'_>| -> Result<()> {
+    let mut out = |_: Change<'_>, _: &mut BatchStates<'_>| -> Result<()> {
         finals += 1;
         Ok(())
     };
     for (row, (name, &time)) in names.iter().zip(times).enumerate() {
         let record = Record { key: Some(name), time: Some(time), gap: None, input: 0, source: Source(0), row: row as u32 };
-        world.push(record, &mut states, &mut out).unwrap();
+        windows.push(record, &mut states, &mut out).unwrap();
     }
-    world.finish(&mut states, &mut out).unwrap();
-    assert_eq!(finals, world.counters().windows_closed);
-    *world.counters()
+    windows.finish(&mut states, &mut out).unwrap();
+    assert_eq!(finals, windows.counters().windows_closed);
+    *windows.counters()
 }
 
 /// What a rule makes of the records, one by one. In order it is what a batch query makes of them.
-fn one_by_one<K: Kind + Copy>(criterion: &mut Criterion, who: &str, windows: &str, rule: K, count: usize) {
+fn one_by_one<K: WindowKind + Copy>(criterion: &mut Criterion, who: &str, windows: &str, rule: K, count: usize) {
     let mut group = criterion.benchmark_group(format!("{who} one by one"));
     group.throughput(Throughput::Elements(count as u64));
     for order in ["in order", "late"] {
@@ -101,9 +101,9 @@ fn one_by_one<K: Kind + Copy>(criterion: &mut Criterion, who: &str, windows: &st
 }
 
 fn records(criterion: &mut Criterion) {
-    let rule = SessionRule::with_gap(Span(GAP as u64), Some(Span(GRACE)));
+    let rule = SessionWindows::with_gap(Span(GAP as u64), Some(Span(GRACE)));
     one_by_one(criterion, "sessions", &sessions(), rule, SESSIONS);
-    let rule = SlidingRule::with_difference(Span((HELD * DISTANCE) as u64), Some(Span(GRACE)));
+    let rule = SlidingWindows::with_difference(Span((HELD * DISTANCE) as u64), Some(Span(GRACE)));
     one_by_one(criterion, "sliding", &sliding(), rule, SLIDING);
 }
 

@@ -14,7 +14,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int64Type, TimestampMicrosecondType};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use windrow::key::KeyId;
-use windrow::session::batch::Sessions;
+use windrow::session::batch::OpenSessions;
 use windrow::time::{Span, Time};
 
 #[path = "events.rs"]
@@ -158,7 +158,7 @@ fn sessions(criterion: &mut Criterion) {
         let times = Time::slice(&events.times);
         group.bench_function(format!("assign/1M/{shape}"), |bencher| {
             bencher.iter(|| {
-                let mut sessions = Sessions::default();
+                let mut sessions = OpenSessions::default();
                 black_box(sessions.assign(&keys, times, Span(GAP as u64)));
                 assert_eq!(sessions.coalesce().keys.len(), expected);
             });

@@ -13,12 +13,12 @@ use std::ops::Range;
 use super::column::Column;
 use super::input_filter::{self, Origins};
 use super::slot::Slot;
-use super::{Aggregate, Arrival, Rows, Run, Unrepresentable, common_len};
+use super::{Aggregate, InputRows, Run, SeqNo, Unrepresentable, common_len};
 use crate::error::{Error, Result};
 use crate::time::Time;
 
 /// The aggregates, and which slots are in use.
-pub struct Bank {
+pub struct Accumulators {
     parts: Vec<Part>,
     /// Slots that hold states in every aggregate.
     slots: usize,
@@ -47,7 +47,7 @@ pub struct Misfit {
 /// One column per aggregate, or the first aggregate with a result that does not fit.
 pub type LoweredAll = std::result::Result<Vec<Column<'static>>, Misfit>;
 
-impl Bank {
+impl Accumulators {
     /// A bank of empty aggregates, each with the range of the input columns that it takes.
     pub fn new(aggregates: impl IntoIterator<Item = (Box<dyn Aggregate>, Range<usize>)>) -> Self {
         Self::cogrouped(aggregates.into_iter().map(|(aggregate, inputs)| (aggregate, inputs, None)))
@@ -113,24 +113,24 @@ impl Bank {
     }
 
     /// Lifts each row and combines it into its slot. `inputs` are the columns that the aggregates' ranges speak of.
-    pub fn update(&mut self, slots: &[Slot], times: &[Time], arrivals: &[Arrival], inputs: &[Column<'_>]) -> Result<()> {
-        let mut origins = Origins::new(0..slots.len(), times, arrivals, inputs.last());
+    pub fn update(&mut self, slots: &[Slot], times: &[Time], seq_nos: &[SeqNo], inputs: &[Column<'_>]) -> Result<()> {
+        let mut origins = Origins::new(0..slots.len(), times, seq_nos, inputs.last());
         for part in &mut self.parts {
             let columns = taken(inputs, &part.inputs)?;
             match part.only.map(|input| origins.of(input)).transpose()? {
                 Some(own) if own.is_empty() => {}
                 Some(own) if !own.is_all() => part.aggregate.update(&own.pick(slots), own.rows(&own.columns(columns)))?,
-                _ => part.aggregate.update(slots, Rows { times, arrivals, inputs: columns })?,
+                _ => part.aggregate.update(slots, InputRows { times, seq_nos, inputs: columns })?,
             }
         }
         Ok(())
     }
 
     /// Lifts one row and combines it into a slot.
-    pub fn lift(&mut self, slot: Slot, row: usize, times: &[Time], arrivals: &[Arrival], inputs: &[Column<'_>]) -> Result<()> {
+    pub fn lift(&mut self, slot: Slot, row: usize, times: &[Time], seq_nos: &[SeqNo], inputs: &[Column<'_>]) -> Result<()> {
         for part in &mut self.parts {
             if part.only.map_or(Ok(true), |input| input_filter::is_of(input, row, inputs.last()))? {
-                part.aggregate.lift(slot, row, Rows { times, arrivals, inputs: taken(inputs, &part.inputs)? })?;
+                part.aggregate.lift(slot, row, InputRows { times, seq_nos, inputs: taken(inputs, &part.inputs)? })?;
             }
         }
         Ok(())
@@ -189,15 +189,15 @@ impl Bank {
     }
 
     /// The results of sliding windows over rows sorted by (key, time, arrival): a column per aggregate, one row per run.
-    pub fn sweep(&self, times: &[Time], arrivals: &[Arrival], inputs: &[Column<'_>], runs: &[Run]) -> Result<LoweredAll> {
+    pub fn sweep(&self, times: &[Time], seq_nos: &[SeqNo], inputs: &[Column<'_>], runs: &[Run]) -> Result<LoweredAll> {
         let among = runs.first().map_or(0, |run| run.from as usize)..runs.last().map_or(0, |run| run.to as usize);
-        let mut origins = Origins::new(among, times, arrivals, inputs.last());
+        let mut origins = Origins::new(among, times, seq_nos, inputs.last());
         let mut columns = Vec::with_capacity(self.parts.len());
         for (aggregate, part) in self.parts.iter().enumerate() {
             let taken = taken(inputs, &part.inputs)?;
             let swept = match part.only.map(|input| origins.of(input)).transpose()? {
                 Some(own) if !own.is_all() => part.aggregate.sweep(own.rows(&own.columns(taken)), &own.runs(runs))?,
-                _ => part.aggregate.sweep(Rows { times, arrivals, inputs: taken }, runs)?,
+                _ => part.aggregate.sweep(InputRows { times, seq_nos, inputs: taken }, runs)?,
             };
             match swept {
                 Ok(column) => columns.push(column),

@@ -1,10 +1,10 @@
 //! A bank as states of the record operators: each row of a batch is one record.
 
-use super::accumulators::Bank;
+use super::accumulators::Accumulators;
 use super::column::Column;
 use super::slot::Slot;
 use super::states::States;
-use super::{Arrival, Run};
+use super::{Run, SeqNo};
 use crate::error::Result;
 use crate::time::Time;
 use crate::window::Window;
@@ -13,38 +13,38 @@ use crate::window::Window;
 const THROUGH: Slot = Slot(0);
 
 /// A bank and the batch that it is updated from. A row is named by its number.
-pub struct Banked<'a> {
-    bank: &'a mut Bank,
-    through: Bank,
+pub struct BatchStates<'a> {
+    accumulators: &'a mut Accumulators,
+    through: Accumulators,
     times: &'a [Time],
-    arrivals: &'a [Arrival],
+    seq_nos: &'a [SeqNo],
     inputs: &'a [Column<'a>],
 }
 
-impl<'a> Banked<'a> {
+impl<'a> BatchStates<'a> {
     /// The slices are parallel; `inputs` are the columns that the bank's aggregates speak of.
-    pub fn new(bank: &'a mut Bank, times: &'a [Time], arrivals: &'a [Arrival], inputs: &'a [Column<'a>]) -> Self {
-        let mut through = bank.fresh();
+    pub fn new(accumulators: &'a mut Accumulators, times: &'a [Time], seq_nos: &'a [SeqNo], inputs: &'a [Column<'a>]) -> Self {
+        let mut through = accumulators.fresh();
         through.resize(1);
-        Self { bank, through, times, arrivals, inputs }
+        Self { accumulators, through, times, seq_nos, inputs }
     }
 
     /// The bank, to lower what is emitted.
-    pub fn bank(&self) -> &Bank {
-        self.bank
+    pub fn accumulators(&self) -> &Accumulators {
+        self.accumulators
     }
 
     /// A bank of `count` slots, with all rows of the batch combined into theirs.
-    pub fn group(&self, slots: &[Slot], count: usize) -> Result<Bank> {
-        let mut grouped = self.bank.fresh();
+    pub fn group(&self, slots: &[Slot], count: usize) -> Result<Accumulators> {
+        let mut grouped = self.accumulators.fresh();
         grouped.resize(count);
-        grouped.update(slots, self.times, self.arrivals, self.inputs)?;
+        grouped.update(slots, self.times, self.seq_nos, self.inputs)?;
         Ok(grouped)
     }
 
     /// Combines slots of what was grouped into slots of the bank.
-    pub fn merge_grouped(&mut self, into: &[Slot], grouped: &Bank, from: &[Slot]) -> Result<()> {
-        self.bank.merge(into, grouped, from)
+    pub fn merge_grouped(&mut self, into: &[Slot], grouped: &Accumulators, from: &[Slot]) -> Result<()> {
+        self.accumulators.merge(into, grouped, from)
     }
 
     /// Combines runs of `rows` into slots of the bank; `runs` and `into` are parallel. As in a sweep each row is lifted at
@@ -56,7 +56,7 @@ impl<'a> Banked<'a> {
     ///          suffixes     prefixes
     /// ```
     pub fn merge_runs(&mut self, rows: &[u32], runs: &[Run], into: &[Slot]) -> Result<()> {
-        let (mut fronts, mut backs) = (self.bank.fresh(), self.bank.fresh());
+        let (mut fronts, mut backs) = (self.accumulators.fresh(), self.accumulators.fresh());
         fronts.resize(rows.len());
         backs.resize(rows.len());
         let (mut of_fronts, mut of_backs) = ((Vec::new(), Vec::new()), (Vec::new(), Vec::new()));
@@ -79,45 +79,45 @@ impl<'a> Banked<'a> {
                 of_backs.1.push(Slot(to - 1));
             }
         }
-        self.bank.merge(&of_fronts.0, &fronts, &of_fronts.1)?;
-        self.bank.merge(&of_backs.0, &backs, &of_backs.1)
+        self.accumulators.merge(&of_fronts.0, &fronts, &of_fronts.1)?;
+        self.accumulators.merge(&of_backs.0, &backs, &of_backs.1)
     }
 
     /// Makes the slot of a row hold that row, and what the slot of its neighbour holds.
-    fn grow(&self, bank: &mut Bank, rows: &[u32], row: u32, neighbour: Option<u32>) -> Result<()> {
+    fn grow(&self, accumulators: &mut Accumulators, rows: &[u32], row: u32, neighbour: Option<u32>) -> Result<()> {
         if let Some(neighbour) = neighbour {
-            bank.copy(Slot(row), Slot(neighbour));
+            accumulators.copy(Slot(row), Slot(neighbour));
         }
         match rows.get(row as usize) {
-            Some(&lifted) => bank.lift(Slot(row), lifted as usize, self.times, self.arrivals, self.inputs),
+            Some(&lifted) => accumulators.lift(Slot(row), lifted as usize, self.times, self.seq_nos, self.inputs),
             None => Ok(()),
         }
     }
 }
 
-impl States for Banked<'_> {
+impl States for BatchStates<'_> {
     type Row = u32;
 
     fn allocate(&mut self) -> Result<Slot> {
-        self.bank.allocate()
+        self.accumulators.allocate()
     }
 
     fn release(&mut self, slot: Slot) {
-        self.bank.release(slot);
+        self.accumulators.release(slot);
     }
 
     fn update(&mut self, slot: Slot, row: u32, _window: Window) -> Result<()> {
-        self.bank.lift(slot, row as usize, self.times, self.arrivals, self.inputs)
+        self.accumulators.lift(slot, row as usize, self.times, self.seq_nos, self.inputs)
     }
 
     fn merge(&mut self, into: Slot, from: Slot, _window: Window) -> Result<()> {
         self.through.clear(THROUGH);
-        self.through.merge(&[THROUGH], self.bank, &[from])?;
-        self.bank.merge(&[into], &self.through, &[THROUGH])
+        self.through.merge(&[THROUGH], self.accumulators, &[from])?;
+        self.accumulators.merge(&[into], &self.through, &[THROUGH])
     }
 
     fn copy(&mut self, to: Slot, from: Slot) -> Result<()> {
-        self.bank.copy(to, from);
+        self.accumulators.copy(to, from);
         Ok(())
     }
 

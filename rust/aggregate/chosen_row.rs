@@ -2,28 +2,28 @@
 
 use super::column::Column;
 use super::scalar::Scalar;
-use super::{Place, columns_of};
+use super::{RowPosition, columns_of};
 use crate::error::Result;
 use crate::time::Time;
 
 /// The value of one row and its place.
 #[derive(Clone, Debug)]
-pub(super) struct Held<V> {
+pub(super) struct ChosenRow<V> {
     /// Where the row stands.
-    pub place: Place,
+    pub place: RowPosition,
     value: V,
     valid: bool,
 }
 
-impl<V: Scalar> Held<V> {
+impl<V: Scalar> ChosenRow<V> {
     /// Holds a row.
-    pub(super) fn new(place: Place, value: Option<V::Ref<'_>>) -> Self {
+    pub(super) fn new(place: RowPosition, value: Option<V::Ref<'_>>) -> Self {
         Self { place, valid: value.is_some(), value: value.map(V::holding).unwrap_or_default() }
     }
 
     /// Holds another row instead.
     #[inline]
-    pub(super) fn set(&mut self, place: Place, value: Option<V::Ref<'_>>) {
+    pub(super) fn set(&mut self, place: RowPosition, value: Option<V::Ref<'_>>) {
         self.place = place;
         self.valid = value.is_some();
         if let Some(value) = value {
@@ -48,8 +48,8 @@ impl<V: Scalar> Held<V> {
 
     /// Reads back what `save` wrote.
     pub(super) fn load(states: &[Column<'_>]) -> Result<Vec<Option<Self>>> {
-        let ([times, arrivals, values], len) = columns_of(states)?;
-        let (ticks, orders, view) = (i64::view(times)?, i64::view(arrivals)?, V::view(values)?);
+        let ([times, seq_nos, values], len) = columns_of(states)?;
+        let (ticks, orders, view) = (i64::view(times)?, i64::view(seq_nos)?, V::view(values)?);
         let held = |row: usize| {
             let place = (Time(i64::at(ticks, row)), i64::at(orders, row) as u64);
             times.is_valid(row).then(|| Self::new(place, values.is_valid(row).then(|| V::at(view, row))))

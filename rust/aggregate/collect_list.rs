@@ -4,7 +4,7 @@
 use super::column::Column;
 use super::scalar::Scalar;
 use super::slot::{PerSlot, Slot};
-use super::{Aggregate, Lowered, Place, Rows, Run, columns_of, of_kind};
+use super::{Aggregate, InputRows, Lowered, RowPosition, Run, columns_of, of_kind};
 use crate::error::{Error, Result};
 use crate::time::Time;
 
@@ -16,7 +16,7 @@ pub struct CollectList<V: Scalar> {
 
 #[derive(Clone, Debug)]
 struct Item<V> {
-    place: Place,
+    place: RowPosition,
     value: V,
 }
 
@@ -60,7 +60,7 @@ impl<V: Scalar> Aggregate for CollectList<V> {
         self.lists.resize(slots, Vec::new());
     }
 
-    fn update(&mut self, slots: &[Slot], rows: Rows<'_>) -> Result<()> {
+    fn update(&mut self, slots: &[Slot], rows: InputRows<'_>) -> Result<()> {
         let [column] = rows.inputs else { return Err(Error::Internal("collect_list takes one column")) };
         let values = V::view(column)?;
         for (row, &slot) in slots.iter().enumerate() {
@@ -95,22 +95,22 @@ impl<V: Scalar> Aggregate for CollectList<V> {
     fn save(&self, slots: &[Slot]) -> Vec<Column<'static>> {
         let (offsets, items) = self.sorted(slots);
         let times = i64::column(items.iter().map(|item| Some(item.place.0.0)));
-        let arrivals = i64::column(items.iter().map(|item| Some(item.place.1 as i64)));
-        vec![Column::list(offsets.clone(), times), Column::list(offsets.clone(), arrivals), Column::list(offsets, Self::values(&items))]
+        let seq_nos = i64::column(items.iter().map(|item| Some(item.place.1 as i64)));
+        vec![Column::list(offsets.clone(), times), Column::list(offsets.clone(), seq_nos), Column::list(offsets, Self::values(&items))]
     }
 
     fn load(&self, states: &[Column<'_>]) -> Result<Box<dyn Aggregate>> {
-        let ([times, arrivals, values], len) = columns_of(states)?;
-        let (times, arrivals, values) = (times.lists()?, arrivals.lists()?, values.lists()?);
-        let (ticks, orders, view) = (i64::view(times.elements)?, i64::view(arrivals.elements)?, V::view(values.elements)?);
+        let ([times, seq_nos, values], len) = columns_of(states)?;
+        let (times, seq_nos, values) = (times.lists()?, seq_nos.lists()?, values.lists()?);
+        let (ticks, orders, view) = (i64::view(times.elements)?, i64::view(seq_nos.elements)?, V::view(values.elements)?);
         let mut lists = Vec::with_capacity(len);
         for row in 0..len {
-            let (times, arrivals, values) = (times.range(row), arrivals.range(row), values.range(row));
-            if times.len() != values.len() || arrivals.len() != values.len() {
+            let (times, seq_nos, values) = (times.range(row), seq_nos.range(row), values.range(row));
+            if times.len() != values.len() || seq_nos.len() != values.len() {
                 return Err(Error::Internal("the lists of a collect_list's state differ in length"));
             }
-            let items = times.zip(arrivals).zip(values).map(|((time, arrival), value)| Item {
-                place: (Time(i64::at(ticks, time)), i64::at(orders, arrival) as u64),
+            let items = times.zip(seq_nos).zip(values).map(|((time, seq_no), value)| Item {
+                place: (Time(i64::at(ticks, time)), i64::at(orders, seq_no) as u64),
                 value: V::holding(V::at(view, value)),
             });
             lists.push(items.collect());
@@ -118,7 +118,7 @@ impl<V: Scalar> Aggregate for CollectList<V> {
         Ok(Box::new(Self { lists: PerSlot(lists) }))
     }
 
-    fn sweep(&self, rows: Rows<'_>, runs: &[Run]) -> Result<Lowered> {
+    fn sweep(&self, rows: InputRows<'_>, runs: &[Run]) -> Result<Lowered> {
         let [column] = rows.inputs else { return Err(Error::Internal("collect_list takes one column")) };
         let values = V::view(column)?;
         let (mut offsets, mut end) = (vec![0], 0);

@@ -5,7 +5,7 @@
 use super::column::Column;
 use super::scalar::Scalar;
 use super::slot::{PerSlot, Slot};
-use super::{Aggregate, Lowered, Rows, Run, columns_of, of_kind, sweep};
+use super::{Aggregate, InputRows, Lowered, Run, columns_of, of_kind, sweep};
 use crate::error::{Error, Result};
 
 /// State: the values.
@@ -141,7 +141,7 @@ impl<V: Scalar> Aggregate for CollectSet<V> {
         self.sets.resize(slots, Set::default());
     }
 
-    fn update(&mut self, slots: &[Slot], rows: Rows<'_>) -> Result<()> {
+    fn update(&mut self, slots: &[Slot], rows: InputRows<'_>) -> Result<()> {
         let [column] = rows.inputs else { return Err(Error::Internal("collect_set takes one column")) };
         let values = V::view(column)?;
         for (row, &slot) in slots.iter().enumerate() {
@@ -190,7 +190,7 @@ impl<V: Scalar> Aggregate for CollectSet<V> {
         Ok(Box::new(Self { sets: PerSlot((0..len).map(set).collect()) }))
     }
 
-    fn sweep(&self, rows: Rows<'_>, runs: &[Run]) -> Result<Lowered> {
+    fn sweep(&self, rows: InputRows<'_>, runs: &[Run]) -> Result<Lowered> {
         let [column] = rows.inputs else { return Err(Error::Internal("collect_set takes one column")) };
         let values = V::view(column)?;
         let Codes { of_row, row_of } = Codes::new::<V>(column)?;

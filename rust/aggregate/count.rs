@@ -2,7 +2,7 @@
 
 use super::column::{Column, Values};
 use super::slot::{PerSlot, Slot};
-use super::{Aggregate, Lowered, Rows, Run, counts_of, of_kind, sweep};
+use super::{Aggregate, InputRows, Lowered, Run, counts_of, of_kind, sweep};
 use crate::error::{Error, Result};
 
 /// State: how many. With an input column, nulls do not count.
@@ -20,7 +20,7 @@ impl Aggregate for Count {
         self.counts.resize(slots, 0);
     }
 
-    fn update(&mut self, slots: &[Slot], rows: Rows<'_>) -> Result<()> {
+    fn update(&mut self, slots: &[Slot], rows: InputRows<'_>) -> Result<()> {
         match rows.inputs.first().and_then(|column| column.validity.as_ref()) {
             None => slots.iter().for_each(|&slot| self.counts[slot] += 1),
             Some(validity) => {
@@ -32,7 +32,7 @@ impl Aggregate for Count {
         Ok(())
     }
 
-    fn lift(&mut self, slot: Slot, row: usize, rows: Rows<'_>) -> Result<()> {
+    fn lift(&mut self, slot: Slot, row: usize, rows: InputRows<'_>) -> Result<()> {
         self.counts[slot] += i64::from(rows.inputs.first().is_none_or(|column| column.is_valid(row)));
         Ok(())
     }
@@ -68,7 +68,7 @@ impl Aggregate for Count {
         Ok(Box::new(Self { counts: PerSlot(counts_of(counts)?) }))
     }
 
-    fn sweep(&self, rows: Rows<'_>, runs: &[Run]) -> Result<Lowered> {
+    fn sweep(&self, rows: InputRows<'_>, runs: &[Run]) -> Result<Lowered> {
         let mut counts = Vec::with_capacity(runs.len());
         match rows.inputs.first().and_then(|column| column.validity.as_ref()) {
             None => counts.extend(runs.iter().map(|run| i64::from(run.to.saturating_sub(run.from)))),

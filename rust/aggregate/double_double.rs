@@ -3,7 +3,7 @@
 
 /// An unevaluated sum `high + low` of two floats, about 106 bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Double {
+pub struct DoubleDouble {
     /// The leading part; alone once it is infinite or NaN.
     pub high: f64,
     /// What `high` leaves over.
@@ -28,7 +28,7 @@ fn halves(value: f64) -> (f64, f64) {
     (high, value - high)
 }
 
-impl Double {
+impl DoubleDouble {
     /// An integer: exact up to 106 bits, to 32 digits beyond.
     #[inline]
     pub fn from_integer(value: i128) -> Self {
@@ -93,10 +93,10 @@ impl Double {
 
 #[cfg(test)]
 mod tests {
-    use super::Double;
+    use super::DoubleDouble;
 
-    fn sum(values: &[f64]) -> Double {
-        let mut sum = Double::default();
+    fn sum(values: &[f64]) -> DoubleDouble {
+        let mut sum = DoubleDouble::default();
         values.iter().for_each(|&value| sum.add(value));
         sum
     }
@@ -104,11 +104,11 @@ mod tests {
     #[test]
     fn an_integer_of_106_bits_is_kept() {
         for integer in [0, -1, (1 << 105) + 1, -(1 << 105) - 1, (1 << 53) + 1] {
-            let Double { high, low } = Double::from_integer(integer);
+            let DoubleDouble { high, low } = DoubleDouble::from_integer(integer);
             assert_eq!(high as i128 + low as i128, integer);
         }
         for integer in [i128::MAX, i128::MIN] {
-            assert_eq!(Double::from_integer(integer).value(), integer as f64);
+            assert_eq!(DoubleDouble::from_integer(integer).value(), integer as f64);
         }
     }
 
@@ -124,10 +124,10 @@ mod tests {
     fn products_keep_106_bits() {
         // (2^52 + 1)(2^52 - 1) = 2^104 - 1, and (2^54 + 1)^2 = 2^108 + 2^55 + 1 without its last bit.
         let (above, below) = (2_f64.powi(52) + 1.0, 2_f64.powi(52) - 1.0);
-        let Double { high, low } = Double::product(above, below);
+        let DoubleDouble { high, low } = DoubleDouble::product(above, below);
         assert_eq!((high, low), (2_f64.powi(104), -1.0));
         let root = sum(&[2_f64.powi(54), 1.0]);
-        let Double { high, low } = root.times(root);
+        let DoubleDouble { high, low } = root.times(root);
         assert_eq!((high, low), (2_f64.powi(108), 2_f64.powi(55)));
     }
 
@@ -137,7 +137,7 @@ mod tests {
         assert!(sum(&[f64::INFINITY, f64::NEG_INFINITY]).value().is_nan());
         assert_eq!(sum(&[f64::MAX, f64::MAX]).value(), f64::INFINITY);
         assert_eq!(sum(&[f64::MAX, 1.0]).value(), f64::MAX);
-        assert_eq!(Double::product(f64::MAX, 2.0).value(), f64::INFINITY);
-        assert_eq!(Double::product(f64::MAX, 0.5).value(), f64::MAX / 2.0);
+        assert_eq!(DoubleDouble::product(f64::MAX, 2.0).value(), f64::INFINITY);
+        assert_eq!(DoubleDouble::product(f64::MAX, 0.5).value(), f64::MAX / 2.0);
     }
 }

@@ -6,37 +6,37 @@
 //!   value   -    a    b    -          first: -   last: -     ignoring nulls, first: a   last: b
 //! ```
 
-use super::chosen_row::Held;
+use super::chosen_row::ChosenRow;
 use super::column::Column;
 use super::scalar::Scalar;
 use super::slot::{PerSlot, Slot};
-use super::{Aggregate, Lowered, Place, Rows, Run, of_kind, sweep};
+use super::{Aggregate, InputRows, Lowered, RowPosition, Run, of_kind, sweep};
 use crate::error::{Error, Result};
 
 /// State: the row at the edge so far, if any. `LAST` chooses which edge.
 #[derive(Clone, Debug)]
-pub struct Edge<V: Scalar, const LAST: bool> {
-    held: PerSlot<Option<Held<V>>>,
+pub struct FirstLast<V: Scalar, const LAST: bool> {
+    held: PerSlot<Option<ChosenRow<V>>>,
     ignore_nulls: bool,
 }
 
 /// `first(column)`.
-pub type First<V> = Edge<V, false>;
+pub type First<V> = FirstLast<V, false>;
 /// `last(column)`.
-pub type Last<V> = Edge<V, true>;
+pub type Last<V> = FirstLast<V, true>;
 
-impl<V: Scalar, const LAST: bool> Edge<V, LAST> {
+impl<V: Scalar, const LAST: bool> FirstLast<V, LAST> {
     /// The first or last row; with `ignore_nulls`, the first or last that holds a value.
     pub fn new(ignore_nulls: bool) -> Self {
         Self { held: PerSlot(Vec::new()), ignore_nulls }
     }
 
     #[inline]
-    fn offer(held: &mut Option<Held<V>>, place: Place, value: Option<V::Ref<'_>>) {
+    fn offer(held: &mut Option<ChosenRow<V>>, place: RowPosition, value: Option<V::Ref<'_>>) {
         match held {
             Some(held) if if LAST { place <= held.place } else { place >= held.place } => {}
             Some(held) => held.set(place, value),
-            None => *held = Some(Held::new(place, value)),
+            None => *held = Some(ChosenRow::new(place, value)),
         }
     }
 
@@ -65,7 +65,7 @@ impl<V: Scalar, const LAST: bool> Edge<V, LAST> {
     }
 }
 
-impl<V: Scalar, const LAST: bool> Aggregate for Edge<V, LAST> {
+impl<V: Scalar, const LAST: bool> Aggregate for FirstLast<V, LAST> {
     fn fresh(&self) -> Box<dyn Aggregate> {
         Box::new(Self::new(self.ignore_nulls))
     }
@@ -74,7 +74,7 @@ impl<V: Scalar, const LAST: bool> Aggregate for Edge<V, LAST> {
         self.held.resize(slots, None);
     }
 
-    fn update(&mut self, slots: &[Slot], rows: Rows<'_>) -> Result<()> {
+    fn update(&mut self, slots: &[Slot], rows: InputRows<'_>) -> Result<()> {
         let [column] = rows.inputs else { return Err(Error::Internal("first and last take one column")) };
         let values = V::view(column)?;
         for (row, &slot) in slots.iter().enumerate() {
@@ -86,7 +86,7 @@ impl<V: Scalar, const LAST: bool> Aggregate for Edge<V, LAST> {
         Ok(())
     }
 
-    fn lift(&mut self, slot: Slot, row: usize, rows: Rows<'_>) -> Result<()> {
+    fn lift(&mut self, slot: Slot, row: usize, rows: InputRows<'_>) -> Result<()> {
         let [column] = rows.inputs else { return Err(Error::Internal("first and last take one column")) };
         let value = V::read(column, row)?;
         if value.is_some() || !self.ignore_nulls {
@@ -118,14 +118,14 @@ impl<V: Scalar, const LAST: bool> Aggregate for Edge<V, LAST> {
     }
 
     fn save(&self, slots: &[Slot]) -> Vec<Column<'static>> {
-        Held::save(slots.iter().map(|&slot| self.held[slot].as_ref())).into()
+        ChosenRow::save(slots.iter().map(|&slot| self.held[slot].as_ref())).into()
     }
 
     fn load(&self, states: &[Column<'_>]) -> Result<Box<dyn Aggregate>> {
-        Ok(Box::new(Self { held: PerSlot(Held::load(states)?), ignore_nulls: self.ignore_nulls }))
+        Ok(Box::new(Self { held: PerSlot(ChosenRow::load(states)?), ignore_nulls: self.ignore_nulls }))
     }
 
-    fn sweep(&self, rows: Rows<'_>, runs: &[Run]) -> Result<Lowered> {
+    fn sweep(&self, rows: InputRows<'_>, runs: &[Run]) -> Result<Lowered> {
         let [column] = rows.inputs else { return Err(Error::Internal("first and last take one column")) };
         let chosen = match (self.ignore_nulls, LAST) {
             (true, false) => Self::first_valid(column, runs),

@@ -9,7 +9,7 @@ use crate::error::Result;
 
 /// A float by its place in the order of floats: -0.0 below 0.0, every NaN above all else.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Ordered(i64);
+pub struct OrderedFloat(i64);
 
 /// Where NaNs with a sign go: to those without.
 const NAN: i64 = f64::NAN.to_bits().cast_signed();
@@ -22,7 +22,7 @@ const fn flipped(bits: i64) -> i64 {
     bits ^ ((bits >> 63) & i64::MAX)
 }
 
-impl Ordered {
+impl OrderedFloat {
     #[inline]
     fn of(value: f64) -> Self {
         let place = flipped(value.to_bits().cast_signed());
@@ -34,7 +34,7 @@ impl Ordered {
     }
 }
 
-impl Scalar for Ordered {
+impl Scalar for OrderedFloat {
     type Ref<'a> = Self;
     type View<'a> = &'a [f64];
 

@@ -10,7 +10,7 @@ use std::ops::Range;
 
 use super::column::Column;
 use super::scalar::Scalar;
-use super::{Arrival, Rows, Run};
+use super::{InputRows, Run, SeqNo};
 use crate::error::{Error, Result};
 use crate::time::Time;
 
@@ -18,7 +18,7 @@ use crate::time::Time;
 pub(super) struct Origins<'a> {
     among: Range<usize>,
     times: &'a [Time],
-    arrivals: &'a [Arrival],
+    seq_nos: &'a [SeqNo],
     numbers: Option<&'a Column<'a>>,
     known: Vec<Own>,
 }
@@ -29,13 +29,13 @@ pub(super) struct Own {
     rows: Vec<u32>,
     all: bool,
     times: Vec<Time>,
-    arrivals: Vec<Arrival>,
+    seq_nos: Vec<SeqNo>,
 }
 
 impl<'a> Origins<'a> {
     /// Of the rows `among`; `numbers` is the column of their inputs.
-    pub fn new(among: Range<usize>, times: &'a [Time], arrivals: &'a [Arrival], numbers: Option<&'a Column<'a>>) -> Self {
-        Self { among, times, arrivals, numbers, known: Vec::new() }
+    pub fn new(among: Range<usize>, times: &'a [Time], seq_nos: &'a [SeqNo], numbers: Option<&'a Column<'a>>) -> Self {
+        Self { among, times, seq_nos, numbers, known: Vec::new() }
     }
 
     /// The rows of an input, looked for once.
@@ -56,9 +56,9 @@ impl<'a> Origins<'a> {
         let is_own = |&row: &usize| numbers.get(row) == Some(&input.into()) && column.is_valid(row);
         let rows: Vec<u32> = self.among.clone().filter(is_own).map(|row| row as u32).collect();
         if rows.len() == self.among.len() {
-            return Ok(Own { input, rows, all: true, times: Vec::new(), arrivals: Vec::new() });
+            return Ok(Own { input, rows, all: true, times: Vec::new(), seq_nos: Vec::new() });
         }
-        Ok(Own { input, all: false, times: picked(&rows, self.times), arrivals: picked(&rows, self.arrivals), rows })
+        Ok(Own { input, all: false, times: picked(&rows, self.times), seq_nos: picked(&rows, self.seq_nos), rows })
     }
 }
 
@@ -84,8 +84,8 @@ impl Own {
     }
 
     /// These rows, with columns that were cut down to them.
-    pub fn rows<'b>(&'b self, columns: &'b [Column<'b>]) -> Rows<'b> {
-        Rows { times: &self.times, arrivals: &self.arrivals, inputs: columns }
+    pub fn rows<'b>(&'b self, columns: &'b [Column<'b>]) -> InputRows<'b> {
+        InputRows { times: &self.times, seq_nos: &self.seq_nos, inputs: columns }
     }
 
     /// Runs of all rows as runs of these.

@@ -4,12 +4,12 @@ use super::column::{Column, Values};
 use super::scalar::Scalar;
 use super::slot::{PerSlot, Slot};
 use super::total::{Lower, Total};
-use super::{Aggregate, Lowered, Rows, Run, Unrepresentable, common_len, counts_of, of_kind, sweep};
+use super::{Aggregate, InputRows, Lowered, Run, Unrepresentable, common_len, counts_of, of_kind, sweep};
 use crate::error::{Error, Result};
 
 /// What a mean is given in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rule {
+pub enum MeanType {
     /// A float, whatever the values are: integers and floats, as in Spark.
     Float,
     /// The kind of the values, ties away from zero: decimals and durations, as in Spark.
@@ -26,19 +26,19 @@ pub enum Rule {
 pub struct Mean<V: Lower> {
     totals: PerSlot<V::Total>,
     counts: PerSlot<i64>,
-    rule: Rule,
+    rule: MeanType,
 }
 
 impl<V: Lower> Mean<V> {
     /// A mean whose result follows `rule`.
-    pub fn new(rule: Rule) -> Self {
+    pub fn new(rule: MeanType) -> Self {
         Self { totals: PerSlot(Vec::new()), counts: PerSlot(Vec::new()), rule }
     }
 
     fn results(&self, states: impl Iterator<Item = (V::Total, i64)>) -> Lowered {
         match self.rule {
-            Rule::Float => Ok(f64::column(states.map(|(total, count)| (count > 0).then(|| V::float(total) / count as f64)))),
-            Rule::Rounded { factor, limit } => {
+            MeanType::Float => Ok(f64::column(states.map(|(total, count)| (count > 0).then(|| V::float(total) / count as f64)))),
+            MeanType::Rounded { factor, limit } => {
                 let mut results = Vec::with_capacity(states.size_hint().0);
                 for (window, (total, count)) in states.enumerate() {
                     let unrepresentable = Unrepresentable { window, reason: "the mean does not fit the result type" };
@@ -60,7 +60,7 @@ impl<V: Lower> Aggregate for Mean<V> {
         self.counts.resize(slots, 0);
     }
 
-    fn update(&mut self, slots: &[Slot], rows: Rows<'_>) -> Result<()> {
+    fn update(&mut self, slots: &[Slot], rows: InputRows<'_>) -> Result<()> {
         let [column] = rows.inputs else { return Err(Error::Internal("mean takes one column")) };
         V::visit(column, slots, |slot, value| {
             self.totals[slot].add(value);
@@ -68,7 +68,7 @@ impl<V: Lower> Aggregate for Mean<V> {
         })
     }
 
-    fn lift(&mut self, slot: Slot, row: usize, rows: Rows<'_>) -> Result<()> {
+    fn lift(&mut self, slot: Slot, row: usize, rows: InputRows<'_>) -> Result<()> {
         let [column] = rows.inputs else { return Err(Error::Internal("mean takes one column")) };
         if let Some(value) = V::read(column, row)? {
             self.totals[slot].add(value);
@@ -113,7 +113,7 @@ impl<V: Lower> Aggregate for Mean<V> {
         Ok(Box::new(Self { totals: PerSlot(V::Total::load(totals)?), counts: PerSlot(counts_of(counts)?), rule: self.rule }))
     }
 
-    fn sweep(&self, rows: Rows<'_>, runs: &[Run]) -> Result<Lowered> {
+    fn sweep(&self, rows: InputRows<'_>, runs: &[Run]) -> Result<Lowered> {
         let [column] = rows.inputs else { return Err(Error::Internal("mean takes one column")) };
         let values = V::view(column)?;
         let mut states = Vec::with_capacity(runs.len());

@@ -6,12 +6,12 @@ use std::cmp::Ordering;
 use super::column::Column;
 use super::scalar::Scalar;
 use super::slot::{PerSlot, Slot};
-use super::{Aggregate, Lowered, Rows, Run, of_kind, sweep};
+use super::{Aggregate, InputRows, Lowered, Run, of_kind, sweep};
 use crate::error::{Error, Result};
 
 /// State: the best value so far, if any. `MAX` chooses which end.
 #[derive(Clone, Debug, Default)]
-pub struct Extreme<V: Scalar, const MAX: bool> {
+pub struct MinMax<V: Scalar, const MAX: bool> {
     best: PerSlot<Best<V>>,
 }
 
@@ -23,11 +23,11 @@ struct Best<V> {
 }
 
 /// `min(column)`.
-pub type Min<V> = Extreme<V, false>;
+pub type Min<V> = MinMax<V, false>;
 /// `max(column)`.
-pub type Max<V> = Extreme<V, true>;
+pub type Max<V> = MinMax<V, true>;
 
-impl<V: Scalar, const MAX: bool> Extreme<V, MAX> {
+impl<V: Scalar, const MAX: bool> MinMax<V, MAX> {
     /// Whether a value replaces another.
     #[inline]
     fn beats(new: V::Ref<'_>, old: V::Ref<'_>) -> bool {
@@ -52,7 +52,7 @@ impl<V: Scalar, const MAX: bool> Extreme<V, MAX> {
     }
 }
 
-impl<V: Scalar, const MAX: bool> Aggregate for Extreme<V, MAX> {
+impl<V: Scalar, const MAX: bool> Aggregate for MinMax<V, MAX> {
     fn fresh(&self) -> Box<dyn Aggregate> {
         Box::new(Self::default())
     }
@@ -61,12 +61,12 @@ impl<V: Scalar, const MAX: bool> Aggregate for Extreme<V, MAX> {
         self.best.resize(slots, Best::default());
     }
 
-    fn update(&mut self, slots: &[Slot], rows: Rows<'_>) -> Result<()> {
+    fn update(&mut self, slots: &[Slot], rows: InputRows<'_>) -> Result<()> {
         let [column] = rows.inputs else { return Err(Error::Internal("min and max take one column")) };
         V::visit(column, slots, |slot, value| self.offer(slot, value))
     }
 
-    fn lift(&mut self, slot: Slot, row: usize, rows: Rows<'_>) -> Result<()> {
+    fn lift(&mut self, slot: Slot, row: usize, rows: InputRows<'_>) -> Result<()> {
         let [column] = rows.inputs else { return Err(Error::Internal("min and max take one column")) };
         if let Some(value) = V::read(column, row)? {
             self.offer(slot, value);
@@ -105,11 +105,11 @@ impl<V: Scalar, const MAX: bool> Aggregate for Extreme<V, MAX> {
         let slots: Vec<Slot> = (0..best.len() as u32).map(Slot).collect();
         let mut loaded = Self::default();
         loaded.resize(slots.len());
-        loaded.update(&slots, Rows { times: &[], arrivals: &[], inputs: std::slice::from_ref(best) })?;
+        loaded.update(&slots, InputRows { times: &[], seq_nos: &[], inputs: std::slice::from_ref(best) })?;
         Ok(Box::new(loaded))
     }
 
-    fn sweep(&self, rows: Rows<'_>, runs: &[Run]) -> Result<Lowered> {
+    fn sweep(&self, rows: InputRows<'_>, runs: &[Run]) -> Result<Lowered> {
         let [column] = rows.inputs else { return Err(Error::Internal("min and max take one column")) };
         let values = V::view(column)?;
         let mut chosen: Vec<Option<usize>> = Vec::with_capacity(runs.len());

@@ -5,37 +5,37 @@
 
 use std::cmp::Ordering;
 
-use super::chosen_row::Held;
+use super::chosen_row::ChosenRow;
 use super::column::Column;
 use super::scalar::Scalar;
 use super::slot::{PerSlot, Slot};
-use super::{Aggregate, Lowered, Place, Rows, Run, common_len, of_kind, sweep};
+use super::{Aggregate, InputRows, Lowered, RowPosition, Run, common_len, of_kind, sweep};
 use crate::error::{Error, Result};
 
 /// State: the chosen row so far, if any. `MAX` chooses which end of `by`.
 #[derive(Clone, Debug)]
-pub struct By<V: Scalar, B: Scalar, const MAX: bool> {
+pub struct MinMaxBy<V: Scalar, B: Scalar, const MAX: bool> {
     chosen: PerSlot<Option<Chosen<V, B>>>,
 }
 
 /// `min_by(value, by)`.
-pub type MinBy<V, B> = By<V, B, false>;
+pub type MinBy<V, B> = MinMaxBy<V, B, false>;
 /// `max_by(value, by)`.
-pub type MaxBy<V, B> = By<V, B, true>;
+pub type MaxBy<V, B> = MinMaxBy<V, B, true>;
 
 #[derive(Clone, Debug)]
 struct Chosen<V, B> {
     by: B,
-    held: Held<V>,
+    held: ChosenRow<V>,
 }
 
-impl<V: Scalar, B: Scalar, const MAX: bool> Default for By<V, B, MAX> {
+impl<V: Scalar, B: Scalar, const MAX: bool> Default for MinMaxBy<V, B, MAX> {
     fn default() -> Self {
         Self { chosen: PerSlot(Vec::new()) }
     }
 }
 
-impl<V: Scalar, B: Scalar, const MAX: bool> By<V, B, MAX> {
+impl<V: Scalar, B: Scalar, const MAX: bool> MinMaxBy<V, B, MAX> {
     /// How a row's `by` compares to another's: `Less` is preferred.
     #[inline]
     fn rank(left: B::Ref<'_>, right: B::Ref<'_>) -> Ordering {
@@ -43,7 +43,7 @@ impl<V: Scalar, B: Scalar, const MAX: bool> By<V, B, MAX> {
     }
 
     #[inline]
-    fn offer(chosen: &mut Option<Chosen<V, B>>, by: B::Ref<'_>, place: Place, value: Option<V::Ref<'_>>) {
+    fn offer(chosen: &mut Option<Chosen<V, B>>, by: B::Ref<'_>, place: RowPosition, value: Option<V::Ref<'_>>) {
         match chosen {
             Some(old) => {
                 if Self::rank(by, old.by.get()).then(place.cmp(&old.held.place)).is_lt() {
@@ -51,12 +51,12 @@ impl<V: Scalar, B: Scalar, const MAX: bool> By<V, B, MAX> {
                     old.held.set(place, value);
                 }
             }
-            None => *chosen = Some(Chosen { by: B::holding(by), held: Held::new(place, value) }),
+            None => *chosen = Some(Chosen { by: B::holding(by), held: ChosenRow::new(place, value) }),
         }
     }
 }
 
-impl<V: Scalar, B: Scalar, const MAX: bool> Aggregate for By<V, B, MAX> {
+impl<V: Scalar, B: Scalar, const MAX: bool> Aggregate for MinMaxBy<V, B, MAX> {
     fn fresh(&self) -> Box<dyn Aggregate> {
         Box::new(Self::default())
     }
@@ -65,7 +65,7 @@ impl<V: Scalar, B: Scalar, const MAX: bool> Aggregate for By<V, B, MAX> {
         self.chosen.resize(slots, None);
     }
 
-    fn update(&mut self, slots: &[Slot], rows: Rows<'_>) -> Result<()> {
+    fn update(&mut self, slots: &[Slot], rows: InputRows<'_>) -> Result<()> {
         let [value, by] = rows.inputs else { return Err(Error::Internal("min_by and max_by take two columns")) };
         let (values, keys) = (V::view(value)?, B::view(by)?);
         for (row, &slot) in slots.iter().enumerate() {
@@ -77,7 +77,7 @@ impl<V: Scalar, B: Scalar, const MAX: bool> Aggregate for By<V, B, MAX> {
         Ok(())
     }
 
-    fn lift(&mut self, slot: Slot, row: usize, rows: Rows<'_>) -> Result<()> {
+    fn lift(&mut self, slot: Slot, row: usize, rows: InputRows<'_>) -> Result<()> {
         let [value, by] = rows.inputs else { return Err(Error::Internal("min_by and max_by take two columns")) };
         if let Some(by) = B::read(by, row)? {
             Self::offer(&mut self.chosen[slot], by, rows.place(row), V::read(value, row)?);
@@ -110,7 +110,7 @@ impl<V: Scalar, B: Scalar, const MAX: bool> Aggregate for By<V, B, MAX> {
     fn save(&self, slots: &[Slot]) -> Vec<Column<'static>> {
         let chosen = slots.iter().map(|&slot| self.chosen[slot].as_ref());
         let mut columns = vec![B::column(chosen.clone().map(|chosen| Some(chosen?.by.get())))];
-        columns.extend(Held::save(chosen.map(|chosen| Some(&chosen?.held))));
+        columns.extend(ChosenRow::save(chosen.map(|chosen| Some(&chosen?.held))));
         columns
     }
 
@@ -118,12 +118,12 @@ impl<V: Scalar, B: Scalar, const MAX: bool> Aggregate for By<V, B, MAX> {
         let Some((by, held)) = states.split_first() else { return Err(Error::Internal("min_by and max_by have state columns")) };
         common_len(states)?;
         let keys = B::view(by)?;
-        let held = Held::load(held)?.into_iter().enumerate();
+        let held = ChosenRow::load(held)?.into_iter().enumerate();
         let chosen = held.map(|(row, held)| Some(Chosen { by: B::holding(B::at(keys, row)), held: held? })).collect();
         Ok(Box::new(Self { chosen: PerSlot(chosen) }))
     }
 
-    fn sweep(&self, rows: Rows<'_>, runs: &[Run]) -> Result<Lowered> {
+    fn sweep(&self, rows: InputRows<'_>, runs: &[Run]) -> Result<Lowered> {
         let [value, by] = rows.inputs else { return Err(Error::Internal("min_by and max_by take two columns")) };
         let keys = B::view(by)?;
         let mut chosen: Vec<Option<usize>> = Vec::with_capacity(runs.len());

@@ -39,28 +39,28 @@ use slot::Slot;
 
 /// Rows to aggregate: parallel slices.
 #[derive(Clone, Copy, Debug)]
-pub struct Rows<'a> {
+pub struct InputRows<'a> {
     /// Event times, in full resolution.
     pub times: &'a [Time],
     /// Where each row stands among all rows of the input; breaks ties of equal times.
-    pub arrivals: &'a [Arrival],
+    pub seq_nos: &'a [SeqNo],
     /// The columns that the aggregate takes, in its own order.
     pub inputs: &'a [Column<'a>],
 }
 
-impl Rows<'_> {
+impl InputRows<'_> {
     /// Where a row stands.
     #[inline]
-    fn place(&self, row: usize) -> Place {
-        (self.times.get(row).copied().unwrap_or_default(), self.arrivals.get(row).copied().unwrap_or_default())
+    fn place(&self, row: usize) -> RowPosition {
+        (self.times.get(row).copied().unwrap_or_default(), self.seq_nos.get(row).copied().unwrap_or_default())
     }
 }
 
 /// A row's place in the order of arrival.
-pub type Arrival = u64;
+pub type SeqNo = u64;
 
 /// Where a row stands: by event time, ties by arrival.
-type Place = (Time, Arrival);
+type RowPosition = (Time, SeqNo);
 
 /// A run of sorted rows that makes up one sliding window: `from` inclusive, `to` exclusive.
 ///
@@ -111,14 +111,14 @@ pub trait Aggregate: Any + Send + Sync {
     fn resize(&mut self, slots: usize);
 
     /// Lifts each row and combines it into its slot; `slots` is parallel to the rows.
-    fn update(&mut self, slots: &[Slot], rows: Rows<'_>) -> Result<()>;
+    fn update(&mut self, slots: &[Slot], rows: InputRows<'_>) -> Result<()>;
 
     /// Lifts one row and combines it into a slot: one step of [`Self::update`], where each record goes its own way.
-    fn lift(&mut self, slot: Slot, row: usize, rows: Rows<'_>) -> Result<()> {
+    fn lift(&mut self, slot: Slot, row: usize, rows: InputRows<'_>) -> Result<()> {
         let inputs: Vec<Column<'_>> = rows.inputs.iter().map(|column| column.row(row)).collect();
         let times = rows.times.get(row..=row).unwrap_or_default();
-        let arrivals = rows.arrivals.get(row..=row).unwrap_or_default();
-        self.update(&[slot], Rows { times, arrivals, inputs: &inputs })
+        let seq_nos = rows.seq_nos.get(row..=row).unwrap_or_default();
+        self.update(&[slot], InputRows { times, seq_nos, inputs: &inputs })
     }
 
     /// Combines state `from[i]` of `other` into slot `into[i]`. `other` is of the same kind.
@@ -140,7 +140,7 @@ pub trait Aggregate: Any + Send + Sync {
     fn load(&self, states: &[Column<'_>]) -> Result<Box<dyn Aggregate>>;
 
     /// The results of sliding windows over rows sorted by (key, time, arrival), one row per run.
-    fn sweep(&self, rows: Rows<'_>, runs: &[Run]) -> Result<Lowered>;
+    fn sweep(&self, rows: InputRows<'_>, runs: &[Run]) -> Result<Lowered>;
 }
 
 /// The number of rows that all of the state columns have.

@@ -4,7 +4,7 @@ use super::column::{Column, Values};
 use super::scalar::Scalar;
 use super::slot::{PerSlot, Slot};
 use super::total::{Lower, Summable, Total};
-use super::{Aggregate, Lowered, Rows, Run, Unrepresentable, common_len, of_kind, sweep};
+use super::{Aggregate, InputRows, Lowered, Run, Unrepresentable, common_len, of_kind, sweep};
 use crate::error::{Error, Result};
 
 /// State: the total, and whether a value was seen.
@@ -48,7 +48,7 @@ impl<V: Lower> Aggregate for Sum<V> {
         self.sums.resize(slots, Summed::default());
     }
 
-    fn update(&mut self, slots: &[Slot], rows: Rows<'_>) -> Result<()> {
+    fn update(&mut self, slots: &[Slot], rows: InputRows<'_>) -> Result<()> {
         let [column] = rows.inputs else { return Err(Error::Internal("sum takes one column")) };
         V::visit(column, slots, |slot, value| {
             let sum = &mut self.sums[slot];
@@ -57,7 +57,7 @@ impl<V: Lower> Aggregate for Sum<V> {
         })
     }
 
-    fn lift(&mut self, slot: Slot, row: usize, rows: Rows<'_>) -> Result<()> {
+    fn lift(&mut self, slot: Slot, row: usize, rows: InputRows<'_>) -> Result<()> {
         let [column] = rows.inputs else { return Err(Error::Internal("sum takes one column")) };
         if let Some(value) = V::read(column, row)? {
             let sum = &mut self.sums[slot];
@@ -104,7 +104,7 @@ impl<V: Lower> Aggregate for Sum<V> {
         Ok(Box::new(Self { sums: PerSlot(sums), limit: self.limit }))
     }
 
-    fn sweep(&self, rows: Rows<'_>, runs: &[Run]) -> Result<Lowered> {
+    fn sweep(&self, rows: InputRows<'_>, runs: &[Run]) -> Result<Lowered> {
         let [column] = rows.inputs else { return Err(Error::Internal("sum takes one column")) };
         let values = V::view(column)?;
         let mut states = Vec::with_capacity(runs.len());

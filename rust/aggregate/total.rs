@@ -3,7 +3,7 @@
 use ethnum::I256;
 
 use super::column::{Column, Values};
-use super::double_double::Double;
+use super::double_double::DoubleDouble;
 use super::scalar::Scalar;
 use crate::error::{Error, Result};
 
@@ -35,7 +35,7 @@ impl Summable for i64 {
 }
 
 impl Summable for f64 {
-    type Total = Double;
+    type Total = DoubleDouble;
 }
 
 impl Summable for i128 {
@@ -100,7 +100,7 @@ impl Total<i128> for I256 {
     }
 }
 
-impl Total<f64> for Double {
+impl Total<f64> for DoubleDouble {
     const EXACT: bool = false;
 
     #[inline]
@@ -182,15 +182,15 @@ impl Lower for i128 {
 }
 
 impl Lower for f64 {
-    fn exact(total: Double, _limit: i128) -> Option<Self> {
+    fn exact(total: DoubleDouble, _limit: i128) -> Option<Self> {
         Some(total.value())
     }
 
-    fn float(total: Double) -> f64 {
+    fn float(total: DoubleDouble) -> f64 {
         total.value()
     }
 
-    fn divided(total: Double, _factor: i128, count: i64, _limit: i128) -> Option<Self> {
+    fn divided(total: DoubleDouble, _factor: i128, count: i64, _limit: i128) -> Option<Self> {
         Some(total.value() / count as Self)
     }
 }

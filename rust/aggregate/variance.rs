@@ -8,28 +8,28 @@
 //! ```
 //!
 //! `(c - mean)²` is at most `n` times the variance, whatever the mean is, so the subtraction loses at
-//! most a factor of `n`: far from what `Double` keeps beyond rule 6.6. Equal values give exactly 0.
+//! most a factor of `n`: far from what `DoubleDouble` keeps beyond rule 6.6. Equal values give exactly 0.
 
 use super::column::{Column, Values};
-use super::double_double::Double;
+use super::double_double::DoubleDouble;
 use super::scalar::Scalar;
 use super::slot::{PerSlot, Slot};
 use super::total::Summable;
-use super::{Aggregate, Lowered, Rows, Run, columns_of, counts_of, of_kind, sweep};
+use super::{Aggregate, InputRows, Lowered, Run, columns_of, counts_of, of_kind, sweep};
 use crate::error::{Error, Result};
 
 /// A value kind that has distances.
 pub trait Distance: Summable {
     /// `self - other`: exact for integers and floats, to 30 digits for decimals.
-    fn distance(self, other: Self) -> Double;
+    fn distance(self, other: Self) -> DoubleDouble;
     /// Whether the value is a number.
     fn is_number(self) -> bool;
 }
 
 impl Distance for i64 {
     #[inline]
-    fn distance(self, other: Self) -> Double {
-        Double::from_integer(i128::from(self) - i128::from(other))
+    fn distance(self, other: Self) -> DoubleDouble {
+        DoubleDouble::from_integer(i128::from(self) - i128::from(other))
     }
 
     #[inline]
@@ -40,10 +40,10 @@ impl Distance for i64 {
 
 impl Distance for i128 {
     #[inline]
-    fn distance(self, other: Self) -> Double {
+    fn distance(self, other: Self) -> DoubleDouble {
         match self.checked_sub(other) {
-            Some(distance) => Double::from_integer(distance),
-            None => Double::from_integer(self).minus(Double::from_integer(other)),
+            Some(distance) => DoubleDouble::from_integer(distance),
+            None => DoubleDouble::from_integer(self).minus(DoubleDouble::from_integer(other)),
         }
     }
 
@@ -55,8 +55,8 @@ impl Distance for i128 {
 
 impl Distance for f64 {
     #[inline]
-    fn distance(self, other: Self) -> Double {
-        let mut distance = Double { high: self, low: 0.0 };
+    fn distance(self, other: Self) -> DoubleDouble {
+        let mut distance = DoubleDouble { high: self, low: 0.0 };
         distance.add(-other);
         distance
     }
@@ -73,8 +73,8 @@ struct Moments<V> {
     count: i64,
     /// A value of the window; one that is not a number where there is such a one.
     center: V,
-    sum: Double,
-    squares: Double,
+    sum: DoubleDouble,
+    squares: DoubleDouble,
 }
 
 impl<V: Distance> Moments<V> {
@@ -98,9 +98,9 @@ impl<V: Distance> Moments<V> {
                 self.center = other.center;
             }
             // Σ (x - c)² = Σ (x - o)² + 2 (o - c) Σ (x - o) + n (o - c)²
-            let (shift, count) = (other.center.distance(self.center), Double::from_integer(other.count.into()));
+            let (shift, count) = (other.center.distance(self.center), DoubleDouble::from_integer(other.count.into()));
             let shifts = shift.times(count);
-            let twice = Double { high: 2.0 * other.sum.high, low: 2.0 * other.sum.low };
+            let twice = DoubleDouble { high: 2.0 * other.sum.high, low: 2.0 * other.sum.low };
             let mut factor = shifts;
             factor.merge(twice);
             self.count += other.count;
@@ -137,7 +137,7 @@ impl<V: Distance + Default> Variance<V> {
         if !moments.center.is_number() {
             return Some(f64::NAN);
         }
-        let squares = Double::from_integer(count.into()).times(moments.squares);
+        let squares = DoubleDouble::from_integer(count.into()).times(moments.squares);
         let spread = squares.minus(moments.sum.times(moments.sum)).value() / count as f64 / divisor as f64;
         // Only squares beyond the largest float are not finite here.
         let variance = if spread.is_finite() { spread.max(0.0) } else { f64::INFINITY };
@@ -158,7 +158,7 @@ impl<V: Distance> Aggregate for Variance<V> {
         self.moments.resize(slots, Moments::default());
     }
 
-    fn update(&mut self, slots: &[Slot], rows: Rows<'_>) -> Result<()> {
+    fn update(&mut self, slots: &[Slot], rows: InputRows<'_>) -> Result<()> {
         let [column] = rows.inputs else { return Err(Error::Internal("variance takes one column")) };
         let values = V::view(column)?;
         for (row, &slot) in slots.iter().enumerate() {
@@ -169,7 +169,7 @@ impl<V: Distance> Aggregate for Variance<V> {
         Ok(())
     }
 
-    fn lift(&mut self, slot: Slot, row: usize, rows: Rows<'_>) -> Result<()> {
+    fn lift(&mut self, slot: Slot, row: usize, rows: InputRows<'_>) -> Result<()> {
         let [column] = rows.inputs else { return Err(Error::Internal("variance takes one column")) };
         if let Some(value) = V::read(column, row)? {
             self.moments[slot].add(value);
@@ -219,15 +219,15 @@ impl<V: Distance> Aggregate for Variance<V> {
         let moments = |(row, count)| Moments {
             count,
             center: V::at(centers, row),
-            sum: Double { high: f64::at(sum_highs, row), low: f64::at(sum_lows, row) },
-            squares: Double { high: f64::at(square_highs, row), low: f64::at(square_lows, row) },
+            sum: DoubleDouble { high: f64::at(sum_highs, row), low: f64::at(sum_lows, row) },
+            squares: DoubleDouble { high: f64::at(square_highs, row), low: f64::at(square_lows, row) },
         };
         let mut loaded = Self::new(self.population, self.root, self.scale);
         loaded.moments.0.extend(counts.enumerate().map(moments));
         Ok(Box::new(loaded))
     }
 
-    fn sweep(&self, rows: Rows<'_>, runs: &[Run]) -> Result<Lowered> {
+    fn sweep(&self, rows: InputRows<'_>, runs: &[Run]) -> Result<Lowered> {
         let [column] = rows.inputs else { return Err(Error::Internal("variance takes one column")) };
         let values = V::view(column)?;
         let mut results = Vec::with_capacity(runs.len());

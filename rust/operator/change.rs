@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::aggregate::slot::Slot;
 use crate::error::Result;
-use crate::store::Key;
+use crate::store::StoreKey;
 use crate::time::Time;
 use crate::window::Window;
 
@@ -47,7 +47,7 @@ pub enum Op {
 #[derive(Clone, Copy, Debug)]
 pub struct Change<'a> {
     /// The key's number in the store.
-    pub key: Key,
+    pub key: StoreKey,
     /// The key.
     pub name: &'a [u8],
     /// The window.

@@ -1,7 +1,7 @@
 //! A record as it arrives at an operator, and what becomes of it.
 
 use super::stream_time::Source;
-use crate::store::Key;
+use crate::store::StoreKey;
 use crate::time::{Span, Time};
 
 /// What became of a record.
@@ -40,7 +40,7 @@ pub struct Record<'a, R> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effective {
     /// As asked.
-    Asked(Span),
+    StoreQuery(Span),
     /// Cut to the retention.
     Clamped(Span),
     /// Null, zero or negative.
@@ -49,9 +49,9 @@ pub enum Effective {
 
 /// A record at work.
 #[derive(Clone, Copy, Debug)]
-pub struct Arrival<R> {
+pub struct KeyedRecord<R> {
     /// The number of its key in the store.
-    pub key: Key,
+    pub key: StoreKey,
     /// Its time.
     pub time: Time,
     /// Its gap in effect.

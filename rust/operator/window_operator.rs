@@ -6,21 +6,21 @@
 //!             moves time      decides and applies  time are final, hidden ones go
 //! ```
 //!
-//! What differs between sessions and sliding windows is their [`Kind`].
+//! What differs between sessions and sliding windows is their [`WindowKind`].
 
 use super::change::{Change, Emit, Op, Sink};
 use super::counters::Counters;
-use super::record::{Arrival, Effective, Fate, Record};
+use super::record::{Effective, Fate, KeyedRecord, Record};
 use super::stream_time::{Now, Progress, Source, StreamTime};
 use crate::aggregate::slot::Slot;
 use crate::aggregate::states::States;
 use crate::error::Result;
-use crate::store::{Entry, Key, Store};
+use crate::store::{Entry, StoreKey, WindowTable};
 use crate::time::{Span, Time};
 use crate::window::{Horizon, Window};
 
 /// A kind of windows, as the user asked for it.
-pub trait Kind: Sized {
+pub trait WindowKind: Sized {
     /// A stored window.
     type Entry: Entry;
     /// What [`Self::add`] uses again from record to record.
@@ -45,14 +45,19 @@ pub trait Kind: Sized {
     /// A record's gap in effect, of what its gap column holds.
     fn gap(&self, own: Option<i64>) -> Effective;
     /// What a record does to the stored windows of its key.
-    fn add<S: States>(world: &mut World<Self>, arrival: Arrival<S::Row>, states: &mut S, out: &mut impl Sink<S>) -> Result<Fate>;
+    fn add<S: States>(
+        windows: &mut WindowOperator<Self>,
+        seq_no: KeyedRecord<S::Row>,
+        states: &mut S,
+        out: &mut impl Sink<S>,
+    ) -> Result<Fate>;
 }
 
 /// The windows of one world, and its stream time.
 #[derive(Clone, Debug)]
-pub struct World<K: Kind> {
-    pub(crate) rule: K,
-    pub(crate) store: Store<K::Entry>,
+pub struct WindowOperator<K: WindowKind> {
+    pub(crate) windows: K,
+    pub(crate) store: WindowTable<K::Entry>,
     pub(crate) counters: Counters,
     pub(crate) scratch: K::Scratch,
     time: StreamTime,
@@ -60,7 +65,7 @@ pub struct World<K: Kind> {
 
 /// A record that has been counted and has moved stream time.
 #[derive(Clone, Copy, Debug)]
-pub struct Admitted<'a, R> {
+pub struct AdmittedRecord<'a, R> {
     /// Its key.
     pub name: &'a [u8],
     /// Its time.
@@ -73,33 +78,33 @@ pub struct Admitted<'a, R> {
     pub row: R,
 }
 
-impl<R> Admitted<'_, R> {
+impl<R> AdmittedRecord<'_, R> {
     /// Whether it is before the close time of its input: it may be late, or meet a closed window (rules 2.6).
     pub fn is_behind(&self) -> bool {
         self.time < self.now.late
     }
 }
 
-impl<K: Kind> World<K> {
+impl<K: WindowKind> WindowOperator<K> {
     /// No windows yet; `inputs` is 1 except for a cogroup.
-    pub fn new(rule: K, inputs: usize) -> Result<Self> {
-        rule.check()?;
+    pub fn new(windows: K, inputs: usize) -> Result<Self> {
+        windows.check()?;
         Ok(Self {
-            store: Store::new(rule.segment()),
-            time: StreamTime::new(inputs, rule.grace(), rule.unit()),
+            store: WindowTable::new(windows.segment()),
+            time: StreamTime::new(inputs, windows.grace(), windows.unit()),
             counters: Counters::default(),
             scratch: K::Scratch::default(),
-            rule,
+            windows,
         })
     }
 
     /// The stored windows, for queries.
-    pub fn store(&self) -> &Store<K::Entry> {
+    pub fn store(&self) -> &WindowTable<K::Entry> {
         &self.store
     }
 
     /// The stored windows, to restore them.
-    pub fn store_mut(&mut self) -> &mut Store<K::Entry> {
+    pub fn store_mut(&mut self) -> &mut WindowTable<K::Entry> {
         &mut self.store
     }
 
@@ -118,7 +123,7 @@ impl<K: Kind> World<K> {
     pub fn resume(&mut self, progress: impl IntoIterator<Item = Progress>, closed: Time, counters: Counters) {
         self.time.resume(progress);
         self.store.resume(closed);
-        self.store.advance(self.rule.horizon(self.time.slowest()));
+        self.store.advance(self.windows.horizon(self.time.slowest()));
         self.counters = counters;
     }
 
@@ -154,7 +159,7 @@ impl<K: Kind> World<K> {
 
     /// Counts a record and moves stream time, unless it has no key, no time or a bad gap.
     #[inline]
-    pub fn admit<'a, R>(&mut self, record: Record<'a, R>) -> std::result::Result<Admitted<'a, R>, Fate> {
+    pub fn admit<'a, R>(&mut self, record: Record<'a, R>) -> std::result::Result<AdmittedRecord<'a, R>, Fate> {
         let Some(name) = record.key else {
             self.counters.null_keys += 1;
             return Err(Fate::NullKey);
@@ -163,8 +168,8 @@ impl<K: Kind> World<K> {
             self.counters.null_times += 1;
             return Err(Fate::NullTime);
         };
-        let gap = match self.rule.gap(record.gap) {
-            Effective::Asked(gap) => gap,
+        let gap = match self.windows.gap(record.gap) {
+            Effective::StoreQuery(gap) => gap,
             Effective::Clamped(gap) => {
                 self.counters.clamped_gaps += 1;
                 gap
@@ -176,7 +181,7 @@ impl<K: Kind> World<K> {
         };
         self.counters.records += 1;
         self.time.observe(record.input, record.source, time);
-        Ok(Admitted { name, time, gap, now: self.time.now(record.input), row: record.row })
+        Ok(AdmittedRecord { name, time, gap, now: self.time.now(record.input), row: record.row })
     }
 
     /// Counts a tick and moves the time of one input or of all, of one source or of all known ones. Nothing closes.
@@ -196,17 +201,17 @@ impl<K: Kind> World<K> {
     }
 
     /// What an admitted record does, judged by its own time. Stream time does not move and nothing closes.
-    pub fn add<S: States>(&mut self, record: Admitted<'_, S::Row>, states: &mut S, out: &mut impl Sink<S>) -> Result<Fate> {
-        let Admitted { name, time, gap, now, row } = record;
-        self.store.advance(self.rule.horizon(now));
+    pub fn add<S: States>(&mut self, record: AdmittedRecord<'_, S::Row>, states: &mut S, out: &mut impl Sink<S>) -> Result<Fate> {
+        let AdmittedRecord { name, time, gap, now, row } = record;
+        self.store.advance(self.windows.horizon(now));
         let key = self.store.intern(name)?;
-        K::add(self, Arrival { key, time, gap, late: now.late, row }, states, out)
+        K::add(self, KeyedRecord { key, time, gap, late: now.late, row }, states, out)
     }
 
     /// Closes the windows due before the close time, and drops what is hidden for good.
     pub fn close<S: States>(&mut self, now: Now, states: &mut S, out: &mut impl Sink<S>) -> Result<()> {
-        self.store.advance(self.rule.horizon(now));
-        let closed = self.store.close(self.rule.due_before(now.close));
+        self.store.advance(self.windows.horizon(now));
+        let closed = self.store.close(self.windows.due_before(now.close));
         self.finals(&closed, states, out)?;
         self.store.expire(|entry| states.release(entry.slot()));
         Ok(())
@@ -220,14 +225,14 @@ impl<K: Kind> World<K> {
         Ok(())
     }
 
-    fn finals<S: States>(&mut self, closed: &[(Key, K::Entry)], states: &mut S, out: &mut impl Sink<S>) -> Result<()> {
+    fn finals<S: States>(&mut self, closed: &[(StoreKey, K::Entry)], states: &mut S, out: &mut impl Sink<S>) -> Result<()> {
         self.counters.windows_closed += closed.len() as u64;
-        if self.rule.emit() != Emit::Close {
+        if self.windows.emit() != Emit::Close {
             return Ok(());
         }
         for (key, entry) in closed {
             let (name, slot) = (self.store.name(*key), Some(entry.slot()));
-            let (window, time) = (self.rule.window(entry), entry.largest());
+            let (window, time) = (self.windows.window(entry), entry.largest());
             out.emit(Change { key: *key, name, window, time, op: Op::Final, slot, known: true }, states)?;
         }
         Ok(())
@@ -235,7 +240,7 @@ impl<K: Kind> World<K> {
 
     /// A window has a new value, or with no slot is no more.
     pub(crate) fn changed<S: States>(&mut self, changed: Changed, states: &mut S, out: &mut impl Sink<S>) -> Result<()> {
-        if self.rule.emit() != Emit::Update {
+        if self.windows.emit() != Emit::Update {
             return Ok(());
         }
         let Changed { key, window, time, slot, known } = changed;
@@ -246,15 +251,15 @@ impl<K: Kind> World<K> {
     /// A late record alone, emitted and not stored.
     pub(crate) fn alone<S: States>(
         &mut self,
-        arrival: Arrival<S::Row>,
+        seq_no: KeyedRecord<S::Row>,
         window: Window,
         states: &mut S,
         out: &mut impl Sink<S>,
     ) -> Result<()> {
         self.counters.late_emitted += 1;
         let slot = states.allocate()?;
-        states.update(slot, arrival.row, window)?;
-        let Arrival { key, time, .. } = arrival;
+        states.update(slot, seq_no.row, window)?;
+        let KeyedRecord { key, time, .. } = seq_no;
         out.emit(Change { key, name: self.store.name(key), window, time, op: Op::Late, slot: Some(slot), known: false }, states)?;
         states.release(slot);
         Ok(())
@@ -264,7 +269,7 @@ impl<K: Kind> World<K> {
 /// A window that has changed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Changed {
-    pub key: Key,
+    pub key: StoreKey,
     pub window: Window,
     /// The largest time of its records.
     pub time: Time,

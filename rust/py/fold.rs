@@ -9,7 +9,7 @@ use pyo3::types::{PyBool, PyBytes, PyFloat, PyInt, PyList, PyString};
 use pyo3_arrow::{PyArray, PyField};
 
 use crate::aggregate::slot::Slot;
-use crate::arrow::stream::user_function::{Custom, Failure, Outcome};
+use crate::arrow::stream::user_function::{FunctionFailure, Outcome, UserFunction};
 
 /// The rows of the batch at work, as the functions are handed them.
 pub(super) type Rows = Arc<Mutex<Vec<Py<PyAny>>>>;
@@ -30,8 +30,8 @@ pub(super) struct Fold {
 }
 
 /// An error of a Python function.
-fn failure(function: &'static str) -> impl Fn(PyErr) -> Failure {
-    move |raised| Failure { function, cause: Box::new(raised), nth: None }
+fn failure(function: &'static str) -> impl Fn(PyErr) -> FunctionFailure {
+    move |raised| FunctionFailure { function, cause: Box::new(raised), nth: None }
 }
 
 impl Fold {
@@ -92,7 +92,7 @@ fn is_plain(value: &Bound<'_, PyAny>) -> bool {
         || value.is_exact_instance_of::<PyBytes>()
 }
 
-impl Custom for Fold {
+impl UserFunction for Fold {
     fn resize(&mut self, slots: usize) {
         if slots > self.values.len() {
             self.values.resize_with(slots, || None);
@@ -113,7 +113,7 @@ impl Custom for Fold {
         Python::attach(|py| {
             let held = self.take(py, slot)?;
             let function = if self.reduces { "fn" } else { "add" };
-            let lost = |what: String| Failure { function, cause: what.into(), nth: None };
+            let lost = |what: String| FunctionFailure { function, cause: what.into(), nth: None };
             let add = self.adds.get(input).ok_or_else(|| lost(format!("there is no function for input {input}")))?;
             let added = match add {
                 Some(add) => {
@@ -168,7 +168,7 @@ impl Custom for Fold {
         Python::attach(|py| {
             self.array(py, slots).map_err(|raised| {
                 let nth = slots.iter().position(|&slot| self.array(py, &[slot]).is_err());
-                Failure { nth, ..failure("conversion to its type")(raised) }
+                FunctionFailure { nth, ..failure("conversion to its type")(raised) }
             })
         })
     }

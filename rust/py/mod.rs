@@ -20,7 +20,7 @@ use crate::arrow::batch::sorter::Sorter;
 use crate::arrow::plan::query::Query;
 use crate::arrow::keys;
 use crate::arrow::plan::spec::{Function, Spec};
-use crate::arrow::read::counters::Counters;
+use crate::arrow::read::counters::ReadCounters;
 use crate::error::Error;
 
 impl From<Error> for PyErr {
@@ -53,7 +53,7 @@ fn to_python<'py>(py: Python<'py>, batches: Vec<RecordBatch>) -> PyResult<Vec<Bo
     batches.into_iter().map(|batch| PyRecordBatch::new(batch).into_pyarrow(py)).collect()
 }
 
-fn counted<'py>(py: Python<'py>, counters: Counters) -> PyResult<Bound<'py, PyDict>> {
+fn counted<'py>(py: Python<'py>, counters: ReadCounters) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     dict.set_item("records", counters.records)?;
     dict.set_item("null_keys", counters.null_keys)?;

@@ -11,8 +11,8 @@ use pyo3_arrow::{PyRecordBatch, PySchema};
 use super::fold::{Fold, Rows};
 use crate::arrow::plan::spec::Spec;
 use crate::arrow::stream::operator::Operator;
-use crate::arrow::stream::store_query::Asked;
-use crate::arrow::stream::user_function::Custom;
+use crate::arrow::stream::store_query::StoreQuery;
+use crate::arrow::stream::user_function::UserFunction;
 use crate::error::{Error, Result};
 use crate::time::Time;
 
@@ -64,7 +64,7 @@ impl PyOperator {
     fn new(spec: &str, schema: PySchema, folds: Vec<Bound<'_, PyAny>>) -> PyResult<Self> {
         let rows: Vec<Rows> = folds.iter().map(|_| Rows::default()).collect();
         let made = folds.iter().zip(&rows).map(|(fold, rows)| Fold::new(fold, Arc::clone(rows)));
-        let made = made.map(|fold| fold.map(|(fold, field)| (Box::new(fold) as Box<dyn Custom>, field)));
+        let made = made.map(|fold| fold.map(|(fold, field)| (Box::new(fold) as Box<dyn UserFunction>, field)));
         let operator = Operator::new(&Spec::parse(spec)?, &schema.into_inner(), made.collect::<PyResult<_>>()?)?;
         let folds = folds.into_iter().map(Bound::unbind).zip(rows).collect();
         Ok(Self { operator: Mutex::new(operator), folds })
@@ -146,7 +146,7 @@ impl PyOperator {
         backward: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
         let (from, to) = (start.map_or(Time::MIN, Time), end.map_or(Time::MAX, Time));
-        let asked = if due { Asked::Due { from, to } } else { Asked::Between { from, to } };
+        let asked = if due { StoreQuery::Due { from, to } } else { StoreQuery::Between { from, to } };
         let keys = (columns(first), columns(last));
         to_python(py, self.work(py, |operator| operator.select(asked, &keys, backward))?)
     }

@@ -2,7 +2,7 @@
 //!
 //! Each key has one *open* partial session. A row joins it or opens another; in-order rows of a key
 //! thus never look further back. A key that goes back in time is *dirty*: its partial sessions may
-//! touch each other, and [`Sessions::coalesce`] joins them by one sweep over their starts.
+//! touch each other, and [`OpenSessions::coalesce`] joins them by one sweep over their starts.
 //!
 //! ```text
 //!   rows of a key      1 2   9 8       4          (gap 3)
@@ -66,7 +66,7 @@ impl Steps {
 
 /// Partial sessions of many keys, one per slot.
 #[derive(Debug, Default)]
-pub struct Sessions {
+pub struct OpenSessions {
     keys: Vec<KeyId>,
     extents: PerSlot<Extent>,
     open: Vec<Open>,
@@ -75,7 +75,7 @@ pub struct Sessions {
     shuffled: bool,
 }
 
-/// Sessions of [`Sessions::coalesce`]: no two of a key join.
+/// Sessions of [`OpenSessions::coalesce`]: no two of a key join.
 #[derive(Debug)]
 pub struct Coalesced {
     /// The new slot of each old slot; none when nothing had to be joined.
@@ -86,7 +86,7 @@ pub struct Coalesced {
     pub extents: Vec<Extent>,
 }
 
-impl Sessions {
+impl OpenSessions {
     /// Number of partial sessions, that is of slots.
     pub fn len(&self) -> usize {
         self.keys.len()
@@ -163,7 +163,7 @@ impl Sessions {
         self.shuffled = told.back > told.all / 4;
     }
 
-    /// Whether the rows of the last [`Sessions::assign`] or [`Sessions::foresee`] were so far out of order that many at once
+    /// Whether the rows of the last [`OpenSessions::assign`] or [`OpenSessions::foresee`] were so far out of order that many at once
     /// are grouped better.
     pub fn is_shuffled(&self) -> bool {
         self.shuffled

@@ -10,20 +10,20 @@
 //! So no session that such records join closes before the last of them, none of them meets a closed
 //! session, also not one that is kept visible, and their order does not matter.
 
-use super::record::Sessions;
+use super::record::SessionOperator;
 use crate::aggregate::slot::Slot;
 use crate::aggregate::states::States;
 use crate::error::Result;
 use crate::operator::change::{Emit, Sink};
 use crate::operator::window_operator::Changed;
-use crate::store::{Key, SessionEntry};
+use crate::store::{SessionEntry, StoreKey};
 use crate::window::Extent;
 
 /// A partial session: records of one key that belong together.
 #[derive(Clone, Copy, Debug)]
 pub struct Partial {
     /// Its key.
-    pub key: Key,
+    pub key: StoreKey,
     /// Its bounds and its reach.
     pub extent: Extent,
 }
@@ -36,7 +36,7 @@ pub struct Joined {
     changes: Vec<Changed>,
 }
 
-impl Sessions {
+impl SessionOperator {
     /// Joins partial sessions with the stored ones. They are in the order of their starts for each key, no two of
     /// them join, and none of their records was behind.
     ///
@@ -48,18 +48,18 @@ impl Sessions {
         let mut joined = Joined { into: Vec::with_capacity(partials.len()), changes: Vec::new() };
         let mut found = std::mem::take(&mut self.scratch);
         for &Partial { key, extent } in partials {
-            self.store.joining(key, extent, self.rule.gap.longest(), &mut found);
+            self.store.joining(key, extent, self.windows.gap.longest(), &mut found);
             let extent = found.iter().fold(extent, |merged, session| merged.union(&session.extent));
-            joined.into.push(self.settle(key, extent, &found, states, &mut joined.changes)?);
+            joined.into.push(self.replace_found(key, extent, &found, states, &mut joined.changes)?);
         }
         self.scratch = found;
         Ok(joined)
     }
 
     /// One session in the stead of the found ones.
-    fn settle<S: States>(
+    fn replace_found<S: States>(
         &mut self,
-        key: Key,
+        key: StoreKey,
         extent: Extent,
         found: &[SessionEntry],
         states: &mut S,
@@ -68,7 +68,7 @@ impl Sessions {
         let window = extent.window();
         let slot = self.gather(key, found, window, states)?;
         self.put(key, found, SessionEntry { extent, slot }, states);
-        if self.rule.emit == Emit::Update {
+        if self.windows.emit == Emit::Update {
             let stood = found.iter().map(SessionEntry::window);
             let known = stood.clone().any(|stood| stood == window);
             let gone = stood.filter(|stood| *stood != window);

@@ -29,17 +29,17 @@ impl Gap {
     /// The gap of a record whose gap column holds `own`.
     pub fn of(self, own: Option<i64>) -> Effective {
         match (self, own.and_then(|own| u64::try_from(own).ok())) {
-            (Self::Fixed(gap), _) => Effective::Asked(gap),
+            (Self::Fixed(gap), _) => Effective::StoreQuery(gap),
             (_, None | Some(0)) => Effective::Bad,
             (Self::Dynamic { retention }, Some(own)) if Span(own) > retention => Effective::Clamped(retention),
-            (_, Some(own)) => Effective::Asked(Span(own)),
+            (_, Some(own)) => Effective::StoreQuery(Span(own)),
         }
     }
 }
 
 /// A session query. Lengths are in ticks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Rule {
+pub struct SessionWindows {
     /// The inactivity gap.
     pub gap: Gap,
     /// How long a closed gap still waits for late records; none: for ever, as in batch.
@@ -52,7 +52,7 @@ pub struct Rule {
     pub late: Late,
 }
 
-impl Rule {
+impl SessionWindows {
     /// Sessions of a fixed gap; by default finals only, late records dropped.
     pub fn with_gap(gap: Span, grace: Option<Span>) -> Self {
         Self { gap: Gap::Fixed(gap), grace, until: None, emit: Emit::Close, late: Late::Drop }

@@ -7,30 +7,30 @@ use std::ops::Range;
 
 use super::plan::{BeyondTime, Ends, Sliding};
 use crate::aggregate::column::Column;
-use crate::aggregate::{Arrival, Run};
+use crate::aggregate::{Run, SeqNo};
 use crate::error::Result;
 use crate::key::KeyId;
 use crate::sort::Sorted;
 use crate::time::Time;
 use crate::window::Window;
 
-/// Windows per [`Planned`], about.
+/// Windows per [`WindowBatch`], about.
 const CHUNK: usize = 1 << 16;
 
 /// Rows of many keys.
 #[derive(Debug, Default)]
-pub struct Records {
+pub struct RowBuffer {
     keys: Vec<KeyId>,
     times: Vec<Time>,
     /// `times`, floored to the resolution.
     floored: Vec<Time>,
-    arrivals: Vec<Arrival>,
+    seq_nos: Vec<SeqNo>,
     inputs: Vec<Column<'static>>,
 }
 
 /// Some windows, and the rows that each holds.
 #[derive(Debug, Default)]
-pub struct Planned {
+pub struct WindowBatch {
     /// The key of each window.
     pub keys: Vec<KeyId>,
     /// The windows, by key and start.
@@ -39,7 +39,7 @@ pub struct Planned {
     pub runs: Vec<Run>,
 }
 
-impl Planned {
+impl WindowBatch {
     /// Ranges of at most `windows` windows that hold about `rows` rows at most, one window at least: one key may have
     /// windows without number.
     pub fn pieces(&self, windows: usize, rows: usize) -> impl Iterator<Item = Range<usize>> {
@@ -63,7 +63,7 @@ impl Planned {
     }
 }
 
-impl Records {
+impl RowBuffer {
     /// No rows yet; `inputs` are empty columns of the right kinds.
     pub fn new(inputs: Vec<Column<'static>>) -> Self {
         Self { inputs, ..Self::default() }
@@ -90,8 +90,8 @@ impl Records {
     }
 
     /// The arrival of each row.
-    pub fn arrivals(&self) -> &[Arrival] {
-        &self.arrivals
+    pub fn seq_nos(&self) -> &[SeqNo] {
+        &self.seq_nos
     }
 
     /// The columns that aggregates take.
@@ -105,7 +105,7 @@ impl Records {
         sliding: Sliding,
         keys: &[KeyId],
         times: &[Time],
-        arrivals: &[Arrival],
+        seq_nos: &[SeqNo],
         inputs: &[Column<'_>],
     ) -> std::result::Result<Result<()>, BeyondTime> {
         for &time in times {
@@ -113,25 +113,25 @@ impl Records {
         }
         self.keys.extend_from_slice(keys);
         self.times.extend_from_slice(times);
-        self.arrivals.extend_from_slice(arrivals);
+        self.seq_nos.extend_from_slice(seq_nos);
         Ok(self.inputs.iter_mut().zip(inputs).try_for_each(|(held, more)| held.append(more)))
     }
 
     /// Sorts the rows by (key, time, arrival), as planning needs them.
     pub fn sort(&mut self) {
         let mut order: Vec<u32> = Sorted::new(&self.keys, &self.times).rows().collect();
-        self.settle_ties(&mut order);
+        self.sort_ties(&mut order);
         self.pick(&order);
     }
 
     /// Rows of equal key and time, in order of arrival.
-    fn settle_ties(&self, order: &mut [u32]) {
-        if self.arrivals.is_sorted() {
+    fn sort_ties(&self, order: &mut [u32]) {
+        if self.seq_nos.is_sorted() {
             return;
         }
         let at = |row: u32| (self.keys.get(row as usize), self.times.get(row as usize));
         for ties in order.chunk_by_mut(|&left, &right| at(left) == at(right)) {
-            ties.sort_unstable_by_key(|&row| self.arrivals.get(row as usize));
+            ties.sort_unstable_by_key(|&row| self.seq_nos.get(row as usize));
         }
     }
 
@@ -153,19 +153,19 @@ impl Records {
         self.keys = picked(&self.keys, rows);
         self.times = picked(&self.times, rows);
         self.floored = picked(&self.floored, rows);
-        self.arrivals = picked(&self.arrivals, rows);
+        self.seq_nos = picked(&self.seq_nos, rows);
         for input in &mut self.inputs {
             *input = input.gather(rows);
         }
     }
 
     /// Plans the windows of all keys, some tens of thousands at a time. The rows must be sorted.
-    pub fn plan(&self, sliding: Sliding, ends: Ends) -> impl Iterator<Item = std::result::Result<Planned, BeyondTime>> {
+    pub fn plan(&self, sliding: Sliding, ends: Ends) -> impl Iterator<Item = std::result::Result<WindowBatch, BeyondTime>> {
         let mut groups = self.keys.chunk_by(|left, right| left == right).peekable();
         let mut first = 0;
         std::iter::from_fn(move || {
             groups.peek()?;
-            let mut planned = Planned::default();
+            let mut planned = WindowBatch::default();
             while let Some(group) = groups.next_if(|_| planned.keys.len() < CHUNK) {
                 let times = self.floored.get(first..first + group.len()).unwrap_or_default();
                 let result = sliding.plan(times, first as u32, ends, |window, run| {

@@ -16,31 +16,31 @@
 
 use std::collections::BTreeMap;
 
-use super::decide::{Around, Birth, Found, around, decide};
+use super::decide::{Neighbor, Neighbors, NewWindow, around, decide};
 use super::plan::Sliding;
-use super::record::Slides;
+use super::record::SlidingOperator;
 use crate::aggregate::Run;
 use crate::aggregate::slot::Slot;
 use crate::aggregate::states::States;
 use crate::error::Result;
 use crate::operator::change::Sink;
 use crate::operator::window_operator::Changed;
-use crate::store::{Key, WindowEntry};
+use crate::store::{StoreKey, WindowEntry};
 use crate::time::Time;
 use crate::window::Window;
 
 /// The windows of a key as records find and make them.
 struct Sketch {
     sliding: Sliding,
-    windows: BTreeMap<Time, Drawn>,
+    windows: BTreeMap<Time, SketchWindow>,
     /// The times of the records so far, floored, with the largest full time of each.
     times: BTreeMap<Time, Time>,
-    births: Vec<Birth>,
+    births: Vec<NewWindow>,
 }
 
 /// A window, without the records of the batch.
 #[derive(Clone, Copy, Debug)]
-struct Drawn {
+struct SketchWindow {
     /// Where the states stand that it starts from; none: it starts from nothing.
     origin: Option<Slot>,
     /// The largest time of what it starts from.
@@ -51,7 +51,7 @@ struct Drawn {
 
 /// A window that has changed.
 #[derive(Debug)]
-pub struct Taking {
+pub struct PendingMerge {
     /// Where its states stand.
     pub into: Slot,
     /// The rows that are still to be merged into it; none where it only copies another window.
@@ -93,50 +93,50 @@ impl Sketch {
         told
     }
 
-    fn draw(&mut self, birth: Birth) -> bool {
-        let (Birth::Create { start, .. } | Birth::Copy { start, .. }) = birth;
+    fn draw(&mut self, birth: NewWindow) -> bool {
+        let (NewWindow::Create { start, .. } | NewWindow::Copy { start, .. }) = birth;
         let base = match birth {
-            Birth::Create { base, .. } => base,
-            Birth::Copy { base, .. } => Some(base),
+            NewWindow::Create { base, .. } => base,
+            NewWindow::Copy { base, .. } => Some(base),
         };
         let Some(base) = base else {
             let (from, to) = self.bounds(start);
-            self.windows.insert(start, Drawn { origin: None, largest: Time::MIN, stored: false });
+            self.windows.insert(start, SketchWindow { origin: None, largest: Time::MIN, stored: false });
             return self.latest_record(from, to).is_none();
         };
         let Some(&drawn) = self.windows.get(&base) else { return false };
-        self.windows.insert(start, Drawn { stored: false, ..drawn });
+        self.windows.insert(start, SketchWindow { stored: false, ..drawn });
         self.agree(base, start)
     }
 }
 
-impl Around for Sketch {
-    fn latest(&self, from: Time, to: Time) -> Option<Found> {
+impl Neighbors for Sketch {
+    fn latest(&self, from: Time, to: Time) -> Option<Neighbor> {
         let (&start, drawn) = if from > to { None } else { self.windows.range(from..=to).next_back() }?;
         let (first, last) = self.bounds(start);
         let largest = self.latest_record(first, last).map_or(drawn.largest, |time| time.max(drawn.largest));
-        Some(Found { start, largest })
+        Some(Neighbor { start, largest })
     }
 }
 
-impl Slides {
+impl SlidingOperator {
     /// Takes records of a key, each with its place in the order of arrival, sorted by time; none of them is behind. The
     /// rows of the runs are numbered from `first`. False, and nothing is done, where they are to be taken one by one.
     pub fn join<S: States>(
         &mut self,
-        key: Key,
+        key: StoreKey,
         records: &[(Time, u32)],
         first: u32,
         states: &mut S,
-        taking: &mut Vec<Taking>,
+        taking: &mut Vec<PendingMerge>,
     ) -> Result<bool> {
-        let sliding = self.rule.sliding;
+        let sliding = self.windows.sliding;
         let floored: Option<Vec<Time>> = records.iter().map(|(time, _)| time.floor(sliding.resolution)).collect();
         let floored = floored.unwrap_or_default();
         let (Some(&least), Some(&most)) = (floored.first(), floored.last()) else { return Ok(false) };
 
         let ((from, _), (_, to)) = (around(least, sliding), around(most, sliding));
-        let drawn = |entry: &WindowEntry| Drawn { origin: Some(entry.slot), largest: entry.largest, stored: true };
+        let drawn = |entry: &WindowEntry| SketchWindow { origin: Some(entry.slot), largest: entry.largest, stored: true };
         let windows = self.store.within(key, from..=to).map(|entry| (entry.start, drawn(entry))).collect();
         let mut sketch = Sketch { sliding, windows, times: BTreeMap::new(), births: std::mem::take(&mut self.scratch.1) };
         let mut arrived = records.to_vec();
@@ -153,19 +153,19 @@ impl Slides {
                 continue;
             }
             let largest = latest.map_or(drawn.largest, |time| time.max(drawn.largest));
-            let into = self.hold(key, start, Drawn { largest, ..drawn }, states)?;
+            let into = self.hold(key, start, SketchWindow { largest, ..drawn }, states)?;
             let window = Window::sliding(start, sliding.difference);
             let row = |rows: usize| first + rows as u32;
             let run = Run { from: row(floored.partition_point(|&time| time < from)), to: row(floored.partition_point(|&time| time <= to)) };
             let changed = Changed { key, window, time: largest, slot: Some(into), known: drawn.stored };
-            taking.push(Taking { into, run, changed });
+            taking.push(PendingMerge { into, run, changed });
         }
         Ok(true)
     }
 
     /// Stores a window with what it starts from; where its states stand.
-    fn hold<S: States>(&mut self, key: Key, start: Time, drawn: Drawn, states: &mut S) -> Result<Slot> {
-        let Drawn { origin, largest, stored } = drawn;
+    fn hold<S: States>(&mut self, key: StoreKey, start: Time, drawn: SketchWindow, states: &mut S) -> Result<Slot> {
+        let SketchWindow { origin, largest, stored } = drawn;
         if let (true, Some(slot), Some(entry)) = (stored, origin, self.store.entry(key, start)) {
             entry.largest = largest;
             return Ok(slot);
@@ -179,7 +179,7 @@ impl Slides {
     }
 
     /// Emits what has changed, once the rows are merged.
-    pub fn tell<S: States>(&mut self, taking: Vec<Taking>, states: &mut S, out: &mut impl Sink<S>) -> Result<()> {
+    pub fn tell<S: States>(&mut self, taking: Vec<PendingMerge>, states: &mut S, out: &mut impl Sink<S>) -> Result<()> {
         taking.into_iter().try_for_each(|taking| self.changed(taking.changed, states, out))
     }
 }

@@ -10,7 +10,7 @@ use crate::window::Window;
 
 /// A window that comes to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Birth {
+pub enum NewWindow {
     /// It takes the record, on top of what another window holds.
     Create {
         /// Its start.
@@ -29,7 +29,7 @@ pub enum Birth {
 
 /// A window as a record finds it.
 #[derive(Clone, Copy, Debug)]
-pub struct Found {
+pub struct Neighbor {
     /// Its start.
     pub start: Time,
     /// The largest time of its records.
@@ -37,17 +37,17 @@ pub struct Found {
 }
 
 /// Windows of a key.
-pub trait Around {
+pub trait Neighbors {
     /// The latest window with a start in a range, both inclusive.
-    fn latest(&self, from: Time, to: Time) -> Option<Found>;
+    fn latest(&self, from: Time, to: Time) -> Option<Neighbor>;
 }
 
 /// Windows, latest first.
-impl Around for [WindowEntry] {
-    fn latest(&self, from: Time, to: Time) -> Option<Found> {
+impl Neighbors for [WindowEntry] {
+    fn latest(&self, from: Time, to: Time) -> Option<Neighbor> {
         let place = self.partition_point(|window| window.start > to);
         let found = self.get(place).filter(|window| window.start >= from)?;
-        Some(Found { start: found.start, largest: found.largest })
+        Some(Neighbor { start: found.start, largest: found.largest })
     }
 }
 
@@ -60,7 +60,7 @@ pub fn around(time: Time, sliding: Sliding) -> (Time, Time) {
 
 /// The windows that a record at `time`, floored, makes; it is also in all that start from that of `own` to it.
 /// `own` is the window of the record alone.
-pub fn decide<A: Around + ?Sized>(time: Time, own: Window, found: &A, sliding: Sliding, births: &mut Vec<Birth>) {
+pub fn decide<A: Neighbors + ?Sized>(time: Time, own: Window, found: &A, sliding: Sliding, births: &mut Vec<NewWindow>) {
     births.clear();
     let near = Near { time, own, found, sliding };
     if is_early(time, own) { near.early(births) } else { near.main(births) }
@@ -79,7 +79,7 @@ struct Near<'a, A: ?Sized> {
     sliding: Sliding,
 }
 
-impl<A: Around + ?Sized> Near<'_, A> {
+impl<A: Neighbors + ?Sized> Near<'_, A> {
     /// ```text
     ///   left of `own`    own.start                time
     ///   ├────x─────p──────┤  ╎                     ╎
@@ -88,7 +88,7 @@ impl<A: Around + ?Sized> Near<'_, A> {
     ///                           ├── covers it ─────────x──┤
     ///                                               ├── its right ───────┤
     /// ```
-    fn main(&self, births: &mut Vec<Birth>) {
+    fn main(&self, births: &mut Vec<NewWindow>) {
         let start = self.own.start;
         let own = self.found.latest(start, start);
         if own.is_some_and(|own| self.largest(own) >= self.time) {
@@ -100,7 +100,7 @@ impl<A: Around + ?Sized> Near<'_, A> {
         births.extend(self.after(previous.filter(|&previous| self.right_of(previous).is_some_and(|right| right >= start))));
         if own.is_none() {
             let base = left.filter(|&left| self.largest(left) >= start).map(|left| left.start);
-            births.push(Birth::Create { start, base });
+            births.push(NewWindow::Create { start, base });
         }
         let covering = start.checked_add(Span(1)).and_then(|first| self.found.latest(first, self.time));
         births.extend(self.right(covering));
@@ -112,30 +112,30 @@ impl<A: Around + ?Sized> Near<'_, A> {
     ///        ├ p's right ─────────────┤
     ///                 ├── its right ───────────┤
     /// ```
-    fn early(&self, births: &mut Vec<Birth>) {
+    fn early(&self, births: &mut Vec<NewWindow>) {
         let own = self.found.latest(Time(0), Time(0));
         births.extend(self.right(self.found.latest(Time(0), self.time)));
         births.extend(self.after(own.map(|own| self.largest(own)).filter(|&previous| previous < self.time)));
         if own.is_none() {
-            births.push(Birth::Create { start: Time(0), base: None });
+            births.push(NewWindow::Create { start: Time(0), base: None });
         }
     }
 
     /// The right window of the record before this one, if there is none yet.
-    fn after(&self, previous: Option<Time>) -> Option<Birth> {
+    fn after(&self, previous: Option<Time>) -> Option<NewWindow> {
         let start = previous.and_then(|previous| self.right_of(previous))?;
-        self.found.latest(start, start).is_none().then_some(Birth::Create { start, base: None })
+        self.found.latest(start, start).is_none().then_some(NewWindow::Create { start, base: None })
     }
 
     /// The record's own right window holds what the latest window around the record held after it.
-    fn right(&self, covering: Option<Found>) -> Option<Birth> {
+    fn right(&self, covering: Option<Neighbor>) -> Option<NewWindow> {
         let base = covering.filter(|&covering| self.largest(covering) > self.time)?.start;
         let start = self.right_of(self.time)?;
-        self.found.latest(start, start).is_none().then_some(Birth::Copy { start, base })
+        self.found.latest(start, start).is_none().then_some(NewWindow::Copy { start, base })
     }
 
     /// The largest record time of a window, floored.
-    fn largest(&self, window: Found) -> Time {
+    fn largest(&self, window: Neighbor) -> Time {
         window.largest.floor(self.sliding.resolution).unwrap_or(Time::MIN)
     }
 

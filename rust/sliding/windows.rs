@@ -7,7 +7,7 @@ use crate::time::Span;
 
 /// A sliding query. Lengths are in ticks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Rule {
+pub struct SlidingWindows {
     /// Time difference and resolution: times are floored to the second.
     pub sliding: Sliding,
     /// How long windows still wait for late records; none: for ever, as in batch.
@@ -20,7 +20,7 @@ pub struct Rule {
     pub late: Late,
 }
 
-impl Rule {
+impl SlidingWindows {
     /// Windows of a time difference, at a resolution of one tick; by default finals only, late records dropped.
     pub fn with_difference(difference: Span, grace: Option<Span>) -> Self {
         let sliding = Sliding { difference, resolution: Span(1) };

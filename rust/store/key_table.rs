@@ -1,4 +1,4 @@
-//! Keys: bytes to a small number and back, and the order of their bytes.
+//! KeyTable: bytes to a small number and back, and the order of their bytes.
 
 use std::sync::OnceLock;
 
@@ -10,19 +10,19 @@ use crate::error::{Error, Result};
 
 /// The number of a key in its store. It may be given to another key once the first has no windows any more.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Key(pub u32);
+pub struct StoreKey(pub u32);
 
 /// All keys of a store.
 #[derive(Clone, Debug, Default)]
-pub struct Keys {
-    table: HashTable<Key>,
+pub struct KeyTable {
+    table: HashTable<StoreKey>,
     names: Vec<Option<Box<[u8]>>>,
-    free: Vec<Key>,
+    free: Vec<StoreKey>,
     /// All keys in the order of their bytes, made when a range is first asked for.
-    order: OnceLock<Vec<Key>>,
+    order: OnceLock<Vec<StoreKey>>,
 }
 
-impl Keys {
+impl KeyTable {
     /// Number of keys.
     pub fn len(&self) -> usize {
         self.table.len()
@@ -34,26 +34,26 @@ impl Keys {
     }
 
     /// The bytes of a key; empty where there is no such key.
-    pub fn name(&self, key: Key) -> &[u8] {
+    pub fn name(&self, key: StoreKey) -> &[u8] {
         self.names.get(key.0 as usize).and_then(Option::as_deref).unwrap_or_default()
     }
 
     /// The number of a known key.
-    pub fn find(&self, name: &[u8]) -> Option<Key> {
+    pub fn find(&self, name: &[u8]) -> Option<StoreKey> {
         self.table.find(xxh3_64(name), |&key| self.name(key) == name).copied()
     }
 
     /// The number of a key, known or new, and whether it is new.
-    pub fn intern(&mut self, name: &[u8]) -> Result<(Key, bool)> {
+    pub fn intern(&mut self, name: &[u8]) -> Result<(StoreKey, bool)> {
         let Self { table, names, free, order } = self;
-        let known = |key: &Key| names.get(key.0 as usize).and_then(Option::as_deref) == Some(name);
-        let hash = |key: &Key| xxh3_64(names.get(key.0 as usize).and_then(Option::as_deref).unwrap_or_default());
+        let known = |key: &StoreKey| names.get(key.0 as usize).and_then(Option::as_deref) == Some(name);
+        let hash = |key: &StoreKey| xxh3_64(names.get(key.0 as usize).and_then(Option::as_deref).unwrap_or_default());
         match table.entry(xxh3_64(name), known, hash) {
             Entry::Occupied(entry) => Ok((*entry.get(), false)),
             Entry::Vacant(entry) => {
                 let key = match free.pop() {
                     Some(key) => key,
-                    None => Key(u32::try_from(names.len()).map_err(|_| Error::Internal("a store holds at most 2^32 keys"))?),
+                    None => StoreKey(u32::try_from(names.len()).map_err(|_| Error::Internal("a store holds at most 2^32 keys"))?),
                 };
                 entry.insert(key);
                 let name = Some(name.into());
@@ -68,7 +68,7 @@ impl Keys {
     }
 
     /// Forgets a key; its number is free for another one.
-    pub fn release(&mut self, key: Key) {
+    pub fn release(&mut self, key: StoreKey) {
         let Some(name) = self.names.get_mut(key.0 as usize).and_then(Option::take) else { return };
         if let Ok(entry) = self.table.find_entry(xxh3_64(&name), |&other| other == key) {
             entry.remove();
@@ -78,18 +78,18 @@ impl Keys {
     }
 
     /// Whether the number stands for a key.
-    pub fn is_known(&self, key: Key) -> bool {
+    pub fn is_known(&self, key: StoreKey) -> bool {
         self.names.get(key.0 as usize).is_some_and(Option::is_some)
     }
 
     /// The keys from `from` to `to`, both inclusive, in the order of their bytes; none leaves a side open.
-    pub fn range(&self, from: Option<&[u8]>, to: Option<&[u8]>) -> &[Key] {
+    pub fn range(&self, from: Option<&[u8]>, to: Option<&[u8]>) -> &[StoreKey] {
         if let (Some(name), true) = (from, from == to) {
             let found = self.table.find(xxh3_64(name), |&key| self.name(key) == name);
             return found.map(std::slice::from_ref).unwrap_or_default();
         }
         let order = self.order.get_or_init(|| {
-            let mut order: Vec<Key> = self.table.iter().copied().collect();
+            let mut order: Vec<StoreKey> = self.table.iter().copied().collect();
             order.sort_unstable_by(|&a, &b| self.name(a).cmp(self.name(b)));
             order
         });

@@ -5,19 +5,19 @@ use std::collections::vec_deque::Iter;
 use std::ops::RangeInclusive;
 
 use super::entry::Entry;
-use super::segments::Id;
+use super::segments::SegmentId;
 use crate::time::{Span, Time};
 
 /// The windows of one key.
 #[derive(Clone, Debug)]
-pub(super) struct Shelf<E> {
+pub(super) struct KeyWindows<E> {
     /// In the order of their places.
     pub entries: VecDeque<E>,
     /// The segment in which the key was listed last.
-    pub listed: Option<Id>,
+    pub listed: Option<SegmentId>,
 }
 
-impl<E: Entry> Shelf<E> {
+impl<E: Entry> KeyWindows<E> {
     pub const EMPTY: Self = Self { entries: VecDeque::new(), listed: None };
 
     /// Where the window of a place stands, or would stand.

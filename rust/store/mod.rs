@@ -19,8 +19,8 @@ mod window_store;
 mod window_table;
 
 pub use entry::{Entry, SessionEntry, WindowEntry};
-pub use key_table::{Key, Keys};
-pub use segments::Id;
+pub use key_table::{KeyTable, StoreKey};
+pub use segments::SegmentId;
 pub use session_store::SessionStore;
 pub use window_store::WindowStore;
-pub use window_table::Store;
+pub use window_table::WindowTable;

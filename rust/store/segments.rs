@@ -12,26 +12,26 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
-use super::key_table::Key;
+use super::key_table::StoreKey;
 use crate::time::{Span, Time};
 
 /// The number of a segment: `due` divided by the width, a power of two, toward minus infinity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Id(pub i64);
+pub struct SegmentId(pub i64);
 
 /// The longest width as a power of two.
 const LONGEST: u32 = 62;
 
 /// The keys of one segment, most of them once.
 #[derive(Clone, Debug, Default)]
-struct Listed {
-    keys: Vec<Key>,
+struct SegmentKeys {
+    keys: Vec<StoreKey>,
     distinct: usize,
 }
 
-impl Listed {
+impl SegmentKeys {
     /// Lists a key; doubles go whenever the list has doubled.
-    fn push(&mut self, key: Key) {
+    fn push(&mut self, key: StoreKey) {
         if self.keys.len() > 2 * self.distinct + 16 {
             self.keys.sort_unstable();
             self.keys.dedup();
@@ -46,13 +46,13 @@ impl Listed {
 pub(super) struct Segments<P> {
     /// The width as a power of two: every record asks for some numbers of segments.
     shift: u32,
-    listed: BTreeMap<Id, Listed>,
-    opened: Option<Id>,
-    queue: BinaryHeap<Reverse<(Time, P, Key)>>,
+    listed: BTreeMap<SegmentId, SegmentKeys>,
+    opened: Option<SegmentId>,
+    queue: BinaryHeap<Reverse<(Time, P, StoreKey)>>,
     closed: Time,
     /// Segments whose windows are not as they were when last asked, but for the latest one of them.
-    changed: BTreeSet<Id>,
-    latest: Option<Id>,
+    changed: BTreeSet<SegmentId>,
+    latest: Option<SegmentId>,
 }
 
 impl<P: Copy + Ord> Segments<P> {
@@ -77,7 +77,7 @@ impl<P: Copy + Ord> Segments<P> {
 
     /// A window of this segment is not as it was.
     #[inline]
-    pub(super) fn change(&mut self, id: Id) {
+    pub(super) fn change(&mut self, id: SegmentId) {
         if self.latest != Some(id) {
             self.latest = Some(id);
             self.changed.insert(id);
@@ -85,23 +85,23 @@ impl<P: Copy + Ord> Segments<P> {
     }
 
     /// The segments that have changed since they were settled, in order.
-    pub(super) fn changed(&self) -> &BTreeSet<Id> {
+    pub(super) fn changed(&self) -> &BTreeSet<SegmentId> {
         &self.changed
     }
 
     /// What has changed is known from here on.
-    pub(super) fn settle(&mut self) {
+    pub(super) fn mark_clean(&mut self) {
         self.latest = None;
         self.changed.clear();
     }
 
     /// The segments in which keys are listed, in order.
-    pub(super) fn ids(&self) -> impl Iterator<Item = Id> {
+    pub(super) fn ids(&self) -> impl Iterator<Item = SegmentId> {
         self.listed.keys().copied()
     }
 
     /// The keys listed in a segment, each once.
-    pub(super) fn keys(&self, id: Id) -> Vec<Key> {
+    pub(super) fn keys(&self, id: SegmentId) -> Vec<StoreKey> {
         let mut keys = self.listed.get(&id).map(|listed| listed.keys.clone()).unwrap_or_default();
         keys.sort_unstable();
         keys.dedup();
@@ -119,17 +119,17 @@ impl<P: Copy + Ord> Segments<P> {
 
     /// The segment of a due time.
     #[inline]
-    pub(super) fn id(&self, due: Time) -> Id {
-        Id(due.0 >> self.shift)
+    pub(super) fn id(&self, due: Time) -> SegmentId {
+        SegmentId(due.0 >> self.shift)
     }
 
     /// The due times of a segment, both inclusive.
-    pub(super) fn within(&self, id: Id) -> (Time, Time) {
+    pub(super) fn within(&self, id: SegmentId) -> (Time, Time) {
         (self.start(id), Time(self.start(id).0 | (self.width() - 1)))
     }
 
     /// The earliest due time of a segment.
-    pub(super) fn start(&self, id: Id) -> Time {
+    pub(super) fn start(&self, id: SegmentId) -> Time {
         Time(id.0 << self.shift)
     }
 
@@ -144,7 +144,7 @@ impl<P: Copy + Ord> Segments<P> {
     }
 
     /// Lists a key. `again` tells that it was the last to be listed in this segment already.
-    pub(super) fn list(&mut self, due: Time, place: P, key: Key, again: bool) {
+    pub(super) fn list(&mut self, due: Time, place: P, key: StoreKey, again: bool) {
         let id = self.id(due);
         if !again {
             self.listed.entry(id).or_default().push(key);
@@ -155,7 +155,7 @@ impl<P: Copy + Ord> Segments<P> {
     }
 
     /// The keys, some of them twice, of the segments that the close time `to` enters.
-    pub(super) fn open(&mut self, to: Time) -> Vec<(Id, Key)> {
+    pub(super) fn open(&mut self, to: Time) -> Vec<(SegmentId, StoreKey)> {
         let last = self.id(to);
         if self.opened.is_some_and(|opened| last <= opened) {
             return Vec::new();
@@ -167,14 +167,14 @@ impl<P: Copy + Ord> Segments<P> {
     }
 
     /// Queues a window of an opened segment.
-    pub(super) fn queue(&mut self, due: Time, place: P, key: Key) {
+    pub(super) fn queue(&mut self, due: Time, place: P, key: StoreKey) {
         if due >= self.closed {
             self.queue.push(Reverse((due, place, key)));
         }
     }
 
     /// Takes the queued windows due before `to`, each once. Some are not there any more.
-    pub(super) fn close(&mut self, to: Time) -> Vec<(Time, P, Key)> {
+    pub(super) fn close(&mut self, to: Time) -> Vec<(Time, P, StoreKey)> {
         let mut due = Vec::new();
         while self.queue.peek().is_some_and(|Reverse((time, ..))| *time < to) {
             let Some(Reverse(next)) = self.queue.pop() else { break };
@@ -187,11 +187,11 @@ impl<P: Copy + Ord> Segments<P> {
     }
 
     /// The keys listed from one due time to another, both inclusive.
-    pub(super) fn between(&self, from: Time, to: Time) -> Vec<Key> {
+    pub(super) fn between(&self, from: Time, to: Time) -> Vec<StoreKey> {
         if from > to {
             return Vec::new();
         }
-        let mut keys: Vec<Key> =
+        let mut keys: Vec<StoreKey> =
             self.listed.range(self.id(from)..=self.id(to)).flat_map(|(_, listed)| listed.keys.iter().copied()).collect();
         keys.sort_unstable();
         keys.dedup();
@@ -199,7 +199,7 @@ impl<P: Copy + Ord> Segments<P> {
     }
 
     /// Drops the first segment if everything in it is due before `before` and closed.
-    pub(super) fn expire(&mut self, before: Time) -> Option<Vec<Key>> {
+    pub(super) fn expire(&mut self, before: Time) -> Option<Vec<StoreKey>> {
         let bound = self.bound(before);
         let first = self.listed.first_entry().filter(|first| *first.key() < bound)?;
         self.changed.insert(*first.key());
@@ -207,7 +207,7 @@ impl<P: Copy + Ord> Segments<P> {
     }
 
     /// The first segment that is not dropped by `expire(before)`.
-    pub(super) fn bound(&self, before: Time) -> Id {
+    pub(super) fn bound(&self, before: Time) -> SegmentId {
         self.id(before.min(self.closed))
     }
 }

@@ -1,14 +1,14 @@
 //! The session store: sessions of a key by (end, start).
 
 use super::entry::SessionEntry;
-use super::key_table::Key;
-use super::window_table::Store;
+use super::key_table::StoreKey;
+use super::window_table::WindowTable;
 use crate::time::{Span, Time};
 use crate::window::Extent;
 
 /// Sessions by key. All reads are in the order of rules 6.9, see visible sessions only, and have
 /// their backward form in `.rev()` (KIP-617).
-pub type SessionStore = Store<SessionEntry>;
+pub type SessionStore = WindowTable<SessionEntry>;
 
 impl SessionStore {
     /// The sessions of a key with `end >= earliest_end` and `start <= latest_start`.
@@ -16,7 +16,7 @@ impl SessionStore {
         self.key(name).into_iter().flat_map(move |key| self.overlapping(key, earliest_end, latest_start))
     }
 
-    fn overlapping(&self, key: Key, earliest_end: Time, latest_start: Time) -> impl DoubleEndedIterator<Item = &SessionEntry> {
+    fn overlapping(&self, key: StoreKey, earliest_end: Time, latest_start: Time) -> impl DoubleEndedIterator<Item = &SessionEntry> {
         self.within(key, (earliest_end, Time::MIN)..=(Time::MAX, Time::MAX)).filter(move |session| session.extent.start <= latest_start)
     }
 
@@ -35,12 +35,12 @@ impl SessionStore {
 
     /// All sessions of a key.
     pub fn fetch(&self, name: &[u8]) -> impl DoubleEndedIterator<Item = &SessionEntry> {
-        self.key(name).into_iter().flat_map(|key| self.shelf(key))
+        self.key(name).into_iter().flat_map(|key| self.windows(key))
     }
 
     /// All sessions of the keys from one to another, both inclusive; none leaves a side open.
     pub fn fetch_range(&self, from: Option<&[u8]>, to: Option<&[u8]>) -> impl DoubleEndedIterator<Item = (&[u8], &SessionEntry)> {
-        self.keys(from, to).iter().flat_map(move |&key| self.shelf(key).map(move |session| (self.name(key), session)))
+        self.keys(from, to).iter().flat_map(move |&key| self.windows(key).map(move |session| (self.name(key), session)))
     }
 
     /// The session with exactly these bounds.
@@ -68,7 +68,7 @@ impl SessionStore {
     /// ```
     ///
     /// Visible sessions of a key never overlap up to their reach, so the first one that starts past the record's reach ends the search.
-    pub(crate) fn joining(&self, key: Key, record: Extent, longest: Span, found: &mut Vec<SessionEntry>) {
+    pub(crate) fn joining(&self, key: StoreKey, record: Extent, longest: Span, found: &mut Vec<SessionEntry>) {
         found.clear();
         let first = (record.start.saturating_sub(longest), Time::MIN);
         for session in self.within(key, first..=(Time::MAX, Time::MAX)) {

@@ -1,12 +1,12 @@
 //! The window store: sliding windows of a key by start.
 
 use super::entry::WindowEntry;
-use super::window_table::Store;
+use super::window_table::WindowTable;
 use crate::time::Time;
 
 /// Sliding windows by key. All time bounds are on the start, both inclusive; all reads are in the
 /// order of rules 6.9, see visible windows only, and have their backward form in `.rev()` (KIP-617).
-pub type WindowStore = Store<WindowEntry>;
+pub type WindowStore = WindowTable<WindowEntry>;
 
 impl WindowStore {
     /// The window of a key with this start.

@@ -4,33 +4,33 @@ use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 
 use super::entry::Entry;
-use super::key_table::{Key, Keys};
-use super::key_windows::Shelf;
-use super::segments::{Id, Segments};
+use super::key_table::{KeyTable, StoreKey};
+use super::key_windows::KeyWindows;
+use super::segments::{SegmentId, Segments};
 use crate::error::Result;
 use crate::time::{Span, Time};
 use crate::window::Horizon;
 
 /// Windows by key and place, in segments by due time.
 #[derive(Clone, Debug)]
-pub struct Store<E: Entry> {
-    pub(super) keys: Keys,
-    pub(super) shelves: Vec<Shelf<E>>,
+pub struct WindowTable<E: Entry> {
+    pub(super) keys: KeyTable,
+    pub(super) key_windows: Vec<KeyWindows<E>>,
     pub(super) segments: Segments<E::Place>,
     /// The longest time by which a window was ever due after the time of its order.
     pub(super) lead: Span,
     pub(super) horizon: Horizon,
-    pub(super) idle: Vec<Key>,
+    pub(super) idle: Vec<StoreKey>,
     pub(super) len: usize,
     pub(super) open: usize,
 }
 
-impl<E: Entry> Store<E> {
+impl<E: Entry> WindowTable<E> {
     /// An empty store; `width` is the length of a segment.
     pub fn new(width: Span) -> Self {
         Self {
-            keys: Keys::default(),
-            shelves: Vec::new(),
+            keys: KeyTable::default(),
+            key_windows: Vec::new(),
             segments: Segments::new(width),
             lead: Span(0),
             horizon: Horizon::OPEN,
@@ -76,43 +76,43 @@ impl<E: Entry> Store<E> {
     }
 
     /// The number of a known key.
-    pub fn key(&self, name: &[u8]) -> Option<Key> {
+    pub fn key(&self, name: &[u8]) -> Option<StoreKey> {
         self.keys.find(name)
     }
 
     /// The bytes of a key.
-    pub fn name(&self, key: Key) -> &[u8] {
+    pub fn name(&self, key: StoreKey) -> &[u8] {
         self.keys.name(key)
     }
 
     /// The number of a key. It stands for this key until the next [`Self::expire`], and as long as the key has windows.
-    pub fn intern(&mut self, name: &[u8]) -> Result<Key> {
+    pub fn intern(&mut self, name: &[u8]) -> Result<StoreKey> {
         let (key, new) = self.keys.intern(name)?;
         if new {
             self.idle.push(key);
-            if self.shelves.len() <= key.0 as usize {
-                self.shelves.resize(key.0 as usize + 1, Shelf::EMPTY);
+            if self.key_windows.len() <= key.0 as usize {
+                self.key_windows.resize(key.0 as usize + 1, KeyWindows::EMPTY);
             }
         }
         Ok(key)
     }
 
     /// Stores a window and gives back the one that stood in its place.
-    pub fn put(&mut self, key: Key, entry: E) -> Option<E> {
-        let shelf = self.shelves.get_mut(key.0 as usize)?;
+    pub fn put(&mut self, key: StoreKey, entry: E) -> Option<E> {
+        let windows = self.key_windows.get_mut(key.0 as usize)?;
         let (due, place) = (entry.due(), entry.place());
         let id = self.segments.id(due);
         self.segments.change(id);
         self.lead = self.lead.max(entry.lead());
-        let replaced = match shelf.find(&place) {
-            Ok(found) => shelf.entries.get_mut(found).map(|old| std::mem::replace(old, entry)),
+        let replaced = match windows.find(&place) {
+            Ok(found) => windows.entries.get_mut(found).map(|old| std::mem::replace(old, entry)),
             Err(place) => {
-                shelf.entries.insert(place, entry);
+                windows.entries.insert(place, entry);
                 None
             }
         };
-        self.segments.list(due, place, key, shelf.listed == Some(id));
-        shelf.listed = Some(id);
+        self.segments.list(due, place, key, windows.listed == Some(id));
+        windows.listed = Some(id);
         self.len += 1;
         self.open += usize::from(due >= self.segments.closed());
         if let Some(old) = &replaced {
@@ -122,15 +122,15 @@ impl<E: Entry> Store<E> {
     }
 
     /// Stores a window in the stead of the one in `place`. Gives back a third one that stood in its new place.
-    pub fn replace(&mut self, key: Key, place: E::Place, entry: E) -> Option<E> {
-        let shelf = self.shelves.get_mut(key.0 as usize)?;
+    pub fn replace(&mut self, key: StoreKey, place: E::Place, entry: E) -> Option<E> {
+        let windows = self.key_windows.get_mut(key.0 as usize)?;
         let (due, new) = (entry.due(), entry.place());
-        let stays = shelf.find(&place).ok().filter(|&found| {
-            let before = found.checked_sub(1).and_then(|before| shelf.entries.get(before));
-            let after = shelf.entries.get(found + 1);
+        let stays = windows.find(&place).ok().filter(|&found| {
+            let before = found.checked_sub(1).and_then(|before| windows.entries.get(before));
+            let after = windows.entries.get(found + 1);
             before.is_none_or(|before| before.place() < new) && after.is_none_or(|after| after.place() > new)
         });
-        let Some(old) = stays.and_then(|found| shelf.entries.get_mut(found)) else {
+        let Some(old) = stays.and_then(|found| windows.entries.get_mut(found)) else {
             self.remove(key, place);
             return self.put(key, entry);
         };
@@ -138,8 +138,8 @@ impl<E: Entry> Store<E> {
         let old = std::mem::replace(old, entry);
         let id = self.segments.id(due);
         self.segments.change(id);
-        self.segments.list(due, new, key, shelf.listed == Some(id));
-        shelf.listed = Some(id);
+        self.segments.list(due, new, key, windows.listed == Some(id));
+        windows.listed = Some(id);
         self.len += 1;
         self.open += usize::from(due >= self.segments.closed());
         self.uncount(&old);
@@ -147,10 +147,10 @@ impl<E: Entry> Store<E> {
     }
 
     /// Takes a window out.
-    pub fn remove(&mut self, key: Key, place: E::Place) -> Option<E> {
-        let shelf = self.shelves.get_mut(key.0 as usize)?;
-        let entry = shelf.find(&place).ok().and_then(|found| shelf.entries.remove(found))?;
-        if shelf.entries.is_empty() {
+    pub fn remove(&mut self, key: StoreKey, place: E::Place) -> Option<E> {
+        let windows = self.key_windows.get_mut(key.0 as usize)?;
+        let entry = windows.find(&place).ok().and_then(|found| windows.entries.remove(found))?;
+        if windows.entries.is_empty() {
             self.idle.push(key);
         }
         self.uncount(&entry);
@@ -164,10 +164,10 @@ impl<E: Entry> Store<E> {
     }
 
     /// A window, hidden or not, to be changed in what is neither place nor due time.
-    pub(crate) fn entry(&mut self, key: Key, place: E::Place) -> Option<&mut E> {
-        let shelf = self.shelves.get_mut(key.0 as usize)?;
-        let found = shelf.find(&place).ok()?;
-        let entry = shelf.entries.get_mut(found)?;
+    pub(crate) fn entry(&mut self, key: StoreKey, place: E::Place) -> Option<&mut E> {
+        let windows = self.key_windows.get_mut(key.0 as usize)?;
+        let found = windows.find(&place).ok()?;
+        let entry = windows.entries.get_mut(found)?;
         self.segments.change(self.segments.id(entry.due()));
         Some(entry)
     }
@@ -179,22 +179,22 @@ impl<E: Entry> Store<E> {
 
     /// The segments that have changed since [`Self::settle`], in order: those in which a window was put,
     /// changed or removed, and those that were dropped.
-    pub fn changed(&self) -> &BTreeSet<Id> {
+    pub fn changed(&self) -> &BTreeSet<SegmentId> {
         self.segments.changed()
     }
 
     /// What has changed is known from here on.
-    pub fn settle(&mut self) {
-        self.segments.settle();
+    pub fn mark_clean(&mut self) {
+        self.segments.mark_clean();
     }
 
     /// The segments that have windows, in order; some of them perhaps none any more.
-    pub fn segments(&self) -> impl Iterator<Item = Id> {
+    pub fn segments(&self) -> impl Iterator<Item = SegmentId> {
         self.segments.ids()
     }
 
     /// The visible windows of a segment, by key, then place: what a page holds.
-    pub fn segment(&self, id: Id) -> Vec<(Key, &E)> {
+    pub fn segment(&self, id: SegmentId) -> Vec<(StoreKey, &E)> {
         let mut keys = self.segments.keys(id);
         keys.sort_unstable_by(|&a, &b| self.name(a).cmp(self.name(b)));
         let within = self.segments.within(id);
@@ -202,43 +202,44 @@ impl<E: Entry> Store<E> {
     }
 
     /// The visible window in a place.
-    pub fn get(&self, key: Key, place: E::Place) -> Option<&E> {
-        let shelf = self.shelves.get(key.0 as usize)?;
-        let entry = shelf.find(&place).ok().and_then(|found| shelf.entries.get(found))?;
+    pub fn get(&self, key: StoreKey, place: E::Place) -> Option<&E> {
+        let windows = self.key_windows.get(key.0 as usize)?;
+        let entry = windows.find(&place).ok().and_then(|found| windows.entries.get(found))?;
         entry.is_visible(self.horizon).then_some(entry)
     }
 
     /// The visible windows of a key with places in a range. Backward: `.rev()`, as for all reads.
-    pub fn within(&self, key: Key, places: RangeInclusive<E::Place>) -> impl DoubleEndedIterator<Item = &E> {
+    pub fn within(&self, key: StoreKey, places: RangeInclusive<E::Place>) -> impl DoubleEndedIterator<Item = &E> {
         let horizon = self.horizon;
-        let shelf = self.shelves.get(key.0 as usize).filter(|_| places.start() <= places.end());
-        shelf.into_iter().flat_map(move |shelf| shelf.within(places.clone())).filter(move |entry| entry.is_visible(horizon))
+        let windows = self.key_windows.get(key.0 as usize).filter(|_| places.start() <= places.end());
+        windows.into_iter().flat_map(move |windows| windows.within(places.clone())).filter(move |entry| entry.is_visible(horizon))
     }
 
     /// The visible windows of a key.
-    pub fn shelf(&self, key: Key) -> impl DoubleEndedIterator<Item = &E> {
+    pub fn windows(&self, key: StoreKey) -> impl DoubleEndedIterator<Item = &E> {
         let horizon = self.horizon;
-        let shelf = self.shelves.get(key.0 as usize);
-        shelf.into_iter().flat_map(|shelf| &shelf.entries).filter(move |entry| entry.is_visible(horizon))
+        let windows = self.key_windows.get(key.0 as usize);
+        windows.into_iter().flat_map(|windows| &windows.entries).filter(move |entry| entry.is_visible(horizon))
     }
 
     /// The visible windows of a key due from one time to another, both inclusive.
-    fn due(&self, key: Key, times: (Time, Time)) -> impl Iterator<Item = &E> {
+    fn due(&self, key: StoreKey, times: (Time, Time)) -> impl Iterator<Item = &E> {
         let horizon = self.horizon;
-        let shelf = self.shelves.get(key.0 as usize);
-        shelf.into_iter().flat_map(move |shelf| shelf.due(times, self.lead)).filter(move |entry| entry.is_visible(horizon))
+        let windows = self.key_windows.get(key.0 as usize);
+        windows.into_iter().flat_map(move |windows| windows.due(times, self.lead)).filter(move |entry| entry.is_visible(horizon))
     }
 
-    /// The keys of a range, in the order of their bytes; see [`Keys::range`].
-    pub fn keys(&self, from: Option<&[u8]>, to: Option<&[u8]>) -> &[Key] {
+    /// The keys of a range, in the order of their bytes; see [`KeyTable::range`].
+    pub fn keys(&self, from: Option<&[u8]>, to: Option<&[u8]>) -> &[StoreKey] {
         self.keys.range(from, to)
     }
 
     /// The visible windows due from one time to another, both inclusive, by place, then key: what
     /// closes in that time if nothing more happens. Reads the segments that lie between.
-    pub fn find_due(&self, from: Time, to: Time) -> Vec<(Key, &E)> {
+    pub fn find_due(&self, from: Time, to: Time) -> Vec<(StoreKey, &E)> {
         let keys = self.segments.between(from, to);
-        let mut found: Vec<(Key, &E)> = keys.into_iter().flat_map(|key| self.due(key, (from, to)).map(move |entry| (key, entry))).collect();
+        let mut found: Vec<(StoreKey, &E)> =
+            keys.into_iter().flat_map(|key| self.due(key, (from, to)).map(move |entry| (key, entry))).collect();
         found.sort_by(|(a, first), (b, second)| first.place().cmp(&second.place()).then_with(|| self.name(*a).cmp(self.name(*b))));
         found
     }

@@ -1,14 +1,14 @@
 //! A bank: several aggregates over shared slots.
 
 use proptest::prelude::*;
-use windrow::aggregate::accumulators::{Bank, Misfit};
+use windrow::aggregate::accumulators::{Accumulators, Misfit};
 use windrow::aggregate::collect_list::CollectList;
 use windrow::aggregate::column::Column;
 use windrow::aggregate::count::Count;
 use windrow::aggregate::min_max_by::MaxBy;
 use windrow::aggregate::slot::Slot;
 use windrow::aggregate::sum::Sum;
-use windrow::aggregate::{Aggregate, Rows, Run};
+use windrow::aggregate::{Aggregate, InputRows, Run};
 
 use crate::aggregate_trial::{Cell, Event, Input, Kind, WINDOWS, cells, same, trial};
 
@@ -22,9 +22,9 @@ fn aggregates() -> [(Box<dyn Aggregate>, std::ops::Range<usize>); 4] {
     ]
 }
 
-fn update(bank: &mut Bank, slots: &[Slot], events: &[Event]) {
+fn update(accumulators: &mut Accumulators, slots: &[Slot], events: &[Event]) {
     let input = Input::new(&[Kind::Int, Kind::Bytes], events);
-    bank.update(slots, &input.times, &input.arrivals, &input.columns).unwrap();
+    accumulators.update(slots, &input.times, &input.seq_nos, &input.columns).unwrap();
 }
 
 fn slots_of(events: &[Event]) -> Vec<Slot> {
@@ -48,7 +48,7 @@ fn lists(columns: &[Vec<Cell>]) -> Cell {
 }
 
 fn event(number: i64, bytes: &[u8]) -> Event {
-    Event { key: 0, time: number, arrival: 0, cells: vec![Cell::Int(number), Cell::Bytes(bytes.to_vec())] }
+    Event { key: 0, time: number, seq_no: 0, cells: vec![Cell::Int(number), Cell::Bytes(bytes.to_vec())] }
 }
 
 proptest! {
@@ -61,7 +61,7 @@ proptest! {
         let mut alone: Result<Vec<Vec<Cell>>, Misfit> = Ok(Vec::new());
         for (aggregate, (mut states, inputs)) in aggregates().into_iter().enumerate() {
             states.resize(WINDOWS);
-            let rows = Rows { inputs: &input.columns[inputs], ..input.rows() };
+            let rows = InputRows { inputs: &input.columns[inputs], ..input.rows() };
             states.update(&slots_of(&trial.events), rows).unwrap();
             alone = alone.and_then(|mut columns| {
                 columns.push(cells(&states.lower(&slots).map_err(|cause| Misfit { aggregate, cause })?));
@@ -70,77 +70,77 @@ proptest! {
         }
 
         let (early, late) = trial.events.split_at(cut.min(trial.events.len()));
-        let mut bank = Bank::new(aggregates());
-        bank.resize(WINDOWS);
-        update(&mut bank, &slots_of(early), early);
-        let mut other = bank.fresh();
+        let mut accumulators = Accumulators::new(aggregates());
+        accumulators.resize(WINDOWS);
+        update(&mut accumulators, &slots_of(early), early);
+        let mut other = accumulators.fresh();
         other.resize(WINDOWS);
         update(&mut other, &slots_of(late), late);
-        let mut loaded = bank.load(&bank.save(&slots)).unwrap();
+        let mut loaded = accumulators.load(&accumulators.save(&slots)).unwrap();
         loaded.merge(&slots, &other.load(&other.save(&slots)).unwrap(), &slots).unwrap();
-        update(&mut bank, &slots_of(late), late);
-        prop_assert!(agree(&rows(bank.lower(&slots)), &alone));
+        update(&mut accumulators, &slots_of(late), late);
+        prop_assert!(agree(&rows(accumulators.lower(&slots)), &alone));
         prop_assert!(agree(&rows(loaded.lower(&slots)), &alone));
 
-        let mut saved = bank.save(&slots);
+        let mut saved = accumulators.save(&slots);
         saved.push(saved[0].clone());
-        prop_assert!(bank.load(&saved).is_err(), "a column too many");
+        prop_assert!(accumulators.load(&saved).is_err(), "a column too many");
         saved.truncate(saved.len() - 2);
-        prop_assert!(bank.load(&saved).is_err(), "a column is missing");
+        prop_assert!(accumulators.load(&saved).is_err(), "a column is missing");
     }
 }
 
 #[test]
 fn a_released_slot_is_handed_out_again_and_empty() {
-    let mut bank = Bank::new(aggregates());
-    let slots: Vec<Slot> = (0..100).map(|_| bank.allocate().unwrap()).collect();
+    let mut accumulators = Accumulators::new(aggregates());
+    let slots: Vec<Slot> = (0..100).map(|_| accumulators.allocate().unwrap()).collect();
     assert_eq!(slots, (0..100).map(Slot).collect::<Vec<_>>());
-    update(&mut bank, &[Slot(41), Slot(42), Slot(99)], &[event(1, b"a"), event(2, b"b"), event(3, b"c")]);
-    bank.release(Slot(42));
-    assert_eq!(bank.allocate().unwrap(), Slot(42));
-    assert_eq!(bank.allocate().unwrap(), Slot(100));
-    let got = rows(bank.lower(&[Slot(41), Slot(42), Slot(99), Slot(100)])).unwrap();
+    update(&mut accumulators, &[Slot(41), Slot(42), Slot(99)], &[event(1, b"a"), event(2, b"b"), event(3, b"c")]);
+    accumulators.release(Slot(42));
+    assert_eq!(accumulators.allocate().unwrap(), Slot(42));
+    assert_eq!(accumulators.allocate().unwrap(), Slot(100));
+    let got = rows(accumulators.lower(&[Slot(41), Slot(42), Slot(99), Slot(100)])).unwrap();
     assert!(same(&Cell::List(got[0].clone()), &Cell::List([1, 0, 1, 0].map(Cell::Int).to_vec())), "{got:?}");
     assert!(matches!(got[1][..], [Cell::Int(1), Cell::Null, Cell::Int(3), Cell::Null]), "{got:?}");
 }
 
 #[test]
 fn a_bank_grows_beside_allocated_slots() {
-    let mut bank = Bank::new(aggregates());
-    assert!(bank.is_empty());
-    bank.resize(5);
-    assert_eq!(bank.allocate().unwrap(), Slot(5));
-    bank.resize(2);
-    assert_eq!((bank.len(), bank.allocate().unwrap()), (6, Slot(6)));
-    update(&mut bank, &[Slot(6)], &[event(7, b"")]);
-    bank.copy(Slot(0), Slot(6));
-    bank.clear(Slot(6));
-    let got = rows(bank.lower(&[Slot(0), Slot(6)])).unwrap();
+    let mut accumulators = Accumulators::new(aggregates());
+    assert!(accumulators.is_empty());
+    accumulators.resize(5);
+    assert_eq!(accumulators.allocate().unwrap(), Slot(5));
+    accumulators.resize(2);
+    assert_eq!((accumulators.len(), accumulators.allocate().unwrap()), (6, Slot(6)));
+    update(&mut accumulators, &[Slot(6)], &[event(7, b"")]);
+    accumulators.copy(Slot(0), Slot(6));
+    accumulators.clear(Slot(6));
+    let got = rows(accumulators.lower(&[Slot(0), Slot(6)])).unwrap();
     assert!(matches!(got[1][..], [Cell::Int(7), Cell::Null]), "{got:?}");
 }
 
 #[test]
 fn the_misfit_names_aggregate_and_window() {
-    let mut bank = Bank::new(aggregates());
-    bank.resize(2);
+    let mut accumulators = Accumulators::new(aggregates());
+    accumulators.resize(2);
     let events = [event(0, b""), event(i64::MAX, b""), event(1, b"")];
-    update(&mut bank, &[Slot(0), Slot(1), Slot(1)], &events);
-    let misfit = bank.lower(&[Slot(0), Slot(1)]).unwrap_err();
+    update(&mut accumulators, &[Slot(0), Slot(1), Slot(1)], &events);
+    let misfit = accumulators.lower(&[Slot(0), Slot(1)]).unwrap_err();
     assert_eq!((misfit.aggregate, misfit.cause.window), (1, 1));
     let input = Input::new(&[Kind::Int, Kind::Bytes], &events);
     let runs = [Run { from: 0, to: 2 }, Run { from: 1, to: 3 }];
-    let misfit = bank.sweep(&input.times, &input.arrivals, &input.columns, &runs).unwrap().unwrap_err();
+    let misfit = accumulators.sweep(&input.times, &input.seq_nos, &input.columns, &runs).unwrap().unwrap_err();
     assert_eq!((misfit.aggregate, misfit.cause.window), (1, 1));
-    let columns = bank.sweep(&input.times, &input.arrivals, &input.columns, &runs[..1]).unwrap().unwrap();
+    let columns = accumulators.sweep(&input.times, &input.seq_nos, &input.columns, &runs[..1]).unwrap().unwrap();
     assert_eq!(columns.iter().map(|column| column.len()).collect::<Vec<_>>(), [1; 4]);
 }
 
 #[test]
 fn a_column_that_is_not_there_is_an_error() {
-    let mut bank = Bank::new(aggregates());
-    bank.resize(1);
+    let mut accumulators = Accumulators::new(aggregates());
+    accumulators.resize(1);
     let input = Input::new(&[Kind::Int], &[]);
-    assert!(bank.update(&[], &input.times, &input.arrivals, &input.columns).is_err());
-    assert!(bank.sweep(&input.times, &input.arrivals, &input.columns, &[]).is_err());
-    assert!(bank.merge(&[], &Bank::new([]), &[]).is_err());
+    assert!(accumulators.update(&[], &input.times, &input.seq_nos, &input.columns).is_err());
+    assert!(accumulators.sweep(&input.times, &input.seq_nos, &input.columns, &[]).is_err());
+    assert!(accumulators.merge(&[], &Accumulators::new([]), &[]).is_err());
 }

@@ -2,39 +2,39 @@
 
 use proptest::prelude::*;
 use windrow::aggregate::Aggregate;
-use windrow::aggregate::first_last::{Edge, First};
-use windrow::aggregate::min_max::{Extreme, Min};
-use windrow::aggregate::min_max_by::By;
+use windrow::aggregate::first_last::{First, FirstLast};
+use windrow::aggregate::min_max::{Min, MinMax};
+use windrow::aggregate::min_max_by::MinMaxBy;
 
 use crate::aggregate_laws::{Expected, obeys};
 use crate::aggregate_trial::{Cell, Event, KINDS, Kind, order, same, trial};
 
 fn extreme<const MAX: bool>(kind: Kind) -> Box<dyn Aggregate> {
     match kind {
-        Kind::Int => Box::new(Extreme::<i64, MAX>::default()),
-        Kind::Float => Box::new(Extreme::<f64, MAX>::default()),
-        Kind::Wide => Box::new(Extreme::<i128, MAX>::default()),
-        Kind::Bytes => Box::new(Extreme::<Box<[u8]>, MAX>::default()),
+        Kind::Int => Box::new(MinMax::<i64, MAX>::default()),
+        Kind::Float => Box::new(MinMax::<f64, MAX>::default()),
+        Kind::Wide => Box::new(MinMax::<i128, MAX>::default()),
+        Kind::Bytes => Box::new(MinMax::<Box<[u8]>, MAX>::default()),
     }
 }
 
 fn edge<const LAST: bool>(kind: Kind, ignore_nulls: bool) -> Box<dyn Aggregate> {
     match kind {
-        Kind::Int => Box::new(Edge::<i64, LAST>::new(ignore_nulls)),
-        Kind::Float => Box::new(Edge::<f64, LAST>::new(ignore_nulls)),
-        Kind::Wide => Box::new(Edge::<i128, LAST>::new(ignore_nulls)),
-        Kind::Bytes => Box::new(Edge::<Box<[u8]>, LAST>::new(ignore_nulls)),
+        Kind::Int => Box::new(FirstLast::<i64, LAST>::new(ignore_nulls)),
+        Kind::Float => Box::new(FirstLast::<f64, LAST>::new(ignore_nulls)),
+        Kind::Wide => Box::new(FirstLast::<i128, LAST>::new(ignore_nulls)),
+        Kind::Bytes => Box::new(FirstLast::<Box<[u8]>, LAST>::new(ignore_nulls)),
     }
 }
 
 fn by<const MAX: bool>(value: Kind, by: Kind) -> Box<dyn Aggregate> {
     match (value, by) {
-        (Kind::Int, Kind::Int) => Box::new(By::<i64, i64, MAX>::default()),
-        (Kind::Int, Kind::Float) => Box::new(By::<i64, f64, MAX>::default()),
-        (Kind::Float, Kind::Bytes) => Box::new(By::<f64, Box<[u8]>, MAX>::default()),
-        (Kind::Wide, Kind::Wide) => Box::new(By::<i128, i128, MAX>::default()),
-        (Kind::Bytes, Kind::Int) => Box::new(By::<Box<[u8]>, i64, MAX>::default()),
-        (Kind::Bytes, Kind::Bytes) => Box::new(By::<Box<[u8]>, Box<[u8]>, MAX>::default()),
+        (Kind::Int, Kind::Int) => Box::new(MinMaxBy::<i64, i64, MAX>::default()),
+        (Kind::Int, Kind::Float) => Box::new(MinMaxBy::<i64, f64, MAX>::default()),
+        (Kind::Float, Kind::Bytes) => Box::new(MinMaxBy::<f64, Box<[u8]>, MAX>::default()),
+        (Kind::Wide, Kind::Wide) => Box::new(MinMaxBy::<i128, i128, MAX>::default()),
+        (Kind::Bytes, Kind::Int) => Box::new(MinMaxBy::<Box<[u8]>, i64, MAX>::default()),
+        (Kind::Bytes, Kind::Bytes) => Box::new(MinMaxBy::<Box<[u8]>, Box<[u8]>, MAX>::default()),
         _ => panic!("{value:?} by {by:?} is not tried"),
     }
 }

@@ -66,7 +66,7 @@ proptest! {
 #[test]
 fn every_nan_of_a_set_is_the_same_nan() {
     let cells = [f64::NAN, -f64::NAN, f64::from_bits(0x7ff0_0000_0000_0001)];
-    let event = |&value: &f64| Event { key: 0, time: 0, arrival: 0, cells: vec![Cell::Float(value)] };
+    let event = |&value: &f64| Event { key: 0, time: 0, seq_no: 0, cells: vec![Cell::Float(value)] };
     let events: Vec<Event> = cells.iter().map(event).collect();
     let trial = Trial { kinds: vec![Kind::Float], events, seed: 0 };
     obeys(set(Kind::Float).as_ref(), &trial, distinct, same);

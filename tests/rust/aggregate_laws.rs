@@ -70,7 +70,7 @@ pub(crate) fn obeys(aggregate: &dyn Aggregate, trial: &Trial, oracle: impl Fn(&[
     let laws = Laws { aggregate, kinds: &trial.kinds, same };
     let mut random = Random(trial.seed);
     let mut sorted = trial.events.clone();
-    sorted.sort_by_key(|event| (event.key, event.time, event.arrival));
+    sorted.sort_by_key(|event| (event.key, event.time, event.seq_no));
     let of_key = |key: usize| oracle(&sorted.iter().filter(|event| event.key == key).collect::<Vec<_>>());
     let expected: Vec<Expected> = (0..WINDOWS).map(of_key).collect();
     let slots: Vec<Slot> = (0..WINDOWS as u32).map(Slot).collect();
@@ -140,7 +140,7 @@ pub(crate) fn obeys(aggregate: &dyn Aggregate, trial: &Trial, oracle: impl Fn(&[
 
 /// The result over one window of these values; none where it does not fit.
 pub(crate) fn alone(aggregate: &dyn Aggregate, kind: Kind, values: Vec<Cell>) -> Expected {
-    let event = |cell| Event { key: 0, time: 0, arrival: 0, cells: vec![cell] };
+    let event = |cell| Event { key: 0, time: 0, seq_no: 0, cells: vec![cell] };
     let events: Vec<Event> = values.into_iter().map(event).collect();
     let mut states = aggregate.fresh();
     states.resize(1);
@@ -191,7 +191,7 @@ fn shorter(column: &Column<'static>) -> Column<'static> {
 fn the_runs_of_a_trial_do_not_go_back_and_hold_one_key() {
     let (mut seen, mut empty, mut long) = (0, 0, 0);
     for seed in 0..200 {
-        let event = |place: usize| Event { key: place / 13, time: 0, arrival: place as u64, cells: Vec::new() };
+        let event = |place: usize| Event { key: place / 13, time: 0, seq_no: place as u64, cells: Vec::new() };
         let sorted: Vec<Event> = (0..39).map(event).collect();
         let runs = runs(&sorted, &mut Random(seed));
         for pair in runs.windows(2) {

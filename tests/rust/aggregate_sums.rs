@@ -3,7 +3,7 @@
 use ethnum::I256;
 use proptest::prelude::*;
 use windrow::aggregate::count::Count;
-use windrow::aggregate::mean::{Mean, Rule};
+use windrow::aggregate::mean::{Mean, MeanType};
 use windrow::aggregate::sum::Sum;
 
 use crate::aggregate_laws::{Expected, alone, obeys};
@@ -105,7 +105,7 @@ proptest! {
             let values = values(rows);
             Some(if values.is_empty() { Cell::Null } else { Cell::Float(float_total(&values) / values.len() as f64) })
         };
-        obeys(&Mean::<f64>::new(Rule::Float), &trial, oracle, near);
+        obeys(&Mean::<f64>::new(MeanType::Float), &trial, oracle, near);
     }
 
     #[test]
@@ -114,8 +114,8 @@ proptest! {
             let values = values(rows);
             Some(if values.is_empty() { Cell::Null } else { Cell::Float(total(&values).as_f64() / values.len() as f64) })
         };
-        obeys(&Mean::<i64>::new(Rule::Float), &ints, oracle, near);
-        obeys(&Mean::<i128>::new(Rule::Float), &wides, oracle, near);
+        obeys(&Mean::<i64>::new(MeanType::Float), &ints, oracle, near);
+        obeys(&Mean::<i128>::new(MeanType::Float), &wides, oracle, near);
     }
 
     #[test]
@@ -124,7 +124,7 @@ proptest! {
             let values = values(rows);
             if values.is_empty() { Some(Cell::Null) } else { int(rounded(total(&values), I256::from(values.len() as i64))) }
         };
-        obeys(&Mean::<i64>::new(Rule::Rounded { factor: 1, limit: 0 }), &trial, oracle, same);
+        obeys(&Mean::<i64>::new(MeanType::Rounded { factor: 1, limit: 0 }), &trial, oracle, same);
     }
 
     #[test]
@@ -136,7 +136,7 @@ proptest! {
             }
             wide(rounded(total(&values) * I256::from(factor), I256::from(values.len() as i64)), DECIMAL)
         };
-        obeys(&Mean::<i128>::new(Rule::Rounded { factor, limit: DECIMAL }), &trial, oracle, same);
+        obeys(&Mean::<i128>::new(MeanType::Rounded { factor, limit: DECIMAL }), &trial, oracle, same);
     }
 }
 
@@ -160,7 +160,7 @@ fn what_cancels_leaves_what_is_left() {
 #[test]
 fn a_tie_of_a_mean_goes_away_from_zero() {
     let mean =
-        |values: [i64; 2]| alone(&Mean::<i64>::new(Rule::Rounded { factor: 1, limit: 0 }), Kind::Int, values.map(Cell::Int).to_vec());
+        |values: [i64; 2]| alone(&Mean::<i64>::new(MeanType::Rounded { factor: 1, limit: 0 }), Kind::Int, values.map(Cell::Int).to_vec());
     assert!(matches!(mean([1, 2]), Some(Cell::Int(2))));
     assert!(matches!(mean([-1, -2]), Some(Cell::Int(-2))));
     assert!(matches!(mean([i64::MAX, i64::MAX]), Some(Cell::Int(i64::MAX))));

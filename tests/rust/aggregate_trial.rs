@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use proptest::prelude::*;
-use windrow::aggregate::Rows;
+use windrow::aggregate::InputRows;
 use windrow::aggregate::column::{Bytes, Column, Validity, Values};
 use windrow::time::Time;
 
@@ -33,7 +33,7 @@ pub(crate) const KINDS: [Kind; 4] = [Kind::Int, Kind::Float, Kind::Wide, Kind::B
 pub(crate) struct Event {
     pub(crate) key: usize,
     pub(crate) time: i64,
-    pub(crate) arrival: u64,
+    pub(crate) seq_no: u64,
     pub(crate) cells: Vec<Cell>,
 }
 
@@ -109,7 +109,7 @@ pub(crate) fn cells(column: &Column<'_>) -> Vec<Cell> {
 /// The columns of rows.
 pub(crate) struct Input {
     pub(crate) times: Vec<Time>,
-    pub(crate) arrivals: Vec<u64>,
+    pub(crate) seq_nos: Vec<u64>,
     pub(crate) columns: Vec<Column<'static>>,
 }
 
@@ -121,13 +121,13 @@ impl Input {
         };
         Self {
             times: events.iter().map(|event| Time(event.time)).collect(),
-            arrivals: events.iter().map(|event| event.arrival).collect(),
+            seq_nos: events.iter().map(|event| event.seq_no).collect(),
             columns: kinds.iter().enumerate().map(column).collect(),
         }
     }
 
-    pub(crate) fn rows(&self) -> Rows<'_> {
-        Rows { times: &self.times, arrivals: &self.arrivals, inputs: &self.columns }
+    pub(crate) fn rows(&self) -> InputRows<'_> {
+        InputRows { times: &self.times, seq_nos: &self.seq_nos, inputs: &self.columns }
     }
 }
 
@@ -160,10 +160,10 @@ pub(crate) fn trial_of(columns: Vec<(Kind, BoxedStrategy<Cell>)>) -> impl Strate
     let cells: Vec<_> = values.into_iter().map(|value| prop_oneof![1 => Just(Cell::Null), 4 => value]).collect();
     let time = prop_oneof![8 => -3..5_i64, 1 => Just(i64::MIN), 1 => Just(i64::MAX)];
     (prop::collection::vec((0..WINDOWS, time, cells), 0..40), any::<u64>()).prop_map(move |(rows, seed)| {
-        let mut arrivals: Vec<u64> = (0..rows.len() as u64).map(|place| place * (u64::MAX / 64)).collect();
-        Random(seed).shuffle(&mut arrivals);
-        let event = |((key, time, cells), arrival)| Event { key, time, arrival, cells };
-        Trial { kinds: kinds.clone(), events: rows.into_iter().zip(arrivals).map(event).collect(), seed }
+        let mut seq_nos: Vec<u64> = (0..rows.len() as u64).map(|place| place * (u64::MAX / 64)).collect();
+        Random(seed).shuffle(&mut seq_nos);
+        let event = |((key, time, cells), seq_no)| Event { key, time, seq_no, cells };
+        Trial { kinds: kinds.clone(), events: rows.into_iter().zip(seq_nos).map(event).collect(), seed }
     })
 }
 

@@ -87,7 +87,7 @@ proptest! {
 
     #[test]
     fn equal_values_vary_by_exactly_nothing(value in any::<f64>().prop_filter("a number", |value| value.is_finite()), count in 1..40_usize) {
-        let event = |place: usize| Event { key: 0, time: 0, arrival: place as u64, cells: vec![Cell::Float(value)] };
+        let event = |place: usize| Event { key: 0, time: 0, seq_no: place as u64, cells: vec![Cell::Float(value)] };
         let trial = Trial { kinds: vec![Kind::Float], events: (0..count).map(event).collect(), seed: 3 };
         let nothing = |rows: &[&Event]| Some(if rows.is_empty() { Cell::Null } else { Cell::Float(0.0) });
         obeys(&Variance::<f64>::new(true, false, 1.0), &trial, nothing, same);

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use windrow::aggregate::accumulators::Bank;
+use windrow::aggregate::accumulators::Accumulators;
 use windrow::aggregate::collect_list::CollectList;
 use windrow::aggregate::collect_set::CollectSet;
 use windrow::aggregate::column::{Column, Values};
@@ -15,7 +15,7 @@ use windrow::aggregate::min_max_by::MinBy;
 use windrow::aggregate::slot::Slot;
 use windrow::aggregate::sum::Sum;
 use windrow::aggregate::variance::Variance;
-use windrow::aggregate::{Aggregate, Rows, Run};
+use windrow::aggregate::{Aggregate, InputRows, Run};
 use windrow::arrow::batch::merger::Merger;
 use windrow::arrow::batch::packer::Packer;
 use windrow::arrow::plan::query::Query;
@@ -68,7 +68,7 @@ fn alone((mut states, columns, only): Part, slots: &[u32], events: &[Event], win
         slots.iter().zip(events).filter(|(_, event)| is_of(event, only)).map(|(&slot, event)| (Slot(slot), event.clone())).unzip();
     let input = Input::new(&[Kind::Int, Kind::Bytes, Kind::Int], &own);
     states.resize(windows);
-    states.update(&slots, Rows { inputs: &input.columns[columns], ..input.rows() }).unwrap();
+    states.update(&slots, InputRows { inputs: &input.columns[columns], ..input.rows() }).unwrap();
     cells(&states.lower(&(0..windows as u32).map(Slot).collect::<Vec<_>>()).unwrap())
 }
 
@@ -83,37 +83,37 @@ proptest! {
     #[test]
     fn oracle_an_aggregate_of_an_input_sees_its_rows_alone(trial in trials(), cut in 0..40_usize) {
         let slots: Vec<u32> = trial.events.iter().map(|event| event.key as u32).collect();
-        let mut bank = Bank::cogrouped(parts());
-        bank.resize(WINDOWS);
+        let mut accumulators = Accumulators::cogrouped(parts());
+        accumulators.resize(WINDOWS);
         let cut = cut.min(slots.len());
         for rows in [0..cut, cut..slots.len()] {
             let input = Input::new(&trial.kinds, &trial.events[rows.clone()]);
             let into: Vec<Slot> = slots[rows].iter().copied().map(Slot).collect();
-            bank.update(&into, &input.times, &input.arrivals, &input.columns).unwrap();
+            accumulators.update(&into, &input.times, &input.seq_nos, &input.columns).unwrap();
         }
         let all: Vec<Slot> = (0..WINDOWS as u32).map(Slot).collect();
-        let loaded = bank.load(&bank.save(&all)).unwrap();
+        let loaded = accumulators.load(&accumulators.save(&all)).unwrap();
         let expected: Vec<Vec<Cell>> = parts().into_iter().map(|part| alone(part, &slots, &trial.events, WINDOWS)).collect();
-        prop_assert!(agree(&bank.lower(&all).unwrap(), &expected));
+        prop_assert!(agree(&accumulators.lower(&all).unwrap(), &expected));
         prop_assert!(agree(&loaded.lower(&all).unwrap(), &expected));
-        let mut lifted = bank.fresh();
+        let mut lifted = accumulators.fresh();
         lifted.resize(WINDOWS);
         let input = Input::new(&trial.kinds, &trial.events);
         for (row, &slot) in slots.iter().enumerate() {
-            lifted.lift(Slot(slot), row, &input.times, &input.arrivals, &input.columns).unwrap();
+            lifted.lift(Slot(slot), row, &input.times, &input.seq_nos, &input.columns).unwrap();
         }
         prop_assert!(agree(&lifted.lower(&all).unwrap(), &expected), "row by row");
-        let mut fresh = bank.fresh();
+        let mut fresh = accumulators.fresh();
         fresh.resize(WINDOWS);
         let input = Input::new(&trial.kinds, &trial.events);
-        fresh.update(&slots.iter().copied().map(Slot).collect::<Vec<_>>(), &input.times, &input.arrivals, &input.columns).unwrap();
+        fresh.update(&slots.iter().copied().map(Slot).collect::<Vec<_>>(), &input.times, &input.seq_nos, &input.columns).unwrap();
         prop_assert!(agree(&fresh.lower(&all).unwrap(), &expected), "a fresh bank has the same inputs");
     }
 
     #[test]
     fn oracle_a_sweep_of_an_input_sees_its_rows_alone(trial in trials(), most in 0..12_usize) {
         let mut events = trial.events.clone();
-        events.sort_by_key(|event| (event.time, event.arrival));
+        events.sort_by_key(|event| (event.time, event.seq_no));
         let random = &mut Random(trial.seed);
         let mut bounds = |count: usize| {
             let mut bounds: Vec<u32> = (0..count).map(|_| random.below(events.len() + 1) as u32).collect();
@@ -122,8 +122,8 @@ proptest! {
         };
         let runs: Vec<Run> = bounds(most).into_iter().zip(bounds(most)).map(|(from, to)| Run { from, to: to.max(from) }).collect();
         let input = Input::new(&trial.kinds, &events);
-        let bank = Bank::cogrouped(parts());
-        let swept = bank.sweep(&input.times, &input.arrivals, &input.columns, &runs).unwrap().unwrap();
+        let accumulators = Accumulators::cogrouped(parts());
+        let swept = accumulators.sweep(&input.times, &input.seq_nos, &input.columns, &runs).unwrap().unwrap();
         let within = |(slot, run): (usize, &Run)| (run.from..run.to).map(move |row| (slot as u32, row));
         let (slots, members): (Vec<u32>, Vec<Event>) =
             runs.iter().enumerate().flat_map(within).map(|(slot, row)| (slot, events[row as usize].clone())).unzip();
@@ -197,24 +197,24 @@ fn shown(result: &arrow_array::RecordBatch) -> Vec<(String, i64, i64, String)> {
 #[test]
 fn a_bank_of_inputs_without_a_column_of_them_is_an_error() {
     let part = || -> Part { (Box::new(Count::default()), 0..0, Some(0)) };
-    let mut bank = Bank::cogrouped([part()]);
-    bank.resize(1);
-    assert!(bank.update(&[Slot(0)], &[], &[], &[]).is_err());
-    assert!(bank.lift(Slot(0), 0, &[], &[], &[]).is_err());
-    assert!(bank.sweep(&[], &[], &[], &[Run { from: 0, to: 1 }]).is_err());
+    let mut accumulators = Accumulators::cogrouped([part()]);
+    accumulators.resize(1);
+    assert!(accumulators.update(&[Slot(0)], &[], &[], &[]).is_err());
+    assert!(accumulators.lift(Slot(0), 0, &[], &[], &[]).is_err());
+    assert!(accumulators.sweep(&[], &[], &[], &[Run { from: 0, to: 1 }]).is_err());
 }
 
 #[test]
 fn a_row_without_an_input_is_of_none() {
     let part: Part = (Box::new(Count::default()), 0..0, Some(0));
-    let mut bank = Bank::cogrouped([part]);
-    bank.resize(1);
+    let mut accumulators = Accumulators::cogrouped([part]);
+    accumulators.resize(1);
     let zeros = Values::Int(vec![0; 2].into());
     let numbers = Column { values: zeros, validity: Some([false, true].into_iter().collect()) };
     let (slots, places) = ([Slot(0); 2], [windrow::time::Time(0); 2]);
-    bank.update(&slots, &places, &[0; 2], std::slice::from_ref(&numbers)).unwrap();
-    bank.lift(Slot(0), 0, &places, &[0; 2], std::slice::from_ref(&numbers)).unwrap();
-    assert!(same(&cells(&bank.lower(&[Slot(0)]).unwrap()[0])[0], &Cell::Int(1)));
+    accumulators.update(&slots, &places, &[0; 2], std::slice::from_ref(&numbers)).unwrap();
+    accumulators.lift(Slot(0), 0, &places, &[0; 2], std::slice::from_ref(&numbers)).unwrap();
+    assert!(same(&cells(&accumulators.lower(&[Slot(0)]).unwrap()[0])[0], &Cell::Int(1)));
 }
 
 #[test]

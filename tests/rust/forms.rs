@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use windrow::arrow::batch::packer::Packer;
-use windrow::arrow::format::block::{Form, decode};
+use windrow::arrow::format::block::{BlockKind, decode};
 use windrow::arrow::format::packed::unpack;
 use windrow::arrow::plan::limits::Limits;
 
@@ -30,7 +30,7 @@ fn travelling_of(rows: &[Row], limits: Limits) -> (usize, usize) {
     let (mut sessions, mut records) = (0, 0);
     for block in packed.iter().flat_map(|batch| unpack(batch).unwrap()) {
         let (form, rows) = decode(block.block).unwrap();
-        *(if form == Form::Sessions { &mut sessions } else { &mut records }) += rows.num_rows();
+        *(if form == BlockKind::Sessions { &mut sessions } else { &mut records }) += rows.num_rows();
     }
     (sessions, records)
 }

@@ -6,9 +6,9 @@ use proptest::prelude::*;
 use windrow::operator::change::{Change, Emit};
 use windrow::operator::record::Record;
 use windrow::operator::stream_time::Source;
-use windrow::session::record::Sessions;
+use windrow::session::record::SessionOperator;
 use windrow::session::windows as session;
-use windrow::sliding::record::Slides;
+use windrow::sliding::record::SlidingOperator;
 use windrow::sliding::windows as sliding;
 use windrow::time::{Span, Time};
 
@@ -289,8 +289,8 @@ proptest! {
         let mut model = SessionModel { model: Model::new(fold, grace, retention, close, inputs), gap, store: BTreeMap::new() };
         let until = (longer > gap + grace).then_some(Span(longer as u64));
         let emit = if close { Emit::Close } else { Emit::Update };
-        let rule = session::Rule { until, emit, ..session::Rule::with_gap(Span(gap as u64), Some(Span(grace as u64))) };
-        let (mut sessions, mut states) = (Sessions::new(rule, inputs).unwrap(), Texts::new(fold));
+        let rule = session::SessionWindows { until, emit, ..session::SessionWindows::with_gap(Span(gap as u64), Some(Span(grace as u64))) };
+        let (mut sessions, mut states) = (SessionOperator::new(rule, inputs).unwrap(), Texts::new(fold));
         for mut event in events {
             event.3 %= inputs;
             model.process(event);
@@ -312,8 +312,8 @@ proptest! {
         let mut model = SlidingModel { model: Model::new(fold, grace, retention, close, inputs), difference, store: BTreeMap::new() };
         let until = (longer >= 2 * difference + grace).then_some(Span(longer as u64));
         let emit = if close { Emit::Close } else { Emit::Update };
-        let rule = sliding::Rule { until, emit, ..sliding::Rule::with_difference(Span(difference as u64), Some(Span(grace as u64))) };
-        let (mut slides, mut states) = (Slides::new(rule, inputs).unwrap(), Texts::new(fold));
+        let rule = sliding::SlidingWindows { until, emit, ..sliding::SlidingWindows::with_difference(Span(difference as u64), Some(Span(grace as u64))) };
+        let (mut slides, mut states) = (SlidingOperator::new(rule, inputs).unwrap(), Texts::new(fold));
         let mut null_values = 0;
         for mut event in events {
             event.3 %= inputs;

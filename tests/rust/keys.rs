@@ -15,7 +15,7 @@ use arrow_buffer::{NullBuffer, OffsetBuffer};
 use arrow_cast::cast;
 use arrow_cast::display::{ArrayFormatter, FormatOptions};
 use arrow_schema::{DataType, Field, IntervalUnit, TimeUnit};
-use windrow::arrow::keys::Keys;
+use windrow::arrow::keys::KeyInterner;
 use windrow::error::Error;
 use windrow::key::KeyId;
 
@@ -207,7 +207,7 @@ fn fields(types: &[DataType]) -> Vec<Field> {
     types.iter().enumerate().map(|(column, data_type)| Field::new(format!("k{column}"), data_type.clone(), true)).collect()
 }
 
-fn ids(keys: &mut Keys, columns: &[ArrayRef]) -> Vec<KeyId> {
+fn ids(keys: &mut KeyInterner, columns: &[ArrayRef]) -> Vec<KeyId> {
     let mut ids = Vec::new();
     keys.intern(columns, &mut ids).unwrap();
     ids
@@ -215,7 +215,7 @@ fn ids(keys: &mut Keys, columns: &[ArrayRef]) -> Vec<KeyId> {
 
 /// Interns random batches, slices among them, and compares numbers and values with the oracle.
 fn check(types: &[DataType], random: &mut Random) {
-    let mut keys = Keys::new(&fields(types)).unwrap();
+    let mut keys = KeyInterner::new(&fields(types)).unwrap();
     for _ in 0..2 {
         let mut oracle = Oracle::default();
         for length in [0, 1, 70, 1500] {
@@ -259,7 +259,7 @@ fn keys_of_several_columns_are_numbered_and_partial_nulls_kept() {
 
 #[test]
 fn a_row_of_nulls_has_no_key_and_a_row_with_one_value_has() {
-    let mut keys = Keys::new(&fields(&[DataType::Int64, DataType::Utf8])).unwrap();
+    let mut keys = KeyInterner::new(&fields(&[DataType::Int64, DataType::Utf8])).unwrap();
     let numbers: ArrayRef = Arc::new(Int64Array::from(vec![None, Some(1), None, Some(1), None]));
     let words: ArrayRef = Arc::new(StringArray::from(vec![None, None, Some(""), Some(""), None]));
     let got = ids(&mut keys, &[numbers, words]);
@@ -271,7 +271,7 @@ fn a_row_of_nulls_has_no_key_and_a_row_with_one_value_has() {
 #[test]
 fn a_struct_of_nulls_is_a_key_and_a_null_struct_is_none() {
     let inner = vec![Field::new("a", DataType::Int64, true)];
-    let mut keys = Keys::new(&fields(&[DataType::Struct(inner.clone().into())])).unwrap();
+    let mut keys = KeyInterner::new(&fields(&[DataType::Struct(inner.clone().into())])).unwrap();
     // What stands under a null parent is no value.
     let column = StructArray::new(
         inner.into(),
@@ -284,7 +284,7 @@ fn a_struct_of_nulls_is_a_key_and_a_null_struct_is_none() {
 #[test]
 fn a_null_struct_may_have_fields_that_are_never_null() {
     let inner = vec![Field::new("a", DataType::Int64, false), Field::new("b", DataType::Utf8, false)];
-    let mut keys = Keys::new(&fields(&[DataType::Struct(inner.clone().into()), DataType::Int64])).unwrap();
+    let mut keys = KeyInterner::new(&fields(&[DataType::Struct(inner.clone().into()), DataType::Int64])).unwrap();
     let columns: Vec<ArrayRef> = vec![Arc::new(Int64Array::from(vec![1, 2])), Arc::new(StringArray::from(vec!["x", "y"]))];
     let column: ArrayRef = Arc::new(StructArray::new(inner.into(), columns, Some(vec![true, false].into())));
     let got = ids(&mut keys, &[column, Arc::new(Int64Array::from(vec![5, 5]))]);
@@ -317,19 +317,19 @@ fn a_type_that_cannot_be_grouped_is_named() {
         (DataType::List(list(DataType::Null)), "list<item: null>"),
     ];
     for (data_type, spelled) in wrong {
-        match Keys::new(&[Field::new("good", DataType::Int64, true), Field::new("bad", data_type, true)]).err() {
+        match KeyInterner::new(&[Field::new("good", DataType::Int64, true), Field::new("bad", data_type, true)]).err() {
             Some(Error::ColumnType { argument, column, got, .. }) => {
                 assert_eq!((argument.as_str(), column.as_str(), got), ("keys", "bad", spelled.to_owned()));
             }
             other => panic!("{spelled}: {other:?}"),
         }
     }
-    assert!(matches!(Keys::new(&[]), Err(Error::Argument { .. })));
+    assert!(matches!(KeyInterner::new(&[]), Err(Error::Argument { .. })));
 }
 
 #[test]
 fn a_batch_of_another_type_is_refused_and_changes_nothing() {
-    let mut keys = Keys::new(&fields(&[DataType::Utf8])).unwrap();
+    let mut keys = KeyInterner::new(&fields(&[DataType::Utf8])).unwrap();
     let mut got = vec![KeyId(9)];
     let numbers: ArrayRef = Arc::new(Int64Array::from(vec![1]));
     assert!(matches!(keys.intern(&[numbers], &mut got), Err(Error::ColumnType { column, .. }) if column == "k0"));
@@ -341,7 +341,7 @@ fn a_batch_of_another_type_is_refused_and_changes_nothing() {
 #[test]
 fn zones_of_one_instant_are_one_key() {
     let zoned = |zone: &str| DataType::Timestamp(TimeUnit::Microsecond, Some(zone.into()));
-    let mut keys = Keys::new(&fields(&[zoned("UTC")])).unwrap();
+    let mut keys = KeyInterner::new(&fields(&[zoned("UTC")])).unwrap();
     let instants: ArrayRef = Arc::new(arrow_array::TimestampMicrosecondArray::from(vec![1, 2]).with_timezone("+02:00"));
     assert_eq!(ids(&mut keys, std::slice::from_ref(&instants)), [KeyId(0), KeyId(1)]);
     assert_eq!(keys.columns(&[KeyId(1)]).unwrap()[0].data_type(), &zoned("UTC"));

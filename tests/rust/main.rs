@@ -9,7 +9,7 @@ mod aggregate_laws;
 mod aggregate_sums;
 mod aggregate_trial;
 mod aggregate_variance;
-mod banked;
+mod batch_states;
 mod cases;
 mod cogroup;
 mod feeds;

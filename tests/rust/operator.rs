@@ -8,12 +8,12 @@ use proptest::prelude::*;
 use windrow::arrow::plan::query::Query;
 use windrow::arrow::plan::spec::Spec;
 use windrow::arrow::stream::operator::Operator;
-use windrow::arrow::stream::store_query::Asked;
+use windrow::arrow::stream::store_query::StoreQuery;
 use windrow::time::Time;
 
 use crate::feeds::{DYNAMIC, Fed, Row, SESSIONS, SLIDING, batch, by_key, fed, feeds, operator, rows, schema, spec};
 
-const ANY: Asked = Asked::Between { from: Time::MIN, to: Time::MAX };
+const ANY: StoreQuery = StoreQuery::Between { from: Time::MIN, to: Time::MAX };
 
 fn pushed(operator: &mut Operator, records: &[Fed]) -> Vec<Row> {
     rows(&operator.push(&batch(records)).unwrap())
@@ -116,7 +116,7 @@ proptest! {
         prop_assert_eq!(&stored, &table);
         prop_assert!(all.is_sorted_by_key(|row| (row.0.clone(), row.2, row.1)), "key, end, start");
 
-        let asked = Asked::Between { from: Time(from), to: Time(to) };
+        let asked = StoreQuery::Between { from: Time(from), to: Time(to) };
         let inside = |row: &&Row| if kind == SLIDING { (from..=to).contains(&row.1) } else { row.2 >= from && row.1 <= to };
         let expected: Vec<Row> = all.iter().filter(|row| ("a".."b").contains(&row.0.as_str())).filter(inside).cloned().collect();
         let key = |name: &str| Some(vec![Arc::new(StringArray::from(vec![name])) as arrow_array::ArrayRef]);

@@ -8,7 +8,7 @@ use arrow_ipc::reader::StreamReader;
 use arrow_ipc::writer::StreamWriter;
 use arrow_schema::{DataType, Field, Schema};
 use proptest::prelude::*;
-use windrow::arrow::format::block::{Form, decode, encode};
+use windrow::arrow::format::block::{BlockKind, decode, encode};
 use windrow::arrow::format::packed::{pack, schema, unpack};
 use windrow::error::Error;
 use windrow::time::Time;
@@ -27,7 +27,7 @@ fn is_format_error<T>(result: Result<T, Error>) -> bool {
 #[test]
 fn a_block_gives_back_its_rows_and_arrow_reads_it_too() {
     for rows in [0, 1, 1000] {
-        let form = if rows == 1 { Form::Records } else { Form::Sessions };
+        let form = if rows == 1 { BlockKind::Records } else { BlockKind::Sessions };
         let block = encode(form, &batch(rows)).unwrap();
         assert_eq!(decode(&block).unwrap().0, form);
         assert_eq!(decode(&block).unwrap().1.columns(), batch(rows).columns());
@@ -35,12 +35,12 @@ fn a_block_gives_back_its_rows_and_arrow_reads_it_too() {
         assert_eq!(arrows[0].columns(), batch(rows).columns());
     }
     let slice = batch(100).slice(31, 17);
-    assert_eq!(decode(&encode(Form::Records, &slice).unwrap()).unwrap().1.columns(), slice.columns());
+    assert_eq!(decode(&encode(BlockKind::Records, &slice).unwrap()).unwrap().1.columns(), slice.columns());
 }
 
 #[test]
 fn every_flipped_bit_and_every_cut_is_an_error() {
-    let block = encode(Form::Sessions, &batch(20)).unwrap();
+    let block = encode(BlockKind::Sessions, &batch(20)).unwrap();
     for bit in 0..block.len() * 8 {
         let mut damaged = block.clone();
         damaged[bit / 8] ^= 1 << (bit % 8);
@@ -89,13 +89,13 @@ proptest! {
         let shards: Vec<u32> = (0..).zip(&lengths).flat_map(|(shard, &length)| std::iter::repeat_n(shard, length)).collect();
         let times: Vec<Time> = lengths.iter().flat_map(|&length| (0..length as i64).map(|time| Time(10 * time))).collect();
         let whole = batch(rows);
-        let packed = pack(Form::Records, &whole, &shards, &times, block_bytes).unwrap();
+        let packed = pack(BlockKind::Records, &whole, &shards, &times, block_bytes).unwrap();
         let mut from = 0;
         for packed in &packed {
             prop_assert_eq!(packed.schema(), schema());
             for row in unpack(packed).unwrap() {
                 let (form, block) = decode(row.block).unwrap();
-                prop_assert_eq!(form, Form::Records);
+                prop_assert_eq!(form, BlockKind::Records);
                 let cut = whole.slice(from, block.num_rows());
                 prop_assert_eq!(block.columns(), cut.columns());
                 prop_assert!(shards[from..from + block.num_rows()].iter().all(|&shard| shard as i32 == row.shard));
@@ -109,7 +109,7 @@ proptest! {
 
 #[test]
 fn packed_rows_of_other_columns_are_an_error() {
-    let packed = pack(Form::Sessions, &batch(3), &[0; 3], &[Time(0); 3], 1 << 16).unwrap().remove(0);
+    let packed = pack(BlockKind::Sessions, &batch(3), &[0; 3], &[Time(0); 3], 1 << 16).unwrap().remove(0);
     let [shard, first, block] = packed.columns() else { panic!("three columns") };
     let with = |columns: Vec<ArrayRef>| {
         let fields: Vec<Field> = columns.iter().map(|column| Field::new("c", column.data_type().clone(), true)).collect();

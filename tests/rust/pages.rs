@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use proptest::prelude::*;
-use windrow::arrow::format::page::{Form, Label};
+use windrow::arrow::format::page::{Label, PageKind};
 use windrow::arrow::plan::spec::Spec;
 use windrow::arrow::stream::operator::Operator;
 
@@ -141,7 +141,7 @@ proptest! {
 fn a_label_tells_what_lies_in_a_page() {
     let (_, pages) = saved();
     let labels: Vec<Label> = pages.iter().map(|page| Label::read(page).unwrap()).collect();
-    assert_eq!(labels[0].form, Form::Head);
+    assert_eq!(labels[0].form, PageKind::Head);
     let bounds: Vec<_> = labels[1..].iter().map(|label| (label.place().unwrap(), label.bounds().unwrap())).collect();
     for (place, bounds) in &bounds {
         assert!(bounds.keys.0 <= bounds.keys.1 && bounds.times.0 <= bounds.times.1, "{place}: {bounds:?}");

@@ -19,7 +19,7 @@ use windrow::arrow::format::packed::unpack;
 use windrow::arrow::plan::limits::Limits;
 use windrow::arrow::plan::query::Query;
 use windrow::arrow::plan::spec::Spec;
-use windrow::arrow::read::counters::Counters;
+use windrow::arrow::read::counters::ReadCounters;
 use windrow::error::Error;
 
 use crate::aggregate_trial::Random;
@@ -128,14 +128,14 @@ fn cut<'a, T>(items: &'a [T], random: &mut Random, most: usize) -> Vec<&'a [T]> 
     pieces
 }
 
-fn run(query: &Arc<Query>, rows: &[Row], random: &mut Random) -> (Vec<RecordBatch>, Counters) {
+fn run(query: &Arc<Query>, rows: &[Row], random: &mut Random) -> (Vec<RecordBatch>, ReadCounters) {
     let pieces = cut(rows, random, 20);
     query.run(pieces.into_iter().map(|rows| Ok(batch(rows))), 1 + random.below(3)).unwrap()
 }
 
 /// Packed rows of all splits, sorted by shard and first time, those of equal ones in any order.
-fn packed(query: &Arc<Query>, splits: &[&[Row]], random: &mut Random) -> (Vec<RecordBatch>, Counters) {
-    let mut counters = Counters::default();
+fn packed(query: &Arc<Query>, splits: &[&[Row]], random: &mut Random) -> (Vec<RecordBatch>, ReadCounters) {
+    let mut counters = ReadCounters::default();
     let mut packed: Vec<RecordBatch> = Vec::new();
     for (number, rows) in (0..).zip(splits) {
         let mut packer = Packer::new(Arc::clone(query), number).unwrap();
@@ -252,12 +252,12 @@ proptest! {
             .map(|((key, start, end), count)| (key.into(), start, end, count as i64))
             .collect();
         prop_assert_eq!(counted(&results), expected);
-        prop_assert_eq!(counters, Counters {
+        prop_assert_eq!(counters, ReadCounters {
             records: data.len() as u64,
             null_keys: data.iter().filter(|row| row.key.is_none()).count() as u64,
             null_times: data.iter().filter(|row| row.key.is_some() && row.time.is_none()).count() as u64,
             ticks: (rows.len() - data.len()) as u64,
-            ..Counters::default()
+            ..ReadCounters::default()
         });
 
         let retention = gap;
@@ -273,7 +273,7 @@ proptest! {
             .collect();
         prop_assert_eq!(counted(&results), expected);
         let clamped_gaps = asked.iter().filter(|&&gap| gap > retention).count() as u64;
-        prop_assert_eq!(dynamic, Counters { bad_gaps: bad.len() as u64, clamped_gaps, ..counters });
+        prop_assert_eq!(dynamic, ReadCounters { bad_gaps: bad.len() as u64, clamped_gaps, ..counters });
 
         let (difference, resolution) = (resolution * times, resolution);
         let sliding = format!(r#"{{"kind": "sliding", "difference": {difference}, "resolution": {resolution}}}"#);
@@ -332,7 +332,7 @@ fn no_rows_give_no_windows() {
         let query = query(windows, r#"["key"]"#, AGGREGATES, 2, Limits::default());
         for batches in [vec![], vec![batch(&[])]] {
             let (results, counters) = query.run(batches.into_iter().map(Ok), 2).unwrap();
-            assert_eq!((results.len(), counters), (0, Counters::default()));
+            assert_eq!((results.len(), counters), (0, ReadCounters::default()));
         }
         let mut packer = Packer::new(Arc::clone(&query), 0).unwrap();
         assert!(packer.push(&batch(&[])).unwrap().is_empty() && packer.finish().unwrap().is_empty());

@@ -9,7 +9,7 @@ use windrow::arrow::batch::packer::Packer;
 use windrow::arrow::plan::limits::Limits;
 use windrow::arrow::plan::query::Query;
 use windrow::arrow::plan::spec::Spec;
-use windrow::arrow::plan::window_lengths::Kind;
+use windrow::arrow::plan::window_lengths::WindowLengths;
 use windrow::error::{Error, Result};
 use windrow::session::windows::Gap;
 use windrow::time::Span;
@@ -151,7 +151,7 @@ fn a_gap_is_positive_and_counts_in_the_columns_unit() {
         (Second, -1, None),
     ] {
         match (with_unit(unit, &session(gap)), ticks) {
-            (Ok(query), Some(ticks)) => assert!(matches!(query.windows, Kind::Session(Gap::Fixed(gap)) if gap == Span(ticks))),
+            (Ok(query), Some(ticks)) => assert!(matches!(query.windows, WindowLengths::Session(Gap::Fixed(gap)) if gap == Span(ticks))),
             (Err(Error::Argument { argument, .. }), None) => assert_eq!(argument, "gap"),
             (other, _) => panic!("{unit:?} {gap}: {:?}", other.err()),
         }

@@ -9,9 +9,9 @@ use windrow::error::Result;
 use windrow::operator::change::{Change, Emit};
 use windrow::operator::record::Record;
 use windrow::operator::stream_time::Source;
-use windrow::session::record::Sessions;
+use windrow::session::record::SessionOperator;
 use windrow::session::windows as session;
-use windrow::sliding::record::Slides;
+use windrow::sliding::record::SlidingOperator;
 use windrow::sliding::windows as sliding;
 use windrow::time::{Span, Time};
 
@@ -19,8 +19,8 @@ use crate::texts::{Fold, Texts, Value};
 
 /// Either operator.
 enum Operator {
-    Sessions(Sessions),
-    Slides(Slides),
+    SessionOperator(SessionOperator),
+    SlidingOperator(SlidingOperator),
 }
 
 impl Operator {
@@ -31,15 +31,15 @@ impl Operator {
         out: &mut impl FnMut(Change<'_>, &mut Texts<'a>) -> Result<()>,
     ) {
         match self {
-            Self::Sessions(sessions) => sessions.push(record, states, out).unwrap(),
-            Self::Slides(slides) => slides.push(record, states, out).unwrap(),
+            Self::SessionOperator(sessions) => sessions.push(record, states, out).unwrap(),
+            Self::SlidingOperator(slides) => slides.push(record, states, out).unwrap(),
         };
     }
 
     fn dropped(&self) -> u64 {
         match self {
-            Self::Sessions(sessions) => sessions.counters().dropped(),
-            Self::Slides(slides) => slides.counters().dropped(),
+            Self::SessionOperator(sessions) => sessions.counters().dropped(),
+            Self::SlidingOperator(slides) => slides.counters().dropped(),
         }
     }
 
@@ -47,7 +47,7 @@ impl Operator {
     fn restarted(&self, spec: &Json) -> Self {
         let (mut again, ..) = operator(spec);
         match (self, &mut again) {
-            (Self::Sessions(old), Self::Sessions(new)) => {
+            (Self::SessionOperator(old), Self::SessionOperator(new)) => {
                 new.resume(old.time().progress().to_vec(), old.store().closed(), *old.counters());
                 for (name, session) in old.store().all() {
                     let key = new.store_mut().intern(name).unwrap();
@@ -55,7 +55,7 @@ impl Operator {
                 }
                 assert_eq!(new.store().open(), old.store().open());
             }
-            (Self::Slides(old), Self::Slides(new)) => {
+            (Self::SlidingOperator(old), Self::SlidingOperator(new)) => {
                 new.resume(old.time().progress().to_vec(), old.store().closed(), *old.counters());
                 for (name, window) in old.store().all() {
                     let key = new.store_mut().intern(name).unwrap();
@@ -70,8 +70,8 @@ impl Operator {
 
     fn stored(&self) -> usize {
         match self {
-            Self::Sessions(sessions) => sessions.store().len(),
-            Self::Slides(slides) => slides.store().len(),
+            Self::SessionOperator(sessions) => sessions.store().len(),
+            Self::SlidingOperator(slides) => slides.store().len(),
         }
     }
 }
@@ -92,13 +92,13 @@ fn operator(spec: &Json) -> (Operator, Fold, Option<u64>) {
     };
     if let Some(gap) = spec["gap"].as_u64().map(Span) {
         let until = retention.filter(|&until| until >= gap.saturating_add(grace));
-        let rule = session::Rule { until, emit, ..session::Rule::with_gap(gap, Some(grace)) };
-        return (Operator::Sessions(Sessions::new(rule, inputs).unwrap()), fold, None);
+        let rule = session::SessionWindows { until, emit, ..session::SessionWindows::with_gap(gap, Some(grace)) };
+        return (Operator::SessionOperator(SessionOperator::new(rule, inputs).unwrap()), fold, None);
     }
     let difference = Span(spec["diff"].as_u64().unwrap());
     let until = retention.filter(|&until| until >= difference.saturating_mul(2).saturating_add(grace));
-    let rule = sliding::Rule { until, emit, ..sliding::Rule::with_difference(difference, Some(grace)) };
-    (Operator::Slides(Slides::new(rule, inputs).unwrap()), fold, Some(difference.0))
+    let rule = sliding::SlidingWindows { until, emit, ..sliding::SlidingWindows::with_difference(difference, Some(grace)) };
+    (Operator::SlidingOperator(SlidingOperator::new(rule, inputs).unwrap()), fold, Some(difference.0))
 }
 
 /// The first step whose answer differs, if any. With `restart`, the operator is built anew after so many steps.

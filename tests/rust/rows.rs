@@ -15,7 +15,7 @@ use windrow::arrow::format::packed::unpack;
 use windrow::arrow::plan::limits::Limits;
 use windrow::arrow::plan::query::Query;
 use windrow::arrow::plan::spec::Spec;
-use windrow::arrow::read::counters::Counters;
+use windrow::arrow::read::counters::ReadCounters;
 use windrow::error::Error;
 
 use crate::query::{Row, batch, query as windows_query, schema};
@@ -163,7 +163,7 @@ fn no_rows_give_no_rows() {
     let (blocks, records) = packed(&query, &[Vec::new()], 1);
     assert_eq!((blocks.len(), records), (0, 0));
     let (sorted, counters) = query.run(std::iter::empty(), 1).unwrap();
-    assert_eq!((sorted.len(), counters), (0, Counters::default()));
+    assert_eq!((sorted.len(), counters), (0, ReadCounters::default()));
 }
 
 #[test]

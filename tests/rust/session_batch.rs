@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use windrow::aggregate::slot::Slot;
 use windrow::key::KeyId;
-use windrow::session::batch::{Coalesced, Sessions};
+use windrow::session::batch::{Coalesced, OpenSessions};
 use windrow::time::{Span, Time};
 use windrow::window::Extent;
 
@@ -23,12 +23,12 @@ pub(crate) type Found = BTreeMap<(u32, i64, i64), usize>;
 
 /// The gaps of records.
 #[derive(Clone, Copy)]
-enum Gaps<'a> {
+enum GapColumn<'a> {
     One(u64),
     Own(&'a [u64]),
 }
 
-impl Gaps<'_> {
+impl GapColumn<'_> {
     fn of(self, row: usize) -> u64 {
         match self {
             Self::One(gap) => gap,
@@ -37,7 +37,7 @@ impl Gaps<'_> {
     }
 
     /// Gives records, the first of which is number `from`, their slots.
-    fn assign(self, sessions: &mut Sessions, records: &[Record], from: usize) -> Vec<Slot> {
+    fn assign(self, sessions: &mut OpenSessions, records: &[Record], from: usize) -> Vec<Slot> {
         let (keys, times): (Vec<KeyId>, Vec<Time>) = records.iter().map(|&(key, time)| (KeyId(key), Time(time))).unzip();
         match self {
             Self::One(gap) => sessions.assign(&keys, &times, Span(gap)),
@@ -51,15 +51,15 @@ impl Gaps<'_> {
 
 /// Rules 2.1 on unbounded integers, record by record.
 pub(crate) fn oracle_sessions(records: &[Record], gap: u64) -> Found {
-    oracle_of_gaps(records, Gaps::One(gap))
+    oracle_of_gaps(records, GapColumn::One(gap))
 }
 
 /// Rules 3.2, where each record has its own gap.
 pub(crate) fn oracle_dynamic(records: &[Record], gaps: &[u64]) -> Found {
-    oracle_of_gaps(records, Gaps::Own(gaps))
+    oracle_of_gaps(records, GapColumn::Own(gaps))
 }
 
-fn oracle_of_gaps(records: &[Record], gaps: Gaps<'_>) -> Found {
+fn oracle_of_gaps(records: &[Record], gaps: GapColumn<'_>) -> Found {
     let mut sessions: Vec<(u32, i64, i64, i128, usize)> = Vec::new();
     for (row, &(key, time)) in records.iter().enumerate() {
         let reach = i128::from(time) + i128::from(gaps.of(row));
@@ -75,7 +75,7 @@ fn oracle_of_gaps(records: &[Record], gaps: Gaps<'_>) -> Found {
 }
 
 /// The sessions of records given in calls of these lengths, the rest in one call; each record must lie in its session.
-fn found(sessions: &mut Sessions, records: &[Record], cuts: &[usize], gaps: Gaps<'_>) -> (Coalesced, Vec<Slot>) {
+fn found(sessions: &mut OpenSessions, records: &[Record], cuts: &[usize], gaps: GapColumn<'_>) -> (Coalesced, Vec<Slot>) {
     let mut slots: Vec<Slot> = Vec::new();
     let mut rest = records;
     for &cut in cuts.iter().chain([&usize::MAX]) {
@@ -109,11 +109,11 @@ fn counted(coalesced: &Coalesced, records: &[Record], slots: &[Slot]) -> Found {
 }
 
 fn check(records: &[Record], cuts: &[usize], gap: u64) {
-    check_gaps(records, cuts, Gaps::One(gap));
+    check_gaps(records, cuts, GapColumn::One(gap));
 }
 
-fn check_gaps(records: &[Record], cuts: &[usize], gaps: Gaps<'_>) {
-    let mut sessions = Sessions::default();
+fn check_gaps(records: &[Record], cuts: &[usize], gaps: GapColumn<'_>) {
+    let mut sessions = OpenSessions::default();
     let expected = oracle_of_gaps(records, gaps);
     // The second time on what the first has left behind.
     for _ in 0..2 {
@@ -157,13 +157,13 @@ proptest! {
         (records, gaps) in own_gaps(),
         cuts in prop::collection::vec(0..20_usize, 0..6),
     ) {
-        check_gaps(&records, &cuts, Gaps::Own(&gaps));
+        check_gaps(&records, &cuts, GapColumn::Own(&gaps));
     }
 
     #[test]
     fn differential_own_gaps_that_are_all_alike_are_one_gap(records in records(), gap in gap()) {
-        let [one, own] = [Gaps::One(gap), Gaps::Own(&vec![gap; records.len()])]
-            .map(|gaps| found(&mut Sessions::default(), &records, &[], gaps));
+        let [one, own] = [GapColumn::One(gap), GapColumn::Own(&vec![gap; records.len()])]
+            .map(|gaps| found(&mut OpenSessions::default(), &records, &[], gaps));
         prop_assert_eq!((one.0.keys, one.0.extents, one.1), (own.0.keys, own.0.extents, own.1));
     }
 
@@ -178,14 +178,14 @@ proptest! {
         }
         let mut partials: Vec<(KeyId, Extent, usize)> = Vec::new();
         for (records, gaps) in &of_part {
-            let (coalesced, slots) = found(&mut Sessions::default(), records, &[], Gaps::Own(gaps));
+            let (coalesced, slots) = found(&mut OpenSessions::default(), records, &[], GapColumn::Own(gaps));
             let counts = counted(&coalesced, records, &slots);
             let sessions = coalesced.keys.iter().zip(&coalesced.extents);
             partials.extend(sessions.map(|(&key, &extent)| (key, extent, counts[&(key.0, extent.start.0, extent.end.0)])));
         }
         random.shuffle(&mut partials);
 
-        let mut sessions = Sessions::default();
+        let mut sessions = OpenSessions::default();
         let keys: Vec<KeyId> = partials.iter().map(|partial| partial.0).collect();
         let extents: Vec<Extent> = partials.iter().map(|partial| partial.1).collect();
         let half = partials.len() / 2;
@@ -222,7 +222,7 @@ proptest! {
         let records: Vec<Record> = (0..9000).map(|_| (random.below(keys) as u32, random.below(40_000) as i64 - 20_000)).collect();
         let mut gap = || if random.below(50) == 0 { 20 * most } else { random.below(most) };
         let gaps: Vec<u64> = (0..9000).map(|_| gap() as u64).collect();
-        check_gaps(&records, &[cut], Gaps::Own(&gaps));
+        check_gaps(&records, &[cut], GapColumn::Own(&gaps));
     }
 
     #[test]
@@ -263,13 +263,13 @@ fn a_record_joins_at_exactly_the_reach_of_another() {
     for (distance, sessions) in [(9, 1), (10, 1), (11, 2)] {
         let (early, late) = ((0, -5), (0, -5 + distance));
         for (records, gaps) in [([early, late], [10, 1]), ([late, early], [1, 10])] {
-            check_gaps(&records, &[], Gaps::Own(&gaps));
-            check_gaps(&records, &[1], Gaps::Own(&gaps));
+            check_gaps(&records, &[], GapColumn::Own(&gaps));
+            check_gaps(&records, &[1], GapColumn::Own(&gaps));
             assert_eq!(oracle_dynamic(&records, &gaps).len(), sessions, "{distance} apart");
         }
         // The long gap is the later record's: it reaches forward only.
         assert_eq!(oracle_dynamic(&[early, late], &[1, 10]).len(), 2);
-        check_gaps(&[early, late], &[], Gaps::Own(&[1, 10]));
+        check_gaps(&[early, late], &[], GapColumn::Own(&[1, 10]));
     }
 }
 
@@ -286,7 +286,7 @@ fn long_gaps_reach_over_later_sessions() {
     for _ in 0..200 {
         random.shuffle(&mut order);
         let (records, gaps): (Vec<Record>, Vec<u64>) = order.iter().map(|&row| (records[row], gaps[row])).unzip();
-        check_gaps(&records, &[], Gaps::Own(&gaps));
-        check_gaps(&records, &[2], Gaps::Own(&gaps));
+        check_gaps(&records, &[], GapColumn::Own(&gaps));
+        check_gaps(&records, &[2], GapColumn::Own(&gaps));
     }
 }

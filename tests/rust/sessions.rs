@@ -7,8 +7,8 @@ use windrow::error::Result;
 use windrow::operator::change::{Change, Emit, Late, Op};
 use windrow::operator::record::{Fate, Record};
 use windrow::operator::stream_time::Source;
-use windrow::session::record::Sessions;
-use windrow::session::windows::{Gap, Rule};
+use windrow::session::record::SessionOperator;
+use windrow::session::windows::{Gap, SessionWindows};
 use windrow::time::{Span, Time};
 
 use crate::members::Members;
@@ -35,8 +35,8 @@ struct Run {
 }
 
 impl Run {
-    fn of(rule: Rule, events: &[Event]) -> Self {
-        let mut sessions = Sessions::new(rule, 1).unwrap();
+    fn of(rule: SessionWindows, events: &[Event]) -> Self {
+        let mut sessions = SessionOperator::new(rule, 1).unwrap();
         let (mut states, mut run) = (Members::default(), Self::default());
         for (number, event) in events.iter().enumerate() {
             let Self { finals, table, late_rows, .. } = &mut run;
@@ -152,12 +152,12 @@ fn events() -> impl Strategy<Value = Vec<Event>> {
     })
 }
 
-fn fixed(gap: i64, grace: i64, emit: Emit) -> Rule {
-    Rule { emit, ..Rule::with_gap(Span(gap as u64), Some(Span(grace as u64))) }
+fn fixed(gap: i64, grace: i64, emit: Emit) -> SessionWindows {
+    SessionWindows { emit, ..SessionWindows::with_gap(Span(gap as u64), Some(Span(grace as u64))) }
 }
 
-fn dynamic(retention: i64, grace: i64, emit: Emit) -> Rule {
-    Rule { gap: Gap::Dynamic { retention: Span(retention as u64) }, ..fixed(1, grace, emit) }
+fn dynamic(retention: i64, grace: i64, emit: Emit) -> SessionWindows {
+    SessionWindows { gap: Gap::Dynamic { retention: Span(retention as u64) }, ..fixed(1, grace, emit) }
 }
 
 proptest! {
@@ -206,7 +206,7 @@ proptest! {
         }
         let run = Run::of(dynamic(retention, 10_000, Emit::Close), &shuffled);
         prop_assert_eq!(run.finals(), oracle_components(|own| own.min(retention), &shuffled));
-        let run = Run::of(Rule { grace: None, ..dynamic(retention, 0, Emit::Close) }, &shuffled);
+        let run = Run::of(SessionWindows { grace: None, ..dynamic(retention, 0, Emit::Close) }, &shuffled);
         prop_assert_eq!(run.finals(), oracle_components(|own| own.min(retention), &shuffled));
     }
 
@@ -214,7 +214,7 @@ proptest! {
     fn finals_of_a_key_depend_on_stream_time_only(events in events(), gap in 1..12_i64, grace in 0..25_i64) {
         // Key 0 alone, with ticks in place of the other keys' records.
         let whole = Run::of(fixed(gap, grace, Emit::Close), &events);
-        let mut sessions = Sessions::new(fixed(gap, grace, Emit::Close), 1).unwrap();
+        let mut sessions = SessionOperator::new(fixed(gap, grace, Emit::Close), 1).unwrap();
         let (mut states, mut run) = (Members::default(), Run::default());
         for (number, event) in events.iter().enumerate() {
             let mut out = |change: Change<'_>, states: &mut Members| collect(&mut run.finals, &mut run.table, &mut run.late_rows, change, states);
@@ -232,7 +232,7 @@ proptest! {
 
     #[test]
     fn a_late_record_may_leave_alone(events in events(), gap in 1..12_i64, grace in 0..25_i64) {
-        let run = Run::of(Rule { late: Late::Emit, ..fixed(gap, grace, Emit::Close) }, &events);
+        let run = Run::of(SessionWindows { late: Late::Emit, ..fixed(gap, grace, Emit::Close) }, &events);
         let expected: Vec<Row> = run.late.iter().map(|&n| (events[n].0, events[n].1, events[n].1, vec![n])).collect();
         prop_assert_eq!(&run.late_rows, &expected);
         prop_assert_eq!(run.finals(), oracle_stepwise(|_| gap, grace, &events).0);
@@ -247,7 +247,7 @@ proptest! {
         let gap = if own { Gap::Dynamic { retention: gap } } else { Gap::Fixed(gap) };
         let emit = if update { Emit::Update } else { Emit::Close };
         let late = if late { Late::Emit } else { Late::Drop };
-        let Ok(mut sessions) = Sessions::new(Rule { gap, grace, until, emit, late }, 2) else { return Ok(()) };
+        let Ok(mut sessions) = SessionOperator::new(SessionWindows { gap, grace, until, emit, late }, 2) else { return Ok(()) };
         let mut states = Members::default();
         let mut out = |_: Change<'_>, _: &mut Members| Ok(());
         for (number, (key, time, own, input, source, kind)) in events.iter().enumerate() {
@@ -302,7 +302,7 @@ fn a_record_exactly_the_gap_away_joins() {
 fn a_session_on_the_close_time_is_open() {
     // gap 5, grace 2, [10, 10]: closes when T > 17
     for (time, finals) in [(16, 0), (17, 0), (18, 1)] {
-        let mut sessions = Sessions::new(fixed(5, 2, Emit::Close), 1).unwrap();
+        let mut sessions = SessionOperator::new(fixed(5, 2, Emit::Close), 1).unwrap();
         let (mut states, mut run) = (Members::default(), Run::default());
         let mut out =
             |change: Change<'_>, states: &mut Members| collect(&mut run.finals, &mut run.table, &mut run.late_rows, change, states);
@@ -316,7 +316,7 @@ fn a_session_on_the_close_time_is_open() {
 fn until_revives_a_closed_session_which_is_then_final_again() {
     // gap 5, grace 0:  a@0 closes at T=11;  a@6, a@4 bridge it
     let events = [(0, 0, 0), (1, 11, 0), (0, 6, 0), (0, 4, 0), (1, 40, 0)];
-    let run = Run::of(Rule { until: Some(Span(1000)), ..fixed(5, 0, Emit::Close) }, &events);
+    let run = Run::of(SessionWindows { until: Some(Span(1000)), ..fixed(5, 0, Emit::Close) }, &events);
     assert_eq!(run.finals, vec![(0, 0, 0, vec![0]), (0, 0, 6, vec![0, 2, 3]), (1, 11, 11, vec![1]), (1, 40, 40, vec![4])]);
     let run = Run::of(fixed(5, 0, Emit::Close), &events);
     assert_eq!(run.finals, vec![(0, 0, 0, vec![0]), (0, 4, 6, vec![2, 3]), (1, 11, 11, vec![1]), (1, 40, 40, vec![4])]);
@@ -324,7 +324,7 @@ fn until_revives_a_closed_session_which_is_then_final_again() {
 
 #[test]
 fn an_unseen_input_of_a_cogroup_holds_everything_open() {
-    let mut sessions = Sessions::new(fixed(5, 0, Emit::Close), 2).unwrap();
+    let mut sessions = SessionOperator::new(fixed(5, 0, Emit::Close), 2).unwrap();
     let (mut states, mut run) = (Members::default(), Run::default());
     let mut out = |change: Change<'_>, states: &mut Members| collect(&mut run.finals, &mut run.table, &mut run.late_rows, change, states);
     let mut push = |number, event: Event, input| sessions.push(record(number, &event).input_of(input, 0), &mut states, &mut out).unwrap();
@@ -339,7 +339,7 @@ fn an_unseen_input_of_a_cogroup_holds_everything_open() {
 
 #[test]
 fn bad_and_long_gaps_are_counted_and_bad_ones_do_not_move_time() {
-    let mut sessions = Sessions::new(dynamic(10, 0, Emit::Close), 1).unwrap();
+    let mut sessions = SessionOperator::new(dynamic(10, 0, Emit::Close), 1).unwrap();
     let mut states = Members::default();
     let mut out = |_: Change<'_>, _: &mut Members| Ok(());
     for (gap, fate) in
@@ -357,7 +357,11 @@ fn bad_and_long_gaps_are_counted_and_bad_ones_do_not_move_time() {
 #[test]
 fn retention_below_gap_and_grace_is_refused() {
     for (until, fine) in [(6, false), (7, true), (8, true)] {
-        assert_eq!(Sessions::new(Rule { until: Some(Span(until)), ..fixed(5, 2, Emit::Close) }, 1).is_ok(), fine, "{until}");
+        assert_eq!(
+            SessionOperator::new(SessionWindows { until: Some(Span(until)), ..fixed(5, 2, Emit::Close) }, 1).is_ok(),
+            fine,
+            "{until}"
+        );
     }
-    assert!(Sessions::new(fixed(0, 2, Emit::Close), 1).is_err());
+    assert!(SessionOperator::new(fixed(0, 2, Emit::Close), 1).is_err());
 }

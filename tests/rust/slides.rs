@@ -8,8 +8,8 @@ use windrow::operator::change::{Change, Emit, Late, Op};
 use windrow::operator::record::{Fate, Record};
 use windrow::operator::stream_time::Source;
 use windrow::sliding::plan::Sliding;
-use windrow::sliding::record::Slides;
-use windrow::sliding::windows::Rule;
+use windrow::sliding::record::SlidingOperator;
+use windrow::sliding::windows::SlidingWindows;
 use windrow::time::{Span, Time};
 
 use crate::members::Members;
@@ -35,8 +35,8 @@ struct Run {
 }
 
 impl Run {
-    fn of(rule: Rule, events: &[Event]) -> Self {
-        let mut slides = Slides::new(rule, 1).unwrap();
+    fn of(rule: SlidingWindows, events: &[Event]) -> Self {
+        let mut slides = SlidingOperator::new(rule, 1).unwrap();
         let (mut states, mut run) = (Members::default(), Self::default());
         for (number, event) in events.iter().enumerate() {
             let fate = slides.push(record(number, event), &mut states, &mut run.sink(events)).unwrap();
@@ -104,12 +104,12 @@ fn events(reach: i64) -> impl Strategy<Value = Vec<Event>> {
 }
 
 /// The rule at another resolution.
-fn at(resolution: u64, rule: Rule) -> Rule {
-    Rule { sliding: Sliding { resolution: Span(resolution), ..rule.sliding }, ..rule }
+fn at(resolution: u64, rule: SlidingWindows) -> SlidingWindows {
+    SlidingWindows { sliding: Sliding { resolution: Span(resolution), ..rule.sliding }, ..rule }
 }
 
-fn rule(difference: i64, grace: i64, emit: Emit) -> Rule {
-    Rule { emit, ..Rule::with_difference(Span(difference as u64), Some(Span(grace as u64))) }
+fn rule(difference: i64, grace: i64, emit: Emit) -> SlidingWindows {
+    SlidingWindows { emit, ..SlidingWindows::with_difference(Span(difference as u64), Some(Span(grace as u64))) }
 }
 
 proptest! {
@@ -120,10 +120,10 @@ proptest! {
         events in events(60), difference in 1..8_i64, unit in 1..4_i64, grace in prop::option::of(Just(600_i64)),
     ) {
         let grace = grace.map(|grace| Span((grace * unit) as u64));
-        let rule = at(unit as u64, Rule { grace, ..rule(difference * unit, 0, Emit::Close) });
+        let rule = at(unit as u64, SlidingWindows { grace, ..rule(difference * unit, 0, Emit::Close) });
         let expected = oracle_closed_form(difference * unit, unit, &events);
         prop_assert_eq!(Run::of(rule, &events).finals, expected.clone());
-        prop_assert_eq!(Run::of(Rule { emit: Emit::Update, ..rule }, &events).table, expected);
+        prop_assert_eq!(Run::of(SlidingWindows { emit: Emit::Update, ..rule }, &events).table, expected);
     }
 
     #[test]
@@ -140,7 +140,7 @@ proptest! {
         events in events(30), difference in 1..12_i64, unit in 1..4_i64, sizes in 1..20_usize,
     ) {
         let rule = at(unit as u64, rule(difference * unit, 900 * unit, Emit::Close));
-        let (mut alone, mut joined) = (Slides::new(rule, 1).unwrap(), Slides::new(rule, 1).unwrap());
+        let (mut alone, mut joined) = (SlidingOperator::new(rule, 1).unwrap(), SlidingOperator::new(rule, 1).unwrap());
         let (mut of_alone, mut of_joined) = (Members::default(), Members::default());
         for (number, event) in events.iter().enumerate() {
             alone.push(record(number, event), &mut of_alone, &mut |_: Change<'_>, _: &mut Members| Ok(())).unwrap();
@@ -155,7 +155,7 @@ proptest! {
                 prop_assert!(told || records.is_empty());
             }
         }
-        let stored = |slides: &Slides| slides.store().all().map(|(name, entry)| (name[0], entry.start, entry.largest)).collect::<Vec<_>>();
+        let stored = |slides: &SlidingOperator| slides.store().all().map(|(name, entry)| (name[0], entry.start, entry.largest)).collect::<Vec<_>>();
         prop_assert_eq!(stored(&joined), stored(&alone));
     }
 
@@ -165,7 +165,7 @@ proptest! {
     ) {
         let events: Vec<Event> = events.into_iter().map(|(_, time)| (0, time)).collect();
         let rule = rule(difference, grace, Emit::Close);
-        let (mut alone, mut joined) = (Slides::new(rule, 1).unwrap(), Slides::new(rule, 1).unwrap());
+        let (mut alone, mut joined) = (SlidingOperator::new(rule, 1).unwrap(), SlidingOperator::new(rule, 1).unwrap());
         let (mut of_alone, mut of_joined) = (Members::default(), Members::default());
         let ignore = &mut |_: Change<'_>, _: &mut Members| Ok(());
         for (from, chunk) in (0..).step_by(sizes).zip(events.chunks(sizes)) {
@@ -185,7 +185,7 @@ proptest! {
                 }
             }
             joined.close(joined.time().slowest(), &mut of_joined, ignore).unwrap();
-            let stored = |slides: &Slides| slides.store().all().map(|(_, entry)| (entry.start, entry.largest)).collect::<Vec<_>>();
+            let stored = |slides: &SlidingOperator| slides.store().all().map(|(_, entry)| (entry.start, entry.largest)).collect::<Vec<_>>();
             prop_assert_eq!(stored(&joined), stored(&alone));
             prop_assert_eq!(joined.counters(), alone.counters());
         }
@@ -224,7 +224,7 @@ proptest! {
 
     #[test]
     fn a_record_refused_by_its_own_window_may_leave_alone(events in events(30), difference in 1..12_i64, grace in 0..10_i64) {
-        let run = Run::of(Rule { late: Late::Emit, ..rule(difference, grace, Emit::Close) }, &events);
+        let run = Run::of(SlidingWindows { late: Late::Emit, ..rule(difference, grace, Emit::Close) }, &events);
         let mut largest = i64::MIN;
         let mut expected = Vec::new();
         for (n, &(key, time)) in events.iter().enumerate() {
@@ -241,7 +241,7 @@ proptest! {
     #[test]
     fn until_changes_nothing(events in events(30), difference in 1..12_i64, grace in 0..10_i64) {
         let plain = Run::of(rule(difference, grace, Emit::Close), &events);
-        let kept = Run::of(Rule { until: Some(Span(100_000)), ..rule(difference, grace, Emit::Close) }, &events);
+        let kept = Run::of(SlidingWindows { until: Some(Span(100_000)), ..rule(difference, grace, Emit::Close) }, &events);
         prop_assert_eq!(plain.finals, kept.finals);
         prop_assert_eq!(plain.refused, kept.refused);
     }
@@ -249,7 +249,7 @@ proptest! {
     #[test]
     fn finals_of_a_key_depend_on_stream_time_only(events in events(30), difference in 1..12_i64, grace in 0..10_i64) {
         let whole = Run::of(rule(difference, grace, Emit::Close), &events);
-        let mut slides = Slides::new(rule(difference, grace, Emit::Close), 1).unwrap();
+        let mut slides = SlidingOperator::new(rule(difference, grace, Emit::Close), 1).unwrap();
         let (mut states, mut run) = (Members::default(), Run::default());
         for (number, event) in events.iter().enumerate() {
             let mut out = run.sink(&events);
@@ -275,7 +275,7 @@ proptest! {
         let difference = if unit == Span(1) { difference } else { unit.saturating_mul(factors.1) };
         let emit = if update { Emit::Update } else { Emit::Close };
         let late = if late { Late::Emit } else { Late::Drop };
-        let Ok(mut slides) = Slides::new(Rule { sliding: Sliding { difference, resolution: unit }, grace, until, emit, late }, 2) else { return Ok(()) };
+        let Ok(mut slides) = SlidingOperator::new(SlidingWindows { sliding: Sliding { difference, resolution: unit }, grace, until, emit, late }, 2) else { return Ok(()) };
         let mut states = Members::default();
         let mut out = |_: Change<'_>, _: &mut Members| Ok(());
         for (number, (key, time, input, source, kind)) in events.iter().enumerate() {
@@ -301,7 +301,7 @@ proptest! {
 fn a_window_on_the_close_time_is_open() {
     // d = 10, grace 2, [0, 10]: closes when T > 12
     for (time, finals) in [(11, 0), (12, 0), (13, 1)] {
-        let mut slides = Slides::new(rule(10, 2, Emit::Close), 1).unwrap();
+        let mut slides = SlidingOperator::new(rule(10, 2, Emit::Close), 1).unwrap();
         let (mut states, mut run) = (Members::default(), Run::default());
         let events = [(0, 10)];
         slides.push(record(0, &events[0]), &mut states, &mut run.sink(&events)).unwrap();
@@ -330,10 +330,14 @@ fn times_are_floored_for_windows_only() {
 #[test]
 fn lengths_that_do_not_fit_together_are_refused() {
     for (until, fine) in [(21, false), (22, true), (23, true)] {
-        assert_eq!(Slides::new(Rule { until: Some(Span(until)), ..rule(10, 2, Emit::Close) }, 1).is_ok(), fine, "{until}");
+        assert_eq!(
+            SlidingOperator::new(SlidingWindows { until: Some(Span(until)), ..rule(10, 2, Emit::Close) }, 1).is_ok(),
+            fine,
+            "{until}"
+        );
     }
-    assert!(Slides::new(rule(0, 2, Emit::Close), 1).is_err());
-    assert!(Slides::new(at(4, rule(10, 4, Emit::Close)), 1).is_err());
-    assert!(Slides::new(at(5, rule(10, 4, Emit::Close)), 1).is_err());
-    assert!(Slides::new(at(0, rule(10, 4, Emit::Close)), 1).is_err());
+    assert!(SlidingOperator::new(rule(0, 2, Emit::Close), 1).is_err());
+    assert!(SlidingOperator::new(at(4, rule(10, 4, Emit::Close)), 1).is_err());
+    assert!(SlidingOperator::new(at(5, rule(10, 4, Emit::Close)), 1).is_err());
+    assert!(SlidingOperator::new(at(0, rule(10, 4, Emit::Close)), 1).is_err());
 }

@@ -6,7 +6,7 @@ use std::ops::Range;
 use proptest::prelude::*;
 use windrow::aggregate::Run;
 use windrow::key::KeyId;
-use windrow::sliding::batch::{Planned, Records};
+use windrow::sliding::batch::{RowBuffer, WindowBatch};
 use windrow::sliding::plan::{BeyondTime, Ends, Sliding};
 use windrow::time::{Span, Time};
 use windrow::window::Window;
@@ -98,10 +98,10 @@ proptest! {
         let mut random = Random(seed);
         let mut records: Vec<(u32, i64, u64)> =
             times.iter().filter(|time| time.unsigned_abs() < 1 << 20).map(|&time| (random.below(keys) as u32, time, 0)).collect();
-        (0..).zip(&mut records).for_each(|(arrival, record)| record.2 = arrival);
+        (0..).zip(&mut records).for_each(|(seq_no, record)| record.2 = seq_no);
         frontiers.sort_unstable();
 
-        let mut held = Records::new(Vec::new());
+        let mut held = RowBuffer::new(Vec::new());
         let mut from = Time::MIN;
         let mut left: Vec<(u32, (i128, i128), Vec<i128>)> = Vec::new();
         for frontier in frontiers.into_iter().map(Some).chain([None]) {
@@ -110,10 +110,10 @@ proptest! {
             let come: Vec<(u32, i64, u64)> = come;
             let keys: Vec<KeyId> = come.iter().map(|record| KeyId(record.0)).collect();
             let times: Vec<Time> = come.iter().map(|record| Time(record.1)).collect();
-            let arrivals: Vec<u64> = come.iter().map(|record| record.2).collect();
-            held.push(sliding, &keys, &times, &arrivals, &[]).unwrap().unwrap();
+            let seq_nos: Vec<u64> = come.iter().map(|record| record.2).collect();
+            held.push(sliding, &keys, &times, &seq_nos, &[]).unwrap().unwrap();
             held.sort();
-            prop_assert!(held.keys().iter().zip(held.times()).zip(held.arrivals()).is_sorted(), "by key, time and arrival");
+            prop_assert!(held.keys().iter().zip(held.times()).zip(held.seq_nos()).is_sorted(), "by key, time and arrival");
 
             let until = frontier.map(|frontier| Time(frontier).floor(sliding.resolution).unwrap());
             for planned in held.plan(sliding, Ends { from, until }) {
@@ -184,7 +184,7 @@ fn windows_of_one_key_come_in_pieces() {
     //   windows of    1  2  2  5  1  rows
     let runs = [(0, 1), (0, 2), (1, 3), (1, 6), (5, 6)].map(|(from, to)| Run { from, to });
     let windows = [0, 1, 2, 3, 4].map(|start| Window { start: Time(start), end: Time(start + 9) });
-    let planned = Planned { keys: vec![KeyId(0); 5], windows: windows.to_vec(), runs: runs.to_vec() };
+    let planned = WindowBatch { keys: vec![KeyId(0); 5], windows: windows.to_vec(), runs: runs.to_vec() };
     let pieces = |windows, rows| {
         let pieces: Vec<_> = planned.pieces(windows, rows).collect();
         assert_eq!(pieces.iter().cloned().flatten().collect::<Vec<_>>(), [0, 1, 2, 3, 4]);
@@ -196,5 +196,5 @@ fn windows_of_one_key_come_in_pieces() {
     assert_eq!(pieces(10, 4), [2, 1, 1, 1]);
     assert_eq!(pieces(10, 5), [3, 1, 1]);
     assert_eq!(planned.widest(), 5);
-    assert_eq!((Planned::default().pieces(10, 5).count(), Planned::default().widest()), (0, 0));
+    assert_eq!((WindowBatch::default().pieces(10, 5).count(), WindowBatch::default().widest()), (0, 0));
 }

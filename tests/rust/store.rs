@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use windrow::aggregate::slot::Slot;
-use windrow::store::{Entry, Key, SessionEntry, SessionStore, Store, WindowEntry, WindowStore};
+use windrow::store::{Entry, SessionEntry, SessionStore, StoreKey, WindowEntry, WindowStore, WindowTable};
 use windrow::time::{Span, Time};
 use windrow::window::{Extent, Horizon};
 
@@ -64,9 +64,9 @@ fn run<E: Entry + PartialEq + std::fmt::Debug>(
     steps: &[Step],
     entry: impl Fn(i64, i64, i64, Slot) -> E,
     horizon: impl Fn(i64, i64) -> (Horizon, Time),
-    compare: impl Fn(&Store<E>, &Naive<E>),
+    compare: impl Fn(&WindowTable<E>, &Naive<E>),
 ) {
-    let mut store = Store::new(Span(width));
+    let mut store = WindowTable::new(Span(width));
     let mut naive = Naive { list: BTreeMap::new(), horizon: Horizon::OPEN };
     let (mut close, mut kept, mut closed) = (-60, -60, Time::MIN);
     for (number, step) in steps.iter().enumerate() {
@@ -102,7 +102,7 @@ fn run<E: Entry + PartialEq + std::fmt::Debug>(
                 let expected: Vec<(Vec<u8>, E)> =
                     Naive::by_place(expected).into_iter().map(|(name, entry)| (name.to_vec(), entry.clone())).collect();
                 let got = store.close(due);
-                let got: Vec<(Vec<u8>, E)> = got.into_iter().map(|(key, entry): (Key, E)| (store.name(key).to_vec(), entry)).collect();
+                let got: Vec<(Vec<u8>, E)> = got.into_iter().map(|(key, entry): (StoreKey, E)| (store.name(key).to_vec(), entry)).collect();
                 assert_eq!(got, expected, "each window closes once, in order");
                 closed = closed.max(due);
                 store.expire(|dropped| assert!(!dropped.is_visible(horizon) && dropped.due() < closed));

@@ -12,7 +12,7 @@ use arrow_cast::cast;
 use arrow_schema::{DataType, Field};
 use arrow_select::take::take;
 use proptest::prelude::*;
-use windrow::arrow::array::convert::{Kind, array, canonical, kind, result, view};
+use windrow::arrow::array::convert::{ColumnKind, array, canonical, kind, result, view};
 use windrow::arrow::array::dictionary::unpacked;
 
 use crate::keys::{Random, flat_types, nested_types};
@@ -90,11 +90,11 @@ proptest! {
 
 #[test]
 fn the_kinds_are_those_of_the_table() {
-    let of = |wanted: Kind| types().into_iter().filter(|data_type| kind(&unpacked(data_type)) == Some(wanted)).count();
-    let counts = [Kind::Int, Kind::Float, Kind::Wide, Kind::Bytes, Kind::Rows].map(of);
+    let of = |wanted: ColumnKind| types().into_iter().filter(|data_type| kind(&unpacked(data_type)) == Some(wanted)).count();
+    let counts = [ColumnKind::Int, ColumnKind::Float, ColumnKind::Wide, ColumnKind::Bytes, ColumnKind::Rows].map(of);
     assert_eq!(counts.iter().sum::<usize>(), types().len(), "every groupable type has a kind: {counts:?}");
     assert!(counts.iter().all(|&count| count >= 3), "{counts:?}");
-    assert_eq!(kind(&DataType::Decimal256(76, 2)), Some(Kind::Rows));
+    assert_eq!(kind(&DataType::Decimal256(76, 2)), Some(ColumnKind::Rows));
 }
 
 #[test]

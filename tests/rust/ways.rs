@@ -8,13 +8,13 @@ use proptest::prelude::*;
 use windrow::arrow::format::page::Label;
 use windrow::arrow::plan::spec::Spec;
 use windrow::arrow::stream::operator::Operator;
-use windrow::arrow::stream::store_query::Asked;
+use windrow::arrow::stream::store_query::StoreQuery;
 use windrow::operator::counters::Counters;
 use windrow::time::Time;
 
 use crate::feeds::{self, DYNAMIC, Fed, Row, SESSIONS, SLIDING, batch, by_key, fed, feeds, operator, rows, spec_of};
 
-const ANY: Asked = Asked::Between { from: Time::MIN, to: Time::MAX };
+const ANY: StoreQuery = StoreQuery::Between { from: Time::MIN, to: Time::MAX };
 const COARSE: &str = r#"{"kind":"sliding","difference":40,"resolution":5}"#;
 const ONE_BY_ONE: &str = r#","every_record":true"#;
 const INPUTS: &str = r#","inputs":{"column":"input","count":2}"#;

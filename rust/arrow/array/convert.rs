@@ -33,7 +33,7 @@ impl From<ArrowError> for Error {
 /// How a type's values are seen by aggregates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "told by the module's table")]
-pub enum Kind {
+pub enum ColumnKind {
     Int,
     Float,
     Wide,
@@ -42,15 +42,15 @@ pub enum Kind {
 }
 
 /// The kind of an unpacked type; none where aggregates cannot take it.
-pub fn kind(data_type: &DataType) -> Option<Kind> {
+pub fn kind(data_type: &DataType) -> Option<ColumnKind> {
     use DataType::*;
     match data_type {
         Boolean | Int8 | Int16 | Int32 | Int64 | UInt8 | UInt16 | UInt32 | Date32 | Date64 | Time32(_) | Time64(_) | Timestamp(..)
-        | Duration(_) => Some(Kind::Int),
-        Float16 | Float32 | Float64 => Some(Kind::Float),
-        UInt64 | Decimal32(..) | Decimal64(..) | Decimal128(..) => Some(Kind::Wide),
-        Utf8 | LargeUtf8 | Utf8View | Binary | LargeBinary | BinaryView | FixedSizeBinary(_) => Some(Kind::Bytes),
-        other => RowConverter::supports_fields(&[SortField::new(other.clone())]).then_some(Kind::Rows),
+        | Duration(_) => Some(ColumnKind::Int),
+        Float16 | Float32 | Float64 => Some(ColumnKind::Float),
+        UInt64 | Decimal32(..) | Decimal64(..) | Decimal128(..) => Some(ColumnKind::Wide),
+        Utf8 | LargeUtf8 | Utf8View | Binary | LargeBinary | BinaryView | FixedSizeBinary(_) => Some(ColumnKind::Bytes),
+        other => RowConverter::supports_fields(&[SortField::new(other.clone())]).then_some(ColumnKind::Rows),
     }
 }
 
@@ -83,22 +83,22 @@ pub fn canonical(array: &ArrayRef) -> Result<ArrayRef> {
     let array = &unpack(array)?;
     let data_type = array.data_type();
     match kind(data_type) {
-        Some(Kind::Int) => match data_type {
+        Some(ColumnKind::Int) => match data_type {
             Boolean | Int8 | Int16 | Int32 | Int64 | UInt8 | UInt16 | UInt32 => cast(array, &Int64),
             narrow if is_narrow(narrow) => cast(&relabel(array, &Int32)?, &Int64),
             _ => relabel(array, &Int64),
         },
-        Some(Kind::Float) => cast(array, &Float64),
-        Some(Kind::Wide) => match data_type {
+        Some(ColumnKind::Float) => cast(array, &Float64),
+        Some(ColumnKind::Wide) => match data_type {
             Decimal32(precision, scale) | Decimal64(precision, scale) => cast(array, &Decimal128(*precision, *scale)),
             UInt64 => cast(array, &Decimal128(20, 0)),
             _ => Ok(Arc::clone(array)),
         },
-        Some(Kind::Bytes) => match data_type {
+        Some(ColumnKind::Bytes) => match data_type {
             Utf8View => cast(&cast(array, &LargeUtf8)?, &LargeBinary),
             _ => cast(array, &LargeBinary),
         },
-        Some(Kind::Rows) => {
+        Some(ColumnKind::Rows) => {
             let rows = RowConverter::new(vec![SortField::new(data_type.clone())])?.convert_columns(std::slice::from_ref(array))?;
             let bytes = cast(&(Arc::new(rows.try_into_binary()?) as ArrayRef), &LargeBinary)?;
             let (offsets, values, _) = bytes.as_binary::<i64>().clone().into_parts();
@@ -190,7 +190,7 @@ fn typed(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
             Err(crowded(array.as_binary::<i64>().value_data().len(), "bytes", to))
         }
         (LargeBinary, Utf8View) => cast(&cast(array, &LargeUtf8)?, to),
-        (LargeBinary, _) if kind(to) == Some(Kind::Bytes) => cast(array, to),
+        (LargeBinary, _) if kind(to) == Some(ColumnKind::Bytes) => cast(array, to),
         (LargeBinary, _) => {
             let converter = RowConverter::new(vec![SortField::new(to.clone())])?;
             let (parser, bytes) = (converter.parser(), array.as_binary::<i64>());

@@ -2,20 +2,20 @@
 
 use std::sync::Arc;
 
-use super::operator::Job;
-use super::sessions::SessionJob;
-use super::sliding::SlidingJob;
-use super::sort_rows::RowsJob;
+use super::operator::BatchOperator;
+use super::sessions::BatchSessions;
+use super::sliding::BatchSliding;
+use super::sort_rows::SortRows;
 use crate::arrow::plan::query::Query;
-use crate::arrow::plan::window_lengths::Kind;
+use crate::arrow::plan::window_lengths::WindowLengths;
 use crate::error::Result;
 
 impl Query {
-    pub(crate) fn job(self: &Arc<Self>) -> Result<Box<dyn Job>> {
+    pub(crate) fn job(self: &Arc<Self>) -> Result<Box<dyn BatchOperator>> {
         Ok(match self.windows {
-            _ if self.rows => Box::new(RowsJob::new(Arc::clone(self))?),
-            Kind::Session(gap) => Box::new(SessionJob::new(Arc::clone(self), gap)?),
-            Kind::Sliding(sliding) => Box::new(SlidingJob::new(Arc::clone(self), sliding)?),
+            _ if self.rows => Box::new(SortRows::new(Arc::clone(self))?),
+            WindowLengths::Session(gap) => Box::new(BatchSessions::new(Arc::clone(self), gap)?),
+            WindowLengths::Sliding(sliding) => Box::new(BatchSliding::new(Arc::clone(self), sliding)?),
         })
     }
 }

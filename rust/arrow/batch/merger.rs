@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 
-use super::operator::{EmitOf, Job};
+use super::operator::{BatchOperator, ShardSink};
 use crate::arrow::format::{block, packed};
 use crate::arrow::plan::query::Query;
 use crate::error::{Error, Result};
@@ -12,7 +12,7 @@ use crate::time::Time;
 
 /// Packed rows, sorted by shard and first time, to windows.
 pub struct Merger {
-    job: Box<dyn Job>,
+    job: Box<dyn BatchOperator>,
     merge_bytes: usize,
     last: Option<(i32, Time)>,
     bytes: usize,
@@ -40,7 +40,7 @@ impl Merger {
     }
 
     /// Takes packed rows in; what leaves goes to `emit` with its shard.
-    pub(crate) fn walk(&mut self, packed: &RecordBatch, emit: &mut EmitOf<'_>) -> Result<()> {
+    pub(crate) fn walk(&mut self, packed: &RecordBatch, emit: &mut ShardSink<'_>) -> Result<()> {
         for row in packed::unpack(packed)? {
             let place = (row.shard, row.first);
             if self.last.is_some_and(|last| place < last) {
@@ -60,14 +60,14 @@ impl Merger {
     }
 
     /// All that remains leaves.
-    pub(crate) fn end(&mut self, emit: &mut EmitOf<'_>) -> Result<()> {
+    pub(crate) fn end(&mut self, emit: &mut ShardSink<'_>) -> Result<()> {
         match self.last.take() {
             Some((shard, _)) => self.close(shard, None, emit),
             None => Ok(()),
         }
     }
 
-    fn close(&mut self, shard: i32, frontier: Option<Time>, emit: &mut EmitOf<'_>) -> Result<()> {
+    fn close(&mut self, shard: i32, frontier: Option<Time>, emit: &mut ShardSink<'_>) -> Result<()> {
         let before = self.job.held();
         self.job.close(frontier, &mut |batch| emit(shard, batch))?;
         // What stays is taken to be as wide as what there was.

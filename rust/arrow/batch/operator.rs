@@ -4,9 +4,9 @@ use std::ops::Range;
 
 use arrow_array::RecordBatch;
 
-use crate::arrow::format::block::Form;
-use crate::arrow::keys::Keys;
-use crate::arrow::read::records::Input;
+use crate::arrow::format::block::BlockKind;
+use crate::arrow::keys::KeyInterner;
+use crate::arrow::read::records::Records;
 use crate::error::{Error, Result};
 use crate::time::Time;
 
@@ -14,33 +14,33 @@ use crate::time::Time;
 pub const RESULT_ROWS: usize = 1 << 16;
 
 /// Where results go.
-pub type Emit<'a> = dyn FnMut(RecordBatch) + 'a;
+pub type BatchSink<'a> = dyn FnMut(RecordBatch) + 'a;
 
 /// Where results go, with their shard.
-pub(crate) type EmitOf<'a> = dyn FnMut(i32, RecordBatch) + 'a;
+pub(crate) type ShardSink<'a> = dyn FnMut(i32, RecordBatch) + 'a;
 
 /// A query at work on rows or blocks.
-pub(crate) trait Job: Send {
+pub(crate) trait BatchOperator: Send {
     /// Takes rows in.
-    fn add(&mut self, input: Input) -> Result<()>;
+    fn add(&mut self, input: Records) -> Result<()>;
     /// Works off what waits, as soon as that pays and at the latest when about `most` rows wait.
-    fn settle(&mut self, most: usize) -> Result<()>;
+    fn process(&mut self, most: usize) -> Result<()>;
     /// Takes a block in.
-    fn add_block(&mut self, form: Form, block: &RecordBatch) -> Result<()>;
+    fn add_block(&mut self, form: BlockKind, block: &RecordBatch) -> Result<()>;
     /// Hands out all there is, for blocks; nothing remains but the keys.
-    fn take(&mut self) -> Result<Vec<Partials>>;
+    fn take(&mut self) -> Result<Vec<ShardRows>>;
     /// Lets windows leave: those that nothing at or after `frontier` can touch; all without one.
-    fn close(&mut self, frontier: Option<Time>, emit: &mut Emit<'_>) -> Result<()>;
+    fn close(&mut self, frontier: Option<Time>, emit: &mut BatchSink<'_>) -> Result<()>;
     /// Rows or partial sessions held.
     fn held(&self) -> usize;
     /// The keys.
-    fn keys(&mut self) -> &mut Keys;
+    fn keys(&mut self) -> &mut KeyInterner;
 }
 
 /// The columns of blocks, sorted by shard and time.
-pub(crate) struct Partials {
+pub(crate) struct ShardRows {
     /// What the rows are.
-    pub form: Form,
+    pub form: BlockKind,
     /// Keys, times, and states or values.
     pub rows: RecordBatch,
     /// The shard of each row.
@@ -53,7 +53,7 @@ pub(crate) struct Partials {
 pub(crate) fn in_halves(
     range: Range<usize>,
     result: &mut impl FnMut(Range<usize>) -> Result<RecordBatch>,
-    emit: &mut Emit<'_>,
+    emit: &mut BatchSink<'_>,
 ) -> Result<()> {
     match result(range.clone()) {
         Err(Error::Crowded { .. }) if range.len() > 1 => {
@@ -69,7 +69,7 @@ pub(crate) fn in_halves(
 }
 
 /// The windows of jobs that have all their rows.
-pub(crate) fn closed(jobs: impl IntoIterator<Item = Box<dyn Job>>) -> Result<Vec<RecordBatch>> {
+pub(crate) fn closed(jobs: impl IntoIterator<Item = Box<dyn BatchOperator>>) -> Result<Vec<RecordBatch>> {
     let mut windows = Vec::new();
     jobs.into_iter().try_for_each(|mut job| job.close(None, &mut |batch| windows.push(batch)))?;
     Ok(windows)

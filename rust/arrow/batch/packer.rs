@@ -8,12 +8,12 @@ use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 
-use super::operator::{Job, Partials};
-use crate::aggregate::Arrival;
+use super::operator::{BatchOperator, ShardRows};
+use crate::aggregate::SeqNo;
 use crate::arrow::format::packed;
 use crate::arrow::plan::query::Query;
-use crate::arrow::read::counters::Counters;
-use crate::arrow::read::records::Input;
+use crate::arrow::read::counters::ReadCounters;
+use crate::arrow::read::records::Records;
 use crate::error::Result;
 
 /// Arrivals of one split are numbered within this many bits, the split above them.
@@ -22,9 +22,9 @@ const ARRIVAL_BITS: u32 = 40;
 /// Rows of one split to packed rows.
 pub struct Packer {
     query: Arc<Query>,
-    job: Box<dyn Job>,
-    counters: Counters,
-    split: Arrival,
+    job: Box<dyn BatchOperator>,
+    counters: ReadCounters,
+    split: SeqNo,
     rows: usize,
     bytes: usize,
 }
@@ -32,19 +32,19 @@ pub struct Packer {
 impl Packer {
     /// A packer for one split of the input.
     pub fn new(query: Arc<Query>, split: u32) -> Result<Self> {
-        let (split, counters) = (Arrival::from(split) << ARRIVAL_BITS, Counters::default());
+        let (split, counters) = (SeqNo::from(split) << ARRIVAL_BITS, ReadCounters::default());
         Ok(Self { job: query.job()?, query, counters, split, rows: 0, bytes: 0 })
     }
 
     /// Takes rows in; gives packed rows when enough have come together.
     pub fn push(&mut self, batch: &RecordBatch) -> Result<Vec<RecordBatch>> {
-        let arrival = self.split + self.counters.records;
-        let input = Input::read(&self.query, batch, arrival, &mut self.counters)?;
+        let seq_no = self.split + self.counters.records;
+        let input = Records::read(&self.query, batch, seq_no, &mut self.counters)?;
         self.rows += input.rows();
         self.bytes += batch.get_array_memory_size();
         self.job.add(input)?;
         if self.rows < self.query.limits.pack_rows && self.bytes < self.query.limits.pack_bytes {
-            self.job.settle(self.query.limits.pack_rows)?;
+            self.job.process(self.query.limits.pack_rows)?;
             return Ok(Vec::new());
         }
         self.finish()
@@ -54,7 +54,7 @@ impl Packer {
     pub fn finish(&mut self) -> Result<Vec<RecordBatch>> {
         (self.rows, self.bytes) = (0, 0);
         let mut packed = Vec::new();
-        for Partials { form, rows, shards, times } in self.job.take()? {
+        for ShardRows { form, rows, shards, times } in self.job.take()? {
             packed.extend(packed::pack(form, &rows, &shards, &times, self.query.limits.block_bytes)?);
         }
         if self.job.keys().len() > self.query.limits.pack_keys {
@@ -64,7 +64,7 @@ impl Packer {
     }
 
     /// What was counted so far.
-    pub fn counters(&self) -> Counters {
+    pub fn counters(&self) -> ReadCounters {
         self.counters
     }
 }

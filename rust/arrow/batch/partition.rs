@@ -8,7 +8,7 @@
 
 use arrow_array::UInt32Array;
 
-use crate::arrow::read::records::Input;
+use crate::arrow::read::records::Records;
 use crate::error::Result;
 
 /// The logarithm of the number of parts.
@@ -22,15 +22,15 @@ fn part(hash: u64) -> usize {
 }
 
 /// Rows of an input, those of a part next to each other and in their order.
-pub(crate) struct Parted {
-    input: Input,
+pub(crate) struct Partitions {
+    input: Records,
     /// Where the rows of each part end.
     ends: [usize; PARTS],
 }
 
-impl Parted {
+impl Partitions {
     /// The rows of an input, whose keys have these hashes.
-    pub fn new(input: &Input, hashes: &[u64]) -> Result<Self> {
+    pub fn new(input: &Records, hashes: &[u64]) -> Result<Self> {
         let mut counts = [0_usize; PARTS];
         for &hash in hashes {
             if let Some(count) = counts.get_mut(part(hash)) {
@@ -56,7 +56,7 @@ impl Parted {
     }
 
     /// The rows of a part; none where it has none. They may wait long: few of them are copied, and do not hold on to all the others.
-    pub fn of(&self, part: usize) -> Result<Option<Input>> {
+    pub fn of(&self, part: usize) -> Result<Option<Records>> {
         let start = part.checked_sub(1).and_then(|before| self.ends.get(before)).copied().unwrap_or_default();
         let rows = start..self.ends.get(part).copied().unwrap_or_default();
         Ok(match rows.len() {

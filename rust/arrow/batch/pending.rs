@@ -2,7 +2,7 @@
 
 use arrow_array::Array;
 
-use crate::arrow::read::records::Input;
+use crate::arrow::read::records::Records;
 
 /// Rows that are enough.
 const ROWS: usize = 1 << 14;
@@ -11,15 +11,15 @@ const BYTES: usize = 8 << 20;
 
 /// Rows in the order they came.
 #[derive(Default)]
-pub(crate) struct Fresh {
-    inputs: Vec<Input>,
+pub(crate) struct PendingRows {
+    inputs: Vec<Records>,
     rows: usize,
     bytes: usize,
 }
 
-impl Fresh {
+impl PendingRows {
     /// Takes rows in.
-    pub fn add(&mut self, input: Input) {
+    pub fn add(&mut self, input: Records) {
         self.rows += input.rows();
         self.bytes += input.keys.iter().map(|key| key.get_array_memory_size()).sum::<usize>();
         self.inputs.push(input);
@@ -31,7 +31,7 @@ impl Fresh {
     }
 
     /// Hands them out; none remain.
-    pub fn take(&mut self) -> Vec<Input> {
+    pub fn take(&mut self) -> Vec<Records> {
         std::mem::take(self).inputs
     }
 

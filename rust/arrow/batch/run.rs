@@ -8,11 +8,11 @@ use arrow_select::concat::concat_batches;
 
 use super::partition::PARTS;
 use super::{operator, workers};
-use crate::aggregate::Arrival;
+use crate::aggregate::SeqNo;
 use crate::arrow::plan::limits::Limits;
 use crate::arrow::plan::query::Query;
-use crate::arrow::read::counters::Counters;
-use crate::arrow::read::records::Input;
+use crate::arrow::read::counters::ReadCounters;
+use crate::arrow::read::records::Records;
 use crate::error::{Error, Result};
 
 /// Just below the 32 MiB up to which glibc minds what it sees.
@@ -24,9 +24,9 @@ impl Query {
         self: &Arc<Self>,
         batches: impl Iterator<Item = Result<RecordBatch>>,
         threads: usize,
-    ) -> Result<(Vec<RecordBatch>, Counters)> {
-        let mut counters = Counters::default();
-        let mut steps = Steps { batches, limits: self.limits, rest: None }.peekable();
+    ) -> Result<(Vec<RecordBatch>, ReadCounters)> {
+        let mut counters = ReadCounters::default();
+        let mut steps = StepReader { batches, limits: self.limits, rest: None }.peekable();
         let first = steps.next().transpose()?;
         let few = steps.peek().is_none();
         let inputs = self.inputs(first.map(Ok).into_iter().chain(steps), &mut counters);
@@ -38,26 +38,26 @@ impl Query {
     fn inputs<'a>(
         &'a self,
         steps: impl Iterator<Item = Result<RecordBatch>> + 'a,
-        counters: &'a mut Counters,
-    ) -> impl Iterator<Item = Result<Input>> + 'a {
-        let mut arrival = 0;
+        counters: &'a mut ReadCounters,
+    ) -> impl Iterator<Item = Result<Records>> + 'a {
+        let mut seq_no = 0;
         steps.map(move |step| {
             let step = step?;
-            let input = Input::read(self, &step, arrival, counters)?;
-            arrival += step.num_rows() as Arrival;
+            let input = Records::read(self, &step, seq_no, counters)?;
+            seq_no += step.num_rows() as SeqNo;
             Ok(input)
         })
     }
 
     /// Few rows, or rows that leave in one order: all keys are one part.
-    fn run_whole(self: &Arc<Self>, mut inputs: impl Iterator<Item = Result<Input>>) -> Result<Vec<RecordBatch>> {
+    fn run_whole(self: &Arc<Self>, mut inputs: impl Iterator<Item = Result<Records>>) -> Result<Vec<RecordBatch>> {
         let mut job = self.job()?;
         inputs.try_for_each(|input| job.add(input?))?;
         operator::closed([job])
     }
 
     /// Many rows: in parts of the keys.
-    fn run_parts(self: &Arc<Self>, inputs: impl Iterator<Item = Result<Input>>, threads: usize) -> Result<Vec<RecordBatch>> {
+    fn run_parts(self: &Arc<Self>, inputs: impl Iterator<Item = Result<Records>>, threads: usize) -> Result<Vec<RecordBatch>> {
         show_large_block();
         match threads.min(PARTS) {
             0 | 1 => workers::alone(self, inputs),
@@ -73,14 +73,14 @@ fn show_large_block() {
 }
 
 /// Batches in steps of few enough rows to stay in the caches: long batches are cut evenly, short ones joined.
-struct Steps<I> {
+struct StepReader<I> {
     batches: I,
     limits: Limits,
     /// What is left of a long batch.
     rest: Option<RecordBatch>,
 }
 
-impl<I: Iterator<Item = Result<RecordBatch>>> Steps<I> {
+impl<I: Iterator<Item = Result<RecordBatch>>> StepReader<I> {
     fn step(&mut self) -> Result<Option<RecordBatch>> {
         let mut short: Vec<RecordBatch> = Vec::new();
         let (mut rows, mut bytes) = (0, 0);
@@ -105,7 +105,7 @@ impl<I: Iterator<Item = Result<RecordBatch>>> Steps<I> {
     }
 }
 
-impl<I: Iterator<Item = Result<RecordBatch>>> Iterator for Steps<I> {
+impl<I: Iterator<Item = Result<RecordBatch>>> Iterator for StepReader<I> {
     type Item = Result<RecordBatch>;
 
     fn next(&mut self) -> Option<Self::Item> {

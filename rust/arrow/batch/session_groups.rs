@@ -3,13 +3,13 @@
 use std::iter::repeat;
 use std::sync::Arc;
 
-use crate::aggregate::accumulators::Bank;
+use crate::aggregate::accumulators::Accumulators;
 use crate::aggregate::slot::Slot;
 use crate::arrow::plan::query::Query;
-use crate::arrow::read::records::Input;
+use crate::arrow::read::records::Records;
 use crate::error::{Error, Result};
 use crate::key::KeyId;
-use crate::session::batch::Sessions;
+use crate::session::batch::OpenSessions;
 use crate::session::windows::Gap;
 use crate::time::{Span, Time};
 use crate::window::{Extent, Window};
@@ -21,25 +21,25 @@ const CALM_ROWS: usize = 1 << 14;
 const SAMPLED: u32 = 16;
 
 /// Sessions that grow.
-pub(crate) struct Grouping {
+pub(crate) struct SessionGroups {
     query: Arc<Query>,
     gap: Gap,
-    sessions: Sessions,
-    states: Bank,
-    waiting: Waiting,
+    sessions: OpenSessions,
+    states: Accumulators,
+    waiting: KeyedRows,
 }
 
 /// Rows that wait for their sessions: the more rows at once, the better shuffled ones are grouped.
 #[derive(Default)]
-pub(crate) struct Waiting {
+pub(crate) struct KeyedRows {
     rows: usize,
     /// With the keys of their rows.
-    pub inputs: Vec<(Vec<KeyId>, Input)>,
+    pub inputs: Vec<(Vec<KeyId>, Records)>,
 }
 
-impl Waiting {
+impl KeyedRows {
     /// What is parallel to the rows of each input, one after the other.
-    pub fn all<T: Copy>(&self, of: impl Fn(&(Vec<KeyId>, Input)) -> &[T]) -> Vec<T> {
+    pub fn all<T: Copy>(&self, of: impl Fn(&(Vec<KeyId>, Records)) -> &[T]) -> Vec<T> {
         let mut all = Vec::with_capacity(self.rows);
         self.inputs.iter().for_each(|input| all.extend_from_slice(of(input)));
         all
@@ -55,36 +55,36 @@ impl Waiting {
 }
 
 /// Sessions taken out, parallel by slot.
-pub(crate) struct Taken {
+pub(crate) struct SessionBatch {
     /// The key of each session.
     pub keys: Vec<KeyId>,
     /// The extent of each session.
     pub extents: Vec<Extent>,
     /// The states of each session.
-    pub states: Bank,
+    pub states: Accumulators,
 }
 
-impl Taken {
+impl SessionBatch {
     /// The windows of slots.
     pub fn windows(&self, slots: &[Slot]) -> Vec<Window> {
         of(slots, &self.extents).iter().map(Extent::window).collect()
     }
 }
 
-impl Grouping {
+impl SessionGroups {
     /// No sessions yet.
     pub fn new(query: Arc<Query>, gap: Gap) -> Self {
-        Self { gap, sessions: Sessions::default(), states: query.bank(), waiting: Waiting::default(), query }
+        Self { gap, sessions: OpenSessions::default(), states: query.accumulators(), waiting: KeyedRows::default(), query }
     }
 
     /// Takes rows in, whose keys are numbered.
-    pub fn add(&mut self, keys: Vec<KeyId>, input: Input) {
+    pub fn add(&mut self, keys: Vec<KeyId>, input: Records) {
         self.waiting.rows += input.rows();
         self.waiting.inputs.push((keys, input));
     }
 
     /// Works off what waits, as soon as that pays and at the latest when about `most` rows wait.
-    pub fn settle(&mut self, most: usize) -> Result<()> {
+    pub fn process(&mut self, most: usize) -> Result<()> {
         if self.waiting.rows < most.min(CALM_ROWS) {
             return Ok(());
         }
@@ -104,7 +104,7 @@ impl Grouping {
         for (_, input) in &waiting.inputs {
             let (slots, others) = rest.split_at_checked(input.rows()).ok_or(Error::Internal("each row has a slot"))?;
             rest = others;
-            self.states.update(slots, input.times(), input.arrivals(), &self.query.taken(&input.inputs()?))?;
+            self.states.update(slots, input.times(), input.seq_nos(), &self.query.taken(&input.inputs()?))?;
         }
         Ok(())
     }
@@ -112,38 +112,38 @@ impl Grouping {
     /// The waiting rows, where grouping them would join few: as records they are lighter than as partial sessions.
     ///
     /// The keys of every [`SAMPLED`]-th number are grouped to see.
-    pub fn loose(&mut self) -> Option<Waiting> {
+    pub fn loose(&mut self) -> Option<KeyedRows> {
         if self.waiting.rows < self.query.limits.pack_loose {
             return None;
         }
         let keys = self.waiting.all(|(keys, _)| keys);
         let sampled: Vec<Slot> =
             Slot::below(keys.len()).into_iter().zip(&keys).filter(|(_, key)| key.0 % SAMPLED == 0).map(|(row, _)| row).collect();
-        let (keys, mut trial) = (of(&sampled, &keys), Sessions::default());
+        let (keys, mut trial) = (of(&sampled, &keys), OpenSessions::default());
         let times = of(&sampled, &self.waiting.all(|(_, input)| input.times()));
         assigned(&mut trial, self.gap, &keys, &times, || of(&sampled, &self.waiting.all(|(_, input)| input.gaps())));
         (2 * trial.coalesce().keys.len() > sampled.len()).then(|| std::mem::take(&mut self.waiting))
     }
 
     /// Puts partial sessions in: slots `from` of `states`, parallel to `keys` and `extents`.
-    pub fn put(&mut self, keys: &[KeyId], extents: &[Extent], states: &Bank, from: &[Slot]) -> Result<()> {
+    pub fn put(&mut self, keys: &[KeyId], extents: &[Extent], states: &Accumulators, from: &[Slot]) -> Result<()> {
         let into = self.sessions.assign_partials(keys, extents);
         self.states.resize(self.sessions.len());
         self.states.merge(&into, states, from)
     }
 
     /// Takes all sessions out, those joined that belong together.
-    pub fn coalesce(&mut self) -> Result<Taken> {
+    pub fn coalesce(&mut self) -> Result<SessionBatch> {
         self.assign()?;
         let coalesced = self.sessions.coalesce();
-        let mut states = std::mem::replace(&mut self.states, self.query.bank());
+        let mut states = std::mem::replace(&mut self.states, self.query.accumulators());
         if let Some(moves) = coalesced.moves {
             let mut joined = states.fresh();
             joined.resize(coalesced.keys.len());
             joined.merge(&moves, &states, &Slot::below(moves.len()))?;
             states = joined;
         }
-        Ok(Taken { keys: coalesced.keys, extents: coalesced.extents, states })
+        Ok(SessionBatch { keys: coalesced.keys, extents: coalesced.extents, states })
     }
 
     /// Number of partial sessions, and of waiting rows.
@@ -153,7 +153,7 @@ impl Grouping {
 }
 
 /// The sessions of rows; `own` are the rows' own gaps, where they have such.
-fn assigned(sessions: &mut Sessions, gap: Gap, keys: &[KeyId], times: &[Time], own: impl FnOnce() -> Vec<Span>) -> Vec<Slot> {
+fn assigned(sessions: &mut OpenSessions, gap: Gap, keys: &[KeyId], times: &[Time], own: impl FnOnce() -> Vec<Span>) -> Vec<Slot> {
     match gap {
         Gap::Fixed(gap) => sessions.assign(keys, times, gap),
         Gap::Dynamic { .. } => sessions.assign_own(keys, times, &own()),

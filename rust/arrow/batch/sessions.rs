@@ -9,16 +9,16 @@ use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch, new_empty_array};
 use arrow_schema::{Field, Schema};
 use arrow_select::interleave::interleave;
 
-use super::operator::{Emit, Job, Partials, RESULT_ROWS, in_halves};
-use super::pending::Fresh;
-use super::session_groups::{Grouping, Waiting, of};
+use super::operator::{BatchOperator, BatchSink, RESULT_ROWS, ShardRows, in_halves};
+use super::pending::PendingRows;
+use super::session_groups::{KeyedRows, SessionGroups, of};
 use crate::aggregate::slot::Slot;
 use crate::arrow::array::convert;
-use crate::arrow::format::block::Form;
-use crate::arrow::keys::{Keys, shard};
-use crate::arrow::plan::input_column::Taken;
+use crate::arrow::format::block::BlockKind;
+use crate::arrow::keys::{KeyInterner, shard};
+use crate::arrow::plan::input_column::InputColumn;
 use crate::arrow::plan::query::Query;
-use crate::arrow::read::records::Input;
+use crate::arrow::read::records::Records;
 use crate::error::{Error, Result};
 use crate::key::KeyId;
 use crate::session::windows::Gap;
@@ -27,18 +27,24 @@ use crate::time::{Span, Time};
 use crate::window::Extent;
 
 /// A session query at work.
-pub struct SessionJob {
+pub struct BatchSessions {
     query: Arc<Query>,
     gap: Gap,
-    keys: Keys,
-    grouping: Grouping,
-    fresh: Fresh,
+    keys: KeyInterner,
+    grouping: SessionGroups,
+    fresh: PendingRows,
 }
 
-impl SessionJob {
+impl BatchSessions {
     /// No rows yet.
     pub fn new(query: Arc<Query>, gap: Gap) -> Result<Self> {
-        Ok(Self { keys: Keys::new(&query.keys)?, grouping: Grouping::new(Arc::clone(&query), gap), query, gap, fresh: Fresh::default() })
+        Ok(Self {
+            keys: KeyInterner::new(&query.keys)?,
+            grouping: SessionGroups::new(Arc::clone(&query), gap),
+            query,
+            gap,
+            fresh: PendingRows::default(),
+        })
     }
 
     /// Numbers the keys of all rows, which then wait for their sessions.
@@ -60,7 +66,7 @@ impl SessionJob {
     }
 
     /// Records that are not grouped: keys, times, gaps and arrivals where there are any, and the query's inputs.
-    fn loose(&self, waiting: &Waiting) -> Result<Partials> {
+    fn loose(&self, waiting: &KeyedRows) -> Result<ShardRows> {
         let (keys, times) = (waiting.all(|(keys, _)| keys), waiting.all(|(_, input)| input.times()));
         let shards = self.shards(&keys);
         let sorted: Vec<Slot> = Sorted::new(&shards, &times).rows().map(Slot).collect();
@@ -71,9 +77,9 @@ impl SessionJob {
             let gaps = of(&sorted, &waiting.all(|(_, input)| input.gaps()));
             columns.push(Arc::new(Int64Array::from_iter_values(gaps.iter().map(|gap| gap.0.cast_signed()))));
         }
-        if self.query.minds_arrival {
-            let arrivals = of(&sorted, &waiting.all(|(_, input)| input.arrivals()));
-            columns.push(Arc::new(Int64Array::from_iter_values(arrivals.iter().map(|arrival| arrival.cast_signed()))));
+        if self.query.needs_seq_no {
+            let seq_nos = of(&sorted, &waiting.all(|(_, input)| input.seq_nos()));
+            columns.push(Arc::new(Int64Array::from_iter_values(seq_nos.iter().map(|seq_no| seq_no.cast_signed()))));
         }
         let numbered = waiting.inputs.iter().enumerate();
         let places: Vec<(usize, usize)> = numbered.flat_map(|(nth, (_, input))| (0..input.rows()).map(move |row| (nth, row))).collect();
@@ -83,11 +89,11 @@ impl SessionJob {
             columns.push(interleave(&arrays, &places)?);
         }
         let shards = of(&sorted, &shards).iter().map(|shard| shard.0).collect();
-        Ok(Partials { form: Form::Records, rows: unnamed(columns)?, shards, times })
+        Ok(ShardRows { form: BlockKind::Records, rows: unnamed(columns)?, shards, times })
     }
 
     /// What [`Self::loose`] gave away, without its keys; none of other columns.
-    fn records(&self, columns: &[ArrayRef]) -> Option<Input> {
+    fn records(&self, columns: &[ArrayRef]) -> Option<Records> {
         let ticks = |array: &ArrayRef| array.as_primitive_opt::<Int64Type>().map(|array| array.values().to_vec());
         let (times, mut rest) = columns.split_first()?;
         times.as_primitive_opt::<Int64Type>()?;
@@ -100,30 +106,30 @@ impl SessionJob {
             Gap::Fixed(_) => None,
             Gap::Dynamic { .. } => Some(next()?.into_iter().map(|gap| Span(gap.cast_unsigned())).collect()),
         };
-        let arrivals = if self.query.minds_arrival { next()?.into_iter().map(i64::cast_unsigned).collect() } else { Vec::new() };
-        let is_of = |taken: &Taken, array: &ArrayRef| {
+        let seq_nos = if self.query.needs_seq_no { next()?.into_iter().map(i64::cast_unsigned).collect() } else { Vec::new() };
+        let is_of = |taken: &InputColumn, array: &ArrayRef| {
             convert::canonical(&new_empty_array(taken.field.data_type())).is_ok_and(|empty| empty.data_type() == array.data_type())
         };
         let fits = rest.len() == self.query.inputs.len() && self.query.inputs.iter().zip(rest).all(|(taken, array)| is_of(taken, array));
-        fits.then(|| Input::of(Arc::clone(times), gaps, arrivals, rest.to_vec()))
+        fits.then(|| Records::of(Arc::clone(times), gaps, seq_nos, rest.to_vec()))
     }
 }
 
-impl Job for SessionJob {
-    fn add(&mut self, input: Input) -> Result<()> {
+impl BatchOperator for BatchSessions {
+    fn add(&mut self, input: Records) -> Result<()> {
         self.fresh.add(input);
         Ok(())
     }
 
-    fn settle(&mut self, most: usize) -> Result<()> {
+    fn process(&mut self, most: usize) -> Result<()> {
         if !self.fresh.is_enough(most) {
             return Ok(());
         }
         self.number()?;
-        self.grouping.settle(most)
+        self.grouping.process(most)
     }
 
-    fn add_block(&mut self, form: Form, block: &RecordBatch) -> Result<()> {
+    fn add_block(&mut self, form: BlockKind, block: &RecordBatch) -> Result<()> {
         let wrong = || Error::Format { what: "block", reason: format!("unexpected columns {:?}", block.schema().fields()) };
         let (keys, rest) = block.columns().split_at_checked(self.query.keys.len()).ok_or_else(wrong)?;
         let mut ids = Vec::with_capacity(block.num_rows());
@@ -131,7 +137,7 @@ impl Job for SessionJob {
         if ids.contains(&KeyId::NULL) {
             return Err(Error::Format { what: "block", reason: "a row has no key".into() });
         }
-        if form == Form::Records {
+        if form == BlockKind::Records {
             let records = self.records(rest).ok_or_else(wrong)?;
             self.grouping.add(ids, records);
             return Ok(());
@@ -149,13 +155,13 @@ impl Job for SessionJob {
             (Gap::Dynamic { .. }, []) => return Err(wrong()),
         };
         let states = states.iter().map(convert::view).collect::<Result<Vec<_>>>()?;
-        let states = self.query.bank().load(&states)?;
+        let states = self.query.accumulators().load(&states)?;
         self.grouping.put(&ids, &extents, &states, &Slot::below(extents.len()))
     }
 
-    fn take(&mut self) -> Result<Vec<Partials>> {
+    fn take(&mut self) -> Result<Vec<ShardRows>> {
         self.number()?;
-        self.grouping.settle(usize::MAX)?;
+        self.grouping.process(usize::MAX)?;
         let loose = self.grouping.loose().map(|waiting| self.loose(&waiting)).transpose()?;
         let taken = self.grouping.coalesce()?;
         let shards = self.shards(&taken.keys);
@@ -173,11 +179,11 @@ impl Job for SessionJob {
             columns.push(convert::array(column)?);
         }
         let shards = of(&sorted, &shards).iter().map(|shard| shard.0).collect();
-        let sessions = Partials { form: Form::Sessions, rows: unnamed(columns)?, shards, times: starts };
+        let sessions = ShardRows { form: BlockKind::Sessions, rows: unnamed(columns)?, shards, times: starts };
         Ok(loose.into_iter().chain([sessions]).collect())
     }
 
-    fn close(&mut self, frontier: Option<Time>, emit: &mut Emit<'_>) -> Result<()> {
+    fn close(&mut self, frontier: Option<Time>, emit: &mut BatchSink<'_>) -> Result<()> {
         self.number()?;
         let taken = self.grouping.coalesce()?;
         let (closed, open): (Vec<Slot>, Vec<Slot>) = Slot::below(taken.extents.len()).into_iter().partition(|slot| {
@@ -203,7 +209,7 @@ impl Job for SessionJob {
         self.fresh.rows() + self.grouping.held()
     }
 
-    fn keys(&mut self) -> &mut Keys {
+    fn keys(&mut self) -> &mut KeyInterner {
         &mut self.keys
     }
 }

@@ -7,18 +7,18 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_array::{ArrayRef, Int64Array, RecordBatch};
 
-use super::operator::{Emit, Job, Partials, RESULT_ROWS, in_halves};
+use super::operator::{BatchOperator, BatchSink, RESULT_ROWS, ShardRows, in_halves};
 use super::sessions::unnamed;
-use crate::aggregate::Arrival;
+use crate::aggregate::SeqNo;
 use crate::aggregate::column::Column;
 use crate::arrow::array::convert;
-use crate::arrow::format::block::Form;
-use crate::arrow::keys::{Keys, shard};
+use crate::arrow::format::block::BlockKind;
+use crate::arrow::keys::{KeyInterner, shard};
 use crate::arrow::plan::query::Query;
-use crate::arrow::read::records::Input;
+use crate::arrow::read::records::Records;
 use crate::error::{Error, Result};
 use crate::key::KeyId;
-use crate::sliding::batch::Records;
+use crate::sliding::batch::RowBuffer;
 use crate::sliding::plan::{Ends, Sliding};
 use crate::sort::Sorted;
 use crate::time::Time;
@@ -27,29 +27,29 @@ use crate::time::Time;
 const GATHERED_ROWS: usize = 1 << 24;
 
 /// A sliding query at work.
-pub struct SlidingJob {
+pub struct BatchSliding {
     query: Arc<Query>,
     sliding: Sliding,
-    keys: Keys,
-    records: Records,
+    keys: KeyInterner,
+    records: RowBuffer,
     /// Windows that end before this have left.
     planned: Time,
 }
 
-impl SlidingJob {
+impl BatchSliding {
     /// No rows yet.
     pub fn new(query: Arc<Query>, sliding: Sliding) -> Result<Self> {
-        let records = Records::new(empty(&query)?);
-        Ok(Self { keys: Keys::new(&query.keys)?, sliding, records, planned: Time::MIN, query })
+        let records = RowBuffer::new(empty(&query)?);
+        Ok(Self { keys: KeyInterner::new(&query.keys)?, sliding, records, planned: Time::MIN, query })
     }
 
-    fn push(&mut self, keys: &[ArrayRef], times: &[Time], arrivals: &[Arrival], inputs: &[Column<'_>]) -> Result<()> {
+    fn push(&mut self, keys: &[ArrayRef], times: &[Time], seq_nos: &[SeqNo], inputs: &[Column<'_>]) -> Result<()> {
         let mut ids = Vec::with_capacity(times.len());
         self.keys.intern(keys, &mut ids)?;
         if ids.contains(&KeyId::NULL) {
             return Err(Error::Internal("rows have a key"));
         }
-        self.records.push(self.sliding, &ids, times, arrivals, inputs).map_err(|beyond| self.query.beyond(beyond.0))?
+        self.records.push(self.sliding, &ids, times, seq_nos, inputs).map_err(|beyond| self.query.beyond(beyond.0))?
     }
 }
 
@@ -59,31 +59,31 @@ fn empty(query: &Query) -> Result<Vec<Column<'static>>> {
     arrays.map(|array| Ok(convert::view(&array?)?.gather(&[]))).collect()
 }
 
-impl Job for SlidingJob {
-    fn add(&mut self, input: Input) -> Result<()> {
-        self.push(&input.keys, input.times(), input.arrivals(), &input.inputs()?)
+impl BatchOperator for BatchSliding {
+    fn add(&mut self, input: Records) -> Result<()> {
+        self.push(&input.keys, input.times(), input.seq_nos(), &input.inputs()?)
     }
 
-    fn settle(&mut self, _most: usize) -> Result<()> {
+    fn process(&mut self, _most: usize) -> Result<()> {
         Ok(())
     }
 
-    fn add_block(&mut self, _form: Form, block: &RecordBatch) -> Result<()> {
+    fn add_block(&mut self, _form: BlockKind, block: &RecordBatch) -> Result<()> {
         let wrong = || Error::Format { what: "block", reason: format!("unexpected columns {:?}", block.schema().fields()) };
         let (keys, rest) = block.columns().split_at_checked(self.query.keys.len()).ok_or_else(wrong)?;
-        let [times, arrivals, inputs @ ..] = rest else { return Err(wrong()) };
+        let [times, seq_nos, inputs @ ..] = rest else { return Err(wrong()) };
         let times = times.as_primitive_opt::<Int64Type>().ok_or_else(wrong)?;
-        let arrivals = arrivals.as_primitive_opt::<Int64Type>().ok_or_else(wrong)?;
-        let arrivals: Vec<Arrival> = arrivals.values().iter().map(|arrival| arrival.cast_unsigned()).collect();
+        let seq_nos = seq_nos.as_primitive_opt::<Int64Type>().ok_or_else(wrong)?;
+        let seq_nos: Vec<SeqNo> = seq_nos.values().iter().map(|seq_no| seq_no.cast_unsigned()).collect();
         if inputs.len() != self.query.inputs.len() {
             return Err(wrong());
         }
         let inputs = inputs.iter().map(convert::view).collect::<Result<Vec<_>>>()?;
-        self.push(keys, Time::slice(times.values()), &arrivals, &inputs)
+        self.push(keys, Time::slice(times.values()), &seq_nos, &inputs)
     }
 
-    fn take(&mut self) -> Result<Vec<Partials>> {
-        let records = std::mem::replace(&mut self.records, Records::new(empty(&self.query)?));
+    fn take(&mut self) -> Result<Vec<ShardRows>> {
+        let records = std::mem::replace(&mut self.records, RowBuffer::new(empty(&self.query)?));
         let hashes = self.keys.hashes();
         let shard_of = |key: &KeyId| hashes.get(key.0 as usize).map_or(0, |&hash| shard(hash, self.query.shards));
         let shards: Vec<KeyId> = records.keys().iter().map(|key| KeyId(shard_of(key))).collect();
@@ -94,17 +94,17 @@ impl Job for SlidingJob {
         let keys: Vec<KeyId> = sorted.iter().filter_map(|&row| records.keys().get(row as usize).copied()).collect();
         let mut columns = self.keys.columns(&keys)?;
         columns.push(Arc::new(Int64Array::from(times.clone())));
-        columns.push(Arc::new(Int64Array::from(picked(bytemuck::cast_slice(records.arrivals())))));
+        columns.push(Arc::new(Int64Array::from(picked(bytemuck::cast_slice(records.seq_nos())))));
         for input in records.inputs() {
             columns.push(convert::array(input.gather(&sorted))?);
         }
         let shards = sorted.iter().filter_map(|&row| shards.get(row as usize).map(|shard| shard.0)).collect();
-        Ok(vec![Partials { form: Form::Records, rows: unnamed(columns)?, shards, times: Time::slice(&times).to_vec() }])
+        Ok(vec![ShardRows { form: BlockKind::Records, rows: unnamed(columns)?, shards, times: Time::slice(&times).to_vec() }])
     }
 
-    fn close(&mut self, frontier: Option<Time>, emit: &mut Emit<'_>) -> Result<()> {
+    fn close(&mut self, frontier: Option<Time>, emit: &mut BatchSink<'_>) -> Result<()> {
         self.records.sort();
-        let states = self.query.bank();
+        let states = self.query.accumulators();
         let inputs = self.query.taken(self.records.inputs());
         let until = frontier.map(|time| time.floor(self.sliding.resolution).unwrap_or(Time::MIN));
         for planned in self.records.plan(self.sliding, Ends { from: self.planned, until }) {
@@ -114,7 +114,7 @@ impl Job for SlidingJob {
                 if states.gathers() { (RESULT_ROWS, GATHERED_ROWS) } else { (RESULT_ROWS.max(planned.widest()), usize::MAX) };
             let mut result = |piece: Range<usize>| {
                 let runs = planned.runs.get(piece.clone()).unwrap_or_default();
-                let lowered = states.sweep(self.records.times(), self.records.arrivals(), &inputs, runs)?;
+                let lowered = states.sweep(self.records.times(), self.records.seq_nos(), &inputs, runs)?;
                 let keys = self.keys.columns(planned.keys.get(piece.clone()).unwrap_or_default())?;
                 self.query.result(keys, planned.windows.get(piece).unwrap_or_default(), lowered)
             };
@@ -127,7 +127,7 @@ impl Job for SlidingJob {
             }
             None => {
                 self.planned = Time::MIN;
-                self.records = Records::new(empty(&self.query)?);
+                self.records = RowBuffer::new(empty(&self.query)?);
             }
         }
         let columns = self.keys.columns(self.records.keys())?;
@@ -142,7 +142,7 @@ impl Job for SlidingJob {
         self.records.len()
     }
 
-    fn keys(&mut self) -> &mut Keys {
+    fn keys(&mut self) -> &mut KeyInterner {
         &mut self.keys
     }
 }

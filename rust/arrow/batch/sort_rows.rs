@@ -10,20 +10,20 @@ use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use arrow_select::interleave::interleave_record_batch;
 
-use super::operator::{Emit, Job, Partials, RESULT_ROWS};
+use super::operator::{BatchOperator, BatchSink, RESULT_ROWS, ShardRows};
 use super::sessions::unnamed;
 use crate::arrow::array::convert;
-use crate::arrow::format::block::Form;
-use crate::arrow::keys::{Keys, shard};
+use crate::arrow::format::block::BlockKind;
+use crate::arrow::keys::{KeyInterner, shard};
 use crate::arrow::plan::query::Query;
-use crate::arrow::read::records::Input;
+use crate::arrow::read::records::Records;
 use crate::error::{Error, Result};
 use crate::time::Time;
 
 /// A query for rows at work.
-pub struct RowsJob {
+pub struct SortRows {
     query: Arc<Query>,
-    keys: Keys,
+    keys: KeyInterner,
     /// The columns of the input, and the arrival.
     schema: SchemaRef,
     held: Vec<RecordBatch>,
@@ -32,14 +32,14 @@ pub struct RowsJob {
 }
 
 /// Where a held row stands: its time and arrival, then its batch and its row in there.
-type Place = (Time, i64, (usize, usize));
+type RowAddress = (Time, i64, (usize, usize));
 
-impl RowsJob {
+impl SortRows {
     /// No rows yet.
     pub fn new(query: Arc<Query>) -> Result<Self> {
-        let arrival = Arc::new(Field::new("arrival", DataType::Int64, false));
-        let fields: Vec<_> = query.output.fields().iter().cloned().chain([arrival]).collect();
-        Ok(Self { keys: Keys::new(&query.keys)?, schema: Arc::new(Schema::new(fields)), held: Vec::new(), rows: 0, bytes: 0, query })
+        let seq_no = Arc::new(Field::new("arrival", DataType::Int64, false));
+        let fields: Vec<_> = query.output.fields().iter().cloned().chain([seq_no]).collect();
+        Ok(Self { keys: KeyInterner::new(&query.keys)?, schema: Arc::new(Schema::new(fields)), held: Vec::new(), rows: 0, bytes: 0, query })
     }
 
     fn hold(&mut self, rows: RecordBatch) -> Result<()> {
@@ -52,14 +52,14 @@ impl RowsJob {
     }
 
     /// All rows, by time and arrival.
-    fn places(&self) -> Result<Vec<Place>> {
+    fn places(&self) -> Result<Vec<RowAddress>> {
         let mut places = Vec::with_capacity(self.rows);
         for (number, batch) in self.held.iter().enumerate() {
             let wrong = || Error::Internal("rows have a time and an arrival");
             let times = convert::canonical(batch.column_by_name(self.query.time.name()).ok_or_else(wrong)?)?;
-            let arrivals = batch.columns().last().and_then(|array| array.as_primitive_opt::<Int64Type>()).ok_or_else(wrong)?;
-            let stands = Time::slice(times.as_primitive::<Int64Type>().values()).iter().zip(arrivals.values());
-            places.extend(stands.enumerate().map(|(row, (&time, &arrival))| (time, arrival, (number, row))));
+            let seq_nos = batch.columns().last().and_then(|array| array.as_primitive_opt::<Int64Type>()).ok_or_else(wrong)?;
+            let stands = Time::slice(times.as_primitive::<Int64Type>().values()).iter().zip(seq_nos.values());
+            places.extend(stands.enumerate().map(|(row, (&time, &seq_no))| (time, seq_no, (number, row))));
         }
         // Batches in order of time are runs to this sort.
         places.sort();
@@ -67,7 +67,7 @@ impl RowsJob {
     }
 
     /// The rows at some places, in their order.
-    fn gather(&self, places: &[Place]) -> Result<RecordBatch> {
+    fn gather(&self, places: &[RowAddress]) -> Result<RecordBatch> {
         if self.held.is_empty() {
             return Ok(RecordBatch::new_empty(Arc::clone(&self.schema)));
         }
@@ -90,35 +90,35 @@ impl RowsJob {
     }
 }
 
-impl Job for RowsJob {
-    fn add(&mut self, input: Input) -> Result<()> {
-        let arrivals = input.arrivals().iter().map(|arrival| arrival.cast_signed());
-        let arrivals: ArrayRef = Arc::new(Int64Array::from_iter_values(arrivals));
-        let columns = input.whole.into_iter().chain([arrivals]).collect();
+impl BatchOperator for SortRows {
+    fn add(&mut self, input: Records) -> Result<()> {
+        let seq_nos = input.seq_nos().iter().map(|seq_no| seq_no.cast_signed());
+        let seq_nos: ArrayRef = Arc::new(Int64Array::from_iter_values(seq_nos));
+        let columns = input.whole.into_iter().chain([seq_nos]).collect();
         self.hold(RecordBatch::try_new(Arc::clone(&self.schema), columns)?)
     }
 
-    fn settle(&mut self, _most: usize) -> Result<()> {
+    fn process(&mut self, _most: usize) -> Result<()> {
         Ok(())
     }
 
-    fn add_block(&mut self, _form: Form, block: &RecordBatch) -> Result<()> {
+    fn add_block(&mut self, _form: BlockKind, block: &RecordBatch) -> Result<()> {
         let wrong = |_| Error::Format { what: "block", reason: format!("unexpected columns {:?}", block.schema().fields()) };
         self.hold(RecordBatch::try_new(Arc::clone(&self.schema), block.columns().to_vec()).map_err(wrong)?)
     }
 
-    fn take(&mut self) -> Result<Vec<Partials>> {
+    fn take(&mut self) -> Result<Vec<ShardRows>> {
         let shards = self.shards()?;
-        let shard_of = |&(_, _, (batch, row)): &Place| shards.get(batch).and_then(|rows| rows.get(row)).copied().unwrap_or_default();
+        let shard_of = |&(_, _, (batch, row)): &RowAddress| shards.get(batch).and_then(|rows| rows.get(row)).copied().unwrap_or_default();
         let mut places = self.places()?;
         places.sort_by_key(shard_of);
         let rows = unnamed(self.gather(&places)?.columns().to_vec())?;
         (self.held, self.rows, self.bytes) = (Vec::new(), 0, 0);
         let (shards, times) = (places.iter().map(shard_of).collect(), places.iter().map(|place| place.0).collect());
-        Ok(vec![Partials { form: Form::Records, rows, shards, times }])
+        Ok(vec![ShardRows { form: BlockKind::Records, rows, shards, times }])
     }
 
-    fn close(&mut self, frontier: Option<Time>, emit: &mut Emit<'_>) -> Result<()> {
+    fn close(&mut self, frontier: Option<Time>, emit: &mut BatchSink<'_>) -> Result<()> {
         let places = self.places()?;
         // Rows at the frontier wait for those of the same time that arrived before them.
         let complete = frontier.map_or(places.len(), |frontier| places.partition_point(|place| place.0 < frontier));
@@ -138,7 +138,7 @@ impl Job for RowsJob {
         self.rows
     }
 
-    fn keys(&mut self) -> &mut Keys {
+    fn keys(&mut self) -> &mut KeyInterner {
         &mut self.keys
     }
 }

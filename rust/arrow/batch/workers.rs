@@ -13,37 +13,37 @@ use std::thread;
 
 use arrow_array::RecordBatch;
 
-use super::operator::{Job, closed};
-use super::partition::{PARTS, Parted};
-use crate::arrow::keys::partition_hash::Mixed;
+use super::operator::{BatchOperator, closed};
+use super::partition::{PARTS, Partitions};
+use crate::arrow::keys::partition_hash::PartitionHash;
 use crate::arrow::plan::query::Query;
-use crate::arrow::read::records::Input;
+use crate::arrow::read::records::Records;
 use crate::error::{Error, Result};
 
 /// Steps that may wait for the thread that splits them.
 const WAITING: usize = 1;
 
 /// The parts of one thread: those whose numbers leave `number` when they are divided by the number of threads.
-struct Share {
+struct WorkerPartitions {
     number: usize,
     threads: usize,
-    jobs: Vec<Box<dyn Job>>,
+    jobs: Vec<Box<dyn BatchOperator>>,
     most: usize,
 }
 
-impl Share {
+impl WorkerPartitions {
     fn new(query: &Arc<Query>, number: usize, threads: usize) -> Result<Self> {
         let jobs = (number..PARTS).step_by(threads).map(|_| query.job()).collect::<Result<_>>()?;
         Ok(Self { number, threads, jobs, most: query.limits.run_rows / PARTS })
     }
 
     /// Takes in what is its own.
-    fn add(&mut self, rows: &Parted) -> Result<()> {
+    fn add(&mut self, rows: &Partitions) -> Result<()> {
         let parts = (self.number..).step_by(self.threads);
         for (part, job) in parts.zip(&mut self.jobs) {
             if let Some(input) = rows.of(part)? {
                 job.add(input)?;
-                job.settle(self.most)?;
+                job.process(self.most)?;
             }
         }
         Ok(())
@@ -51,32 +51,32 @@ impl Share {
 }
 
 /// Splits steps into parts.
-struct Splitter {
-    mixed: Mixed,
+struct Partitioner {
+    mixed: PartitionHash,
     hashes: Vec<u64>,
 }
 
-impl Splitter {
+impl Partitioner {
     fn new(query: &Query) -> Result<Self> {
-        Ok(Self { mixed: Mixed::new(&query.keys)?, hashes: Vec::new() })
+        Ok(Self { mixed: PartitionHash::new(&query.keys)?, hashes: Vec::new() })
     }
 
-    fn split(&mut self, step: Input) -> Result<Parted> {
+    fn split(&mut self, step: Records) -> Result<Partitions> {
         self.mixed.hash(&step.keys, &mut self.hashes)?;
-        Parted::new(&step, &self.hashes)
+        Partitions::new(&step, &self.hashes)
     }
 }
 
 /// One of several threads.
 struct Worker<'a> {
-    splitter: Splitter,
-    share: Share,
+    splitter: Partitioner,
+    share: WorkerPartitions,
     /// The steps that it splits.
-    steps: Receiver<Input>,
+    steps: Receiver<Records>,
     /// Where they go: to each thread.
-    to: Vec<SyncSender<Arc<Parted>>>,
+    to: Vec<SyncSender<Arc<Partitions>>>,
     /// Where the steps of each thread come from.
-    from: Vec<Receiver<Arc<Parted>>>,
+    from: Vec<Receiver<Arc<Partitions>>>,
     /// Whether something failed, and no windows are wanted any more.
     failed: &'a AtomicBool,
 }
@@ -113,16 +113,16 @@ impl Worker<'_> {
 }
 
 /// All windows of the steps, worked on by this thread alone.
-pub(crate) fn alone(query: &Arc<Query>, mut steps: impl Iterator<Item = Result<Input>>) -> Result<Vec<RecordBatch>> {
-    let (mut splitter, mut share) = (Splitter::new(query)?, Share::new(query, 0, 1)?);
+pub(crate) fn alone(query: &Arc<Query>, mut steps: impl Iterator<Item = Result<Records>>) -> Result<Vec<RecordBatch>> {
+    let (mut splitter, mut share) = (Partitioner::new(query)?, WorkerPartitions::new(query, 0, 1)?);
     steps.try_for_each(|step| share.add(&splitter.split(step?)?))?;
     closed(share.jobs)
 }
 
 /// The same on so many threads; this one reads the steps and deals them.
-pub(crate) fn together(query: &Arc<Query>, steps: impl Iterator<Item = Result<Input>>, threads: usize) -> Result<Vec<RecordBatch>> {
-    let mut froms: Vec<Vec<Receiver<Arc<Parted>>>> = (0..threads).map(|_| Vec::new()).collect();
-    let tos: Vec<Vec<SyncSender<Arc<Parted>>>> = (0..threads)
+pub(crate) fn together(query: &Arc<Query>, steps: impl Iterator<Item = Result<Records>>, threads: usize) -> Result<Vec<RecordBatch>> {
+    let mut froms: Vec<Vec<Receiver<Arc<Partitions>>>> = (0..threads).map(|_| Vec::new()).collect();
+    let tos: Vec<Vec<SyncSender<Arc<Partitions>>>> = (0..threads)
         .map(|_| {
             let connect = |from: &mut Vec<_>| {
                 let (to, receiver) = sync_channel(1);
@@ -137,7 +137,7 @@ pub(crate) fn together(query: &Arc<Query>, steps: impl Iterator<Item = Result<In
         let (mut dealt, mut workers) = (Vec::new(), Vec::new());
         for (number, (to, from)) in tos.into_iter().zip(froms).enumerate() {
             let (sender, steps) = sync_channel(WAITING);
-            let (splitter, share) = (Splitter::new(query)?, Share::new(query, number, threads)?);
+            let (splitter, share) = (Partitioner::new(query)?, WorkerPartitions::new(query, number, threads)?);
             let worker = Worker { splitter, share, steps, to, from, failed: &failed };
             dealt.push(sender);
             workers.push(scope.spawn(move || worker.work()));
@@ -155,7 +155,7 @@ pub(crate) fn together(query: &Arc<Query>, steps: impl Iterator<Item = Result<In
 }
 
 /// Deals steps in turn, as long as they are taken.
-fn deal(steps: impl Iterator<Item = Result<Input>>, to: &[SyncSender<Input>]) -> Result<()> {
+fn deal(steps: impl Iterator<Item = Result<Records>>, to: &[SyncSender<Records>]) -> Result<()> {
     for (step, to) in steps.zip(to.iter().cycle()) {
         if to.send(step?).is_err() {
             break;

@@ -10,14 +10,14 @@ const WHAT: &str = "block";
 
 /// What a row of a block is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub enum BlockKind {
     /// A partial session, with the states of its aggregates.
     Sessions,
     /// A record.
     Records,
 }
 
-impl Form {
+impl BlockKind {
     const ALL: [Self; 2] = [Self::Sessions, Self::Records];
 
     fn name(self) -> &'static str {
@@ -29,15 +29,15 @@ impl Form {
 }
 
 /// Writes the rows of a batch.
-pub fn encode(form: Form, batch: &RecordBatch) -> Result<Vec<u8>> {
+pub fn encode(form: BlockKind, batch: &RecordBatch) -> Result<Vec<u8>> {
     seal(batch, Metadata::from([(FORM_KEY.to_owned(), form.name().to_owned())]))
 }
 
 /// Reads a block. Damaged bytes, or those of another format, are an error.
-pub fn decode(bytes: &[u8]) -> Result<(Form, RecordBatch)> {
+pub fn decode(bytes: &[u8]) -> Result<(BlockKind, RecordBatch)> {
     let (metadata, rows) = unseal(WHAT, bytes)?;
     let named = metadata.get(FORM_KEY);
-    let form = Form::ALL.into_iter().find(|form| named.is_some_and(|name| name == form.name()));
+    let form = BlockKind::ALL.into_iter().find(|form| named.is_some_and(|name| name == form.name()));
     let form = form.ok_or_else(|| Error::Format { what: WHAT, reason: format!("it holds {named:?}, which this version does not know") })?;
     Ok((form, rows))
 }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, Int64Array};
 use serde::{Deserialize, Serialize};
 
-use super::page::{self, Label, Place, broken};
-use crate::aggregate::Arrival;
+use super::page::{self, Label, PageId, broken};
+use crate::aggregate::SeqNo;
 use crate::arrow::plan::fingerprint::Fingerprint;
 use crate::error::{Error, Result};
 use crate::operator::counters::Counters;
@@ -18,33 +18,33 @@ use crate::time::Time;
 pub(crate) const NAME: &str = "head";
 
 /// The number of pages of each run of each segment.
-pub(crate) type Written = BTreeMap<i64, Vec<u32>>;
+pub(crate) type PageCounts = BTreeMap<i64, Vec<u32>>;
 
 /// What the head says beside the times of sources.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Head {
     /// Windows due before this were closed and emitted.
     pub closed: i64,
-    pub arrivals: Arrival,
+    pub seq_nos: SeqNo,
     /// Length of a segment.
     pub width: i64,
-    inputs: Vec<Clock>,
+    inputs: Vec<InputClock>,
     pub counters: Counters,
-    pub pages: Written,
+    pub pages: PageCounts,
 }
 
 /// How far an input has come.
 #[derive(Debug, Serialize, Deserialize)]
-struct Clock {
+struct InputClock {
     time: Option<i64>,
     close: i64,
 }
 
 impl Head {
     /// A head of what `progress` says, all but the times of sources, which are rows of its page.
-    pub fn new(progress: &[Progress], closed: Time, width: i64, arrivals: Arrival, counters: Counters, pages: Written) -> Self {
-        let inputs = progress.iter().map(|input| Clock { time: input.time.map(|time| time.0), close: input.close.0 }).collect();
-        Self { closed: closed.0, arrivals, width, inputs, counters, pages }
+    pub fn new(progress: &[Progress], closed: Time, width: i64, seq_nos: SeqNo, counters: Counters, pages: PageCounts) -> Self {
+        let inputs = progress.iter().map(|input| InputClock { time: input.time.map(|time| time.0), close: input.close.0 }).collect();
+        Self { closed: closed.0, seq_nos, width, inputs, counters, pages }
     }
 
     /// The page of a head, with the times of sources.
@@ -81,12 +81,12 @@ impl Head {
     }
 
     /// Every page that it names is there once, and no other.
-    pub fn check_complete(&self, places: impl Iterator<Item = Result<Place>>) -> Result<()> {
+    pub fn check_complete(&self, places: impl Iterator<Item = Result<PageId>>) -> Result<()> {
         let mut found = places.collect::<Result<Vec<_>>>()?;
         found.sort_unstable();
         let segments = self.pages.iter();
         let runs = segments.flat_map(|(&segment, runs)| (0_u32..).zip(runs).map(move |(run, &count)| (segment, run, count)));
-        let named = runs.flat_map(|(segment, run, count)| (0..count).map(move |number| Place { segment, run, number }));
+        let named = runs.flat_map(|(segment, run, count)| (0..count).map(move |number| PageId { segment, run, number }));
         if found.into_iter().eq(named) { Ok(()) } else { Err(broken("pages are missing, or some are not of this state")) }
     }
 }

@@ -17,7 +17,7 @@ use arrow_array::types::{Int32Type, Int64Type};
 use arrow_array::{Array, RecordBatch};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 
-use super::block::{self, Form};
+use super::block::{self, BlockKind};
 use crate::error::{Error, Result};
 use crate::time::Time;
 
@@ -34,7 +34,7 @@ pub fn schema() -> SchemaRef {
 }
 
 /// Cuts rows, sorted by shard and time, into packed rows of blocks of about `block_bytes`.
-pub fn pack(form: Form, rows: &RecordBatch, shards: &[u32], times: &[Time], block_bytes: usize) -> Result<Vec<RecordBatch>> {
+pub fn pack(form: BlockKind, rows: &RecordBatch, shards: &[u32], times: &[Time], block_bytes: usize) -> Result<Vec<RecordBatch>> {
     let width = rows.get_array_memory_size() / rows.num_rows().max(1);
     let most = (block_bytes / width.max(1)).max(1);
     let mut packed = Vec::new();

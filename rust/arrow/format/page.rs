@@ -36,7 +36,7 @@ const WHAT: &str = "page";
 
 /// What a page holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub enum PageKind {
     /// Stream time and counters.
     Head,
     /// Sessions.
@@ -45,7 +45,7 @@ pub enum Form {
     Windows,
 }
 
-impl Form {
+impl PageKind {
     const ALL: [Self; 3] = [Self::Head, Self::Sessions, Self::Windows];
 
     fn name(self) -> &'static str {
@@ -59,7 +59,7 @@ impl Form {
 
 /// Where a page of windows stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Place {
+pub struct PageId {
     /// The segment: reach or start divided by the length of a segment.
     pub segment: i64,
     /// The run in the segment.
@@ -68,7 +68,7 @@ pub struct Place {
     pub number: u32,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for PageId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}/{}", self.segment, self.run, self.number)
     }
@@ -76,7 +76,7 @@ impl fmt::Display for Place {
 
 /// What lies in a page of windows, known without reading its rows.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Bounds {
+pub struct PageBounds {
     /// The first key and the last one.
     pub keys: (Vec<u8>, Vec<u8>),
     /// The least start, and the greatest reach or start.
@@ -87,9 +87,9 @@ pub struct Bounds {
 #[derive(Clone, Debug)]
 pub struct Page {
     /// Where it stands.
-    pub place: Place,
+    pub place: PageId,
     /// What lies in it.
-    pub bounds: Bounds,
+    pub bounds: PageBounds,
     /// The sealed rows.
     pub bytes: Vec<u8>,
 }
@@ -98,7 +98,7 @@ pub struct Page {
 #[derive(Clone, Debug)]
 pub struct Label {
     /// What it holds.
-    pub form: Form,
+    pub form: PageKind,
     /// Of the specification that it belongs to.
     pub fingerprint: String,
     metadata: Metadata,
@@ -113,7 +113,7 @@ impl Label {
     fn new(metadata: Metadata) -> Result<Self> {
         let text = |name: &str| metadata.get(name).cloned().ok_or_else(|| broken(format!("{name} is missing")));
         let form = text("windrow.page")?;
-        let known = Form::ALL.into_iter().find(|known| known.name() == form);
+        let known = PageKind::ALL.into_iter().find(|known| known.name() == form);
         let form = known.ok_or_else(|| broken(format!("it holds {form:?}, which this version does not know")))?;
         Ok(Self { form, fingerprint: text("windrow.fingerprint")?, metadata })
     }
@@ -141,13 +141,13 @@ impl Label {
     }
 
     /// Where a page of windows stands.
-    pub fn place(&self) -> Result<Place> {
-        Ok(Place { segment: self.number("windrow.segment")?, run: self.number("windrow.run")?, number: self.number("windrow.number")? })
+    pub fn place(&self) -> Result<PageId> {
+        Ok(PageId { segment: self.number("windrow.segment")?, run: self.number("windrow.run")?, number: self.number("windrow.number")? })
     }
 
     /// What lies in a page of windows.
-    pub fn bounds(&self) -> Result<Bounds> {
-        Ok(Bounds {
+    pub fn bounds(&self) -> Result<PageBounds> {
+        Ok(PageBounds {
             keys: (self.key("windrow.first_key")?, self.key("windrow.last_key")?),
             times: (Time(self.number("windrow.first_time")?), Time(self.number("windrow.last_time")?)),
         })
@@ -159,7 +159,7 @@ pub(crate) type Columns = Vec<(String, ArrayRef)>;
 
 /// Writes a head. `texts` are its own entries of metadata.
 pub(crate) fn write_head(columns: Columns, fingerprint: &str, texts: [(&str, String); 2]) -> Result<Vec<u8>> {
-    let mut metadata = named(Form::Head, fingerprint);
+    let mut metadata = named(PageKind::Head, fingerprint);
     metadata.extend(texts.map(|(name, text)| (name.to_owned(), text)));
     envelope::seal(&batch(columns)?, metadata)
 }
@@ -167,10 +167,10 @@ pub(crate) fn write_head(columns: Columns, fingerprint: &str, texts: [(&str, Str
 /// Writes the windows of a run, sorted, as pages. `bounds` tells what lies in a range of rows.
 pub(crate) fn write_run(
     columns: Columns,
-    form: Form,
+    form: PageKind,
     fingerprint: &str,
     (segment, run): (i64, u32),
-    bounds: impl Fn(std::ops::Range<usize>) -> Option<Bounds>,
+    bounds: impl Fn(std::ops::Range<usize>) -> Option<PageBounds>,
 ) -> Result<Vec<Page>> {
     let rows = batch(columns)?;
     let total = rows.num_rows();
@@ -178,7 +178,7 @@ pub(crate) fn write_run(
     let most = (PAGE_BYTES / width.max(1)).max(1);
     let mut pages = Vec::new();
     for (number, from) in (0_u32..).zip((0..total).step_by(most)) {
-        let place = Place { segment, run, number };
+        let place = PageId { segment, run, number };
         let length = most.min(total - from);
         let bounds = bounds(from..from + length).ok_or(Error::Internal("a page has rows"))?;
         let hex = |key: &[u8]| key.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
@@ -197,7 +197,7 @@ pub(crate) fn write_run(
     Ok(pages)
 }
 
-fn named(form: Form, fingerprint: &str) -> Metadata {
+fn named(form: PageKind, fingerprint: &str) -> Metadata {
     Metadata::from([("windrow.page".to_owned(), form.name().to_owned()), ("windrow.fingerprint".to_owned(), fingerprint.to_owned())])
 }
 

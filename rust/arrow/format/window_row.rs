@@ -1,15 +1,15 @@
 //! Stored windows as rows of pages.
 
-use super::page::Form;
+use super::page::PageKind;
 use crate::aggregate::slot::Slot;
 use crate::store::{Entry, SessionEntry, WindowEntry};
 use crate::time::{Span, Time};
 use crate::window::{Extent, Window};
 
 /// What pages need to know of a stored window.
-pub(crate) trait Paged: Entry {
+pub(crate) trait WindowRow: Entry {
     /// What its pages hold.
-    const FORM: Form;
+    const FORM: PageKind;
     /// Names of its columns, before `source`.
     const COLUMNS: &'static [&'static str];
     /// The cells of these columns.
@@ -22,8 +22,8 @@ pub(crate) trait Paged: Entry {
     fn window(&self, difference: Span) -> Window;
 }
 
-impl Paged for SessionEntry {
-    const FORM: Form = Form::Sessions;
+impl WindowRow for SessionEntry {
+    const FORM: PageKind = PageKind::Sessions;
     const COLUMNS: &'static [&'static str] = &["start", "end", "reach"];
 
     fn times(&self) -> Vec<i64> {
@@ -45,8 +45,8 @@ impl Paged for SessionEntry {
     }
 }
 
-impl Paged for WindowEntry {
-    const FORM: Form = Form::Windows;
+impl WindowRow for WindowEntry {
+    const FORM: PageKind = PageKind::Windows;
     const COLUMNS: &'static [&'static str] = &["start", "largest"];
 
     fn times(&self) -> Vec<i64> {

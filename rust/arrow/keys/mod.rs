@@ -34,21 +34,21 @@ use rows::RowKeys;
 pub use shard_hash::shard;
 
 /// The distinct keys of all batches so far.
-pub struct Keys {
+pub struct KeyInterner {
     columns: Vec<KeyColumn>,
-    store: Store,
+    store: InternTable,
     hashes: Vec<u64>,
 }
 
 /// One dispatch a batch, not a row.
-enum Store {
+enum InternTable {
     Int(PrimitiveKeys<u32>),
     Long(PrimitiveKeys<u64>),
     Bytes(BytesKeys),
     Rows(RowKeys),
 }
 
-impl Keys {
+impl KeyInterner {
     /// No keys yet, of these columns. A type that cannot be grouped is an error.
     pub fn new(fields: &[Field]) -> Result<Self> {
         let columns = fields.iter().map(KeyColumn::new).collect::<Result<Vec<_>>>()?;
@@ -56,8 +56,8 @@ impl Keys {
             [] => {
                 return Err(Error::Argument { argument: "keys".into(), got: "no column".into(), allowed: "one or more columns".into() });
             }
-            [single] => Store::single(single)?,
-            several => Store::Rows(RowKeys::new(several)?),
+            [single] => InternTable::single(single)?,
+            several => InternTable::Rows(RowKeys::new(several)?),
         };
         Ok(Self { columns, store, hashes: Vec::new() })
     }
@@ -82,10 +82,10 @@ impl Keys {
         ids.reserve(columns.first().map_or(0, Array::len));
         let hashes = &mut self.hashes;
         match (&mut self.store, self.columns.as_slice(), columns) {
-            (Store::Int(keys), [column], [array]) => keys.intern(&column.read(array)?, hashes, ids),
-            (Store::Long(keys), [column], [array]) => keys.intern(&column.read(array)?, hashes, ids),
-            (Store::Bytes(keys), [column], [array]) => keys.intern(&column.read_bytes(array)?, hashes, ids),
-            (Store::Rows(keys), columns, arrays) => {
+            (InternTable::Int(keys), [column], [array]) => keys.intern(&column.read(array)?, hashes, ids),
+            (InternTable::Long(keys), [column], [array]) => keys.intern(&column.read(array)?, hashes, ids),
+            (InternTable::Bytes(keys), [column], [array]) => keys.intern(&column.read_bytes(array)?, hashes, ids),
+            (InternTable::Rows(keys), columns, arrays) => {
                 let arrays = columns.iter().zip(arrays).map(|(column, array)| column.read(array)).collect::<Result<Vec<_>>>()?;
                 keys.intern(&arrays, hashes, ids)
             }
@@ -107,10 +107,10 @@ impl Keys {
     pub fn columns(&self, ids: &[KeyId]) -> Result<Vec<ArrayRef>> {
         let single = |array: ArrayRef| vec![array];
         match &self.store {
-            Store::Int(keys) => keys.array(ids).map(single),
-            Store::Long(keys) => keys.array(ids).map(single),
-            Store::Bytes(keys) => keys.array(ids).map(single),
-            Store::Rows(keys) => keys.arrays(ids),
+            InternTable::Int(keys) => keys.array(ids).map(single),
+            InternTable::Long(keys) => keys.array(ids).map(single),
+            InternTable::Bytes(keys) => keys.array(ids).map(single),
+            InternTable::Rows(keys) => keys.arrays(ids),
         }
     }
 
@@ -128,15 +128,15 @@ impl Keys {
     pub fn clear(&mut self) {
         self.hashes.clear();
         match &mut self.store {
-            Store::Int(keys) => keys.clear(),
-            Store::Long(keys) => keys.clear(),
-            Store::Bytes(keys) => keys.clear(),
-            Store::Rows(keys) => keys.clear(),
+            InternTable::Int(keys) => keys.clear(),
+            InternTable::Long(keys) => keys.clear(),
+            InternTable::Bytes(keys) => keys.clear(),
+            InternTable::Rows(keys) => keys.clear(),
         }
     }
 }
 
-impl Store {
+impl InternTable {
     fn single(column: &KeyColumn) -> Result<Self> {
         let data_type = column.field().data_type();
         Ok(match (data_type, data_type.primitive_width()) {

@@ -10,11 +10,11 @@ use super::table::{FIRST, Word, fold};
 use crate::error::{Error, Result};
 
 /// Columns of a key, to be hashed.
-pub struct Mixed {
+pub struct PartitionHash {
     columns: Vec<KeyColumn>,
 }
 
-impl Mixed {
+impl PartitionHash {
     /// Of these columns. A type that cannot be grouped is an error.
     pub fn new(fields: &[Field]) -> Result<Self> {
         Ok(Self { columns: fields.iter().map(KeyColumn::new).collect::<Result<_>>()? })

@@ -19,20 +19,20 @@ use crate::arrow::array::convert;
 use crate::error::{Error, Result};
 
 /// The way from key columns to names and back.
-pub struct Names {
+pub struct SortKeys {
     columns: Vec<KeyColumn>,
     converter: Option<RowConverter>,
 }
 
 /// The names of a batch's rows.
-pub enum Named {
+pub enum SortKeyRows {
     /// One column of strings or binary.
     Bytes(LargeBinaryArray),
     /// Rows, and which of them are null in every column.
     Rows(Rows, Option<NullBuffer>),
 }
 
-impl Names {
+impl SortKeys {
     /// Names of keys of these columns. A type that cannot be grouped is an error.
     pub fn new(fields: &[Field]) -> Result<Self> {
         let columns = fields.iter().map(KeyColumn::new).collect::<Result<Vec<_>>>()?;
@@ -55,19 +55,19 @@ impl Names {
     }
 
     /// The names of rows.
-    pub fn of(&self, arrays: &[ArrayRef]) -> Result<Named> {
+    pub fn of(&self, arrays: &[ArrayRef]) -> Result<SortKeyRows> {
         if arrays.len() != self.columns.len() {
             return Err(Error::Internal("a batch has another number of key columns than declared"));
         }
         let arrays = self.columns.iter().zip(arrays).map(|(column, array)| column.read(array)).collect::<Result<Vec<_>>>()?;
         match (&self.converter, arrays.as_slice()) {
-            (Some(converter), arrays) => Ok(Named::Rows(converter.convert_columns(arrays)?, all_null(arrays))),
+            (Some(converter), arrays) => Ok(SortKeyRows::Rows(converter.convert_columns(arrays)?, all_null(arrays))),
             (None, [array]) => {
                 let plain = match array.data_type() {
                     DataType::Utf8View => &convert::cast(array, &DataType::LargeUtf8)?,
                     _ => array,
                 };
-                Ok(Named::Bytes(convert::cast(plain, &DataType::LargeBinary)?.as_binary().clone()))
+                Ok(SortKeyRows::Bytes(convert::cast(plain, &DataType::LargeBinary)?.as_binary().clone()))
             }
             (None, _) => Err(Error::Internal("plain names have one column")),
         }
@@ -98,7 +98,7 @@ impl Names {
     }
 }
 
-impl Named {
+impl SortKeyRows {
     /// The name of a row; none where every key column is null.
     pub fn get(&self, row: usize) -> Option<&[u8]> {
         match self {

@@ -2,17 +2,17 @@
 
 use arrow_schema::{Field, Schema};
 
-use super::input_column::Taken;
+use super::input_column::InputColumn;
 use super::query::find;
 use super::resolve::{Resolved, resolve};
-use super::spec::{Function, Named};
+use super::spec::{AggregateSpec, Function};
 use crate::aggregate::Aggregate;
 use crate::arrow::array::dictionary::unpacked;
 use crate::arrow::array::{canonical_float, convert};
 use crate::error::Result;
 
 /// An aggregate of a query.
-pub struct Planned {
+pub struct AggregatePlan {
     /// Name of its result column.
     pub name: String,
     /// Which of the query's inputs it takes; none for a Python function, which is handed the batch.
@@ -28,12 +28,12 @@ enum Output {
     Python(Field),
 }
 
-impl Planned {
+impl AggregatePlan {
     /// Resolves an aggregate against the input's schema; the next field in `python` is that of a Python function's results.
     pub(crate) fn new<'t>(
-        named: &Named,
+        named: &AggregateSpec,
         input: &Schema,
-        inputs: &mut Vec<Taken>,
+        inputs: &mut Vec<InputColumn>,
         python: &mut impl Iterator<Item = &'t Field>,
     ) -> Result<Self> {
         let made = if named.function == Function::Python { python.next() } else { None };
@@ -46,8 +46,8 @@ impl Planned {
         for (place, name) in named.columns.iter().enumerate() {
             let field = find(input, &format!("aggregate {:?}", named.name), name)?.clone();
             let data_type = unpacked(field.data_type());
-            let compared = named.function.compared() == Some(place) && convert::kind(&data_type) == Some(convert::Kind::Rows);
-            let taken = Taken { canonical_floats: compared && canonical_float::within(&data_type), field };
+            let compared = named.function.compared() == Some(place) && convert::kind(&data_type) == Some(convert::ColumnKind::Rows);
+            let taken = InputColumn { canonical_floats: compared && canonical_float::within(&data_type), field };
             positions.push(taken.place(inputs));
         }
         let taken = positions.iter().filter_map(|&position| inputs.get(position));

@@ -5,16 +5,16 @@ use arrow_array::types::Int64Type;
 use arrow_array::{Array, ArrayRef, Int64Array};
 use arrow_schema::{DataType, Schema};
 
-use super::input_column::Taken;
+use super::input_column::InputColumn;
 use super::query::find;
-use super::spec::{Inputs, Named};
+use super::spec::{AggregateSpec, CogroupSpec};
 use crate::arrow::array::dictionary::unpacked;
 use crate::arrow::array::type_name;
 use crate::error::{Error, Result};
 
 /// The column of the inputs' numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Origin {
+pub struct Cogroup {
     /// Which of a query's inputs it is.
     pub position: usize,
     /// Whether all inputs share one stream time.
@@ -23,9 +23,9 @@ pub struct Origin {
     count: u32,
 }
 
-impl Origin {
+impl Cogroup {
     /// Resolves the inputs of a spec; the column joins those that the query takes.
-    pub(crate) fn new(asked: &Inputs, schema: &Schema, taken: &mut Vec<Taken>) -> Result<Self> {
+    pub(crate) fn new(asked: &CogroupSpec, schema: &Schema, taken: &mut Vec<InputColumn>) -> Result<Self> {
         let field = find(schema, "inputs", &asked.column)?.clone();
         let data_type = unpacked(field.data_type());
         if !data_type.is_integer() || data_type == DataType::UInt64 {
@@ -39,12 +39,12 @@ impl Origin {
         if asked.count == 0 {
             return Err(Error::Argument { argument: "inputs".into(), got: "0".into(), allowed: "one or more".into() });
         }
-        let position = Taken { field, canonical_floats: false }.place(taken);
+        let position = InputColumn { field, canonical_floats: false }.place(taken);
         Ok(Self { position, one_time: asked.one_time, column: asked.column.clone(), count: asked.count })
     }
 
     /// The input of an aggregate is one of those of the query.
-    pub(crate) fn check_aggregate(of_query: Option<&Self>, named: &Named) -> Result<()> {
+    pub(crate) fn check_aggregate(of_query: Option<&Self>, named: &AggregateSpec) -> Result<()> {
         let count = of_query.map_or(0, |origin| origin.count);
         match named.input {
             Some(input) if input >= count => Err(Error::Argument {

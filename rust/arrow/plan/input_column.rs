@@ -8,14 +8,14 @@ use crate::error::Result;
 
 /// A column that aggregates take.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Taken {
+pub struct InputColumn {
     /// The column.
     pub field: Field,
     /// Whether floats inside its values are brought to one NaN and one zero first, since row bytes are compared.
     pub canonical_floats: bool,
 }
 
-impl Taken {
+impl InputColumn {
     /// What aggregates take of the column's array.
     pub(crate) fn canonical(&self, array: ArrayRef) -> Result<ArrayRef> {
         convert::canonical(&if self.canonical_floats { canonical_float::canonical(&convert::unpack(&array)?)? } else { array })

@@ -5,18 +5,18 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, RecordBatch, StringArray, StructArray};
 use arrow_schema::{DataType, Field, Fields, Schema, SchemaRef};
 
-use super::aggregate::Planned;
-use super::cogroup::Origin;
-use super::input_column::Taken;
+use super::aggregate::AggregatePlan;
+use super::cogroup::Cogroup;
+use super::input_column::InputColumn;
 use super::limits::Limits;
-use super::spec::{InvalidGap, Spec, Windows};
-use super::window_lengths::Kind;
+use super::spec::{InvalidGap, Spec, WindowSpec};
+use super::window_lengths::WindowLengths;
 use crate::aggregate::Unrepresentable;
-use crate::aggregate::accumulators::{Bank, LoweredAll};
+use crate::aggregate::accumulators::{Accumulators, LoweredAll};
 use crate::aggregate::column::{Column, Values};
 use crate::arrow::array::dictionary::unpacked;
 use crate::arrow::array::{convert, type_name};
-use crate::arrow::keys::Keys;
+use crate::arrow::keys::KeyInterner;
 use crate::error::{Error, Result};
 use crate::time::Time;
 use crate::window::Window;
@@ -26,7 +26,7 @@ pub struct Query {
     /// Number of shards.
     pub shards: u32,
     /// The kind of windows, in ticks of the time column.
-    pub windows: Kind,
+    pub windows: WindowLengths,
     /// The key columns.
     pub keys: Vec<Field>,
     /// The time column.
@@ -36,13 +36,13 @@ pub struct Query {
     /// The column of each record's own gap, and what happens to a bad one.
     pub gap: Option<(String, InvalidGap)>,
     /// The distinct columns that aggregates take.
-    pub inputs: Vec<Taken>,
+    pub inputs: Vec<InputColumn>,
     /// Of a cogroup: which of these columns tells the input of each row.
-    pub origin: Option<Origin>,
+    pub origin: Option<Cogroup>,
     /// The aggregates, in order.
-    pub aggregates: Vec<Planned>,
+    pub aggregates: Vec<AggregatePlan>,
     /// Whether rows with equal times must be told apart.
-    pub minds_arrival: bool,
+    pub needs_seq_no: bool,
     /// Whether rows leave, as they are and in the order of time, in place of windows.
     pub rows: bool,
     /// Key columns, `window`, aggregates, `op`; of a query for rows, the columns of the input.
@@ -61,13 +61,13 @@ impl Query {
     /// Resolves a spec as a query for its rows, which leave for record operators: its aggregates do not count.
     pub fn of_rows(spec: &Spec, input: &Schema) -> Result<Self> {
         let bare = Spec { aggregates: Vec::new(), ..spec.clone() };
-        Ok(Self { rows: true, minds_arrival: true, output: Arc::new(Schema::new(input.fields().clone())), ..Self::new(&bare, input)? })
+        Ok(Self { rows: true, needs_seq_no: true, output: Arc::new(Schema::new(input.fields().clone())), ..Self::new(&bare, input)? })
     }
 
     /// Resolves a spec whose Python functions, in their order, have results as these fields say.
     pub fn with_python(spec: &Spec, input: &Schema, python: &[Field]) -> Result<Self> {
         let keys = spec.keys.iter().map(|name| find(input, "keys", name).cloned()).collect::<Result<Vec<_>>>()?;
-        let output_keys = Keys::new(&keys)?.output_fields();
+        let output_keys = KeyInterner::new(&keys)?.output_fields();
         let time = find(input, "time", &spec.time)?.clone();
         let DataType::Timestamp(unit, _) = time.data_type() else {
             return Err(Error::ColumnType {
@@ -77,7 +77,7 @@ impl Query {
                 allowed: "a timestamp".into(),
             });
         };
-        let windows = Kind::in_ticks(&spec.windows, *unit)?;
+        let windows = WindowLengths::in_ticks(&spec.windows, *unit)?;
         let gap = gap_column(&spec.windows, input)?;
         if let Some(tick) = &spec.tick {
             let field = find(input, "tick", tick)?;
@@ -90,11 +90,11 @@ impl Query {
                 });
             }
         }
-        let mut inputs: Vec<Taken> = Vec::new();
-        let origin = spec.inputs.as_ref().map(|asked| Origin::new(asked, input, &mut inputs)).transpose()?;
-        spec.aggregates.iter().try_for_each(|named| Origin::check_aggregate(origin.as_ref(), named))?;
+        let mut inputs: Vec<InputColumn> = Vec::new();
+        let origin = spec.inputs.as_ref().map(|asked| Cogroup::new(asked, input, &mut inputs)).transpose()?;
+        spec.aggregates.iter().try_for_each(|named| Cogroup::check_aggregate(origin.as_ref(), named))?;
         let mut python = python.iter();
-        let planned = |named| Planned::new(named, input, &mut inputs, &mut python);
+        let planned = |named| AggregatePlan::new(named, input, &mut inputs, &mut python);
         let aggregates = spec.aggregates.iter().map(planned).collect::<Result<Vec<_>>>()?;
 
         let bound = |name| Field::new(name, time.data_type().clone(), false);
@@ -116,7 +116,7 @@ impl Query {
             origin,
             aggregates,
             // Sliding rows are moved as they are, with all that the next one may ask of them.
-            minds_arrival: matches!(windows, Kind::Sliding(_)) || spec.aggregates.iter().any(|named| named.function.minds_arrival()),
+            needs_seq_no: matches!(windows, WindowLengths::Sliding(_)) || spec.aggregates.iter().any(|named| named.function.needs_seq_no()),
             rows: false,
             output: Arc::new(Schema::new(fields)),
             limits: Limits::default(),
@@ -125,14 +125,14 @@ impl Query {
     }
 
     /// Empty states of all built-in aggregates, which take the columns of [`Self::taken`].
-    pub fn bank(&self) -> Bank {
+    pub fn accumulators(&self) -> Accumulators {
         let mut from = 0;
         let parts = self.aggregates.iter().filter_map(|planned| {
             let range = from..from + planned.inputs.len();
             from = range.end;
             planned.states().map(|states| (states, range, planned.only))
         });
-        Bank::cogrouped(parts.collect::<Vec<_>>())
+        Accumulators::cogrouped(parts.collect::<Vec<_>>())
     }
 
     /// Which of the query's inputs a bank takes: those of one aggregate after the other, then the one that tells each row's input.
@@ -180,7 +180,7 @@ impl Query {
     }
 
     /// The error of a result that does not fit, in one of `windows`.
-    pub fn misfit(&self, planned: &Planned, cause: &Unrepresentable, windows: &[Window]) -> Error {
+    pub fn misfit(&self, planned: &AggregatePlan, cause: &Unrepresentable, windows: &[Window]) -> Error {
         Error::Overflow {
             column: planned.name.clone(),
             reason: match windows.get(cause.window) {
@@ -230,8 +230,8 @@ pub(crate) fn find<'a>(input: &'a Schema, argument: &str, name: &str) -> Result<
 }
 
 /// The column of each record's own gap.
-fn gap_column(windows: &Windows, input: &Schema) -> Result<Option<(String, InvalidGap)>> {
-    let Windows::Session { gap_column: Some(name), invalid_gap, .. } = windows else { return Ok(None) };
+fn gap_column(windows: &WindowSpec, input: &Schema) -> Result<Option<(String, InvalidGap)>> {
+    let WindowSpec::Session { gap_column: Some(name), invalid_gap, .. } = windows else { return Ok(None) };
     let field = find(input, "gap", name)?;
     match unpacked(field.data_type()) {
         DataType::Duration(_) => Ok(Some((name.clone(), *invalid_gap))),

@@ -5,19 +5,19 @@ use std::sync::Arc;
 use arrow_schema::extension::{EXTENSION_TYPE_METADATA_KEY, EXTENSION_TYPE_NAME_KEY};
 use arrow_schema::{DataType, Field};
 
-use super::spec::{Function, Named};
+use super::spec::{AggregateSpec, Function};
 use crate::aggregate::Aggregate;
 use crate::aggregate::collect_list::CollectList;
 use crate::aggregate::collect_set::CollectSet;
 use crate::aggregate::count::Count;
 use crate::aggregate::first_last::{First, Last};
-use crate::aggregate::float_order::Ordered;
-use crate::aggregate::mean::{Mean, Rule};
-use crate::aggregate::min_max::Extreme;
-use crate::aggregate::min_max_by::By;
+use crate::aggregate::float_order::OrderedFloat;
+use crate::aggregate::mean::{Mean, MeanType};
+use crate::aggregate::min_max::MinMax;
+use crate::aggregate::min_max_by::MinMaxBy;
 use crate::aggregate::sum::Sum;
 use crate::aggregate::variance::Variance;
-use crate::arrow::array::convert::{Kind, kind};
+use crate::arrow::array::convert::{ColumnKind, kind};
 use crate::arrow::array::dictionary::unpacked_field;
 use crate::arrow::array::{comparable, type_name};
 use crate::error::{Error, Result};
@@ -37,19 +37,19 @@ pub struct Resolved {
 macro_rules! by_kind {
     ($kind:expr, |$value:ident| $states:expr) => {
         match $kind {
-            Kind::Int => {
+            ColumnKind::Int => {
                 type $value = i64;
                 $states
             }
-            Kind::Float => {
+            ColumnKind::Float => {
                 type $value = f64;
                 $states
             }
-            Kind::Wide => {
+            ColumnKind::Wide => {
                 type $value = i128;
                 $states
             }
-            Kind::Bytes | Kind::Rows => {
+            ColumnKind::Bytes | ColumnKind::Rows => {
                 type $value = Box<[u8]>;
                 $states
             }
@@ -61,15 +61,15 @@ fn boxed(states: impl Aggregate) -> Box<dyn Aggregate> {
     Box::new(states)
 }
 
-fn extreme<const MAX: bool>(kind: Kind) -> Box<dyn Aggregate> {
+fn extreme<const MAX: bool>(kind: ColumnKind) -> Box<dyn Aggregate> {
     match kind {
-        Kind::Float => boxed(Extreme::<Ordered, MAX>::default()),
-        kind => by_kind!(kind, |V| boxed(Extreme::<V, MAX>::default())),
+        ColumnKind::Float => boxed(MinMax::<OrderedFloat, MAX>::default()),
+        kind => by_kind!(kind, |V| boxed(MinMax::<V, MAX>::default())),
     }
 }
 
 /// Resolves an aggregate over these columns.
-pub fn resolve(named: &Named, columns: &[Field]) -> Result<Resolved> {
+pub fn resolve(named: &AggregateSpec, columns: &[Field]) -> Result<Resolved> {
     let wrong = |allowed: &str, column: usize| Error::ColumnType {
         argument: format!("aggregate {:?}: {}", named.name, function_name(named.function)),
         column: named.columns.get(column).cloned().unwrap_or_default(),
@@ -101,7 +101,7 @@ pub fn resolve(named: &Named, columns: &[Field]) -> Result<Resolved> {
         .iter()
         .enumerate()
         .map(|(column, data_type)| kind(data_type).ok_or_else(|| wrong("types that Arrow's row format takes", column)));
-    let kinds: Vec<Kind> = if named.function == Function::Count { Vec::new() } else { kinds.collect::<Result<_>>()? };
+    let kinds: Vec<ColumnKind> = if named.function == Function::Count { Vec::new() } else { kinds.collect::<Result<_>>()? };
     let column = |(states, data_type): (Box<dyn Aggregate>, DataType)| (states, Field::new(&named.name, data_type, true));
     let same = || values.first().map(|field| of_type(&named.name, field)).unwrap_or_else(|| Field::new(&named.name, DataType::Null, true));
     let list = || Field::new(&named.name, list_of(&same()), false);
@@ -120,8 +120,8 @@ pub fn resolve(named: &Named, columns: &[Field]) -> Result<Resolved> {
         (Function::Last, _, [kind]) => (by_kind!(kind, |V| boxed(Last::<V>::new(named.ignore_nulls))), same()),
         (Function::CollectList, _, [kind]) => (by_kind!(kind, |V| boxed(CollectList::<V>::default())), list()),
         (Function::CollectSet, _, [kind]) => (by_kind!(kind, |V| boxed(CollectSet::<V>::default())), list()),
-        (Function::MinBy, _, [value, by]) => (by_kind!(value, |V| by_kind!(by, |B| boxed(By::<V, B, false>::default()))), same()),
-        (Function::MaxBy, _, [value, by]) => (by_kind!(value, |V| by_kind!(by, |B| boxed(By::<V, B, true>::default()))), same()),
+        (Function::MinBy, _, [value, by]) => (by_kind!(value, |V| by_kind!(by, |B| boxed(MinMaxBy::<V, B, false>::default()))), same()),
+        (Function::MaxBy, _, [value, by]) => (by_kind!(value, |V| by_kind!(by, |B| boxed(MinMaxBy::<V, B, true>::default()))), same()),
         _ => return Err(Error::Internal("the number of an aggregate's columns was checked")),
     };
     let compared = named.function.compared().and_then(|place| Some((place, columns.get(place)?)));
@@ -180,13 +180,13 @@ fn mean(data_type: &DataType) -> Option<(Box<dyn Aggregate>, DataType)> {
     if let (Some((precision, scale)), false) = (decimal(data_type), data_type.is_integer()) {
         let (wider, finer) = (DIGITS.min(precision.saturating_add(4)), (DIGITS as i8).min(scale.saturating_add(4)));
         let factor = limit(finer.saturating_sub(scale).unsigned_abs());
-        return Some((boxed(Mean::<i128>::new(Rule::Rounded { factor, limit: limit(wider) })), DataType::Decimal128(wider, finer)));
+        return Some((boxed(Mean::<i128>::new(MeanType::Rounded { factor, limit: limit(wider) })), DataType::Decimal128(wider, finer)));
     }
     match data_type {
-        DataType::Duration(_) => Some((boxed(Mean::<i64>::new(Rule::Rounded { factor: 1, limit: 0 })), data_type.clone())),
-        DataType::UInt64 => Some((boxed(Mean::<i128>::new(Rule::Float)), DataType::Float64)),
-        data_type if data_type.is_integer() => Some((boxed(Mean::<i64>::new(Rule::Float)), DataType::Float64)),
-        data_type if data_type.is_floating() => Some((boxed(Mean::<f64>::new(Rule::Float)), DataType::Float64)),
+        DataType::Duration(_) => Some((boxed(Mean::<i64>::new(MeanType::Rounded { factor: 1, limit: 0 })), data_type.clone())),
+        DataType::UInt64 => Some((boxed(Mean::<i128>::new(MeanType::Float)), DataType::Float64)),
+        data_type if data_type.is_integer() => Some((boxed(Mean::<i64>::new(MeanType::Float)), DataType::Float64)),
+        data_type if data_type.is_floating() => Some((boxed(Mean::<f64>::new(MeanType::Float)), DataType::Float64)),
         _ => None,
     }
 }

@@ -19,9 +19,9 @@ pub struct Spec {
     #[serde(default)]
     pub tick: Option<String>,
     /// The kind of windows.
-    pub windows: Windows,
+    pub windows: WindowSpec,
     /// The aggregates, in the order of their columns.
-    pub aggregates: Vec<Named>,
+    pub aggregates: Vec<AggregateSpec>,
     /// Whether the result has an `op` column.
     #[serde(default)]
     pub op: bool,
@@ -44,16 +44,16 @@ pub struct Spec {
     pub late: Late,
     /// The inputs of a cogroup.
     #[serde(default)]
-    pub inputs: Option<Inputs>,
+    pub inputs: Option<CogroupSpec>,
     /// Kafka's treatment of null values, which only the driver has.
     #[serde(default)]
-    pub kafka: Option<Kafka>,
+    pub kafka: Option<KafkaSemantics>,
 }
 
 /// The inputs of a cogroup, interleaved in one batch.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Inputs {
+pub struct CogroupSpec {
     /// The integer column that tells the input of each row, from 0 on.
     pub column: String,
     /// How many inputs there are.
@@ -66,7 +66,7 @@ pub struct Inputs {
 /// What differs between Kafka and SQL (rules 6.4 and 6.5). With it, a single Python aggregate that is null deletes its window.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Kafka {
+pub struct KafkaSemantics {
     /// The column of record values: sliding windows drop a record whose value is null.
     #[serde(default)]
     pub value: Option<String>,
@@ -78,7 +78,7 @@ pub struct Kafka {
 /// The kind of windows, with its parameters in microseconds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
-pub enum Windows {
+pub enum WindowSpec {
     /// Session windows, with either `gap` or `gap_column` and `retention`.
     Session {
         /// Inactivity gap.
@@ -117,7 +117,7 @@ pub enum InvalidGap {
 /// An aggregate and the name of its column.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Named {
+pub struct AggregateSpec {
     /// Name of the result column.
     pub name: String,
     /// Which aggregate.
@@ -169,7 +169,7 @@ impl Function {
     }
 
     /// Whether the answer depends on the order of rows with equal times.
-    pub fn minds_arrival(self) -> bool {
+    pub fn needs_seq_no(self) -> bool {
         matches!(self, Self::First | Self::Last | Self::AnyValue | Self::CollectList | Self::MinBy | Self::MaxBy)
     }
 

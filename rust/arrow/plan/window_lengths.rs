@@ -2,7 +2,7 @@
 
 use arrow_schema::TimeUnit;
 
-use super::spec::Windows;
+use super::spec::WindowSpec;
 use crate::error::{Error, Result};
 use crate::session::windows::Gap;
 use crate::sliding::plan::Sliding;
@@ -10,16 +10,16 @@ use crate::time::Span;
 
 /// The kind of windows, in ticks.
 #[derive(Clone, Copy, Debug)]
-pub enum Kind {
+pub enum WindowLengths {
     /// Session windows.
     Session(Gap),
     /// Sliding windows.
     Sliding(Sliding),
 }
 
-impl Kind {
+impl WindowLengths {
     /// Microseconds to ticks of the time column.
-    pub(crate) fn in_ticks(windows: &Windows, unit: TimeUnit) -> Result<Self> {
+    pub(crate) fn in_ticks(windows: &WindowSpec, unit: TimeUnit) -> Result<Self> {
         let wrong = |argument: &str, got: i64, allowed: &str| Error::Argument {
             argument: argument.into(),
             got: format!("{got} microseconds"),
@@ -36,16 +36,16 @@ impl Kind {
             _ => Err(wrong(argument, micros, "a positive duration")),
         };
         match windows {
-            &Windows::Session { gap: Some(gap), gap_column: None, .. } => Ok(Self::Session(Gap::Fixed(positive("gap", gap)?))),
-            &Windows::Session { gap: None, gap_column: Some(_), retention: Some(micros), .. } => {
+            &WindowSpec::Session { gap: Some(gap), gap_column: None, .. } => Ok(Self::Session(Gap::Fixed(positive("gap", gap)?))),
+            &WindowSpec::Session { gap: None, gap_column: Some(_), retention: Some(micros), .. } => {
                 let retention = Some(positive("retention", micros)?).filter(|ticks| ticks.0 > 0);
                 let retention = retention.ok_or_else(|| wrong("retention", micros, "at least one tick"))?;
                 Ok(Self::Session(Gap::Dynamic { retention }))
             }
-            Windows::Session { .. } => {
+            WindowSpec::Session { .. } => {
                 Err(Error::Format { what: "query", reason: "sessions have a gap, or a gap column and a retention".into() })
             }
-            &Windows::Sliding { difference, resolution } => {
+            &WindowSpec::Sliding { difference, resolution } => {
                 let sliding = Sliding { difference: exact("difference", difference)?, resolution: exact("resolution", resolution)? };
                 match sliding.difference.0 % sliding.resolution.0 {
                     0 => Ok(Self::Sliding(sliding)),

@@ -4,7 +4,7 @@ use std::ops::AddAssign;
 
 /// Rows read and rows left out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counters {
+pub struct ReadCounters {
     /// Rows that are no ticks, with those that were left out.
     pub records: u64,
     /// Rows left out because every key column is null.
@@ -19,7 +19,7 @@ pub struct Counters {
     pub ticks: u64,
 }
 
-impl AddAssign for Counters {
+impl AddAssign for ReadCounters {
     fn add_assign(&mut self, other: Self) {
         self.records += other.records;
         self.null_keys += other.null_keys;

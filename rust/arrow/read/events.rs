@@ -7,14 +7,14 @@ use arrow_buffer::NullBuffer;
 use arrow_schema::{DataType, TimeUnit};
 use arrow_select::take::take;
 
-use super::gap_column::{self, Gaps};
+use super::gap_column::{self, GapColumn};
 use super::records::column;
 use crate::aggregate::column::Column;
 use crate::arrow::array::convert;
-use crate::arrow::keys::Keys;
-use crate::arrow::keys::sort_key::{Named, Names};
-use crate::arrow::plan::cogroup::Origin;
-use crate::arrow::plan::input_column::Taken;
+use crate::arrow::keys::KeyInterner;
+use crate::arrow::keys::sort_key::{SortKeyRows, SortKeys};
+use crate::arrow::plan::cogroup::Cogroup;
+use crate::arrow::plan::input_column::InputColumn;
 use crate::arrow::plan::query::{Query, find};
 use crate::arrow::plan::spec::{InvalidGap, Spec};
 use crate::error::{Error, Result};
@@ -27,16 +27,16 @@ use crate::time::Time;
 pub const SOURCE: Source = Source(0);
 
 /// The rows of a batch.
-pub struct Feed {
-    names: Named,
+pub struct EventBatch {
+    names: SortKeyRows,
     /// The number of each row's key, where names are those of keys and not of rows.
     ids: Option<Vec<KeyId>>,
     keys: Vec<ArrayRef>,
     times: Int64Array,
     ticks: Option<BooleanArray>,
-    gaps: Option<Gaps>,
+    gaps: Option<GapColumn>,
     /// The input of each row of a cogroup.
-    origin: Option<(Origin, Int64Array)>,
+    origin: Option<(Cogroup, Int64Array)>,
     values: Option<NullBuffer>,
     inputs: Vec<ArrayRef>,
 }
@@ -54,14 +54,14 @@ pub enum Event<'a> {
     Record(Record<'a, u32>),
 }
 
-impl Feed {
+impl EventBatch {
     /// Picks the columns of an operator out of a batch.
-    pub fn read(spec: &Spec, query: &Query, names: &Names, batch: &RecordBatch) -> Result<Self> {
+    pub fn read(spec: &Spec, query: &Query, names: &SortKeys, batch: &RecordBatch) -> Result<Self> {
         Self::picked(spec, query, batch, |keys| Ok((names.of(keys)?, None)))
     }
 
     /// The same, and numbers the keys: each of them is named once.
-    pub fn read_numbered(spec: &Spec, query: &Query, names: &Names, numbers: &mut Keys, batch: &RecordBatch) -> Result<Self> {
+    pub fn read_numbered(spec: &Spec, query: &Query, names: &SortKeys, numbers: &mut KeyInterner, batch: &RecordBatch) -> Result<Self> {
         Self::picked(spec, query, batch, |keys| {
             let mut ids = Vec::with_capacity(batch.num_rows());
             numbers.clear();
@@ -83,16 +83,16 @@ impl Feed {
         spec: &Spec,
         query: &Query,
         batch: &RecordBatch,
-        named: impl FnOnce(&[ArrayRef]) -> Result<(Named, Option<Vec<KeyId>>)>,
+        named: impl FnOnce(&[ArrayRef]) -> Result<(SortKeyRows, Option<Vec<KeyId>>)>,
     ) -> Result<Self> {
         let column = |name: &str| column(batch, name);
         let keys = query.keys.iter().map(|field| column(field.name())).collect::<Result<Vec<_>>>()?;
         let time = convert::cast(&column(query.time.name())?, query.time.data_type())?;
         let ticks = query.tick.as_ref().map(|name| convert::cast(&column(name)?, &DataType::Boolean)).transpose()?;
         let value = spec.kafka.as_ref().and_then(|kafka| kafka.value.as_ref());
-        let input = |taken: &Taken| taken.canonical(column(taken.field.name())?);
+        let input = |taken: &InputColumn| taken.canonical(column(taken.field.name())?);
         let inputs = query.inputs.iter().map(input).collect::<Result<Vec<_>>>()?;
-        let numbered = |origin: &Origin| Ok::<_, Error>((origin.clone(), origin.numbers(&inputs)?.clone()));
+        let numbered = |origin: &Cogroup| Ok::<_, Error>((origin.clone(), origin.numbers(&inputs)?.clone()));
         let origin = query.origin.as_ref().map(numbered).transpose()?;
         let (names, ids) = named(&keys)?;
         Ok(Self {
@@ -100,7 +100,7 @@ impl Feed {
             ids,
             times: convert::canonical(&time)?.as_primitive::<Int64Type>().clone(),
             ticks: ticks.map(|ticks| ticks.as_boolean().clone()),
-            gaps: Gaps::read(query, batch)?,
+            gaps: GapColumn::read(query, batch)?,
             origin,
             values: value.map(|name| column(name)).transpose()?.and_then(|array| array.logical_nulls()),
             inputs,

@@ -7,27 +7,27 @@ use arrow_buffer::BooleanBuffer;
 use arrow_cast::display::array_value_to_string;
 use arrow_schema::DataType;
 
-use super::counters::Counters;
+use super::counters::ReadCounters;
 use super::records::column;
 use crate::arrow::array::convert;
 use crate::arrow::plan::query::Query;
 use crate::arrow::plan::spec::InvalidGap;
-use crate::arrow::plan::window_lengths::{Kind, per_second};
+use crate::arrow::plan::window_lengths::{WindowLengths, per_second};
 use crate::error::{Error, Result};
 use crate::operator::record::Effective;
 use crate::session::windows::Gap;
 use crate::time::{Span, Time};
 
 /// The gaps of a batch's rows.
-pub(crate) struct Gaps {
+pub(crate) struct GapColumn {
     rule: Gap,
     ticks: Int64Array,
 }
 
-impl Gaps {
+impl GapColumn {
     /// The gaps of a batch; none where the query's gap is fixed.
     pub fn read(query: &Query, batch: &RecordBatch) -> Result<Option<Self>> {
-        let (Some((name, _)), Kind::Session(rule)) = (&query.gap, query.windows) else { return Ok(None) };
+        let (Some((name, _)), WindowLengths::Session(rule)) = (&query.gap, query.windows) else { return Ok(None) };
         Ok(Some(Self { rule, ticks: in_ticks(&column(batch, name)?, query.time.data_type())? }))
     }
 
@@ -48,7 +48,7 @@ impl Gaps {
         keys: &[ArrayRef],
         time: &ArrayRef,
         kept: &mut BooleanBuffer,
-        counters: &mut Counters,
+        counters: &mut ReadCounters,
     ) -> Result<Vec<Span>> {
         let good = &*kept & &BooleanBuffer::collect_bool(kept.len(), |row| self.is_good(row));
         let bad = &*kept & &!&good;
@@ -60,7 +60,7 @@ impl Gaps {
         let mut gaps = Vec::with_capacity(good.count_set_bits());
         for row in good.set_indices() {
             match self.rule.of(self.asked(row)) {
-                Effective::Asked(gap) => gaps.push(gap),
+                Effective::StoreQuery(gap) => gaps.push(gap),
                 Effective::Clamped(gap) => {
                     counters.clamped_gaps += 1;
                     gaps.push(gap);

@@ -11,36 +11,36 @@ use arrow_schema::{DataType, Field};
 use arrow_select::filter::FilterBuilder;
 use arrow_select::take::take;
 
-use super::counters::Counters;
-use super::gap_column::Gaps;
-use crate::aggregate::Arrival;
+use super::counters::ReadCounters;
+use super::gap_column::GapColumn;
+use crate::aggregate::SeqNo;
 use crate::aggregate::column::Column;
 use crate::arrow::array::{convert, validate};
-use crate::arrow::plan::input_column::Taken;
+use crate::arrow::plan::input_column::InputColumn;
 use crate::arrow::plan::query::Query;
 use crate::error::{Error, Result};
 use crate::time::{Span, Time};
 
 /// Rows with a key and a time.
-pub(crate) struct Input {
+pub(crate) struct Records {
     /// The key columns.
     pub keys: Vec<ArrayRef>,
     times: ArrayRef,
     gaps: Option<Vec<Span>>,
-    arrivals: Vec<Arrival>,
+    seq_nos: Vec<SeqNo>,
     inputs: Vec<ArrayRef>,
     /// Of a query for rows, all columns of its output.
     pub whole: Vec<ArrayRef>,
 }
 
-impl Input {
+impl Records {
     /// Picks the query's columns out of a batch. What is its first row is the `arrival`-th of all.
-    pub fn read(query: &Query, batch: &RecordBatch, arrival: Arrival, counters: &mut Counters) -> Result<Self> {
+    pub fn read(query: &Query, batch: &RecordBatch, seq_no: SeqNo, counters: &mut ReadCounters) -> Result<Self> {
         let keys = query.keys.iter().map(|field| column(batch, field.name())).collect::<Result<Vec<_>>>()?;
         let time = convert::cast(&column(batch, query.time.name())?, query.time.data_type())?;
         let tick = query.tick.as_ref().map(|name| column(batch, name)).transpose()?;
         let mut kept = keep(&keys, &time, tick.as_ref(), counters)?;
-        let gaps = Gaps::read(query, batch)?.map(|gaps| gaps.in_effect(query, &keys, &time, &mut kept, counters)).transpose()?;
+        let gaps = GapColumn::read(query, batch)?.map(|gaps| gaps.in_effect(query, &keys, &time, &mut kept, counters)).transpose()?;
         let rows = kept.count_set_bits();
         let all = rows == kept.len();
         let predicate = (!all).then(|| FilterBuilder::new(&BooleanArray::new(kept, None)).optimize().build());
@@ -49,7 +49,7 @@ impl Input {
             None => Ok(Arc::clone(array)),
         };
         let cast = |field: &Field| pick(&convert::cast(&column(batch, field.name())?, field.data_type())?);
-        let input = |taken: &Taken| taken.canonical(cast(&taken.field)?);
+        let input = |taken: &InputColumn| taken.canonical(cast(&taken.field)?);
         let inputs = query.inputs.iter().map(input).collect::<Result<Vec<_>>>()?;
         query.origin.iter().try_for_each(|origin| origin.check_rows(&inputs))?;
         Ok(Self {
@@ -57,14 +57,14 @@ impl Input {
             keys: keys.iter().map(pick).collect::<Result<_>>()?,
             times: convert::canonical(&pick(&time)?)?,
             gaps,
-            arrivals: if query.minds_arrival { (arrival..).take(rows).collect() } else { Vec::new() },
+            seq_nos: if query.needs_seq_no { (seq_no..).take(rows).collect() } else { Vec::new() },
             inputs,
         })
     }
 
     /// Of columns that another one gave away, without keys.
-    pub fn of(times: ArrayRef, gaps: Option<Vec<Span>>, arrivals: Vec<Arrival>, inputs: Vec<ArrayRef>) -> Self {
-        Self { keys: Vec::new(), times, gaps, arrivals, inputs, whole: Vec::new() }
+    pub fn of(times: ArrayRef, gaps: Option<Vec<Span>>, seq_nos: Vec<SeqNo>, inputs: Vec<ArrayRef>) -> Self {
+        Self { keys: Vec::new(), times, gaps, seq_nos, inputs, whole: Vec::new() }
     }
 
     /// The rows `rows`.
@@ -74,7 +74,7 @@ impl Input {
             keys: self.keys.iter().map(pick).collect::<Result<_>>()?,
             times: pick(&self.times)?,
             gaps: self.gaps.as_ref().map(|gaps| picked(gaps, rows)),
-            arrivals: picked(&self.arrivals, rows),
+            seq_nos: picked(&self.seq_nos, rows),
             inputs: self.inputs.iter().map(pick).collect::<Result<_>>()?,
             whole: self.whole.iter().map(pick).collect::<Result<_>>()?,
         })
@@ -87,7 +87,7 @@ impl Input {
             keys: self.keys.iter().map(slice).collect(),
             times: slice(&self.times),
             gaps: self.gaps.as_ref().map(|gaps| gaps.get(rows.clone()).unwrap_or_default().to_vec()),
-            arrivals: self.arrivals.get(rows.clone()).unwrap_or_default().to_vec(),
+            seq_nos: self.seq_nos.get(rows.clone()).unwrap_or_default().to_vec(),
             inputs: self.inputs.iter().map(slice).collect(),
             whole: self.whole.iter().map(slice).collect(),
         }
@@ -109,8 +109,8 @@ impl Input {
     }
 
     /// Where each row stands among all of the input; none unless the query minds it.
-    pub fn arrivals(&self) -> &[Arrival] {
-        &self.arrivals
+    pub fn seq_nos(&self) -> &[SeqNo] {
+        &self.seq_nos
     }
 
     /// The arrays of [`Self::inputs`].
@@ -137,7 +137,7 @@ pub(crate) fn column(batch: &RecordBatch, name: &str) -> Result<ArrayRef> {
 }
 
 /// Which rows have a key and a time, and are no ticks.
-fn keep(keys: &[ArrayRef], time: &ArrayRef, tick: Option<&ArrayRef>, counters: &mut Counters) -> Result<BooleanBuffer> {
+fn keep(keys: &[ArrayRef], time: &ArrayRef, tick: Option<&ArrayRef>, counters: &mut ReadCounters) -> Result<BooleanBuffer> {
     let rows = time.len();
     let all = || BooleanBuffer::new_set(rows);
     let ticks = match tick {

@@ -7,12 +7,12 @@ use arrow_array::{Array, ArrayRef, RecordBatch, StringArray, UInt32Array};
 use arrow_schema::{Field, Schema, SchemaRef};
 use arrow_select::take::take;
 
-use super::states::Worked;
+use super::states::OperatorStates;
 use crate::aggregate::slot::Slot;
 use crate::aggregate::states::States;
-use crate::arrow::keys::sort_key::Names;
+use crate::arrow::keys::sort_key::SortKeys;
 use crate::arrow::plan::query::Query;
-use crate::arrow::plan::window_lengths::Kind;
+use crate::arrow::plan::window_lengths::WindowLengths;
 use crate::error::{Error, Result};
 use crate::operator::change::{Change, Op, Sink};
 use crate::time::Time;
@@ -69,7 +69,7 @@ impl Changes {
     }
 
     /// The changes as rows; their slots are given back.
-    pub fn finish(mut self, query: &Query, names: &Names, states: &mut Worked<'_>, saturate: bool) -> Result<RecordBatch> {
+    pub fn finish(mut self, query: &Query, names: &SortKeys, states: &mut OperatorStates<'_>, saturate: bool) -> Result<RecordBatch> {
         let rows = std::mem::take(&mut self.rows);
         let (left_out, rows): (Vec<Row>, Vec<Row>) = rows.into_iter().partition(|row| self.is_unseen(row));
         left_out.iter().filter_map(|row| row.slot).for_each(|slot| states.release(slot));
@@ -97,7 +97,7 @@ impl Changes {
 
 /// Sliding windows that end beyond the latest time cannot be shown.
 pub fn check(query: &Query, windows: &[Window]) -> Result<()> {
-    let Kind::Sliding(sliding) = query.windows else { return Ok(()) };
+    let WindowLengths::Sliding(sliding) = query.windows else { return Ok(()) };
     match windows.iter().find(|window| window.start.checked_add(sliding.difference).is_none()) {
         Some(window) => Err(query.beyond(window.start)),
         None => Ok(()),
@@ -113,8 +113,8 @@ fn word(op: Op) -> &'static str {
     }
 }
 
-impl Sink<Worked<'_>> for Changes {
-    fn emit(&mut self, change: Change<'_>, states: &mut Worked<'_>) -> Result<()> {
+impl Sink<OperatorStates<'_>> for Changes {
+    fn emit(&mut self, change: Change<'_>, states: &mut OperatorStates<'_>) -> Result<()> {
         let Change { name, window, time, op, mut known, .. } = change;
         // A window is final by time, not by the record at hand.
         let at = if op == Op::Final { std::mem::take(&mut states.at) } else { states.at };

@@ -7,20 +7,20 @@ use arrow_array::RecordBatch;
 use arrow_schema::{Field, Schema, SchemaRef};
 
 use super::changes::{self, Changes};
-use super::states::{At, Worked};
-use super::user_function::Custom;
-use super::windows::Core;
-use crate::aggregate::Arrival;
-use crate::aggregate::accumulators::Bank;
-use crate::aggregate::batch_states::Banked;
-use crate::arrow::format::head::Written;
-use crate::arrow::keys::Keys;
-use crate::arrow::keys::sort_key::Names;
+use super::states::{At, OperatorStates};
+use super::user_function::UserFunction;
+use super::windows::Windows;
+use crate::aggregate::SeqNo;
+use crate::aggregate::accumulators::Accumulators;
+use crate::aggregate::batch_states::BatchStates;
+use crate::arrow::format::head::PageCounts;
+use crate::arrow::keys::KeyInterner;
+use crate::arrow::keys::sort_key::SortKeys;
 use crate::arrow::plan::fingerprint::Fingerprint;
 use crate::arrow::plan::query::Query;
-use crate::arrow::plan::spec::{Kafka, Spec};
-use crate::arrow::plan::window_lengths::Kind;
-use crate::arrow::read::events::{self, Event, Feed, SOURCE};
+use crate::arrow::plan::spec::{KafkaSemantics, Spec};
+use crate::arrow::plan::window_lengths::WindowLengths;
+use crate::arrow::read::events::{self, Event, EventBatch, SOURCE};
 use crate::error::{Error, Result};
 use crate::operator::counters::Counters;
 use crate::time::{Span, Time};
@@ -28,51 +28,51 @@ use crate::time::{Span, Time};
 /// A record operator.
 pub struct Operator {
     pub(crate) query: Arc<Query>,
-    pub(crate) names: Names,
+    pub(crate) names: SortKeys,
     pub(crate) fingerprint: Fingerprint,
-    pub(crate) core: Core,
-    pub(crate) bank: Bank,
-    pub(crate) custom: Vec<Box<dyn Custom>>,
+    pub(crate) windows: Windows,
+    pub(crate) accumulators: Accumulators,
+    pub(crate) functions: Vec<Box<dyn UserFunction>>,
     /// Rows that were read.
-    pub(crate) arrivals: Arrival,
+    pub(crate) seq_nos: SeqNo,
     pub(crate) null_values: u64,
     /// Upserts and deletes that were given away.
     pub(crate) updates: u64,
     /// How many pages each segment was last written to.
-    pub(crate) written: Written,
+    pub(crate) written: PageCounts,
     /// Segments whose pages are of another length of segments than this operator's.
     pub(crate) stale: BTreeSet<i64>,
     /// Numbers the keys of a batch that is joined.
-    keys: Keys,
+    keys: KeyInterner,
     spec: Spec,
-    kafka: Kafka,
+    kafka: KafkaSemantics,
     deletes: bool,
     failed: bool,
 }
 
 impl Operator {
     /// An operator without records. `custom` are the Python functions of the spec, in their order, and the fields of their results.
-    pub fn new(spec: &Spec, input: &Schema, custom: Vec<(Box<dyn Custom>, Field)>) -> Result<Self> {
-        let (custom, fields): (Vec<_>, Vec<_>) = custom.into_iter().unzip();
+    pub fn new(spec: &Spec, input: &Schema, functions: Vec<(Box<dyn UserFunction>, Field)>) -> Result<Self> {
+        let (functions, fields): (Vec<_>, Vec<_>) = functions.into_iter().unzip();
         let query = Query::with_python(spec, input, &fields)?;
         events::check(spec, input)?;
         let inputs = spec.inputs.as_ref().map_or(1, |inputs| inputs.count as usize);
         let times = spec.inputs.as_ref().map_or(1, |inputs| if inputs.one_time { 1 } else { inputs.count as usize });
-        let core = Core::new(spec, &query, times)?;
+        let windows = Windows::new(spec, &query, times)?;
         // What leaves out an input is null where a window holds none but that input's records.
-        let takes_all = custom.iter().all(|custom| (0..inputs).all(|input| custom.takes(input)));
-        let only_custom = query.aggregates.len() == 1 && custom.len() == 1 && takes_all;
+        let takes_all = functions.iter().all(|functions| (0..inputs).all(|input| functions.takes(input)));
+        let only_custom = query.aggregates.len() == 1 && functions.len() == 1 && takes_all;
         Ok(Self {
-            names: Names::new(&query.keys)?,
+            names: SortKeys::new(&query.keys)?,
             fingerprint: Fingerprint::new(spec, &query)?,
-            bank: query.bank(),
-            core,
-            custom,
-            arrivals: 0,
+            accumulators: query.accumulators(),
+            windows,
+            functions,
+            seq_nos: 0,
             null_values: 0,
             updates: 0,
-            keys: Keys::new(&query.keys)?,
-            written: Written::new(),
+            keys: KeyInterner::new(&query.keys)?,
+            written: PageCounts::new(),
             stale: BTreeSet::new(),
             spec: spec.clone(),
             kafka: spec.kafka.clone().unwrap_or_default(),
@@ -131,8 +131,8 @@ impl Operator {
         } else {
             self.take_one_by_one(batch, &mut out)?;
         }
-        let Self { query, names, bank, custom, kafka, .. } = self;
-        let mut states = Worked::new(query, Banked::new(bank, &[], &[], &[]), custom, self.deletes);
+        let Self { query, names, accumulators, functions, kafka, .. } = self;
+        let mut states = OperatorStates::new(query, BatchStates::new(accumulators, &[], &[], &[]), functions, self.deletes);
         self.updates += out.updates();
         out.finish(query, names, &mut states, kafka.saturate)
     }
@@ -140,81 +140,83 @@ impl Operator {
     /// Whether records may be taken many at once: functions of the user see the records in their order, and sliding windows
     /// of Kafka's kind drop those without a value.
     fn joins(&self) -> bool {
-        let drops = matches!(self.core, Core::Slides(_)) && self.kafka.value.is_some();
-        self.custom.is_empty() && !self.spec.every_record && !drops
+        let drops = matches!(self.windows, Windows::SlidingOperator(_)) && self.kafka.value.is_some();
+        self.functions.is_empty() && !self.spec.every_record && !drops
     }
 
     fn catch_up(&mut self, out: &mut Changes) -> Result<()> {
-        let Self { query, core, bank, custom, .. } = self;
-        let mut states = Worked::new(query, Banked::new(bank, &[], &[], &[]), custom, self.deletes);
-        core.catch_up(&mut states, out)
+        let Self { query, windows, accumulators, functions, .. } = self;
+        let mut states = OperatorStates::new(query, BatchStates::new(accumulators, &[], &[], &[]), functions, self.deletes);
+        windows.catch_up(&mut states, out)
     }
 
     fn take_together(&mut self, batch: &RecordBatch, out: &mut Changes) -> Result<()> {
-        let Self { spec, query, names, keys, core, bank, custom, arrivals, .. } = self;
-        let feed = Feed::read_numbered(spec, query, names, keys, batch)?;
-        let columns = feed.columns(query)?;
-        let numbers: Vec<Arrival> = (*arrivals..).take(feed.rows()).collect();
-        let mut states = Worked::new(query, Banked::new(bank, feed.times(), &numbers, &columns), custom, self.deletes);
-        core.take(&feed, query, &mut states, out)?;
-        *arrivals += feed.rows() as u64;
+        let Self { spec, query, names, keys, windows, accumulators, functions, seq_nos, .. } = self;
+        let events = EventBatch::read_numbered(spec, query, names, keys, batch)?;
+        let columns = events.columns(query)?;
+        let numbers: Vec<SeqNo> = (*seq_nos..).take(events.rows()).collect();
+        let mut states =
+            OperatorStates::new(query, BatchStates::new(accumulators, events.times(), &numbers, &columns), functions, self.deletes);
+        windows.take(&events, query, &mut states, out)?;
+        *seq_nos += events.rows() as u64;
         Ok(())
     }
 
     fn take_one_by_one(&mut self, batch: &RecordBatch, out: &mut Changes) -> Result<()> {
-        let Self { spec, query, names, core, bank, custom, arrivals, .. } = self;
-        let feed = Feed::read(spec, query, names, batch)?;
-        let columns = feed.columns(query)?;
-        let numbers: Vec<Arrival> = (*arrivals..).take(feed.rows()).collect();
-        let mut states = Worked::new(query, Banked::new(bank, feed.times(), &numbers, &columns), custom, self.deletes);
-        for row in 0..feed.rows() {
-            let record = match feed.event(row, query)? {
+        let Self { spec, query, names, windows, accumulators, functions, seq_nos, .. } = self;
+        let events = EventBatch::read(spec, query, names, batch)?;
+        let columns = events.columns(query)?;
+        let numbers: Vec<SeqNo> = (*seq_nos..).take(events.rows()).collect();
+        let mut states =
+            OperatorStates::new(query, BatchStates::new(accumulators, events.times(), &numbers, &columns), functions, self.deletes);
+        for row in 0..events.rows() {
+            let record = match events.event(row, query)? {
                 Event::Tick { input, time } => {
                     states.at = At::default();
-                    core.tick(input, SOURCE, time, &mut states, out)?;
+                    windows.tick(input, SOURCE, time, &mut states, out)?;
                     continue;
                 }
                 Event::Record(record) => record,
             };
-            if record.key.is_some() && matches!(core, Core::Slides(_)) && feed.lacks_value(row) {
+            if record.key.is_some() && matches!(windows, Windows::SlidingOperator(_)) && events.lacks_value(row) {
                 self.null_values += 1;
                 continue;
             }
-            states.at = At { row, input: feed.input(row)?.unwrap_or_default(), time: record.time };
-            core.push(record, &mut states, out)?;
+            states.at = At { row, input: events.input(row)?.unwrap_or_default(), time: record.time };
+            windows.push(record, &mut states, out)?;
         }
-        *arrivals += feed.rows() as u64;
+        *seq_nos += events.rows() as u64;
         Ok(())
     }
 
     fn end(&mut self) -> Result<RecordBatch> {
-        let Self { query, names, core, bank, custom, kafka, .. } = self;
-        let mut states = Worked::new(query, Banked::new(bank, &[], &[], &[]), custom, self.deletes);
+        let Self { query, names, windows, accumulators, functions, kafka, .. } = self;
+        let mut states = OperatorStates::new(query, BatchStates::new(accumulators, &[], &[], &[]), functions, self.deletes);
         let mut out = Changes::new(true);
-        core.finish(&mut states, &mut out)?;
+        windows.finish(&mut states, &mut out)?;
         out.finish(query, names, &mut states, kafka.saturate)
     }
 
     /// What was counted.
     pub fn counters(&self) -> Counters {
-        Counters { null_values: self.null_values, updates: self.updates, ..*self.core.counters() }
+        Counters { null_values: self.null_values, updates: self.updates, ..*self.windows.counters() }
     }
 
     /// Stored windows that are not closed.
     pub fn windows_open(&self) -> usize {
-        self.core.open()
+        self.windows.open()
     }
 
     /// Stream time, in ticks of the time column: the smallest over all inputs.
     pub fn stream_time(&self) -> Option<Time> {
-        self.core.time().slowest().time
+        self.windows.time().slowest().time
     }
 
     /// The time difference of sliding windows.
     pub(crate) fn difference(&self) -> Span {
         match self.query.windows {
-            Kind::Sliding(sliding) => sliding.difference,
-            Kind::Session(_) => Span::default(),
+            WindowLengths::Sliding(sliding) => sliding.difference,
+            WindowLengths::Session(_) => Span::default(),
         }
     }
 

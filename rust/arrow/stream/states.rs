@@ -2,9 +2,9 @@
 
 use arrow_array::ArrayRef;
 
-use super::user_function::{Custom, Failure};
+use super::user_function::{FunctionFailure, UserFunction};
 use crate::aggregate::accumulators::Misfit;
-use crate::aggregate::batch_states::Banked;
+use crate::aggregate::batch_states::BatchStates;
 use crate::aggregate::column::Column;
 use crate::aggregate::slot::Slot;
 use crate::aggregate::states::States;
@@ -14,10 +14,10 @@ use crate::time::Time;
 use crate::window::Window;
 
 /// Built-in aggregates and the user's own.
-pub struct Worked<'a> {
+pub struct OperatorStates<'a> {
     query: &'a Query,
-    banked: Banked<'a>,
-    custom: &'a mut [Box<dyn Custom>],
+    batch_states: BatchStates<'a>,
+    functions: &'a mut [Box<dyn UserFunction>],
     /// A window whose only aggregate is null is deleted, as in Kafka (rules 6.5).
     deletes: bool,
     /// The record that is worked on.
@@ -35,15 +35,15 @@ pub struct At {
     pub time: Option<Time>,
 }
 
-impl<'a> Worked<'a> {
+impl<'a> OperatorStates<'a> {
     /// `banked` holds the states of the query's built-in aggregates, `custom` those of its other ones, in their order.
-    pub fn new(query: &'a Query, banked: Banked<'a>, custom: &'a mut [Box<dyn Custom>], deletes: bool) -> Self {
-        Self { query, banked, custom, deletes, at: At::default() }
+    pub fn new(query: &'a Query, batch_states: BatchStates<'a>, functions: &'a mut [Box<dyn UserFunction>], deletes: bool) -> Self {
+        Self { query, batch_states, functions, deletes, at: At::default() }
     }
 
     /// The states of the built-in aggregates.
-    pub fn banked(&mut self) -> &mut Banked<'a> {
-        &mut self.banked
+    pub fn batch_states(&mut self) -> &mut BatchStates<'a> {
+        &mut self.batch_states
     }
 
     /// A slot that holds a copy of another one's states.
@@ -55,26 +55,30 @@ impl<'a> Worked<'a> {
 
     /// Makes slot `kept` hold a copy of another one's states, those of `window`.
     pub fn overwrite(&mut self, kept: Slot, slot: Slot, window: Window) -> Result<()> {
-        self.banked.copy(kept, slot)?;
-        self.each(Some(window), |custom| custom.copy(kept, slot))
+        self.batch_states.copy(kept, slot)?;
+        self.each(Some(window), |functions| functions.copy(kept, slot))
     }
 
     /// The results of slots, each of one of `windows`: a column per aggregate of the query.
     pub fn lower(&self, slots: &[Slot], windows: &[Window]) -> Result<Vec<ArrayRef>> {
-        lower(self.query, self.banked.bank().lower(slots), self.custom, slots, windows)
+        lower(self.query, self.batch_states.accumulators().lower(slots), self.functions, slots, windows)
     }
 
-    fn each(&mut self, window: Option<Window>, mut does: impl FnMut(&mut dyn Custom) -> std::result::Result<(), Failure>) -> Result<()> {
+    fn each(
+        &mut self,
+        window: Option<Window>,
+        mut does: impl FnMut(&mut dyn UserFunction) -> std::result::Result<(), FunctionFailure>,
+    ) -> Result<()> {
         let (query, at) = (self.query, self.at);
-        for (nth, custom) in self.custom.iter_mut().enumerate() {
-            does(custom.as_mut()).map_err(|failure| failed(query, nth, failure, at.time, window.as_ref()))?;
+        for (nth, functions) in self.functions.iter_mut().enumerate() {
+            does(functions.as_mut()).map_err(|failure| failed(query, nth, failure, at.time, window.as_ref()))?;
         }
         Ok(())
     }
 }
 
 /// The error of a function of the user, at a record and in a window where these are known.
-pub fn failed(query: &Query, nth: usize, failure: Failure, record: Option<Time>, window: Option<&Window>) -> Error {
+pub fn failed(query: &Query, nth: usize, failure: FunctionFailure, record: Option<Time>, window: Option<&Window>) -> Error {
     let python = query.aggregates.iter().filter(|planned| planned.states().is_none());
     let aggregate = python.map(|planned| planned.name.clone()).nth(nth).unwrap_or_default();
     let record = record.map(|time| format!(" for the record at {},", query.show(time))).unwrap_or_default();
@@ -83,8 +87,8 @@ pub fn failed(query: &Query, nth: usize, failure: Failure, record: Option<Time>,
 }
 
 /// What a function of the user made of slots, each of one of `windows`.
-pub fn save(query: &Query, nth: usize, custom: &dyn Custom, slots: &[Slot], windows: &[Window]) -> Result<ArrayRef> {
-    custom.save(slots).map_err(|failure| {
+pub fn save(query: &Query, nth: usize, functions: &dyn UserFunction, slots: &[Slot], windows: &[Window]) -> Result<ArrayRef> {
+    functions.save(slots).map_err(|failure| {
         let window = failure.nth.and_then(|nth| windows.get(nth));
         failed(query, nth, failure, None, window)
     })
@@ -94,7 +98,7 @@ pub fn save(query: &Query, nth: usize, custom: &dyn Custom, slots: &[Slot], wind
 pub fn lower(
     query: &Query,
     lowered: std::result::Result<Vec<Column<'static>>, Misfit>,
-    custom: &[Box<dyn Custom>],
+    functions: &[Box<dyn UserFunction>],
     slots: &[Slot],
     windows: &[Window],
 ) -> Result<Vec<ArrayRef>> {
@@ -103,55 +107,55 @@ pub fn lower(
         Some(planned) => query.misfit(planned, &misfit.cause, windows),
         None => Error::Internal("a result belongs to an aggregate"),
     })?;
-    let (mut lowered, mut custom) = (lowered.into_iter(), custom.iter().enumerate());
-    let column = |planned: &crate::arrow::plan::aggregate::Planned| {
+    let (mut lowered, mut functions) = (lowered.into_iter(), functions.iter().enumerate());
+    let column = |planned: &crate::arrow::plan::aggregate::AggregatePlan| {
         if planned.states().is_some() {
             let column = lowered.next().ok_or(Error::Internal("each aggregate has results"))?;
             return crate::arrow::array::convert::result(column, planned.field().data_type());
         }
-        let (nth, custom) = custom.next().ok_or(Error::Internal("each aggregate has results"))?;
-        save(query, nth, custom.as_ref(), slots, windows)
+        let (nth, functions) = functions.next().ok_or(Error::Internal("each aggregate has results"))?;
+        save(query, nth, functions.as_ref(), slots, windows)
     };
     query.aggregates.iter().map(column).collect()
 }
 
-impl States for Worked<'_> {
+impl States for OperatorStates<'_> {
     type Row = u32;
 
     fn allocate(&mut self) -> Result<Slot> {
-        let slot = self.banked.allocate()?;
-        self.custom.iter_mut().for_each(|custom| custom.resize(slot.0 as usize + 1));
+        let slot = self.batch_states.allocate()?;
+        self.functions.iter_mut().for_each(|functions| functions.resize(slot.0 as usize + 1));
         Ok(slot)
     }
 
     fn release(&mut self, slot: Slot) {
-        self.banked.release(slot);
-        self.custom.iter_mut().for_each(|custom| custom.release(slot));
+        self.batch_states.release(slot);
+        self.functions.iter_mut().for_each(|functions| functions.release(slot));
     }
 
     fn update(&mut self, slot: Slot, row: u32, window: Window) -> Result<()> {
-        self.banked.update(slot, row, window)?;
+        self.batch_states.update(slot, row, window)?;
         let At { row, input, .. } = self.at;
-        self.each(Some(window), |custom| custom.update(slot, row, input))
+        self.each(Some(window), |functions| functions.update(slot, row, input))
     }
 
     fn merge(&mut self, into: Slot, from: Slot, window: Window) -> Result<()> {
-        self.banked.merge(into, from, window)?;
-        self.each(Some(window), |custom| custom.merge(into, from))
+        self.batch_states.merge(into, from, window)?;
+        self.each(Some(window), |functions| functions.merge(into, from))
     }
 
     fn copy(&mut self, to: Slot, from: Slot) -> Result<()> {
-        self.banked.copy(to, from)?;
-        self.each(None, |custom| custom.copy(to, from))
+        self.batch_states.copy(to, from)?;
+        self.each(None, |functions| functions.copy(to, from))
     }
 
     fn adopt(&mut self, from: Slot, window: Window) -> Result<Slot> {
-        let slot = self.banked.adopt(from, window)?;
-        self.each(Some(window), |custom| custom.renew(slot))?;
+        let slot = self.batch_states.adopt(from, window)?;
+        self.each(Some(window), |functions| functions.renew(slot))?;
         Ok(slot)
     }
 
     fn is_null(&self, slot: Slot) -> bool {
-        self.deletes && self.custom.iter().all(|custom| custom.is_null(slot))
+        self.deletes && self.functions.iter().all(|functions| functions.is_null(slot))
     }
 }

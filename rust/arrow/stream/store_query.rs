@@ -8,7 +8,7 @@ use arrow_schema::{Schema, SchemaRef};
 use super::changes;
 use super::operator::Operator;
 use super::states::lower;
-use super::windows::Core;
+use super::windows::Windows;
 use crate::aggregate::slot::Slot;
 use crate::error::Result;
 use crate::store::{SessionEntry, WindowEntry};
@@ -17,7 +17,7 @@ use crate::window::Window;
 
 /// Which windows are asked for. Time bounds are inclusive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Asked {
+pub enum StoreQuery {
     /// Of a range of keys: sessions that end at `from` or later and start at `to` or earlier;
     /// sliding windows that start from `from` to `to`.
     Between {
@@ -36,21 +36,21 @@ pub enum Asked {
 }
 
 /// The bounds of a range of keys, inclusive: the key columns of one row each; none leaves a side open.
-pub type Bounds = (Option<Vec<ArrayRef>>, Option<Vec<ArrayRef>>);
+pub type KeyRange = (Option<Vec<ArrayRef>>, Option<Vec<ArrayRef>>);
 
-struct Found<'a> {
+struct StoredWindow<'a> {
     name: &'a [u8],
     window: Window,
     largest: Time,
     slot: Slot,
 }
 
-fn session<'a>((name, entry): (&'a [u8], &SessionEntry)) -> Found<'a> {
-    Found { name, window: entry.window(), largest: entry.extent.end, slot: entry.slot }
+fn session<'a>((name, entry): (&'a [u8], &SessionEntry)) -> StoredWindow<'a> {
+    StoredWindow { name, window: entry.window(), largest: entry.extent.end, slot: entry.slot }
 }
 
-fn sliding(difference: Span) -> impl for<'a, 'e> Fn((&'a [u8], &'e WindowEntry)) -> Found<'a> {
-    move |(name, entry)| Found { name, window: Window::sliding(entry.start, difference), largest: entry.largest, slot: entry.slot }
+fn sliding(difference: Span) -> impl for<'a, 'e> Fn((&'a [u8], &'e WindowEntry)) -> StoredWindow<'a> {
+    move |(name, entry)| StoredWindow { name, window: Window::sliding(entry.start, difference), largest: entry.largest, slot: entry.slot }
 }
 
 impl Operator {
@@ -62,20 +62,20 @@ impl Operator {
     }
 
     /// The visible windows that are asked for, in the order of rules 6.9, or in its reverse.
-    pub fn select(&self, asked: Asked, keys: &Bounds, backward: bool) -> Result<RecordBatch> {
+    pub fn select(&self, asked: StoreQuery, keys: &KeyRange, backward: bool) -> Result<RecordBatch> {
         self.check_whole()?;
         let named = |bound: &Option<Vec<ArrayRef>>| bound.as_ref().map(|columns| self.names.of(columns)).transpose();
         let (first, last) = (named(&keys.0)?, named(&keys.1)?);
         let (first, last) = (first.as_ref().and_then(|named| named.get(0)), last.as_ref().and_then(|named| named.get(0)));
-        let mut found: Vec<Found<'_>> = match (&self.core, asked) {
-            (Core::Sessions(sessions), Asked::Between { from, to }) => {
+        let mut found: Vec<StoredWindow<'_>> = match (&self.windows, asked) {
+            (Windows::Sessions(sessions), StoreQuery::Between { from, to }) => {
                 sessions.store().find_sessions_of(first, last, from, to).map(session).collect()
             }
-            (Core::Sessions(sessions), Asked::Due { from, to }) => sessions.store().find_closed(from, to).map(session).collect(),
-            (Core::Slides(slides), Asked::Between { from, to }) => {
+            (Windows::Sessions(sessions), StoreQuery::Due { from, to }) => sessions.store().find_closed(from, to).map(session).collect(),
+            (Windows::SlidingOperator(slides), StoreQuery::Between { from, to }) => {
                 slides.store().fetch_range((first, last), from, to).map(sliding(self.difference())).collect()
             }
-            (Core::Slides(slides), Asked::Due { from, to }) => {
+            (Windows::SlidingOperator(slides), StoreQuery::Due { from, to }) => {
                 slides.store().find_closed(from, to).map(sliding(self.difference())).collect()
             }
         };
@@ -89,7 +89,7 @@ impl Operator {
         let slots: Vec<Slot> = found.iter().map(|found| found.slot).collect();
         let mut columns = self.names.columns(found.iter().map(|found| found.name))?;
         columns.push(self.query.window(&windows)?);
-        columns.extend(lower(&self.query, self.bank.lower(&slots), &self.custom, &slots, &windows)?);
+        columns.extend(lower(&self.query, self.accumulators.lower(&slots), &self.functions, &slots, &windows)?);
         columns.push(self.query.times(found.iter().map(|found| found.largest))?);
         Ok(RecordBatch::try_new(self.found_schema(), columns)?)
     }

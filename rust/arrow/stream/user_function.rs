@@ -8,7 +8,7 @@ use crate::aggregate::slot::Slot;
 pub type Cause = Box<dyn std::error::Error + Send + Sync>;
 
 /// A function that failed.
-pub struct Failure {
+pub struct FunctionFailure {
     /// Which of the user's functions, by the argument that takes it.
     pub function: &'static str,
     /// Why.
@@ -18,10 +18,10 @@ pub struct Failure {
 }
 
 /// Result of a function of the user.
-pub type Outcome<T> = Result<T, Failure>;
+pub type Outcome<T> = Result<T, FunctionFailure>;
 
 /// One value per slot. A slot that was released holds nothing until it is updated, merged into or copied to.
-pub trait Custom: Send {
+pub trait UserFunction: Send {
     /// Grows to `slots` slots at least.
     fn resize(&mut self, slots: usize);
 

@@ -2,39 +2,39 @@
 
 use super::bulk;
 use super::changes::Changes;
-use super::states::Worked;
+use super::states::OperatorStates;
 use crate::arrow::plan::query::Query;
-use crate::arrow::plan::spec::{Spec, Windows};
-use crate::arrow::plan::window_lengths::{Kind, to_ticks};
-use crate::arrow::read::events::{self, Feed};
+use crate::arrow::plan::spec::{Spec, WindowSpec};
+use crate::arrow::plan::window_lengths::{WindowLengths, to_ticks};
+use crate::arrow::read::events::{self, EventBatch};
 use crate::error::{Error, Result};
 use crate::operator::counters::Counters;
 use crate::operator::record::{Fate, Record};
 use crate::operator::stream_time::{Progress, Source, StreamTime};
-use crate::session::record::Sessions;
-use crate::session::windows::Rule as SessionRule;
-use crate::sliding::record::Slides;
-use crate::sliding::windows::Rule as SlidingRule;
-use crate::store::Id;
+use crate::session::record::SessionOperator;
+use crate::session::windows::SessionWindows;
+use crate::sliding::record::SlidingOperator;
+use crate::sliding::windows::SlidingWindows;
+use crate::store::SegmentId;
 use crate::time::{Span, Time};
 
 /// Windows of either kind.
-pub(crate) enum Core {
-    Sessions(Sessions),
-    Slides(Slides),
+pub(crate) enum Windows {
+    Sessions(SessionOperator),
+    SlidingOperator(SlidingOperator),
 }
 
 /// The same for both kinds.
 macro_rules! either {
-    ($core:expr, $windows:ident => $does:expr) => {
-        match $core {
-            Core::Sessions($windows) => $does,
-            Core::Slides($windows) => $does,
+    ($of:expr, $windows:ident => $does:expr) => {
+        match $of {
+            Windows::Sessions($windows) => $does,
+            Windows::SlidingOperator($windows) => $does,
         }
     };
 }
 
-impl Core {
+impl Windows {
     /// No windows yet, of the query's kind; `inputs` have a stream time each.
     pub fn new(spec: &Spec, query: &Query, inputs: usize) -> Result<Self> {
         let unit = events::unit(query.time.data_type())?;
@@ -50,26 +50,28 @@ impl Core {
         let until = spec.until.map(|until| ticks("until", until)).transpose()?;
         let (emit, late) = (spec.emit, spec.late);
         match query.windows {
-            Kind::Session(gap) => {
+            WindowLengths::Session(gap) => {
                 // Both together are rounded once.
                 let grace = match (spec.grace, &spec.windows) {
-                    (Some(grace), Windows::Session { gap: Some(micros), .. }) => {
+                    (Some(grace), WindowSpec::Session { gap: Some(micros), .. }) => {
                         let both = ticks("grace", micros.saturating_add(grace))?;
                         Some(Span(both.0.saturating_sub(gap.longest().0)))
                     }
                     _ => grace,
                 };
-                Ok(Self::Sessions(Sessions::new(SessionRule { gap, grace, until, emit, late }, inputs)?))
+                Ok(Self::Sessions(SessionOperator::new(SessionWindows { gap, grace, until, emit, late }, inputs)?))
             }
-            Kind::Sliding(sliding) => Ok(Self::Slides(Slides::new(SlidingRule { sliding, grace, until, emit, late }, inputs)?)),
+            WindowLengths::Sliding(sliding) => {
+                Ok(Self::SlidingOperator(SlidingOperator::new(SlidingWindows { sliding, grace, until, emit, late }, inputs)?))
+            }
         }
     }
 
-    pub fn catch_up(&mut self, states: &mut Worked<'_>, out: &mut Changes) -> Result<()> {
+    pub fn catch_up(&mut self, states: &mut OperatorStates<'_>, out: &mut Changes) -> Result<()> {
         either!(self, windows => windows.catch_up(states, out))
     }
 
-    pub fn push(&mut self, record: Record<'_, u32>, states: &mut Worked<'_>, out: &mut Changes) -> Result<Fate> {
+    pub fn push(&mut self, record: Record<'_, u32>, states: &mut OperatorStates<'_>, out: &mut Changes) -> Result<Fate> {
         either!(self, windows => windows.push(record, states, out))
     }
 
@@ -78,17 +80,17 @@ impl Core {
         input: Option<usize>,
         source: Source,
         time: Option<Time>,
-        states: &mut Worked<'_>,
+        states: &mut OperatorStates<'_>,
         out: &mut Changes,
     ) -> Result<()> {
         either!(self, windows => windows.tick(input, Some(source), time, states, out))
     }
 
-    pub fn take(&mut self, feed: &Feed, query: &Query, states: &mut Worked<'_>, out: &mut Changes) -> Result<()> {
-        either!(self, windows => bulk::take(windows, feed, query, states, out))
+    pub fn take(&mut self, events: &EventBatch, query: &Query, states: &mut OperatorStates<'_>, out: &mut Changes) -> Result<()> {
+        either!(self, windows => bulk::take(windows, events, query, states, out))
     }
 
-    pub fn finish(&mut self, states: &mut Worked<'_>, out: &mut Changes) -> Result<()> {
+    pub fn finish(&mut self, states: &mut OperatorStates<'_>, out: &mut Changes) -> Result<()> {
         either!(self, windows => windows.finish(states, out))
     }
 
@@ -115,18 +117,18 @@ impl Core {
     }
 
     /// The segments that have windows, in order.
-    pub fn segments(&self) -> Vec<Id> {
+    pub fn segments(&self) -> Vec<SegmentId> {
         either!(self, windows => windows.store().segments().collect())
     }
 
     /// The segments that have changed since [`Self::settle`], in order.
-    pub fn changed(&self) -> Vec<Id> {
+    pub fn changed(&self) -> Vec<SegmentId> {
         either!(self, windows => windows.store().changed().iter().copied().collect())
     }
 
     /// What has changed is known from here on.
-    pub fn settle(&mut self) {
-        either!(self, windows => windows.store_mut().settle());
+    pub fn mark_clean(&mut self) {
+        either!(self, windows => windows.store_mut().mark_clean());
     }
 
     /// Goes on where saved state stopped.

@@ -8,7 +8,7 @@ use arrow_array::{
 use arrow_buffer::OffsetBuffer;
 use arrow_cast::cast;
 use arrow_schema::{DataType, Field, IntervalUnit, TimeUnit};
-use windrow::arrow::keys::{Keys, shard};
+use windrow::arrow::keys::{KeyInterner, shard};
 use windrow::key::KeyId;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -26,18 +26,18 @@ fn a_key_hashes_alike_in_every_layout() {
     ];
     for layouts in families {
         let column = random.column(&layouts[0], 500);
-        let mut expected = Keys::new(&fields(&layouts[..1])).unwrap();
+        let mut expected = KeyInterner::new(&fields(&layouts[..1])).unwrap();
         let numbers = ids(&mut expected, std::slice::from_ref(&column));
-        let mut expected_pair = Keys::new(&fields(&[layouts[0].clone(), DataType::Int64])).unwrap();
+        let mut expected_pair = KeyInterner::new(&fields(&[layouts[0].clone(), DataType::Int64])).unwrap();
         ids(&mut expected_pair, &[column.clone(), new_null_array(&DataType::Int64, column.len())]);
         for declared in &layouts {
             for arrived in &layouts {
                 let array = cast(&column, arrived).unwrap();
-                let mut alone = Keys::new(&fields(std::slice::from_ref(declared))).unwrap();
+                let mut alone = KeyInterner::new(&fields(std::slice::from_ref(declared))).unwrap();
                 assert_eq!(ids(&mut alone, std::slice::from_ref(&array)), numbers, "{declared} {arrived}");
                 assert_eq!(alone.hashes(), expected.hashes(), "{declared} {arrived}");
                 // The same by the way of rows.
-                let mut pair = Keys::new(&fields(&[declared.clone(), DataType::Int64])).unwrap();
+                let mut pair = KeyInterner::new(&fields(&[declared.clone(), DataType::Int64])).unwrap();
                 ids(&mut pair, &[array, new_null_array(&DataType::Int64, column.len())]);
                 assert_eq!(pair.hashes(), expected_pair.hashes(), "{declared} {arrived}");
             }
@@ -49,10 +49,10 @@ fn a_key_hashes_alike_in_every_layout() {
 fn integers_hash_alike_whatever_their_width() {
     let values = Int64Array::from(vec![5, 0, 100, 127]);
     let narrow = [DataType::Int8, DataType::Int16, DataType::Int32, DataType::UInt8, DataType::UInt16, DataType::UInt32];
-    let mut long = Keys::new(&fields(&[DataType::Int64])).unwrap();
+    let mut long = KeyInterner::new(&fields(&[DataType::Int64])).unwrap();
     ids(&mut long, &[Arc::new(values.clone())]);
     for data_type in narrow {
-        let mut keys = Keys::new(&fields(std::slice::from_ref(&data_type))).unwrap();
+        let mut keys = KeyInterner::new(&fields(std::slice::from_ref(&data_type))).unwrap();
         ids(&mut keys, &[cast(&values, &data_type).unwrap()]);
         assert_eq!(keys.hashes(), long.hashes(), "{data_type}");
     }
@@ -61,7 +61,7 @@ fn integers_hash_alike_whatever_their_width() {
 /// The hash of the only key of these columns.
 fn hash(columns: &[ArrayRef]) -> u64 {
     let types = columns.iter().map(|column| column.data_type().clone()).collect::<Vec<_>>();
-    let mut keys = Keys::new(&fields(&types)).unwrap();
+    let mut keys = KeyInterner::new(&fields(&types)).unwrap();
     assert_eq!(ids(&mut keys, columns), [KeyId(0)]);
     keys.hashes()[0]
 }

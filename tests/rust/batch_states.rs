@@ -1,8 +1,8 @@
 //! The record operators with the built-in aggregates: one path equals the other.
 
 use proptest::prelude::*;
-use windrow::aggregate::accumulators::Bank;
-use windrow::aggregate::batch_states::Banked;
+use windrow::aggregate::accumulators::Accumulators;
+use windrow::aggregate::batch_states::BatchStates;
 use windrow::aggregate::column::{Column, Values};
 use windrow::aggregate::count::Count;
 use windrow::aggregate::min_max::Max;
@@ -10,25 +10,25 @@ use windrow::aggregate::sum::Sum;
 use windrow::operator::change::Change;
 use windrow::operator::record::Record;
 use windrow::operator::stream_time::Source;
-use windrow::session::record::Sessions;
+use windrow::session::record::SessionOperator;
 use windrow::session::windows as session;
-use windrow::sliding::record::Slides;
+use windrow::sliding::record::SlidingOperator;
 use windrow::sliding::windows as sliding;
 use windrow::time::{Span, Time};
 
 /// Start, end, count, sum, max.
 type Row = (i64, i64, i64, i64, i64);
 
-fn bank() -> Bank {
-    Bank::new([
+fn accumulators() -> Accumulators {
+    Accumulators::new([
         (Box::new(Count::default()) as _, 0..0),
         (Box::new(Sum::<i64>::new(0)) as _, 0..1),
         (Box::new(Max::<i64>::default()) as _, 0..1),
     ])
 }
 
-fn row(change: &Change<'_>, states: &Banked<'_>) -> Row {
-    let lowered = states.bank().lower(&[change.slot.unwrap()]).unwrap();
+fn row(change: &Change<'_>, states: &BatchStates<'_>) -> Row {
+    let lowered = states.accumulators().lower(&[change.slot.unwrap()]).unwrap();
     let values: Vec<i64> = lowered
         .iter()
         .map(|column| match &column.values {
@@ -51,7 +51,7 @@ proptest! {
     #[test]
     fn built_in_aggregates_follow_the_windows(records in prop::collection::vec((100..160_i64, -50..50_i64), 1..30), length in 1..9_u64) {
         let times: Vec<Time> = records.iter().map(|&(time, _)| Time(time)).collect();
-        let arrivals: Vec<u64> = (0..records.len() as u64).collect();
+        let seq_nos: Vec<u64> = (0..records.len() as u64).collect();
         let values: Vec<i64> = records.iter().map(|&(_, value)| value).collect();
         let inputs = [Column::new(Values::Int(values.into()))];
         let record = |number: u32| {
@@ -59,18 +59,18 @@ proptest! {
             Record { key: Some(b"k".as_slice()), time, gap: None, input: 0, source: Source(0), row: number }
         };
 
-        let mut sessions = Sessions::new(session::Rule::with_gap(Span(length), None), 1).unwrap();
-        let mut slides = Slides::new(sliding::Rule::with_difference(Span(length), None), 1).unwrap();
-        let (mut of_sessions, mut of_slides) = (bank(), bank());
+        let mut sessions = SessionOperator::new(session::SessionWindows::with_gap(Span(length), None), 1).unwrap();
+        let mut slides = SlidingOperator::new(sliding::SlidingWindows::with_difference(Span(length), None), 1).unwrap();
+        let (mut of_sessions, mut of_slides) = (accumulators(), accumulators());
         let mut finals = (Vec::new(), Vec::new());
-        let mut states = Banked::new(&mut of_sessions, &times, &arrivals, &inputs);
-        let mut sink = |change: Change<'_>, states: &mut Banked<'_>| { finals.0.push(row(&change, states)); Ok(()) };
+        let mut states = BatchStates::new(&mut of_sessions, &times, &seq_nos, &inputs);
+        let mut sink = |change: Change<'_>, states: &mut BatchStates<'_>| { finals.0.push(row(&change, states)); Ok(()) };
         for number in 0..records.len() as u32 {
             sessions.push(record(number), &mut states, &mut sink).unwrap();
         }
         sessions.finish(&mut states, &mut sink).unwrap();
-        let mut states = Banked::new(&mut of_slides, &times, &arrivals, &inputs);
-        let mut sink = |change: Change<'_>, states: &mut Banked<'_>| { finals.1.push(row(&change, states)); Ok(()) };
+        let mut states = BatchStates::new(&mut of_slides, &times, &seq_nos, &inputs);
+        let mut sink = |change: Change<'_>, states: &mut BatchStates<'_>| { finals.1.push(row(&change, states)); Ok(()) };
         for number in 0..records.len() as u32 {
             slides.push(record(number), &mut states, &mut sink).unwrap();
         }
