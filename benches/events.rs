@@ -1,8 +1,11 @@
-//! Generated events that the benches share: seeded, a hundred for each user, 12.8 to a session of five minutes.
+//! Generated events that the benches share: seeded, a hundred for each user, 12.8 to a session of
+//! five minutes.
 
 use std::sync::Arc;
 
-use arrow_array::{Array, ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray, TimestampMicrosecondArray};
+use arrow_array::{
+    Array, ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray, TimestampMicrosecondArray,
+};
 use arrow_schema::{DataType, Field, Schema, TimeUnit};
 use windrow::arrow::plan::query::Query;
 use windrow::arrow::plan::spec::Spec;
@@ -41,13 +44,17 @@ impl Events {
     pub fn in_order(count: usize, each: usize) -> Self {
         let mut random = Random(20_261_101);
         let users = (count / each).max(1) as u64;
-        let mut times: Vec<i64> = (0..count).map(|_| EPOCH + random.below(each as u64 * DISTANCE as u64) as i64).collect();
+        let mut times: Vec<i64> = (0..count)
+            .map(|_| EPOCH + random.below(each as u64 * DISTANCE as u64) as i64)
+            .collect();
         times.sort_unstable();
         Self {
             users: (0..count).map(|_| random.below(users) as i64).collect(),
             times,
             clicks: (0..count).map(|_| random.below(100) as i64).collect(),
-            amounts: (0..count).map(|_| (1 + random.below(9_999)) as f64 / 100.0).collect(),
+            amounts: (0..count)
+                .map(|_| (1 + random.below(9_999)) as f64 / 100.0)
+                .collect(),
         }
     }
 
@@ -75,16 +82,24 @@ impl Events {
             Arc::new(Float64Array::from(self.amounts.clone())),
         ];
         let names = ["user", "name", "ts", "clicks", "amount"];
-        let fields: Vec<Field> =
-            names.iter().zip(&columns).map(|(name, column)| Field::new(*name, column.data_type().clone(), true)).collect();
+        let fields: Vec<Field> = names
+            .iter()
+            .zip(&columns)
+            .map(|(name, column)| Field::new(*name, column.data_type().clone(), true))
+            .collect();
         let whole = RecordBatch::try_new(Arc::new(Schema::new(fields)), columns).unwrap();
-        (0..whole.num_rows()).step_by(BATCH).map(|from| whole.slice(from, BATCH.min(whole.num_rows() - from))).collect()
+        (0..whole.num_rows())
+            .step_by(BATCH)
+            .map(|from| whole.slice(from, BATCH.min(whole.num_rows() - from)))
+            .collect()
     }
 }
 
 /// A query over [`Events::batches`].
 pub fn query(key: &str, windows: &str, aggregates: &str) -> Arc<Query> {
-    let spec = format!(r#"{{"keys": ["{key}"], "time": "ts", "windows": {windows}, "aggregates": {aggregates}, "shards": 32}}"#);
+    let spec = format!(
+        r#"{{"keys": ["{key}"], "time": "ts", "windows": {windows}, "aggregates": {aggregates}, "shards": 32}}"#
+    );
     let fields = [
         ("user", DataType::Int64),
         ("name", DataType::Utf8),
@@ -92,7 +107,9 @@ pub fn query(key: &str, windows: &str, aggregates: &str) -> Arc<Query> {
         ("clicks", DataType::Int64),
         ("amount", DataType::Float64),
     ];
-    let fields: Vec<Field> = fields.map(|(name, data_type)| Field::new(name, data_type, true)).into();
+    let fields: Vec<Field> = fields
+        .map(|(name, data_type)| Field::new(name, data_type, true))
+        .into();
     Arc::new(Query::new(&Spec::parse(&spec).unwrap(), &Schema::new(fields)).unwrap())
 }
 

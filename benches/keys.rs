@@ -1,9 +1,14 @@
-//! Keys to numbers: rows per second by type, distinct keys and order, beside a `HashMap` of the standard library.
+//! Keys to numbers: rows per second by type, distinct keys and order, beside a `HashMap` of the
+//! standard library.
 //!
-//! `cargo bench --bench keys`; 2 M rows in batches of 65,536; ids are `who/columns/order/distinct keys`. Bursts are 16 rows
-//! long, so the most distinct keys that 2 M bursty rows have is 125,000.
+//! `cargo bench --bench keys`; 2 M rows in batches of 65,536; ids are `who/columns/order/distinct
+//! keys`. Bursts are 16 rows long, so the most distinct keys that 2 M bursty rows have is 125,000.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a bench fails by panic")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a bench fails by panic"
+)]
 
 use std::cell::LazyCell;
 use std::collections::HashMap;
@@ -36,7 +41,11 @@ fn mixed(number: u64) -> u64 {
 fn numbers(distinct: usize, burst: usize) -> Vec<u64> {
     let key = |row: usize| {
         let draw = row / burst;
-        let key = if draw < distinct { draw as u64 } else { mixed(draw as u64) % distinct as u64 };
+        let key = if draw < distinct {
+            draw as u64
+        } else {
+            mixed(draw as u64) % distinct as u64
+        };
         // Spread over all bits, as identifiers are.
         mixed(key + 1)
     };
@@ -47,7 +56,11 @@ fn numbers(distinct: usize, burst: usize) -> Vec<u64> {
 type Columns = fn(&[u64]) -> Vec<ArrayRef>;
 
 fn longs(keys: &[u64]) -> ArrayRef {
-    Arc::new(keys.iter().map(|key| key.cast_signed()).collect::<Int64Array>())
+    Arc::new(
+        keys.iter()
+            .map(|key| key.cast_signed())
+            .collect::<Int64Array>(),
+    )
 }
 
 fn ints(keys: &[u64]) -> ArrayRef {
@@ -55,11 +68,23 @@ fn ints(keys: &[u64]) -> ArrayRef {
 }
 
 fn strings(keys: &[u64], length: usize) -> ArrayRef {
-    Arc::new(keys.iter().map(|key| Some(format!("{:016x}{:016x}", mixed(*key), key)[..length].to_string())).collect::<StringArray>())
+    Arc::new(
+        keys.iter()
+            .map(|key| Some(format!("{:016x}{:016x}", mixed(*key), key)[..length].to_string()))
+            .collect::<StringArray>(),
+    )
 }
 
 fn batches(columns: &[ArrayRef]) -> Vec<Vec<ArrayRef>> {
-    (0..ROWS).step_by(BATCH).map(|from| columns.iter().map(|column| column.slice(from, BATCH.min(ROWS - from))).collect()).collect()
+    (0..ROWS)
+        .step_by(BATCH)
+        .map(|from| {
+            columns
+                .iter()
+                .map(|column| column.slice(from, BATCH.min(ROWS - from)))
+                .collect()
+        })
+        .collect()
 }
 
 fn intern(keys: &mut KeyInterner, batches: &[Vec<ArrayRef>], ids: &mut Vec<KeyId>) -> usize {
@@ -75,34 +100,59 @@ fn intern(keys: &mut KeyInterner, batches: &[Vec<ArrayRef>], ids: &mut Vec<KeyId
 /// What one writes first: a `HashMap` that owns each distinct key.
 fn naive(batches: &[Vec<ArrayRef>], ids: &mut Vec<u32>) -> usize {
     let (mut ints, mut longs) = (HashMap::<i32, u32>::new(), HashMap::<i64, u32>::new());
-    let (mut texts, mut pairs) = (HashMap::<String, u32>::new(), HashMap::<(i64, String), u32>::new());
+    let (mut texts, mut pairs) = (
+        HashMap::<String, u32>::new(),
+        HashMap::<(i64, String), u32>::new(),
+    );
     for columns in batches {
         ids.clear();
         match columns.as_slice() {
             [column] => match column.data_type() {
-                DataType::Int32 => ids.extend(column.as_primitive::<Int32Type>().values().iter().map(|&key| {
-                    let next = ints.len() as u32;
-                    *ints.entry(key).or_insert(next)
-                })),
-                DataType::Int64 => ids.extend(column.as_primitive::<Int64Type>().values().iter().map(|&key| {
-                    let next = longs.len() as u32;
-                    *longs.entry(key).or_insert(next)
-                })),
-                _ => ids.extend(column.as_string::<i32>().iter().flatten().map(|key| match texts.get(key) {
-                    Some(&id) => id,
-                    None => {
-                        let next = texts.len() as u32;
-                        texts.insert(key.to_owned(), next);
-                        next
+                DataType::Int32 => ids.extend(
+                    column
+                        .as_primitive::<Int32Type>()
+                        .values()
+                        .iter()
+                        .map(|&key| {
+                            let next = ints.len() as u32;
+                            *ints.entry(key).or_insert(next)
+                        }),
+                ),
+                DataType::Int64 => ids.extend(
+                    column
+                        .as_primitive::<Int64Type>()
+                        .values()
+                        .iter()
+                        .map(|&key| {
+                            let next = longs.len() as u32;
+                            *longs.entry(key).or_insert(next)
+                        }),
+                ),
+                _ => ids.extend(column.as_string::<i32>().iter().flatten().map(|key| {
+                    match texts.get(key) {
+                        Some(&id) => id,
+                        None => {
+                            let next = texts.len() as u32;
+                            texts.insert(key.to_owned(), next);
+                            next
+                        }
                     }
                 })),
             },
             columns => {
-                let (long, text) = (columns[0].as_primitive::<Int64Type>(), columns[1].as_string::<i32>());
-                ids.extend(long.values().iter().zip(text.iter().flatten()).map(|(&long, text)| {
-                    let next = pairs.len() as u32;
-                    *pairs.entry((long, text.to_owned())).or_insert(next)
-                }));
+                let (long, text) = (
+                    columns[0].as_primitive::<Int64Type>(),
+                    columns[1].as_string::<i32>(),
+                );
+                ids.extend(
+                    long.values()
+                        .iter()
+                        .zip(text.iter().flatten())
+                        .map(|(&long, text)| {
+                            let next = pairs.len() as u32;
+                            *pairs.entry((long, text.to_owned())).or_insert(next)
+                        }),
+                );
             }
         }
         black_box(&ids);
@@ -112,7 +162,10 @@ fn naive(batches: &[Vec<ArrayRef>], ids: &mut Vec<u32>) -> usize {
 
 fn keys(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("keys");
-    group.throughput(Throughput::Elements(ROWS as u64)).sample_size(10).warm_up_time(Duration::from_millis(300));
+    group
+        .throughput(Throughput::Elements(ROWS as u64))
+        .sample_size(10)
+        .warm_up_time(Duration::from_millis(300));
     group.measurement_time(Duration::from_secs(1));
     for (order, burst) in [("bursty", BURST), ("random", 1)] {
         for distinct in [1_000, 100_000, 1_000_000] {
@@ -133,7 +186,10 @@ fn keys(criterion: &mut Criterion) {
                 let shape = format!("{name}/{order}/{distinct}");
                 group.bench_function(BenchmarkId::new("windrow", &shape), |bencher| {
                     let (batches, expected) = &*input;
-                    let fields = batches[0].iter().map(|column| Field::new("key", column.data_type().clone(), true)).collect::<Vec<_>>();
+                    let fields = batches[0]
+                        .iter()
+                        .map(|column| Field::new("key", column.data_type().clone(), true))
+                        .collect::<Vec<_>>();
                     let (mut keys, mut ids) = (KeyInterner::new(&fields).unwrap(), Vec::new());
                     bencher.iter(|| assert_eq!(intern(&mut keys, batches, &mut ids), *expected));
                 });

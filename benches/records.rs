@@ -1,7 +1,14 @@
-//! The operators as records come: sessions and sliding windows one by one, and their records joined many at once.
-//! `cargo bench --bench records`; ids are `who/records/order`; count, sum, min and max of each window.
+//! The operators as records come: sessions and sliding windows one by one, and their records joined
+//! many at once. `cargo bench --bench records`; ids are `who/records/order`; count, sum, min and
+//! max of each window.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, dead_code, reason = "a bench fails by panic and takes what it needs")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    missing_docs,
+    dead_code,
+    reason = "a bench fails by panic and takes what it needs"
+)]
 
 use std::time::Duration;
 
@@ -37,7 +44,8 @@ const EACH: usize = 100;
 const HELD: i64 = 10;
 const GRACE: u64 = GAP as u64;
 
-/// Events in order; "late", some of them come later than they happened: one in ten within the grace, one in a hundred after it.
+/// Events in order; "late", some of them come later than they happened: one in ten within the
+/// grace, one in a hundred after it.
 fn ordered(order: &str, count: usize) -> Events {
     let mut events = Events::in_order(count, EACH);
     if order == "in order" {
@@ -55,7 +63,13 @@ fn ordered(order: &str, count: usize) -> Events {
 }
 
 /// Feeds all records one by one; what was counted.
-fn feed<K: WindowKind>(rule: K, events: &Events, names: &[[u8; 8]], arrivals: &[u64], inputs: &[Column<'_>]) -> Counters {
+fn feed<K: WindowKind>(
+    rule: K,
+    events: &Events,
+    names: &[[u8; 8]],
+    arrivals: &[u64],
+    inputs: &[Column<'_>],
+) -> Counters {
     let mut accumulators = Accumulators::new([
         (Box::new(Count::default()) as _, 0..0),
         (Box::new(Sum::<i64>::new(0)) as _, 0..1),
@@ -71,7 +85,14 @@ fn feed<K: WindowKind>(rule: K, events: &Events, names: &[[u8; 8]], arrivals: &[
         Ok(())
     };
     for (row, (name, &time)) in names.iter().zip(times).enumerate() {
-        let record = Record { key: Some(name), time: Some(time), gap: None, input: 0, source: Source(0), row: row as u32 };
+        let record = Record {
+            key: Some(name),
+            time: Some(time),
+            gap: None,
+            input: 0,
+            source: Source(0),
+            row: row as u32,
+        };
         windows.push(record, &mut states, &mut out).unwrap();
     }
     windows.finish(&mut states, &mut out).unwrap();
@@ -80,7 +101,13 @@ fn feed<K: WindowKind>(rule: K, events: &Events, names: &[[u8; 8]], arrivals: &[
 }
 
 /// What a rule makes of the records, one by one. In order it is what a batch query makes of them.
-fn one_by_one<K: WindowKind + Copy>(criterion: &mut Criterion, who: &str, windows: &str, rule: K, count: usize) {
+fn one_by_one<K: WindowKind + Copy>(
+    criterion: &mut Criterion,
+    who: &str,
+    windows: &str,
+    rule: K,
+    count: usize,
+) {
     let mut group = criterion.benchmark_group(format!("{who} one by one"));
     group.throughput(Throughput::Elements(count as u64));
     for order in ["in order", "late"] {
@@ -93,9 +120,15 @@ fn one_by_one<K: WindowKind + Copy>(criterion: &mut Criterion, who: &str, window
             assert!(counters.late > 0 && counters.windows_closed > 0);
         } else {
             let found = rows(&run(&query("user", windows, AGGREGATES), &events.batches())) as u64;
-            assert_eq!((counters.windows_closed, counters.late), (found, 0), "{who}");
+            assert_eq!(
+                (counters.windows_closed, counters.late),
+                (found, 0),
+                "{who}"
+            );
         }
-        group.bench_function(format!("{count}/{order}"), |bencher| bencher.iter(|| feed(rule, &events, &names, &arrivals, &inputs)));
+        group.bench_function(format!("{count}/{order}"), |bencher| {
+            bencher.iter(|| feed(rule, &events, &names, &arrivals, &inputs))
+        });
     }
     group.finish();
 }
@@ -107,7 +140,8 @@ fn records(criterion: &mut Criterion) {
     one_by_one(criterion, "sliding", &sliding(), rule, SLIDING);
 }
 
-/// The operator over Arrow batches, with its records joined many at once or, as is asked for, one by one: the same windows.
+/// The operator over Arrow batches, with its records joined many at once or, as is asked for, one
+/// by one: the same windows.
 fn over_batches(criterion: &mut Criterion, who: &str, windows: &str, count: usize) {
     let mut group = criterion.benchmark_group(format!("{who} over batches"));
     group.throughput(Throughput::Elements(count as u64));
@@ -116,10 +150,23 @@ fn over_batches(criterion: &mut Criterion, who: &str, windows: &str, count: usiz
         for emit in ["close", "update"] {
             let mut closed = Vec::new();
             for (way, every) in [("joined", false), ("one by one", true)] {
-                let made = || Operator::new(&spec(windows, emit, every), &batches[0].schema(), Vec::new()).unwrap();
+                let made = || {
+                    Operator::new(
+                        &spec(windows, emit, every),
+                        &batches[0].schema(),
+                        Vec::new(),
+                    )
+                    .unwrap()
+                };
                 let run = |mut operator: Operator| {
-                    let told: Vec<RecordBatch> = batches.iter().map(|batch| operator.push(batch).unwrap()).collect();
-                    (rows(&told) + operator.finish().unwrap().num_rows(), operator.counters())
+                    let told: Vec<RecordBatch> = batches
+                        .iter()
+                        .map(|batch| operator.push(batch).unwrap())
+                        .collect();
+                    (
+                        rows(&told) + operator.finish().unwrap().num_rows(),
+                        operator.counters(),
+                    )
                 };
                 let (told, counters) = run(made());
                 assert!(told as u64 == counters.windows_closed || emit == "update");
@@ -141,7 +188,10 @@ fn operator(criterion: &mut Criterion) {
 
 /// Sliding windows.
 fn sliding() -> String {
-    format!(r#"{{"kind": "sliding", "difference": {}, "resolution": 1}}"#, HELD * DISTANCE)
+    format!(
+        r#"{{"kind": "sliding", "difference": {}, "resolution": 1}}"#,
+        HELD * DISTANCE
+    )
 }
 
 /// The windows of sessions.

@@ -1,8 +1,16 @@
-//! What happens to sessions after they are found: packing and merging them, and turning them into Arrow.
+//! What happens to sessions after they are found: packing and merging them, and turning them into
+//! Arrow.
 //!
-//! `cargo bench --bench results`; ids are `what/events/shape`. In `arrow` every event is a session, so that results weigh most.
+//! `cargo bench --bench results`; ids are `what/events/shape`. In `arrow` every event is a session,
+//! so that results weigh most.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, dead_code, reason = "a bench fails by panic and takes what it needs")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    missing_docs,
+    dead_code,
+    reason = "a bench fails by panic and takes what it needs"
+)]
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,38 +37,62 @@ const LIST: &str = r#"[{"name": "list", "function": "collect_list", "columns": [
 
 fn pack(query: &Arc<Query>, batches: &[RecordBatch]) -> Vec<RecordBatch> {
     let mut packer = Packer::new(Arc::clone(query), 0).unwrap();
-    let mut packed: Vec<RecordBatch> = batches.iter().flat_map(|batch| packer.push(batch).unwrap()).collect();
+    let mut packed: Vec<RecordBatch> = batches
+        .iter()
+        .flat_map(|batch| packer.push(batch).unwrap())
+        .collect();
     packed.extend(packer.finish().unwrap());
     packed
 }
 
 fn merge(query: &Arc<Query>, packed: &[RecordBatch]) -> usize {
     let mut merger = Merger::new(query).unwrap();
-    let left: usize = packed.iter().map(|packed| rows(&merger.push(packed).unwrap())).sum();
+    let left: usize = packed
+        .iter()
+        .map(|packed| rows(&merger.push(packed).unwrap()))
+        .sum();
     left + rows(&merger.finish().unwrap())
 }
 
 fn results(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("results");
-    group.throughput(Throughput::Elements(EVENTS as u64)).sample_size(10).warm_up_time(Duration::from_millis(300));
+    group
+        .throughput(Throughput::Elements(EVENTS as u64))
+        .sample_size(10)
+        .warm_up_time(Duration::from_millis(300));
     group.measurement_time(Duration::from_secs(1));
     let events = Events::in_order(EVENTS, 100);
     let batches = events.batches();
-    for (shape, key, aggregates) in [("i64", "user", NUMBERS), ("string", "name", NUMBERS), ("i64 collect_list", "user", LIST)] {
+    for (shape, key, aggregates) in [
+        ("i64", "user", NUMBERS),
+        ("string", "name", NUMBERS),
+        ("i64 collect_list", "user", LIST),
+    ] {
         let sessions = query(key, FIVE_MINUTES, aggregates);
         let expected = rows(&run(&sessions, &batches));
         let packed = pack(&sessions, &batches);
-        let bytes: usize = packed.iter().flat_map(|packed| unpack(packed).unwrap()).map(|row| row.block.len()).sum();
+        let bytes: usize = packed
+            .iter()
+            .flat_map(|packed| unpack(packed).unwrap())
+            .map(|row| row.block.len())
+            .sum();
         eprintln!("{shape}: {expected} sessions in {bytes} bytes of blocks");
         group.bench_function(format!("pack/500k/{shape}"), |bencher| {
             bencher.iter(|| assert_eq!(rows(&pack(&sessions, &batches)), rows(&packed)));
         });
-        group.bench_function(format!("merge/500k/{shape}"), |bencher| bencher.iter(|| assert_eq!(merge(&sessions, &packed), expected)));
+        group.bench_function(format!("merge/500k/{shape}"), |bencher| {
+            bencher.iter(|| assert_eq!(merge(&sessions, &packed), expected))
+        });
 
         let single = query(key, ONE_TICK, aggregates);
         let expected = rows(&run(&single, &batches));
-        assert!(expected > EVENTS * 99 / 100, "nearly every event is a session");
-        group.bench_function(format!("arrow/500k/{shape}"), |bencher| bencher.iter(|| assert_eq!(rows(&run(&single, &batches)), expected)));
+        assert!(
+            expected > EVENTS * 99 / 100,
+            "nearly every event is a session"
+        );
+        group.bench_function(format!("arrow/500k/{shape}"), |bencher| {
+            bencher.iter(|| assert_eq!(rows(&run(&single, &batches)), expected))
+        });
     }
     group.finish();
 }

@@ -1,8 +1,15 @@
-//! Sessions with count, sum, min and max of a float: events per second by order and key, beside a `HashMap` of the
-//! standard library. `cargo bench --bench sessions`; ids are `who/events/key/order`; five-minute sessions of 12.8 events,
-//! but `many keys` has five events of a user instead of a hundred.
+//! Sessions with count, sum, min and max of a float: events per second by order and key, beside a
+//! `HashMap` of the standard library. `cargo bench --bench sessions`; ids are
+//! `who/events/key/order`; five-minute sessions of 12.8 events, but `many keys` has five events of
+//! a user instead of a hundred.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, dead_code, reason = "a bench fails by panic and takes what it needs")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    missing_docs,
+    dead_code,
+    reason = "a bench fails by panic and takes what it needs"
+)]
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -38,7 +45,14 @@ impl Session {
     }
 
     fn add(&mut self, time: i64, amount: f64) {
-        *self = Self(self.0, time, self.2 + 1, self.3 + amount, self.4.min(amount), self.5.max(amount));
+        *self = Self(
+            self.0,
+            time,
+            self.2 + 1,
+            self.3 + amount,
+            self.4.min(amount),
+            self.5.max(amount),
+        );
     }
 }
 
@@ -49,7 +63,10 @@ fn naive<K: Hash + Eq + Clone>(keys: &[K], events: &Events) -> Vec<(K, Session)>
     for ((key, &time), &amount) in keys.iter().zip(&events.times).zip(&events.amounts) {
         match open.get_mut(key) {
             Some(session) if time - session.1 <= GAP => session.add(time, amount),
-            Some(session) => closed.push((key.clone(), std::mem::replace(session, Session::new(time, amount)))),
+            Some(session) => closed.push((
+                key.clone(),
+                std::mem::replace(session, Session::new(time, amount)),
+            )),
             None => drop(open.insert(key.clone(), Session::new(time, amount))),
         }
     }
@@ -71,7 +88,10 @@ fn naive_sorted(events: &Events) -> Vec<(i64, Session)> {
             if time - open.1 <= GAP {
                 open.add(time, amount);
             } else {
-                sessions.push((key, std::mem::replace(&mut open, Session::new(time, amount))));
+                sessions.push((
+                    key,
+                    std::mem::replace(&mut open, Session::new(time, amount)),
+                ));
             }
         }
         sessions.push((key, open));
@@ -102,7 +122,9 @@ impl Answer {
 
     fn of<K>(sessions: &[(K, Session)]) -> Self {
         let mut answer = Self::default();
-        sessions.iter().for_each(|&(_, session)| answer.add(session));
+        sessions
+            .iter()
+            .for_each(|&(_, session)| answer.add(session));
         answer
     }
 
@@ -110,13 +132,28 @@ impl Answer {
         let mut answer = Self::default();
         for batch in batches {
             let window = batch.column(1).as_struct();
-            let bound = |place: usize| window.column(place).as_primitive::<TimestampMicrosecondType>();
+            let bound = |place: usize| {
+                window
+                    .column(place)
+                    .as_primitive::<TimestampMicrosecondType>()
+            };
             let float = |place: usize| batch.column(place).as_primitive::<Float64Type>();
-            let (starts, ends, counts) = (bound(0), bound(1), batch.column(2).as_primitive::<Int64Type>());
+            let (starts, ends, counts) = (
+                bound(0),
+                bound(1),
+                batch.column(2).as_primitive::<Int64Type>(),
+            );
             let (sums, mins, maxs) = (float(3), float(4), float(5));
             for row in 0..batch.num_rows() {
                 let extremes = (mins.value(row), maxs.value(row));
-                answer.add(Session(starts.value(row), ends.value(row), counts.value(row), sums.value(row), extremes.0, extremes.1));
+                answer.add(Session(
+                    starts.value(row),
+                    ends.value(row),
+                    counts.value(row),
+                    sums.value(row),
+                    extremes.0,
+                    extremes.1,
+                ));
             }
         }
         answer
@@ -125,36 +162,65 @@ impl Answer {
 
 fn sessions(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("sessions");
-    group.throughput(Throughput::Elements(EVENTS as u64)).sample_size(10).warm_up_time(Duration::from_millis(300));
+    group
+        .throughput(Throughput::Elements(EVENTS as u64))
+        .sample_size(10)
+        .warm_up_time(Duration::from_millis(300));
     group.measurement_time(Duration::from_secs(1));
     let shapes = [
         ("i64/in order", "user", Events::in_order(EVENTS, 100)),
-        ("i64/shuffled", "user", Events::in_order(EVENTS, 100).shuffled()),
+        (
+            "i64/shuffled",
+            "user",
+            Events::in_order(EVENTS, 100).shuffled(),
+        ),
         ("string/in order", "name", Events::in_order(EVENTS, 100)),
-        ("i64 many keys/in order", "user", Events::in_order(EVENTS, 5)),
+        (
+            "i64 many keys/in order",
+            "user",
+            Events::in_order(EVENTS, 5),
+        ),
     ];
     for (shape, key, events) in &shapes {
         let (query, batches) = (query(key, WINDOWS, AGGREGATES), events.batches());
         let expected = Answer::of(&naive_sorted(events));
-        assert_eq!(Answer::of_batches(&run(&query, &batches)), expected, "{shape}");
+        assert_eq!(
+            Answer::of_batches(&run(&query, &batches)),
+            expected,
+            "{shape}"
+        );
         group.bench_function(format!("windrow/1M/{shape}"), |bencher| {
             bencher.iter(|| assert_eq!(rows(&run(&query, &batches)), expected.sessions));
         });
         let id = format!("std/1M/{shape}");
         if shape.ends_with("shuffled") {
-            group.bench_function(id, |bencher| bencher.iter(|| assert_eq!(naive_sorted(events).len(), expected.sessions)));
+            group.bench_function(id, |bencher| {
+                bencher.iter(|| assert_eq!(naive_sorted(events).len(), expected.sessions))
+            });
         } else if *key == "name" {
-            let names: Vec<String> = events.users.iter().map(|user| format!("user-{user:08}")).collect();
+            let names: Vec<String> = events
+                .users
+                .iter()
+                .map(|user| format!("user-{user:08}"))
+                .collect();
             assert_eq!(Answer::of(&naive(&names, events)), expected);
-            group.bench_function(id, |bencher| bencher.iter(|| assert_eq!(naive(&names, events).len(), expected.sessions)));
+            group.bench_function(id, |bencher| {
+                bencher.iter(|| assert_eq!(naive(&names, events).len(), expected.sessions))
+            });
         } else {
             assert_eq!(Answer::of(&naive(&events.users, events)), expected);
-            group.bench_function(id, |bencher| bencher.iter(|| assert_eq!(naive(&events.users, events).len(), expected.sessions)));
+            group.bench_function(id, |bencher| {
+                bencher.iter(|| assert_eq!(naive(&events.users, events).len(), expected.sessions))
+            });
         }
     }
     for (shape, events) in [("in order", &shapes[0].2), ("shuffled", &shapes[1].2)] {
         let expected = naive_sorted(events).len();
-        let keys: Vec<KeyId> = events.users.iter().map(|&user| KeyId(user as u32)).collect();
+        let keys: Vec<KeyId> = events
+            .users
+            .iter()
+            .map(|&user| KeyId(user as u32))
+            .collect();
         let times = Time::slice(&events.times);
         group.bench_function(format!("assign/1M/{shape}"), |bencher| {
             bencher.iter(|| {

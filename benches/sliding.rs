@@ -1,7 +1,14 @@
-//! Sliding windows by family of aggregate and records a window, beside Kafka's rule, which rewrites every window that a
-//! record falls into. `cargo bench --bench sliding`; ids are `who/records/aggregates/records a window`; 100 keys, in order.
+//! Sliding windows by family of aggregate and records a window, beside Kafka's rule, which rewrites
+//! every window that a record falls into. `cargo bench --bench sliding`; ids are
+//! `who/records/aggregates/records a window`; 100 keys, in order.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, dead_code, reason = "a bench fails by panic and takes what it needs")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    missing_docs,
+    dead_code,
+    reason = "a bench fails by panic and takes what it needs"
+)]
 
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
@@ -21,7 +28,10 @@ const FEW: usize = 100_000;
 const KEYS: usize = 100;
 
 const FAMILIES: [(&str, &str); 3] = [
-    ("count sum", r#"[{"name": "rows", "function": "count"}, {"name": "sum", "function": "sum", "columns": ["clicks"]}]"#),
+    (
+        "count sum",
+        r#"[{"name": "rows", "function": "count"}, {"name": "sum", "function": "sum", "columns": ["clicks"]}]"#,
+    ),
     (
         "min max",
         r#"[{"name": "min", "function": "min", "columns": ["amount"]}, {"name": "max", "function": "max", "columns": ["amount"]}]"#,
@@ -34,7 +44,10 @@ const FAMILIES: [(&str, &str); 3] = [
 
 /// Windows with so many records on average.
 fn windows(records: i64) -> String {
-    format!(r#"{{"kind": "sliding", "difference": {}, "resolution": 1}}"#, records * DISTANCE)
+    format!(
+        r#"{{"kind": "sliding", "difference": {}, "resolution": 1}}"#,
+        records * DISTANCE
+    )
 }
 
 /// Number of windows, and the sums of their counts and totals.
@@ -43,7 +56,8 @@ type Answer = (usize, i64, i64);
 /// The records of a key by time, and its windows by start: count and sum.
 type Kept = (Vec<(i64, i64)>, BTreeMap<i64, (i64, i64)>);
 
-/// Kafka's `KStreamSlidingWindowAggregate` for records in order: count and sum of each window, rewritten record by record.
+/// Kafka's `KStreamSlidingWindowAggregate` for records in order: count and sum of each window,
+/// rewritten record by record.
 fn kafka(events: &Events, difference: i64) -> Answer {
     let mut of_key: HashMap<i64, Kept> = HashMap::new();
     for ((&key, &time), &value) in events.users.iter().zip(&events.times).zip(&events.clicks) {
@@ -52,29 +66,50 @@ fn kafka(events: &Events, difference: i64) -> Answer {
             *window = (window.0 + 1, window.1 + value);
         }
         let from = records.partition_point(|record| record.0 < time - difference);
-        let held = records[from..].iter().fold((1, value), |(count, sum), record| (count + 1, sum + record.1));
+        let held = records[from..]
+            .iter()
+            .fold((1, value), |(count, sum), record| {
+                (count + 1, sum + record.1)
+            });
         windows.entry(time - difference).or_insert(held);
-        if let Some(previous) =
-            records.last().map(|record| record.0).filter(|&previous| previous < time && time <= previous + 1 + difference)
+        if let Some(previous) = records
+            .last()
+            .map(|record| record.0)
+            .filter(|&previous| previous < time && time <= previous + 1 + difference)
         {
             windows.entry(previous + 1).or_insert((1, value));
         }
         records.push((time, value));
     }
     let windows = of_key.values().flat_map(|(_, windows)| windows.values());
-    windows.fold((0, 0, 0), |(windows, counts, sums), window| (windows + 1, counts + window.0, sums + window.1))
+    windows.fold((0, 0, 0), |(windows, counts, sums), window| {
+        (windows + 1, counts + window.0, sums + window.1)
+    })
 }
 
 fn answer(batches: &[RecordBatch]) -> Answer {
-    let total = |batch: &RecordBatch, column: usize| batch.column(column).as_primitive::<Int64Type>().values().iter().sum::<i64>();
+    let total = |batch: &RecordBatch, column: usize| {
+        batch
+            .column(column)
+            .as_primitive::<Int64Type>()
+            .values()
+            .iter()
+            .sum::<i64>()
+    };
     let totals = |column: usize| batches.iter().map(|batch| total(batch, column)).sum();
     (rows(batches), totals(2), totals(3))
 }
 
 fn sliding(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("sliding");
-    group.sample_size(10).warm_up_time(Duration::from_millis(300)).measurement_time(Duration::from_secs(1));
-    let (events, few) = (Events::in_order(EVENTS, EVENTS / KEYS), Events::in_order(FEW, FEW / KEYS));
+    group
+        .sample_size(10)
+        .warm_up_time(Duration::from_millis(300))
+        .measurement_time(Duration::from_secs(1));
+    let (events, few) = (
+        Events::in_order(EVENTS, EVENTS / KEYS),
+        Events::in_order(FEW, FEW / KEYS),
+    );
     let (batches, few_batches) = (events.batches(), few.batches());
     for records in [10, 100, 1000] {
         let windows = windows(records);

@@ -33,7 +33,8 @@ pub enum Error {
         /// What does not fit, and where.
         reason: String,
     },
-    /// Results of several windows do not fit one batch, and those of fewer may; or one window's do not (`OverflowError`).
+    /// Results of several windows do not fit one batch, and those of fewer may; or one window's do
+    /// not (`OverflowError`).
     #[error("column {column:?}: {reason}")]
     Crowded {
         /// The result column.

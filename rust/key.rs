@@ -14,6 +14,9 @@ impl KeyId {
     /// The number of the key that comes after `known` others; none when all numbers are given.
     #[inline]
     pub fn after(known: usize) -> Option<Self> {
-        u32::try_from(known).ok().map(Self).filter(|&id| id != Self::NULL)
+        u32::try_from(known)
+            .ok()
+            .map(Self)
+            .filter(|&id| id != Self::NULL)
     }
 }

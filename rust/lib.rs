@@ -15,7 +15,15 @@
 //! | [`arrow`] | Arrow in and out: keys, values, packed blocks, results |
 //! | `py` | the binding (feature `python`) |
 
-#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
+#![cfg_attr(
+    test,
+    allow(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        clippy::indexing_slicing
+    )
+)]
 
 pub mod aggregate;
 pub mod arrow;

@@ -17,7 +17,13 @@ impl Sorted {
         match Packing::of(times) {
             Some(packing) => {
                 let (packed, ends) = sorted(keys, times, |time, row| packing.pack(time, row));
-                Self { rows: packed.into_iter().map(|packed| packing.unpack(packed)).collect(), ends }
+                Self {
+                    rows: packed
+                        .into_iter()
+                        .map(|packed| packing.unpack(packed))
+                        .collect(),
+                    ends,
+                }
             }
             None => {
                 let (rows, ends) = sorted(keys, times, |time, row| (time, row));
@@ -29,11 +35,14 @@ impl Sorted {
     /// The rows of each key that has any: (time, row number), sorted.
     pub fn by_key(&self) -> impl Iterator<Item = (KeyId, &[(Time, u32)])> {
         let mut begin = 0;
-        (0..).map(KeyId).zip(&self.ends).filter_map(move |(key, &end)| {
-            let rows = self.rows.get(begin..end).filter(|rows| !rows.is_empty())?;
-            begin = end;
-            Some((key, rows))
-        })
+        (0..)
+            .map(KeyId)
+            .zip(&self.ends)
+            .filter_map(move |(key, &end)| {
+                let rows = self.rows.get(begin..end).filter(|rows| !rows.is_empty())?;
+                begin = end;
+                Some((key, rows))
+            })
     }
 
     /// The row numbers alone.
@@ -43,7 +52,11 @@ impl Sorted {
 }
 
 /// Entries of rows, key by key, those of a key sorted; and where each key ends.
-fn sorted<E: Copy + Default + Ord>(keys: &[KeyId], times: &[Time], entry: impl Fn(Time, u32) -> E) -> (Vec<E>, Vec<usize>) {
+fn sorted<E: Copy + Default + Ord>(
+    keys: &[KeyId],
+    times: &[Time],
+    entry: impl Fn(Time, u32) -> E,
+) -> (Vec<E>, Vec<usize>) {
     let count = keys.iter().map(|key| key.0 as usize + 1).max().unwrap_or(0);
     let mut ends = vec![0_usize; count];
     for key in keys {
@@ -51,7 +64,8 @@ fn sorted<E: Copy + Default + Ord>(keys: &[KeyId], times: &[Time], entry: impl F
             *rows += 1;
         }
     }
-    // Counts become where each key begins; placing a row moves its key's mark on, in the end to where the key ends.
+    // Counts become where each key begins; placing a row moves its key's mark on, in the end to
+    // where the key ends.
     let mut total = 0;
     for end in &mut ends {
         total += std::mem::replace(end, total);

@@ -38,12 +38,14 @@ impl Time {
         self.0.checked_sub_unsigned(span.0).map(Self)
     }
 
-    /// The time `span` later, at most the latest time. A comparison `t <= x.saturating_add(s)` is exact.
+    /// The time `span` later, at most the latest time. A comparison `t <= x.saturating_add(s)` is
+    /// exact.
     pub fn saturating_add(self, span: Span) -> Self {
         Self(self.0.saturating_add_unsigned(span.0))
     }
 
-    /// The time `span` earlier, at least the earliest time. A comparison `t >= x.saturating_sub(s)` is exact.
+    /// The time `span` earlier, at least the earliest time. A comparison `t >= x.saturating_sub(s)`
+    /// is exact.
     pub fn saturating_sub(self, span: Span) -> Self {
         Self(self.0.saturating_sub_unsigned(span.0))
     }
@@ -51,7 +53,9 @@ impl Time {
     /// Floored to a multiple of `resolution`, toward minus infinity; none below the earliest time.
     pub fn floor(self, resolution: Span) -> Option<Self> {
         let unit = i64::try_from(resolution.0).ok()?;
-        self.0.checked_sub(self.0.checked_rem_euclid(unit)?).map(Self)
+        self.0
+            .checked_sub(self.0.checked_rem_euclid(unit)?)
+            .map(Self)
     }
 }
 

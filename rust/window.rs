@@ -31,7 +31,11 @@ pub struct Extent {
 impl Extent {
     /// The extent of one record with its gap.
     pub fn of(time: Time, gap: Span) -> Self {
-        Self { start: time, end: time, reach: time.saturating_add(gap) }
+        Self {
+            start: time,
+            end: time,
+            reach: time.saturating_add(gap),
+        }
     }
 
     /// Whether both belong to one session: distance at most the gap, inclusive (KIP-94, rules 2.1).
@@ -46,7 +50,11 @@ impl Extent {
 
     /// The extent of both together.
     pub fn union(&self, other: &Self) -> Self {
-        Self { start: self.start.min(other.start), end: self.end.max(other.end), reach: self.reach.max(other.reach) }
+        Self {
+            start: self.start.min(other.start),
+            end: self.end.max(other.end),
+            reach: self.reach.max(other.reach),
+        }
     }
 
     /// Whether nothing at or after `frontier` can join any more.
@@ -56,7 +64,10 @@ impl Extent {
 
     /// The bounds that a user sees.
     pub fn window(&self) -> Window {
-        Window { start: self.start, end: self.end }
+        Window {
+            start: self.start,
+            end: self.end,
+        }
     }
 }
 
@@ -82,11 +93,15 @@ impl Window {
     ///     ├──────────────────────┤
     /// ```
     pub fn sliding(start: Time, difference: Span) -> Self {
-        Self { start, end: start.saturating_add(difference) }
+        Self {
+            start,
+            end: start.saturating_add(difference),
+        }
     }
 
     /// The window in which a record at `time`, alone, is: its left window, or the early one. Times
-    /// before 1970 have no early window (rules 4.2). None where it would start before the earliest time.
+    /// before 1970 have no early window (rules 4.2). None where it would start before the earliest
+    /// time.
     ///
     /// ```text
     ///   0          difference                0             difference
@@ -96,7 +111,10 @@ impl Window {
     pub fn of_record(time: Time, difference: Span) -> Option<Self> {
         let start = time.checked_sub(difference)?;
         let early = time >= Time(0) && start < Time(0);
-        Some(Self::sliding(if early { Time(0) } else { start }, difference))
+        Some(Self::sliding(
+            if early { Time(0) } else { start },
+            difference,
+        ))
     }
 
     /// Whether a sliding window refuses records: its end is behind the close time (rules 4.3).
@@ -125,17 +143,27 @@ pub struct Horizon {
 
 impl Horizon {
     /// Nothing is closed or hidden.
-    pub const OPEN: Self = Self { close: Time::MIN, kept: Time::MIN };
+    pub const OPEN: Self = Self {
+        close: Time::MIN,
+        kept: Time::MIN,
+    };
 
     /// For sessions: open ones are visible, and closed ones with `end > time - until`.
     pub fn of_sessions(time: Option<Time>, close: Time, until: Option<Span>) -> Self {
-        Self { close, kept: until.map_or(Time::MAX, |until| first_after(time, until)) }
+        Self {
+            close,
+            kept: until.map_or(Time::MAX, |until| first_after(time, until)),
+        }
     }
 
-    /// For sliding windows: visible with `start > time - retention` (rules 4.4), and open ones always: after a restart with
-    /// a shorter grace these may start before, until the next batch catches up.
+    /// For sliding windows: visible with `start > time - retention` (rules 4.4), and open ones
+    /// always: after a restart with a shorter grace these may start before, until the next batch
+    /// catches up.
     pub fn of_windows(time: Option<Time>, close: Time, retention: Span, difference: Span) -> Self {
-        Self { close, kept: first_after(time, retention).min(starts_closed_before(close, difference)) }
+        Self {
+            close,
+            kept: first_after(time, retention).min(starts_closed_before(close, difference)),
+        }
     }
 
     /// Whether a stored sliding window can still be touched.
@@ -149,7 +177,8 @@ impl Horizon {
     }
 }
 
-/// The first time that is later than `time - span`: exact also where the difference has no representation.
+/// The first time that is later than `time - span`: exact also where the difference has no
+/// representation.
 fn first_after(time: Option<Time>, span: Span) -> Time {
     match (time, span.0.checked_sub(1)) {
         (Some(time), Some(less)) => time.saturating_sub(Span(less)),

@@ -23,10 +23,21 @@ pub struct BatchStates<'a> {
 
 impl<'a> BatchStates<'a> {
     /// The slices are parallel; `inputs` are the columns that the bank's aggregates speak of.
-    pub fn new(accumulators: &'a mut Accumulators, times: &'a [Time], seq_nos: &'a [SeqNo], inputs: &'a [Column<'a>]) -> Self {
+    pub fn new(
+        accumulators: &'a mut Accumulators,
+        times: &'a [Time],
+        seq_nos: &'a [SeqNo],
+        inputs: &'a [Column<'a>],
+    ) -> Self {
         let mut through = accumulators.fresh();
         through.resize(1);
-        Self { accumulators, through, times, seq_nos, inputs }
+        Self {
+            accumulators,
+            through,
+            times,
+            seq_nos,
+            inputs,
+        }
     }
 
     /// The bank, to lower what is emitted.
@@ -43,12 +54,17 @@ impl<'a> BatchStates<'a> {
     }
 
     /// Combines slots of what was grouped into slots of the bank.
-    pub fn merge_grouped(&mut self, into: &[Slot], grouped: &Accumulators, from: &[Slot]) -> Result<()> {
+    pub fn merge_grouped(
+        &mut self,
+        into: &[Slot],
+        grouped: &Accumulators,
+        from: &[Slot],
+    ) -> Result<()> {
         self.accumulators.merge(into, grouped, from)
     }
 
-    /// Combines runs of `rows` into slots of the bank; `runs` and `into` are parallel. As in a sweep each row is lifted at
-    /// most twice, however many runs it is in:
+    /// Combines runs of `rows` into slots of the bank; `runs` and `into` are parallel. As in a
+    /// sweep each row is lifted at most twice, however many runs it is in:
     ///
     /// ```text
     ///        from        middle        to
@@ -61,7 +77,8 @@ impl<'a> BatchStates<'a> {
         backs.resize(rows.len());
         let (mut of_fronts, mut of_backs) = ((Vec::new(), Vec::new()), (Vec::new(), Vec::new()));
         let (mut middle, mut right) = (0, 0);
-        for (&Run { from, to }, &slot) in runs.iter().zip(into).filter(|(run, _)| run.from < run.to) {
+        for (&Run { from, to }, &slot) in runs.iter().zip(into).filter(|(run, _)| run.from < run.to)
+        {
             if from >= middle {
                 for row in (from..to).rev() {
                     self.grow(&mut fronts, rows, row, (row + 1 < to).then_some(row + 1))?;
@@ -79,17 +96,30 @@ impl<'a> BatchStates<'a> {
                 of_backs.1.push(Slot(to - 1));
             }
         }
-        self.accumulators.merge(&of_fronts.0, &fronts, &of_fronts.1)?;
+        self.accumulators
+            .merge(&of_fronts.0, &fronts, &of_fronts.1)?;
         self.accumulators.merge(&of_backs.0, &backs, &of_backs.1)
     }
 
     /// Makes the slot of a row hold that row, and what the slot of its neighbour holds.
-    fn grow(&self, accumulators: &mut Accumulators, rows: &[u32], row: u32, neighbour: Option<u32>) -> Result<()> {
+    fn grow(
+        &self,
+        accumulators: &mut Accumulators,
+        rows: &[u32],
+        row: u32,
+        neighbour: Option<u32>,
+    ) -> Result<()> {
         if let Some(neighbour) = neighbour {
             accumulators.copy(Slot(row), Slot(neighbour));
         }
         match rows.get(row as usize) {
-            Some(&lifted) => accumulators.lift(Slot(row), lifted as usize, self.times, self.seq_nos, self.inputs),
+            Some(&lifted) => accumulators.lift(
+                Slot(row),
+                lifted as usize,
+                self.times,
+                self.seq_nos,
+                self.inputs,
+            ),
             None => Ok(()),
         }
     }
@@ -107,7 +137,8 @@ impl States for BatchStates<'_> {
     }
 
     fn update(&mut self, slot: Slot, row: u32, _window: Window) -> Result<()> {
-        self.accumulators.lift(slot, row as usize, self.times, self.seq_nos, self.inputs)
+        self.accumulators
+            .lift(slot, row as usize, self.times, self.seq_nos, self.inputs)
     }
 
     fn merge(&mut self, into: Slot, from: Slot, _window: Window) -> Result<()> {

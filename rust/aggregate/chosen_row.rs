@@ -18,7 +18,11 @@ pub(super) struct ChosenRow<V> {
 impl<V: Scalar> ChosenRow<V> {
     /// Holds a row.
     pub(super) fn new(place: RowPosition, value: Option<V::Ref<'_>>) -> Self {
-        Self { place, valid: value.is_some(), value: value.map(V::holding).unwrap_or_default() }
+        Self {
+            place,
+            valid: value.is_some(),
+            value: value.map(V::holding).unwrap_or_default(),
+        }
     }
 
     /// Holds another row instead.
@@ -38,7 +42,9 @@ impl<V: Scalar> ChosenRow<V> {
     }
 
     /// State columns: times (null where nothing is held), arrivals, values.
-    pub(super) fn save<'s>(held: impl Iterator<Item = Option<&'s Self>> + Clone) -> [Column<'static>; 3] {
+    pub(super) fn save<'s>(
+        held: impl Iterator<Item = Option<&'s Self>> + Clone,
+    ) -> [Column<'static>; 3] {
         [
             i64::column(held.clone().map(|held| Some(held?.place.0.0))),
             i64::column(held.clone().map(|held| Some(held?.place.1 as i64))),
@@ -52,7 +58,9 @@ impl<V: Scalar> ChosenRow<V> {
         let (ticks, orders, view) = (i64::view(times)?, i64::view(seq_nos)?, V::view(values)?);
         let held = |row: usize| {
             let place = (Time(i64::at(ticks, row)), i64::at(orders, row) as u64);
-            times.is_valid(row).then(|| Self::new(place, values.is_valid(row).then(|| V::at(view, row))))
+            times
+                .is_valid(row)
+                .then(|| Self::new(place, values.is_valid(row).then(|| V::at(view, row))))
         };
         Ok((0..len).map(held).collect())
     }

@@ -22,7 +22,9 @@ struct Item<V> {
 
 impl<V: Scalar> Default for CollectList<V> {
     fn default() -> Self {
-        Self { lists: PerSlot(Vec::new()) }
+        Self {
+            lists: PerSlot(Vec::new()),
+        }
     }
 }
 
@@ -61,11 +63,16 @@ impl<V: Scalar> Aggregate for CollectList<V> {
     }
 
     fn update(&mut self, slots: &[Slot], rows: InputRows<'_>) -> Result<()> {
-        let [column] = rows.inputs else { return Err(Error::Internal("collect_list takes one column")) };
+        let [column] = rows.inputs else {
+            return Err(Error::Internal("collect_list takes one column"));
+        };
         let values = V::view(column)?;
         for (row, &slot) in slots.iter().enumerate() {
             if column.is_valid(row) {
-                self.lists[slot].push(Item { place: rows.place(row), value: V::holding(V::at(values, row)) });
+                self.lists[slot].push(Item {
+                    place: rows.place(row),
+                    value: V::holding(V::at(values, row)),
+                });
             }
         }
         Ok(())
@@ -96,37 +103,62 @@ impl<V: Scalar> Aggregate for CollectList<V> {
         let (offsets, items) = self.sorted(slots);
         let times = i64::column(items.iter().map(|item| Some(item.place.0.0)));
         let seq_nos = i64::column(items.iter().map(|item| Some(item.place.1 as i64)));
-        vec![Column::list(offsets.clone(), times), Column::list(offsets.clone(), seq_nos), Column::list(offsets, Self::values(&items))]
+        vec![
+            Column::list(offsets.clone(), times),
+            Column::list(offsets.clone(), seq_nos),
+            Column::list(offsets, Self::values(&items)),
+        ]
     }
 
     fn load(&self, states: &[Column<'_>]) -> Result<Box<dyn Aggregate>> {
         let ([times, seq_nos, values], len) = columns_of(states)?;
         let (times, seq_nos, values) = (times.lists()?, seq_nos.lists()?, values.lists()?);
-        let (ticks, orders, view) = (i64::view(times.elements)?, i64::view(seq_nos.elements)?, V::view(values.elements)?);
+        let (ticks, orders, view) = (
+            i64::view(times.elements)?,
+            i64::view(seq_nos.elements)?,
+            V::view(values.elements)?,
+        );
         let mut lists = Vec::with_capacity(len);
         for row in 0..len {
-            let (times, seq_nos, values) = (times.range(row), seq_nos.range(row), values.range(row));
+            let (times, seq_nos, values) =
+                (times.range(row), seq_nos.range(row), values.range(row));
             if times.len() != values.len() || seq_nos.len() != values.len() {
-                return Err(Error::Internal("the lists of a collect_list's state differ in length"));
+                return Err(Error::Internal(
+                    "the lists of a collect_list's state differ in length",
+                ));
             }
-            let items = times.zip(seq_nos).zip(values).map(|((time, seq_no), value)| Item {
-                place: (Time(i64::at(ticks, time)), i64::at(orders, seq_no) as u64),
-                value: V::holding(V::at(view, value)),
-            });
+            let items = times
+                .zip(seq_nos)
+                .zip(values)
+                .map(|((time, seq_no), value)| Item {
+                    place: (Time(i64::at(ticks, time)), i64::at(orders, seq_no) as u64),
+                    value: V::holding(V::at(view, value)),
+                });
             lists.push(items.collect());
         }
-        Ok(Box::new(Self { lists: PerSlot(lists) }))
+        Ok(Box::new(Self {
+            lists: PerSlot(lists),
+        }))
     }
 
     fn sweep(&self, rows: InputRows<'_>, runs: &[Run]) -> Result<Lowered> {
-        let [column] = rows.inputs else { return Err(Error::Internal("collect_list takes one column")) };
+        let [column] = rows.inputs else {
+            return Err(Error::Internal("collect_list takes one column"));
+        };
         let values = V::view(column)?;
         let (mut offsets, mut end) = (vec![0], 0);
-        let chosen = runs.iter().flat_map(|run| (run.from as usize..run.to as usize).filter(|&row| column.is_valid(row)));
+        let chosen = runs.iter().flat_map(|run| {
+            (run.from as usize..run.to as usize).filter(|&row| column.is_valid(row))
+        });
         for run in runs {
-            end += (run.from as usize..run.to as usize).filter(|&row| column.is_valid(row)).count() as i64;
+            end += (run.from as usize..run.to as usize)
+                .filter(|&row| column.is_valid(row))
+                .count() as i64;
             offsets.push(end);
         }
-        Ok(Ok(Column::list(offsets, V::column(chosen.map(|row| Some(V::at(values, row)))))))
+        Ok(Ok(Column::list(
+            offsets,
+            V::column(chosen.map(|row| Some(V::at(values, row)))),
+        )))
     }
 }

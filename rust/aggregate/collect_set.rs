@@ -32,8 +32,13 @@ impl<V: Scalar> Set<V> {
 
     fn insert(&mut self, value: V::Ref<'_>) {
         let sorted = self.values.get(..self.sorted).unwrap_or_default();
-        let held = sorted.binary_search_by(|held| V::compare(held.get(), value)).is_ok()
-            || self.values.last().is_some_and(|held| V::compare(held.get(), value).is_eq());
+        let held = sorted
+            .binary_search_by(|held| V::compare(held.get(), value))
+            .is_ok()
+            || self
+                .values
+                .last()
+                .is_some_and(|held| V::compare(held.get(), value).is_eq());
         if !held {
             self.values.push(V::holding(value));
             if self.values.len() - self.sorted > self.sorted.max(Self::TAIL) {
@@ -43,8 +48,10 @@ impl<V: Scalar> Set<V> {
     }
 
     fn tidy(&mut self) {
-        self.values.sort_unstable_by(|left, right| V::compare(left.get(), right.get()));
-        self.values.dedup_by(|left, right| V::compare(left.get(), right.get()).is_eq());
+        self.values
+            .sort_unstable_by(|left, right| V::compare(left.get(), right.get()));
+        self.values
+            .dedup_by(|left, right| V::compare(left.get(), right.get()).is_eq());
         self.sorted = self.values.len();
     }
 
@@ -60,7 +67,9 @@ impl<V: Scalar> Set<V> {
 
 impl<V: Scalar> Default for CollectSet<V> {
     fn default() -> Self {
-        Self { sets: PerSlot(Vec::new()) }
+        Self {
+            sets: PerSlot(Vec::new()),
+        }
     }
 }
 
@@ -86,9 +95,16 @@ struct Codes {
 impl Codes {
     fn new<V: Scalar>(column: &Column<'_>) -> Result<Self> {
         let values = V::view(column)?;
-        let mut rows: Vec<usize> = (0..column.len()).filter(|&row| column.is_valid(row)).collect();
-        rows.sort_unstable_by(|&left, &right| V::compare(V::at(values, left), V::at(values, right)));
-        let mut codes = Self { of_row: vec![None; column.len()], row_of: Vec::new() };
+        let mut rows: Vec<usize> = (0..column.len())
+            .filter(|&row| column.is_valid(row))
+            .collect();
+        rows.sort_unstable_by(|&left, &right| {
+            V::compare(V::at(values, left), V::at(values, right))
+        });
+        let mut codes = Self {
+            of_row: vec![None; column.len()],
+            row_of: Vec::new(),
+        };
         for row in rows {
             let same = |&last: &usize| V::compare(V::at(values, last), V::at(values, row)).is_eq();
             if !codes.row_of.last().is_some_and(same) {
@@ -112,7 +128,9 @@ struct Present {
 
 impl Present {
     fn enter(&mut self, code: u32) {
-        let Some(count) = self.counts.get_mut(code as usize) else { return };
+        let Some(count) = self.counts.get_mut(code as usize) else {
+            return;
+        };
         *count += 1;
         if let (1, Err(place)) = (*count, self.codes.binary_search(&code)) {
             self.codes.insert(place, code);
@@ -120,7 +138,9 @@ impl Present {
     }
 
     fn leave(&mut self, code: u32) {
-        let Some(count) = self.counts.get_mut(code as usize) else { return };
+        let Some(count) = self.counts.get_mut(code as usize) else {
+            return;
+        };
         *count -= 1;
         if let (0, Ok(place)) = (*count, self.codes.binary_search(&code)) {
             self.codes.remove(place);
@@ -142,7 +162,9 @@ impl<V: Scalar> Aggregate for CollectSet<V> {
     }
 
     fn update(&mut self, slots: &[Slot], rows: InputRows<'_>) -> Result<()> {
-        let [column] = rows.inputs else { return Err(Error::Internal("collect_set takes one column")) };
+        let [column] = rows.inputs else {
+            return Err(Error::Internal("collect_set takes one column"));
+        };
         let values = V::view(column)?;
         for (row, &slot) in slots.iter().enumerate() {
             if column.is_valid(row) {
@@ -156,7 +178,10 @@ impl<V: Scalar> Aggregate for CollectSet<V> {
         let other: &Self = of_kind(other)?;
         for (&into, &from) in into.iter().zip(from) {
             let into = &mut self.sets[into];
-            other.sets[from].values.iter().for_each(|value| into.insert(value.get()));
+            other.sets[from]
+                .values
+                .iter()
+                .for_each(|value| into.insert(value.get()));
         }
         Ok(())
     }
@@ -182,23 +207,33 @@ impl<V: Scalar> Aggregate for CollectSet<V> {
         let lists = lists.lists()?;
         let view = V::view(lists.elements)?;
         let set = |row: usize| {
-            let values = lists.range(row).map(|element| V::holding(V::canonical(V::at(view, element)))).collect();
+            let values = lists
+                .range(row)
+                .map(|element| V::holding(V::canonical(V::at(view, element))))
+                .collect();
             let mut set = Set { values, sorted: 0 };
             set.tidy();
             set
         };
-        Ok(Box::new(Self { sets: PerSlot((0..len).map(set).collect()) }))
+        Ok(Box::new(Self {
+            sets: PerSlot((0..len).map(set).collect()),
+        }))
     }
 
     fn sweep(&self, rows: InputRows<'_>, runs: &[Run]) -> Result<Lowered> {
-        let [column] = rows.inputs else { return Err(Error::Internal("collect_set takes one column")) };
+        let [column] = rows.inputs else {
+            return Err(Error::Internal("collect_set takes one column"));
+        };
         let values = V::view(column)?;
         let Codes { of_row, row_of } = Codes::new::<V>(column)?;
         let code = |row: usize| of_row.get(row).copied().flatten();
         let (mut offsets, mut codes) = (vec![0], Vec::new());
         sweep::running(
             runs,
-            &mut Present { counts: vec![0; row_of.len()], codes: Vec::new() },
+            &mut Present {
+                counts: vec![0; row_of.len()],
+                codes: Vec::new(),
+            },
             |present, row| code(row).into_iter().for_each(|code| present.enter(code)),
             |present, row| code(row).into_iter().for_each(|code| present.leave(code)),
             |present| {
@@ -206,7 +241,14 @@ impl<V: Scalar> Aggregate for CollectSet<V> {
                 offsets.push(codes.len() as i64);
             },
         );
-        let value = |code: u32| row_of.get(code as usize).map(|&row| V::canonical(V::at(values, row)));
-        Ok(Ok(Column::list(offsets, V::column(codes.into_iter().map(value)))))
+        let value = |code: u32| {
+            row_of
+                .get(code as usize)
+                .map(|&row| V::canonical(V::at(values, row)))
+        };
+        Ok(Ok(Column::list(
+            offsets,
+            V::column(codes.into_iter().map(value)),
+        )))
     }
 }

@@ -23,14 +23,19 @@ pub struct Validity<'a> {
 impl<'a> Validity<'a> {
     /// Validity that starts `offset` bits into `bits`.
     pub fn new(bits: impl Into<Cow<'a, [u8]>>, offset: usize) -> Self {
-        Self { bits: bits.into(), offset }
+        Self {
+            bits: bits.into(),
+            offset,
+        }
     }
 
     /// Whether row `row` holds a value. Rows beyond the bits are null.
     #[inline]
     pub fn is_valid(&self, row: usize) -> bool {
         let bit = row + self.offset;
-        self.bits.get(bit / 8).is_some_and(|byte| byte >> (bit % 8) & 1 == 1)
+        self.bits
+            .get(bit / 8)
+            .is_some_and(|byte| byte >> (bit % 8) & 1 == 1)
     }
 }
 
@@ -83,7 +88,10 @@ impl Bytes<'_> {
     #[inline]
     pub fn get(&self, row: usize) -> &[u8] {
         match (self.offsets.get(row), self.offsets.get(row + 1)) {
-            (Some(&from), Some(&to)) => self.data.get(from as usize..to as usize).unwrap_or_default(),
+            (Some(&from), Some(&to)) => self
+                .data
+                .get(from as usize..to as usize)
+                .unwrap_or_default(),
             _ => &[],
         }
     }
@@ -96,7 +104,10 @@ impl<'b> FromIterator<&'b [u8]> for Bytes<'static> {
             data.extend_from_slice(row);
             offsets.push(data.len() as i64);
         }
-        Self { offsets: offsets.into(), data: data.into() }
+        Self {
+            offsets: offsets.into(),
+            data: data.into(),
+        }
     }
 }
 
@@ -150,31 +161,44 @@ pub struct Column<'a> {
 impl<'a> Column<'a> {
     /// A column without nulls.
     pub fn new(values: Values<'a>) -> Self {
-        Self { values, validity: None }
+        Self {
+            values,
+            validity: None,
+        }
     }
 
     /// A column of lists without nulls; `offsets` as in [`Values::List`].
     pub fn list(offsets: Vec<i64>, elements: Self) -> Self {
-        Self::new(Values::List { offsets: offsets.into(), elements: Box::new(elements) })
+        Self::new(Values::List {
+            offsets: offsets.into(),
+            elements: Box::new(elements),
+        })
     }
 
     /// Views a column of lists; an error where its offsets go back or leave the elements.
     pub fn lists(&self) -> Result<Lists<'_, 'a>> {
         let Values::List { offsets, elements } = &self.values else {
-            return Err(Error::Internal("an aggregate was given a column that holds no lists"));
+            return Err(Error::Internal(
+                "an aggregate was given a column that holds no lists",
+            ));
         };
-        let within = |&offset: &i64| usize::try_from(offset).is_ok_and(|offset| offset <= elements.len());
+        let within =
+            |&offset: &i64| usize::try_from(offset).is_ok_and(|offset| offset <= elements.len());
         if offsets.is_sorted() && offsets.iter().all(within) {
             Ok(Lists { offsets, elements })
         } else {
-            Err(Error::Internal("the offsets of a column of lists do not fit its elements"))
+            Err(Error::Internal(
+                "the offsets of a column of lists do not fit its elements",
+            ))
         }
     }
 
     /// Whether row `row` holds a value.
     #[inline]
     pub fn is_valid(&self, row: usize) -> bool {
-        self.validity.as_ref().is_none_or(|validity| validity.is_valid(row))
+        self.validity
+            .as_ref()
+            .is_none_or(|validity| validity.is_valid(row))
     }
 
     /// Number of rows.
@@ -202,28 +226,49 @@ impl Column<'_> {
             Values::Float(values) => Values::Float(Cow::Borrowed(values)),
             Values::Wide(values) => Values::Wide(Cow::Borrowed(values)),
             Values::Bytes(bytes) => Values::Bytes(bytes.borrowed()),
-            Values::List { offsets, elements } => Values::List { offsets: Cow::Borrowed(offsets), elements: Box::new(elements.borrowed()) },
+            Values::List { offsets, elements } => Values::List {
+                offsets: Cow::Borrowed(offsets),
+                elements: Box::new(elements.borrowed()),
+            },
         };
-        let validity = self.validity.as_ref().map(|validity| Validity::new(Cow::Borrowed(&*validity.bits), validity.offset));
+        let validity = self
+            .validity
+            .as_ref()
+            .map(|validity| Validity::new(Cow::Borrowed(&*validity.bits), validity.offset));
         Column { values, validity }
     }
 
     /// One row, borrowed: a column of length one, or of none where the row is not there.
     pub fn row(&self, row: usize) -> Column<'_> {
         let values = match &self.values {
-            Values::Int(values) => Values::Int(Cow::Borrowed(values.get(row..=row).unwrap_or_default())),
-            Values::Float(values) => Values::Float(Cow::Borrowed(values.get(row..=row).unwrap_or_default())),
-            Values::Wide(values) => Values::Wide(Cow::Borrowed(values.get(row..=row).unwrap_or_default())),
+            Values::Int(values) => {
+                Values::Int(Cow::Borrowed(values.get(row..=row).unwrap_or_default()))
+            }
+            Values::Float(values) => {
+                Values::Float(Cow::Borrowed(values.get(row..=row).unwrap_or_default()))
+            }
+            Values::Wide(values) => {
+                Values::Wide(Cow::Borrowed(values.get(row..=row).unwrap_or_default()))
+            }
             Values::Bytes(bytes) => {
                 let offsets = Cow::Borrowed(bytes.offsets.get(row..=row + 1).unwrap_or_default());
-                Values::Bytes(Bytes { offsets, data: Cow::Borrowed(&bytes.data) })
+                Values::Bytes(Bytes {
+                    offsets,
+                    data: Cow::Borrowed(&bytes.data),
+                })
             }
             Values::List { offsets, elements } => {
                 let offsets = Cow::Borrowed(offsets.get(row..=row + 1).unwrap_or_default());
-                Values::List { offsets, elements: Box::new(elements.borrowed()) }
+                Values::List {
+                    offsets,
+                    elements: Box::new(elements.borrowed()),
+                }
             }
         };
-        let validity = self.validity.as_ref().map(|validity| Validity::new(Cow::Borrowed(&*validity.bits), validity.offset + row));
+        let validity = self
+            .validity
+            .as_ref()
+            .map(|validity| Validity::new(Cow::Borrowed(&*validity.bits), validity.offset + row));
         Column { values, validity }
     }
 
@@ -231,32 +276,55 @@ impl Column<'_> {
     pub fn gather(&self, rows: &[u32]) -> Column<'static> {
         let picked = rows.iter().map(|&row| row as usize);
         let values = match &self.values {
-            Values::Int(values) => Values::Int(picked.map(|row| values.get(row).copied().unwrap_or_default()).collect()),
-            Values::Float(values) => Values::Float(picked.map(|row| values.get(row).copied().unwrap_or_default()).collect()),
-            Values::Wide(values) => Values::Wide(picked.map(|row| values.get(row).copied().unwrap_or_default()).collect()),
+            Values::Int(values) => Values::Int(
+                picked
+                    .map(|row| values.get(row).copied().unwrap_or_default())
+                    .collect(),
+            ),
+            Values::Float(values) => Values::Float(
+                picked
+                    .map(|row| values.get(row).copied().unwrap_or_default())
+                    .collect(),
+            ),
+            Values::Wide(values) => Values::Wide(
+                picked
+                    .map(|row| values.get(row).copied().unwrap_or_default())
+                    .collect(),
+            ),
             Values::Bytes(bytes) => Values::Bytes(picked.map(|row| bytes.get(row)).collect()),
             Values::List { offsets, elements } => gather_lists(offsets, elements, rows),
         };
-        let validity = self.validity.as_ref().map(|validity| rows.iter().map(|&row| validity.is_valid(row as usize)).collect());
+        let validity = self.validity.as_ref().map(|validity| {
+            rows.iter()
+                .map(|&row| validity.is_valid(row as usize))
+                .collect()
+        });
         Column { values, validity }
     }
 }
 
 impl Bytes<'_> {
     fn borrowed(&self) -> Bytes<'_> {
-        Bytes { offsets: Cow::Borrowed(&self.offsets), data: Cow::Borrowed(&self.data) }
+        Bytes {
+            offsets: Cow::Borrowed(&self.offsets),
+            data: Cow::Borrowed(&self.data),
+        }
     }
 }
 
 fn gather_lists(offsets: &[i64], elements: &Column<'_>, rows: &[u32]) -> Values<'static> {
     let (mut new_offsets, mut picked) = (vec![0], Vec::new());
     for &row in rows {
-        if let (Some(&from), Some(&to)) = (offsets.get(row as usize), offsets.get(row as usize + 1)) {
+        if let (Some(&from), Some(&to)) = (offsets.get(row as usize), offsets.get(row as usize + 1))
+        {
             picked.extend(from as u32..to as u32);
         }
         new_offsets.push(picked.len() as i64);
     }
-    Values::List { offsets: new_offsets.into(), elements: Box::new(elements.gather(&picked)) }
+    Values::List {
+        offsets: new_offsets.into(),
+        elements: Box::new(elements.gather(&picked)),
+    }
 }
 
 impl Column<'static> {
@@ -264,7 +332,9 @@ impl Column<'static> {
     pub fn append(&mut self, other: &Column<'_>) -> Result<()> {
         let before = self.len();
         if self.validity.is_some() || other.validity.is_some() {
-            let validity = self.validity.get_or_insert_with(|| std::iter::repeat_n(true, before).collect());
+            let validity = self
+                .validity
+                .get_or_insert_with(|| std::iter::repeat_n(true, before).collect());
             validity.extend(before, (0..other.len()).map(|row| other.is_valid(row)));
         }
         match (&mut self.values, &other.values) {
@@ -275,13 +345,30 @@ impl Column<'static> {
                 let shift = bytes.data.len() as i64;
                 let start = more.offsets.first().copied().unwrap_or_default();
                 let end = more.offsets.last().copied().unwrap_or_default();
-                bytes.data.to_mut().extend_from_slice(more.data.get(start as usize..end as usize).unwrap_or_default());
-                bytes.offsets.to_mut().extend(more.offsets.iter().skip(1).map(|offset| offset - start + shift));
+                bytes.data.to_mut().extend_from_slice(
+                    more.data
+                        .get(start as usize..end as usize)
+                        .unwrap_or_default(),
+                );
+                bytes.offsets.to_mut().extend(
+                    more.offsets
+                        .iter()
+                        .skip(1)
+                        .map(|offset| offset - start + shift),
+                );
             }
-            (Values::List { offsets, elements }, Values::List { offsets: more_offsets, elements: more }) => {
+            (
+                Values::List { offsets, elements },
+                Values::List {
+                    offsets: more_offsets,
+                    elements: more,
+                },
+            ) => {
                 let shift = elements.len() as i64;
                 elements.append(more)?;
-                offsets.to_mut().extend(more_offsets.iter().skip(1).map(|offset| offset + shift));
+                offsets
+                    .to_mut()
+                    .extend(more_offsets.iter().skip(1).map(|offset| offset + shift));
             }
             _ => return Err(Error::Internal("columns of two kinds cannot be appended")),
         }

@@ -21,7 +21,11 @@ impl Aggregate for Count {
     }
 
     fn update(&mut self, slots: &[Slot], rows: InputRows<'_>) -> Result<()> {
-        match rows.inputs.first().and_then(|column| column.validity.as_ref()) {
+        match rows
+            .inputs
+            .first()
+            .and_then(|column| column.validity.as_ref())
+        {
             None => slots.iter().for_each(|&slot| self.counts[slot] += 1),
             Some(validity) => {
                 for (row, &slot) in slots.iter().enumerate() {
@@ -33,7 +37,11 @@ impl Aggregate for Count {
     }
 
     fn lift(&mut self, slot: Slot, row: usize, rows: InputRows<'_>) -> Result<()> {
-        self.counts[slot] += i64::from(rows.inputs.first().is_none_or(|column| column.is_valid(row)));
+        self.counts[slot] += i64::from(
+            rows.inputs
+                .first()
+                .is_none_or(|column| column.is_valid(row)),
+        );
         Ok(())
     }
 
@@ -64,14 +72,25 @@ impl Aggregate for Count {
     }
 
     fn load(&self, states: &[Column<'_>]) -> Result<Box<dyn Aggregate>> {
-        let [counts] = states else { return Err(Error::Internal("count has one state column")) };
-        Ok(Box::new(Self { counts: PerSlot(counts_of(counts)?) }))
+        let [counts] = states else {
+            return Err(Error::Internal("count has one state column"));
+        };
+        Ok(Box::new(Self {
+            counts: PerSlot(counts_of(counts)?),
+        }))
     }
 
     fn sweep(&self, rows: InputRows<'_>, runs: &[Run]) -> Result<Lowered> {
         let mut counts = Vec::with_capacity(runs.len());
-        match rows.inputs.first().and_then(|column| column.validity.as_ref()) {
-            None => counts.extend(runs.iter().map(|run| i64::from(run.to.saturating_sub(run.from)))),
+        match rows
+            .inputs
+            .first()
+            .and_then(|column| column.validity.as_ref())
+        {
+            None => counts.extend(
+                runs.iter()
+                    .map(|run| i64::from(run.to.saturating_sub(run.from))),
+            ),
             Some(validity) => sweep::running(
                 runs,
                 &mut 0_i64,

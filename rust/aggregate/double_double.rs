@@ -34,7 +34,10 @@ impl DoubleDouble {
     pub fn from_integer(value: i128) -> Self {
         let high = value as f64;
         // 2^127 comes back as the largest integer, one less: far below the last bit of `low`.
-        Self { high, low: value.wrapping_sub(high as i128) as f64 }
+        Self {
+            high,
+            low: value.wrapping_sub(high as i128) as f64,
+        }
     }
 
     /// Adds a float.
@@ -57,9 +60,14 @@ impl DoubleDouble {
     pub fn product(left: f64, right: f64) -> Self {
         let high = left * right;
         let ((left_high, left_low), (right_high, right_low)) = (halves(left), halves(right));
-        let low = ((left_high * right_high - high) + left_high * right_low + left_low * right_high) + left_low * right_low;
-        // Splitting overflows near the largest floats; the rounded product alone is then the answer.
-        Self { high, low: if low.is_finite() { low } else { 0.0 } }
+        let low = ((left_high * right_high - high) + left_high * right_low + left_low * right_high)
+            + left_low * right_low;
+        // Splitting overflows near the largest floats; the rounded product alone is then the
+        // answer.
+        Self {
+            high,
+            low: if low.is_finite() { low } else { 0.0 },
+        }
     }
 
     /// The product of two sums.
@@ -73,14 +81,24 @@ impl DoubleDouble {
     /// `self - other`.
     pub fn minus(self, other: Self) -> Self {
         let mut difference = self;
-        difference.merge(Self { high: -other.high, low: -other.low });
+        difference.merge(Self {
+            high: -other.high,
+            low: -other.low,
+        });
         difference.normal()
     }
 
     /// The same sum with all that fits in `high`.
     pub fn normal(self) -> Self {
         let (high, low) = two_sum(self.high, self.low);
-        if high.is_finite() { Self { high, low } } else { Self { high: self.high, low: 0.0 } }
+        if high.is_finite() {
+            Self { high, low }
+        } else {
+            Self {
+                high: self.high,
+                low: 0.0,
+            }
+        }
     }
 
     /// The sum, rounded to a float.
@@ -122,7 +140,8 @@ mod tests {
 
     #[test]
     fn products_keep_106_bits() {
-        // (2^52 + 1)(2^52 - 1) = 2^104 - 1, and (2^54 + 1)^2 = 2^108 + 2^55 + 1 without its last bit.
+        // (2^52 + 1)(2^52 - 1) = 2^104 - 1, and (2^54 + 1)^2 = 2^108 + 2^55 + 1 without its last
+        // bit.
         let (above, below) = (2_f64.powi(52) + 1.0, 2_f64.powi(52) - 1.0);
         let DoubleDouble { high, low } = DoubleDouble::product(above, below);
         assert_eq!((high, low), (2_f64.powi(104), -1.0));

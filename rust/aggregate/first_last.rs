@@ -28,13 +28,21 @@ pub type Last<V> = FirstLast<V, true>;
 impl<V: Scalar, const LAST: bool> FirstLast<V, LAST> {
     /// The first or last row; with `ignore_nulls`, the first or last that holds a value.
     pub fn new(ignore_nulls: bool) -> Self {
-        Self { held: PerSlot(Vec::new()), ignore_nulls }
+        Self {
+            held: PerSlot(Vec::new()),
+            ignore_nulls,
+        }
     }
 
     #[inline]
     fn offer(held: &mut Option<ChosenRow<V>>, place: RowPosition, value: Option<V::Ref<'_>>) {
         match held {
-            Some(held) if if LAST { place <= held.place } else { place >= held.place } => {}
+            Some(held)
+                if if LAST {
+                    place <= held.place
+                } else {
+                    place >= held.place
+                } => {}
             Some(held) => held.set(place, value),
             None => *held = Some(ChosenRow::new(place, value)),
         }
@@ -57,9 +65,13 @@ impl<V: Scalar, const LAST: bool> FirstLast<V, LAST> {
     fn last_valid(column: &Column<'_>, runs: &[Run]) -> Vec<Option<usize>> {
         let (mut right, mut last) = (0, None);
         let chosen = runs.iter().map(|run| {
-            last = (right.max(run.from)..run.to).rev().find(|&row| column.is_valid(row as usize)).or(last);
+            last = (right.max(run.from)..run.to)
+                .rev()
+                .find(|&row| column.is_valid(row as usize))
+                .or(last);
             right = right.max(run.to);
-            last.filter(|&last| last >= run.from).map(|last| last as usize)
+            last.filter(|&last| last >= run.from)
+                .map(|last| last as usize)
         });
         chosen.collect()
     }
@@ -75,7 +87,9 @@ impl<V: Scalar, const LAST: bool> Aggregate for FirstLast<V, LAST> {
     }
 
     fn update(&mut self, slots: &[Slot], rows: InputRows<'_>) -> Result<()> {
-        let [column] = rows.inputs else { return Err(Error::Internal("first and last take one column")) };
+        let [column] = rows.inputs else {
+            return Err(Error::Internal("first and last take one column"));
+        };
         let values = V::view(column)?;
         for (row, &slot) in slots.iter().enumerate() {
             let value = column.is_valid(row).then(|| V::at(values, row));
@@ -87,7 +101,9 @@ impl<V: Scalar, const LAST: bool> Aggregate for FirstLast<V, LAST> {
     }
 
     fn lift(&mut self, slot: Slot, row: usize, rows: InputRows<'_>) -> Result<()> {
-        let [column] = rows.inputs else { return Err(Error::Internal("first and last take one column")) };
+        let [column] = rows.inputs else {
+            return Err(Error::Internal("first and last take one column"));
+        };
         let value = V::read(column, row)?;
         if value.is_some() || !self.ignore_nulls {
             Self::offer(&mut self.held[slot], rows.place(row), value);
@@ -114,7 +130,9 @@ impl<V: Scalar, const LAST: bool> Aggregate for FirstLast<V, LAST> {
     }
 
     fn lower(&self, slots: &[Slot]) -> Lowered {
-        Ok(V::column(slots.iter().map(|&slot| self.held[slot].as_ref()?.get())))
+        Ok(V::column(
+            slots.iter().map(|&slot| self.held[slot].as_ref()?.get()),
+        ))
     }
 
     fn save(&self, slots: &[Slot]) -> Vec<Column<'static>> {
@@ -122,17 +140,30 @@ impl<V: Scalar, const LAST: bool> Aggregate for FirstLast<V, LAST> {
     }
 
     fn load(&self, states: &[Column<'_>]) -> Result<Box<dyn Aggregate>> {
-        Ok(Box::new(Self { held: PerSlot(ChosenRow::load(states)?), ignore_nulls: self.ignore_nulls }))
+        Ok(Box::new(Self {
+            held: PerSlot(ChosenRow::load(states)?),
+            ignore_nulls: self.ignore_nulls,
+        }))
     }
 
     fn sweep(&self, rows: InputRows<'_>, runs: &[Run]) -> Result<Lowered> {
-        let [column] = rows.inputs else { return Err(Error::Internal("first and last take one column")) };
+        let [column] = rows.inputs else {
+            return Err(Error::Internal("first and last take one column"));
+        };
         let chosen = match (self.ignore_nulls, LAST) {
             (true, false) => Self::first_valid(column, runs),
             (true, true) => Self::last_valid(column, runs),
             (false, _) => {
-                let edge = |run: &Run| if LAST { run.to as usize - 1 } else { run.from as usize };
-                runs.iter().map(|run| (run.from < run.to).then(|| edge(run))).collect()
+                let edge = |run: &Run| {
+                    if LAST {
+                        run.to as usize - 1
+                    } else {
+                        run.from as usize
+                    }
+                };
+                runs.iter()
+                    .map(|run| (run.from < run.to).then(|| edge(run)))
+                    .collect()
             }
         };
         Ok(Ok(sweep::pick::<V>(column, chosen)?))

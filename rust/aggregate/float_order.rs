@@ -17,7 +17,8 @@ const NAN: i64 = f64::NAN.to_bits().cast_signed();
 /// The place of the smallest float; what lies below are NaNs with a sign.
 const SMALLEST: i64 = flipped(f64::NEG_INFINITY.to_bits().cast_signed());
 
-/// The bits of a negative float run backwards: turned over, all bits but the sign run one way. Twice is none.
+/// The bits of a negative float run backwards: turned over, all bits but the sign run one way.
+/// Twice is none.
 const fn flipped(bits: i64) -> i64 {
     bits ^ ((bits >> 63) & i64::MAX)
 }

@@ -34,8 +34,19 @@ pub(super) struct Own {
 
 impl<'a> Origins<'a> {
     /// Of the rows `among`; `numbers` is the column of their inputs.
-    pub fn new(among: Range<usize>, times: &'a [Time], seq_nos: &'a [SeqNo], numbers: Option<&'a Column<'a>>) -> Self {
-        Self { among, times, seq_nos, numbers, known: Vec::new() }
+    pub fn new(
+        among: Range<usize>,
+        times: &'a [Time],
+        seq_nos: &'a [SeqNo],
+        numbers: Option<&'a Column<'a>>,
+    ) -> Self {
+        Self {
+            among,
+            times,
+            seq_nos,
+            numbers,
+            known: Vec::new(),
+        }
     }
 
     /// The rows of an input, looked for once.
@@ -47,18 +58,37 @@ impl<'a> Origins<'a> {
                 self.known.len() - 1
             }
         };
-        self.known.get(place).ok_or(Error::Internal("the rows of an input were looked for"))
+        self.known
+            .get(place)
+            .ok_or(Error::Internal("the rows of an input were looked for"))
     }
 
     fn find(&self, input: u32) -> Result<Own> {
         let column = needed(self.numbers)?;
         let numbers = i64::view(column)?;
         let is_own = |&row: &usize| numbers.get(row) == Some(&input.into()) && column.is_valid(row);
-        let rows: Vec<u32> = self.among.clone().filter(is_own).map(|row| row as u32).collect();
+        let rows: Vec<u32> = self
+            .among
+            .clone()
+            .filter(is_own)
+            .map(|row| row as u32)
+            .collect();
         if rows.len() == self.among.len() {
-            return Ok(Own { input, rows, all: true, times: Vec::new(), seq_nos: Vec::new() });
+            return Ok(Own {
+                input,
+                rows,
+                all: true,
+                times: Vec::new(),
+                seq_nos: Vec::new(),
+            });
         }
-        Ok(Own { input, all: false, times: picked(&rows, self.times), seq_nos: picked(&rows, self.seq_nos), rows })
+        Ok(Own {
+            input,
+            all: false,
+            times: picked(&rows, self.times),
+            seq_nos: picked(&rows, self.seq_nos),
+            rows,
+        })
     }
 }
 
@@ -80,12 +110,19 @@ impl Own {
 
     /// Columns cut down to these rows.
     pub fn columns(&self, columns: &[Column<'_>]) -> Vec<Column<'static>> {
-        columns.iter().map(|column| column.gather(&self.rows)).collect()
+        columns
+            .iter()
+            .map(|column| column.gather(&self.rows))
+            .collect()
     }
 
     /// These rows, with columns that were cut down to them.
     pub fn rows<'b>(&'b self, columns: &'b [Column<'b>]) -> InputRows<'b> {
-        InputRows { times: &self.times, seq_nos: &self.seq_nos, inputs: columns }
+        InputRows {
+            times: &self.times,
+            seq_nos: &self.seq_nos,
+            inputs: columns,
+        }
     }
 
     /// Runs of all rows as runs of these.
@@ -97,12 +134,19 @@ impl Own {
             }
             *place as u32
         };
-        runs.iter().map(|run| Run { from: go(&mut from, run.from), to: go(&mut to, run.to) }).collect()
+        runs.iter()
+            .map(|run| Run {
+                from: go(&mut from, run.from),
+                to: go(&mut to, run.to),
+            })
+            .collect()
     }
 }
 
 fn needed<'b, 'a>(numbers: Option<&'b Column<'a>>) -> Result<&'b Column<'a>> {
-    numbers.ok_or(Error::Internal("an aggregate of one input needs the column of inputs"))
+    numbers.ok_or(Error::Internal(
+        "an aggregate of one input needs the column of inputs",
+    ))
 }
 
 /// Whether one row is of an input; `numbers` is the column of the rows' inputs.
@@ -111,5 +155,7 @@ pub(super) fn is_of(input: u32, row: usize, numbers: Option<&Column<'_>>) -> Res
 }
 
 fn picked<T: Copy>(rows: &[u32], entries: &[T]) -> Vec<T> {
-    rows.iter().filter_map(|&row| entries.get(row as usize).copied()).collect()
+    rows.iter()
+        .filter_map(|&row| entries.get(row as usize).copied())
+        .collect()
 }

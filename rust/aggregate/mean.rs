@@ -4,7 +4,9 @@ use super::column::{Column, Values};
 use super::scalar::Scalar;
 use super::slot::{PerSlot, Slot};
 use super::total::{Lower, Total};
-use super::{Aggregate, InputRows, Lowered, Run, Unrepresentable, common_len, counts_of, of_kind, sweep};
+use super::{
+    Aggregate, InputRows, Lowered, Run, Unrepresentable, common_len, counts_of, of_kind, sweep,
+};
 use crate::error::{Error, Result};
 
 /// What a mean is given in.
@@ -14,7 +16,8 @@ pub enum MeanType {
     Float,
     /// The kind of the values, ties away from zero: decimals and durations, as in Spark.
     Rounded {
-        /// What the mean is multiplied by before it is rounded: a power of ten where the result has more decimals.
+        /// What the mean is multiplied by before it is rounded: a power of ten where the result has
+        /// more decimals.
         factor: i128,
         /// A decimal result is below this in size.
         limit: i128,
@@ -32,17 +35,32 @@ pub struct Mean<V: Lower> {
 impl<V: Lower> Mean<V> {
     /// A mean whose result follows `rule`.
     pub fn new(rule: MeanType) -> Self {
-        Self { totals: PerSlot(Vec::new()), counts: PerSlot(Vec::new()), rule }
+        Self {
+            totals: PerSlot(Vec::new()),
+            counts: PerSlot(Vec::new()),
+            rule,
+        }
     }
 
     fn results(&self, states: impl Iterator<Item = (V::Total, i64)>) -> Lowered {
         match self.rule {
-            MeanType::Float => Ok(f64::column(states.map(|(total, count)| (count > 0).then(|| V::float(total) / count as f64)))),
+            MeanType::Float => {
+                Ok(f64::column(states.map(|(total, count)| {
+                    (count > 0).then(|| V::float(total) / count as f64)
+                })))
+            }
             MeanType::Rounded { factor, limit } => {
                 let mut results = Vec::with_capacity(states.size_hint().0);
                 for (window, (total, count)) in states.enumerate() {
-                    let unrepresentable = Unrepresentable { window, reason: "the mean does not fit the result type" };
-                    results.push(if count > 0 { Some(V::divided(total, factor, count, limit).ok_or(unrepresentable)?) } else { None });
+                    let unrepresentable = Unrepresentable {
+                        window,
+                        reason: "the mean does not fit the result type",
+                    };
+                    results.push(if count > 0 {
+                        Some(V::divided(total, factor, count, limit).ok_or(unrepresentable)?)
+                    } else {
+                        None
+                    });
                 }
                 Ok(V::column(results.into_iter()))
             }
@@ -61,7 +79,9 @@ impl<V: Lower> Aggregate for Mean<V> {
     }
 
     fn update(&mut self, slots: &[Slot], rows: InputRows<'_>) -> Result<()> {
-        let [column] = rows.inputs else { return Err(Error::Internal("mean takes one column")) };
+        let [column] = rows.inputs else {
+            return Err(Error::Internal("mean takes one column"));
+        };
         V::visit(column, slots, |slot, value| {
             self.totals[slot].add(value);
             self.counts[slot] += 1;
@@ -69,7 +89,9 @@ impl<V: Lower> Aggregate for Mean<V> {
     }
 
     fn lift(&mut self, slot: Slot, row: usize, rows: InputRows<'_>) -> Result<()> {
-        let [column] = rows.inputs else { return Err(Error::Internal("mean takes one column")) };
+        let [column] = rows.inputs else {
+            return Err(Error::Internal("mean takes one column"));
+        };
         if let Some(value) = V::read(column, row)? {
             self.totals[slot].add(value);
             self.counts[slot] += 1;
@@ -97,7 +119,11 @@ impl<V: Lower> Aggregate for Mean<V> {
     }
 
     fn lower(&self, slots: &[Slot]) -> Lowered {
-        self.results(slots.iter().map(|&slot| (self.totals[slot], self.counts[slot])))
+        self.results(
+            slots
+                .iter()
+                .map(|&slot| (self.totals[slot], self.counts[slot])),
+        )
     }
 
     fn save(&self, slots: &[Slot]) -> Vec<Column<'static>> {
@@ -108,16 +134,29 @@ impl<V: Lower> Aggregate for Mean<V> {
     }
 
     fn load(&self, states: &[Column<'_>]) -> Result<Box<dyn Aggregate>> {
-        let Some((counts, totals)) = states.split_last() else { return Err(Error::Internal("mean has state columns")) };
+        let Some((counts, totals)) = states.split_last() else {
+            return Err(Error::Internal("mean has state columns"));
+        };
         common_len(states)?;
-        Ok(Box::new(Self { totals: PerSlot(V::Total::load(totals)?), counts: PerSlot(counts_of(counts)?), rule: self.rule }))
+        Ok(Box::new(Self {
+            totals: PerSlot(V::Total::load(totals)?),
+            counts: PerSlot(counts_of(counts)?),
+            rule: self.rule,
+        }))
     }
 
     fn sweep(&self, rows: InputRows<'_>, runs: &[Run]) -> Result<Lowered> {
-        let [column] = rows.inputs else { return Err(Error::Internal("mean takes one column")) };
+        let [column] = rows.inputs else {
+            return Err(Error::Internal("mean takes one column"));
+        };
         let values = V::view(column)?;
         let mut states = Vec::with_capacity(runs.len());
-        sweep::totals(column, |row| V::at(values, row), runs, |total, count| states.push((total, count)));
+        sweep::totals(
+            column,
+            |row| V::at(values, row),
+            runs,
+            |total, count| states.push((total, count)),
+        );
         Ok(self.results(states.into_iter()))
     }
 }

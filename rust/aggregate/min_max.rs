@@ -1,5 +1,5 @@
-//! `min(column)` and `max(column)`: null over no values; NaN is the largest float, as in Spark,
-//! and of the two zeros -0.0 is the smaller, so that the answer does not depend on the order of rows.
+//! `min(column)` and `max(column)`: null over no values; NaN is the largest float, as in Spark, and
+//! of the two zeros -0.0 is the smaller, so that the answer does not depend on the order of rows.
 
 use std::cmp::Ordering;
 
@@ -31,14 +31,20 @@ impl<V: Scalar, const MAX: bool> MinMax<V, MAX> {
     /// Whether a value replaces another.
     #[inline]
     fn beats(new: V::Ref<'_>, old: V::Ref<'_>) -> bool {
-        V::compare_bits(new, old) == if MAX { Ordering::Greater } else { Ordering::Less }
+        V::compare_bits(new, old)
+            == if MAX {
+                Ordering::Greater
+            } else {
+                Ordering::Less
+            }
     }
 
     #[inline]
     fn offer(&mut self, slot: Slot, value: V::Ref<'_>) {
         let best = &mut self.best[slot];
         // Without a branch: which of a session's values is the best so far cannot be predicted.
-        best.value.set_if(!best.seen | Self::beats(value, best.value.get()), value);
+        best.value
+            .set_if(!best.seen | Self::beats(value, best.value.get()), value);
         best.seen = true;
     }
 
@@ -62,12 +68,16 @@ impl<V: Scalar, const MAX: bool> Aggregate for MinMax<V, MAX> {
     }
 
     fn update(&mut self, slots: &[Slot], rows: InputRows<'_>) -> Result<()> {
-        let [column] = rows.inputs else { return Err(Error::Internal("min and max take one column")) };
+        let [column] = rows.inputs else {
+            return Err(Error::Internal("min and max take one column"));
+        };
         V::visit(column, slots, |slot, value| self.offer(slot, value))
     }
 
     fn lift(&mut self, slot: Slot, row: usize, rows: InputRows<'_>) -> Result<()> {
-        let [column] = rows.inputs else { return Err(Error::Internal("min and max take one column")) };
+        let [column] = rows.inputs else {
+            return Err(Error::Internal("min and max take one column"));
+        };
         if let Some(value) = V::read(column, row)? {
             self.offer(slot, value);
         }
@@ -101,16 +111,27 @@ impl<V: Scalar, const MAX: bool> Aggregate for MinMax<V, MAX> {
     }
 
     fn load(&self, states: &[Column<'_>]) -> Result<Box<dyn Aggregate>> {
-        let [best] = states else { return Err(Error::Internal("min and max have one state column")) };
+        let [best] = states else {
+            return Err(Error::Internal("min and max have one state column"));
+        };
         let slots: Vec<Slot> = (0..best.len() as u32).map(Slot).collect();
         let mut loaded = Self::default();
         loaded.resize(slots.len());
-        loaded.update(&slots, InputRows { times: &[], seq_nos: &[], inputs: std::slice::from_ref(best) })?;
+        loaded.update(
+            &slots,
+            InputRows {
+                times: &[],
+                seq_nos: &[],
+                inputs: std::slice::from_ref(best),
+            },
+        )?;
         Ok(Box::new(loaded))
     }
 
     fn sweep(&self, rows: InputRows<'_>, runs: &[Run]) -> Result<Lowered> {
-        let [column] = rows.inputs else { return Err(Error::Internal("min and max take one column")) };
+        let [column] = rows.inputs else {
+            return Err(Error::Internal("min and max take one column"));
+        };
         let values = V::view(column)?;
         let mut chosen: Vec<Option<usize>> = Vec::with_capacity(runs.len());
         sweep::choose(

@@ -1,7 +1,8 @@
-//! `min_by(value, by)` and `max_by(value, by)`: the value of the row where `by` is least or greatest.
+//! `min_by(value, by)` and `max_by(value, by)`: the value of the row where `by` is least or
+//! greatest.
 //!
-//! Rows whose `by` is null do not count; ties of `by` go to the earliest row by (time, arrival). The
-//! value itself may be null. Null over no rows; NaN is the largest float, as in Spark.
+//! Rows whose `by` is null do not count; ties of `by` go to the earliest row by (time, arrival).
+//! The value itself may be null. Null over no rows; NaN is the largest float, as in Spark.
 
 use std::cmp::Ordering;
 
@@ -31,7 +32,9 @@ struct Chosen<V, B> {
 
 impl<V: Scalar, B: Scalar, const MAX: bool> Default for MinMaxBy<V, B, MAX> {
     fn default() -> Self {
-        Self { chosen: PerSlot(Vec::new()) }
+        Self {
+            chosen: PerSlot(Vec::new()),
+        }
     }
 }
 
@@ -39,19 +42,36 @@ impl<V: Scalar, B: Scalar, const MAX: bool> MinMaxBy<V, B, MAX> {
     /// How a row's `by` compares to another's: `Less` is preferred.
     #[inline]
     fn rank(left: B::Ref<'_>, right: B::Ref<'_>) -> Ordering {
-        if MAX { B::compare(left, right).reverse() } else { B::compare(left, right) }
+        if MAX {
+            B::compare(left, right).reverse()
+        } else {
+            B::compare(left, right)
+        }
     }
 
     #[inline]
-    fn offer(chosen: &mut Option<Chosen<V, B>>, by: B::Ref<'_>, place: RowPosition, value: Option<V::Ref<'_>>) {
+    fn offer(
+        chosen: &mut Option<Chosen<V, B>>,
+        by: B::Ref<'_>,
+        place: RowPosition,
+        value: Option<V::Ref<'_>>,
+    ) {
         match chosen {
             Some(old) => {
-                if Self::rank(by, old.by.get()).then(place.cmp(&old.held.place)).is_lt() {
+                if Self::rank(by, old.by.get())
+                    .then(place.cmp(&old.held.place))
+                    .is_lt()
+                {
                     old.by.set(by);
                     old.held.set(place, value);
                 }
             }
-            None => *chosen = Some(Chosen { by: B::holding(by), held: ChosenRow::new(place, value) }),
+            None => {
+                *chosen = Some(Chosen {
+                    by: B::holding(by),
+                    held: ChosenRow::new(place, value),
+                })
+            }
         }
     }
 }
@@ -66,21 +86,35 @@ impl<V: Scalar, B: Scalar, const MAX: bool> Aggregate for MinMaxBy<V, B, MAX> {
     }
 
     fn update(&mut self, slots: &[Slot], rows: InputRows<'_>) -> Result<()> {
-        let [value, by] = rows.inputs else { return Err(Error::Internal("min_by and max_by take two columns")) };
+        let [value, by] = rows.inputs else {
+            return Err(Error::Internal("min_by and max_by take two columns"));
+        };
         let (values, keys) = (V::view(value)?, B::view(by)?);
         for (row, &slot) in slots.iter().enumerate() {
             if by.is_valid(row) {
                 let value = value.is_valid(row).then(|| V::at(values, row));
-                Self::offer(&mut self.chosen[slot], B::at(keys, row), rows.place(row), value);
+                Self::offer(
+                    &mut self.chosen[slot],
+                    B::at(keys, row),
+                    rows.place(row),
+                    value,
+                );
             }
         }
         Ok(())
     }
 
     fn lift(&mut self, slot: Slot, row: usize, rows: InputRows<'_>) -> Result<()> {
-        let [value, by] = rows.inputs else { return Err(Error::Internal("min_by and max_by take two columns")) };
+        let [value, by] = rows.inputs else {
+            return Err(Error::Internal("min_by and max_by take two columns"));
+        };
         if let Some(by) = B::read(by, row)? {
-            Self::offer(&mut self.chosen[slot], by, rows.place(row), V::read(value, row)?);
+            Self::offer(
+                &mut self.chosen[slot],
+                by,
+                rows.place(row),
+                V::read(value, row)?,
+            );
         }
         Ok(())
     }
@@ -104,27 +138,46 @@ impl<V: Scalar, B: Scalar, const MAX: bool> Aggregate for MinMaxBy<V, B, MAX> {
     }
 
     fn lower(&self, slots: &[Slot]) -> Lowered {
-        Ok(V::column(slots.iter().map(|&slot| self.chosen[slot].as_ref()?.held.get())))
+        Ok(V::column(
+            slots
+                .iter()
+                .map(|&slot| self.chosen[slot].as_ref()?.held.get()),
+        ))
     }
 
     fn save(&self, slots: &[Slot]) -> Vec<Column<'static>> {
         let chosen = slots.iter().map(|&slot| self.chosen[slot].as_ref());
-        let mut columns = vec![B::column(chosen.clone().map(|chosen| Some(chosen?.by.get())))];
+        let mut columns = vec![B::column(
+            chosen.clone().map(|chosen| Some(chosen?.by.get())),
+        )];
         columns.extend(ChosenRow::save(chosen.map(|chosen| Some(&chosen?.held))));
         columns
     }
 
     fn load(&self, states: &[Column<'_>]) -> Result<Box<dyn Aggregate>> {
-        let Some((by, held)) = states.split_first() else { return Err(Error::Internal("min_by and max_by have state columns")) };
+        let Some((by, held)) = states.split_first() else {
+            return Err(Error::Internal("min_by and max_by have state columns"));
+        };
         common_len(states)?;
         let keys = B::view(by)?;
         let held = ChosenRow::load(held)?.into_iter().enumerate();
-        let chosen = held.map(|(row, held)| Some(Chosen { by: B::holding(B::at(keys, row)), held: held? })).collect();
-        Ok(Box::new(Self { chosen: PerSlot(chosen) }))
+        let chosen = held
+            .map(|(row, held)| {
+                Some(Chosen {
+                    by: B::holding(B::at(keys, row)),
+                    held: held?,
+                })
+            })
+            .collect();
+        Ok(Box::new(Self {
+            chosen: PerSlot(chosen),
+        }))
     }
 
     fn sweep(&self, rows: InputRows<'_>, runs: &[Run]) -> Result<Lowered> {
-        let [value, by] = rows.inputs else { return Err(Error::Internal("min_by and max_by take two columns")) };
+        let [value, by] = rows.inputs else {
+            return Err(Error::Internal("min_by and max_by take two columns"));
+        };
         let keys = B::view(by)?;
         let mut chosen: Vec<Option<usize>> = Vec::with_capacity(runs.len());
         sweep::choose(

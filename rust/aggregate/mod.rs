@@ -52,7 +52,10 @@ impl InputRows<'_> {
     /// Where a row stands.
     #[inline]
     fn place(&self, row: usize) -> RowPosition {
-        (self.times.get(row).copied().unwrap_or_default(), self.seq_nos.get(row).copied().unwrap_or_default())
+        (
+            self.times.get(row).copied().unwrap_or_default(),
+            self.seq_nos.get(row).copied().unwrap_or_default(),
+        )
     }
 }
 
@@ -113,12 +116,20 @@ pub trait Aggregate: Any + Send + Sync {
     /// Lifts each row and combines it into its slot; `slots` is parallel to the rows.
     fn update(&mut self, slots: &[Slot], rows: InputRows<'_>) -> Result<()>;
 
-    /// Lifts one row and combines it into a slot: one step of [`Self::update`], where each record goes its own way.
+    /// Lifts one row and combines it into a slot: one step of [`Self::update`], where each record
+    /// goes its own way.
     fn lift(&mut self, slot: Slot, row: usize, rows: InputRows<'_>) -> Result<()> {
         let inputs: Vec<Column<'_>> = rows.inputs.iter().map(|column| column.row(row)).collect();
         let times = rows.times.get(row..=row).unwrap_or_default();
         let seq_nos = rows.seq_nos.get(row..=row).unwrap_or_default();
-        self.update(&[slot], InputRows { times, seq_nos, inputs: &inputs })
+        self.update(
+            &[slot],
+            InputRows {
+                times,
+                seq_nos,
+                inputs: &inputs,
+            },
+        )
     }
 
     /// Combines state `from[i]` of `other` into slot `into[i]`. `other` is of the same kind.
@@ -149,28 +160,39 @@ fn common_len(states: &[Column<'_>]) -> Result<usize> {
     if states.iter().all(|column| column.len() == len) {
         Ok(len)
     } else {
-        Err(Error::Internal("the state columns of an aggregate differ in length"))
+        Err(Error::Internal(
+            "the state columns of an aggregate differ in length",
+        ))
     }
 }
 
 /// The state columns, of which there must be `N`, and the number of rows that all of them have.
-fn columns_of<'b, 'a, const N: usize>(states: &'b [Column<'a>]) -> Result<(&'b [Column<'a>; N], usize)> {
-    let columns = states.try_into().map_err(|_| Error::Internal("an aggregate was given another number of state columns"))?;
+fn columns_of<'b, 'a, const N: usize>(
+    states: &'b [Column<'a>],
+) -> Result<(&'b [Column<'a>; N], usize)> {
+    let columns = states
+        .try_into()
+        .map_err(|_| Error::Internal("an aggregate was given another number of state columns"))?;
     Ok((columns, common_len(states)?))
 }
 
-/// The numbers of rows in a state column. Larger ones than a run of any query has are damage, and would overflow.
+/// The numbers of rows in a state column. Larger ones than a run of any query has are damage, and
+/// would overflow.
 fn counts_of(column: &Column<'_>) -> Result<Vec<i64>> {
     let counts = i64::view(column)?;
     if counts.iter().all(|count| (0..1 << 48).contains(count)) {
         Ok(counts.to_vec())
     } else {
-        Err(Error::Internal("a state holds an impossible number of rows"))
+        Err(Error::Internal(
+            "a state holds an impossible number of rows",
+        ))
     }
 }
 
 /// The other vector of states, which must be of the same kind.
 fn of_kind<T: Aggregate>(other: &dyn Aggregate) -> Result<&T> {
     let other: &dyn Any = other;
-    other.downcast_ref().ok_or(Error::Internal("states of different aggregates cannot be merged"))
+    other.downcast_ref().ok_or(Error::Internal(
+        "states of different aggregates cannot be merged",
+    ))
 }

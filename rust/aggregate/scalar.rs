@@ -6,7 +6,8 @@ use super::column::{Bytes, Column, Validity, Values};
 use super::slot::Slot;
 use crate::error::{Error, Result};
 
-/// A value kind: `i64`, `f64`, `i128` or `Box<[u8]>`, one for each of [`Values`]'s kinds that is not a list.
+/// A value kind: `i64`, `f64`, `i128` or `Box<[u8]>`, one for each of [`Values`]'s kinds that is
+/// not a list.
 pub trait Scalar: Clone + Default + Send + Sync + std::fmt::Debug + 'static {
     /// A value read in place.
     type Ref<'a>: Copy;
@@ -19,9 +20,11 @@ pub trait Scalar: Clone + Default + Send + Sync + std::fmt::Debug + 'static {
     fn at<'a>(view: Self::View<'a>, row: usize) -> Self::Ref<'a>;
     /// The order of this kind: NaN is equal to itself and above all else, -0.0 is equal to 0.0.
     fn compare(left: Self::Ref<'_>, right: Self::Ref<'_>) -> Ordering;
-    /// The one value that stands for all that are equal to it by [`Scalar::compare`]: 0.0 for -0.0, one NaN.
+    /// The one value that stands for all that are equal to it by [`Scalar::compare`]: 0.0 for -0.0,
+    /// one NaN.
     fn canonical(value: Self::Ref<'_>) -> Self::Ref<'_>;
-    /// [`Scalar::compare`], and -0.0 below 0.0, so that a choice by it does not depend on the order of rows.
+    /// [`Scalar::compare`], and -0.0 below 0.0, so that a choice by it does not depend on the order
+    /// of rows.
     fn compare_bits(left: Self::Ref<'_>, right: Self::Ref<'_>) -> Ordering;
     /// Reads a state in place.
     fn get(&self) -> Self::Ref<'_>;
@@ -48,7 +51,11 @@ pub trait Scalar: Clone + Default + Send + Sync + std::fmt::Debug + 'static {
         Ok((row < column.len() && column.is_valid(row)).then(|| Self::at(values, row)))
     }
     /// Calls `visit` with the slot and the value of each row that holds one.
-    fn visit(column: &Column<'_>, slots: &[Slot], mut visit: impl FnMut(Slot, Self::Ref<'_>)) -> Result<()> {
+    fn visit(
+        column: &Column<'_>,
+        slots: &[Slot],
+        mut visit: impl FnMut(Slot, Self::Ref<'_>),
+    ) -> Result<()> {
         let values = Self::view(column)?;
         for (row, &slot) in slots.iter().enumerate() {
             if column.is_valid(row) {
@@ -63,20 +70,28 @@ pub trait Scalar: Clone + Default + Send + Sync + std::fmt::Debug + 'static {
 
 /// Splits optional values into values (zero for null) and validity.
 fn split<T: Default>(values: impl Iterator<Item = Option<T>>) -> (Vec<T>, Vec<bool>) {
-    values.map(|value| (value.is_some(), value.unwrap_or_default())).map(|(flag, value)| (value, flag)).unzip()
+    values
+        .map(|value| (value.is_some(), value.unwrap_or_default()))
+        .map(|(flag, value)| (value, flag))
+        .unzip()
 }
 
 /// The order of floats: NaN above all else, the zeros equal.
 #[inline]
 pub fn compare_floats(left: f64, right: f64) -> Ordering {
-    left.partial_cmp(&right).unwrap_or_else(|| left.is_nan().cmp(&right.is_nan()))
+    left.partial_cmp(&right)
+        .unwrap_or_else(|| left.is_nan().cmp(&right.is_nan()))
 }
 
 /// An integer in the order of floats: -0.0 below 0.0, every NaN above all else.
 #[inline]
 fn ordered_bits(value: f64) -> i64 {
     let bits = value.to_bits().cast_signed();
-    if value.is_nan() { i64::MAX } else { bits ^ ((bits >> 63) & i64::MAX) }
+    if value.is_nan() {
+        i64::MAX
+    } else {
+        bits ^ ((bits >> 63) & i64::MAX)
+    }
 }
 
 macro_rules! primitive {
@@ -88,7 +103,9 @@ macro_rules! primitive {
             fn view<'a>(column: &'a Column<'_>) -> Result<&'a [$type]> {
                 match &column.values {
                     Values::$kind(values) => Ok(values),
-                    _ => Err(Error::Internal("an aggregate was given a column of another kind")),
+                    _ => Err(Error::Internal(
+                        "an aggregate was given a column of another kind",
+                    )),
                 }
             }
 
@@ -127,7 +144,11 @@ macro_rules! primitive {
                 *self = if condition { value } else { *self };
             }
 
-            fn visit(column: &Column<'_>, slots: &[Slot], mut visit: impl FnMut(Slot, $type)) -> Result<()> {
+            fn visit(
+                column: &Column<'_>,
+                slots: &[Slot],
+                mut visit: impl FnMut(Slot, $type),
+            ) -> Result<()> {
                 let rows = slots.iter().zip(Self::view(column)?);
                 match &column.validity {
                     None => rows.for_each(|(&slot, &value)| visit(slot, value)),
@@ -142,19 +163,40 @@ macro_rules! primitive {
 
             fn column<'r>(values: impl Iterator<Item = Option<Self::Ref<'r>>>) -> Column<'static> {
                 let (values, flags) = split(values);
-                Column { values: Values::$kind(values.into()), validity: Validity::of(&flags) }
+                Column {
+                    values: Values::$kind(values.into()),
+                    validity: Validity::of(&flags),
+                }
             }
         }
     };
 }
 
-primitive!(i64, Int, |left: i64, right: i64| left.cmp(&right), Self::compare, |value| value);
-primitive!(i128, Wide, |left: i128, right: i128| left.cmp(&right), Self::compare, |value| value);
-primitive!(f64, Float, compare_floats, |left, right| ordered_bits(left).cmp(&ordered_bits(right)), |value: f64| if value.is_nan() {
-    Self::NAN
-} else {
-    value + 0.0
-});
+primitive!(
+    i64,
+    Int,
+    |left: i64, right: i64| left.cmp(&right),
+    Self::compare,
+    |value| value
+);
+primitive!(
+    i128,
+    Wide,
+    |left: i128, right: i128| left.cmp(&right),
+    Self::compare,
+    |value| value
+);
+primitive!(
+    f64,
+    Float,
+    compare_floats,
+    |left, right| ordered_bits(left).cmp(&ordered_bits(right)),
+    |value: f64| if value.is_nan() {
+        Self::NAN
+    } else {
+        value + 0.0
+    }
+);
 
 impl Scalar for Box<[u8]> {
     type Ref<'a> = &'a [u8];
@@ -163,7 +205,9 @@ impl Scalar for Box<[u8]> {
     fn view<'a>(column: &'a Column<'_>) -> Result<&'a Bytes<'a>> {
         match &column.values {
             Values::Bytes(bytes) => Ok(bytes),
-            _ => Err(Error::Internal("an aggregate was given a column of another kind")),
+            _ => Err(Error::Internal(
+                "an aggregate was given a column of another kind",
+            )),
         }
     }
 
@@ -209,6 +253,9 @@ impl Scalar for Box<[u8]> {
                 value.unwrap_or_default()
             })
             .collect();
-        Column { values: Values::Bytes(bytes), validity: Validity::of(&flags) }
+        Column {
+            values: Values::Bytes(bytes),
+            validity: Validity::of(&flags),
+        }
     }
 }

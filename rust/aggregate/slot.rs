@@ -33,7 +33,10 @@ impl<T: Clone> PerSlot<T> {
     }
 }
 
-#[expect(clippy::indexing_slicing, reason = "whoever hands out a slot resizes the vectors first")]
+#[expect(
+    clippy::indexing_slicing,
+    reason = "whoever hands out a slot resizes the vectors first"
+)]
 impl<T> Index<Slot> for PerSlot<T> {
     type Output = T;
 
@@ -43,7 +46,10 @@ impl<T> Index<Slot> for PerSlot<T> {
     }
 }
 
-#[expect(clippy::indexing_slicing, reason = "whoever hands out a slot resizes the vectors first")]
+#[expect(
+    clippy::indexing_slicing,
+    reason = "whoever hands out a slot resizes the vectors first"
+)]
 impl<T> IndexMut<Slot> for PerSlot<T> {
     #[inline]
     fn index_mut(&mut self, slot: Slot) -> &mut T {

@@ -21,7 +21,8 @@ pub trait States {
     /// Adds a row. `window` is the window that the slot stands for, for messages.
     fn update(&mut self, slot: Slot, row: Self::Row, window: Window) -> Result<()>;
 
-    /// Merges slot `from` into slot `into`, which holds what is older. `window` is the merged window.
+    /// Merges slot `from` into slot `into`, which holds what is older. `window` is the merged
+    /// window.
     fn merge(&mut self, into: Slot, from: Slot, window: Window) -> Result<()>;
 
     /// Overwrites slot `to` with a copy of slot `from`.

@@ -24,7 +24,10 @@ struct Summed<T> {
 impl<V: Summable> Sum<V> {
     /// A sum whose result is below `limit` in size; only decimals (`i128`) mind the limit.
     pub fn new(limit: i128) -> Self {
-        Self { sums: PerSlot(Vec::new()), limit }
+        Self {
+            sums: PerSlot(Vec::new()),
+            limit,
+        }
     }
 }
 
@@ -32,7 +35,10 @@ impl<V: Lower> Sum<V> {
     fn results(&self, states: impl Iterator<Item = (V::Total, bool)>) -> Lowered {
         let mut results = Vec::with_capacity(states.size_hint().0);
         for (window, (total, seen)) in states.enumerate() {
-            let result = V::exact(total, self.limit).ok_or(Unrepresentable { window, reason: "the sum does not fit the result type" })?;
+            let result = V::exact(total, self.limit).ok_or(Unrepresentable {
+                window,
+                reason: "the sum does not fit the result type",
+            })?;
             results.push(seen.then_some(result));
         }
         Ok(V::column(results.into_iter()))
@@ -49,7 +55,9 @@ impl<V: Lower> Aggregate for Sum<V> {
     }
 
     fn update(&mut self, slots: &[Slot], rows: InputRows<'_>) -> Result<()> {
-        let [column] = rows.inputs else { return Err(Error::Internal("sum takes one column")) };
+        let [column] = rows.inputs else {
+            return Err(Error::Internal("sum takes one column"));
+        };
         V::visit(column, slots, |slot, value| {
             let sum = &mut self.sums[slot];
             sum.total.add(value);
@@ -58,7 +66,9 @@ impl<V: Lower> Aggregate for Sum<V> {
     }
 
     fn lift(&mut self, slot: Slot, row: usize, rows: InputRows<'_>) -> Result<()> {
-        let [column] = rows.inputs else { return Err(Error::Internal("sum takes one column")) };
+        let [column] = rows.inputs else {
+            return Err(Error::Internal("sum takes one column"));
+        };
         if let Some(value) = V::read(column, row)? {
             let sum = &mut self.sums[slot];
             sum.total.add(value);
@@ -86,29 +96,53 @@ impl<V: Lower> Aggregate for Sum<V> {
     }
 
     fn lower(&self, slots: &[Slot]) -> Lowered {
-        self.results(slots.iter().map(|&slot| (self.sums[slot].total, self.sums[slot].seen)))
+        self.results(
+            slots
+                .iter()
+                .map(|&slot| (self.sums[slot].total, self.sums[slot].seen)),
+        )
     }
 
     fn save(&self, slots: &[Slot]) -> Vec<Column<'static>> {
-        let seen = slots.iter().map(|&slot| i64::from(self.sums[slot].seen)).collect();
+        let seen = slots
+            .iter()
+            .map(|&slot| i64::from(self.sums[slot].seen))
+            .collect();
         let mut columns = V::Total::save(slots.iter().map(|&slot| self.sums[slot].total));
         columns.push(Column::new(Values::Int(seen)));
         columns
     }
 
     fn load(&self, states: &[Column<'_>]) -> Result<Box<dyn Aggregate>> {
-        let Some((seen, totals)) = states.split_last() else { return Err(Error::Internal("sum has state columns")) };
+        let Some((seen, totals)) = states.split_last() else {
+            return Err(Error::Internal("sum has state columns"));
+        };
         common_len(states)?;
         let states = V::Total::load(totals)?.into_iter().zip(i64::view(seen)?);
-        let sums = states.map(|(total, &seen)| Summed { total, seen: seen != 0 }).collect();
-        Ok(Box::new(Self { sums: PerSlot(sums), limit: self.limit }))
+        let sums = states
+            .map(|(total, &seen)| Summed {
+                total,
+                seen: seen != 0,
+            })
+            .collect();
+        Ok(Box::new(Self {
+            sums: PerSlot(sums),
+            limit: self.limit,
+        }))
     }
 
     fn sweep(&self, rows: InputRows<'_>, runs: &[Run]) -> Result<Lowered> {
-        let [column] = rows.inputs else { return Err(Error::Internal("sum takes one column")) };
+        let [column] = rows.inputs else {
+            return Err(Error::Internal("sum takes one column"));
+        };
         let values = V::view(column)?;
         let mut states = Vec::with_capacity(runs.len());
-        sweep::totals(column, |row| V::at(values, row), runs, |total, count| states.push((total, count > 0)));
+        sweep::totals(
+            column,
+            |row| V::at(values, row),
+            runs,
+            |total, count| states.push((total, count > 0)),
+        );
         Ok(self.results(states.into_iter()))
     }
 }

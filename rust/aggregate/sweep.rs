@@ -16,7 +16,8 @@ fn ranges(runs: &[Run]) -> impl Iterator<Item = (usize, usize)> {
     runs.iter().map(|run| (run.from as usize, run.to as usize))
 }
 
-/// For what can be subtracted exactly: the running state, rows added at one end and taken off at the other.
+/// For what can be subtracted exactly: the running state, rows added at one end and taken off at
+/// the other.
 ///
 /// ```text
 ///        from ─────────── to
@@ -44,7 +45,8 @@ pub(super) fn running<S>(
 
 /// For choices of one row (min, max, `min_by`, ...): a deque of rows, each beaten by none after it.
 ///
-/// `valid` tells which rows take part; `beats(new, old)` whether a later row makes an earlier one superfluous.
+/// `valid` tells which rows take part; `beats(new, old)` whether a later row makes an earlier one
+/// superfluous.
 pub(super) fn choose(
     runs: &[Run],
     valid: impl Fn(usize) -> bool,
@@ -70,7 +72,8 @@ pub(super) fn choose(
     }
 }
 
-/// For whatever merges, in any order: two stacks, each row lifted at most twice and never subtracted.
+/// For whatever merges, in any order: two stacks, each row lifted at most twice and never
+/// subtracted.
 ///
 /// ```text
 ///        from        middle        to
@@ -113,8 +116,14 @@ pub(super) fn two_stacks<S: Clone>(
     }
 }
 
-/// Totals and counts of values: [`running`] where the total is exact, [`two_stacks`] where it is not.
-pub(super) fn totals<V: Copy, T: Total<V>>(column: &Column<'_>, value: impl Fn(usize) -> V, runs: &[Run], mut emit: impl FnMut(T, i64)) {
+/// Totals and counts of values: [`running`] where the total is exact, [`two_stacks`] where it is
+/// not.
+pub(super) fn totals<V: Copy, T: Total<V>>(
+    column: &Column<'_>,
+    value: impl Fn(usize) -> V,
+    runs: &[Run],
+    mut emit: impl FnMut(T, i64),
+) {
     let enter = |state: &mut (T, i64), row: usize| {
         if column.is_valid(row) {
             state.0.add(value(row));
@@ -133,14 +142,21 @@ pub(super) fn totals<V: Copy, T: Total<V>>(column: &Column<'_>, value: impl Fn(u
     };
     let mut identity = (T::default(), 0);
     if T::EXACT {
-        running(runs, &mut identity, enter, leave, |&(total, count)| emit(total, count));
+        running(runs, &mut identity, enter, leave, |&(total, count)| {
+            emit(total, count)
+        });
     } else {
-        two_stacks(runs, identity, enter, combine, |&(total, count)| emit(total, count));
+        two_stacks(runs, identity, enter, combine, |&(total, count)| {
+            emit(total, count)
+        });
     }
 }
 
 /// The values of chosen rows; null where none is chosen or the chosen one is null.
-pub(super) fn pick<V: Scalar>(column: &Column<'_>, rows: impl IntoIterator<Item = Option<usize>>) -> Result<Column<'static>> {
+pub(super) fn pick<V: Scalar>(
+    column: &Column<'_>,
+    rows: impl IntoIterator<Item = Option<usize>>,
+) -> Result<Column<'static>> {
     let values = V::view(column)?;
     let value = |row: usize| column.is_valid(row).then(|| V::at(values, row));
     Ok(V::column(rows.into_iter().map(|row| row.and_then(value))))

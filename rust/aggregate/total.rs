@@ -65,7 +65,9 @@ impl Total<i64> for i128 {
     }
 
     fn load(columns: &[Column<'_>]) -> Result<Vec<Self>> {
-        let [totals] = columns else { return Err(Error::Internal("an integer total has one state column")) };
+        let [totals] = columns else {
+            return Err(Error::Internal("an integer total has one state column"));
+        };
         Ok(Self::view(totals)?.to_vec())
     }
 }
@@ -91,12 +93,21 @@ impl Total<i128> for I256 {
     fn save(totals: impl Iterator<Item = Self> + Clone) -> Vec<Column<'static>> {
         let highs = totals.clone().map(|total| total.into_words().0).collect();
         let lows = totals.map(|total| total.into_words().1).collect();
-        vec![Column::new(Values::Wide(highs)), Column::new(Values::Wide(lows))]
+        vec![
+            Column::new(Values::Wide(highs)),
+            Column::new(Values::Wide(lows)),
+        ]
     }
 
     fn load(columns: &[Column<'_>]) -> Result<Vec<Self>> {
-        let [highs, lows] = columns else { return Err(Error::Internal("a decimal total has two state columns")) };
-        Ok(i128::view(highs)?.iter().zip(i128::view(lows)?).map(|(&high, &low)| Self::from_words(high, low)).collect())
+        let [highs, lows] = columns else {
+            return Err(Error::Internal("a decimal total has two state columns"));
+        };
+        Ok(i128::view(highs)?
+            .iter()
+            .zip(i128::view(lows)?)
+            .map(|(&high, &low)| Self::from_words(high, low))
+            .collect())
     }
 }
 
@@ -120,18 +131,28 @@ impl Total<f64> for DoubleDouble {
     fn save(totals: impl Iterator<Item = Self> + Clone) -> Vec<Column<'static>> {
         let highs = totals.clone().map(|total| total.high).collect();
         let lows = totals.map(|total| total.low).collect();
-        vec![Column::new(Values::Float(highs)), Column::new(Values::Float(lows))]
+        vec![
+            Column::new(Values::Float(highs)),
+            Column::new(Values::Float(lows)),
+        ]
     }
 
     fn load(columns: &[Column<'_>]) -> Result<Vec<Self>> {
-        let [highs, lows] = columns else { return Err(Error::Internal("a float total has two state columns")) };
-        Ok(f64::view(highs)?.iter().zip(f64::view(lows)?).map(|(&high, &low)| Self { high, low }).collect())
+        let [highs, lows] = columns else {
+            return Err(Error::Internal("a float total has two state columns"));
+        };
+        Ok(f64::view(highs)?
+            .iter()
+            .zip(f64::view(lows)?)
+            .map(|(&high, &low)| Self { high, low })
+            .collect())
     }
 }
 
 /// How totals become results.
 pub trait Lower: Summable {
-    /// The total itself; none unless it is below `limit` in size (decimals) or fits the type (integers).
+    /// The total itself; none unless it is below `limit` in size (decimals) or fits the type
+    /// (integers).
     fn exact(total: Self::Total, limit: i128) -> Option<Self>;
     /// The total as a float, rounded once.
     fn float(total: Self::Total) -> f64;
@@ -141,7 +162,10 @@ pub trait Lower: Summable {
 
 /// Integer division, ties away from zero (Java's `HALF_UP`, as Spark rounds).
 fn half_up(dividend: I256, divisor: I256) -> Option<I256> {
-    let (quotient, rest) = (dividend.checked_div(divisor)?, dividend.checked_rem(divisor)?);
+    let (quotient, rest) = (
+        dividend.checked_div(divisor)?,
+        dividend.checked_rem(divisor)?,
+    );
     let up = rest.abs() * 2 >= divisor.abs();
     Some(if !up {
         quotient
@@ -169,7 +193,9 @@ impl Lower for i64 {
 
 impl Lower for i128 {
     fn exact(total: I256, limit: i128) -> Option<Self> {
-        Self::try_from(total).ok().filter(|total| total.unsigned_abs() < limit.unsigned_abs())
+        Self::try_from(total)
+            .ok()
+            .filter(|total| total.unsigned_abs() < limit.unsigned_abs())
     }
 
     fn float(total: I256) -> f64 {
@@ -177,7 +203,10 @@ impl Lower for i128 {
     }
 
     fn divided(total: I256, factor: i128, count: i64, limit: i128) -> Option<Self> {
-        Self::exact(half_up(total.checked_mul(factor.into())?, count.into())?, limit)
+        Self::exact(
+            half_up(total.checked_mul(factor.into())?, count.into())?,
+            limit,
+        )
     }
 }
 

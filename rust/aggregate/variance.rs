@@ -7,8 +7,9 @@
 //!   S = Σ (x - c)      Q = Σ (x - c)²      variance = (n Q - S S) / (n (n - 1))
 //! ```
 //!
-//! `(c - mean)²` is at most `n` times the variance, whatever the mean is, so the subtraction loses at
-//! most a factor of `n`: far from what `DoubleDouble` keeps beyond rule 6.6. Equal values give exactly 0.
+//! `(c - mean)²` is at most `n` times the variance, whatever the mean is, so the subtraction loses
+//! at most a factor of `n`: far from what `DoubleDouble` keeps beyond rule 6.6. Equal values give
+//! exactly 0.
 
 use super::column::{Column, Values};
 use super::double_double::DoubleDouble;
@@ -56,7 +57,10 @@ impl Distance for i128 {
 impl Distance for f64 {
     #[inline]
     fn distance(self, other: Self) -> DoubleDouble {
-        let mut distance = DoubleDouble { high: self, low: 0.0 };
+        let mut distance = DoubleDouble {
+            high: self,
+            low: 0.0,
+        };
         distance.add(-other);
         distance
     }
@@ -98,9 +102,15 @@ impl<V: Distance> Moments<V> {
                 self.center = other.center;
             }
             // Σ (x - c)² = Σ (x - o)² + 2 (o - c) Σ (x - o) + n (o - c)²
-            let (shift, count) = (other.center.distance(self.center), DoubleDouble::from_integer(other.count.into()));
+            let (shift, count) = (
+                other.center.distance(self.center),
+                DoubleDouble::from_integer(other.count.into()),
+            );
             let shifts = shift.times(count);
-            let twice = DoubleDouble { high: 2.0 * other.sum.high, low: 2.0 * other.sum.low };
+            let twice = DoubleDouble {
+                high: 2.0 * other.sum.high,
+                low: 2.0 * other.sum.low,
+            };
             let mut factor = shifts;
             factor.merge(twice);
             self.count += other.count;
@@ -122,15 +132,24 @@ pub struct Variance<V: Distance> {
 }
 
 impl<V: Distance + Default> Variance<V> {
-    /// The variance of a population or of a sample, or its root, the standard deviation.
-    /// `scale` is what one unit of the value is divided by: 100 where a decimal has two decimals, else 1.
+    /// The variance of a population or of a sample, or its root, the standard deviation. `scale` is
+    /// what one unit of the value is divided by: 100 where a decimal has two decimals, else 1.
     pub fn new(population: bool, root: bool, scale: f64) -> Self {
-        Self { moments: PerSlot(Vec::new()), population, root, scale }
+        Self {
+            moments: PerSlot(Vec::new()),
+            population,
+            root,
+            scale,
+        }
     }
 
     fn result(&self, moments: &Moments<V>) -> Option<f64> {
         let count = moments.count;
-        let divisor = if self.population { count } else { count.saturating_sub(1) };
+        let divisor = if self.population {
+            count
+        } else {
+            count.saturating_sub(1)
+        };
         if count <= 0 || divisor <= 0 {
             return None;
         }
@@ -138,10 +157,19 @@ impl<V: Distance + Default> Variance<V> {
             return Some(f64::NAN);
         }
         let squares = DoubleDouble::from_integer(count.into()).times(moments.squares);
-        let spread = squares.minus(moments.sum.times(moments.sum)).value() / count as f64 / divisor as f64;
+        let spread =
+            squares.minus(moments.sum.times(moments.sum)).value() / count as f64 / divisor as f64;
         // Only squares beyond the largest float are not finite here.
-        let variance = if spread.is_finite() { spread.max(0.0) } else { f64::INFINITY };
-        Some(if self.root { variance.sqrt() / self.scale } else { variance / self.scale / self.scale })
+        let variance = if spread.is_finite() {
+            spread.max(0.0)
+        } else {
+            f64::INFINITY
+        };
+        Some(if self.root {
+            variance.sqrt() / self.scale
+        } else {
+            variance / self.scale / self.scale
+        })
     }
 
     fn results<'s>(&self, moments: impl Iterator<Item = &'s Moments<V>>) -> Column<'static> {
@@ -159,7 +187,9 @@ impl<V: Distance> Aggregate for Variance<V> {
     }
 
     fn update(&mut self, slots: &[Slot], rows: InputRows<'_>) -> Result<()> {
-        let [column] = rows.inputs else { return Err(Error::Internal("variance takes one column")) };
+        let [column] = rows.inputs else {
+            return Err(Error::Internal("variance takes one column"));
+        };
         let values = V::view(column)?;
         for (row, &slot) in slots.iter().enumerate() {
             if column.is_valid(row) {
@@ -170,7 +200,9 @@ impl<V: Distance> Aggregate for Variance<V> {
     }
 
     fn lift(&mut self, slot: Slot, row: usize, rows: InputRows<'_>) -> Result<()> {
-        let [column] = rows.inputs else { return Err(Error::Internal("variance takes one column")) };
+        let [column] = rows.inputs else {
+            return Err(Error::Internal("variance takes one column"));
+        };
         if let Some(value) = V::read(column, row)? {
             self.moments[slot].add(value);
         }
@@ -199,9 +231,13 @@ impl<V: Distance> Aggregate for Variance<V> {
 
     fn save(&self, slots: &[Slot]) -> Vec<Column<'static>> {
         let moments = slots.iter().map(|&slot| self.moments[slot]);
-        let floats = |part: fn(Moments<V>) -> f64| Column::new(Values::Float(moments.clone().map(part).collect()));
+        let floats = |part: fn(Moments<V>) -> f64| {
+            Column::new(Values::Float(moments.clone().map(part).collect()))
+        };
         vec![
-            Column::new(Values::Int(moments.clone().map(|moments| moments.count).collect())),
+            Column::new(Values::Int(
+                moments.clone().map(|moments| moments.count).collect(),
+            )),
             V::column(moments.clone().map(|moments| Some(moments.center))),
             floats(|moments| moments.sum.high),
             floats(|moments| moments.sum.low),
@@ -219,8 +255,14 @@ impl<V: Distance> Aggregate for Variance<V> {
         let moments = |(row, count)| Moments {
             count,
             center: V::at(centers, row),
-            sum: DoubleDouble { high: f64::at(sum_highs, row), low: f64::at(sum_lows, row) },
-            squares: DoubleDouble { high: f64::at(square_highs, row), low: f64::at(square_lows, row) },
+            sum: DoubleDouble {
+                high: f64::at(sum_highs, row),
+                low: f64::at(sum_lows, row),
+            },
+            squares: DoubleDouble {
+                high: f64::at(square_highs, row),
+                low: f64::at(square_lows, row),
+            },
         };
         let mut loaded = Self::new(self.population, self.root, self.scale);
         loaded.moments.0.extend(counts.enumerate().map(moments));
@@ -228,7 +270,9 @@ impl<V: Distance> Aggregate for Variance<V> {
     }
 
     fn sweep(&self, rows: InputRows<'_>, runs: &[Run]) -> Result<Lowered> {
-        let [column] = rows.inputs else { return Err(Error::Internal("variance takes one column")) };
+        let [column] = rows.inputs else {
+            return Err(Error::Internal("variance takes one column"));
+        };
         let values = V::view(column)?;
         let mut results = Vec::with_capacity(runs.len());
         sweep::two_stacks(

@@ -1,6 +1,7 @@
 //! Arrow in and out. The only room, beside the binding, that names Arrow.
 //!
-//! Each folder uses the folders above it in this table and none below; `batch` and `stream` never name each other.
+//! Each folder uses the folders above it in this table and none below; `batch` and `stream` never
+//! name each other.
 //!
 //! | folder | noun |
 //! |---|---|

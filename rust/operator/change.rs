@@ -52,7 +52,8 @@ pub struct Change<'a> {
     pub name: &'a [u8],
     /// The window.
     pub window: Window,
-    /// The time of the change, as Kafka stamps it: a session's end, a sliding window's largest record time.
+    /// The time of the change, as Kafka stamps it: a session's end, a sliding window's largest
+    /// record time.
     pub time: Time,
     /// What happened.
     pub op: Op,

@@ -37,6 +37,11 @@ pub struct Counters {
 impl Counters {
     /// Records and windows left out, as Kafka's `dropped-records` counts them.
     pub fn dropped(&self) -> u64 {
-        self.late + self.windows_refused + self.null_keys + self.null_times + self.bad_gaps + self.null_values
+        self.late
+            + self.windows_refused
+            + self.null_keys
+            + self.null_times
+            + self.bad_gaps
+            + self.null_values
     }
 }

@@ -12,7 +12,8 @@ pub struct Source(pub u32);
 pub struct Now {
     /// The smallest stream time over all inputs; none as long as one of them is unseen.
     pub time: Option<Time>,
-    /// The close time that goes with it: for visibility and closing. The earliest time closes nothing.
+    /// The close time that goes with it: for visibility and closing. The earliest time closes
+    /// nothing.
     pub close: Time,
     /// The close time of the record's own input: for lateness.
     pub late: Time,
@@ -20,7 +21,11 @@ pub struct Now {
 
 impl Now {
     /// Nothing is late, closed or hidden.
-    pub const START: Self = Self { time: None, close: Time::MIN, late: Time::MIN };
+    pub const START: Self = Self {
+        time: None,
+        close: Time::MIN,
+        late: Time::MIN,
+    };
 }
 
 /// How far one input has come.
@@ -28,14 +33,19 @@ impl Now {
 pub struct Progress {
     /// The largest time of each known source, in the order of their numbers.
     pub sources: Vec<(Source, Time)>,
-    /// Stream time: the smallest of them. It never goes back, even where a new source starts behind.
+    /// Stream time: the smallest of them. It never goes back, even where a new source starts
+    /// behind.
     pub time: Option<Time>,
     /// Close time. It never goes back, even where a restart brings a larger grace.
     pub close: Time,
 }
 
 impl Progress {
-    const UNSEEN: Self = Self { sources: Vec::new(), time: None, close: Time::MIN };
+    const UNSEEN: Self = Self {
+        sources: Vec::new(),
+        time: None,
+        close: Time::MIN,
+    };
 
     /// The close time follows stream time.
     fn close_by(&mut self, grace: Option<Span>) {
@@ -54,9 +64,14 @@ pub struct StreamTime {
 }
 
 impl StreamTime {
-    /// Stream time of `inputs` inputs, all unseen. It is floored to `unit`; without a grace nothing ever closes.
+    /// Stream time of `inputs` inputs, all unseen. It is floored to `unit`; without a grace nothing
+    /// ever closes.
     pub fn new(inputs: usize, grace: Option<Span>, unit: Span) -> Self {
-        Self { grace, unit, inputs: vec![Progress::UNSEEN; inputs.max(1)] }
+        Self {
+            grace,
+            unit,
+            inputs: vec![Progress::UNSEEN; inputs.max(1)],
+        }
     }
 
     /// Goes on from saved progress, one for each input.
@@ -68,7 +83,9 @@ impl StreamTime {
 
     /// The close times go with the grace, which may be smaller than that of the saved progress.
     pub fn catch_up(&mut self) {
-        self.inputs.iter_mut().for_each(|input| input.close_by(self.grace));
+        self.inputs
+            .iter_mut()
+            .for_each(|input| input.close_by(self.grace));
     }
 
     /// The progress of each input, to be saved.
@@ -76,11 +93,17 @@ impl StreamTime {
         &self.inputs
     }
 
-    /// A record or a tick of a source moves its input's time. Times that are not the largest change nothing.
+    /// A record or a tick of a source moves its input's time. Times that are not the largest change
+    /// nothing.
     pub fn observe(&mut self, input: usize, source: Source, time: Time) {
         let (unit, grace) = (self.unit, self.grace);
-        let Some(progress) = self.inputs.get_mut(input) else { return };
-        match progress.sources.binary_search_by_key(&source, |&(source, _)| source) {
+        let Some(progress) = self.inputs.get_mut(input) else {
+            return;
+        };
+        match progress
+            .sources
+            .binary_search_by_key(&source, |&(source, _)| source)
+        {
             Ok(known) => match progress.sources.get_mut(known) {
                 Some((_, largest)) if *largest < time => *largest = time,
                 _ => return,
@@ -95,7 +118,11 @@ impl StreamTime {
 
     /// A tick for every known source of an input.
     pub fn observe_all(&mut self, input: usize, time: Time) {
-        let known = self.inputs.get(input).map(|progress| progress.sources.clone()).unwrap_or_default();
+        let known = self
+            .inputs
+            .get(input)
+            .map(|progress| progress.sources.clone())
+            .unwrap_or_default();
         for (source, _) in known {
             self.observe(input, source, time);
         }
@@ -103,13 +130,25 @@ impl StreamTime {
 
     /// What a record of `input` is judged by.
     pub fn now(&self, input: usize) -> Now {
-        Now { late: self.inputs.get(input).map_or(Time::MIN, |own| own.close), ..self.slowest() }
+        Now {
+            late: self.inputs.get(input).map_or(Time::MIN, |own| own.close),
+            ..self.slowest()
+        }
     }
 
     /// What windows are closed by: the slowest input. An input not seen yet holds everything open.
     pub fn slowest(&self) -> Now {
         let time = self.inputs.iter().map(|input| input.time).min().flatten();
-        let close = self.inputs.iter().map(|input| input.close).min().unwrap_or(Time::MIN);
-        Now { time, close, late: close }
+        let close = self
+            .inputs
+            .iter()
+            .map(|input| input.close)
+            .min()
+            .unwrap_or(Time::MIN);
+        Now {
+            time,
+            close,
+            late: close,
+        }
     }
 }

@@ -1,4 +1,5 @@
-//! One world of windows: what is stored, stream time and counters, and the way of a record through them.
+//! One world of windows: what is stored, stream time and counters, and the way of a record through
+//! them.
 //!
 //! ```text
 //!   record ─▶ admit ────────▶ add ──────────────▶ close
@@ -79,7 +80,8 @@ pub struct AdmittedRecord<'a, R> {
 }
 
 impl<R> AdmittedRecord<'_, R> {
-    /// Whether it is before the close time of its input: it may be late, or meet a closed window (rules 2.6).
+    /// Whether it is before the close time of its input: it may be late, or meet a closed window
+    /// (rules 2.6).
     pub fn is_behind(&self) -> bool {
         self.time < self.now.late
     }
@@ -118,24 +120,35 @@ impl<K: WindowKind> WindowOperator<K> {
         &self.counters
     }
 
-    /// Goes on where saved state stopped: stream time, how far windows were closed, what was counted.
-    /// The stored windows follow through [`Self::store_mut`].
-    pub fn resume(&mut self, progress: impl IntoIterator<Item = Progress>, closed: Time, counters: Counters) {
+    /// Goes on where saved state stopped: stream time, how far windows were closed, what was
+    /// counted. The stored windows follow through [`Self::store_mut`].
+    pub fn resume(
+        &mut self,
+        progress: impl IntoIterator<Item = Progress>,
+        closed: Time,
+        counters: Counters,
+    ) {
         self.time.resume(progress);
         self.store.resume(closed);
-        self.store.advance(self.windows.horizon(self.time.slowest()));
+        self.store
+            .advance(self.windows.horizon(self.time.slowest()));
         self.counters = counters;
     }
 
-    /// Closes what a grace that is smaller than before a restart closes: before the records of a batch, as all that closes is
-    /// emitted once and not hidden before.
+    /// Closes what a grace that is smaller than before a restart closes: before the records of a
+    /// batch, as all that closes is emitted once and not hidden before.
     pub fn catch_up<S: States>(&mut self, states: &mut S, out: &mut impl Sink<S>) -> Result<()> {
         self.time.catch_up();
         self.close(self.time.slowest(), states, out)
     }
 
     /// One record in its order: moves stream time, changes windows, closes what that closes.
-    pub fn push<S: States>(&mut self, record: Record<'_, S::Row>, states: &mut S, out: &mut impl Sink<S>) -> Result<Fate> {
+    pub fn push<S: States>(
+        &mut self,
+        record: Record<'_, S::Row>,
+        states: &mut S,
+        out: &mut impl Sink<S>,
+    ) -> Result<Fate> {
         let fate = match self.admit(record) {
             Ok(admitted) => self.add(admitted, states, out)?,
             Err(fate) => return Ok(fate),
@@ -159,7 +172,10 @@ impl<K: WindowKind> WindowOperator<K> {
 
     /// Counts a record and moves stream time, unless it has no key, no time or a bad gap.
     #[inline]
-    pub fn admit<'a, R>(&mut self, record: Record<'a, R>) -> std::result::Result<AdmittedRecord<'a, R>, Fate> {
+    pub fn admit<'a, R>(
+        &mut self,
+        record: Record<'a, R>,
+    ) -> std::result::Result<AdmittedRecord<'a, R>, Fate> {
         let Some(name) = record.key else {
             self.counters.null_keys += 1;
             return Err(Fate::NullKey);
@@ -181,10 +197,17 @@ impl<K: WindowKind> WindowOperator<K> {
         };
         self.counters.records += 1;
         self.time.observe(record.input, record.source, time);
-        Ok(AdmittedRecord { name, time, gap, now: self.time.now(record.input), row: record.row })
+        Ok(AdmittedRecord {
+            name,
+            time,
+            gap,
+            now: self.time.now(record.input),
+            row: record.row,
+        })
     }
 
-    /// Counts a tick and moves the time of one input or of all, of one source or of all known ones. Nothing closes.
+    /// Counts a tick and moves the time of one input or of all, of one source or of all known ones.
+    /// Nothing closes.
     pub fn hear(&mut self, input: Option<usize>, source: Option<Source>, time: Option<Time>) {
         let Some(time) = time else {
             self.counters.bad_ticks += 1;
@@ -200,16 +223,44 @@ impl<K: WindowKind> WindowOperator<K> {
         }
     }
 
-    /// What an admitted record does, judged by its own time. Stream time does not move and nothing closes.
-    pub fn add<S: States>(&mut self, record: AdmittedRecord<'_, S::Row>, states: &mut S, out: &mut impl Sink<S>) -> Result<Fate> {
-        let AdmittedRecord { name, time, gap, now, row } = record;
+    /// What an admitted record does, judged by its own time. Stream time does not move and nothing
+    /// closes.
+    pub fn add<S: States>(
+        &mut self,
+        record: AdmittedRecord<'_, S::Row>,
+        states: &mut S,
+        out: &mut impl Sink<S>,
+    ) -> Result<Fate> {
+        let AdmittedRecord {
+            name,
+            time,
+            gap,
+            now,
+            row,
+        } = record;
         self.store.advance(self.windows.horizon(now));
         let key = self.store.intern(name)?;
-        K::add(self, KeyedRecord { key, time, gap, late: now.late, row }, states, out)
+        K::add(
+            self,
+            KeyedRecord {
+                key,
+                time,
+                gap,
+                late: now.late,
+                row,
+            },
+            states,
+            out,
+        )
     }
 
     /// Closes the windows due before the close time, and drops what is hidden for good.
-    pub fn close<S: States>(&mut self, now: Now, states: &mut S, out: &mut impl Sink<S>) -> Result<()> {
+    pub fn close<S: States>(
+        &mut self,
+        now: Now,
+        states: &mut S,
+        out: &mut impl Sink<S>,
+    ) -> Result<()> {
         self.store.advance(self.windows.horizon(now));
         let closed = self.store.close(self.windows.due_before(now.close));
         self.finals(&closed, states, out)?;
@@ -225,7 +276,12 @@ impl<K: WindowKind> WindowOperator<K> {
         Ok(())
     }
 
-    fn finals<S: States>(&mut self, closed: &[(StoreKey, K::Entry)], states: &mut S, out: &mut impl Sink<S>) -> Result<()> {
+    fn finals<S: States>(
+        &mut self,
+        closed: &[(StoreKey, K::Entry)],
+        states: &mut S,
+        out: &mut impl Sink<S>,
+    ) -> Result<()> {
         self.counters.windows_closed += closed.len() as u64;
         if self.windows.emit() != Emit::Close {
             return Ok(());
@@ -233,19 +289,56 @@ impl<K: WindowKind> WindowOperator<K> {
         for (key, entry) in closed {
             let (name, slot) = (self.store.name(*key), Some(entry.slot()));
             let (window, time) = (self.windows.window(entry), entry.largest());
-            out.emit(Change { key: *key, name, window, time, op: Op::Final, slot, known: true }, states)?;
+            out.emit(
+                Change {
+                    key: *key,
+                    name,
+                    window,
+                    time,
+                    op: Op::Final,
+                    slot,
+                    known: true,
+                },
+                states,
+            )?;
         }
         Ok(())
     }
 
     /// A window has a new value, or with no slot is no more.
-    pub(crate) fn changed<S: States>(&mut self, changed: Changed, states: &mut S, out: &mut impl Sink<S>) -> Result<()> {
+    pub(crate) fn changed<S: States>(
+        &mut self,
+        changed: Changed,
+        states: &mut S,
+        out: &mut impl Sink<S>,
+    ) -> Result<()> {
         if self.windows.emit() != Emit::Update {
             return Ok(());
         }
-        let Changed { key, window, time, slot, known } = changed;
-        let op = if slot.is_some() { Op::Upsert } else { Op::Delete };
-        out.emit(Change { key, name: self.store.name(key), window, time, op, slot, known }, states)
+        let Changed {
+            key,
+            window,
+            time,
+            slot,
+            known,
+        } = changed;
+        let op = if slot.is_some() {
+            Op::Upsert
+        } else {
+            Op::Delete
+        };
+        out.emit(
+            Change {
+                key,
+                name: self.store.name(key),
+                window,
+                time,
+                op,
+                slot,
+                known,
+            },
+            states,
+        )
     }
 
     /// A late record alone, emitted and not stored.
@@ -260,7 +353,18 @@ impl<K: WindowKind> WindowOperator<K> {
         let slot = states.allocate()?;
         states.update(slot, seq_no.row, window)?;
         let KeyedRecord { key, time, .. } = seq_no;
-        out.emit(Change { key, name: self.store.name(key), window, time, op: Op::Late, slot: Some(slot), known: false }, states)?;
+        out.emit(
+            Change {
+                key,
+                name: self.store.name(key),
+                window,
+                time,
+                op: Op::Late,
+                slot: Some(slot),
+                known: false,
+            },
+            states,
+        )?;
         states.release(slot);
         Ok(())
     }

@@ -31,11 +31,16 @@ pub(super) struct Fold {
 
 /// An error of a Python function.
 fn failure(function: &'static str) -> impl Fn(PyErr) -> FunctionFailure {
-    move |raised| FunctionFailure { function, cause: Box::new(raised), nth: None }
+    move |raised| FunctionFailure {
+        function,
+        cause: Box::new(raised),
+        nth: None,
+    }
 }
 
 impl Fold {
-    /// Of a Python object with `type`, `init`, `adds`, `merge`, `reduces`, `to_arrow` and `from_arrow`.
+    /// Of a Python object with `type`, `init`, `adds`, `merge`, `reduces`, `to_arrow` and
+    /// `from_arrow`.
     pub(super) fn new(fold: &Bound<'_, PyAny>, rows: Rows) -> PyResult<(Self, Field)> {
         let part = |name: &str| fold.getattr(name).map(Bound::unbind);
         let deepcopy = fold.py().import("copy")?.getattr("deepcopy")?.unbind();
@@ -50,7 +55,14 @@ impl Fold {
             rows,
             values: Vec::new(),
         };
-        Ok((made, fold.getattr("type")?.extract::<PyField>()?.into_inner().as_ref().clone()))
+        Ok((
+            made,
+            fold.getattr("type")?
+                .extract::<PyField>()?
+                .into_inner()
+                .as_ref()
+                .clone(),
+        ))
     }
 
     /// What a slot holds; the identity where it holds nothing.
@@ -62,17 +74,28 @@ impl Fold {
     }
 
     fn merged(&self, py: Python<'_>, older: Py<PyAny>, later: Py<PyAny>) -> Outcome<Py<PyAny>> {
-        self.merge.call1(py, (older, later)).map_err(failure(if self.reduces { "fn" } else { "merge" }))
+        self.merge
+            .call1(py, (older, later))
+            .map_err(failure(if self.reduces { "fn" } else { "merge" }))
     }
 
     /// The values of slots as an array; an error for one that would not come back from it as it is.
     fn array(&self, py: Python<'_>, slots: &[Slot]) -> PyResult<ArrayRef> {
         let values = PyList::new(py, slots.iter().map(|&slot| self.get(py, slot)))?;
-        Ok(self.to_arrow.bind(py).call1((values,))?.extract::<PyArray>()?.into_inner().0)
+        Ok(self
+            .to_arrow
+            .bind(py)
+            .call1((values,))?
+            .extract::<PyArray>()?
+            .into_inner()
+            .0)
     }
 
     fn get<'py>(&self, py: Python<'py>, slot: Slot) -> Option<&Bound<'py, PyAny>> {
-        self.values.get(slot.0 as usize).and_then(Option::as_ref).map(|value| value.bind(py))
+        self.values
+            .get(slot.0 as usize)
+            .and_then(Option::as_ref)
+            .map(|value| value.bind(py))
     }
 
     fn set(&mut self, slot: Slot, value: Py<PyAny>) {
@@ -113,11 +136,22 @@ impl UserFunction for Fold {
         Python::attach(|py| {
             let held = self.take(py, slot)?;
             let function = if self.reduces { "fn" } else { "add" };
-            let lost = |what: String| FunctionFailure { function, cause: what.into(), nth: None };
-            let add = self.adds.get(input).ok_or_else(|| lost(format!("there is no function for input {input}")))?;
+            let lost = |what: String| FunctionFailure {
+                function,
+                cause: what.into(),
+                nth: None,
+            };
+            let add = self
+                .adds
+                .get(input)
+                .ok_or_else(|| lost(format!("there is no function for input {input}")))?;
             let added = match add {
                 Some(add) => {
-                    let row = self.rows.lock().ok().and_then(|rows| rows.get(row).map(|row| row.clone_ref(py)));
+                    let row = self
+                        .rows
+                        .lock()
+                        .ok()
+                        .and_then(|rows| rows.get(row).map(|row| row.clone_ref(py)));
                     let row = row.ok_or_else(|| lost("the batch has no such row".into()))?;
                     add.call1(py, (held, row)).map_err(failure(function))?
                 }
@@ -141,7 +175,11 @@ impl UserFunction for Fold {
         Python::attach(|py| {
             let copy = match self.get(py, from) {
                 Some(value) if is_plain(value) => Some(value.clone().unbind()),
-                Some(value) => Some(self.deepcopy.call1(py, (value,)).map_err(failure("copy of an accumulator"))?),
+                Some(value) => Some(
+                    self.deepcopy
+                        .call1(py, (value,))
+                        .map_err(failure("copy of an accumulator"))?,
+                ),
                 None => None,
             };
             if let Some(place) = self.values.get_mut(to.0 as usize) {
@@ -153,7 +191,10 @@ impl UserFunction for Fold {
 
     fn renew(&mut self, slot: Slot) -> Outcome<()> {
         Python::attach(|py| {
-            let (identity, held) = (self.init.call0(py).map_err(failure("init"))?, self.take(py, slot)?);
+            let (identity, held) = (
+                self.init.call0(py).map_err(failure("init"))?,
+                self.take(py, slot)?,
+            );
             let merged = self.merged(py, identity, held)?;
             self.set(slot, merged);
             Ok(())
@@ -167,8 +208,13 @@ impl UserFunction for Fold {
     fn save(&self, slots: &[Slot]) -> Outcome<ArrayRef> {
         Python::attach(|py| {
             self.array(py, slots).map_err(|raised| {
-                let nth = slots.iter().position(|&slot| self.array(py, &[slot]).is_err());
-                FunctionFailure { nth, ..failure("conversion to its type")(raised) }
+                let nth = slots
+                    .iter()
+                    .position(|&slot| self.array(py, &[slot]).is_err());
+                FunctionFailure {
+                    nth,
+                    ..failure("conversion to its type")(raised)
+                }
             })
         })
     }
@@ -177,10 +223,16 @@ impl UserFunction for Fold {
         let load = |py: Python<'_>| {
             let array = PyArray::from_array_ref(Arc::clone(values));
             let values = self.from_arrow.bind(py).call1((array.to_pyarrow(py)?,))?;
-            values.try_iter()?.map(|value| value.map(Bound::unbind)).collect::<PyResult<Vec<_>>>()
+            values
+                .try_iter()?
+                .map(|value| value.map(Bound::unbind))
+                .collect::<PyResult<Vec<_>>>()
         };
         let loaded = Python::attach(load).map_err(failure("conversion from its type"))?;
-        slots.iter().zip(loaded).for_each(|(&slot, value)| self.set(slot, value));
+        slots
+            .iter()
+            .zip(loaded)
+            .for_each(|(&slot, value)| self.set(slot, value));
         Ok(())
     }
 }

@@ -17,8 +17,8 @@ use pyo3_arrow::{PyDataType, PyRecordBatch, PySchema};
 use crate::arrow::batch::merger::Merger;
 use crate::arrow::batch::packer::Packer;
 use crate::arrow::batch::sorter::Sorter;
-use crate::arrow::plan::query::Query;
 use crate::arrow::keys;
+use crate::arrow::plan::query::Query;
 use crate::arrow::plan::spec::{Function, Spec};
 use crate::arrow::read::counters::ReadCounters;
 use crate::error::Error;
@@ -27,7 +27,9 @@ impl From<Error> for PyErr {
     fn from(error: Error) -> Self {
         let message = error.to_string();
         match error {
-            Error::Argument { .. } | Error::Format { .. } | Error::Record { .. } => PyValueError::new_err(message),
+            Error::Argument { .. } | Error::Format { .. } | Error::Record { .. } => {
+                PyValueError::new_err(message)
+            }
             Error::ColumnType { .. } => PyTypeError::new_err(message),
             Error::Overflow { .. } | Error::Crowded { .. } => PyOverflowError::new_err(message),
             Error::Function { cause, .. } => match cause.downcast::<PyErr>() {
@@ -39,7 +41,8 @@ impl From<Error> for PyErr {
     }
 }
 
-/// What a function of the user raised, with the place where it did; an interrupt or an exit stays what it is.
+/// What a function of the user raised, with the place where it did; an interrupt or an exit stays
+/// what it is.
 fn function_error(py: Python<'_>, message: String, cause: PyErr) -> PyErr {
     if !cause.is_instance_of::<PyException>(py) {
         return cause;
@@ -50,7 +53,10 @@ fn function_error(py: Python<'_>, message: String, cause: PyErr) -> PyErr {
 }
 
 fn to_python<'py>(py: Python<'py>, batches: Vec<RecordBatch>) -> PyResult<Vec<Bound<'py, PyAny>>> {
-    batches.into_iter().map(|batch| PyRecordBatch::new(batch).into_pyarrow(py)).collect()
+    batches
+        .into_iter()
+        .map(|batch| PyRecordBatch::new(batch).into_pyarrow(py))
+        .collect()
 }
 
 fn counted<'py>(py: Python<'py>, counters: ReadCounters) -> PyResult<Bound<'py, PyDict>> {
@@ -71,12 +77,18 @@ struct PyQuery(Arc<Query>);
 impl PyQuery {
     #[new]
     fn new(spec: &str, schema: PySchema) -> PyResult<Self> {
-        Ok(Self(Arc::new(Query::new(&Spec::parse(spec)?, &schema.into_inner())?)))
+        Ok(Self(Arc::new(Query::new(
+            &Spec::parse(spec)?,
+            &schema.into_inner(),
+        )?)))
     }
 
     #[staticmethod]
     fn of_rows(spec: &str, schema: PySchema) -> PyResult<Self> {
-        Ok(Self(Arc::new(Query::of_rows(&Spec::parse(spec)?, &schema.into_inner())?)))
+        Ok(Self(Arc::new(Query::of_rows(
+            &Spec::parse(spec)?,
+            &schema.into_inner(),
+        )?)))
     }
 
     #[getter]
@@ -92,13 +104,19 @@ impl PyQuery {
         threads: Option<NonZeroUsize>,
     ) -> PyResult<(Vec<Bound<'py, PyAny>>, Bound<'py, PyDict>)> {
         let reader = reader.into_reader()?;
-        let threads = threads.or_else(|| thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get);
-        let (results, counters) = py.detach(|| self.0.run(reader.map(|batch| Ok(batch?)), threads))?;
+        let threads = threads
+            .or_else(|| thread::available_parallelism().ok())
+            .map_or(1, NonZeroUsize::get);
+        let (results, counters) =
+            py.detach(|| self.0.run(reader.map(|batch| Ok(batch?)), threads))?;
         Ok((to_python(py, results)?, counted(py, counters)?))
     }
 
     fn packer(&self, partition: u32) -> PyResult<PyPacker> {
-        Ok(PyPacker(Mutex::new(Packer::new(Arc::clone(&self.0), partition)?)))
+        Ok(PyPacker(Mutex::new(Packer::new(
+            Arc::clone(&self.0),
+            partition,
+        )?)))
     }
 
     fn merger(&self) -> PyResult<PyMerger> {
@@ -163,7 +181,10 @@ impl PySorter {
 }
 
 fn of_shards(py: Python<'_>, sorted: Vec<(i32, RecordBatch)>) -> PyResult<Vec<OfShard<'_>>> {
-    sorted.into_iter().map(|(shard, rows)| Ok((shard, PyRecordBatch::new(rows).into_pyarrow(py)?))).collect()
+    sorted
+        .into_iter()
+        .map(|(shard, rows)| Ok((shard, PyRecordBatch::new(rows).into_pyarrow(py)?)))
+        .collect()
 }
 
 /// Whether a column of this type can be a key.
@@ -180,7 +201,9 @@ fn compared_column(function: &str) -> PyResult<Option<usize>> {
 
 /// One call at a time; a call that panicked leaves nothing to go on with.
 fn lock<T>(mutex: &Mutex<T>) -> Result<MutexGuard<'_, T>, Error> {
-    mutex.lock().map_err(|_| Error::Internal("an earlier call on this object panicked"))
+    mutex
+        .lock()
+        .map_err(|_| Error::Internal("an earlier call on this object panicked"))
 }
 
 #[pymodule]

@@ -26,25 +26,33 @@ pub(super) struct PyOperator {
 type Page<'py> = (String, Option<Bound<'py, PyBytes>>);
 
 impl PyOperator {
-    /// Python functions may come back to the operator that calls them: that is an error, not a wait.
+    /// Python functions may come back to the operator that calls them: that is an error, not a
+    /// wait.
     fn lock(&self) -> Result<MutexGuard<'_, Operator>> {
         self.operator.try_lock().map_err(|error| match error {
-            TryLockError::WouldBlock => {
-                Error::Format { what: "operator", reason: "it is at work on another call: one call at a time".into() }
-            }
+            TryLockError::WouldBlock => Error::Format {
+                what: "operator",
+                reason: "it is at work on another call: one call at a time".into(),
+            },
             TryLockError::Poisoned(_) => Error::Internal("an earlier call on this object panicked"),
         })
     }
 
     /// Works with the operator, the interpreter released unless Python functions are called.
-    fn work<T: Send>(&self, py: Python<'_>, does: impl FnOnce(&mut Operator) -> Result<T> + Send) -> PyResult<T> {
+    fn work<T: Send>(
+        &self,
+        py: Python<'_>,
+        does: impl FnOnce(&mut Operator) -> Result<T> + Send,
+    ) -> PyResult<T> {
         if self.folds.is_empty() {
             return Ok(py.detach(|| does(&mut *self.lock()?))?);
         }
         // The rows are those of the call that holds the lock.
         let mut operator = self.lock()?;
         let worked = does(&mut operator);
-        self.folds.iter().for_each(|(_, rows)| drop(rows.lock().map(|mut rows| std::mem::take(&mut *rows))));
+        self.folds
+            .iter()
+            .for_each(|(_, rows)| drop(rows.lock().map(|mut rows| std::mem::take(&mut *rows))));
         Ok(worked?)
     }
 }
@@ -63,11 +71,22 @@ impl PyOperator {
     #[pyo3(signature = (spec, schema, folds=Vec::new()))]
     fn new(spec: &str, schema: PySchema, folds: Vec<Bound<'_, PyAny>>) -> PyResult<Self> {
         let rows: Vec<Rows> = folds.iter().map(|_| Rows::default()).collect();
-        let made = folds.iter().zip(&rows).map(|(fold, rows)| Fold::new(fold, Arc::clone(rows)));
-        let made = made.map(|fold| fold.map(|(fold, field)| (Box::new(fold) as Box<dyn UserFunction>, field)));
-        let operator = Operator::new(&Spec::parse(spec)?, &schema.into_inner(), made.collect::<PyResult<_>>()?)?;
+        let made = folds
+            .iter()
+            .zip(&rows)
+            .map(|(fold, rows)| Fold::new(fold, Arc::clone(rows)));
+        let made = made
+            .map(|fold| fold.map(|(fold, field)| (Box::new(fold) as Box<dyn UserFunction>, field)));
+        let operator = Operator::new(
+            &Spec::parse(spec)?,
+            &schema.into_inner(),
+            made.collect::<PyResult<_>>()?,
+        )?;
         let folds = folds.into_iter().map(Bound::unbind).zip(rows).collect();
-        Ok(Self { operator: Mutex::new(operator), folds })
+        Ok(Self {
+            operator: Mutex::new(operator),
+            folds,
+        })
     }
 
     #[getter]
@@ -91,7 +110,10 @@ impl PyOperator {
         for (fold, _) in &self.folds {
             let shown = PyRecordBatch::new(batch.clone()).into_pyarrow(py)?;
             let rows = fold.bind(py).call_method1("rows", (shown,))?.try_iter()?;
-            made.push(rows.map(|row| row.map(Bound::unbind)).collect::<PyResult<Vec<_>>>()?);
+            made.push(
+                rows.map(|row| row.map(Bound::unbind))
+                    .collect::<PyResult<Vec<_>>>()?,
+            );
         }
         let push = |operator: &mut Operator| {
             for ((_, rows), made) in self.folds.iter().zip(made) {
@@ -134,7 +156,10 @@ impl PyOperator {
     }
 
     #[pyo3(signature = (first, last, start, end, *, due=false, backward=false))]
-    #[expect(clippy::too_many_arguments, reason = "the bounds of a query, spelled out")]
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "the bounds of a query, spelled out"
+    )]
     fn select<'py>(
         &self,
         py: Python<'py>,
@@ -146,9 +171,16 @@ impl PyOperator {
         backward: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
         let (from, to) = (start.map_or(Time::MIN, Time), end.map_or(Time::MAX, Time));
-        let asked = if due { StoreQuery::Due { from, to } } else { StoreQuery::Between { from, to } };
+        let asked = if due {
+            StoreQuery::Due { from, to }
+        } else {
+            StoreQuery::Between { from, to }
+        };
         let keys = (columns(first), columns(last));
-        to_python(py, self.work(py, |operator| operator.select(asked, &keys, backward))?)
+        to_python(
+            py,
+            self.work(py, |operator| operator.select(asked, &keys, backward))?,
+        )
     }
 
     fn pages<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyBytes>>> {
@@ -158,7 +190,10 @@ impl PyOperator {
 
     fn changes<'py>(&self, py: Python<'py>) -> PyResult<Vec<Page<'py>>> {
         let pages = self.work(py, Operator::changes)?;
-        Ok(pages.into_iter().map(|(name, page)| (name, page.map(|page| PyBytes::new(py, &page)))).collect())
+        Ok(pages
+            .into_iter()
+            .map(|(name, page)| (name, page.map(|page| PyBytes::new(py, &page))))
+            .collect())
     }
 
     fn restore(&self, py: Python<'_>, pages: Vec<PyBackedBytes>) -> PyResult<()> {

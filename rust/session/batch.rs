@@ -10,10 +10,10 @@
 //!   coalesced          [1,4] [8,9]
 //! ```
 //!
-//! A session is the stretch from its start to its reach, and what belongs together are stretches that
-//! touch. So it does not matter whether all records have one gap or each its own: the partial sessions
-//! of a key that is not dirty are apart and in order, the open one last, and a sweep over the starts
-//! of a dirty key's meets each stretch before all that it reaches.
+//! A session is the stretch from its start to its reach, and what belongs together are stretches
+//! that touch. So it does not matter whether all records have one gap or each its own: the partial
+//! sessions of a key that is not dirty are apart and in order, the open one last, and a sweep over
+//! the starts of a dirty key's meets each stretch before all that it reaches.
 //!
 //! ```text
 //!   rows of a key      1 ··4    6 ·7    0 ······8      (each its own gap; the last row comes behind)
@@ -36,8 +36,16 @@ struct Open {
 }
 
 /// A key without a partial session.
-const NOTHING: Open =
-    Open { extent: Extent { start: Time::MIN, end: Time::MIN, reach: Time::MIN }, slot: Slot(u32::MAX), dirty: false, earlier: false };
+const NOTHING: Open = Open {
+    extent: Extent {
+        start: Time::MIN,
+        end: Time::MIN,
+        reach: Time::MIN,
+    },
+    slot: Slot(u32::MAX),
+    dirty: false,
+    earlier: false,
+};
 
 /// Rows between two looks at whether going through them in order still pays.
 const STRETCH: usize = 4096;
@@ -104,34 +112,61 @@ impl OpenSessions {
 
     /// The same where each record has its own gap: `gaps` is parallel too.
     pub fn assign_own(&mut self, keys: &[KeyId], times: &[Time], gaps: &[Span]) -> Vec<Slot> {
-        self.assign_each(keys, times, |row| gaps.get(row).copied().unwrap_or_default())
+        self.assign_each(keys, times, |row| {
+            gaps.get(row).copied().unwrap_or_default()
+        })
     }
 
-    fn assign_each(&mut self, keys: &[KeyId], times: &[Time], gap: impl Fn(usize) -> Span) -> Vec<Slot> {
+    fn assign_each(
+        &mut self,
+        keys: &[KeyId],
+        times: &[Time],
+        gap: impl Fn(usize) -> Span,
+    ) -> Vec<Slot> {
         let mut slots = vec![Slot(0); keys.len()];
         let mut done = 0;
         if self.shuffled {
-            self.foresee((0..).zip(keys.iter().zip(times)).map(|(row, (&key, &time))| (key, Extent::of(time, gap(row)))));
+            self.foresee(
+                (0..)
+                    .zip(keys.iter().zip(times))
+                    .map(|(row, (&key, &time))| (key, Extent::of(time, gap(row)))),
+            );
         }
-        for ((slots, keys), times) in slots.chunks_mut(STRETCH).zip(keys.chunks(STRETCH)).zip(times.chunks(STRETCH)) {
+        for ((slots, keys), times) in slots
+            .chunks_mut(STRETCH)
+            .zip(keys.chunks(STRETCH))
+            .zip(times.chunks(STRETCH))
+        {
             if self.shuffled {
                 break;
             }
             let before = self.steps_back;
-            for (row, ((slot, &key), &time)) in (done..).zip(slots.iter_mut().zip(keys).zip(times)) {
+            for (row, ((slot, &key), &time)) in (done..).zip(slots.iter_mut().zip(keys).zip(times))
+            {
                 *slot = self.join(key, Extent::of(time, gap(row)));
             }
             done += keys.len();
             self.shuffled = self.steps_back - before > STRETCH / 4;
         }
-        if let (true, Some(keys), Some(times), Some(slots)) = (self.shuffled, keys.get(done..), times.get(done..), slots.get_mut(done..)) {
+        if let (true, Some(keys), Some(times), Some(slots)) = (
+            self.shuffled,
+            keys.get(done..),
+            times.get(done..),
+            slots.get_mut(done..),
+        ) {
             self.assign_sorted(keys, times, |row| gap(done + row), slots);
         }
         slots
     }
 
     /// The same for shuffled rows: by key, then by time, so that each session is built in one go.
-    fn assign_sorted(&mut self, keys: &[KeyId], times: &[Time], gap: impl Fn(usize) -> Span, slots: &mut [Slot]) {
+    fn assign_sorted(
+        &mut self,
+        keys: &[KeyId],
+        times: &[Time],
+        gap: impl Fn(usize) -> Span,
+        slots: &mut [Slot],
+    ) {
         for (key, rows) in Sorted::new(keys, times).by_key() {
             for &(time, row) in rows {
                 let row = row as usize;
@@ -142,8 +177,9 @@ impl OpenSessions {
         }
     }
 
-    /// Looks at the first of the rows to come, whether they are shuffled: whether those of a key go back again and again, further
-    /// than a session reaches. Where keys hardly come again so soon, whether the rows do so one after the other.
+    /// Looks at the first of the rows to come, whether they are shuffled: whether those of a key go
+    /// back again and again, further than a session reaches. Where keys hardly come again so soon,
+    /// whether the rows do so one after the other.
     pub fn foresee(&mut self, rows: impl Iterator<Item = (KeyId, Extent)>) {
         let (mut of_a_key, mut of_all) = (Steps::default(), Steps::default());
         let (mut ends, mut last) = (Vec::new(), None);
@@ -163,21 +199,29 @@ impl OpenSessions {
         self.shuffled = told.back > told.all / 4;
     }
 
-    /// Whether the rows of the last [`OpenSessions::assign`] or [`OpenSessions::foresee`] were so far out of order that many at once
-    /// are grouped better.
+    /// Whether the rows of the last [`OpenSessions::assign`] or [`OpenSessions::foresee`] were so
+    /// far out of order that many at once are grouped better.
     pub fn is_shuffled(&self) -> bool {
         self.shuffled
     }
 
     /// Gives each partial session its slot. `keys` and `extents` are parallel, no key is null.
     pub fn assign_partials(&mut self, keys: &[KeyId], extents: &[Extent]) -> Vec<Slot> {
-        keys.iter().zip(extents).map(|(&key, &extent)| self.join(key, extent)).collect()
+        keys.iter()
+            .zip(extents)
+            .map(|(&key, &extent)| self.join(key, extent))
+            .collect()
     }
 
-    /// The slot of a record or a partial session: that of its key's open session where it joins this one.
+    /// The slot of a record or a partial session: that of its key's open session where it joins
+    /// this one.
     #[inline(always)]
     fn join(&mut self, key: KeyId, extent: Extent) -> Slot {
-        match self.open.get_mut(key.0 as usize).filter(|open| open.slot != NOTHING.slot && open.extent.joins(&extent)) {
+        match self
+            .open
+            .get_mut(key.0 as usize)
+            .filter(|open| open.slot != NOTHING.slot && open.extent.joins(&extent))
+        {
             Some(open) => {
                 if extent.start < open.extent.start && open.earlier && !open.dirty {
                     open.dirty = true;
@@ -200,7 +244,9 @@ impl OpenSessions {
         let slot = Slot(self.keys.len() as u32);
         self.keys.push(key);
         self.extents.0.push(extent);
-        let Some(open) = self.open.get_mut(index) else { return slot };
+        let Some(open) = self.open.get_mut(index) else {
+            return slot;
+        };
         let known = open.slot != NOTHING.slot;
         let back = known && extent.start < open.extent.start;
         if known {
@@ -210,23 +256,40 @@ impl OpenSessions {
             self.steps_back += 1;
             self.dirty += usize::from(!open.dirty);
         }
-        *open = Open { extent, slot, dirty: open.dirty | back, earlier: known };
+        *open = Open {
+            extent,
+            slot,
+            dirty: open.dirty | back,
+            earlier: known,
+        };
         slot
     }
 
     /// Joins what belongs together and hands all sessions out; what remains is empty.
     pub fn coalesce(&mut self) -> Coalesced {
         let open = std::mem::take(&mut self.open);
-        let (keys, mut extents) = (std::mem::take(&mut self.keys), std::mem::take(&mut self.extents));
+        let (keys, mut extents) = (
+            std::mem::take(&mut self.keys),
+            std::mem::take(&mut self.extents),
+        );
         for open in open.iter().filter(|open| open.slot != NOTHING.slot) {
             extents[open.slot] = open.extent;
         }
         self.steps_back = 0;
         if std::mem::take(&mut self.dirty) == 0 {
-            return Coalesced { moves: None, keys, extents: extents.0 };
+            return Coalesced {
+                moves: None,
+                keys,
+                extents: extents.0,
+            };
         }
         let is_dirty = |key: &KeyId| open.get(key.0 as usize).is_some_and(|open| open.dirty);
-        let dirty: Vec<Slot> = keys.iter().enumerate().filter(|(_, key)| is_dirty(key)).map(|(slot, _)| Slot(slot as u32)).collect();
+        let dirty: Vec<Slot> = keys
+            .iter()
+            .enumerate()
+            .filter(|(_, key)| is_dirty(key))
+            .map(|(slot, _)| Slot(slot as u32))
+            .collect();
         let dirty_keys: Vec<KeyId> = keys.iter().copied().filter(is_dirty).collect();
         let starts: Vec<Time> = dirty.iter().map(|&slot| extents[slot].start).collect();
 
@@ -234,7 +297,10 @@ impl OpenSessions {
         let mut root = PerSlot((0..keys.len() as u32).map(Slot).collect::<Vec<_>>());
         for (_, rows) in Sorted::new(&dirty_keys, &starts).by_key() {
             let mut last: Option<Slot> = None;
-            for slot in rows.iter().filter_map(|&(_, row)| dirty.get(row as usize).copied()) {
+            for slot in rows
+                .iter()
+                .filter_map(|&(_, row)| dirty.get(row as usize).copied())
+            {
                 match last {
                     Some(into) if extents[into].joins(&extents[slot]) => {
                         extents[into] = extents[into].union(&extents[slot]);
@@ -254,6 +320,10 @@ impl OpenSessions {
             }
         }
         let moves = root.0.iter().map(|&root| renumbered[root]).collect();
-        Coalesced { moves: Some(moves), keys: new_keys, extents: new_extents }
+        Coalesced {
+            moves: Some(moves),
+            keys: new_keys,
+            extents: new_extents,
+        }
     }
 }

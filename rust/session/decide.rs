@@ -26,9 +26,14 @@ pub enum Choice {
 ///   keeps   ├──x──────x─────x─┤····      late when its reach is before `close`, strictly
 /// ```
 pub fn choose(record: Extent, found: impl IntoIterator<Item = Extent>, close: Time) -> Choice {
-    let extent = found.into_iter().fold(record, |merged, session| merged.union(&session));
+    let extent = found
+        .into_iter()
+        .fold(record, |merged, session| merged.union(&session));
     if extent.is_late(close) {
         return Choice::Late;
     }
-    Choice::Keep { extent, deletes: extent.window() != record.window() }
+    Choice::Keep {
+        extent,
+        deletes: extent.window() != record.window(),
+    }
 }

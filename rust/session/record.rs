@@ -58,13 +58,29 @@ impl WindowKind for SessionWindows {
         self.gap.of(own)
     }
 
-    fn add<S: States>(windows: &mut SessionOperator, seq_no: KeyedRecord<S::Row>, states: &mut S, out: &mut impl Sink<S>) -> Result<Fate> {
+    fn add<S: States>(
+        windows: &mut SessionOperator,
+        seq_no: KeyedRecord<S::Row>,
+        states: &mut S,
+        out: &mut impl Sink<S>,
+    ) -> Result<Fate> {
         let record = Extent::of(seq_no.time, seq_no.gap);
         let mut found = std::mem::take(&mut windows.scratch);
-        windows.store.joining(seq_no.key, record, windows.windows.gap.longest(), &mut found);
-        let fate = match choose(record, found.iter().map(|session| session.extent), seq_no.late) {
+        windows.store.joining(
+            seq_no.key,
+            record,
+            windows.windows.gap.longest(),
+            &mut found,
+        );
+        let fate = match choose(
+            record,
+            found.iter().map(|session| session.extent),
+            seq_no.late,
+        ) {
             Choice::Late => windows.late(seq_no, states, out).map(|()| Fate::Late),
-            Choice::Keep { extent, deletes } => windows.keep(seq_no, extent, deletes, &found, states, out).map(|()| Fate::Kept),
+            Choice::Keep { extent, deletes } => windows
+                .keep(seq_no, extent, deletes, &found, states, out)
+                .map(|()| Fate::Kept),
         };
         windows.scratch = found;
         fate
@@ -86,23 +102,57 @@ impl SessionOperator {
         let slot = self.gather(key, found, window, states)?;
         for session in found.iter().filter(|_| deletes) {
             let (window, time) = (session.window(), session.extent.end);
-            self.changed(Changed { key, window, time, slot: None, known: true }, states, out)?;
+            self.changed(
+                Changed {
+                    key,
+                    window,
+                    time,
+                    slot: None,
+                    known: true,
+                },
+                states,
+                out,
+            )?;
         }
         states.update(slot, seq_no.row, window)?;
         let known = found.iter().any(|session| session.window() == window);
-        let changed = Changed { key, window, time: window.end, slot: Some(slot), known };
+        let changed = Changed {
+            key,
+            window,
+            time: window.end,
+            slot: Some(slot),
+            known,
+        };
         if states.is_null(slot) {
-            found.first().and_then(|oldest| self.store.remove(key, oldest.place()));
+            found
+                .first()
+                .and_then(|oldest| self.store.remove(key, oldest.place()));
             states.release(slot);
-            return self.changed(Changed { slot: None, ..changed }, states, out);
+            return self.changed(
+                Changed {
+                    slot: None,
+                    ..changed
+                },
+                states,
+                out,
+            );
         }
         self.put(key, found, SessionEntry { extent, slot }, states);
         self.changed(changed, states, out)
     }
 
-    /// Merges the states of the found sessions of a key, oldest first, into one slot. The younger ones leave the store.
-    pub(super) fn gather<S: States>(&mut self, key: StoreKey, found: &[SessionEntry], window: Window, states: &mut S) -> Result<Slot> {
-        let Some((oldest, younger)) = found.split_first() else { return states.allocate() };
+    /// Merges the states of the found sessions of a key, oldest first, into one slot. The younger
+    /// ones leave the store.
+    pub(super) fn gather<S: States>(
+        &mut self,
+        key: StoreKey,
+        found: &[SessionEntry],
+        window: Window,
+        states: &mut S,
+    ) -> Result<Slot> {
+        let Some((oldest, younger)) = found.split_first() else {
+            return states.allocate();
+        };
         let slot = states.adopt(oldest.slot, window)?;
         for session in younger {
             states.merge(slot, session.slot, window)?;
@@ -113,7 +163,13 @@ impl SessionOperator {
     }
 
     /// Stores what was gathered from the found sessions in the stead of the oldest.
-    pub(super) fn put<S: States>(&mut self, key: StoreKey, found: &[SessionEntry], session: SessionEntry, states: &mut S) {
+    pub(super) fn put<S: States>(
+        &mut self,
+        key: StoreKey,
+        found: &[SessionEntry],
+        session: SessionEntry,
+        states: &mut S,
+    ) {
         let replaced = match found.first() {
             Some(oldest) => self.store.replace(key, oldest.place(), session),
             None => self.store.put(key, session),
@@ -123,12 +179,20 @@ impl SessionOperator {
         }
     }
 
-    fn late<S: States>(&mut self, seq_no: KeyedRecord<S::Row>, states: &mut S, out: &mut impl Sink<S>) -> Result<()> {
+    fn late<S: States>(
+        &mut self,
+        seq_no: KeyedRecord<S::Row>,
+        states: &mut S,
+        out: &mut impl Sink<S>,
+    ) -> Result<()> {
         self.counters.late += 1;
         if self.windows.late != Late::Emit {
             return Ok(());
         }
-        let instant = Window { start: seq_no.time, end: seq_no.time };
+        let instant = Window {
+            start: seq_no.time,
+            end: seq_no.time,
+        };
         self.alone(seq_no, instant, states, out)
     }
 }

@@ -31,7 +31,9 @@ impl Gap {
         match (self, own.and_then(|own| u64::try_from(own).ok())) {
             (Self::Fixed(gap), _) => Effective::StoreQuery(gap),
             (_, None | Some(0)) => Effective::Bad,
-            (Self::Dynamic { retention }, Some(own)) if Span(own) > retention => Effective::Clamped(retention),
+            (Self::Dynamic { retention }, Some(own)) if Span(own) > retention => {
+                Effective::Clamped(retention)
+            }
             (_, Some(own)) => Effective::StoreQuery(Span(own)),
         }
     }
@@ -55,14 +57,24 @@ pub struct SessionWindows {
 impl SessionWindows {
     /// Sessions of a fixed gap; by default finals only, late records dropped.
     pub fn with_gap(gap: Span, grace: Option<Span>) -> Self {
-        Self { gap: Gap::Fixed(gap), grace, until: None, emit: Emit::Close, late: Late::Drop }
+        Self {
+            gap: Gap::Fixed(gap),
+            grace,
+            until: None,
+            emit: Emit::Close,
+            late: Late::Drop,
+        }
     }
 
     /// Whether the lengths fit together.
     pub fn check(&self) -> Result<()> {
         let longest = self.gap.longest();
         if longest == Span(0) {
-            return Err(Error::Argument { argument: "gap".into(), got: "0".into(), allowed: "a length of at least one tick".into() });
+            return Err(Error::Argument {
+                argument: "gap".into(),
+                got: "0".into(),
+                allowed: "a length of at least one tick".into(),
+            });
         }
         let least = longest.saturating_add(self.grace.unwrap_or_default());
         match self.until {
@@ -77,7 +89,9 @@ impl SessionWindows {
 
     /// Length of a store's segments: live sessions lie in a few of them.
     pub(crate) fn segment(&self) -> Span {
-        let Some(grace) = self.grace else { return Span(u64::MAX) };
+        let Some(grace) = self.grace else {
+            return Span(u64::MAX);
+        };
         let live = self.gap.longest().saturating_add(grace);
         Span((live.saturating_add(self.until.unwrap_or_default()).0 / 8).max(1))
     }

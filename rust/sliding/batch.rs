@@ -40,8 +40,8 @@ pub struct WindowBatch {
 }
 
 impl WindowBatch {
-    /// Ranges of at most `windows` windows that hold about `rows` rows at most, one window at least: one key may have
-    /// windows without number.
+    /// Ranges of at most `windows` windows that hold about `rows` rows at most, one window at
+    /// least: one key may have windows without number.
     pub fn pieces(&self, windows: usize, rows: usize) -> impl Iterator<Item = Range<usize>> {
         let mut from = 0;
         std::iter::from_fn(move || {
@@ -66,7 +66,10 @@ impl WindowBatch {
 impl RowBuffer {
     /// No rows yet; `inputs` are empty columns of the right kinds.
     pub fn new(inputs: Vec<Column<'static>>) -> Self {
-        Self { inputs, ..Self::default() }
+        Self {
+            inputs,
+            ..Self::default()
+        }
     }
 
     /// Number of rows.
@@ -109,12 +112,17 @@ impl RowBuffer {
         inputs: &[Column<'_>],
     ) -> std::result::Result<Result<()>, BeyondTime> {
         for &time in times {
-            self.floored.push(time.floor(sliding.resolution).ok_or(BeyondTime(time))?);
+            self.floored
+                .push(time.floor(sliding.resolution).ok_or(BeyondTime(time))?);
         }
         self.keys.extend_from_slice(keys);
         self.times.extend_from_slice(times);
         self.seq_nos.extend_from_slice(seq_nos);
-        Ok(self.inputs.iter_mut().zip(inputs).try_for_each(|(held, more)| held.append(more)))
+        Ok(self
+            .inputs
+            .iter_mut()
+            .zip(inputs)
+            .try_for_each(|(held, more)| held.append(more)))
     }
 
     /// Sorts the rows by (key, time, arrival), as planning needs them.
@@ -137,7 +145,11 @@ impl RowBuffer {
 
     /// Lets go of the rows before `horizon`; the rest stays in order.
     pub fn release(&mut self, horizon: Time) {
-        let kept: Vec<u32> = (0..).zip(&self.floored).filter(|&(_, &time)| time >= horizon).map(|(row, _)| row).collect();
+        let kept: Vec<u32> = (0..)
+            .zip(&self.floored)
+            .filter(|&(_, &time)| time >= horizon)
+            .map(|(row, _)| row)
+            .collect();
         self.pick(&kept);
     }
 
@@ -148,7 +160,9 @@ impl RowBuffer {
 
     fn pick(&mut self, rows: &[u32]) {
         fn picked<T: Copy>(values: &[T], rows: &[u32]) -> Vec<T> {
-            rows.iter().filter_map(|&row| values.get(row as usize).copied()).collect()
+            rows.iter()
+                .filter_map(|&row| values.get(row as usize).copied())
+                .collect()
         }
         self.keys = picked(&self.keys, rows);
         self.times = picked(&self.times, rows);
@@ -160,14 +174,21 @@ impl RowBuffer {
     }
 
     /// Plans the windows of all keys, some tens of thousands at a time. The rows must be sorted.
-    pub fn plan(&self, sliding: Sliding, ends: Ends) -> impl Iterator<Item = std::result::Result<WindowBatch, BeyondTime>> {
+    pub fn plan(
+        &self,
+        sliding: Sliding,
+        ends: Ends,
+    ) -> impl Iterator<Item = std::result::Result<WindowBatch, BeyondTime>> {
         let mut groups = self.keys.chunk_by(|left, right| left == right).peekable();
         let mut first = 0;
         std::iter::from_fn(move || {
             groups.peek()?;
             let mut planned = WindowBatch::default();
             while let Some(group) = groups.next_if(|_| planned.keys.len() < CHUNK) {
-                let times = self.floored.get(first..first + group.len()).unwrap_or_default();
+                let times = self
+                    .floored
+                    .get(first..first + group.len())
+                    .unwrap_or_default();
                 let result = sliding.plan(times, first as u32, ends, |window, run| {
                     planned.keys.extend(group.first());
                     planned.windows.push(window);

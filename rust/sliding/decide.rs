@@ -47,23 +47,48 @@ impl Neighbors for [WindowEntry] {
     fn latest(&self, from: Time, to: Time) -> Option<Neighbor> {
         let place = self.partition_point(|window| window.start > to);
         let found = self.get(place).filter(|window| window.start >= from)?;
-        Some(Neighbor { start: found.start, largest: found.largest })
+        Some(Neighbor {
+            start: found.start,
+            largest: found.largest,
+        })
     }
 }
 
 /// The starts of windows that a record at `time`, floored, needs to see, both inclusive.
 /// Windows on the other side of 1970 are none of its business (rules 4.2).
 pub fn around(time: Time, sliding: Sliding) -> (Time, Time) {
-    let (first, last) = (time.saturating_sub(sliding.difference.saturating_mul(2)), time.saturating_add(sliding.resolution));
-    if time >= Time(0) { (first.max(Time(0)), last) } else { (first, last.min(Time(-1))) }
+    let (first, last) = (
+        time.saturating_sub(sliding.difference.saturating_mul(2)),
+        time.saturating_add(sliding.resolution),
+    );
+    if time >= Time(0) {
+        (first.max(Time(0)), last)
+    } else {
+        (first, last.min(Time(-1)))
+    }
 }
 
-/// The windows that a record at `time`, floored, makes; it is also in all that start from that of `own` to it.
-/// `own` is the window of the record alone.
-pub fn decide<A: Neighbors + ?Sized>(time: Time, own: Window, found: &A, sliding: Sliding, births: &mut Vec<NewWindow>) {
+/// The windows that a record at `time`, floored, makes; it is also in all that start from that of
+/// `own` to it. `own` is the window of the record alone.
+pub fn decide<A: Neighbors + ?Sized>(
+    time: Time,
+    own: Window,
+    found: &A,
+    sliding: Sliding,
+    births: &mut Vec<NewWindow>,
+) {
     births.clear();
-    let near = Near { time, own, found, sliding };
-    if is_early(time, own) { near.early(births) } else { near.main(births) }
+    let near = Near {
+        time,
+        own,
+        found,
+        sliding,
+    };
+    if is_early(time, own) {
+        near.early(births)
+    } else {
+        near.main(births)
+    }
 }
 
 /// Whether `own` is Kafka's early window and holds more than what came before the record.
@@ -95,14 +120,26 @@ impl<A: Neighbors + ?Sized> Near<'_, A> {
             return;
         }
         let (first, _) = around(self.time, self.sliding);
-        let left = start.checked_sub(Span(1)).and_then(|last| self.found.latest(first, last));
+        let left = start
+            .checked_sub(Span(1))
+            .and_then(|last| self.found.latest(first, last));
         let previous = left.or(own).map(|window| self.largest(window));
-        births.extend(self.after(previous.filter(|&previous| self.right_of(previous).is_some_and(|right| right >= start))));
+        births.extend(
+            self.after(
+                previous.filter(|&previous| {
+                    self.right_of(previous).is_some_and(|right| right >= start)
+                }),
+            ),
+        );
         if own.is_none() {
-            let base = left.filter(|&left| self.largest(left) >= start).map(|left| left.start);
+            let base = left
+                .filter(|&left| self.largest(left) >= start)
+                .map(|left| left.start);
             births.push(NewWindow::Create { start, base });
         }
-        let covering = start.checked_add(Span(1)).and_then(|first| self.found.latest(first, self.time));
+        let covering = start
+            .checked_add(Span(1))
+            .and_then(|first| self.found.latest(first, self.time));
         births.extend(self.right(covering));
     }
 
@@ -115,28 +152,47 @@ impl<A: Neighbors + ?Sized> Near<'_, A> {
     fn early(&self, births: &mut Vec<NewWindow>) {
         let own = self.found.latest(Time(0), Time(0));
         births.extend(self.right(self.found.latest(Time(0), self.time)));
-        births.extend(self.after(own.map(|own| self.largest(own)).filter(|&previous| previous < self.time)));
+        births.extend(
+            self.after(
+                own.map(|own| self.largest(own))
+                    .filter(|&previous| previous < self.time),
+            ),
+        );
         if own.is_none() {
-            births.push(NewWindow::Create { start: Time(0), base: None });
+            births.push(NewWindow::Create {
+                start: Time(0),
+                base: None,
+            });
         }
     }
 
     /// The right window of the record before this one, if there is none yet.
     fn after(&self, previous: Option<Time>) -> Option<NewWindow> {
         let start = previous.and_then(|previous| self.right_of(previous))?;
-        self.found.latest(start, start).is_none().then_some(NewWindow::Create { start, base: None })
+        self.found
+            .latest(start, start)
+            .is_none()
+            .then_some(NewWindow::Create { start, base: None })
     }
 
     /// The record's own right window holds what the latest window around the record held after it.
     fn right(&self, covering: Option<Neighbor>) -> Option<NewWindow> {
-        let base = covering.filter(|&covering| self.largest(covering) > self.time)?.start;
+        let base = covering
+            .filter(|&covering| self.largest(covering) > self.time)?
+            .start;
         let start = self.right_of(self.time)?;
-        self.found.latest(start, start).is_none().then_some(NewWindow::Copy { start, base })
+        self.found
+            .latest(start, start)
+            .is_none()
+            .then_some(NewWindow::Copy { start, base })
     }
 
     /// The largest record time of a window, floored.
     fn largest(&self, window: Neighbor) -> Time {
-        window.largest.floor(self.sliding.resolution).unwrap_or(Time::MIN)
+        window
+            .largest
+            .floor(self.sliding.resolution)
+            .unwrap_or(Time::MIN)
     }
 
     /// Where the window starts that starts just after a record.

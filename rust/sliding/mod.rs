@@ -1,4 +1,5 @@
-//! Sliding windows: for each record the window that ends at it, and the one that starts after it (rules 4).
+//! Sliding windows: for each record the window that ends at it, and the one that starts after it
+//! (rules 4).
 //!
 //! | module | does |
 //! |---|---|

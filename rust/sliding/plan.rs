@@ -40,7 +40,10 @@ pub struct Ends {
 
 impl Ends {
     /// All windows.
-    pub const ALL: Self = Self { from: Time::MIN, until: None };
+    pub const ALL: Self = Self {
+        from: Time::MIN,
+        until: None,
+    };
 
     fn contains(self, end: Time) -> bool {
         end >= self.from && self.until.is_none_or(|until| end < until)
@@ -54,26 +57,47 @@ pub struct BeyondTime(pub Time);
 impl Sliding {
     /// The earliest record that a window ending at `frontier` or later can hold or start from.
     pub fn horizon(&self, frontier: Time) -> Time {
-        frontier.saturating_sub(self.difference).saturating_sub(self.resolution)
+        frontier
+            .saturating_sub(self.difference)
+            .saturating_sub(self.resolution)
     }
 
-    /// Plans the windows of one key, by ascending start: calls `emit` with each window and its run of rows.
+    /// Plans the windows of one key, by ascending start: calls `emit` with each window and its run
+    /// of rows.
     ///
-    /// `times` are ascending multiples of the resolution; the rows of `times` are numbered from `first`.
-    pub fn plan(&self, times: &[Time], first: u32, ends: Ends, mut emit: impl FnMut(Window, Run)) -> Result<(), BeyondTime> {
+    /// `times` are ascending multiples of the resolution; the rows of `times` are numbered from
+    /// `first`.
+    pub fn plan(
+        &self,
+        times: &[Time],
+        first: u32,
+        ends: Ends,
+        mut emit: impl FnMut(Window, Run),
+    ) -> Result<(), BeyondTime> {
         let (before, since) = times.split_at(times.partition_point(|&time| time < Time(0)));
         self.plan_side(before, first, false, ends, &mut emit)?;
         self.plan_side(since, first + before.len() as u32, true, ends, &mut emit)
     }
 
     /// The windows of the records on one side of 1970-01-01.
-    fn plan_side(&self, times: &[Time], first: u32, early: bool, ends: Ends, emit: &mut impl FnMut(Window, Run)) -> Result<(), BeyondTime> {
+    fn plan_side(
+        &self,
+        times: &[Time],
+        first: u32,
+        early: bool,
+        ends: Ends,
+        emit: &mut impl FnMut(Window, Run),
+    ) -> Result<(), BeyondTime> {
         // The first left window starts before all others: if its start is a time, all starts are.
         if let (Some(&earliest), false) = (times.first(), early) {
-            earliest.checked_sub(self.difference).ok_or(BeyondTime(earliest))?;
+            earliest
+                .checked_sub(self.difference)
+                .ok_or(BeyondTime(earliest))?;
         }
         let floor = if early { Time(0) } else { Time::MIN };
-        let mut lefts = times.iter().map(|&time| time.saturating_sub(self.difference).max(floor));
+        let mut lefts = times
+            .iter()
+            .map(|&time| time.saturating_sub(self.difference).max(floor));
         let mut rights = self.right_starts(times);
         let (mut left, mut right) = (lefts.next(), rights.next());
         let (mut from, mut to) = (Cursor::new(times), Cursor::new(times));
@@ -84,23 +108,36 @@ impl Sliding {
             while right == Some(start) {
                 right = rights.next();
             }
-            // A left window ends at its record: only a right window, one resolution after its record, ends beyond time.
-            let end = start.checked_add(self.difference).ok_or_else(|| BeyondTime(start.saturating_sub(self.resolution)))?;
+            // A left window ends at its record: only a right window, one resolution after its
+            // record, ends beyond time.
+            let end = start
+                .checked_add(self.difference)
+                .ok_or_else(|| BeyondTime(start.saturating_sub(self.resolution)))?;
             if ends.contains(end) {
                 from.advance(|time| time < start);
                 to.advance(|time| time <= end);
-                emit(Window { start, end }, Run { from: first + from.row, to: first + to.row });
+                emit(
+                    Window { start, end },
+                    Run {
+                        from: first + from.row,
+                        to: first + to.row,
+                    },
+                );
             }
         }
         Ok(())
     }
 
-    /// Starts of the right windows that hold a record. None is beyond time: the next record is not before it.
+    /// Starts of the right windows that hold a record. None is beyond time: the next record is not
+    /// before it.
     fn right_starts(&self, times: &[Time]) -> impl Iterator<Item = Time> {
-        times.iter().zip(times.iter().skip(1)).filter_map(|(&time, &next)| {
-            let start = time.saturating_add(self.resolution);
-            (time < next && next <= start.saturating_add(self.difference)).then_some(start)
-        })
+        times
+            .iter()
+            .zip(times.iter().skip(1))
+            .filter_map(|(&time, &next)| {
+                let start = time.saturating_add(self.resolution);
+                (time < next && next <= start.saturating_add(self.difference)).then_some(start)
+            })
     }
 }
 
@@ -112,12 +149,20 @@ struct Cursor<'a> {
 
 impl<'a> Cursor<'a> {
     fn new(times: &'a [Time]) -> Self {
-        Self { times: times.iter(), row: 0 }
+        Self {
+            times: times.iter(),
+            row: 0,
+        }
     }
 
     /// Goes past all times for which `before` holds.
     fn advance(&mut self, before: impl Fn(Time) -> bool) {
-        while self.times.as_slice().first().is_some_and(|&time| before(time)) {
+        while self
+            .times
+            .as_slice()
+            .first()
+            .is_some_and(|&time| before(time))
+        {
             self.times.next();
             self.row += 1;
         }

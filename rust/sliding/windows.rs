@@ -21,34 +21,67 @@ pub struct SlidingWindows {
 }
 
 impl SlidingWindows {
-    /// Windows of a time difference, at a resolution of one tick; by default finals only, late records dropped.
+    /// Windows of a time difference, at a resolution of one tick; by default finals only, late
+    /// records dropped.
     pub fn with_difference(difference: Span, grace: Option<Span>) -> Self {
-        let sliding = Sliding { difference, resolution: Span(1) };
-        Self { sliding, grace, until: None, emit: Emit::Close, late: Late::Drop }
+        let sliding = Sliding {
+            difference,
+            resolution: Span(1),
+        };
+        Self {
+            sliding,
+            grace,
+            until: None,
+            emit: Emit::Close,
+            late: Late::Drop,
+        }
     }
 
     /// Whether the lengths fit together.
     pub fn check(&self) -> Result<()> {
-        let Sliding { difference, resolution } = self.sliding;
+        let Sliding {
+            difference,
+            resolution,
+        } = self.sliding;
         let grace = self.grace.unwrap_or_default();
         let wrong = |argument: &str, got: Span, allowed: String| {
-            Err(Error::Argument { argument: argument.into(), got: got.0.to_string(), allowed })
+            Err(Error::Argument {
+                argument: argument.into(),
+                got: got.0.to_string(),
+                allowed,
+            })
         };
         if i64::try_from(resolution.0).is_err() || resolution == Span(0) {
             return wrong("resolution", resolution, "at least one tick".into());
         }
         if i64::try_from(difference.0).is_err() {
-            return wrong("difference", difference, format!("at most {} ticks", i64::MAX));
+            return wrong(
+                "difference",
+                difference,
+                format!("at most {} ticks", i64::MAX),
+            );
         }
         if difference == Span(0) || !difference.0.is_multiple_of(resolution.0) {
-            return wrong("difference", difference, format!("a multiple of the resolution, {}", resolution.0));
+            return wrong(
+                "difference",
+                difference,
+                format!("a multiple of the resolution, {}", resolution.0),
+            );
         }
         if !grace.0.is_multiple_of(resolution.0) {
-            return wrong("grace", grace, format!("a multiple of the resolution, {}", resolution.0));
+            return wrong(
+                "grace",
+                grace,
+                format!("a multiple of the resolution, {}", resolution.0),
+            );
         }
         let least = difference.saturating_mul(2).saturating_add(grace);
         match self.until {
-            Some(until) if until < least => wrong("until", until, format!("at least 2 x difference + grace, {}", least.0)),
+            Some(until) if until < least => wrong(
+                "until",
+                until,
+                format!("at least 2 x difference + grace, {}", least.0),
+            ),
             _ => Ok(()),
         }
     }
@@ -56,13 +89,24 @@ impl SlidingWindows {
     /// How long a window is visible after its start: as long as a record that is not late can touch
     /// it, or read what it holds (rules 4.4).
     pub fn retention(&self) -> Span {
-        let Sliding { difference, resolution } = self.sliding;
-        let needed = difference.saturating_mul(3).saturating_add(self.grace.unwrap_or_default());
-        needed.saturating_add(resolution).max(self.until.unwrap_or_default())
+        let Sliding {
+            difference,
+            resolution,
+        } = self.sliding;
+        let needed = difference
+            .saturating_mul(3)
+            .saturating_add(self.grace.unwrap_or_default());
+        needed
+            .saturating_add(resolution)
+            .max(self.until.unwrap_or_default())
     }
 
     /// Length of a store's segments: live windows lie in a few of them.
     pub(crate) fn segment(&self) -> Span {
-        if self.grace.is_none() { Span(u64::MAX) } else { Span((self.retention().0 / 8).max(1)) }
+        if self.grace.is_none() {
+            Span(u64::MAX)
+        } else {
+            Span((self.retention().0 / 8).max(1))
+        }
     }
 }

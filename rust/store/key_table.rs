@@ -8,7 +8,8 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::error::{Error, Result};
 
-/// The number of a key in its store. It may be given to another key once the first has no windows any more.
+/// The number of a key in its store. It may be given to another key once the first has no windows
+/// any more.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct StoreKey(pub u32);
 
@@ -35,25 +36,46 @@ impl KeyTable {
 
     /// The bytes of a key; empty where there is no such key.
     pub fn name(&self, key: StoreKey) -> &[u8] {
-        self.names.get(key.0 as usize).and_then(Option::as_deref).unwrap_or_default()
+        self.names
+            .get(key.0 as usize)
+            .and_then(Option::as_deref)
+            .unwrap_or_default()
     }
 
     /// The number of a known key.
     pub fn find(&self, name: &[u8]) -> Option<StoreKey> {
-        self.table.find(xxh3_64(name), |&key| self.name(key) == name).copied()
+        self.table
+            .find(xxh3_64(name), |&key| self.name(key) == name)
+            .copied()
     }
 
     /// The number of a key, known or new, and whether it is new.
     pub fn intern(&mut self, name: &[u8]) -> Result<(StoreKey, bool)> {
-        let Self { table, names, free, order } = self;
-        let known = |key: &StoreKey| names.get(key.0 as usize).and_then(Option::as_deref) == Some(name);
-        let hash = |key: &StoreKey| xxh3_64(names.get(key.0 as usize).and_then(Option::as_deref).unwrap_or_default());
+        let Self {
+            table,
+            names,
+            free,
+            order,
+        } = self;
+        let known =
+            |key: &StoreKey| names.get(key.0 as usize).and_then(Option::as_deref) == Some(name);
+        let hash = |key: &StoreKey| {
+            xxh3_64(
+                names
+                    .get(key.0 as usize)
+                    .and_then(Option::as_deref)
+                    .unwrap_or_default(),
+            )
+        };
         match table.entry(xxh3_64(name), known, hash) {
             Entry::Occupied(entry) => Ok((*entry.get(), false)),
             Entry::Vacant(entry) => {
                 let key = match free.pop() {
                     Some(key) => key,
-                    None => StoreKey(u32::try_from(names.len()).map_err(|_| Error::Internal("a store holds at most 2^32 keys"))?),
+                    None => StoreKey(
+                        u32::try_from(names.len())
+                            .map_err(|_| Error::Internal("a store holds at most 2^32 keys"))?,
+                    ),
                 };
                 entry.insert(key);
                 let name = Some(name.into());
@@ -69,7 +91,9 @@ impl KeyTable {
 
     /// Forgets a key; its number is free for another one.
     pub fn release(&mut self, key: StoreKey) {
-        let Some(name) = self.names.get_mut(key.0 as usize).and_then(Option::take) else { return };
+        let Some(name) = self.names.get_mut(key.0 as usize).and_then(Option::take) else {
+            return;
+        };
         if let Ok(entry) = self.table.find_entry(xxh3_64(&name), |&other| other == key) {
             entry.remove();
         }
@@ -82,10 +106,13 @@ impl KeyTable {
         self.names.get(key.0 as usize).is_some_and(Option::is_some)
     }
 
-    /// The keys from `from` to `to`, both inclusive, in the order of their bytes; none leaves a side open.
+    /// The keys from `from` to `to`, both inclusive, in the order of their bytes; none leaves a
+    /// side open.
     pub fn range(&self, from: Option<&[u8]>, to: Option<&[u8]>) -> &[StoreKey] {
         if let (Some(name), true) = (from, from == to) {
-            let found = self.table.find(xxh3_64(name), |&key| self.name(key) == name);
+            let found = self
+                .table
+                .find(xxh3_64(name), |&key| self.name(key) == name);
             return found.map(std::slice::from_ref).unwrap_or_default();
         }
         let order = self.order.get_or_init(|| {
@@ -93,8 +120,12 @@ impl KeyTable {
             order.sort_unstable_by(|&a, &b| self.name(a).cmp(self.name(b)));
             order
         });
-        let first = from.map_or(0, |from| order.partition_point(|&key| self.name(key) < from));
-        let last = to.map_or(order.len(), |to| order.partition_point(|&key| self.name(key) <= to));
+        let first = from.map_or(0, |from| {
+            order.partition_point(|&key| self.name(key) < from)
+        });
+        let last = to.map_or(order.len(), |to| {
+            order.partition_point(|&key| self.name(key) <= to)
+        });
         order.get(first..last).unwrap_or_default()
     }
 }

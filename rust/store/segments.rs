@@ -58,7 +58,10 @@ pub(super) struct Segments<P> {
 impl<P: Copy + Ord> Segments<P> {
     /// No segments yet, of this length at least.
     pub(super) fn new(width: Span) -> Self {
-        let shift = width.0.checked_next_power_of_two().map_or(u64::BITS, u64::trailing_zeros);
+        let shift = width
+            .0
+            .checked_next_power_of_two()
+            .map_or(u64::BITS, u64::trailing_zeros);
         Self {
             shift: shift.min(LONGEST),
             listed: BTreeMap::new(),
@@ -102,7 +105,11 @@ impl<P: Copy + Ord> Segments<P> {
 
     /// The keys listed in a segment, each once.
     pub(super) fn keys(&self, id: SegmentId) -> Vec<StoreKey> {
-        let mut keys = self.listed.get(&id).map(|listed| listed.keys.clone()).unwrap_or_default();
+        let mut keys = self
+            .listed
+            .get(&id)
+            .map(|listed| listed.keys.clone())
+            .unwrap_or_default();
         keys.sort_unstable();
         keys.dedup();
         keys
@@ -160,8 +167,13 @@ impl<P: Copy + Ord> Segments<P> {
         if self.opened.is_some_and(|opened| last <= opened) {
             return Vec::new();
         }
-        let entered = self.listed.range(..=last).filter(|&(&id, _)| self.opened.is_none_or(|opened| id > opened));
-        let keys = entered.flat_map(|(&id, listed)| listed.keys.iter().map(move |&key| (id, key))).collect();
+        let entered = self
+            .listed
+            .range(..=last)
+            .filter(|&(&id, _)| self.opened.is_none_or(|opened| id > opened));
+        let keys = entered
+            .flat_map(|(&id, listed)| listed.keys.iter().map(move |&key| (id, key)))
+            .collect();
         self.opened = Some(last);
         keys
     }
@@ -176,8 +188,14 @@ impl<P: Copy + Ord> Segments<P> {
     /// Takes the queued windows due before `to`, each once. Some are not there any more.
     pub(super) fn close(&mut self, to: Time) -> Vec<(Time, P, StoreKey)> {
         let mut due = Vec::new();
-        while self.queue.peek().is_some_and(|Reverse((time, ..))| *time < to) {
-            let Some(Reverse(next)) = self.queue.pop() else { break };
+        while self
+            .queue
+            .peek()
+            .is_some_and(|Reverse((time, ..))| *time < to)
+        {
+            let Some(Reverse(next)) = self.queue.pop() else {
+                break;
+            };
             if due.last() != Some(&next) {
                 due.push(next);
             }
@@ -191,8 +209,11 @@ impl<P: Copy + Ord> Segments<P> {
         if from > to {
             return Vec::new();
         }
-        let mut keys: Vec<StoreKey> =
-            self.listed.range(self.id(from)..=self.id(to)).flat_map(|(_, listed)| listed.keys.iter().copied()).collect();
+        let mut keys: Vec<StoreKey> = self
+            .listed
+            .range(self.id(from)..=self.id(to))
+            .flat_map(|(_, listed)| listed.keys.iter().copied())
+            .collect();
         keys.sort_unstable();
         keys.dedup();
         keys
@@ -201,7 +222,10 @@ impl<P: Copy + Ord> Segments<P> {
     /// Drops the first segment if everything in it is due before `before` and closed.
     pub(super) fn expire(&mut self, before: Time) -> Option<Vec<StoreKey>> {
         let bound = self.bound(before);
-        let first = self.listed.first_entry().filter(|first| *first.key() < bound)?;
+        let first = self
+            .listed
+            .first_entry()
+            .filter(|first| *first.key() < bound)?;
         self.changed.insert(*first.key());
         Some(first.remove().keys)
     }

@@ -12,15 +12,29 @@ pub type SessionStore = WindowTable<SessionEntry>;
 
 impl SessionStore {
     /// The sessions of a key with `end >= earliest_end` and `start <= latest_start`.
-    pub fn find_sessions(&self, name: &[u8], earliest_end: Time, latest_start: Time) -> impl DoubleEndedIterator<Item = &SessionEntry> {
-        self.key(name).into_iter().flat_map(move |key| self.overlapping(key, earliest_end, latest_start))
+    pub fn find_sessions(
+        &self,
+        name: &[u8],
+        earliest_end: Time,
+        latest_start: Time,
+    ) -> impl DoubleEndedIterator<Item = &SessionEntry> {
+        self.key(name)
+            .into_iter()
+            .flat_map(move |key| self.overlapping(key, earliest_end, latest_start))
     }
 
-    fn overlapping(&self, key: StoreKey, earliest_end: Time, latest_start: Time) -> impl DoubleEndedIterator<Item = &SessionEntry> {
-        self.within(key, (earliest_end, Time::MIN)..=(Time::MAX, Time::MAX)).filter(move |session| session.extent.start <= latest_start)
+    fn overlapping(
+        &self,
+        key: StoreKey,
+        earliest_end: Time,
+        latest_start: Time,
+    ) -> impl DoubleEndedIterator<Item = &SessionEntry> {
+        self.within(key, (earliest_end, Time::MIN)..=(Time::MAX, Time::MAX))
+            .filter(move |session| session.extent.start <= latest_start)
     }
 
-    /// As [`Self::find_sessions`], for the keys from one to another, both inclusive; none leaves a side open.
+    /// As [`Self::find_sessions`], for the keys from one to another, both inclusive; none leaves a
+    /// side open.
     pub fn find_sessions_of(
         &self,
         from: Option<&[u8]>,
@@ -28,9 +42,10 @@ impl SessionStore {
         earliest_end: Time,
         latest_start: Time,
     ) -> impl DoubleEndedIterator<Item = (&[u8], &SessionEntry)> {
-        self.keys(from, to)
-            .iter()
-            .flat_map(move |&key| self.overlapping(key, earliest_end, latest_start).map(move |session| (self.name(key), session)))
+        self.keys(from, to).iter().flat_map(move |&key| {
+            self.overlapping(key, earliest_end, latest_start)
+                .map(move |session| (self.name(key), session))
+        })
     }
 
     /// All sessions of a key.
@@ -39,8 +54,15 @@ impl SessionStore {
     }
 
     /// All sessions of the keys from one to another, both inclusive; none leaves a side open.
-    pub fn fetch_range(&self, from: Option<&[u8]>, to: Option<&[u8]>) -> impl DoubleEndedIterator<Item = (&[u8], &SessionEntry)> {
-        self.keys(from, to).iter().flat_map(move |&key| self.windows(key).map(move |session| (self.name(key), session)))
+    pub fn fetch_range(
+        &self,
+        from: Option<&[u8]>,
+        to: Option<&[u8]>,
+    ) -> impl DoubleEndedIterator<Item = (&[u8], &SessionEntry)> {
+        self.keys(from, to).iter().flat_map(move |&key| {
+            self.windows(key)
+                .map(move |session| (self.name(key), session))
+        })
     }
 
     /// The session with exactly these bounds.
@@ -49,8 +71,14 @@ impl SessionStore {
     }
 
     /// The sessions that reach from one time to another, both inclusive, by (end, start, key).
-    pub fn find_closed(&self, from: Time, to: Time) -> impl DoubleEndedIterator<Item = (&[u8], &SessionEntry)> {
-        self.find_due(from, to).into_iter().map(|(key, session)| (self.name(key), session))
+    pub fn find_closed(
+        &self,
+        from: Time,
+        to: Time,
+    ) -> impl DoubleEndedIterator<Item = (&[u8], &SessionEntry)> {
+        self.find_due(from, to)
+            .into_iter()
+            .map(|(key, session)| (self.name(key), session))
     }
 
     /// All sessions, by key.
@@ -67,8 +95,15 @@ impl SessionStore {
     ///                         t├····┤
     /// ```
     ///
-    /// Visible sessions of a key never overlap up to their reach, so the first one that starts past the record's reach ends the search.
-    pub(crate) fn joining(&self, key: StoreKey, record: Extent, longest: Span, found: &mut Vec<SessionEntry>) {
+    /// Visible sessions of a key never overlap up to their reach, so the first one that starts past
+    /// the record's reach ends the search.
+    pub(crate) fn joining(
+        &self,
+        key: StoreKey,
+        record: Extent,
+        longest: Span,
+        found: &mut Vec<SessionEntry>,
+    ) {
         found.clear();
         let first = (record.start.saturating_sub(longest), Time::MIN);
         for session in self.within(key, first..=(Time::MAX, Time::MAX)) {

@@ -85,13 +85,15 @@ impl<E: Entry> WindowTable<E> {
         self.keys.name(key)
     }
 
-    /// The number of a key. It stands for this key until the next [`Self::expire`], and as long as the key has windows.
+    /// The number of a key. It stands for this key until the next [`Self::expire`], and as long as
+    /// the key has windows.
     pub fn intern(&mut self, name: &[u8]) -> Result<StoreKey> {
         let (key, new) = self.keys.intern(name)?;
         if new {
             self.idle.push(key);
             if self.key_windows.len() <= key.0 as usize {
-                self.key_windows.resize(key.0 as usize + 1, KeyWindows::EMPTY);
+                self.key_windows
+                    .resize(key.0 as usize + 1, KeyWindows::EMPTY);
             }
         }
         Ok(key)
@@ -105,13 +107,17 @@ impl<E: Entry> WindowTable<E> {
         self.segments.change(id);
         self.lead = self.lead.max(entry.lead());
         let replaced = match windows.find(&place) {
-            Ok(found) => windows.entries.get_mut(found).map(|old| std::mem::replace(old, entry)),
+            Ok(found) => windows
+                .entries
+                .get_mut(found)
+                .map(|old| std::mem::replace(old, entry)),
             Err(place) => {
                 windows.entries.insert(place, entry);
                 None
             }
         };
-        self.segments.list(due, place, key, windows.listed == Some(id));
+        self.segments
+            .list(due, place, key, windows.listed == Some(id));
         windows.listed = Some(id);
         self.len += 1;
         self.open += usize::from(due >= self.segments.closed());
@@ -121,14 +127,18 @@ impl<E: Entry> WindowTable<E> {
         replaced
     }
 
-    /// Stores a window in the stead of the one in `place`. Gives back a third one that stood in its new place.
+    /// Stores a window in the stead of the one in `place`. Gives back a third one that stood in its
+    /// new place.
     pub fn replace(&mut self, key: StoreKey, place: E::Place, entry: E) -> Option<E> {
         let windows = self.key_windows.get_mut(key.0 as usize)?;
         let (due, new) = (entry.due(), entry.place());
         let stays = windows.find(&place).ok().filter(|&found| {
-            let before = found.checked_sub(1).and_then(|before| windows.entries.get(before));
+            let before = found
+                .checked_sub(1)
+                .and_then(|before| windows.entries.get(before));
             let after = windows.entries.get(found + 1);
-            before.is_none_or(|before| before.place() < new) && after.is_none_or(|after| after.place() > new)
+            before.is_none_or(|before| before.place() < new)
+                && after.is_none_or(|after| after.place() > new)
         });
         let Some(old) = stays.and_then(|found| windows.entries.get_mut(found)) else {
             self.remove(key, place);
@@ -138,7 +148,8 @@ impl<E: Entry> WindowTable<E> {
         let old = std::mem::replace(old, entry);
         let id = self.segments.id(due);
         self.segments.change(id);
-        self.segments.list(due, new, key, windows.listed == Some(id));
+        self.segments
+            .list(due, new, key, windows.listed == Some(id));
         windows.listed = Some(id);
         self.len += 1;
         self.open += usize::from(due >= self.segments.closed());
@@ -149,7 +160,10 @@ impl<E: Entry> WindowTable<E> {
     /// Takes a window out.
     pub fn remove(&mut self, key: StoreKey, place: E::Place) -> Option<E> {
         let windows = self.key_windows.get_mut(key.0 as usize)?;
-        let entry = windows.find(&place).ok().and_then(|found| windows.entries.remove(found))?;
+        let entry = windows
+            .find(&place)
+            .ok()
+            .and_then(|found| windows.entries.remove(found))?;
         if windows.entries.is_empty() {
             self.idle.push(key);
         }
@@ -177,8 +191,8 @@ impl<E: Entry> WindowTable<E> {
         self.segments.width()
     }
 
-    /// The segments that have changed since [`Self::settle`], in order: those in which a window was put,
-    /// changed or removed, and those that were dropped.
+    /// The segments that have changed since [`Self::settle`], in order: those in which a window was
+    /// put, changed or removed, and those that were dropped.
     pub fn changed(&self) -> &BTreeSet<SegmentId> {
         self.segments.changed()
     }
@@ -198,35 +212,56 @@ impl<E: Entry> WindowTable<E> {
         let mut keys = self.segments.keys(id);
         keys.sort_unstable_by(|&a, &b| self.name(a).cmp(self.name(b)));
         let within = self.segments.within(id);
-        keys.into_iter().flat_map(|key| self.due(key, within).map(move |entry| (key, entry))).collect()
+        keys.into_iter()
+            .flat_map(|key| self.due(key, within).map(move |entry| (key, entry)))
+            .collect()
     }
 
     /// The visible window in a place.
     pub fn get(&self, key: StoreKey, place: E::Place) -> Option<&E> {
         let windows = self.key_windows.get(key.0 as usize)?;
-        let entry = windows.find(&place).ok().and_then(|found| windows.entries.get(found))?;
+        let entry = windows
+            .find(&place)
+            .ok()
+            .and_then(|found| windows.entries.get(found))?;
         entry.is_visible(self.horizon).then_some(entry)
     }
 
     /// The visible windows of a key with places in a range. Backward: `.rev()`, as for all reads.
-    pub fn within(&self, key: StoreKey, places: RangeInclusive<E::Place>) -> impl DoubleEndedIterator<Item = &E> {
+    pub fn within(
+        &self,
+        key: StoreKey,
+        places: RangeInclusive<E::Place>,
+    ) -> impl DoubleEndedIterator<Item = &E> {
         let horizon = self.horizon;
-        let windows = self.key_windows.get(key.0 as usize).filter(|_| places.start() <= places.end());
-        windows.into_iter().flat_map(move |windows| windows.within(places.clone())).filter(move |entry| entry.is_visible(horizon))
+        let windows = self
+            .key_windows
+            .get(key.0 as usize)
+            .filter(|_| places.start() <= places.end());
+        windows
+            .into_iter()
+            .flat_map(move |windows| windows.within(places.clone()))
+            .filter(move |entry| entry.is_visible(horizon))
     }
 
     /// The visible windows of a key.
     pub fn windows(&self, key: StoreKey) -> impl DoubleEndedIterator<Item = &E> {
         let horizon = self.horizon;
         let windows = self.key_windows.get(key.0 as usize);
-        windows.into_iter().flat_map(|windows| &windows.entries).filter(move |entry| entry.is_visible(horizon))
+        windows
+            .into_iter()
+            .flat_map(|windows| &windows.entries)
+            .filter(move |entry| entry.is_visible(horizon))
     }
 
     /// The visible windows of a key due from one time to another, both inclusive.
     fn due(&self, key: StoreKey, times: (Time, Time)) -> impl Iterator<Item = &E> {
         let horizon = self.horizon;
         let windows = self.key_windows.get(key.0 as usize);
-        windows.into_iter().flat_map(move |windows| windows.due(times, self.lead)).filter(move |entry| entry.is_visible(horizon))
+        windows
+            .into_iter()
+            .flat_map(move |windows| windows.due(times, self.lead))
+            .filter(move |entry| entry.is_visible(horizon))
     }
 
     /// The keys of a range, in the order of their bytes; see [`KeyTable::range`].
@@ -238,9 +273,16 @@ impl<E: Entry> WindowTable<E> {
     /// closes in that time if nothing more happens. Reads the segments that lie between.
     pub fn find_due(&self, from: Time, to: Time) -> Vec<(StoreKey, &E)> {
         let keys = self.segments.between(from, to);
-        let mut found: Vec<(StoreKey, &E)> =
-            keys.into_iter().flat_map(|key| self.due(key, (from, to)).map(move |entry| (key, entry))).collect();
-        found.sort_by(|(a, first), (b, second)| first.place().cmp(&second.place()).then_with(|| self.name(*a).cmp(self.name(*b))));
+        let mut found: Vec<(StoreKey, &E)> = keys
+            .into_iter()
+            .flat_map(|key| self.due(key, (from, to)).map(move |entry| (key, entry)))
+            .collect();
+        found.sort_by(|(a, first), (b, second)| {
+            first
+                .place()
+                .cmp(&second.place())
+                .then_with(|| self.name(*a).cmp(self.name(*b)))
+        });
         found
     }
 }

@@ -24,7 +24,9 @@ fn aggregates() -> [(Box<dyn Aggregate>, std::ops::Range<usize>); 4] {
 
 fn update(accumulators: &mut Accumulators, slots: &[Slot], events: &[Event]) {
     let input = Input::new(&[Kind::Int, Kind::Bytes], events);
-    accumulators.update(slots, &input.times, &input.seq_nos, &input.columns).unwrap();
+    accumulators
+        .update(slots, &input.times, &input.seq_nos, &input.columns)
+        .unwrap();
 }
 
 fn slots_of(events: &[Event]) -> Vec<Slot> {
@@ -48,7 +50,12 @@ fn lists(columns: &[Vec<Cell>]) -> Cell {
 }
 
 fn event(number: i64, bytes: &[u8]) -> Event {
-    Event { key: 0, time: number, seq_no: 0, cells: vec![Cell::Int(number), Cell::Bytes(bytes.to_vec())] }
+    Event {
+        key: 0,
+        time: number,
+        seq_no: 0,
+        cells: vec![Cell::Int(number), Cell::Bytes(bytes.to_vec())],
+    }
 }
 
 proptest! {
@@ -95,13 +102,29 @@ fn a_released_slot_is_handed_out_again_and_empty() {
     let mut accumulators = Accumulators::new(aggregates());
     let slots: Vec<Slot> = (0..100).map(|_| accumulators.allocate().unwrap()).collect();
     assert_eq!(slots, (0..100).map(Slot).collect::<Vec<_>>());
-    update(&mut accumulators, &[Slot(41), Slot(42), Slot(99)], &[event(1, b"a"), event(2, b"b"), event(3, b"c")]);
+    update(
+        &mut accumulators,
+        &[Slot(41), Slot(42), Slot(99)],
+        &[event(1, b"a"), event(2, b"b"), event(3, b"c")],
+    );
     accumulators.release(Slot(42));
     assert_eq!(accumulators.allocate().unwrap(), Slot(42));
     assert_eq!(accumulators.allocate().unwrap(), Slot(100));
     let got = rows(accumulators.lower(&[Slot(41), Slot(42), Slot(99), Slot(100)])).unwrap();
-    assert!(same(&Cell::List(got[0].clone()), &Cell::List([1, 0, 1, 0].map(Cell::Int).to_vec())), "{got:?}");
-    assert!(matches!(got[1][..], [Cell::Int(1), Cell::Null, Cell::Int(3), Cell::Null]), "{got:?}");
+    assert!(
+        same(
+            &Cell::List(got[0].clone()),
+            &Cell::List([1, 0, 1, 0].map(Cell::Int).to_vec())
+        ),
+        "{got:?}"
+    );
+    assert!(
+        matches!(
+            got[1][..],
+            [Cell::Int(1), Cell::Null, Cell::Int(3), Cell::Null]
+        ),
+        "{got:?}"
+    );
 }
 
 #[test]
@@ -111,7 +134,10 @@ fn a_bank_grows_beside_allocated_slots() {
     accumulators.resize(5);
     assert_eq!(accumulators.allocate().unwrap(), Slot(5));
     accumulators.resize(2);
-    assert_eq!((accumulators.len(), accumulators.allocate().unwrap()), (6, Slot(6)));
+    assert_eq!(
+        (accumulators.len(), accumulators.allocate().unwrap()),
+        (6, Slot(6))
+    );
     update(&mut accumulators, &[Slot(6)], &[event(7, b"")]);
     accumulators.copy(Slot(0), Slot(6));
     accumulators.clear(Slot(6));
@@ -129,10 +155,22 @@ fn the_misfit_names_aggregate_and_window() {
     assert_eq!((misfit.aggregate, misfit.cause.window), (1, 1));
     let input = Input::new(&[Kind::Int, Kind::Bytes], &events);
     let runs = [Run { from: 0, to: 2 }, Run { from: 1, to: 3 }];
-    let misfit = accumulators.sweep(&input.times, &input.seq_nos, &input.columns, &runs).unwrap().unwrap_err();
+    let misfit = accumulators
+        .sweep(&input.times, &input.seq_nos, &input.columns, &runs)
+        .unwrap()
+        .unwrap_err();
     assert_eq!((misfit.aggregate, misfit.cause.window), (1, 1));
-    let columns = accumulators.sweep(&input.times, &input.seq_nos, &input.columns, &runs[..1]).unwrap().unwrap();
-    assert_eq!(columns.iter().map(|column| column.len()).collect::<Vec<_>>(), [1; 4]);
+    let columns = accumulators
+        .sweep(&input.times, &input.seq_nos, &input.columns, &runs[..1])
+        .unwrap()
+        .unwrap();
+    assert_eq!(
+        columns
+            .iter()
+            .map(|column| column.len())
+            .collect::<Vec<_>>(),
+        [1; 4]
+    );
 }
 
 #[test]
@@ -140,7 +178,19 @@ fn a_column_that_is_not_there_is_an_error() {
     let mut accumulators = Accumulators::new(aggregates());
     accumulators.resize(1);
     let input = Input::new(&[Kind::Int], &[]);
-    assert!(accumulators.update(&[], &input.times, &input.seq_nos, &input.columns).is_err());
-    assert!(accumulators.sweep(&input.times, &input.seq_nos, &input.columns, &[]).is_err());
-    assert!(accumulators.merge(&[], &Accumulators::new([]), &[]).is_err());
+    assert!(
+        accumulators
+            .update(&[], &input.times, &input.seq_nos, &input.columns)
+            .is_err()
+    );
+    assert!(
+        accumulators
+            .sweep(&input.times, &input.seq_nos, &input.columns, &[])
+            .is_err()
+    );
+    assert!(
+        accumulators
+            .merge(&[], &Accumulators::new([]), &[])
+            .is_err()
+    );
 }

@@ -51,7 +51,9 @@ const PAIRS: [[Kind; 2]; 6] = [
 /// Whether a value comes before another; of the zeros, -0.0 does.
 fn below(left: &Cell, right: &Cell) -> bool {
     match (left, right) {
-        (Cell::Float(left), Cell::Float(right)) if *left == 0.0 && *right == 0.0 => left.is_sign_negative() && right.is_sign_positive(),
+        (Cell::Float(left), Cell::Float(right)) if *left == 0.0 && *right == 0.0 => {
+            left.is_sign_negative() && right.is_sign_positive()
+        }
         _ => order(left, right).is_lt(),
     }
 }
@@ -62,8 +64,20 @@ fn is_null(cell: &Cell) -> bool {
 
 /// The value that no other one is below (or above).
 fn end(rows: &[&Event], max: bool) -> Expected {
-    let values: Vec<&Cell> = rows.iter().map(|row| &row.cells[0]).filter(|cell| !is_null(cell)).collect();
-    let best = values.iter().find(|&&one| !values.iter().any(|&other| if max { below(one, other) } else { below(other, one) }));
+    let values: Vec<&Cell> = rows
+        .iter()
+        .map(|row| &row.cells[0])
+        .filter(|cell| !is_null(cell))
+        .collect();
+    let best = values.iter().find(|&&one| {
+        !values.iter().any(|&other| {
+            if max {
+                below(one, other)
+            } else {
+                below(other, one)
+            }
+        })
+    });
     Some(best.map_or(Cell::Null, |&best| best.clone()))
 }
 
@@ -71,10 +85,19 @@ fn end(rows: &[&Event], max: bool) -> Expected {
 fn value_by(rows: &[&Event], max: bool) -> Expected {
     let rows: Vec<&&Event> = rows.iter().filter(|row| !is_null(&row.cells[1])).collect();
     let beaten = |row: &Event| {
-        rows.iter()
-            .any(|other| if max { order(&other.cells[1], &row.cells[1]).is_gt() } else { order(&other.cells[1], &row.cells[1]).is_lt() })
+        rows.iter().any(|other| {
+            if max {
+                order(&other.cells[1], &row.cells[1]).is_gt()
+            } else {
+                order(&other.cells[1], &row.cells[1]).is_lt()
+            }
+        })
     };
-    Some(rows.iter().find(|row| !beaten(row)).map_or(Cell::Null, |row| row.cells[0].clone()))
+    Some(
+        rows.iter()
+            .find(|row| !beaten(row))
+            .map_or(Cell::Null, |row| row.cells[0].clone()),
+    )
 }
 
 proptest! {

@@ -28,14 +28,21 @@ fn set(kind: Kind) -> Box<dyn Aggregate> {
 }
 
 fn values(rows: &[&Event]) -> Vec<Cell> {
-    rows.iter().map(|row| row.cells[0].clone()).filter(|cell| !matches!(cell, Cell::Null)).collect()
+    rows.iter()
+        .map(|row| row.cells[0].clone())
+        .filter(|cell| !matches!(cell, Cell::Null))
+        .collect()
 }
 
 /// Ascending, each value once; -0.0 is written as 0.0.
 fn distinct(rows: &[&Event]) -> Expected {
     let mut distinct: Vec<Cell> = Vec::new();
     for cell in values(rows) {
-        let cell = if matches!(cell, Cell::Float(value) if value == 0.0) { Cell::Float(0.0) } else { cell };
+        let cell = if matches!(cell, Cell::Float(value) if value == 0.0) {
+            Cell::Float(0.0)
+        } else {
+            cell
+        };
         if !distinct.iter().any(|held| order(held, &cell).is_eq()) {
             distinct.push(cell);
         }
@@ -66,9 +73,18 @@ proptest! {
 #[test]
 fn every_nan_of_a_set_is_the_same_nan() {
     let cells = [f64::NAN, -f64::NAN, f64::from_bits(0x7ff0_0000_0000_0001)];
-    let event = |&value: &f64| Event { key: 0, time: 0, seq_no: 0, cells: vec![Cell::Float(value)] };
+    let event = |&value: &f64| Event {
+        key: 0,
+        time: 0,
+        seq_no: 0,
+        cells: vec![Cell::Float(value)],
+    };
     let events: Vec<Event> = cells.iter().map(event).collect();
-    let trial = Trial { kinds: vec![Kind::Float], events, seed: 0 };
+    let trial = Trial {
+        kinds: vec![Kind::Float],
+        events,
+        seed: 0,
+    };
     obeys(set(Kind::Float).as_ref(), &trial, distinct, same);
 }
 

@@ -13,7 +13,10 @@ const DECIMAL: i128 = 10_i128.pow(38);
 
 /// The values of the one column that are not null.
 fn values<'e>(rows: &[&'e Event]) -> Vec<&'e Cell> {
-    rows.iter().map(|row| &row.cells[0]).filter(|cell| !matches!(cell, Cell::Null)).collect()
+    rows.iter()
+        .map(|row| &row.cells[0])
+        .filter(|cell| !matches!(cell, Cell::Null))
+        .collect()
 }
 
 fn integer(cell: &Cell) -> I256 {
@@ -25,7 +28,9 @@ fn integer(cell: &Cell) -> I256 {
 }
 
 fn total(values: &[&Cell]) -> I256 {
-    values.iter().fold(I256::ZERO, |total, value| total + integer(value))
+    values
+        .iter()
+        .fold(I256::ZERO, |total, value| total + integer(value))
 }
 
 /// `dividend / divisor`, ties away from zero.
@@ -42,18 +47,35 @@ fn wide(value: I256, limit: i128) -> Expected {
     (value.abs() < I256::from(limit)).then(|| Cell::Wide(i128::try_from(value).unwrap()))
 }
 
-/// Floats that are multiples of 1/1024 below 2^80, all exact in an i128; now and then one that is not a number.
+/// Floats that are multiples of 1/1024 below 2^80, all exact in an i128; now and then one that is
+/// not a number.
 fn dyadic() -> BoxedStrategy<Cell> {
-    let number = (any::<i32>(), -10..50_i32).prop_map(|(digits, exponent)| f64::from(digits) * f64::from(exponent).exp2());
+    let number = (any::<i32>(), -10..50_i32)
+        .prop_map(|(digits, exponent)| f64::from(digits) * f64::from(exponent).exp2());
     let odd = prop::sample::select(vec![f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -0.0]);
-    prop_oneof![40 => number, 1 => odd].prop_map(Cell::Float).boxed()
+    prop_oneof![40 => number, 1 => odd]
+        .prop_map(Cell::Float)
+        .boxed()
 }
 
 /// The exact sum of floats, rounded once.
 fn float_total(values: &[&Cell]) -> f64 {
-    let floats: Vec<f64> = values.iter().map(|cell| if let Cell::Float(value) = cell { *value } else { panic!("{cell:?}") }).collect();
+    let floats: Vec<f64> = values
+        .iter()
+        .map(|cell| {
+            if let Cell::Float(value) = cell {
+                *value
+            } else {
+                panic!("{cell:?}")
+            }
+        })
+        .collect();
     if floats.iter().all(|value| value.is_finite()) {
-        floats.iter().map(|value| (value * 1024.0) as i128).sum::<i128>() as f64 / 1024.0
+        floats
+            .iter()
+            .map(|value| (value * 1024.0) as i128)
+            .sum::<i128>() as f64
+            / 1024.0
     } else {
         floats.iter().sum()
     }
@@ -142,7 +164,13 @@ proptest! {
 
 #[test]
 fn an_overflow_on_the_way_is_none() {
-    let sum = |values: [i64; 3]| alone(&Sum::<i64>::new(0), Kind::Int, values.map(Cell::Int).to_vec());
+    let sum = |values: [i64; 3]| {
+        alone(
+            &Sum::<i64>::new(0),
+            Kind::Int,
+            values.map(Cell::Int).to_vec(),
+        )
+    };
     assert!(matches!(sum([i64::MAX, 1, -1]), Some(Cell::Int(i64::MAX))));
     assert!(matches!(sum([i64::MIN, -1, 1]), Some(Cell::Int(i64::MIN))));
     assert!(sum([i64::MAX, 1, 0]).is_none());
@@ -151,17 +179,37 @@ fn an_overflow_on_the_way_is_none() {
 
 #[test]
 fn what_cancels_leaves_what_is_left() {
-    for (values, left) in [([1e100, 1.0, -1e100], 1.0), ([f64::MAX, 3.0, -f64::MAX], 3.0), ([1e16, 1.0, -1e16], 1.0)] {
-        let sum = alone(&Sum::<f64>::new(0), Kind::Float, values.map(Cell::Float).to_vec()).unwrap();
+    for (values, left) in [
+        ([1e100, 1.0, -1e100], 1.0),
+        ([f64::MAX, 3.0, -f64::MAX], 3.0),
+        ([1e16, 1.0, -1e16], 1.0),
+    ] {
+        let sum = alone(
+            &Sum::<f64>::new(0),
+            Kind::Float,
+            values.map(Cell::Float).to_vec(),
+        )
+        .unwrap();
         assert!(same(&sum, &Cell::Float(left)), "{values:?}: {sum:?}");
     }
 }
 
 #[test]
 fn a_tie_of_a_mean_goes_away_from_zero() {
-    let mean =
-        |values: [i64; 2]| alone(&Mean::<i64>::new(MeanType::Rounded { factor: 1, limit: 0 }), Kind::Int, values.map(Cell::Int).to_vec());
+    let mean = |values: [i64; 2]| {
+        alone(
+            &Mean::<i64>::new(MeanType::Rounded {
+                factor: 1,
+                limit: 0,
+            }),
+            Kind::Int,
+            values.map(Cell::Int).to_vec(),
+        )
+    };
     assert!(matches!(mean([1, 2]), Some(Cell::Int(2))));
     assert!(matches!(mean([-1, -2]), Some(Cell::Int(-2))));
-    assert!(matches!(mean([i64::MAX, i64::MAX]), Some(Cell::Int(i64::MAX))));
+    assert!(matches!(
+        mean([i64::MAX, i64::MAX]),
+        Some(Cell::Int(i64::MAX))
+    ));
 }

@@ -46,7 +46,9 @@ pub(crate) fn order(left: &Cell, right: &Cell) -> Ordering {
         (Cell::Int(left), Cell::Int(right)) => left.cmp(right),
         (Cell::Wide(left), Cell::Wide(right)) => left.cmp(right),
         (Cell::Bytes(left), Cell::Bytes(right)) => left.cmp(right),
-        (Cell::Float(left), Cell::Float(right)) if left.is_nan() || right.is_nan() => left.is_nan().cmp(&right.is_nan()),
+        (Cell::Float(left), Cell::Float(right)) if left.is_nan() || right.is_nan() => {
+            left.is_nan().cmp(&right.is_nan())
+        }
         (Cell::Float(left), Cell::Float(right)) => left.partial_cmp(right).unwrap(),
         _ => panic!("{left:?} and {right:?} have no order"),
     }
@@ -56,17 +58,30 @@ pub(crate) fn order(left: &Cell, right: &Cell) -> Ordering {
 pub(crate) fn same(left: &Cell, right: &Cell) -> bool {
     match (left, right) {
         (Cell::Null, Cell::Null) => true,
-        (Cell::Float(left), Cell::Float(right)) => left.to_bits() == right.to_bits() || left.is_nan() && right.is_nan(),
-        (Cell::List(left), Cell::List(right)) => left.len() == right.len() && left.iter().zip(right).all(|(left, right)| same(left, right)),
-        (Cell::Int(_), Cell::Int(_)) | (Cell::Wide(_), Cell::Wide(_)) | (Cell::Bytes(_), Cell::Bytes(_)) => order(left, right).is_eq(),
+        (Cell::Float(left), Cell::Float(right)) => {
+            left.to_bits() == right.to_bits() || left.is_nan() && right.is_nan()
+        }
+        (Cell::List(left), Cell::List(right)) => {
+            left.len() == right.len()
+                && left
+                    .iter()
+                    .zip(right)
+                    .all(|(left, right)| same(left, right))
+        }
+        (Cell::Int(_), Cell::Int(_))
+        | (Cell::Wide(_), Cell::Wide(_))
+        | (Cell::Bytes(_), Cell::Bytes(_)) => order(left, right).is_eq(),
         _ => false,
     }
 }
 
-/// Within 1e-9 of the exact value, relative (rules 6.6); everything that is not a number to the bit.
+/// Within 1e-9 of the exact value, relative (rules 6.6); everything that is not a number to the
+/// bit.
 pub(crate) fn near(got: &Cell, exact: &Cell) -> bool {
     match (got, exact) {
-        (Cell::Float(got), Cell::Float(exact)) if exact.is_finite() => (got - exact).abs() <= 1e-9 * exact.abs(),
+        (Cell::Float(got), Cell::Float(exact)) if exact.is_finite() => {
+            (got - exact).abs() <= 1e-9 * exact.abs()
+        }
         _ => same(got, exact),
     }
 }
@@ -74,11 +89,50 @@ pub(crate) fn near(got: &Cell, exact: &Cell) -> bool {
 /// A column; where a cell is null stands a value that no answer may show.
 pub(crate) fn column(kind: Kind, cells: &[Cell]) -> Column<'static> {
     let values = match kind {
-        Kind::Int => Values::Int(cells.iter().map(|cell| if let Cell::Int(value) = cell { *value } else { 77 }).collect()),
-        Kind::Float => Values::Float(cells.iter().map(|cell| if let Cell::Float(value) = cell { *value } else { 77.0 }).collect()),
-        Kind::Wide => Values::Wide(cells.iter().map(|cell| if let Cell::Wide(value) = cell { *value } else { 77 }).collect()),
+        Kind::Int => Values::Int(
+            cells
+                .iter()
+                .map(|cell| {
+                    if let Cell::Int(value) = cell {
+                        *value
+                    } else {
+                        77
+                    }
+                })
+                .collect(),
+        ),
+        Kind::Float => Values::Float(
+            cells
+                .iter()
+                .map(|cell| {
+                    if let Cell::Float(value) = cell {
+                        *value
+                    } else {
+                        77.0
+                    }
+                })
+                .collect(),
+        ),
+        Kind::Wide => Values::Wide(
+            cells
+                .iter()
+                .map(|cell| {
+                    if let Cell::Wide(value) = cell {
+                        *value
+                    } else {
+                        77
+                    }
+                })
+                .collect(),
+        ),
         Kind::Bytes => {
-            let rows = cells.iter().map(|cell| if let Cell::Bytes(value) = cell { value.as_slice() } else { b"seventyseven" });
+            let rows = cells.iter().map(|cell| {
+                if let Cell::Bytes(value) = cell {
+                    value.as_slice()
+                } else {
+                    b"seventyseven"
+                }
+            });
             Values::Bytes(rows.collect::<Bytes<'static>>())
         }
     };
@@ -90,7 +144,10 @@ pub(crate) fn column(kind: Kind, cells: &[Cell]) -> Column<'static> {
     for (row, cell) in cells.iter().enumerate() {
         bits[(row + 3) / 8] |= u8::from(!matches!(cell, Cell::Null)) << ((row + 3) % 8);
     }
-    Column { values, validity: Some(Validity::new(bits, 3)) }
+    Column {
+        values,
+        validity: Some(Validity::new(bits, 3)),
+    }
 }
 
 /// The cells of a column.
@@ -101,7 +158,9 @@ pub(crate) fn cells(column: &Column<'_>) -> Vec<Cell> {
         Values::Float(values) => Cell::Float(values[row]),
         Values::Wide(values) => Cell::Wide(values[row]),
         Values::Bytes(bytes) => Cell::Bytes(bytes.get(row).to_vec()),
-        Values::List { offsets, elements } => Cell::List(cells(elements)[offsets[row] as usize..offsets[row + 1] as usize].to_vec()),
+        Values::List { offsets, elements } => {
+            Cell::List(cells(elements)[offsets[row] as usize..offsets[row + 1] as usize].to_vec())
+        }
     };
     (0..column.len()).map(cell).collect()
 }
@@ -116,7 +175,10 @@ pub(crate) struct Input {
 impl Input {
     pub(crate) fn new(kinds: &[Kind], events: &[Event]) -> Self {
         let column = |(place, &kind): (usize, &Kind)| {
-            let cells: Vec<Cell> = events.iter().map(|event| event.cells[place].clone()).collect();
+            let cells: Vec<Cell> = events
+                .iter()
+                .map(|event| event.cells[place].clone())
+                .collect();
             column(kind, &cells)
         };
         Self {
@@ -127,7 +189,11 @@ impl Input {
     }
 
     pub(crate) fn rows(&self) -> InputRows<'_> {
-        InputRows { times: &self.times, seq_nos: &self.seq_nos, inputs: &self.columns }
+        InputRows {
+            times: &self.times,
+            seq_nos: &self.seq_nos,
+            inputs: &self.columns,
+        }
     }
 }
 
@@ -157,14 +223,32 @@ pub(crate) fn value(kind: Kind) -> BoxedStrategy<Cell> {
 /// Rows of these columns: none, one, or many; one value in five is null.
 pub(crate) fn trial_of(columns: Vec<(Kind, BoxedStrategy<Cell>)>) -> impl Strategy<Value = Trial> {
     let (kinds, values): (Vec<Kind>, Vec<_>) = columns.into_iter().unzip();
-    let cells: Vec<_> = values.into_iter().map(|value| prop_oneof![1 => Just(Cell::Null), 4 => value]).collect();
+    let cells: Vec<_> = values
+        .into_iter()
+        .map(|value| prop_oneof![1 => Just(Cell::Null), 4 => value])
+        .collect();
     let time = prop_oneof![8 => -3..5_i64, 1 => Just(i64::MIN), 1 => Just(i64::MAX)];
-    (prop::collection::vec((0..WINDOWS, time, cells), 0..40), any::<u64>()).prop_map(move |(rows, seed)| {
-        let mut seq_nos: Vec<u64> = (0..rows.len() as u64).map(|place| place * (u64::MAX / 64)).collect();
-        Random(seed).shuffle(&mut seq_nos);
-        let event = |((key, time, cells), seq_no)| Event { key, time, seq_no, cells };
-        Trial { kinds: kinds.clone(), events: rows.into_iter().zip(seq_nos).map(event).collect(), seed }
-    })
+    (
+        prop::collection::vec((0..WINDOWS, time, cells), 0..40),
+        any::<u64>(),
+    )
+        .prop_map(move |(rows, seed)| {
+            let mut seq_nos: Vec<u64> = (0..rows.len() as u64)
+                .map(|place| place * (u64::MAX / 64))
+                .collect();
+            Random(seed).shuffle(&mut seq_nos);
+            let event = |((key, time, cells), seq_no)| Event {
+                key,
+                time,
+                seq_no,
+                cells,
+            };
+            Trial {
+                kinds: kinds.clone(),
+                events: rows.into_iter().zip(seq_nos).map(event).collect(),
+                seed,
+            }
+        })
 }
 
 /// Rows of any values of these kinds.
@@ -177,7 +261,10 @@ pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
     pub(crate) fn below(&mut self, bound: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) as usize % bound.max(1)
     }
 

@@ -22,7 +22,11 @@ fn exact(values: &[I256], population: bool, root: bool, unit: f64) -> Expected {
         }
     }
     let variance = pairs.as_f64() / count as f64 / divisor as f64;
-    Some(Cell::Float(if root { variance.sqrt() * unit } else { variance * unit * unit }))
+    Some(Cell::Float(if root {
+        variance.sqrt() * unit
+    } else {
+        variance * unit * unit
+    }))
 }
 
 fn oracle(rows: &[&Event], population: bool, root: bool, unit: f64) -> Expected {
@@ -31,7 +35,9 @@ fn oracle(rows: &[&Event], population: bool, root: bool, unit: f64) -> Expected 
         match row.cells[0] {
             Cell::Int(value) => values.push(I256::from(value)),
             Cell::Wide(value) => values.push(I256::from(value)),
-            Cell::Float(value) if value.is_finite() => values.push(I256::from((value / unit) as i128)),
+            Cell::Float(value) if value.is_finite() => {
+                values.push(I256::from((value / unit) as i128))
+            }
             Cell::Float(_) => values.push(I256::MAX),
             _ => {}
         }
@@ -39,26 +45,40 @@ fn oracle(rows: &[&Event], population: bool, root: bool, unit: f64) -> Expected 
     if values.contains(&I256::MAX) && (population || values.len() > 1) {
         return Some(Cell::Float(f64::NAN));
     }
-    if values.contains(&I256::MAX) { Some(Cell::Null) } else { exact(&values, population, root, unit) }
+    if values.contains(&I256::MAX) {
+        Some(Cell::Null)
+    } else {
+        exact(&values, population, root, unit)
+    }
 }
 
-/// Numbers around 1e9 with a deviation of 1, in steps of 2^-20; now and then one that is not a number.
+/// Numbers around 1e9 with a deviation of 1, in steps of 2^-20; now and then one that is not a
+/// number.
 fn far_from_zero() -> BoxedStrategy<Cell> {
     let number = (-3 << 20..3 << 20).prop_map(|step: i32| 1e9 + f64::from(step) / 1_048_576.0);
     let odd = prop::sample::select(vec![f64::NAN, f64::INFINITY, f64::NEG_INFINITY]);
-    prop_oneof![60 => number, 1 => odd].prop_map(Cell::Float).boxed()
+    prop_oneof![60 => number, 1 => odd]
+        .prop_map(Cell::Float)
+        .boxed()
 }
 
 /// Numbers of very different sizes, all multiples of 2^-20.
 fn of_any_size() -> BoxedStrategy<Cell> {
-    (any::<i32>(), -20..60_i32).prop_map(|(digits, exponent)| Cell::Float(f64::from(digits) * f64::from(exponent).exp2())).boxed()
+    (any::<i32>(), -20..60_i32)
+        .prop_map(|(digits, exponent)| Cell::Float(f64::from(digits) * f64::from(exponent).exp2()))
+        .boxed()
 }
 
 const UNIT: f64 = 1.0 / 1_048_576.0;
 
 fn all_four<V: Distance>(trial: &Trial, scale: f64, unit: f64) {
     for (population, root) in [(false, false), (false, true), (true, false), (true, true)] {
-        obeys(&Variance::<V>::new(population, root, scale), trial, |rows| oracle(rows, population, root, unit), near);
+        obeys(
+            &Variance::<V>::new(population, root, scale),
+            trial,
+            |rows| oracle(rows, population, root, unit),
+            near,
+        );
     }
 }
 
@@ -106,11 +126,26 @@ fn of<V: Distance>(kind: Kind, aggregate: &Variance<V>, cells: Vec<Cell>) -> f64
 #[test]
 fn the_ends_of_each_kind_vary_without_overflow() {
     let squared = |value: f64| value * value;
-    let variance = of(Kind::Wide, &Variance::<i128>::new(true, false, 1.0), vec![Cell::Wide(i128::MAX), Cell::Wide(i128::MIN)]);
-    assert!((variance / squared(2_f64.powi(127)) - 1.0).abs() < 1e-9, "{variance}");
-    let variance = of(Kind::Int, &Variance::<i64>::new(true, true, 1.0), vec![Cell::Int(i64::MAX), Cell::Int(i64::MIN)]);
+    let variance = of(
+        Kind::Wide,
+        &Variance::<i128>::new(true, false, 1.0),
+        vec![Cell::Wide(i128::MAX), Cell::Wide(i128::MIN)],
+    );
+    assert!(
+        (variance / squared(2_f64.powi(127)) - 1.0).abs() < 1e-9,
+        "{variance}"
+    );
+    let variance = of(
+        Kind::Int,
+        &Variance::<i64>::new(true, true, 1.0),
+        vec![Cell::Int(i64::MAX), Cell::Int(i64::MIN)],
+    );
     assert!((variance / 2_f64.powi(63) - 1.0).abs() < 1e-9, "{variance}");
-    let variance = of(Kind::Float, &Variance::<f64>::new(true, false, 1.0), vec![Cell::Float(f64::MAX), Cell::Float(f64::MIN)]);
+    let variance = of(
+        Kind::Float,
+        &Variance::<f64>::new(true, false, 1.0),
+        vec![Cell::Float(f64::MAX), Cell::Float(f64::MIN)],
+    );
     assert!(variance == f64::INFINITY, "{variance}");
 }
 
@@ -118,6 +153,13 @@ fn the_ends_of_each_kind_vary_without_overflow() {
 fn a_million_values_with_a_mean_of_1e12_and_a_deviation_of_1e_3() {
     // Steps of 2^-12 around 2^40: -2, -1, 0, 1, 2, whose population variance is 2 steps squared.
     let step = |place: i64| Cell::Float(2_f64.powi(40) + (place % 5 - 2) as f64 / 4096.0);
-    let variance = of(Kind::Float, &Variance::<f64>::new(true, false, 1.0), (0..1_000_000).map(step).collect());
-    assert!((variance * 4096.0 * 4096.0 / 2.0 - 1.0).abs() < 1e-12, "{variance}");
+    let variance = of(
+        Kind::Float,
+        &Variance::<f64>::new(true, false, 1.0),
+        (0..1_000_000).map(step).collect(),
+    );
+    assert!(
+        (variance * 4096.0 * 4096.0 / 2.0 - 1.0).abs() < 1e-12,
+        "{variance}"
+    );
 }

@@ -28,7 +28,10 @@ fn accumulators() -> Accumulators {
 }
 
 fn row(change: &Change<'_>, states: &BatchStates<'_>) -> Row {
-    let lowered = states.accumulators().lower(&[change.slot.unwrap()]).unwrap();
+    let lowered = states
+        .accumulators()
+        .lower(&[change.slot.unwrap()])
+        .unwrap();
     let values: Vec<i64> = lowered
         .iter()
         .map(|column| match &column.values {
@@ -36,13 +39,29 @@ fn row(change: &Change<'_>, states: &BatchStates<'_>) -> Row {
             other => panic!("{other:?}"),
         })
         .collect();
-    (change.window.start.0, change.window.end.0, values[0], values[1], values[2])
+    (
+        change.window.start.0,
+        change.window.end.0,
+        values[0],
+        values[1],
+        values[2],
+    )
 }
 
 /// Count, sum and max of the values in a window, by hand.
 fn of(start: i64, end: i64, records: &[(i64, i64)]) -> Row {
-    let inside: Vec<i64> = records.iter().filter(|&&(time, _)| (start..=end).contains(&time)).map(|&(_, value)| value).collect();
-    (start, end, inside.len() as i64, inside.iter().sum(), inside.into_iter().max().unwrap())
+    let inside: Vec<i64> = records
+        .iter()
+        .filter(|&&(time, _)| (start..=end).contains(&time))
+        .map(|&(_, value)| value)
+        .collect();
+    (
+        start,
+        end,
+        inside.len() as i64,
+        inside.iter().sum(),
+        inside.into_iter().max().unwrap(),
+    )
 }
 
 proptest! {
@@ -90,11 +109,16 @@ proptest! {
 #[test]
 fn a_row_of_a_column_is_that_row() {
     let words = Values::Bytes([b"a".as_slice(), b"", b"bc"].into_iter().collect());
-    let column = Column { values: words, validity: Some([true, false, true].into_iter().collect()) };
+    let column = Column {
+        values: words,
+        validity: Some([true, false, true].into_iter().collect()),
+    };
     for row in 0..3 {
         let one = column.row(row);
         assert_eq!((one.len(), one.is_valid(0)), (1, column.is_valid(row)));
-        let (Values::Bytes(one), Values::Bytes(all)) = (&one.values, &column.values) else { panic!() };
+        let (Values::Bytes(one), Values::Bytes(all)) = (&one.values, &column.values) else {
+            panic!()
+        };
         assert_eq!(one.get(0), all.get(row));
     }
     assert!(column.row(3).is_empty());

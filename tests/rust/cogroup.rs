@@ -22,7 +22,9 @@ use windrow::arrow::plan::query::Query;
 use windrow::arrow::plan::spec::Spec;
 use windrow::arrow::stream::operator::Operator;
 
-use crate::aggregate_trial::{Cell, Event, Input, Kind, Random, Trial, WINDOWS, cells, same, trial_of, value};
+use crate::aggregate_trial::{
+    Cell, Event, Input, Kind, Random, Trial, WINDOWS, cells, same, trial_of, value,
+};
 use crate::feeds::{Fed, SESSIONS, SLIDING, batch, fed, feeds, rows, schema};
 
 type Bytes = Box<[u8]>;
@@ -49,32 +51,69 @@ fn aggregates() -> Vec<(Box<dyn Aggregate>, Range<usize>)> {
 /// Each aggregate three times: of all inputs, of the first and of the second.
 fn parts() -> Vec<Part> {
     let inputs = [None, Some(0), Some(1)];
-    inputs.into_iter().flat_map(|only| aggregates().into_iter().map(move |(states, columns)| (states, columns, only))).collect()
+    inputs
+        .into_iter()
+        .flat_map(|only| {
+            aggregates()
+                .into_iter()
+                .map(move |(states, columns)| (states, columns, only))
+        })
+        .collect()
 }
 
 /// Rows of three inputs, of which the bank asks for two, and of none.
 fn trials() -> impl Strategy<Value = Trial> {
     let small = |values: Range<i64>| (Kind::Int, values.prop_map(Cell::Int).boxed());
-    trial_of(vec![small(-3..4), (Kind::Bytes, value(Kind::Bytes)), small(0..3)])
+    trial_of(vec![
+        small(-3..4),
+        (Kind::Bytes, value(Kind::Bytes)),
+        small(0..3),
+    ])
 }
 
 fn is_of(event: &Event, only: Option<u32>) -> bool {
-    only.is_none_or(|input| matches!(event.cells[2], Cell::Int(number) if number == i64::from(input)))
+    only.is_none_or(
+        |input| matches!(event.cells[2], Cell::Int(number) if number == i64::from(input)),
+    )
 }
 
 /// What an aggregate gives over the rows of its input alone, each in its slot.
-fn alone((mut states, columns, only): Part, slots: &[u32], events: &[Event], windows: usize) -> Vec<Cell> {
-    let (slots, own): (Vec<Slot>, Vec<Event>) =
-        slots.iter().zip(events).filter(|(_, event)| is_of(event, only)).map(|(&slot, event)| (Slot(slot), event.clone())).unzip();
+fn alone(
+    (mut states, columns, only): Part,
+    slots: &[u32],
+    events: &[Event],
+    windows: usize,
+) -> Vec<Cell> {
+    let (slots, own): (Vec<Slot>, Vec<Event>) = slots
+        .iter()
+        .zip(events)
+        .filter(|(_, event)| is_of(event, only))
+        .map(|(&slot, event)| (Slot(slot), event.clone()))
+        .unzip();
     let input = Input::new(&[Kind::Int, Kind::Bytes, Kind::Int], &own);
     states.resize(windows);
-    states.update(&slots, InputRows { inputs: &input.columns[columns], ..input.rows() }).unwrap();
-    cells(&states.lower(&(0..windows as u32).map(Slot).collect::<Vec<_>>()).unwrap())
+    states
+        .update(
+            &slots,
+            InputRows {
+                inputs: &input.columns[columns],
+                ..input.rows()
+            },
+        )
+        .unwrap();
+    cells(
+        &states
+            .lower(&(0..windows as u32).map(Slot).collect::<Vec<_>>())
+            .unwrap(),
+    )
 }
 
 fn agree(got: &[Column<'_>], expected: &[Vec<Cell>]) -> bool {
     got.len() == expected.len()
-        && got.iter().zip(expected).all(|(got, expected)| same(&Cell::List(cells(got)), &Cell::List(expected.clone())))
+        && got
+            .iter()
+            .zip(expected)
+            .all(|(got, expected)| same(&Cell::List(cells(got)), &Cell::List(expected.clone())))
 }
 
 proptest! {
@@ -178,20 +217,39 @@ const OF_INPUTS: &str = r#"[{"name":"n","function":"count","input":1},{"name":"t
     {"name":"latest","function":"last","columns":["x"],"input":0},{"name":"all","function":"collect_list","columns":["x"],"input":1}]"#;
 
 fn json(windows: &str, aggregates: &str, inputs: &str) -> String {
-    format!(r#"{{"keys":["k"],"time":"ts","tick":"tick","shards":4,"windows":{windows},"aggregates":{aggregates},"inputs":{inputs}}}"#)
+    format!(
+        r#"{{"keys":["k"],"time":"ts","tick":"tick","shards":4,"windows":{windows},"aggregates":{aggregates},"inputs":{inputs}}}"#
+    )
 }
 
 fn spec(windows: &str, aggregates: &str) -> Spec {
-    Spec::parse(&json(windows, aggregates, r#"{"column":"input","count":2}"#)).unwrap()
+    Spec::parse(&json(
+        windows,
+        aggregates,
+        r#"{"column":"input","count":2}"#,
+    ))
+    .unwrap()
 }
 
 /// Key, start, end and aggregates of a result's rows.
 fn shown(result: &arrow_array::RecordBatch) -> Vec<(String, i64, i64, String)> {
-    let columns = result.columns().iter().cloned().chain([arrow_array::cast::AsArray::as_struct(result.column(1)).column(1).clone()]);
+    let columns = result
+        .columns()
+        .iter()
+        .cloned()
+        .chain([arrow_array::cast::AsArray::as_struct(result.column(1))
+            .column(1)
+            .clone()]);
     let names = ["k", "window", "n", "total", "latest", "all", "time"];
-    let columns = names.into_iter().zip(columns).map(|(name, column)| (name, column, true));
+    let columns = names
+        .into_iter()
+        .zip(columns)
+        .map(|(name, column)| (name, column, true));
     let with_time = arrow_array::RecordBatch::try_from_iter_with_nullable(columns).unwrap();
-    rows(&with_time).into_iter().map(|(key, start, end, values, ..)| (key, start, end, values)).collect()
+    rows(&with_time)
+        .into_iter()
+        .map(|(key, start, end, values, ..)| (key, start, end, values))
+        .collect()
 }
 
 #[test]
@@ -201,7 +259,11 @@ fn a_bank_of_inputs_without_a_column_of_them_is_an_error() {
     accumulators.resize(1);
     assert!(accumulators.update(&[Slot(0)], &[], &[], &[]).is_err());
     assert!(accumulators.lift(Slot(0), 0, &[], &[], &[]).is_err());
-    assert!(accumulators.sweep(&[], &[], &[], &[Run { from: 0, to: 1 }]).is_err());
+    assert!(
+        accumulators
+            .sweep(&[], &[], &[], &[Run { from: 0, to: 1 }])
+            .is_err()
+    );
 }
 
 #[test]
@@ -210,17 +272,32 @@ fn a_row_without_an_input_is_of_none() {
     let mut accumulators = Accumulators::cogrouped([part]);
     accumulators.resize(1);
     let zeros = Values::Int(vec![0; 2].into());
-    let numbers = Column { values: zeros, validity: Some([false, true].into_iter().collect()) };
+    let numbers = Column {
+        values: zeros,
+        validity: Some([false, true].into_iter().collect()),
+    };
     let (slots, places) = ([Slot(0); 2], [windrow::time::Time(0); 2]);
-    accumulators.update(&slots, &places, &[0; 2], std::slice::from_ref(&numbers)).unwrap();
-    accumulators.lift(Slot(0), 0, &places, &[0; 2], std::slice::from_ref(&numbers)).unwrap();
-    assert!(same(&cells(&accumulators.lower(&[Slot(0)]).unwrap()[0])[0], &Cell::Int(1)));
+    accumulators
+        .update(&slots, &places, &[0; 2], std::slice::from_ref(&numbers))
+        .unwrap();
+    accumulators
+        .lift(Slot(0), 0, &places, &[0; 2], std::slice::from_ref(&numbers))
+        .unwrap();
+    assert!(same(
+        &cells(&accumulators.lower(&[Slot(0)]).unwrap()[0])[0],
+        &Cell::Int(1)
+    ));
 }
 
 #[test]
 fn inputs_that_are_not_there_are_refused_by_name() {
     let count = |input: u32| format!(r#"[{{"name":"n","function":"count","input":{input}}}]"#);
-    let made = |aggregates: &str, inputs: &str| Query::new(&Spec::parse(&json(SESSIONS, aggregates, inputs)).unwrap(), &schema());
+    let made = |aggregates: &str, inputs: &str| {
+        Query::new(
+            &Spec::parse(&json(SESSIONS, aggregates, inputs)).unwrap(),
+            &schema(),
+        )
+    };
     let two = r#"{"column":"input","count":2}"#;
     assert!(made(&count(1), two).is_ok());
     for (aggregates, inputs, told) in [
@@ -230,7 +307,10 @@ fn inputs_that_are_not_there_are_refused_by_name() {
         (count(0), r#"{"column":"other","count":2}"#, "\"other\""),
         (count(0), r#"{"column":"k","count":2}"#, "\"k\""),
     ] {
-        let error = made(&aggregates, inputs).err().map(|error| error.to_string()).unwrap_or_default();
+        let error = made(&aggregates, inputs)
+            .err()
+            .map(|error| error.to_string())
+            .unwrap_or_default();
         assert!(error.contains(told), "{error}");
     }
 }
@@ -240,14 +320,34 @@ fn a_row_of_no_input_is_an_error_and_a_tick_of_none_is_not() {
     let query = Arc::new(Query::new(&spec(SESSIONS, OF_INPUTS), &schema()).unwrap());
     let run = |records: &[Fed]| query.run(std::iter::once(Ok(batch(records))), 1);
     for (input, fits) in [(-1, false), (0, true), (1, true), (2, false)] {
-        let record = Fed { input, ..fed("a", 1, 1) };
+        let record = Fed {
+            input,
+            ..fed("a", 1, 1)
+        };
         assert_eq!(run(std::slice::from_ref(&record)).is_ok(), fits, "{input}");
-        assert!(run(&[Fed { tick: true, ..record.clone() }]).is_ok(), "ticks are left out");
-        let mut operator = Operator::new(&spec(SESSIONS, OF_INPUTS), &schema(), Vec::new()).unwrap();
+        assert!(
+            run(&[Fed {
+                tick: true,
+                ..record.clone()
+            }])
+            .is_ok(),
+            "ticks are left out"
+        );
+        let mut operator =
+            Operator::new(&spec(SESSIONS, OF_INPUTS), &schema(), Vec::new()).unwrap();
         assert_eq!(operator.push(&batch(&[record])).is_ok(), fits, "{input}");
     }
-    let told = run(&[Fed { input: 7, ..fed("a", 1, 1) }]).err().map(|error| error.to_string()).unwrap_or_default();
-    assert!(told.contains("\"input\"") && told.contains("input 7") && told.contains("0 to 1"), "{told}");
+    let told = run(&[Fed {
+        input: 7,
+        ..fed("a", 1, 1)
+    }])
+    .err()
+    .map(|error| error.to_string())
+    .unwrap_or_default();
+    assert!(
+        told.contains("\"input\"") && told.contains("input 7") && told.contains("0 to 1"),
+        "{told}"
+    );
 }
 
 #[test]
@@ -256,20 +356,54 @@ fn inputs_of_one_time_close_one_anothers_windows() {
         let inputs = format!(r#"{{"column":"input","count":2,"one_time":{one_time}}},"grace":0"#);
         let spec = Spec::parse(&json(SESSIONS, OF_INPUTS, &inputs)).unwrap();
         let mut operator = Operator::new(&spec, &schema(), Vec::new()).unwrap();
-        let finals = operator.push(&batch(&[fed("a", 1, 1), Fed { input: 1, ..fed("b", 5, 2) }, fed("b", 100, 3)])).unwrap();
+        let finals = operator
+            .push(&batch(&[
+                fed("a", 1, 1),
+                Fed {
+                    input: 1,
+                    ..fed("b", 5, 2)
+                },
+                fed("b", 100, 3),
+            ]))
+            .unwrap();
         assert_eq!(finals.num_rows(), 2 * usize::from(one_time));
-        operator.push(&batch(&[Fed { input: 1, ..fed("b", 5, 4) }])).unwrap();
+        operator
+            .push(&batch(&[Fed {
+                input: 1,
+                ..fed("b", 5, 4)
+            }]))
+            .unwrap();
         assert_eq!(operator.counters().late, late, "one time: {one_time}");
     }
 }
 
 #[test]
 fn a_fingerprint_tells_the_inputs_of_aggregates() {
-    let pages = |aggregates: &str| Operator::new(&spec(SESSIONS, aggregates), &schema(), Vec::new()).unwrap().pages().unwrap();
+    let pages = |aggregates: &str| {
+        Operator::new(&spec(SESSIONS, aggregates), &schema(), Vec::new())
+            .unwrap()
+            .pages()
+            .unwrap()
+    };
     let count = |input: &str| format!(r#"[{{"name":"n","function":"count"{input}}}]"#);
-    let mut other = Operator::new(&spec(SESSIONS, &count(r#","input":1"#)), &schema(), Vec::new()).unwrap();
-    for (input, fits) in [("", false), (r#","input":0"#, false), (r#","input":1"#, true)] {
+    let mut other = Operator::new(
+        &spec(SESSIONS, &count(r#","input":1"#)),
+        &schema(),
+        Vec::new(),
+    )
+    .unwrap();
+    for (input, fits) in [
+        ("", false),
+        (r#","input":0"#, false),
+        (r#","input":1"#, true),
+    ] {
         let pages = pages(&count(input));
-        assert_eq!(other.restore(&pages.iter().map(Vec::as_slice).collect::<Vec<_>>()).is_ok(), fits, "{input}");
+        assert_eq!(
+            other
+                .restore(&pages.iter().map(Vec::as_slice).collect::<Vec<_>>())
+                .is_ok(),
+            fits,
+            "{input}"
+        );
     }
 }

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int64Type, TimestampMicrosecondType};
 use arrow_array::{
-    Array, ArrayRef, BooleanArray, DurationMicrosecondArray, Int64Array, RecordBatch, StringArray, TimestampMicrosecondArray,
+    Array, ArrayRef, BooleanArray, DurationMicrosecondArray, Int64Array, RecordBatch, StringArray,
+    TimestampMicrosecondArray,
 };
 use arrow_schema::SchemaRef;
 use proptest::prelude::*;
@@ -26,7 +27,14 @@ pub(crate) struct Fed {
 
 /// A record of a key at a time.
 pub(crate) fn fed(key: &'static str, time: i64, value: i64) -> Fed {
-    Fed { key: Some(key), time: Some(time), value: Some(value), gap: Some(5), tick: false, input: 0 }
+    Fed {
+        key: Some(key),
+        time: Some(time),
+        value: Some(value),
+        gap: Some(5),
+        tick: false,
+        input: 0,
+    }
 }
 
 /// Records of a few keys with ties, nulls, ticks and records far behind.
@@ -34,25 +42,71 @@ pub(crate) fn feeds(longest: usize) -> impl Strategy<Value = Vec<Fed>> {
     let key = prop_oneof![9 => prop::sample::select(vec!["", "a", "ab", "b"]).prop_map(Some), 1 => Just(None)];
     let time = prop_oneof![9 => (0..400_i64).prop_map(Some), 1 => Just(None)];
     let gap = prop_oneof![8 => (1..30_i64).prop_map(Some), 1 => Just(None), 1 => Just(Some(-1))];
-    let row = (key, time, prop::option::of(-9..9_i64), gap, prop::bool::weighted(0.05), 0..2_i64);
-    let fed = row.prop_map(|(key, time, value, gap, tick, input)| Fed { key, time, value, gap, tick, input });
+    let row = (
+        key,
+        time,
+        prop::option::of(-9..9_i64),
+        gap,
+        prop::bool::weighted(0.05),
+        0..2_i64,
+    );
+    let fed = row.prop_map(|(key, time, value, gap, tick, input)| Fed {
+        key,
+        time,
+        value,
+        gap,
+        tick,
+        input,
+    });
     // Times move on, with jumps back.
     prop::collection::vec(fed, 0..longest).prop_map(|rows| {
-        let moved = |(nth, row): (usize, Fed)| Fed { time: row.time.map(|time| time / 4 + nth as i64 * 6), ..row };
+        let moved = |(nth, row): (usize, Fed)| Fed {
+            time: row.time.map(|time| time / 4 + nth as i64 * 6),
+            ..row
+        };
         rows.into_iter().enumerate().map(moved).collect()
     })
 }
 
 pub(crate) fn batch(rows: &[Fed]) -> RecordBatch {
     let columns: Vec<(&str, ArrayRef)> = vec![
-        ("k", Arc::new(StringArray::from_iter(rows.iter().map(|row| row.key)))),
-        ("ts", Arc::new(TimestampMicrosecondArray::from_iter(rows.iter().map(|row| row.time)))),
-        ("x", Arc::new(Int64Array::from_iter(rows.iter().map(|row| row.value)))),
-        ("gap", Arc::new(DurationMicrosecondArray::from_iter(rows.iter().map(|row| row.gap)))),
-        ("tick", Arc::new(BooleanArray::from_iter(rows.iter().map(|row| Some(row.tick))))),
-        ("input", Arc::new(Int64Array::from_iter_values(rows.iter().map(|row| row.input)))),
+        (
+            "k",
+            Arc::new(StringArray::from_iter(rows.iter().map(|row| row.key))),
+        ),
+        (
+            "ts",
+            Arc::new(TimestampMicrosecondArray::from_iter(
+                rows.iter().map(|row| row.time),
+            )),
+        ),
+        (
+            "x",
+            Arc::new(Int64Array::from_iter(rows.iter().map(|row| row.value))),
+        ),
+        (
+            "gap",
+            Arc::new(DurationMicrosecondArray::from_iter(
+                rows.iter().map(|row| row.gap),
+            )),
+        ),
+        (
+            "tick",
+            Arc::new(BooleanArray::from_iter(
+                rows.iter().map(|row| Some(row.tick)),
+            )),
+        ),
+        (
+            "input",
+            Arc::new(Int64Array::from_iter_values(
+                rows.iter().map(|row| row.input),
+            )),
+        ),
     ];
-    RecordBatch::try_from_iter_with_nullable(columns.into_iter().map(|(name, array)| (name, array, true))).unwrap()
+    RecordBatch::try_from_iter_with_nullable(
+        columns.into_iter().map(|(name, array)| (name, array, true)),
+    )
+    .unwrap()
 }
 
 pub(crate) fn schema() -> SchemaRef {
@@ -74,7 +128,10 @@ pub(crate) fn spec(windows: &str, more: &str) -> Spec {
 /// The same with other aggregates.
 pub(crate) fn spec_of(windows: &str, aggregates: &str, more: &str) -> Spec {
     let fixed = r#""keys":["k"],"time":"ts","tick":"tick","shards":1"#;
-    Spec::parse(&format!(r#"{{{fixed},"windows":{windows},"aggregates":{aggregates}{more}}}"#)).unwrap()
+    Spec::parse(&format!(
+        r#"{{{fixed},"windows":{windows},"aggregates":{aggregates}{more}}}"#
+    ))
+    .unwrap()
 }
 
 pub(crate) fn operator(spec: &Spec) -> Operator {
@@ -91,11 +148,23 @@ pub(crate) fn rows(batch: &RecordBatch) -> Vec<Row> {
     let ticks = |array: &ArrayRef| array.as_primitive::<TimestampMicrosecondType>().clone();
     let (starts, ends) = (ticks(window.column(0)), ticks(window.column(1)));
     let times = ticks(batch.columns().last().unwrap());
-    let ops = batch.column_by_name("op").map(|ops| ops.as_string::<i32>().clone());
+    let ops = batch
+        .column_by_name("op")
+        .map(|ops| ops.as_string::<i32>().clone());
     let row = |row: usize| {
-        let shown: Vec<String> = batch.columns()[2..6].iter().map(|column| show(column, row)).collect();
+        let shown: Vec<String> = batch.columns()[2..6]
+            .iter()
+            .map(|column| show(column, row))
+            .collect();
         let op = ops.as_ref().map_or("", |ops| ops.value(row)).to_owned();
-        (keys.value(row).to_owned(), starts.value(row), ends.value(row), shown.join(" "), op, times.value(row))
+        (
+            keys.value(row).to_owned(),
+            starts.value(row),
+            ends.value(row),
+            shown.join(" "),
+            op,
+            times.value(row),
+        )
     };
     (0..batch.num_rows()).map(row).collect()
 }
@@ -103,7 +172,8 @@ pub(crate) fn rows(batch: &RecordBatch) -> Vec<Row> {
 /// The rows of each key, in their order.
 pub(crate) fn by_key(rows: &[Row]) -> BTreeMap<&str, Vec<&Row>> {
     let mut keys: BTreeMap<&str, Vec<&Row>> = BTreeMap::new();
-    rows.iter().for_each(|row| keys.entry(&row.0).or_default().push(row));
+    rows.iter()
+        .for_each(|row| keys.entry(&row.0).or_default().push(row));
     keys
 }
 
@@ -112,7 +182,14 @@ fn show(column: &ArrayRef, row: usize) -> String {
         return "null".into();
     }
     match column.as_list_opt::<i32>() {
-        Some(lists) => format!("{:?}", lists.value(row).as_primitive::<Int64Type>().values().to_vec()),
+        Some(lists) => format!(
+            "{:?}",
+            lists
+                .value(row)
+                .as_primitive::<Int64Type>()
+                .values()
+                .to_vec()
+        ),
         None => column.as_primitive::<Int64Type>().value(row).to_string(),
     }
 }

@@ -1,4 +1,5 @@
-//! Which rows of a session query travel as partial sessions, and which as the records that they are.
+//! Which rows of a session query travel as partial sessions, and which as the records that they
+//! are.
 
 use std::sync::Arc;
 
@@ -13,24 +14,43 @@ const COUNT: &str = r#"[{"name": "n", "function": "count"}]"#;
 const GAP_10: &str = r#"{"kind": "session", "gap": 10}"#;
 
 fn row(key: i64, time: i64) -> Row {
-    Row { key: Some(key), name: None, time: Some(time), tick: None, value: Some(1) }
+    Row {
+        key: Some(key),
+        name: None,
+        time: Some(time),
+        tick: None,
+        value: Some(1),
+    }
 }
 
 /// The number of rows that travel in each form.
 fn travelling(rows: &[Row], pack_loose: usize) -> (usize, usize) {
-    travelling_of(rows, Limits { pack_loose, ..Limits::default() })
+    travelling_of(
+        rows,
+        Limits {
+            pack_loose,
+            ..Limits::default()
+        },
+    )
 }
 
 /// The same of rows that come a thousand at a time.
 fn travelling_of(rows: &[Row], limits: Limits) -> (usize, usize) {
     let query = query(GAP_10, r#"["key", "name"]"#, COUNT, 3, limits);
     let mut packer = Packer::new(Arc::clone(&query), 0).unwrap();
-    let mut packed: Vec<_> = rows.chunks(1000).flat_map(|rows| packer.push(&batch(rows)).unwrap()).collect();
+    let mut packed: Vec<_> = rows
+        .chunks(1000)
+        .flat_map(|rows| packer.push(&batch(rows)).unwrap())
+        .collect();
     packed.extend(packer.finish().unwrap());
     let (mut sessions, mut records) = (0, 0);
     for block in packed.iter().flat_map(|batch| unpack(batch).unwrap()) {
         let (form, rows) = decode(block.block).unwrap();
-        *(if form == BlockKind::Sessions { &mut sessions } else { &mut records }) += rows.num_rows();
+        *(if form == BlockKind::Sessions {
+            &mut sessions
+        } else {
+            &mut records
+        }) += rows.num_rows();
     }
     (sessions, records)
 }
@@ -47,7 +67,9 @@ fn rows_that_join_few_others_travel_as_they_are_from_a_number_on() {
 fn rows_are_grouped_where_that_halves_them() {
     let pairs = |pairs: i64, single: i64| -> Vec<Row> {
         let together = (0..pairs).flat_map(|nth| [row(0, 100 * nth), row(0, 100 * nth + 10)]);
-        together.chain((0..single).map(|nth| row(0, 10_000 + 100 * nth))).collect()
+        together
+            .chain((0..single).map(|nth| row(0, 10_000 + 100 * nth)))
+            .collect()
     };
     assert_eq!(travelling(&pairs(10, 0), 1), (10, 0), "half of them");
     assert_eq!(travelling(&pairs(10, 1), 1), (0, 21), "more than half");
@@ -55,7 +77,9 @@ fn rows_are_grouped_where_that_halves_them() {
 
 #[test]
 fn one_key_in_sixteen_decides() {
-    let joined: Vec<Row> = (0..64).map(|nth| row(nth % 2, 100 * (nth / 2 * (nth % 2)))).collect();
+    let joined: Vec<Row> = (0..64)
+        .map(|nth| row(nth % 2, 100 * (nth / 2 * (nth % 2))))
+        .collect();
     // Key 0, the first that is numbered, has one session; key 1 has one for each of its rows.
     assert_eq!(travelling(&joined, 1), (33, 0));
 }
@@ -63,40 +87,78 @@ fn one_key_in_sixteen_decides() {
 #[test]
 fn rows_of_a_shuffled_split_all_travel_as_they_are() {
     // Each of 20,000 keys comes twice, far apart; every other row goes back.
-    let shuffled: Vec<Row> = (0..40_000).map(|nth| row(nth % 20_000, 100 * (nth * 19_997 % 40_000))).collect();
+    let shuffled: Vec<Row> = (0..40_000)
+        .map(|nth| row(nth % 20_000, 100 * (nth * 19_997 % 40_000)))
+        .collect();
     assert_eq!(travelling_of(&shuffled, Limits::default()), (0, 40_000));
-    let small = Limits { pack_rows: 18_000, pack_loose: 1, ..Limits::default() };
-    assert_eq!(travelling_of(&shuffled, small), (0, 40_000), "in several lots");
-    let of_few: Vec<Row> = (0..40_000).map(|nth| row(nth % 500, 100 * (nth * 19_997 % 40_000))).collect();
-    assert_eq!(travelling_of(&of_few, Limits::default()), (0, 40_000), "of few keys");
+    let small = Limits {
+        pack_rows: 18_000,
+        pack_loose: 1,
+        ..Limits::default()
+    };
+    assert_eq!(
+        travelling_of(&shuffled, small),
+        (0, 40_000),
+        "in several lots"
+    );
+    let of_few: Vec<Row> = (0..40_000)
+        .map(|nth| row(nth % 500, 100 * (nth * 19_997 % 40_000)))
+        .collect();
+    assert_eq!(
+        travelling_of(&of_few, Limits::default()),
+        (0, 40_000),
+        "of few keys"
+    );
 }
 
 #[test]
 fn rows_that_go_back_within_the_gap_or_seldom_are_grouped_as_they_come() {
     // Each row has its own key, and every other one goes back by one below, at and above the gap.
     for (back, expected) in [(9, (30_000, 0)), (10, (30_000, 0)), (11, (0, 30_000))] {
-        let time = |nth: i64| if nth % 2 == 0 { 20 * nth } else { 20 * (nth - 1) - back };
+        let time = |nth: i64| {
+            if nth % 2 == 0 {
+                20 * nth
+            } else {
+                20 * (nth - 1) - back
+            }
+        };
         let rows: Vec<Row> = (0..30_000).map(|nth| row(nth, time(nth))).collect();
         assert_eq!(travelling_of(&rows, Limits::default()), expected, "{back}");
     }
     // Wide keys get their numbers before their rows are enough to be looked at.
     let name: &str = "x".repeat(1000).leak();
-    let ascending: Vec<Row> = (0..23_000).map(|nth| Row { name: Some(name), ..row(nth % 500, 20 * nth) }).collect();
+    let ascending: Vec<Row> = (0..23_000)
+        .map(|nth| Row {
+            name: Some(name),
+            ..row(nth % 500, 20 * nth)
+        })
+        .collect();
     assert_eq!(travelling_of(&ascending, Limits::default()), (23_000, 0));
     // By key, then by time: every fiftieth row goes back.
-    let by_key: Vec<Row> = (0..30_000).map(|nth| row(nth / 50, 20 * (nth % 50))).collect();
+    let by_key: Vec<Row> = (0..30_000)
+        .map(|nth| row(nth / 50, 20 * (nth % 50)))
+        .collect();
     assert_eq!(travelling_of(&by_key, Limits::default()), (30_000, 0));
 }
 
 #[test]
 fn keys_whose_rows_are_each_in_order_are_grouped_as_they_come() {
-    // Of two feeds row by row, the second far behind: every other row goes back, none of its key does.
-    let feeds: Vec<Row> = (0..30_000).map(|nth| row(nth % 500, 20 * nth - 3_600_000 * (nth % 2))).collect();
+    // Of two feeds row by row, the second far behind: every other row goes back, none of its key
+    // does.
+    let feeds: Vec<Row> = (0..30_000)
+        .map(|nth| row(nth % 500, 20 * nth - 3_600_000 * (nth % 2)))
+        .collect();
     assert_eq!(travelling_of(&feeds, Limits::default()), (30_000, 0));
     // Of so few keys that come again, as many as tell.
     for (again, expected) in [(63, (0, 30_000)), (64, (30_000, 0))] {
         let key = |nth: i64| if nth < 2 * again { nth % again } else { nth };
-        let feeds: Vec<Row> = (0..30_000).map(|nth| row(key(nth), 20 * nth - 3_600_000 * (nth % 2))).collect();
-        assert_eq!(travelling_of(&feeds, Limits::default()), expected, "{again}");
+        let feeds: Vec<Row> = (0..30_000)
+            .map(|nth| row(key(nth), 20 * nth - 3_600_000 * (nth % 2)))
+            .collect();
+        assert_eq!(
+            travelling_of(&feeds, Limits::default()),
+            expected,
+            "{again}"
+        );
     }
 }

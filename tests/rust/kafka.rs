@@ -1,4 +1,5 @@
-//! The operators against Kafka's algorithms, transcribed step by step onto plain lists: every change, in its order.
+//! The operators against Kafka's algorithms, transcribed step by step onto plain lists: every
+//! change, in its order.
 
 use std::collections::BTreeMap;
 
@@ -33,11 +34,24 @@ struct Model {
 
 impl Model {
     fn new(fold: Fold, grace: i64, retention: i64, close: bool, inputs: usize) -> Self {
-        Self { fold, grace, retention, close, times: vec![None; inputs], emitted: i64::MIN, dropped: 0, out: Vec::new() }
+        Self {
+            fold,
+            grace,
+            retention,
+            close,
+            times: vec![None; inputs],
+            emitted: i64::MIN,
+            dropped: 0,
+            out: Vec::new(),
+        }
     }
 
     fn init(&self) -> Option<String> {
-        if self.fold == Fold::Reduce { None } else { Some("0".into()) }
+        if self.fold == Fold::Reduce {
+            None
+        } else {
+            Some("0".into())
+        }
     }
 
     fn add(&self, agg: Option<&str>, value: Option<&str>, input: usize) -> Option<String> {
@@ -46,7 +60,11 @@ impl Model {
             (Fold::Nullable, _) if text == "DEL" => None,
             (Fold::Reduce, None) => value.map(String::from),
             (Fold::Reduce, Some(agg)) => Some(format!("{agg}+{text}")),
-            (_, agg) => Some(format!("{}{}{text}", agg.unwrap(), if input == 1 { '-' } else { '+' })),
+            (_, agg) => Some(format!(
+                "{}{}{text}",
+                agg.unwrap(),
+                if input == 1 { '-' } else { '+' }
+            )),
         }
     }
 
@@ -70,7 +88,8 @@ impl Model {
     }
 
     fn is_hidden(&self, bound: i64) -> bool {
-        self.slowest().is_some_and(|time| bound <= time - self.retention)
+        self.slowest()
+            .is_some_and(|time| bound <= time - self.retention)
     }
 }
 
@@ -91,7 +110,9 @@ impl SessionModel {
         let found: Vec<((u8, i64, i64), String)> = self
             .store
             .range((key, i64::MIN, i64::MIN)..=(key, i64::MAX, i64::MAX))
-            .filter(|((_, end, start), _)| *end >= time - self.gap && *start <= time + self.gap && !self.model.is_hidden(*end))
+            .filter(|((_, end, start), _)| {
+                *end >= time - self.gap && *start <= time + self.gap && !self.model.is_hidden(*end)
+            })
             .map(|(place, agg)| (*place, agg.clone()))
             .collect();
         for (place, held) in &found {
@@ -116,9 +137,16 @@ impl SessionModel {
         }
         if let Some(slowest) = self.model.slowest().filter(|_| self.model.close) {
             let close = slowest - self.model.grace - self.gap;
-            let mut due: Vec<_> = self.store.iter().filter(|((_, end, _), _)| *end >= self.model.emitted && *end < close).collect();
+            let mut due: Vec<_> = self
+                .store
+                .iter()
+                .filter(|((_, end, _), _)| *end >= self.model.emitted && *end < close)
+                .collect();
             due.sort_by_key(|((key, end, start), _)| (*end, *start, *key));
-            self.model.out.extend(due.into_iter().map(|(&(key, end, start), agg)| (key, start, end, Some(agg.clone()), end)));
+            self.model.out.extend(
+                due.into_iter()
+                    .map(|(&(key, end, start), agg)| (key, start, end, Some(agg.clone()), end)),
+            );
             self.model.emitted = self.model.emitted.max(close);
         }
     }
@@ -152,25 +180,47 @@ impl SlidingModel {
         }
         if let Some(slowest) = self.model.slowest().filter(|_| self.model.close) {
             let close = slowest - self.model.grace - self.difference;
-            let mut due: Vec<_> = self.store.iter().filter(|((_, start), _)| *start >= self.model.emitted && *start < close).collect();
+            let mut due: Vec<_> = self
+                .store
+                .iter()
+                .filter(|((_, start), _)| *start >= self.model.emitted && *start < close)
+                .collect();
             due.sort_by_key(|((key, start), _)| (*start, *key));
-            self.model.out.extend(due.into_iter().map(|(&(key, start), (agg, time))| (key, start, 0, Some(agg.clone()), *time)));
+            self.model.out.extend(
+                due.into_iter()
+                    .map(|(&(key, start), (agg, time))| (key, start, 0, Some(agg.clone()), *time)),
+            );
             self.model.emitted = self.model.emitted.max(close);
         }
     }
 
     fn fetch(&self, key: u8, from: i64, to: i64) -> Vec<(i64, (String, i64))> {
-        let windows = self.store.range((key, from)..=(key, to)).map(|(&(_, start), held)| (start, held.clone()));
-        windows.filter(|(start, _)| !self.model.is_hidden(*start)).collect()
+        let windows = self
+            .store
+            .range((key, from)..=(key, to))
+            .map(|(&(_, start), held)| (start, held.clone()));
+        windows
+            .filter(|(start, _)| !self.model.is_hidden(*start))
+            .collect()
     }
 
-    fn update(&mut self, (key, value, time, input): Event, close: i64, start: i64, (agg, largest): (Option<String>, i64)) {
+    fn update(
+        &mut self,
+        (key, value, time, input): Event,
+        close: i64,
+        start: i64,
+        (agg, largest): (Option<String>, i64),
+    ) {
         if start + self.difference < close {
             self.model.dropped += 1;
             return;
         }
         let new = self.model.add(agg.as_deref(), value, input);
-        let largest = if agg.is_none() { time } else { time.max(largest) };
+        let largest = if agg.is_none() {
+            time
+        } else {
+            time.max(largest)
+        };
         match &new {
             Some(new) => drop(self.store.insert((key, start), (new.clone(), largest))),
             None => drop(self.store.remove(&(key, start))),
@@ -180,7 +230,8 @@ impl SlidingModel {
 
     fn make_right(&mut self, (key, _, time, _): Event, held: &(String, i64)) {
         self.store.insert((key, time + 1), held.clone());
-        self.model.emit((key, time + 1, 0, Some(held.0.clone()), held.1));
+        self.model
+            .emit((key, time + 1, 0, Some(held.0.clone()), held.1));
     }
 
     fn main(&mut self, event: Event, close: i64) {
@@ -188,7 +239,11 @@ impl SlidingModel {
         let d = self.difference;
         let (mut seen, mut left, mut right, mut previous) = (Vec::new(), None, None, None);
         let (mut has_left, mut has_right) = (false, false);
-        for (start, held) in self.fetch(key, (time - 2 * d).max(0), time + 1).into_iter().rev() {
+        for (start, held) in self
+            .fetch(key, (time - 2 * d).max(0), time + 1)
+            .into_iter()
+            .rev()
+        {
             seen.push(start);
             let end = start + d;
             if start == time + 1 {
@@ -210,7 +265,10 @@ impl SlidingModel {
                 break;
             }
         }
-        if let Some(next) = previous.map(|previous| previous + 1).filter(|next| !seen.contains(next) && next + d >= time) {
+        if let Some(next) = previous
+            .map(|previous| previous + 1)
+            .filter(|next| !seen.contains(next) && next + d >= time)
+        {
             self.update(event, close, next, (self.model.init(), time));
         }
         if !has_left {
@@ -225,7 +283,8 @@ impl SlidingModel {
 
     fn early(&mut self, event: Event, close: i64) {
         let (key, _, time, _) = event;
-        let (mut seen, mut all, mut right, mut previous, mut has_right) = (Vec::new(), None, None, None, false);
+        let (mut seen, mut all, mut right, mut previous, mut has_right) =
+            (Vec::new(), None, None, None, false);
         for (start, held) in self.fetch(key, 0, time + 1) {
             seen.push(start);
             if start == 0 {
@@ -242,10 +301,16 @@ impl SlidingModel {
         if let Some(right) = right.filter(|right| !has_right && right.1 > time) {
             self.make_right(event, &right);
         }
-        if let Some(next) = previous.map(|previous| previous + 1).filter(|next| !seen.contains(next)) {
+        if let Some(next) = previous
+            .map(|previous| previous + 1)
+            .filter(|next| !seen.contains(next))
+        {
             self.update(event, close, next, (self.model.init(), time));
         }
-        let all = all.map_or_else(|| (self.model.init(), time), |(agg, largest)| (Some(agg), largest));
+        let all = all.map_or_else(
+            || (self.model.init(), time),
+            |(agg, largest)| (Some(agg), largest),
+        );
         self.update(event, close, 0, all);
     }
 }
@@ -253,15 +318,19 @@ impl SlidingModel {
 fn events(inputs: usize) -> impl Strategy<Value = Vec<Event>> {
     let step = prop_oneof![8 => -9..9_i64, 1 => Just(0), 1 => 20..60_i64, 1 => -40..-10_i64, 1 => 3..8_i64];
     let value = prop_oneof![6 => prop::sample::select(vec![Some("1"), Some("2"), Some("3")]), 1 => Just(Some("DEL")), 1 => Just(None)];
-    (0..40_i64, prop::collection::vec((0..2_u8, value, step, 0..inputs), 0..60)).prop_map(|(mut time, steps)| {
-        steps
-            .into_iter()
-            .map(|(key, value, step, input)| {
-                time = (time + step).max(0);
-                (key, value, time, input)
-            })
-            .collect()
-    })
+    (
+        0..40_i64,
+        prop::collection::vec((0..2_u8, value, step, 0..inputs), 0..60),
+    )
+        .prop_map(|(mut time, steps)| {
+            steps
+                .into_iter()
+                .map(|(key, value, step, input)| {
+                    time = (time + step).max(0);
+                    (key, value, time, input)
+                })
+                .collect()
+        })
 }
 
 fn folds() -> impl Strategy<Value = Fold> {
@@ -269,13 +338,32 @@ fn folds() -> impl Strategy<Value = Fold> {
 }
 
 fn record((key, text, time, input): &Event) -> Record<'_, Value<'static>> {
-    let row = Value { text: *text, sign: if *input == 1 { '-' } else { '+' } };
-    Record { key: Some(std::slice::from_ref(key)), time: Some(Time(*time)), gap: None, input: *input, source: Source(0), row }
+    let row = Value {
+        text: *text,
+        sign: if *input == 1 { '-' } else { '+' },
+    };
+    Record {
+        key: Some(std::slice::from_ref(key)),
+        time: Some(Time(*time)),
+        gap: None,
+        input: *input,
+        source: Source(0),
+        row,
+    }
 }
 
 fn row(change: &Change<'_>, states: &Texts<'_>) -> Row {
-    let text = change.slot.and_then(|slot| states.text(slot)).map(String::from);
-    (change.name[0], change.window.start.0, change.window.end.0, text, change.time.0)
+    let text = change
+        .slot
+        .and_then(|slot| states.text(slot))
+        .map(String::from);
+    (
+        change.name[0],
+        change.window.start.0,
+        change.window.end.0,
+        text,
+        change.time.0,
+    )
 }
 
 proptest! {

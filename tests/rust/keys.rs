@@ -8,8 +8,9 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float16Type, Float32Type, Float64Type, Int32Type};
 use arrow_array::{
-    Array, ArrayRef, BooleanArray, DictionaryArray, FixedSizeBinaryArray, FixedSizeListArray, Float32Array, Float64Array, Int32Array,
-    Int64Array, ListArray, StringArray, StructArray, make_array,
+    Array, ArrayRef, BooleanArray, DictionaryArray, FixedSizeBinaryArray, FixedSizeListArray,
+    Float32Array, Float64Array, Int32Array, Int64Array, ListArray, StringArray, StructArray,
+    make_array,
 };
 use arrow_buffer::{NullBuffer, OffsetBuffer};
 use arrow_cast::cast;
@@ -40,43 +41,106 @@ impl Random {
         match data_type {
             DataType::Float16 => cast(&self.column(&DataType::Float64, length), data_type).unwrap(),
             DataType::Float32 => {
-                let value = [0.0, -0.0, f32::NAN, -f32::NAN, f32::from_bits(0x7FC0_0001), 1.5, -1.5, f32::INFINITY, f32::MIN_POSITIVE];
-                let values = (0..length).map(|_| value[self.below(9) as usize]).collect::<Vec<_>>();
+                let value = [
+                    0.0,
+                    -0.0,
+                    f32::NAN,
+                    -f32::NAN,
+                    f32::from_bits(0x7FC0_0001),
+                    1.5,
+                    -1.5,
+                    f32::INFINITY,
+                    f32::MIN_POSITIVE,
+                ];
+                let values = (0..length)
+                    .map(|_| value[self.below(9) as usize])
+                    .collect::<Vec<_>>();
                 Arc::new(Float32Array::new(values.into(), validity))
             }
             DataType::Float64 => {
-                let value = [0.0, -0.0, f64::NAN, -f64::NAN, f64::from_bits(0x7FF8_0000_0000_0001), 1.5, -1.5, f64::INFINITY, 2.0];
-                let values = (0..length).map(|_| value[self.below(9) as usize]).collect::<Vec<_>>();
+                let value = [
+                    0.0,
+                    -0.0,
+                    f64::NAN,
+                    -f64::NAN,
+                    f64::from_bits(0x7FF8_0000_0000_0001),
+                    1.5,
+                    -1.5,
+                    f64::INFINITY,
+                    2.0,
+                ];
+                let values = (0..length)
+                    .map(|_| value[self.below(9) as usize])
+                    .collect::<Vec<_>>();
                 Arc::new(Float64Array::new(values.into(), validity))
             }
-            DataType::Boolean => Arc::new(BooleanArray::new((0..length).map(|_| self.below(2) == 1).collect(), validity)),
+            DataType::Boolean => Arc::new(BooleanArray::new(
+                (0..length).map(|_| self.below(2) == 1).collect(),
+                validity,
+            )),
             DataType::FixedSizeBinary(width) => {
-                let values = (0..length * *width as usize).map(|_| self.below(2) as u8).collect::<Vec<_>>();
-                Arc::new(FixedSizeBinaryArray::try_new_with_len(*width, values.into(), validity, length).unwrap())
+                let values = (0..length * *width as usize)
+                    .map(|_| self.below(2) as u8)
+                    .collect::<Vec<_>>();
+                Arc::new(
+                    FixedSizeBinaryArray::try_new_with_len(*width, values.into(), validity, length)
+                        .unwrap(),
+                )
             }
             DataType::Struct(fields) => {
-                let columns = fields.iter().map(|field| self.column(field.data_type(), length)).collect();
+                let columns = fields
+                    .iter()
+                    .map(|field| self.column(field.data_type(), length))
+                    .collect();
                 Arc::new(StructArray::new(fields.clone(), columns, validity))
             }
             DataType::List(field) => {
-                let lengths = (0..length).map(|_| self.below(3) as usize).collect::<Vec<_>>();
+                let lengths = (0..length)
+                    .map(|_| self.below(3) as usize)
+                    .collect::<Vec<_>>();
                 let elements = self.column(field.data_type(), lengths.iter().sum());
-                Arc::new(ListArray::new(field.clone(), OffsetBuffer::from_lengths(lengths), elements, validity))
+                Arc::new(ListArray::new(
+                    field.clone(),
+                    OffsetBuffer::from_lengths(lengths),
+                    elements,
+                    validity,
+                ))
             }
-            DataType::LargeList(field) => cast(&self.column(&DataType::List(field.clone()), length), data_type).unwrap(),
+            DataType::LargeList(field) => cast(
+                &self.column(&DataType::List(field.clone()), length),
+                data_type,
+            )
+            .unwrap(),
             DataType::FixedSizeList(field, size) => {
                 let elements = self.column(field.data_type(), length * *size as usize);
-                Arc::new(FixedSizeListArray::new(field.clone(), *size, elements, validity))
+                Arc::new(FixedSizeListArray::new(
+                    field.clone(),
+                    *size,
+                    elements,
+                    validity,
+                ))
             }
             // Nulls among the values, equal values at several places.
             DataType::Dictionary(_, values) => {
                 let values = self.column(values, 40);
-                let codes = (0..length).map(|_| self.below(40) as i32).collect::<Vec<_>>();
-                Arc::new(DictionaryArray::new(Int32Array::new(codes.into(), validity), values))
+                let codes = (0..length)
+                    .map(|_| self.below(40) as i32)
+                    .collect::<Vec<_>>();
+                Arc::new(DictionaryArray::new(
+                    Int32Array::new(codes.into(), validity),
+                    values,
+                ))
             }
-            DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View | DataType::Binary | DataType::LargeBinary | DataType::BinaryView => {
+            DataType::Utf8
+            | DataType::LargeUtf8
+            | DataType::Utf8View
+            | DataType::Binary
+            | DataType::LargeBinary
+            | DataType::BinaryView => {
                 let text = |random: &mut Self| {
-                    "äxyz0123456789abcdefghijklmnopqr".chars().take([0, 1, 3, 6, 11, 12, 13, 14, 15, 16, 31][random.below(11) as usize])
+                    "äxyz0123456789abcdefghijklmnopqr"
+                        .chars()
+                        .take([0, 1, 3, 6, 11, 12, 13, 14, 15, 16, 31][random.below(11) as usize])
                 };
                 let turned = |random: &mut Self| {
                     if random.below(2) == 0 {
@@ -85,17 +149,42 @@ impl Random {
                         text(random).collect::<Vec<_>>().into_iter().rev().collect()
                     }
                 };
-                let strings: StringArray =
-                    (0..length).map(|row| validity.as_ref().is_none_or(|valid| valid.is_valid(row)).then(|| turned(self))).collect();
+                let strings: StringArray = (0..length)
+                    .map(|row| {
+                        validity
+                            .as_ref()
+                            .is_none_or(|valid| valid.is_valid(row))
+                            .then(|| turned(self))
+                    })
+                    .collect();
                 cast(&strings, data_type).unwrap()
             }
             primitive => {
-                let values =
-                    (0..length).map(|_| self.below(12) as i64 - if primitive.is_unsigned_integer() { 0 } else { 6 }).collect::<Vec<_>>();
+                let values = (0..length)
+                    .map(|_| {
+                        self.below(12) as i64
+                            - if primitive.is_unsigned_integer() {
+                                0
+                            } else {
+                                6
+                            }
+                    })
+                    .collect::<Vec<_>>();
                 let long: ArrayRef = Arc::new(Int64Array::new(values.into(), validity));
-                let as_type = |array: ArrayRef| make_array(array.to_data().into_builder().data_type(primitive.clone()).build().unwrap());
+                let as_type = |array: ArrayRef| {
+                    make_array(
+                        array
+                            .to_data()
+                            .into_builder()
+                            .data_type(primitive.clone())
+                            .build()
+                            .unwrap(),
+                    )
+                };
                 match (primitive, primitive.primitive_width()) {
-                    (DataType::Decimal256(..), _) | (_, Some(1 | 2)) => cast(&long, primitive).unwrap(),
+                    (DataType::Decimal256(..), _) | (_, Some(1 | 2)) => {
+                        cast(&long, primitive).unwrap()
+                    }
                     (_, Some(4)) => as_type(cast(&long, &DataType::Int32).unwrap()),
                     (_, Some(8)) => as_type(long),
                     (_, Some(16)) => as_type(cast(&long, &DataType::Decimal128(38, 0)).unwrap()),
@@ -112,11 +201,15 @@ fn list(data_type: DataType) -> Arc<Field> {
 
 pub(crate) fn flat_types() -> Vec<DataType> {
     use DataType::{
-        Binary, BinaryView, Boolean, Date32, Date64, Decimal32, Decimal64, Decimal128, Decimal256, Duration, FixedSizeBinary, Float16,
-        Float32, Float64, Int8, Int16, Int32, Int64, Interval, LargeBinary, LargeUtf8, Time32, Time64, Timestamp, UInt8, UInt16, UInt32,
-        UInt64, Utf8, Utf8View,
+        Binary, BinaryView, Boolean, Date32, Date64, Decimal32, Decimal64, Decimal128, Decimal256,
+        Duration, FixedSizeBinary, Float16, Float32, Float64, Int8, Int16, Int32, Int64, Interval,
+        LargeBinary, LargeUtf8, Time32, Time64, Timestamp, UInt8, UInt16, UInt32, UInt64, Utf8,
+        Utf8View,
     };
-    let mut types = vec![Int8, Int16, Int32, Int64, UInt8, UInt16, UInt32, UInt64, Boolean, Float16, Float32, Float64];
+    let mut types = vec![
+        Int8, Int16, Int32, Int64, UInt8, UInt16, UInt32, UInt64, Boolean, Float16, Float32,
+        Float64,
+    ];
     types.extend([
         Utf8,
         LargeUtf8,
@@ -130,20 +223,57 @@ pub(crate) fn flat_types() -> Vec<DataType> {
         Date32,
         Date64,
     ]);
-    types.extend([Decimal32(9, 2), Decimal64(18, 2), Decimal128(38, 2), Decimal256(76, 2)]);
-    types.extend([Time32(TimeUnit::Second), Time32(TimeUnit::Millisecond), Time64(TimeUnit::Microsecond), Time64(TimeUnit::Nanosecond)]);
-    for unit in [TimeUnit::Second, TimeUnit::Millisecond, TimeUnit::Microsecond, TimeUnit::Nanosecond] {
-        types.extend([Timestamp(unit, None), Timestamp(unit, Some("+02:00".into())), Duration(unit)]);
+    types.extend([
+        Decimal32(9, 2),
+        Decimal64(18, 2),
+        Decimal128(38, 2),
+        Decimal256(76, 2),
+    ]);
+    types.extend([
+        Time32(TimeUnit::Second),
+        Time32(TimeUnit::Millisecond),
+        Time64(TimeUnit::Microsecond),
+        Time64(TimeUnit::Nanosecond),
+    ]);
+    for unit in [
+        TimeUnit::Second,
+        TimeUnit::Millisecond,
+        TimeUnit::Microsecond,
+        TimeUnit::Nanosecond,
+    ] {
+        types.extend([
+            Timestamp(unit, None),
+            Timestamp(unit, Some("+02:00".into())),
+            Duration(unit),
+        ]);
     }
-    types.extend([IntervalUnit::YearMonth, IntervalUnit::DayTime, IntervalUnit::MonthDayNano].map(Interval));
+    types.extend(
+        [
+            IntervalUnit::YearMonth,
+            IntervalUnit::DayTime,
+            IntervalUnit::MonthDayNano,
+        ]
+        .map(Interval),
+    );
     types
 }
 
 pub(crate) fn nested_types() -> Vec<DataType> {
     let dictionary = |values| DataType::Dictionary(Box::new(DataType::Int32), Box::new(values));
-    let pair = DataType::Struct(vec![Field::new("a", DataType::Float64, true), Field::new("b", DataType::Utf8, true)].into());
-    let deep =
-        DataType::Struct(vec![Field::new("p", pair.clone(), true), Field::new("l", DataType::List(list(DataType::Float32)), true)].into());
+    let pair = DataType::Struct(
+        vec![
+            Field::new("a", DataType::Float64, true),
+            Field::new("b", DataType::Utf8, true),
+        ]
+        .into(),
+    );
+    let deep = DataType::Struct(
+        vec![
+            Field::new("p", pair.clone(), true),
+            Field::new("l", DataType::List(list(DataType::Float32)), true),
+        ]
+        .into(),
+    );
     vec![
         dictionary(DataType::Utf8),
         dictionary(DataType::LargeBinary),
@@ -164,22 +294,51 @@ pub(crate) fn nested_types() -> Vec<DataType> {
 fn printed(array: &dyn Array) -> Vec<String> {
     let rows = 0..array.len();
     let value = |row: usize| match array.data_type() {
-        DataType::Float16 => format!("{:?}", f32::from(array.as_primitive::<Float16Type>().value(row)) + 0.0),
+        DataType::Float16 => format!(
+            "{:?}",
+            f32::from(array.as_primitive::<Float16Type>().value(row)) + 0.0
+        ),
         DataType::Float32 => format!("{:?}", array.as_primitive::<Float32Type>().value(row) + 0.0),
         DataType::Float64 => format!("{:?}", array.as_primitive::<Float64Type>().value(row) + 0.0),
         DataType::List(_) => format!("{:?}", printed(&array.as_list::<i32>().value(row))),
         DataType::LargeList(_) => format!("{:?}", printed(&array.as_list::<i64>().value(row))),
-        DataType::FixedSizeList(..) => format!("{:?}", printed(&array.as_fixed_size_list().value(row))),
+        DataType::FixedSizeList(..) => {
+            format!("{:?}", printed(&array.as_fixed_size_list().value(row)))
+        }
         DataType::Dictionary(..) => {
             let dictionary = array.as_dictionary::<Int32Type>();
-            printed(&dictionary.values().slice(dictionary.keys().value(row) as usize, 1)).remove(0)
+            printed(
+                &dictionary
+                    .values()
+                    .slice(dictionary.keys().value(row) as usize, 1),
+            )
+            .remove(0)
         }
         DataType::Struct(_) => {
-            array.as_struct().columns().iter().map(|field| printed(&field.slice(row, 1)).remove(0) + ";").collect::<String>() + "}"
+            array
+                .as_struct()
+                .columns()
+                .iter()
+                .map(|field| printed(&field.slice(row, 1)).remove(0) + ";")
+                .collect::<String>()
+                + "}"
         }
-        _ => ArrayFormatter::try_new(array, &FormatOptions::new()).unwrap().value(row).to_string() + "'",
+        _ => {
+            ArrayFormatter::try_new(array, &FormatOptions::new())
+                .unwrap()
+                .value(row)
+                .to_string()
+                + "'"
+        }
     };
-    rows.map(|row| if array.is_null(row) { "null".into() } else { value(row) }).collect()
+    rows.map(|row| {
+        if array.is_null(row) {
+            "null".into()
+        } else {
+            value(row)
+        }
+    })
+    .collect()
 }
 
 /// The numbers of the rows by the oracle.
@@ -190,21 +349,39 @@ struct Oracle {
 
 impl Oracle {
     fn intern(&mut self, columns: &[ArrayRef]) -> Vec<KeyId> {
-        let printed = columns.iter().map(|column| printed(column)).collect::<Vec<_>>();
-        let logical = columns.iter().map(|column| column.logical_nulls()).collect::<Vec<_>>();
+        let printed = columns
+            .iter()
+            .map(|column| printed(column))
+            .collect::<Vec<_>>();
+        let logical = columns
+            .iter()
+            .map(|column| column.logical_nulls())
+            .collect::<Vec<_>>();
         let number = |row: usize| {
-            if logical.iter().all(|nulls| nulls.as_ref().is_some_and(|nulls| nulls.is_null(row))) {
+            if logical
+                .iter()
+                .all(|nulls| nulls.as_ref().is_some_and(|nulls| nulls.is_null(row)))
+            {
                 return KeyId::NULL;
             }
             let next = self.known.len() as u32;
-            KeyId(*self.known.entry(printed.iter().map(|column| column[row].clone()).collect()).or_insert(next))
+            KeyId(
+                *self
+                    .known
+                    .entry(printed.iter().map(|column| column[row].clone()).collect())
+                    .or_insert(next),
+            )
         };
         (0..columns[0].len()).map(number).collect()
     }
 }
 
 fn fields(types: &[DataType]) -> Vec<Field> {
-    types.iter().enumerate().map(|(column, data_type)| Field::new(format!("k{column}"), data_type.clone(), true)).collect()
+    types
+        .iter()
+        .enumerate()
+        .map(|(column, data_type)| Field::new(format!("k{column}"), data_type.clone(), true))
+        .collect()
 }
 
 fn ids(keys: &mut KeyInterner, columns: &[ArrayRef]) -> Vec<KeyId> {
@@ -219,9 +396,19 @@ fn check(types: &[DataType], random: &mut Random) {
     for _ in 0..2 {
         let mut oracle = Oracle::default();
         for length in [0, 1, 70, 1500] {
-            let columns = types.iter().map(|data_type| random.column(data_type, length)).collect::<Vec<_>>();
-            let (from, rows) = if random.below(2) == 0 { (0, length) } else { (length / 3, length / 2) };
-            let columns = columns.iter().map(|column| column.slice(from, rows)).collect::<Vec<_>>();
+            let columns = types
+                .iter()
+                .map(|data_type| random.column(data_type, length))
+                .collect::<Vec<_>>();
+            let (from, rows) = if random.below(2) == 0 {
+                (0, length)
+            } else {
+                (length / 3, length / 2)
+            };
+            let columns = columns
+                .iter()
+                .map(|column| column.slice(from, rows))
+                .collect::<Vec<_>>();
             let got = ids(&mut keys, &columns);
             assert_eq!(got, oracle.intern(&columns), "{types:?}");
             let values = keys.columns(&got).unwrap();
@@ -249,10 +436,15 @@ fn keys_of_each_type_are_numbered_by_first_appearance() {
 #[test]
 fn keys_of_several_columns_are_numbered_and_partial_nulls_kept() {
     let mut random = Random(2);
-    let types = flat_types().into_iter().chain(nested_types()).collect::<Vec<_>>();
+    let types = flat_types()
+        .into_iter()
+        .chain(nested_types())
+        .collect::<Vec<_>>();
     let pick = |random: &mut Random| types[random.below(types.len() as u64) as usize].clone();
     for _ in 0..150 {
-        let columns = (0..2 + random.below(2)).map(|_| pick(&mut random)).collect::<Vec<_>>();
+        let columns = (0..2 + random.below(2))
+            .map(|_| pick(&mut random))
+            .collect::<Vec<_>>();
         check(&columns, &mut random);
     }
 }
@@ -261,11 +453,25 @@ fn keys_of_several_columns_are_numbered_and_partial_nulls_kept() {
 fn a_row_of_nulls_has_no_key_and_a_row_with_one_value_has() {
     let mut keys = KeyInterner::new(&fields(&[DataType::Int64, DataType::Utf8])).unwrap();
     let numbers: ArrayRef = Arc::new(Int64Array::from(vec![None, Some(1), None, Some(1), None]));
-    let words: ArrayRef = Arc::new(StringArray::from(vec![None, None, Some(""), Some(""), None]));
+    let words: ArrayRef = Arc::new(StringArray::from(vec![
+        None,
+        None,
+        Some(""),
+        Some(""),
+        None,
+    ]));
     let got = ids(&mut keys, &[numbers, words]);
-    assert_eq!(got, [KeyId::NULL, KeyId(0), KeyId(1), KeyId(2), KeyId::NULL]);
+    assert_eq!(
+        got,
+        [KeyId::NULL, KeyId(0), KeyId(1), KeyId(2), KeyId::NULL]
+    );
     let columns = keys.columns(&[KeyId(1), KeyId::NULL]).unwrap();
-    assert!(columns[0].is_null(0) && columns[1].is_valid(0) && columns[0].is_null(1) && columns[1].is_null(1));
+    assert!(
+        columns[0].is_null(0)
+            && columns[1].is_valid(0)
+            && columns[0].is_null(1)
+            && columns[1].is_null(1)
+    );
 }
 
 #[test]
@@ -275,18 +481,40 @@ fn a_struct_of_nulls_is_a_key_and_a_null_struct_is_none() {
     // What stands under a null parent is no value.
     let column = StructArray::new(
         inner.into(),
-        vec![Arc::new(Int64Array::from(vec![None, Some(7), Some(8), Some(7)]))],
+        vec![Arc::new(Int64Array::from(vec![
+            None,
+            Some(7),
+            Some(8),
+            Some(7),
+        ]))],
         Some(vec![true, false, false, true].into()),
     );
-    assert_eq!(ids(&mut keys, &[Arc::new(column)]), [KeyId(0), KeyId::NULL, KeyId::NULL, KeyId(1)]);
+    assert_eq!(
+        ids(&mut keys, &[Arc::new(column)]),
+        [KeyId(0), KeyId::NULL, KeyId::NULL, KeyId(1)]
+    );
 }
 
 #[test]
 fn a_null_struct_may_have_fields_that_are_never_null() {
-    let inner = vec![Field::new("a", DataType::Int64, false), Field::new("b", DataType::Utf8, false)];
-    let mut keys = KeyInterner::new(&fields(&[DataType::Struct(inner.clone().into()), DataType::Int64])).unwrap();
-    let columns: Vec<ArrayRef> = vec![Arc::new(Int64Array::from(vec![1, 2])), Arc::new(StringArray::from(vec!["x", "y"]))];
-    let column: ArrayRef = Arc::new(StructArray::new(inner.into(), columns, Some(vec![true, false].into())));
+    let inner = vec![
+        Field::new("a", DataType::Int64, false),
+        Field::new("b", DataType::Utf8, false),
+    ];
+    let mut keys = KeyInterner::new(&fields(&[
+        DataType::Struct(inner.clone().into()),
+        DataType::Int64,
+    ]))
+    .unwrap();
+    let columns: Vec<ArrayRef> = vec![
+        Arc::new(Int64Array::from(vec![1, 2])),
+        Arc::new(StringArray::from(vec!["x", "y"])),
+    ];
+    let column: ArrayRef = Arc::new(StructArray::new(
+        inner.into(),
+        columns,
+        Some(vec![true, false].into()),
+    ));
     let got = ids(&mut keys, &[column, Arc::new(Int64Array::from(vec![5, 5]))]);
     assert_eq!(got, [KeyId(0), KeyId(1)]);
     let values = keys.columns(&[KeyId(1), KeyId(0)]).unwrap();
@@ -296,7 +524,10 @@ fn a_null_struct_may_have_fields_that_are_never_null() {
 #[test]
 fn numbers_end_before_the_null_key() {
     assert_eq!(KeyId::after(0), Some(KeyId(0)));
-    assert_eq!(KeyId::after(u32::MAX as usize - 1), Some(KeyId(u32::MAX - 1)));
+    assert_eq!(
+        KeyId::after(u32::MAX as usize - 1),
+        Some(KeyId(u32::MAX - 1))
+    );
     assert_eq!(KeyId::after(u32::MAX as usize), None);
     assert_eq!(KeyId::after(u32::MAX as usize + 1), None);
 }
@@ -305,7 +536,13 @@ fn numbers_end_before_the_null_key() {
 fn a_type_that_cannot_be_grouped_is_named() {
     let entries = Field::new(
         "entries",
-        DataType::Struct(vec![Field::new("k", DataType::Utf8, false), Field::new("v", DataType::Utf8, true)].into()),
+        DataType::Struct(
+            vec![
+                Field::new("k", DataType::Utf8, false),
+                Field::new("v", DataType::Utf8, true),
+            ]
+            .into(),
+        ),
         false,
     );
     let map = DataType::Map(Arc::new(entries), false);
@@ -317,9 +554,22 @@ fn a_type_that_cannot_be_grouped_is_named() {
         (DataType::List(list(DataType::Null)), "list<item: null>"),
     ];
     for (data_type, spelled) in wrong {
-        match KeyInterner::new(&[Field::new("good", DataType::Int64, true), Field::new("bad", data_type, true)]).err() {
-            Some(Error::ColumnType { argument, column, got, .. }) => {
-                assert_eq!((argument.as_str(), column.as_str(), got), ("keys", "bad", spelled.to_owned()));
+        match KeyInterner::new(&[
+            Field::new("good", DataType::Int64, true),
+            Field::new("bad", data_type, true),
+        ])
+        .err()
+        {
+            Some(Error::ColumnType {
+                argument,
+                column,
+                got,
+                ..
+            }) => {
+                assert_eq!(
+                    (argument.as_str(), column.as_str(), got),
+                    ("keys", "bad", spelled.to_owned())
+                );
             }
             other => panic!("{spelled}: {other:?}"),
         }
@@ -332,19 +582,34 @@ fn a_batch_of_another_type_is_refused_and_changes_nothing() {
     let mut keys = KeyInterner::new(&fields(&[DataType::Utf8])).unwrap();
     let mut got = vec![KeyId(9)];
     let numbers: ArrayRef = Arc::new(Int64Array::from(vec![1]));
-    assert!(matches!(keys.intern(&[numbers], &mut got), Err(Error::ColumnType { column, .. }) if column == "k0"));
+    assert!(
+        matches!(keys.intern(&[numbers], &mut got), Err(Error::ColumnType { column, .. }) if column == "k0")
+    );
     assert_eq!(got, [KeyId(9)]);
     assert!(matches!(keys.columns(&[KeyId(0)]), Err(Error::Internal(_))));
-    assert!(matches!(keys.intern(&[], &mut got), Err(Error::Internal(_))));
+    assert!(matches!(
+        keys.intern(&[], &mut got),
+        Err(Error::Internal(_))
+    ));
 }
 
 #[test]
 fn zones_of_one_instant_are_one_key() {
     let zoned = |zone: &str| DataType::Timestamp(TimeUnit::Microsecond, Some(zone.into()));
     let mut keys = KeyInterner::new(&fields(&[zoned("UTC")])).unwrap();
-    let instants: ArrayRef = Arc::new(arrow_array::TimestampMicrosecondArray::from(vec![1, 2]).with_timezone("+02:00"));
-    assert_eq!(ids(&mut keys, std::slice::from_ref(&instants)), [KeyId(0), KeyId(1)]);
-    assert_eq!(keys.columns(&[KeyId(1)]).unwrap()[0].data_type(), &zoned("UTC"));
-    let plain = instants.as_primitive::<arrow_array::types::TimestampMicrosecondType>().clone().with_timezone_opt(None::<Arc<str>>);
+    let instants: ArrayRef =
+        Arc::new(arrow_array::TimestampMicrosecondArray::from(vec![1, 2]).with_timezone("+02:00"));
+    assert_eq!(
+        ids(&mut keys, std::slice::from_ref(&instants)),
+        [KeyId(0), KeyId(1)]
+    );
+    assert_eq!(
+        keys.columns(&[KeyId(1)]).unwrap()[0].data_type(),
+        &zoned("UTC")
+    );
+    let plain = instants
+        .as_primitive::<arrow_array::types::TimestampMicrosecondType>()
+        .clone()
+        .with_timezone_opt(None::<Arc<str>>);
     assert!(keys.intern(&[Arc::new(plain)], &mut Vec::new()).is_err());
 }

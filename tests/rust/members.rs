@@ -5,7 +5,8 @@ use windrow::aggregate::states::States;
 use windrow::error::Result;
 use windrow::window::Window;
 
-/// One list of record numbers per slot. Slots that are given back are never read again: reading one panics.
+/// One list of record numbers per slot. Slots that are given back are never read again: reading one
+/// panics.
 #[derive(Debug, Default)]
 pub(crate) struct Members {
     slots: Vec<Option<Vec<usize>>>,
@@ -14,7 +15,9 @@ pub(crate) struct Members {
 impl Members {
     /// The records in a slot, sorted.
     pub(crate) fn of(&self, slot: Slot) -> Vec<usize> {
-        let mut members = self.slots[slot.0 as usize].clone().expect("the slot is in use");
+        let mut members = self.slots[slot.0 as usize]
+            .clone()
+            .expect("the slot is in use");
         members.sort_unstable();
         members
     }
@@ -34,17 +37,26 @@ impl States for Members {
     }
 
     fn release(&mut self, slot: Slot) {
-        assert!(self.slots[slot.0 as usize].take().is_some(), "the slot is in use");
+        assert!(
+            self.slots[slot.0 as usize].take().is_some(),
+            "the slot is in use"
+        );
     }
 
     fn update(&mut self, slot: Slot, row: usize, _window: Window) -> Result<()> {
-        self.slots[slot.0 as usize].as_mut().expect("the slot is in use").push(row);
+        self.slots[slot.0 as usize]
+            .as_mut()
+            .expect("the slot is in use")
+            .push(row);
         Ok(())
     }
 
     fn merge(&mut self, into: Slot, from: Slot, _window: Window) -> Result<()> {
         let from = self.of(from);
-        self.slots[into.0 as usize].as_mut().expect("the slot is in use").extend(from);
+        self.slots[into.0 as usize]
+            .as_mut()
+            .expect("the slot is in use")
+            .extend(from);
         Ok(())
     }
 

@@ -11,9 +11,14 @@ use windrow::arrow::stream::operator::Operator;
 use windrow::arrow::stream::store_query::StoreQuery;
 use windrow::time::Time;
 
-use crate::feeds::{DYNAMIC, Fed, Row, SESSIONS, SLIDING, batch, by_key, fed, feeds, operator, rows, schema, spec};
+use crate::feeds::{
+    DYNAMIC, Fed, Row, SESSIONS, SLIDING, batch, by_key, fed, feeds, operator, rows, schema, spec,
+};
 
-const ANY: StoreQuery = StoreQuery::Between { from: Time::MIN, to: Time::MAX };
+const ANY: StoreQuery = StoreQuery::Between {
+    from: Time::MIN,
+    to: Time::MAX,
+};
 
 fn pushed(operator: &mut Operator, records: &[Fed]) -> Vec<Row> {
     rows(&operator.push(&batch(records)).unwrap())
@@ -40,14 +45,23 @@ fn of_batch_query(spec: &Spec, records: &[Fed]) -> Vec<(String, i64, i64, String
     let (results, _) = query.run(std::iter::once(Ok(batch(records))), 1).unwrap();
     let with_time = |result: &arrow_array::RecordBatch| {
         let times = result.column(1).clone();
-        let times = arrow_array::cast::AsArray::as_struct(&times).column(1).clone();
+        let times = arrow_array::cast::AsArray::as_struct(&times)
+            .column(1)
+            .clone();
         let columns = result.columns().iter().cloned().chain([times]);
         let names = ["k", "window", "n", "total", "latest", "all", "time"];
-        arrow_array::RecordBatch::try_from_iter_with_nullable(names.into_iter().zip(columns).map(|(name, column)| (name, column, true)))
-            .unwrap()
+        arrow_array::RecordBatch::try_from_iter_with_nullable(
+            names
+                .into_iter()
+                .zip(columns)
+                .map(|(name, column)| (name, column, true)),
+        )
+        .unwrap()
     };
     let found = results.iter().flat_map(|result| rows(&with_time(result)));
-    let mut found: Vec<_> = found.map(|(key, start, end, values, ..)| (key, start, end, values)).collect();
+    let mut found: Vec<_> = found
+        .map(|(key, start, end, values, ..)| (key, start, end, values))
+        .collect();
     found.sort();
     found
 }
@@ -98,8 +112,9 @@ proptest! {
             windows.dedup();
             prop_assert_eq!(windows.len(), changes.len(), "one row for each window");
             apply(&mut table, changes);
-            // Of dynamic gaps, a session may come again with the bounds of a closed one, and be merged into another. Told one by
-            // one it takes the closed one's place and is deleted; within a batch it was never there, and the closed one stays.
+            // Of dynamic gaps, a session may come again with the bounds of a closed one, and be
+            // merged into another. Told one by one it takes the closed one's place and is deleted;
+            // within a batch it was never there, and the closed one stays.
             table.retain(|window, _| kind != DYNAMIC || expected.contains_key(window) || !before.contains_key(window));
             prop_assert_eq!(&table, &expected);
         }
@@ -133,15 +148,39 @@ proptest! {
 fn extremes() -> impl Strategy<Value = (String, String, Vec<Fed>)> {
     let any = || prop_oneof![2 => any::<i64>(), 2 => -50..50_i64, 1 => Just(i64::MAX), 1 => Just(i64::MIN)];
     let key = prop::option::weighted(0.9, prop::sample::select(vec!["", "a", "ab"]));
-    let row = (key, prop::option::of(any()), prop::option::of(any()), any(), prop::bool::weighted(0.1), 0..2_i64);
-    let record = row.prop_map(|(key, time, gap, value, tick, input)| Fed { key, time, gap, value: Some(value), tick, input });
+    let row = (
+        key,
+        prop::option::of(any()),
+        prop::option::of(any()),
+        any(),
+        prop::bool::weighted(0.1),
+        0..2_i64,
+    );
+    let record = row.prop_map(|(key, time, gap, value, tick, input)| Fed {
+        key,
+        time,
+        gap,
+        value: Some(value),
+        tick,
+        input,
+    });
     let windows = prop_oneof![
         any().prop_map(|gap| format!(r#"{{"kind":"session","gap":{gap}}}"#)),
-        any().prop_map(|retention| format!(r#"{{"kind":"session","gap_column":"gap","retention":{retention}}}"#)),
-        (any(), any()).prop_map(|(length, tick)| format!(r#"{{"kind":"sliding","difference":{length},"resolution":{tick}}}"#)),
-        any().prop_map(|length| format!(r#"{{"kind":"sliding","difference":{length},"resolution":1}}"#)),
+        any().prop_map(|retention| format!(
+            r#"{{"kind":"session","gap_column":"gap","retention":{retention}}}"#
+        )),
+        (any(), any()).prop_map(|(length, tick)| format!(
+            r#"{{"kind":"sliding","difference":{length},"resolution":{tick}}}"#
+        )),
+        any().prop_map(|length| format!(
+            r#"{{"kind":"sliding","difference":{length},"resolution":1}}"#
+        )),
     ];
-    let emission = prop::sample::select(vec![r#""close""#, r#""update""#, r#""update","every_record":true"#]);
+    let emission = prop::sample::select(vec![
+        r#""close""#,
+        r#""update""#,
+        r#""update","every_record":true"#,
+    ]);
     let late = prop::sample::select(vec!["drop", "emit"]);
     let inputs = prop::sample::select(vec!["null", r#"{"column":"input","count":2}"#]);
     let more = (any(), prop::option::of(any()), emission, late, inputs).prop_map(|(grace, until, emit, late, inputs)| {
@@ -175,26 +214,57 @@ proptest! {
 #[test]
 fn a_tick_closes_and_is_no_record() {
     let mut operator = operator(&spec(SESSIONS, r#","grace":0"#));
-    let tick = |time| Fed { tick: true, key: None, ..fed("", time, 0) };
-    assert!(pushed(&mut operator, &[fed("a", 100, 1), tick(110)]).is_empty(), "reached, not passed");
+    let tick = |time| Fed {
+        tick: true,
+        key: None,
+        ..fed("", time, 0)
+    };
+    assert!(
+        pushed(&mut operator, &[fed("a", 100, 1), tick(110)]).is_empty(),
+        "reached, not passed"
+    );
     let finals = pushed(&mut operator, &[tick(111)]);
-    assert_eq!(finals, [("a".into(), 100, 100, "1 1 1 [1]".into(), "upsert".into(), 100)]);
+    assert_eq!(
+        finals,
+        [(
+            "a".into(),
+            100,
+            100,
+            "1 1 1 [1]".into(),
+            "upsert".into(),
+            100
+        )]
+    );
     let counters = operator.counters();
-    assert_eq!((counters.records, counters.ticks, counters.dropped()), (1, 2, 0));
+    assert_eq!(
+        (counters.records, counters.ticks, counters.dropped()),
+        (1, 2, 0)
+    );
 }
 
 #[test]
 fn a_tick_of_no_input_moves_all_inputs_of_a_cogroup_at_once() {
-    let sessions = spec(SESSIONS, r#","grace":0,"inputs":{"column":"input","count":2}"#);
+    let sessions = spec(
+        SESSIONS,
+        r#","grace":0,"inputs":{"column":"input","count":2}"#,
+    );
     let sql = |nth: Option<i64>, time| {
-        let rows = batch(&[Fed { tick: true, key: None, ..fed("", time, 0) }]);
+        let rows = batch(&[Fed {
+            tick: true,
+            key: None,
+            ..fed("", time, 0)
+        }]);
         let mut columns = rows.columns().to_vec();
         columns[5] = Arc::new(arrow_array::Int64Array::from(vec![nth]));
         arrow_array::RecordBatch::try_new(rows.schema(), columns).unwrap()
     };
     let mut operator = operator(&sessions);
     pushed(&mut operator, &[fed("a", 100, 1)]);
-    assert_eq!(operator.push(&sql(Some(0), 500)).unwrap().num_rows(), 0, "the other input holds everything open");
+    assert_eq!(
+        operator.push(&sql(Some(0), 500)).unwrap().num_rows(),
+        0,
+        "the other input holds everything open"
+    );
     assert_eq!(operator.push(&sql(None, 500)).unwrap().num_rows(), 1);
     assert_eq!(operator.counters().ticks, 2);
 }
@@ -203,8 +273,22 @@ fn a_tick_of_no_input_moves_all_inputs_of_a_cogroup_at_once() {
 fn a_bad_gap_fails_by_name_where_that_was_asked() {
     let windows = r#"{"kind":"session","gap_column":"gap","retention":20,"invalid_gap":"error"}"#;
     let mut operator = operator(&spec(windows, r#","grace":0"#));
-    let told = operator.push(&batch(&[fed("a", 1, 1), Fed { gap: Some(0), ..fed("ab", 2, 1) }])).unwrap_err().to_string();
-    assert!(told.contains("\"gap\"") && told.contains("key ab") && told.contains("1970-01-01T00:00:00.000002"), "{told}");
+    let told = operator
+        .push(&batch(&[
+            fed("a", 1, 1),
+            Fed {
+                gap: Some(0),
+                ..fed("ab", 2, 1)
+            },
+        ]))
+        .unwrap_err()
+        .to_string();
+    assert!(
+        told.contains("\"gap\"")
+            && told.contains("key ab")
+            && told.contains("1970-01-01T00:00:00.000002"),
+        "{told}"
+    );
     let told = operator.push(&batch(&[])).unwrap_err().to_string();
     assert!(told.contains("failed half way"), "{told}");
 }
@@ -215,17 +299,35 @@ fn a_sliding_window_that_cannot_be_shown_is_an_overflow() {
     let records = [fed("a", latest - 9, 1), fed("a", latest, 2)];
     let mut strict = operator(&spec(SLIDING, r#","grace":0,"emit":"update","op":true"#));
     let told = strict.push(&batch(&records)).unwrap_err().to_string();
-    assert!(told.contains("\"ts\"") && told.contains("beyond the range"), "{told}");
-    let mut shown = operator(&spec(SLIDING, r#","grace":0,"emit":"update","op":true,"kafka":{"saturate":true}"#));
-    assert_eq!(pushed(&mut shown, &records).iter().map(|row| row.2).max(), Some(i64::MAX));
+    assert!(
+        told.contains("\"ts\"") && told.contains("beyond the range"),
+        "{told}"
+    );
+    let mut shown = operator(&spec(
+        SLIDING,
+        r#","grace":0,"emit":"update","op":true,"kafka":{"saturate":true}"#,
+    ));
+    assert_eq!(
+        pushed(&mut shown, &records).iter().map(|row| row.2).max(),
+        Some(i64::MAX)
+    );
 }
 
 #[test]
 fn kafka_drops_null_values_of_sliding_windows_only() {
-    let null = [Fed { value: None, ..fed("a", 100, 0) }];
+    let null = [Fed {
+        value: None,
+        ..fed("a", 100, 0)
+    }];
     for (windows, dropped) in [(SLIDING, 1), (SESSIONS, 0)] {
         let mut operator = operator(&spec(windows, r#","grace":0,"kafka":{"value":"x"}"#));
         pushed(&mut operator, &null);
-        assert_eq!((operator.counters().null_values, operator.stream_time().is_none()), (dropped, dropped == 1));
+        assert_eq!(
+            (
+                operator.counters().null_values,
+                operator.stream_time().is_none()
+            ),
+            (dropped, dropped == 1)
+        );
     }
 }

@@ -14,9 +14,20 @@ use windrow::error::Error;
 use windrow::time::Time;
 
 fn batch(rows: usize) -> RecordBatch {
-    let numbers: ArrayRef = Arc::new((0..rows as i64).map(|row| (row % 3 > 0).then_some(row)).collect::<Int64Array>());
-    let texts: ArrayRef = Arc::new((0..rows).map(|row| Some("x".repeat(row % 7))).collect::<StringArray>());
-    let schema = Schema::new(vec![Field::new("0", DataType::Int64, true), Field::new("1", DataType::Utf8, true)]);
+    let numbers: ArrayRef = Arc::new(
+        (0..rows as i64)
+            .map(|row| (row % 3 > 0).then_some(row))
+            .collect::<Int64Array>(),
+    );
+    let texts: ArrayRef = Arc::new(
+        (0..rows)
+            .map(|row| Some("x".repeat(row % 7)))
+            .collect::<StringArray>(),
+    );
+    let schema = Schema::new(vec![
+        Field::new("0", DataType::Int64, true),
+        Field::new("1", DataType::Utf8, true),
+    ]);
     RecordBatch::try_new(Arc::new(schema), vec![numbers, texts]).unwrap()
 }
 
@@ -27,15 +38,28 @@ fn is_format_error<T>(result: Result<T, Error>) -> bool {
 #[test]
 fn a_block_gives_back_its_rows_and_arrow_reads_it_too() {
     for rows in [0, 1, 1000] {
-        let form = if rows == 1 { BlockKind::Records } else { BlockKind::Sessions };
+        let form = if rows == 1 {
+            BlockKind::Records
+        } else {
+            BlockKind::Sessions
+        };
         let block = encode(form, &batch(rows)).unwrap();
         assert_eq!(decode(&block).unwrap().0, form);
         assert_eq!(decode(&block).unwrap().1.columns(), batch(rows).columns());
-        let arrows: Vec<RecordBatch> = StreamReader::try_new(Cursor::new(&block), None).unwrap().map(Result::unwrap).collect();
+        let arrows: Vec<RecordBatch> = StreamReader::try_new(Cursor::new(&block), None)
+            .unwrap()
+            .map(Result::unwrap)
+            .collect();
         assert_eq!(arrows[0].columns(), batch(rows).columns());
     }
     let slice = batch(100).slice(31, 17);
-    assert_eq!(decode(&encode(BlockKind::Records, &slice).unwrap()).unwrap().1.columns(), slice.columns());
+    assert_eq!(
+        decode(&encode(BlockKind::Records, &slice).unwrap())
+            .unwrap()
+            .1
+            .columns(),
+        slice.columns()
+    );
 }
 
 #[test]
@@ -47,22 +71,42 @@ fn every_flipped_bit_and_every_cut_is_an_error() {
         assert!(is_format_error(decode(&damaged)), "bit {bit}");
     }
     for length in 0..block.len() {
-        assert!(is_format_error(decode(&block[..length])), "cut to {length} bytes");
+        assert!(
+            is_format_error(decode(&block[..length])),
+            "cut to {length} bytes"
+        );
     }
-    assert!(is_format_error(decode(&[block.clone(), vec![0]].concat())), "a byte too many");
-    assert!(is_format_error(decode(&[block.clone(), block].concat())), "two blocks");
+    assert!(
+        is_format_error(decode(&[block.clone(), vec![0]].concat())),
+        "a byte too many"
+    );
+    assert!(
+        is_format_error(decode(&[block.clone(), block].concat())),
+        "two blocks"
+    );
 }
 
 #[test]
 fn a_block_of_another_format_is_an_error_that_names_both() {
     let signed = |metadata: &[(&str, &str)]| {
-        let metadata = metadata.iter().chain(&[("windrow.checksum", "xxh3:................")]);
-        let metadata = metadata.map(|(key, value)| (key.to_string(), value.to_string())).collect();
+        let metadata = metadata
+            .iter()
+            .chain(&[("windrow.checksum", "xxh3:................")]);
+        let metadata = metadata
+            .map(|(key, value)| (key.to_string(), value.to_string()))
+            .collect();
         let schema = batch(1).schema().as_ref().clone().with_metadata(metadata);
         let mut stream = Vec::new();
-        StreamWriter::try_new(&mut stream, &schema).unwrap().finish().unwrap();
+        StreamWriter::try_new(&mut stream, &schema)
+            .unwrap()
+            .finish()
+            .unwrap();
         let blank = b"xxh3:................";
-        let place = stream.windows(blank.len()).position(|window| window == blank).unwrap() + 5;
+        let place = stream
+            .windows(blank.len())
+            .position(|window| window == blank)
+            .unwrap()
+            + 5;
         let checksum = format!("{:016x}", xxhash_rust::xxh3::xxh3_64(&stream));
         stream[place..place + 16].copy_from_slice(checksum.as_bytes());
         stream
@@ -71,7 +115,9 @@ fn a_block_of_another_format_is_an_error_that_names_both() {
     assert!(is_format_error(decode(&empty)), "a checksum of nothing");
     let reason = |block: &[u8]| decode(block).unwrap_err().to_string();
     assert!(reason(&signed(&[])).contains("format is missing, this version reads 1"));
-    assert!(reason(&signed(&[("windrow.format", "2")])).contains("format is 2, this version reads 1"));
+    assert!(
+        reason(&signed(&[("windrow.format", "2")])).contains("format is 2, this version reads 1")
+    );
     assert!(reason(&signed(&[("windrow.format", "1")])).contains("no rows"));
 }
 
@@ -109,24 +155,65 @@ proptest! {
 
 #[test]
 fn packed_rows_of_other_columns_are_an_error() {
-    let packed = pack(BlockKind::Sessions, &batch(3), &[0; 3], &[Time(0); 3], 1 << 16).unwrap().remove(0);
-    let [shard, first, block] = packed.columns() else { panic!("three columns") };
+    let packed = pack(
+        BlockKind::Sessions,
+        &batch(3),
+        &[0; 3],
+        &[Time(0); 3],
+        1 << 16,
+    )
+    .unwrap()
+    .remove(0);
+    let [shard, first, block] = packed.columns() else {
+        panic!("three columns")
+    };
     let with = |columns: Vec<ArrayRef>| {
-        let fields: Vec<Field> = columns.iter().map(|column| Field::new("c", column.data_type().clone(), true)).collect();
+        let fields: Vec<Field> = columns
+            .iter()
+            .map(|column| Field::new("c", column.data_type().clone(), true))
+            .collect();
         RecordBatch::try_new(Arc::new(Schema::new(fields)), columns).unwrap()
     };
     let column = |column: &ArrayRef| Arc::clone(column);
-    assert_eq!(unpack(&with(vec![column(shard), column(first), column(block), column(first)])).unwrap().len(), 1, "more may follow");
-    let large: ArrayRef = Arc::new(LargeBinaryArray::from(vec![unpack(&packed).unwrap()[0].block]));
-    assert_eq!(unpack(&with(vec![column(shard), column(first), large])).unwrap().len(), 1);
+    assert_eq!(
+        unpack(&with(vec![
+            column(shard),
+            column(first),
+            column(block),
+            column(first)
+        ]))
+        .unwrap()
+        .len(),
+        1,
+        "more may follow"
+    );
+    let large: ArrayRef = Arc::new(LargeBinaryArray::from(vec![
+        unpack(&packed).unwrap()[0].block,
+    ]));
+    assert_eq!(
+        unpack(&with(vec![column(shard), column(first), large]))
+            .unwrap()
+            .len(),
+        1
+    );
     let nothing: ArrayRef = Arc::new(LargeBinaryArray::from(vec![None::<&[u8]>]));
     for columns in [
         vec![column(shard), column(first)],
         vec![column(first), column(shard), column(block)],
         vec![column(shard), column(first), column(first)],
         vec![column(shard), column(first), nothing],
-        vec![column(shard), Arc::new(Int64Array::from(vec![None])), column(block)],
+        vec![
+            column(shard),
+            Arc::new(Int64Array::from(vec![None])),
+            column(block),
+        ],
     ] {
-        assert!(matches!(unpack(&with(columns)), Err(Error::Format { what: "packed rows", .. })));
+        assert!(matches!(
+            unpack(&with(columns)),
+            Err(Error::Format {
+                what: "packed rows",
+                ..
+            })
+        ));
     }
 }

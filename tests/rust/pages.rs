@@ -19,7 +19,9 @@ fn pushed(operator: &mut Operator, records: &[Fed]) -> Vec<Row> {
 
 fn restored(spec: &Spec, pages: &[Vec<u8>]) -> Operator {
     let mut again = operator(spec);
-    again.restore(&pages.iter().map(Vec::as_slice).collect::<Vec<_>>()).unwrap();
+    again
+        .restore(&pages.iter().map(Vec::as_slice).collect::<Vec<_>>())
+        .unwrap();
     again
 }
 
@@ -30,8 +32,12 @@ fn refusal(spec: &Spec, pages: &[&[u8]]) -> String {
 /// Makes the checksum of a page that of its bytes.
 fn resealed(page: &mut [u8]) {
     const MARK: &[u8] = b"xxh3:";
-    let Some(place) = page.windows(MARK.len()).position(|window| window == MARK) else { return };
-    let Some(digits) = page.get_mut(place + MARK.len()..place + MARK.len() + 16) else { return };
+    let Some(place) = page.windows(MARK.len()).position(|window| window == MARK) else {
+        return;
+    };
+    let Some(digits) = page.get_mut(place + MARK.len()..place + MARK.len() + 16) else {
+        return;
+    };
     digits.fill(b'.');
     let hash = format!("{:016x}", xxhash_rust::xxh3::xxh3_64(page));
     page[place + MARK.len()..place + MARK.len() + 16].copy_from_slice(hash.as_bytes());
@@ -41,7 +47,15 @@ fn resealed(page: &mut [u8]) {
 fn saved() -> (Spec, Vec<Vec<u8>>) {
     let spec = spec(SESSIONS, UPDATES);
     let mut operator = operator(&spec);
-    pushed(&mut operator, &[fed("a", 1, 3), fed("b", 40, 4), fed("a", 45, 5), fed("ab", 47, 6)]);
+    pushed(
+        &mut operator,
+        &[
+            fed("a", 1, 3),
+            fed("b", 40, 4),
+            fed("a", 45, 5),
+            fed("ab", 47, 6),
+        ],
+    );
     let pages = operator.pages().unwrap();
     assert!(pages.len() > 1);
     (spec, pages)
@@ -140,25 +154,46 @@ proptest! {
 #[test]
 fn a_label_tells_what_lies_in_a_page() {
     let (_, pages) = saved();
-    let labels: Vec<Label> = pages.iter().map(|page| Label::read(page).unwrap()).collect();
+    let labels: Vec<Label> = pages
+        .iter()
+        .map(|page| Label::read(page).unwrap())
+        .collect();
     assert_eq!(labels[0].form, PageKind::Head);
-    let bounds: Vec<_> = labels[1..].iter().map(|label| (label.place().unwrap(), label.bounds().unwrap())).collect();
+    let bounds: Vec<_> = labels[1..]
+        .iter()
+        .map(|label| (label.place().unwrap(), label.bounds().unwrap()))
+        .collect();
     for (place, bounds) in &bounds {
-        assert!(bounds.keys.0 <= bounds.keys.1 && bounds.times.0 <= bounds.times.1, "{place}: {bounds:?}");
+        assert!(
+            bounds.keys.0 <= bounds.keys.1 && bounds.times.0 <= bounds.times.1,
+            "{place}: {bounds:?}"
+        );
     }
-    let keys: Vec<&[u8]> = bounds.iter().flat_map(|(_, bounds)| [bounds.keys.0.as_slice(), &bounds.keys.1]).collect();
-    assert!(keys.contains(&b"a".as_slice()) && keys.contains(&b"b".as_slice()), "{keys:?}");
+    let keys: Vec<&[u8]> = bounds
+        .iter()
+        .flat_map(|(_, bounds)| [bounds.keys.0.as_slice(), &bounds.keys.1])
+        .collect();
+    assert!(
+        keys.contains(&b"a".as_slice()) && keys.contains(&b"b".as_slice()),
+        "{keys:?}"
+    );
 }
 
 #[test]
 fn a_long_segment_is_cut_into_pages() {
     let spec = spec(SLIDING, UPDATES);
     let mut operator = operator(&spec);
-    let records: Vec<Fed> = (0..4000).map(|nth| fed(["a", "b", "ab"][nth % 3], 1 + nth as i64 / 100, 1)).collect();
+    let records: Vec<Fed> = (0..4000)
+        .map(|nth| fed(["a", "b", "ab"][nth % 3], 1 + nth as i64 / 100, 1))
+        .collect();
     pushed(&mut operator, &records);
     let pages = operator.pages().unwrap();
     let longest = pages.iter().map(Vec::len).max().unwrap();
-    assert!(pages.len() > 3 && longest < 200_000, "{} pages, the longest of {longest} bytes", pages.len());
+    assert!(
+        pages.len() > 3 && longest < 200_000,
+        "{} pages, the longest of {longest} bytes",
+        pages.len()
+    );
     assert_eq!(restored(&spec, &pages).pages().unwrap(), pages);
 }
 
@@ -167,16 +202,32 @@ fn another_query_is_refused_by_what_differs() {
     let (_, pages) = saved();
     let pages: Vec<&[u8]> = pages.iter().map(Vec::as_slice).collect();
     let told = refusal(&spec(r#"{"kind":"session","gap":11}"#, UPDATES), &pages);
-    assert!(told.contains("another specification: windows was") && told.contains("\"gap\":10") && told.contains("\"gap\":11"), "{told}");
+    assert!(
+        told.contains("another specification: windows was")
+            && told.contains("\"gap\":10")
+            && told.contains("\"gap\":11"),
+        "{told}"
+    );
 }
 
 #[test]
 fn grace_and_late_policy_may_change() {
     let (_, pages) = saved();
-    let other = spec(SESSIONS, r#","grace":900,"late":"emit","emit":"update","every_record":true,"op":true"#);
+    let other = spec(
+        SESSIONS,
+        r#","grace":900,"late":"emit","emit":"update","every_record":true,"op":true"#,
+    );
     let mut again = restored(&other, &pages);
-    let changed: Vec<String> = again.changes().unwrap().into_iter().map(|(name, _)| name).collect();
-    assert!(changed.len() > 1, "segments of another length are written anew: {changed:?}");
+    let changed: Vec<String> = again
+        .changes()
+        .unwrap()
+        .into_iter()
+        .map(|(name, _)| name)
+        .collect();
+    assert!(
+        changed.len() > 1,
+        "segments of another length are written anew: {changed:?}"
+    );
     // T is 47 and was judged with a grace of 15: what was closed stays closed.
     let late = pushed(&mut again, &[fed("c", 21, 1)]);
     assert_eq!(late[0].4, "late");
@@ -184,26 +235,52 @@ fn grace_and_late_policy_may_change() {
 
 #[test]
 fn late_rows_may_come_and_go_where_windows_close() {
-    let with = spec(SESSIONS, r#","grace":0,"late":"emit","emit":"close","op":true"#);
-    let without = spec(SESSIONS, r#","grace":0,"late":"drop","emit":"close","op":false"#);
+    let with = spec(
+        SESSIONS,
+        r#","grace":0,"late":"emit","emit":"close","op":true"#,
+    );
+    let without = spec(
+        SESSIONS,
+        r#","grace":0,"late":"drop","emit":"close","op":false"#,
+    );
     for (before, after) in [(&with, &without), (&without, &with)] {
         let mut first = operator(before);
         pushed(&mut first, &[fed("a", 0, 1)]);
-        let closed = pushed(&mut restored(after, &first.pages().unwrap()), &[fed("b", 50, 1)]);
-        assert_eq!(closed.iter().map(|row| row.0.as_str()).collect::<Vec<_>>(), ["a"]);
+        let closed = pushed(
+            &mut restored(after, &first.pages().unwrap()),
+            &[fed("b", 50, 1)],
+        );
+        assert_eq!(
+            closed.iter().map(|row| row.0.as_str()).collect::<Vec<_>>(),
+            ["a"]
+        );
     }
 }
 
 #[test]
 fn a_smaller_grace_closes_more_at_once() {
-    let shorter = |grace: u32| spec(SESSIONS, &format!(r#","grace":{grace},"emit":"close","op":true"#));
+    let shorter = |grace: u32| {
+        spec(
+            SESSIONS,
+            &format!(r#","grace":{grace},"emit":"close","op":true"#),
+        )
+    };
     let mut operator = operator(&shorter(100));
-    assert_eq!(pushed(&mut operator, &[fed("a", 0, 1), fed("b", 50, 2)]), []);
+    assert_eq!(
+        pushed(&mut operator, &[fed("a", 0, 1), fed("b", 50, 2)]),
+        []
+    );
     let pages = operator.pages().unwrap();
     // T is 50 and the gap 10: with a grace of 40, what reaches 10 is still open.
-    assert_eq!(pushed(&mut restored(&shorter(40), &pages), &[fed("c", 50, 3)]), []);
+    assert_eq!(
+        pushed(&mut restored(&shorter(40), &pages), &[fed("c", 50, 3)]),
+        []
+    );
     let closed = pushed(&mut restored(&shorter(39), &pages), &[fed("c", 50, 3)]);
-    assert_eq!(closed.iter().map(|row| row.0.as_str()).collect::<Vec<_>>(), ["a"]);
+    assert_eq!(
+        closed.iter().map(|row| row.0.as_str()).collect::<Vec<_>>(),
+        ["a"]
+    );
     let mut again = restored(&shorter(0), &pages);
     pushed(&mut again, &[fed("d", 39, 1), fed("d", 40, 1)]);
     assert_eq!(again.counters().late, 1, "39 reaches 49, before T");
@@ -212,7 +289,12 @@ fn a_smaller_grace_closes_more_at_once() {
 #[test]
 fn what_a_smaller_grace_closes_is_final_once_wherever_it_is_saved() {
     for windows in [SESSIONS, SLIDING] {
-        let of = |grace: u32| spec(windows, &format!(r#","grace":{grace},"emit":"close","op":true"#));
+        let of = |grace: u32| {
+            spec(
+                windows,
+                &format!(r#","grace":{grace},"emit":"close","op":true"#),
+            )
+        };
         let mut long = operator(&of(100));
         pushed(&mut long, &[fed("a", 0, 1), fed("b", 50, 2)]);
         let mut again = restored(&of(0), &long.pages().unwrap());
@@ -220,13 +302,30 @@ fn what_a_smaller_grace_closes_is_final_once_wherever_it_is_saved() {
         for (name, page) in again.changes().unwrap() {
             drop(page.map(|page| kept.insert(name, page)));
         }
-        let saved = [again.pages().unwrap(), kept.into_values().collect(), long.pages().unwrap()];
+        let saved = [
+            again.pages().unwrap(),
+            kept.into_values().collect(),
+            long.pages().unwrap(),
+        ];
         for pages in saved.iter().filter(|pages| pages.len() > 1) {
             // A row without a key changes nothing, but its batch begins with what is due.
-            let closed = pushed(&mut restored(&of(0), pages), &[Fed { key: None, ..fed("a", 0, 0) }]);
-            assert_eq!(closed.iter().map(|row| row.0.as_str()).collect::<Vec<_>>(), ["a"], "{windows}");
+            let closed = pushed(
+                &mut restored(&of(0), pages),
+                &[Fed {
+                    key: None,
+                    ..fed("a", 0, 0)
+                }],
+            );
+            assert_eq!(
+                closed.iter().map(|row| row.0.as_str()).collect::<Vec<_>>(),
+                ["a"],
+                "{windows}"
+            );
             let mut ended = restored(&of(0), pages);
-            let finals: Vec<String> = rows(&ended.finish().unwrap()).into_iter().map(|row| row.0).collect();
+            let finals: Vec<String> = rows(&ended.finish().unwrap())
+                .into_iter()
+                .map(|row| row.0)
+                .collect();
             assert_eq!(finals, ["a", "b"], "{windows}");
         }
     }
@@ -246,14 +345,24 @@ fn another_version_is_refused() {
     let (spec, pages) = saved();
     // A page of a later version: its format is another one, its checksum is right.
     let blank = |bytes: &mut Vec<u8>| {
-        let mark = bytes.windows(5).position(|window| window == b"xxh3:").unwrap() + 5;
+        let mark = bytes
+            .windows(5)
+            .position(|window| window == b"xxh3:")
+            .unwrap()
+            + 5;
         bytes[mark..mark + 16].copy_from_slice(b"................");
         mark
     };
     let mut later = pages[0].clone();
-    let name = later.windows(14).position(|window| window == b"windrow.format").unwrap();
+    let name = later
+        .windows(14)
+        .position(|window| window == b"windrow.format")
+        .unwrap();
     // The value stands before or after its name, as a string of length one.
-    let digit = (name.saturating_sub(40)..name + 40).find(|&at| later[at..at + 5] == [1, 0, 0, 0, b'1']).unwrap() + 4;
+    let digit = (name.saturating_sub(40)..name + 40)
+        .find(|&at| later[at..at + 5] == [1, 0, 0, 0, b'1'])
+        .unwrap()
+        + 4;
     later[digit] = b'2';
     let mark = blank(&mut later);
     let digits = format!("{:016x}", xxhash_rust::xxh3::xxh3_64(&later));
@@ -263,7 +372,9 @@ fn another_version_is_refused() {
 }
 
 fn vectors(version: &str) -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/vectors").join(version)
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/vectors")
+        .join(version)
 }
 
 /// Kind of windows, and the records whose state was saved.
@@ -271,17 +382,31 @@ fn fixtures() -> [(&'static str, &'static str, Vec<Fed>); 3] {
     let records = vec![
         fed("a", 100, 1),
         fed("b", 104, 2),
-        Fed { value: None, ..fed("a", 107, 0) },
+        Fed {
+            value: None,
+            ..fed("a", 107, 0)
+        },
         fed("ab", 112, -3),
-        Fed { key: None, ..fed("", 113, 0) },
-        Fed { tick: true, ..fed("", 114, 0) },
+        Fed {
+            key: None,
+            ..fed("", 113, 0)
+        },
+        Fed {
+            tick: true,
+            ..fed("", 114, 0)
+        },
         fed("", 109, 4),
         fed("a", 80, 5),
     ];
-    [("sessions", SESSIONS, records.clone()), ("dynamic", DYNAMIC, records.clone()), ("sliding", SLIDING, records)]
+    [
+        ("sessions", SESSIONS, records.clone()),
+        ("dynamic", DYNAMIC, records.clone()),
+        ("sliding", SLIDING, records),
+    ]
 }
 
-/// Writes the pages of this version. For a new version, once: call it from the test below with a new folder's name.
+/// Writes the pages of this version. For a new version, once: call it from the test below with a
+/// new folder's name.
 #[expect(dead_code, reason = "called by hand, once for each version")]
 fn write_vectors(version: &str) {
     for (name, windows, records) in fixtures() {
@@ -299,13 +424,19 @@ fn write_vectors(version: &str) {
 fn pages_of_the_first_version_stay_readable() {
     for (name, windows, records) in fixtures() {
         let files = std::fs::read_dir(vectors("pages-1").join(name)).unwrap();
-        let pages: Vec<Vec<u8>> = files.map(|file| std::fs::read(file.unwrap().path()).unwrap()).collect();
+        let pages: Vec<Vec<u8>> = files
+            .map(|file| std::fs::read(file.unwrap().path()).unwrap())
+            .collect();
         assert!(pages.len() > 1, "{name}");
         let spec = spec(windows, CLOSES);
         let mut fresh = operator(&spec);
         pushed(&mut fresh, &records);
         let mut again = restored(&spec, &pages);
         assert_eq!(again.counters(), fresh.counters(), "{name}");
-        assert_eq!(rows(&again.finish().unwrap()), rows(&fresh.finish().unwrap()), "{name}");
+        assert_eq!(
+            rows(&again.finish().unwrap()),
+            rows(&fresh.finish().unwrap()),
+            "{name}"
+        );
     }
 }

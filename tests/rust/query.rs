@@ -1,4 +1,5 @@
-//! Whole queries: rows by way of packers, blocks and mergers give what one run gives, however they are cut.
+//! Whole queries: rows by way of packers, blocks and mergers give what one run gives, however they
+//! are cut.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -6,8 +7,8 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int64Type, TimestampMicrosecondType};
 use arrow_array::{
-    ArrayRef, BooleanArray, Decimal128Array, DurationMicrosecondArray, Float64Array, Int64Array, RecordBatch, StringArray,
-    TimestampMicrosecondArray,
+    ArrayRef, BooleanArray, Decimal128Array, DurationMicrosecondArray, Float64Array, Int64Array,
+    RecordBatch, StringArray, TimestampMicrosecondArray,
 };
 use arrow_cast::cast;
 use arrow_cast::display::{ArrayFormatter, FormatOptions};
@@ -47,7 +48,11 @@ pub(crate) fn schema() -> SchemaRef {
     Arc::new(Schema::new(vec![
         Field::new("key", DataType::Int64, true),
         Field::new("name", DataType::Utf8, true),
-        Field::new("ts", DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into())), true),
+        Field::new(
+            "ts",
+            DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into())),
+            true,
+        ),
         Field::new("tick", DataType::Boolean, true),
         Field::new("x", DataType::Int64, true),
         Field::new("f", DataType::Float64, true),
@@ -62,13 +67,32 @@ pub(crate) fn batch(rows: &[Row]) -> RecordBatch {
     let columns: Vec<ArrayRef> = vec![
         Arc::new(rows.iter().map(|row| row.key).collect::<Int64Array>()),
         Arc::new(rows.iter().map(|row| row.name).collect::<StringArray>()),
-        Arc::new(rows.iter().map(|row| row.time).collect::<TimestampMicrosecondArray>().with_timezone("UTC")),
+        Arc::new(
+            rows.iter()
+                .map(|row| row.time)
+                .collect::<TimestampMicrosecondArray>()
+                .with_timezone("UTC"),
+        ),
         Arc::new(rows.iter().map(|row| row.tick).collect::<BooleanArray>()),
         Arc::new(rows.iter().map(|row| row.value).collect::<Int64Array>()),
-        Arc::new(rows.iter().map(|row| row.value.map(|value| value as f64 / 4.0)).collect::<Float64Array>()),
+        Arc::new(
+            rows.iter()
+                .map(|row| row.value.map(|value| value as f64 / 4.0))
+                .collect::<Float64Array>(),
+        ),
         Arc::new(rows.iter().map(text).collect::<StringArray>()),
-        Arc::new(rows.iter().map(|row| row.value.map(i128::from)).collect::<Decimal128Array>().with_precision_and_scale(9, 2).unwrap()),
-        Arc::new(rows.iter().map(Row::gap).collect::<DurationMicrosecondArray>()),
+        Arc::new(
+            rows.iter()
+                .map(|row| row.value.map(i128::from))
+                .collect::<Decimal128Array>()
+                .with_precision_and_scale(9, 2)
+                .unwrap(),
+        ),
+        Arc::new(
+            rows.iter()
+                .map(Row::gap)
+                .collect::<DurationMicrosecondArray>(),
+        ),
     ];
     RecordBatch::try_new(schema(), columns).unwrap()
 }
@@ -93,7 +117,13 @@ const AGGREGATES: &str = r#"[
 ]"#;
 
 /// A query of these windows, all aggregates or few, and one key column or two.
-pub(crate) fn query(windows: &str, keys: &str, aggregates: &str, shards: u32, limits: Limits) -> Arc<Query> {
+pub(crate) fn query(
+    windows: &str,
+    keys: &str,
+    aggregates: &str,
+    shards: u32,
+    limits: Limits,
+) -> Arc<Query> {
     let spec = format!(
         r#"{{"keys": {keys}, "time": "ts", "tick": "tick", "windows": {windows}, "aggregates": {aggregates}, "op": true, "shards": {shards}}}"#
     );
@@ -105,13 +135,32 @@ pub(crate) fn query(windows: &str, keys: &str, aggregates: &str, shards: u32, li
 /// A result as text, one line a row, in order of the text.
 fn lines(batches: &[RecordBatch]) -> Vec<String> {
     let options = FormatOptions::new().with_null("null");
-    let window = DataType::Struct(["start", "end"].map(|bound| Field::new(bound, DataType::Int64, false)).to_vec().into());
+    let window = DataType::Struct(
+        ["start", "end"]
+            .map(|bound| Field::new(bound, DataType::Int64, false))
+            .to_vec()
+            .into(),
+    );
     let mut lines = Vec::new();
     for batch in batches {
-        let plain = |column: &ArrayRef| if column.as_struct_opt().is_some() { cast(column, &window).unwrap() } else { Arc::clone(column) };
+        let plain = |column: &ArrayRef| {
+            if column.as_struct_opt().is_some() {
+                cast(column, &window).unwrap()
+            } else {
+                Arc::clone(column)
+            }
+        };
         let columns: Vec<ArrayRef> = batch.columns().iter().map(plain).collect();
-        let columns: Vec<ArrayFormatter<'_>> = columns.iter().map(|column| ArrayFormatter::try_new(column, &options).unwrap()).collect();
-        lines.extend((0..batch.num_rows()).map(|row| columns.iter().map(|column| format!("{}|", column.value(row))).collect::<String>()));
+        let columns: Vec<ArrayFormatter<'_>> = columns
+            .iter()
+            .map(|column| ArrayFormatter::try_new(column, &options).unwrap())
+            .collect();
+        lines.extend((0..batch.num_rows()).map(|row| {
+            columns
+                .iter()
+                .map(|column| format!("{}|", column.value(row)))
+                .collect::<String>()
+        }));
     }
     lines.sort();
     lines
@@ -130,11 +179,20 @@ fn cut<'a, T>(items: &'a [T], random: &mut Random, most: usize) -> Vec<&'a [T]> 
 
 fn run(query: &Arc<Query>, rows: &[Row], random: &mut Random) -> (Vec<RecordBatch>, ReadCounters) {
     let pieces = cut(rows, random, 20);
-    query.run(pieces.into_iter().map(|rows| Ok(batch(rows))), 1 + random.below(3)).unwrap()
+    query
+        .run(
+            pieces.into_iter().map(|rows| Ok(batch(rows))),
+            1 + random.below(3),
+        )
+        .unwrap()
 }
 
 /// Packed rows of all splits, sorted by shard and first time, those of equal ones in any order.
-fn packed(query: &Arc<Query>, splits: &[&[Row]], random: &mut Random) -> (Vec<RecordBatch>, ReadCounters) {
+fn packed(
+    query: &Arc<Query>,
+    splits: &[&[Row]],
+    random: &mut Random,
+) -> (Vec<RecordBatch>, ReadCounters) {
     let mut counters = ReadCounters::default();
     let mut packed: Vec<RecordBatch> = Vec::new();
     for (number, rows) in (0..).zip(splits) {
@@ -151,20 +209,38 @@ fn packed(query: &Arc<Query>, splits: &[&[Row]], random: &mut Random) -> (Vec<Re
         counters.clamped_gaps += counted.clamped_gaps;
         counters.ticks += counted.ticks;
     }
-    let mut rows: Vec<RecordBatch> = packed.iter().flat_map(|batch| (0..batch.num_rows()).map(|row| batch.slice(row, 1))).collect();
+    let mut rows: Vec<RecordBatch> = packed
+        .iter()
+        .flat_map(|batch| (0..batch.num_rows()).map(|row| batch.slice(row, 1)))
+        .collect();
     random.shuffle(&mut rows);
-    rows.sort_by_key(|row| unpack(row).map(|rows| (rows[0].shard, rows[0].first)).unwrap());
+    rows.sort_by_key(|row| {
+        unpack(row)
+            .map(|rows| (rows[0].shard, rows[0].first))
+            .unwrap()
+    });
     (rows, counters)
 }
 
-/// The windows of packed rows that some mergers share shard by shard; and how many rows left before the end.
-fn merged(query: &Arc<Query>, packed: &[RecordBatch], mergers: i32, random: &mut Random) -> (Vec<RecordBatch>, usize) {
+/// The windows of packed rows that some mergers share shard by shard; and how many rows left before
+/// the end.
+fn merged(
+    query: &Arc<Query>,
+    packed: &[RecordBatch],
+    mergers: i32,
+    random: &mut Random,
+) -> (Vec<RecordBatch>, usize) {
     let (mut results, mut early) = (Vec::new(), 0);
     for merger in 0..mergers {
-        let own: Vec<&RecordBatch> = packed.iter().filter(|row| unpack(row).unwrap()[0].shard % mergers == merger).collect();
+        let own: Vec<&RecordBatch> = packed
+            .iter()
+            .filter(|row| unpack(row).unwrap()[0].shard % mergers == merger)
+            .collect();
         let mut merger = Merger::new(query).unwrap();
         for rows in cut(&own, random, 9) {
-            let batch = arrow_select::concat::concat_batches(&rows[0].schema(), rows.iter().copied()).unwrap();
+            let batch =
+                arrow_select::concat::concat_batches(&rows[0].schema(), rows.iter().copied())
+                    .unwrap();
             results.extend(merger.push(&batch).unwrap());
         }
         early += results.iter().map(RecordBatch::num_rows).sum::<usize>();
@@ -182,7 +258,13 @@ fn rows() -> impl Strategy<Value = Vec<Row>> {
         prop::sample::select(vec![None, Some(false), Some(false), Some(true)]),
         prop_oneof![1 => Just(None), 5 => (-4..5_i64).prop_map(Some)],
     );
-    let row = row.prop_map(|(key, name, time, tick, value)| Row { key, name, time, tick, value });
+    let row = row.prop_map(|(key, name, time, tick, value)| Row {
+        key,
+        name,
+        time,
+        tick,
+        value,
+    });
     (prop::collection::vec(row, 0..150), any::<bool>()).prop_map(|(mut rows, in_order)| {
         if in_order {
             rows.sort_by_key(|row| row.time);
@@ -193,18 +275,34 @@ fn rows() -> impl Strategy<Value = Vec<Row>> {
 
 fn limits() -> impl Strategy<Value = Limits> {
     let rows = [1..60_usize, 1..20, 1..60, 0..60];
-    (rows, 0..5_usize, 1..3000_usize, 0..6000_usize).prop_map(|(rows, pack_keys, block_bytes, merge_bytes)| {
-        let [run_rows, step_rows, pack_rows, pack_loose] = rows;
-        Limits { run_rows, step_rows, pack_rows, pack_loose, pack_keys, block_bytes, merge_bytes, ..Limits::default() }
-    })
+    (rows, 0..5_usize, 1..3000_usize, 0..6000_usize).prop_map(
+        |(rows, pack_keys, block_bytes, merge_bytes)| {
+            let [run_rows, step_rows, pack_rows, pack_loose] = rows;
+            Limits {
+                run_rows,
+                step_rows,
+                pack_rows,
+                pack_loose,
+                pack_keys,
+                block_bytes,
+                merge_bytes,
+                ..Limits::default()
+            }
+        },
+    )
 }
 
 fn windows() -> impl Strategy<Value = String> {
     let session = (1..12_i64).prop_map(|gap| format!(r#"{{"kind": "session", "gap": {gap}}}"#));
     let sliding = (1..3_i64, 1..10_i64).prop_map(|(resolution, times)| {
-        format!(r#"{{"kind": "sliding", "difference": {}, "resolution": {resolution}}}"#, resolution * times)
+        format!(
+            r#"{{"kind": "sliding", "difference": {}, "resolution": {resolution}}}"#,
+            resolution * times
+        )
     });
-    let dynamic = (1..12_i64).prop_map(|retention| format!(r#"{{"kind": "session", "gap_column": "gap", "retention": {retention}}}"#));
+    let dynamic = (1..12_i64).prop_map(|retention| {
+        format!(r#"{{"kind": "session", "gap_column": "gap", "retention": {retention}}}"#)
+    });
     prop_oneof![session, dynamic, sliding]
 }
 
@@ -297,9 +395,22 @@ fn counted(batches: &[RecordBatch]) -> Vec<(i64, i64, i64, i64)> {
     let mut found = Vec::new();
     for batch in batches {
         let window = batch.column(1).as_struct();
-        let bound = |place: usize| window.column(place).as_primitive::<TimestampMicrosecondType>().values();
-        let (keys, counts) = (batch.column(0).as_primitive::<Int64Type>(), batch.column(2).as_primitive::<Int64Type>());
-        let rows = keys.values().iter().zip(bound(0)).zip(bound(1)).zip(counts.values());
+        let bound = |place: usize| {
+            window
+                .column(place)
+                .as_primitive::<TimestampMicrosecondType>()
+                .values()
+        };
+        let (keys, counts) = (
+            batch.column(0).as_primitive::<Int64Type>(),
+            batch.column(2).as_primitive::<Int64Type>(),
+        );
+        let rows = keys
+            .values()
+            .iter()
+            .zip(bound(0))
+            .zip(bound(1))
+            .zip(counts.values());
         found.extend(rows.map(|(((&key, &start), &end), &count)| (key, start, end, count)));
     }
     found.sort_unstable();
@@ -308,34 +419,58 @@ fn counted(batches: &[RecordBatch]) -> Vec<(i64, i64, i64, i64)> {
 
 /// Rows in order of time, of few keys.
 fn in_order(rows: i64) -> Vec<Row> {
-    (0..rows).map(|row| Row { key: Some(row % 7), name: None, time: Some(3 * row), tick: None, value: Some(row % 5) }).collect()
+    (0..rows)
+        .map(|row| Row {
+            key: Some(row % 7),
+            name: None,
+            time: Some(3 * row),
+            tick: None,
+            value: Some(row % 5),
+        })
+        .collect()
 }
 
 #[test]
 fn windows_of_rows_in_order_leave_before_the_end() {
     let rows = in_order(4000);
-    let limits = Limits { pack_rows: 100, block_bytes: 500, merge_bytes: 4000, ..Limits::default() };
-    for windows in [r#"{"kind": "session", "gap": 20}"#, r#"{"kind": "sliding", "difference": 30, "resolution": 1}"#] {
+    let limits = Limits {
+        pack_rows: 100,
+        block_bytes: 500,
+        merge_bytes: 4000,
+        ..Limits::default()
+    };
+    for windows in [
+        r#"{"kind": "session", "gap": 20}"#,
+        r#"{"kind": "sliding", "difference": 30, "resolution": 1}"#,
+    ] {
         let query = query(windows, r#"["key"]"#, AGGREGATES, 2, limits);
         let random = &mut Random(1);
         let (packed, _) = packed(&query, &[&rows], random);
         let (results, early) = merged(&query, &packed, 1, random);
         let all: usize = results.iter().map(RecordBatch::num_rows).sum();
-        assert!(early * 10 > all * 9, "{early} of {all} windows of {windows} leave early");
+        assert!(
+            early * 10 > all * 9,
+            "{early} of {all} windows of {windows} leave early"
+        );
         assert_eq!(lines(&results), lines(&run(&query, &rows, random).0));
     }
 }
 
 #[test]
 fn no_rows_give_no_windows() {
-    for windows in [r#"{"kind": "session", "gap": 20}"#, r#"{"kind": "sliding", "difference": 30, "resolution": 1}"#] {
+    for windows in [
+        r#"{"kind": "session", "gap": 20}"#,
+        r#"{"kind": "sliding", "difference": 30, "resolution": 1}"#,
+    ] {
         let query = query(windows, r#"["key"]"#, AGGREGATES, 2, Limits::default());
         for batches in [vec![], vec![batch(&[])]] {
             let (results, counters) = query.run(batches.into_iter().map(Ok), 2).unwrap();
             assert_eq!((results.len(), counters), (0, ReadCounters::default()));
         }
         let mut packer = Packer::new(Arc::clone(&query), 0).unwrap();
-        assert!(packer.push(&batch(&[])).unwrap().is_empty() && packer.finish().unwrap().is_empty());
+        assert!(
+            packer.push(&batch(&[])).unwrap().is_empty() && packer.finish().unwrap().is_empty()
+        );
         assert!(Merger::new(&query).unwrap().finish().unwrap().is_empty());
     }
 }
@@ -343,44 +478,106 @@ fn no_rows_give_no_windows() {
 #[test]
 fn a_packer_goes_on_after_it_has_packed_and_forgotten_its_keys() {
     let rows = in_order(600);
-    let limits = Limits { pack_rows: 50, pack_keys: 0, ..Limits::default() };
-    let query = query(r#"{"kind": "session", "gap": 40}"#, r#"["key"]"#, AGGREGATES, 5, limits);
+    let limits = Limits {
+        pack_rows: 50,
+        pack_keys: 0,
+        ..Limits::default()
+    };
+    let query = query(
+        r#"{"kind": "session", "gap": 40}"#,
+        r#"["key"]"#,
+        AGGREGATES,
+        5,
+        limits,
+    );
     let random = &mut Random(2);
     let (packed, _) = packed(&query, &[&rows[..300], &rows[300..]], random);
-    assert_eq!(lines(&merged(&query, &packed, 2, random).0), lines(&run(&query, &rows, random).0));
+    assert_eq!(
+        lines(&merged(&query, &packed, 2, random).0),
+        lines(&run(&query, &rows, random).0)
+    );
 }
 
 /// Windows of gaps of up to 9, where a bad one is an error.
-const STRICT: &str = r#"{"kind": "session", "gap_column": "gap", "retention": 9, "invalid_gap": "error"}"#;
+const STRICT: &str =
+    r#"{"kind": "session", "gap_column": "gap", "retention": 9, "invalid_gap": "error"}"#;
 
 #[test]
 fn a_bad_gap_fails_by_key_and_time_where_that_was_asked() {
-    let row = |key, time, value| Row { key, name: Some("a"), time, tick: None, value };
-    let limits = Limits { step_rows: 1, ..Limits::default() };
+    let row = |key, time, value| Row {
+        key,
+        name: Some("a"),
+        time,
+        tick: None,
+        value,
+    };
+    let limits = Limits {
+        step_rows: 1,
+        ..Limits::default()
+    };
     let query = query(STRICT, r#"["key", "name"]"#, AGGREGATES, 2, limits);
     // Rows that are left out for their time come before their gap is looked at.
-    let fine = [row(Some(1), Some(0), Some(1)), row(None, None, Some(0)), row(Some(2), None, None)];
-    assert_eq!(query.run([Ok(batch(&fine))].into_iter(), 1).unwrap().1.bad_gaps, 0);
+    let fine = [
+        row(Some(1), Some(0), Some(1)),
+        row(None, None, Some(0)),
+        row(Some(2), None, None),
+    ];
+    assert_eq!(
+        query
+            .run([Ok(batch(&fine))].into_iter(), 1)
+            .unwrap()
+            .1
+            .bad_gaps,
+        0
+    );
     for value in [None, Some(0), Some(-1)] {
-        let rows = [row(Some(1), Some(0), Some(1)), row(None, Some(1_000_000), value), row(Some(2), Some(5), value)];
+        let rows = [
+            row(Some(1), Some(0), Some(1)),
+            row(None, Some(1_000_000), value),
+            row(Some(2), Some(5), value),
+        ];
         for threads in 1..=4 {
-            let told = query.run([Ok(batch(&rows))].into_iter(), threads).unwrap_err().to_string();
-            assert!(told.contains("\"gap\"") && told.contains("key , a at 1970-01-01T00:00:01Z"), "{told}");
+            let told = query
+                .run([Ok(batch(&rows))].into_iter(), threads)
+                .unwrap_err()
+                .to_string();
+            assert!(
+                told.contains("\"gap\"") && told.contains("key , a at 1970-01-01T00:00:01Z"),
+                "{told}"
+            );
         }
-        let told = Packer::new(Arc::clone(&query), 0).unwrap().push(&batch(&rows)).unwrap_err();
+        let told = Packer::new(Arc::clone(&query), 0)
+            .unwrap()
+            .push(&batch(&rows))
+            .unwrap_err();
         assert!(matches!(told, Error::Record { .. }), "{told}");
     }
 }
 
 #[test]
 fn sessions_with_gaps_of_their_own_leave_as_soon_as_nothing_reaches_them() {
-    // Seven keys in turn, 3 apart, gaps of 3 to 12: those of a key are 21 apart, so each row is its own session.
-    let rows: Vec<Row> = in_order(4000).into_iter().map(|row| Row { value: row.value.map(|value| 1 + value % 4), ..row }).collect();
-    let limits = Limits { pack_rows: 100, block_bytes: 500, merge_bytes: 4000, ..Limits::default() };
+    // Seven keys in turn, 3 apart, gaps of 3 to 12: those of a key are 21 apart, so each row is its
+    // own session.
+    let rows: Vec<Row> = in_order(4000)
+        .into_iter()
+        .map(|row| Row {
+            value: row.value.map(|value| 1 + value % 4),
+            ..row
+        })
+        .collect();
+    let limits = Limits {
+        pack_rows: 100,
+        block_bytes: 500,
+        merge_bytes: 4000,
+        ..Limits::default()
+    };
     let windows = r#"{"kind": "session", "gap_column": "gap", "retention": 100}"#;
     let query = query(windows, r#"["key"]"#, AGGREGATES, 2, limits);
     let (packed, _) = packed(&query, &[&rows], &mut Random(1));
     let (results, early) = merged(&query, &packed, 1, &mut Random(1));
     assert!(early * 10 > 4000 * 9, "{early} of 4000 windows leave early");
-    assert_eq!(lines(&results), lines(&run(&query, &rows, &mut Random(1)).0));
+    assert_eq!(
+        lines(&results),
+        lines(&run(&query, &rows, &mut Random(1)).0)
+    );
 }

@@ -21,7 +21,13 @@ const SLIDING: &str = r#"{"kind": "sliding", "difference": 30, "resolution": 1}"
 const KEY: &str = r#"["key"]"#;
 
 fn row(time: i64, value: i64) -> Row {
-    Row { key: Some(1), name: None, time: Some(time), tick: None, value: Some(value) }
+    Row {
+        key: Some(1),
+        name: None,
+        time: Some(time),
+        tick: None,
+        value: Some(value),
+    }
 }
 
 fn run(query: &Arc<Query>, rows: &[Row]) -> Result<Vec<RecordBatch>> {
@@ -46,21 +52,38 @@ fn through_blocks(query: &Arc<Query>, rows: &[Row]) -> Result<Vec<RecordBatch>> 
 fn an_integer_sum_that_does_not_fit_names_its_column_and_window() {
     let aggregates = r#"[{"name": "rows", "function": "count"}, {"name": "total", "function": "sum", "columns": ["x"]}]"#;
     let second = 1_000_000;
-    let rows = [row(0, 1), row(1000 * second, i64::MAX), row(1000 * second + 1, 1), row(5000 * second, 7)];
+    let rows = [
+        row(0, 1),
+        row(1000 * second, i64::MAX),
+        row(1000 * second + 1, 1),
+        row(5000 * second, 7),
+    ];
     for (windows, bounds) in [
-        (SESSION, "[1970-01-01T00:16:40Z, 1970-01-01T00:16:40.000001Z]"),
-        (SLIDING, "[1970-01-01T00:16:39.999971Z, 1970-01-01T00:16:40.000001Z]"),
+        (
+            SESSION,
+            "[1970-01-01T00:16:40Z, 1970-01-01T00:16:40.000001Z]",
+        ),
+        (
+            SLIDING,
+            "[1970-01-01T00:16:39.999971Z, 1970-01-01T00:16:40.000001Z]",
+        ),
     ] {
         let query = query(windows, KEY, aggregates, 4, Limits::default());
         for result in [run(&query, &rows), through_blocks(&query, &rows)] {
-            let Err(Error::Overflow { column, reason }) = result else { panic!("no overflow in {windows}") };
+            let Err(Error::Overflow { column, reason }) = result else {
+                panic!("no overflow in {windows}")
+            };
             assert_eq!(column, "total");
             assert!(reason.contains(bounds), "{reason}");
         }
         // One less fits, and so does a sum that passes the largest number on its way.
         let rows = [row(1000 * second, i64::MAX), row(1000 * second + 1, 0)];
         assert!(run(&query, &rows).is_ok());
-        let rows = [row(1000 * second, i64::MAX), row(1000 * second, 1), row(1000 * second, -1)];
+        let rows = [
+            row(1000 * second, i64::MAX),
+            row(1000 * second, 1),
+            row(1000 * second, -1),
+        ];
         assert!(run(&query, &rows).is_ok());
     }
 }
@@ -85,12 +108,16 @@ fn a_sliding_window_beyond_time_names_the_time_column() {
     }
     let session = query(SESSION, KEY, aggregates, 4, Limits::default());
     let rows = [row(i64::MIN, 0), row(i64::MAX, 0)];
-    let sessions = |results: Vec<RecordBatch>| results.iter().map(RecordBatch::num_rows).sum::<usize>();
+    let sessions =
+        |results: Vec<RecordBatch>| results.iter().map(RecordBatch::num_rows).sum::<usize>();
     assert_eq!(run(&session, &rows).map(sessions).unwrap(), 2);
 }
 
 fn with_unit(unit: TimeUnit, windows: &str) -> Result<Query> {
-    let schema = Schema::new(vec![Field::new("key", DataType::Int64, true), Field::new("ts", DataType::Timestamp(unit, None), true)]);
+    let schema = Schema::new(vec![
+        Field::new("key", DataType::Int64, true),
+        Field::new("ts", DataType::Timestamp(unit, None), true),
+    ]);
     let spec = format!(
         r#"{{"keys": ["key"], "time": "ts", "windows": {windows}, "aggregates": [{{"name": "rows", "function": "count"}}], "shards": 1}}"#
     );
@@ -143,7 +170,8 @@ fn a_gap_is_positive_and_counts_in_the_columns_unit() {
         (Microsecond, i64::MAX, Some(i64::MAX as u64)),
         (Nanosecond, 7, Some(7000)),
         (Nanosecond, i64::MAX, None),
-        // A gap below one tick joins equal times only; distances are whole ticks, so flooring loses nothing.
+        // A gap below one tick joins equal times only; distances are whole ticks, so flooring loses
+        // nothing.
         (Millisecond, 999, Some(0)),
         (Millisecond, 1_999, Some(1)),
         (Second, 1_000_000, Some(1)),
@@ -151,7 +179,9 @@ fn a_gap_is_positive_and_counts_in_the_columns_unit() {
         (Second, -1, None),
     ] {
         match (with_unit(unit, &session(gap)), ticks) {
-            (Ok(query), Some(ticks)) => assert!(matches!(query.windows, WindowLengths::Session(Gap::Fixed(gap)) if gap == Span(ticks))),
+            (Ok(query), Some(ticks)) => assert!(
+                matches!(query.windows, WindowLengths::Session(Gap::Fixed(gap)) if gap == Span(ticks))
+            ),
             (Err(Error::Argument { argument, .. }), None) => assert_eq!(argument, "gap"),
             (other, _) => panic!("{unit:?} {gap}: {:?}", other.err()),
         }
@@ -160,11 +190,25 @@ fn a_gap_is_positive_and_counts_in_the_columns_unit() {
 
 #[test]
 fn a_batch_without_a_column_or_with_another_unit_is_told() {
-    let query = query(SESSION, KEY, r#"[{"name": "rows", "function": "count"}]"#, 4, Limits::default());
+    let query = query(
+        SESSION,
+        KEY,
+        r#"[{"name": "rows", "function": "count"}]"#,
+        4,
+        Limits::default(),
+    );
     let whole = batch(&[row(1, 1)]);
     for (missing, place) in [("key", 0), ("ts", 2), ("tick", 3)] {
-        let others: Vec<usize> = (0..whole.num_columns()).filter(|&column| column != place).collect();
-        let error = query.run([whole.project(&others)].into_iter().map(|batch| Ok(batch?)), 2).err().unwrap();
+        let others: Vec<usize> = (0..whole.num_columns())
+            .filter(|&column| column != place)
+            .collect();
+        let error = query
+            .run(
+                [whole.project(&others)].into_iter().map(|batch| Ok(batch?)),
+                2,
+            )
+            .err()
+            .unwrap();
         assert!(error.to_string().contains(missing), "{error}");
     }
     // Milliseconds too far for the microseconds that were declared.
@@ -174,7 +218,11 @@ fn a_batch_without_a_column_or_with_another_unit_is_told() {
         Field::new("ts", DataType::Timestamp(TimeUnit::Millisecond, None), true),
     ];
     let times = Arc::new(TimestampMillisecondArray::from(vec![i64::MAX]));
-    let columns = vec![Arc::clone(whole.column(0)), Arc::clone(whole.column(3)), times as _];
+    let columns = vec![
+        Arc::clone(whole.column(0)),
+        Arc::clone(whole.column(3)),
+        times as _,
+    ];
     let far = RecordBatch::try_new(Arc::new(Schema::new(fields)), columns).unwrap();
     assert!(query.run([Ok(far)].into_iter(), 1).is_err());
 }
@@ -185,9 +233,27 @@ fn packed_rows_of_another_query_are_an_error() {
     let queries = [
         query(SESSION, KEY, aggregates, 4, Limits::default()),
         query(SLIDING, KEY, aggregates, 4, Limits::default()),
-        query(SESSION, r#"["name", "key"]"#, aggregates, 4, Limits::default()),
-        query(SESSION, KEY, r#"[{"name": "least", "function": "min", "columns": ["s"]}]"#, 4, Limits::default()),
-        query(SESSION, KEY, r#"[{"name": "list", "function": "collect_list", "columns": ["s"]}]"#, 4, Limits::default()),
+        query(
+            SESSION,
+            r#"["name", "key"]"#,
+            aggregates,
+            4,
+            Limits::default(),
+        ),
+        query(
+            SESSION,
+            KEY,
+            r#"[{"name": "least", "function": "min", "columns": ["s"]}]"#,
+            4,
+            Limits::default(),
+        ),
+        query(
+            SESSION,
+            KEY,
+            r#"[{"name": "list", "function": "collect_list", "columns": ["s"]}]"#,
+            4,
+            Limits::default(),
+        ),
     ];
     for (from, packing) in queries.iter().enumerate() {
         let mut packer = Packer::new(Arc::clone(packing), 0).unwrap();
@@ -195,8 +261,15 @@ fn packed_rows_of_another_query_are_an_error() {
         let packed = packer.finish().unwrap();
         for (to, merging) in queries.iter().enumerate() {
             let mut merger = Merger::new(merging).unwrap();
-            let results = packed.iter().map(|packed| merger.push(packed)).collect::<Result<Vec<_>>>();
-            assert_eq!(results.is_ok(), from == to, "rows of query {from} in query {to}");
+            let results = packed
+                .iter()
+                .map(|packed| merger.push(packed))
+                .collect::<Result<Vec<_>>>();
+            assert_eq!(
+                results.is_ok(),
+                from == to,
+                "rows of query {from} in query {to}"
+            );
         }
     }
 }

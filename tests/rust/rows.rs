@@ -1,4 +1,5 @@
-//! Queries for rows: every row with a key and a time comes back once and as it is, shard by shard in the order of time and arrival.
+//! Queries for rows: every row with a key and a time comes back once and as it is, shard by shard
+//! in the order of time and arrival.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -32,7 +33,8 @@ fn query(shards: u32, limits: Limits) -> Arc<Query> {
     Arc::new(query)
 }
 
-/// Single packed rows of all splits, each read in batches of `step` rows, sorted by shard and first time.
+/// Single packed rows of all splits, each read in batches of `step` rows, sorted by shard and first
+/// time.
 fn packed(query: &Arc<Query>, splits: &[Vec<Row>], step: usize) -> (Vec<RecordBatch>, u64) {
     let (mut packed, mut records) = (Vec::new(), 0);
     for (number, rows) in (0..).zip(splits) {
@@ -43,27 +45,54 @@ fn packed(query: &Arc<Query>, splits: &[Vec<Row>], step: usize) -> (Vec<RecordBa
         packed.extend(packer.finish().unwrap());
         records += packer.counters().records;
     }
-    let mut rows: Vec<RecordBatch> = packed.iter().flat_map(|batch| (0..batch.num_rows()).map(|row| batch.slice(row, 1))).collect();
-    rows.sort_by_key(|row| unpack(row).map(|rows| (rows[0].shard, rows[0].first)).unwrap());
+    let mut rows: Vec<RecordBatch> = packed
+        .iter()
+        .flat_map(|batch| (0..batch.num_rows()).map(|row| batch.slice(row, 1)))
+        .collect();
+    rows.sort_by_key(|row| {
+        unpack(row)
+            .map(|rows| (rows[0].shard, rows[0].first))
+            .unwrap()
+    });
     (rows, records)
 }
 
 /// Rows of one key, a tick apart, their values their times.
 fn ticking(times: impl Iterator<Item = i64>) -> Vec<Row> {
-    times.map(|time| Row { key: Some(1), name: None, time: Some(time), tick: None, value: Some(time) }).collect()
+    times
+        .map(|time| Row {
+            key: Some(1),
+            name: None,
+            time: Some(time),
+            tick: None,
+            value: Some(time),
+        })
+        .collect()
 }
 
 fn row() -> impl Strategy<Value = Row> {
-    let name = prop_oneof![Just(None), Just(Some("ann")), Just(Some("")), Just(Some("bob"))];
+    let name = prop_oneof![
+        Just(None),
+        Just(Some("ann")),
+        Just(Some("")),
+        Just(Some("bob"))
+    ];
     let tick = prop_oneof![6 => Just(None), 1 => Just(Some(true)), 1 => Just(Some(false))];
     let time = prop_oneof![1 => Just(None), 9 => (-9_i64..20).prop_map(Some)];
-    (prop::option::of(0_i64..3), name, time, tick, prop::option::of(any::<i16>())).prop_map(|(key, name, time, tick, value)| Row {
-        key,
+    (
+        prop::option::of(0_i64..3),
         name,
         time,
         tick,
-        value: value.map(i64::from),
-    })
+        prop::option::of(any::<i16>()),
+    )
+        .prop_map(|(key, name, time, tick, value)| Row {
+            key,
+            name,
+            time,
+            tick,
+            value: value.map(i64::from),
+        })
 }
 
 proptest! {
@@ -119,24 +148,51 @@ proptest! {
 #[test]
 fn rows_of_a_hot_key_leave_as_soon_as_the_next_block_is_past_them() {
     let rows = 20_000;
-    let splits: Vec<Vec<Row>> = (0..2).map(|split| ticking((split..rows).step_by(2))).collect();
-    let query = query(4, Limits { pack_rows: 1 << 10, block_bytes: 4 << 10, merge_bytes: 16 << 10, ..Limits::default() });
+    let splits: Vec<Vec<Row>> = (0..2)
+        .map(|split| ticking((split..rows).step_by(2)))
+        .collect();
+    let query = query(
+        4,
+        Limits {
+            pack_rows: 1 << 10,
+            block_bytes: 4 << 10,
+            merge_bytes: 16 << 10,
+            ..Limits::default()
+        },
+    );
     let (blocks, _) = packed(&query, &splits, 256);
     let mut sorter = Sorter::new(&query).unwrap();
     let (mut taken, mut left, mut most, mut last) = (0, 0, 0, None);
     for block in &blocks {
-        taken += windrow::arrow::format::block::decode(unpack(block).unwrap()[0].block).unwrap().1.num_rows();
+        taken += windrow::arrow::format::block::decode(unpack(block).unwrap()[0].block)
+            .unwrap()
+            .1
+            .num_rows();
         for (_, rows) in sorter.push(block).unwrap() {
             left += rows.num_rows();
             let values: Vec<i64> = rows.column(4).as_primitive::<Int64Type>().values().to_vec();
-            assert!(values.is_sorted() && last < values.first().copied(), "nothing comes before what has left");
+            assert!(
+                values.is_sorted() && last < values.first().copied(),
+                "nothing comes before what has left"
+            );
             last = values.last().copied();
         }
         most = most.max(taken - left);
     }
     assert_eq!(taken, rows as usize);
-    assert!(most < rows as usize / 10, "{most} of {rows} rows were held at once");
-    assert_eq!(sorter.finish().unwrap().iter().map(|(_, rows)| rows.num_rows()).sum::<usize>(), taken - left);
+    assert!(
+        most < rows as usize / 10,
+        "{most} of {rows} rows were held at once"
+    );
+    assert_eq!(
+        sorter
+            .finish()
+            .unwrap()
+            .iter()
+            .map(|(_, rows)| rows.num_rows())
+            .sum::<usize>(),
+        taken - left
+    );
 }
 
 #[test]
@@ -144,12 +200,33 @@ fn wide_rows_are_packed_before_there_are_many_and_leave_in_small_batches() {
     let rows = ticking(0..100);
     let bytes = batch(&rows[..10]).get_array_memory_size();
     let packs = |pack_bytes| {
-        let mut packer = Packer::new(query(1, Limits { pack_bytes, ..Limits::default() }), 0).unwrap();
-        (0..3).map(|_| packer.push(&batch(&rows[..10])).unwrap().len()).collect::<Vec<_>>()
+        let mut packer = Packer::new(
+            query(
+                1,
+                Limits {
+                    pack_bytes,
+                    ..Limits::default()
+                },
+            ),
+            0,
+        )
+        .unwrap();
+        (0..3)
+            .map(|_| packer.push(&batch(&rows[..10])).unwrap().len())
+            .collect::<Vec<_>>()
     };
-    assert_eq!((packs(bytes), packs(bytes + 1), packs(2 * bytes)), (vec![1, 1, 1], vec![0, 1, 0], vec![0, 1, 0]));
+    assert_eq!(
+        (packs(bytes), packs(bytes + 1), packs(2 * bytes)),
+        (vec![1, 1, 1], vec![0, 1, 0], vec![0, 1, 0])
+    );
 
-    let narrow = query(1, Limits { merge_bytes: 1, ..Limits::default() });
+    let narrow = query(
+        1,
+        Limits {
+            merge_bytes: 1,
+            ..Limits::default()
+        },
+    );
     let (sorted, _) = narrow.run([Ok(batch(&rows))].into_iter(), 1).unwrap();
     assert!(sorted.iter().all(|batch| batch.num_rows() == 1));
     assert_eq!(sorted.len(), 100);
@@ -168,9 +245,17 @@ fn no_rows_give_no_rows() {
 
 #[test]
 fn blocks_of_other_columns_are_an_error() {
-    let sessions =
-        windows_query(r#"{"kind": "session", "gap": 5}"#, r#"["key"]"#, r#"[{"name": "n", "function": "count"}]"#, 1, Limits::default());
+    let sessions = windows_query(
+        r#"{"kind": "session", "gap": 5}"#,
+        r#"["key"]"#,
+        r#"[{"name": "n", "function": "count"}]"#,
+        1,
+        Limits::default(),
+    );
     let (blocks, _) = packed(&sessions, &[ticking(0..3)], 1);
     let mut sorter = Sorter::new(&query(1, Limits::default())).unwrap();
-    assert!(matches!(sorter.push(&blocks[0]), Err(Error::Format { what: "block", .. })));
+    assert!(matches!(
+        sorter.push(&blocks[0]),
+        Err(Error::Format { what: "block", .. })
+    ));
 }

@@ -1,4 +1,5 @@
-//! Sessions against the rule taken literally: a record joins every session of its key within the gap.
+//! Sessions against the rule taken literally: a record joins every session of its key within the
+//! gap.
 //!
 //! ```text
 //!   sessions so far   [1,2]      [6,7]        gap 3
@@ -38,11 +39,18 @@ impl GapColumn<'_> {
 
     /// Gives records, the first of which is number `from`, their slots.
     fn assign(self, sessions: &mut OpenSessions, records: &[Record], from: usize) -> Vec<Slot> {
-        let (keys, times): (Vec<KeyId>, Vec<Time>) = records.iter().map(|&(key, time)| (KeyId(key), Time(time))).unzip();
+        let (keys, times): (Vec<KeyId>, Vec<Time>) = records
+            .iter()
+            .map(|&(key, time)| (KeyId(key), Time(time)))
+            .unzip();
         match self {
             Self::One(gap) => sessions.assign(&keys, &times, Span(gap)),
             Self::Own(gaps) => {
-                let gaps: Vec<Span> = gaps[from..from + records.len()].iter().copied().map(Span).collect();
+                let gaps: Vec<Span> = gaps[from..from + records.len()]
+                    .iter()
+                    .copied()
+                    .map(Span)
+                    .collect();
                 sessions.assign_own(&keys, &times, &gaps)
             }
         }
@@ -63,19 +71,38 @@ fn oracle_of_gaps(records: &[Record], gaps: GapColumn<'_>) -> Found {
     let mut sessions: Vec<(u32, i64, i64, i128, usize)> = Vec::new();
     for (row, &(key, time)) in records.iter().enumerate() {
         let reach = i128::from(time) + i128::from(gaps.of(row));
-        let (joined, apart): (Vec<_>, Vec<_>) = sessions
-            .into_iter()
-            .partition(|&(of, start, _, until, _)| of == key && i128::from(time) <= until && i128::from(start) <= reach);
+        let (joined, apart): (Vec<_>, Vec<_>) =
+            sessions.into_iter().partition(|&(of, start, _, until, _)| {
+                of == key && i128::from(time) <= until && i128::from(start) <= reach
+            });
         sessions = apart;
-        sessions.push(joined.into_iter().fold((key, time, time, reach, 1), |(key, start, end, reach, count), joined| {
-            (key, start.min(joined.1), end.max(joined.2), reach.max(joined.3), count + joined.4)
-        }));
+        sessions.push(joined.into_iter().fold(
+            (key, time, time, reach, 1),
+            |(key, start, end, reach, count), joined| {
+                (
+                    key,
+                    start.min(joined.1),
+                    end.max(joined.2),
+                    reach.max(joined.3),
+                    count + joined.4,
+                )
+            },
+        ));
     }
-    sessions.into_iter().map(|(key, start, end, _, count)| ((key, start, end), count)).collect()
+    sessions
+        .into_iter()
+        .map(|(key, start, end, _, count)| ((key, start, end), count))
+        .collect()
 }
 
-/// The sessions of records given in calls of these lengths, the rest in one call; each record must lie in its session.
-fn found(sessions: &mut OpenSessions, records: &[Record], cuts: &[usize], gaps: GapColumn<'_>) -> (Coalesced, Vec<Slot>) {
+/// The sessions of records given in calls of these lengths, the rest in one call; each record must
+/// lie in its session.
+fn found(
+    sessions: &mut OpenSessions,
+    records: &[Record],
+    cuts: &[usize],
+    gaps: GapColumn<'_>,
+) -> (Coalesced, Vec<Slot>) {
     let mut slots: Vec<Slot> = Vec::new();
     let mut rest = records;
     for &cut in cuts.iter().chain([&usize::MAX]) {
@@ -85,12 +112,18 @@ fn found(sessions: &mut OpenSessions, records: &[Record], cuts: &[usize], gaps: 
     }
     let coalesced = sessions.coalesce();
     assert!(sessions.is_empty(), "all sessions are handed out");
-    let slots = slots.into_iter().map(|slot| moved(&coalesced, slot)).collect();
+    let slots = slots
+        .into_iter()
+        .map(|slot| moved(&coalesced, slot))
+        .collect();
     (coalesced, slots)
 }
 
 fn moved(coalesced: &Coalesced, slot: Slot) -> Slot {
-    coalesced.moves.as_ref().map_or(slot, |moves| moves[slot.0 as usize])
+    coalesced
+        .moves
+        .as_ref()
+        .map_or(slot, |moves| moves[slot.0 as usize])
 }
 
 /// Sessions with the number of records that were given their slots.
@@ -99,11 +132,16 @@ fn counted(coalesced: &Coalesced, records: &[Record], slots: &[Slot]) -> Found {
     for (&(key, time), slot) in records.iter().zip(slots) {
         let place = slot.0 as usize;
         let extent = coalesced.extents[place];
-        assert!(coalesced.keys[place] == KeyId(key) && extent.start.0 <= time && time <= extent.end.0, "{time} is not in {extent:?}");
+        assert!(
+            coalesced.keys[place] == KeyId(key) && extent.start.0 <= time && time <= extent.end.0,
+            "{time} is not in {extent:?}"
+        );
         counts[place] += 1;
     }
     let sessions = coalesced.keys.iter().zip(&coalesced.extents).zip(counts);
-    let found: Found = sessions.map(|((key, extent), count)| ((key.0, extent.start.0, extent.end.0), count)).collect();
+    let found: Found = sessions
+        .map(|((key, extent), count)| ((key.0, extent.start.0, extent.end.0), count))
+        .collect();
     assert_eq!(found.len(), coalesced.keys.len(), "a session came twice");
     found
 }
@@ -137,7 +175,8 @@ fn records() -> impl Strategy<Value = Vec<Record>> {
 /// Records and the gap of each: mostly short ones, some that reach over many records.
 fn own_gaps() -> impl Strategy<Value = (Vec<Record>, Vec<u64>)> {
     let gap = prop_oneof![12 => 0..4_u64, 2 => 4..30_u64, 1 => gap()];
-    prop::collection::vec(((0..3_u32, time()), gap), 0..60).prop_map(|rows| rows.into_iter().unzip())
+    prop::collection::vec(((0..3_u32, time()), gap), 0..60)
+        .prop_map(|rows| rows.into_iter().unzip())
 }
 
 proptest! {
@@ -236,12 +275,25 @@ proptest! {
 
 #[test]
 fn the_gap_is_inclusive() {
-    for (first, gap) in [(0, 10), (-5, 10), (i64::MIN, 10), (i64::MAX - 11, 10), (i64::MIN, u64::MAX - 1)] {
+    for (first, gap) in [
+        (0, 10),
+        (-5, 10),
+        (i64::MIN, 10),
+        (i64::MAX - 11, 10),
+        (i64::MIN, u64::MAX - 1),
+    ] {
         let at = |distance: u64| first.checked_add_unsigned(distance).unwrap();
         for (distance, sessions) in [(gap - 1, 1), (gap, 1), (gap + 1, 2)] {
-            for records in [[(0, first), (0, at(distance))], [(0, at(distance)), (0, first)]] {
+            for records in [
+                [(0, first), (0, at(distance))],
+                [(0, at(distance)), (0, first)],
+            ] {
                 check(&records, &[], gap);
-                assert_eq!(oracle_sessions(&records, gap).len(), sessions, "{distance} apart with a gap of {gap}");
+                assert_eq!(
+                    oracle_sessions(&records, gap).len(),
+                    sessions,
+                    "{distance} apart with a gap of {gap}"
+                );
             }
         }
     }
@@ -265,7 +317,11 @@ fn a_record_joins_at_exactly_the_reach_of_another() {
         for (records, gaps) in [([early, late], [10, 1]), ([late, early], [1, 10])] {
             check_gaps(&records, &[], GapColumn::Own(&gaps));
             check_gaps(&records, &[1], GapColumn::Own(&gaps));
-            assert_eq!(oracle_dynamic(&records, &gaps).len(), sessions, "{distance} apart");
+            assert_eq!(
+                oracle_dynamic(&records, &gaps).len(),
+                sessions,
+                "{distance} apart"
+            );
         }
         // The long gap is the later record's: it reaches forward only.
         assert_eq!(oracle_dynamic(&[early, late], &[1, 10]).len(), 2);
@@ -277,15 +333,20 @@ fn a_record_joins_at_exactly_the_reach_of_another() {
 fn long_gaps_reach_over_later_sessions() {
     //   rows in order     0├────────────────────────┤25           gap 25 of the first
     //                         5├┤    12├┤     20├┤      27├┤      gap 1 of the others
-    let (records, gaps) = ([(0, 0), (0, 5), (0, 12), (0, 20), (0, 27)], [25, 1, 1, 1, 1]);
+    let (records, gaps) = (
+        [(0, 0), (0, 5), (0, 12), (0, 20), (0, 27)],
+        [25, 1, 1, 1, 1],
+    );
     let expected: Found = [((0, 0, 20), 4), ((0, 27, 27), 1)].into();
     assert_eq!(oracle_dynamic(&records, &gaps), expected);
-    // In any order of the rows: also where the long one comes last, or reaches over sessions that were closed long ago.
+    // In any order of the rows: also where the long one comes last, or reaches over sessions that
+    // were closed long ago.
     let mut order = [0, 1, 2, 3, 4];
     let mut random = Random(7);
     for _ in 0..200 {
         random.shuffle(&mut order);
-        let (records, gaps): (Vec<Record>, Vec<u64>) = order.iter().map(|&row| (records[row], gaps[row])).unzip();
+        let (records, gaps): (Vec<Record>, Vec<u64>) =
+            order.iter().map(|&row| (records[row], gaps[row])).unzip();
         check_gaps(&records, &[], GapColumn::Own(&gaps));
         check_gaps(&records, &[2], GapColumn::Own(&gaps));
     }

@@ -20,7 +20,14 @@ type Row = (u8, i64, i64, Vec<usize>);
 
 fn record(number: usize, &(ref key, time, gap): &Event) -> Record<'_, usize> {
     let key = Some(std::slice::from_ref(key));
-    Record { key, time: Some(Time(time)), gap: Some(gap), input: 0, source: Source(0), row: number }
+    Record {
+        key,
+        time: Some(Time(time)),
+        gap: Some(gap),
+        input: 0,
+        source: Source(0),
+        row: number,
+    }
 }
 
 /// What a run of an operator gave.
@@ -39,18 +46,41 @@ impl Run {
         let mut sessions = SessionOperator::new(rule, 1).unwrap();
         let (mut states, mut run) = (Members::default(), Self::default());
         for (number, event) in events.iter().enumerate() {
-            let Self { finals, table, late_rows, .. } = &mut run;
-            let mut out = |change: Change<'_>, states: &mut Members| collect(finals, table, late_rows, change, states);
-            let fate = sessions.push(record(number, event), &mut states, &mut out).unwrap();
+            let Self {
+                finals,
+                table,
+                late_rows,
+                ..
+            } = &mut run;
+            let mut out = |change: Change<'_>, states: &mut Members| {
+                collect(finals, table, late_rows, change, states)
+            };
+            let fate = sessions
+                .push(record(number, event), &mut states, &mut out)
+                .unwrap();
             run.fates.push(fate);
             if fate == Fate::Late {
                 run.late.push(number);
             }
-            assert_eq!(states.used(), sessions.store().len(), "every slot belongs to a stored session");
+            assert_eq!(
+                states.used(),
+                sessions.store().len(),
+                "every slot belongs to a stored session"
+            );
         }
-        let Self { finals, table, late_rows, .. } = &mut run;
+        let Self {
+            finals,
+            table,
+            late_rows,
+            ..
+        } = &mut run;
         sessions
-            .finish(&mut states, &mut |change: Change<'_>, states: &mut Members| collect(finals, table, late_rows, change, states))
+            .finish(
+                &mut states,
+                &mut |change: Change<'_>, states: &mut Members| {
+                    collect(finals, table, late_rows, change, states)
+                },
+            )
             .unwrap();
         assert_eq!(states.used(), 0);
         assert_eq!(sessions.counters().late, run.late.len() as u64);
@@ -75,26 +105,43 @@ fn collect(
     assert_eq!(change.time, change.window.end);
     match change.op {
         Op::Upsert => drop(table.insert((key, start, end), members.unwrap())),
-        Op::Delete => assert!(table.remove(&(key, start, end)).is_some(), "only what is there is deleted"),
+        Op::Delete => assert!(
+            table.remove(&(key, start, end)).is_some(),
+            "only what is there is deleted"
+        ),
         Op::Final => finals.push((key, start, end, members.unwrap())),
         Op::Late => late.push((key, start, end, members.unwrap())),
     }
     Ok(())
 }
 
-/// Stepwise: what is closed is frozen, a record joins what is not; sessions are plain sets of records.
-fn oracle_stepwise(gap: impl Fn(i64) -> i64, grace: i64, events: &[Event]) -> (Vec<Row>, Vec<usize>) {
-    let (mut open, mut frozen, mut late): (Vec<Vec<usize>>, Vec<Vec<usize>>, Vec<usize>) = Default::default();
+/// Stepwise: what is closed is frozen, a record joins what is not; sessions are plain sets of
+/// records.
+fn oracle_stepwise(
+    gap: impl Fn(i64) -> i64,
+    grace: i64,
+    events: &[Event],
+) -> (Vec<Row>, Vec<usize>) {
+    let (mut open, mut frozen, mut late): (Vec<Vec<usize>>, Vec<Vec<usize>>, Vec<usize>) =
+        Default::default();
     let mut stream_time = i64::MIN;
-    let reach = |set: &Vec<usize>| set.iter().map(|&n| events[n].1 + gap(events[n].2)).max().unwrap();
+    let reach = |set: &Vec<usize>| {
+        set.iter()
+            .map(|&n| events[n].1 + gap(events[n].2))
+            .max()
+            .unwrap()
+    };
     let start = |set: &Vec<usize>| set.iter().map(|&n| events[n].1).min().unwrap();
     for (number, &(key, time, own)) in events.iter().enumerate() {
         stream_time = stream_time.max(time);
         let close = stream_time - grace;
-        let (closed, rest) = std::mem::take(&mut open).into_iter().partition(|set| reach(set) < close);
+        let (closed, rest) = std::mem::take(&mut open)
+            .into_iter()
+            .partition(|set| reach(set) < close);
         frozen.extend::<Vec<Vec<usize>>>(closed);
-        let (joined, mut others): (Vec<_>, Vec<_>) =
-            Vec::into_iter(rest).partition(|set| events[set[0]].0 == key && time <= reach(set) && start(set) <= time + gap(own));
+        let (joined, mut others): (Vec<_>, Vec<_>) = Vec::into_iter(rest).partition(|set| {
+            events[set[0]].0 == key && time <= reach(set) && start(set) <= time + gap(own)
+        });
         let mut merged: Vec<usize> = joined.iter().flatten().copied().collect();
         merged.push(number);
         if reach(&merged) < close {
@@ -131,7 +178,12 @@ fn rows(events: &[Event], sets: impl Iterator<Item = Vec<usize>>) -> Vec<Row> {
         .map(|mut set| {
             set.sort_unstable();
             let times = set.iter().map(|&n| events[n].1);
-            (events[set[0]].0, times.clone().min().unwrap(), times.max().unwrap(), set)
+            (
+                events[set[0]].0,
+                times.clone().min().unwrap(),
+                times.max().unwrap(),
+                set,
+            )
         })
         .collect();
     rows.sort();
@@ -153,11 +205,19 @@ fn events() -> impl Strategy<Value = Vec<Event>> {
 }
 
 fn fixed(gap: i64, grace: i64, emit: Emit) -> SessionWindows {
-    SessionWindows { emit, ..SessionWindows::with_gap(Span(gap as u64), Some(Span(grace as u64))) }
+    SessionWindows {
+        emit,
+        ..SessionWindows::with_gap(Span(gap as u64), Some(Span(grace as u64)))
+    }
 }
 
 fn dynamic(retention: i64, grace: i64, emit: Emit) -> SessionWindows {
-    SessionWindows { gap: Gap::Dynamic { retention: Span(retention as u64) }, ..fixed(1, grace, emit) }
+    SessionWindows {
+        gap: Gap::Dynamic {
+            retention: Span(retention as u64),
+        },
+        ..fixed(1, grace, emit)
+    }
 }
 
 proptest! {
@@ -271,12 +331,29 @@ proptest! {
 /// Times of every size.
 pub(crate) fn any_time() -> impl Strategy<Value = i64> {
     let near = -3..4_i64;
-    (prop_oneof![Just(0), Just(i64::MIN), Just(i64::MAX), Just(100), any::<i64>()], near).prop_map(|(time, near)| time.saturating_add(near))
+    (
+        prop_oneof![
+            Just(0),
+            Just(i64::MIN),
+            Just(i64::MAX),
+            Just(100),
+            any::<i64>()
+        ],
+        near,
+    )
+        .prop_map(|(time, near)| time.saturating_add(near))
 }
 
 /// Lengths of every size.
 pub(crate) fn any_span() -> impl Strategy<Value = Span> {
-    prop_oneof![0..6_u64, Just(10), Just(u64::MAX), Just(i64::MAX as u64), any::<u64>()].prop_map(Span)
+    prop_oneof![
+        0..6_u64,
+        Just(10),
+        Just(u64::MAX),
+        Just(i64::MAX as u64),
+        any::<u64>()
+    ]
+    .prop_map(Span)
 }
 
 trait Of {
@@ -285,7 +362,11 @@ trait Of {
 
 impl<R> Of for Record<'_, R> {
     fn input_of(self, input: usize, source: u32) -> Self {
-        Self { input, source: Source(source), ..self }
+        Self {
+            input,
+            source: Source(source),
+            ..self
+        }
     }
 }
 
@@ -304,10 +385,27 @@ fn a_session_on_the_close_time_is_open() {
     for (time, finals) in [(16, 0), (17, 0), (18, 1)] {
         let mut sessions = SessionOperator::new(fixed(5, 2, Emit::Close), 1).unwrap();
         let (mut states, mut run) = (Members::default(), Run::default());
-        let mut out =
-            |change: Change<'_>, states: &mut Members| collect(&mut run.finals, &mut run.table, &mut run.late_rows, change, states);
-        sessions.push(record(0, &(0, 10, 0)), &mut states, &mut out).unwrap();
-        sessions.tick(Some(0), Some(Source(0)), Some(Time(time)), &mut states, &mut out).unwrap();
+        let mut out = |change: Change<'_>, states: &mut Members| {
+            collect(
+                &mut run.finals,
+                &mut run.table,
+                &mut run.late_rows,
+                change,
+                states,
+            )
+        };
+        sessions
+            .push(record(0, &(0, 10, 0)), &mut states, &mut out)
+            .unwrap();
+        sessions
+            .tick(
+                Some(0),
+                Some(Source(0)),
+                Some(Time(time)),
+                &mut states,
+                &mut out,
+            )
+            .unwrap();
         assert_eq!(run.finals.len(), finals, "{time}");
     }
 }
@@ -316,25 +414,66 @@ fn a_session_on_the_close_time_is_open() {
 fn until_revives_a_closed_session_which_is_then_final_again() {
     // gap 5, grace 0:  a@0 closes at T=11;  a@6, a@4 bridge it
     let events = [(0, 0, 0), (1, 11, 0), (0, 6, 0), (0, 4, 0), (1, 40, 0)];
-    let run = Run::of(SessionWindows { until: Some(Span(1000)), ..fixed(5, 0, Emit::Close) }, &events);
-    assert_eq!(run.finals, vec![(0, 0, 0, vec![0]), (0, 0, 6, vec![0, 2, 3]), (1, 11, 11, vec![1]), (1, 40, 40, vec![4])]);
+    let run = Run::of(
+        SessionWindows {
+            until: Some(Span(1000)),
+            ..fixed(5, 0, Emit::Close)
+        },
+        &events,
+    );
+    assert_eq!(
+        run.finals,
+        vec![
+            (0, 0, 0, vec![0]),
+            (0, 0, 6, vec![0, 2, 3]),
+            (1, 11, 11, vec![1]),
+            (1, 40, 40, vec![4])
+        ]
+    );
     let run = Run::of(fixed(5, 0, Emit::Close), &events);
-    assert_eq!(run.finals, vec![(0, 0, 0, vec![0]), (0, 4, 6, vec![2, 3]), (1, 11, 11, vec![1]), (1, 40, 40, vec![4])]);
+    assert_eq!(
+        run.finals,
+        vec![
+            (0, 0, 0, vec![0]),
+            (0, 4, 6, vec![2, 3]),
+            (1, 11, 11, vec![1]),
+            (1, 40, 40, vec![4])
+        ]
+    );
 }
 
 #[test]
 fn an_unseen_input_of_a_cogroup_holds_everything_open() {
     let mut sessions = SessionOperator::new(fixed(5, 0, Emit::Close), 2).unwrap();
     let (mut states, mut run) = (Members::default(), Run::default());
-    let mut out = |change: Change<'_>, states: &mut Members| collect(&mut run.finals, &mut run.table, &mut run.late_rows, change, states);
-    let mut push = |number, event: Event, input| sessions.push(record(number, &event).input_of(input, 0), &mut states, &mut out).unwrap();
+    let mut out = |change: Change<'_>, states: &mut Members| {
+        collect(
+            &mut run.finals,
+            &mut run.table,
+            &mut run.late_rows,
+            change,
+            states,
+        )
+    };
+    let mut push = |number, event: Event, input| {
+        sessions
+            .push(
+                record(number, &event).input_of(input, 0),
+                &mut states,
+                &mut out,
+            )
+            .unwrap()
+    };
     assert_eq!(push(0, (0, 100, 0), 0), Fate::Kept);
     assert_eq!(push(1, (0, 1000, 0), 0), Fate::Kept);
     assert_eq!(push(2, (0, 50, 0), 0), Fate::Late, "by its own input");
     assert_eq!(push(3, (0, 50, 0), 1), Fate::Kept, "by its own input");
     assert_eq!(push(4, (0, 105, 0), 1), Fate::Kept);
     assert_eq!(push(5, (0, 500, 0), 1), Fate::Kept);
-    assert_eq!(run.finals, vec![(0, 50, 50, vec![3]), (0, 100, 105, vec![0, 4])]);
+    assert_eq!(
+        run.finals,
+        vec![(0, 50, 50, vec![3]), (0, 100, 105, vec![0, 4])]
+    );
 }
 
 #[test]
@@ -342,15 +481,32 @@ fn bad_and_long_gaps_are_counted_and_bad_ones_do_not_move_time() {
     let mut sessions = SessionOperator::new(dynamic(10, 0, Emit::Close), 1).unwrap();
     let mut states = Members::default();
     let mut out = |_: Change<'_>, _: &mut Members| Ok(());
-    for (gap, fate) in
-        [(Some(10), Fate::Kept), (Some(11), Fate::Kept), (Some(0), Fate::BadGap), (Some(-1), Fate::BadGap), (None, Fate::BadGap)]
-    {
+    for (gap, fate) in [
+        (Some(10), Fate::Kept),
+        (Some(11), Fate::Kept),
+        (Some(0), Fate::BadGap),
+        (Some(-1), Fate::BadGap),
+        (None, Fate::BadGap),
+    ] {
         let time = if fate == Fate::Kept { 0 } else { 1000 };
         let event = (0, time, 0);
-        let record = Record { gap, ..record(0, &event) };
-        assert_eq!(sessions.push(record, &mut states, &mut out).unwrap(), fate, "{gap:?}");
+        let record = Record {
+            gap,
+            ..record(0, &event)
+        };
+        assert_eq!(
+            sessions.push(record, &mut states, &mut out).unwrap(),
+            fate,
+            "{gap:?}"
+        );
     }
-    assert_eq!((sessions.counters().clamped_gaps, sessions.counters().bad_gaps), (1, 3));
+    assert_eq!(
+        (
+            sessions.counters().clamped_gaps,
+            sessions.counters().bad_gaps
+        ),
+        (1, 3)
+    );
     assert_eq!(sessions.time().slowest().time, Some(Time(0)));
 }
 
@@ -358,7 +514,14 @@ fn bad_and_long_gaps_are_counted_and_bad_ones_do_not_move_time() {
 fn retention_below_gap_and_grace_is_refused() {
     for (until, fine) in [(6, false), (7, true), (8, true)] {
         assert_eq!(
-            SessionOperator::new(SessionWindows { until: Some(Span(until)), ..fixed(5, 2, Emit::Close) }, 1).is_ok(),
+            SessionOperator::new(
+                SessionWindows {
+                    until: Some(Span(until)),
+                    ..fixed(5, 2, Emit::Close)
+                },
+                1
+            )
+            .is_ok(),
             fine,
             "{until}"
         );

@@ -22,7 +22,14 @@ type Table = BTreeMap<(u8, i64), Vec<usize>>;
 
 fn record(number: usize, &(ref key, time): &Event) -> Record<'_, usize> {
     let key = Some(std::slice::from_ref(key));
-    Record { key, time: Some(Time(time)), gap: None, input: 0, source: Source(0), row: number }
+    Record {
+        key,
+        time: Some(Time(time)),
+        gap: None,
+        input: 0,
+        source: Source(0),
+        row: number,
+    }
 }
 
 #[derive(Debug, Default)]
@@ -39,9 +46,15 @@ impl Run {
         let mut slides = SlidingOperator::new(rule, 1).unwrap();
         let (mut states, mut run) = (Members::default(), Self::default());
         for (number, event) in events.iter().enumerate() {
-            let fate = slides.push(record(number, event), &mut states, &mut run.sink(events)).unwrap();
+            let fate = slides
+                .push(record(number, event), &mut states, &mut run.sink(events))
+                .unwrap();
             run.fates.push(fate);
-            assert_eq!(states.used(), slides.store().len(), "every slot belongs to a stored window");
+            assert_eq!(
+                states.used(),
+                slides.store().len(),
+                "every slot belongs to a stored window"
+            );
         }
         slides.finish(&mut states, &mut run.sink(events)).unwrap();
         assert_eq!(states.used(), 0);
@@ -49,7 +62,10 @@ impl Run {
         run
     }
 
-    fn sink<'a>(&'a mut self, events: &'a [Event]) -> impl FnMut(Change<'_>, &mut Members) -> Result<()> + 'a {
+    fn sink<'a>(
+        &'a mut self,
+        events: &'a [Event],
+    ) -> impl FnMut(Change<'_>, &mut Members) -> Result<()> + 'a {
         move |change, states| {
             let place = (change.name[0], change.window.start.0);
             let members = states.of(change.slot.unwrap());
@@ -57,8 +73,16 @@ impl Run {
                 Op::Upsert => drop(self.table.insert(place, members)),
                 Op::Final => {
                     let largest = members.iter().map(|&n| events[n].1).max();
-                    assert_eq!(Some(change.time.0), largest, "stamped with the largest record time");
-                    assert_eq!(self.finals.insert(place, members), None, "each window is final once");
+                    assert_eq!(
+                        Some(change.time.0),
+                        largest,
+                        "stamped with the largest record time"
+                    );
+                    assert_eq!(
+                        self.finals.insert(place, members),
+                        None,
+                        "each window is final once"
+                    );
                 }
                 Op::Late => self.late_rows.push((place.0, place.1, members)),
                 Op::Delete => panic!("sliding windows are not deleted"),
@@ -69,17 +93,23 @@ impl Run {
 }
 
 /// The windows of records that no window refused, by the text of the rules: for each record the
-/// window that ends at it (early: the one at 0), and the one that starts after it where it holds a record.
+/// window that ends at it (early: the one at 0), and the one that starts after it where it holds a
+/// record.
 fn oracle_closed_form(difference: i64, unit: i64, events: &[Event]) -> Table {
     let floor = |n: usize| events[n].1.div_euclid(unit) * unit;
     let within = |key: u8, side: bool, start: i64| -> Vec<usize> {
         let mine = (0..events.len()).filter(|&n| events[n].0 == key && (floor(n) < 0) == side);
-        mine.filter(|&n| start <= floor(n) && floor(n) <= start + difference).collect()
+        mine.filter(|&n| start <= floor(n) && floor(n) <= start + difference)
+            .collect()
     };
     let mut table = Table::new();
     for (n, &(key, _)) in events.iter().enumerate() {
         let (time, side) = (floor(n), floor(n) < 0);
-        let left = if !side && time < difference { 0 } else { time - difference };
+        let left = if !side && time < difference {
+            0
+        } else {
+            time - difference
+        };
         for start in [left, time + unit] {
             let members = within(key, side, start);
             if !members.is_empty() {
@@ -105,11 +135,20 @@ fn events(reach: i64) -> impl Strategy<Value = Vec<Event>> {
 
 /// The rule at another resolution.
 fn at(resolution: u64, rule: SlidingWindows) -> SlidingWindows {
-    SlidingWindows { sliding: Sliding { resolution: Span(resolution), ..rule.sliding }, ..rule }
+    SlidingWindows {
+        sliding: Sliding {
+            resolution: Span(resolution),
+            ..rule.sliding
+        },
+        ..rule
+    }
 }
 
 fn rule(difference: i64, grace: i64, emit: Emit) -> SlidingWindows {
-    SlidingWindows { emit, ..SlidingWindows::with_difference(Span(difference as u64), Some(Span(grace as u64))) }
+    SlidingWindows {
+        emit,
+        ..SlidingWindows::with_difference(Span(difference as u64), Some(Span(grace as u64)))
+    }
 }
 
 proptest! {
@@ -207,7 +246,8 @@ proptest! {
                 prop_assert_eq!(other, key);
                 prop_assert!(time <= start + difference && (start < 0) == (time < 0));
                 // Kafka's copies trust that whoever made a window made its neighbours too; after a
-                // refusal they may carry a record that is older than the window (recorded: rand3-272).
+                // refusal they may carry a record that is older than the window (recorded:
+                // rand3-272).
                 prop_assert!(start <= time || run.refused > 0);
                 prop_assert!(start + difference >= close[n], "the window was open");
             }
@@ -304,8 +344,18 @@ fn a_window_on_the_close_time_is_open() {
         let mut slides = SlidingOperator::new(rule(10, 2, Emit::Close), 1).unwrap();
         let (mut states, mut run) = (Members::default(), Run::default());
         let events = [(0, 10)];
-        slides.push(record(0, &events[0]), &mut states, &mut run.sink(&events)).unwrap();
-        slides.tick(Some(0), Some(Source(0)), Some(Time(time)), &mut states, &mut run.sink(&events)).unwrap();
+        slides
+            .push(record(0, &events[0]), &mut states, &mut run.sink(&events))
+            .unwrap();
+        slides
+            .tick(
+                Some(0),
+                Some(Source(0)),
+                Some(Time(time)),
+                &mut states,
+                &mut run.sink(&events),
+            )
+            .unwrap();
         assert_eq!(run.finals.len(), finals, "{time}");
     }
 }
@@ -315,7 +365,12 @@ fn windows_do_not_cross_1970() {
     // d = 10:   -5         0    3
     //   ├───────x┤         ├────x──────┤
     let run = Run::of(rule(10, 100, Emit::Close), &[(0, -5), (0, 3), (0, -2)]);
-    let expected = [((0, -15), vec![0]), ((0, -12), vec![0, 2]), ((0, -4), vec![2]), ((0, 0), vec![1])];
+    let expected = [
+        ((0, -15), vec![0]),
+        ((0, -12), vec![0, 2]),
+        ((0, -4), vec![2]),
+        ((0, 0), vec![1]),
+    ];
     assert_eq!(run.finals, Table::from(expected));
 }
 
@@ -324,14 +379,28 @@ fn times_are_floored_for_windows_only() {
     // resolution 10, d = 20: 25 and 29 are both at 20; 30 is a tick later
     let rule = at(10, rule(20, 100, Emit::Close));
     let run = Run::of(rule, &[(0, 29), (0, 25), (0, 30)]);
-    assert_eq!(run.finals, Table::from([((0, 0), vec![0, 1]), ((0, 10), vec![0, 1, 2]), ((0, 30), vec![2])]));
+    assert_eq!(
+        run.finals,
+        Table::from([
+            ((0, 0), vec![0, 1]),
+            ((0, 10), vec![0, 1, 2]),
+            ((0, 30), vec![2])
+        ])
+    );
 }
 
 #[test]
 fn lengths_that_do_not_fit_together_are_refused() {
     for (until, fine) in [(21, false), (22, true), (23, true)] {
         assert_eq!(
-            SlidingOperator::new(SlidingWindows { until: Some(Span(until)), ..rule(10, 2, Emit::Close) }, 1).is_ok(),
+            SlidingOperator::new(
+                SlidingWindows {
+                    until: Some(Span(until)),
+                    ..rule(10, 2, Emit::Close)
+                },
+                1
+            )
+            .is_ok(),
             fine,
             "{until}"
         );

@@ -16,20 +16,39 @@ use crate::aggregate_trial::Random;
 /// Windows by start and end, with the ascending times of their records.
 pub(crate) type Windows = BTreeMap<(i128, i128), Vec<i128>>;
 
-/// The windows of the times of one key: every record's left window, and its right window where that holds a record.
+/// The windows of the times of one key: every record's left window, and its right window where that
+/// holds a record.
 pub(crate) fn oracle_windows(times: &[i128], difference: i128, resolution: i128) -> Windows {
     let floor = |time: i128| time - time.rem_euclid(resolution);
     let mut windows = Windows::new();
     for early in [false, true] {
         // Windows do not cross 1970: each side is a world of its own.
-        let mut times: Vec<i128> = times.iter().copied().filter(|&time| (floor(time) >= 0) == early).collect();
+        let mut times: Vec<i128> = times
+            .iter()
+            .copied()
+            .filter(|&time| (floor(time) >= 0) == early)
+            .collect();
         times.sort_unstable();
         let within = |start: i128| {
             let end = start + difference;
-            ((start, end), times.iter().copied().filter(|&time| (start..=end).contains(&floor(time))).collect::<Vec<_>>())
+            (
+                (start, end),
+                times
+                    .iter()
+                    .copied()
+                    .filter(|&time| (start..=end).contains(&floor(time)))
+                    .collect::<Vec<_>>(),
+            )
         };
         for time in times.iter().copied().map(floor).collect::<BTreeSet<_>>() {
-            let (left, right) = (within(if early { (time - difference).max(0) } else { time - difference }), within(time + resolution));
+            let (left, right) = (
+                within(if early {
+                    (time - difference).max(0)
+                } else {
+                    time - difference
+                }),
+                within(time + resolution),
+            );
             windows.extend([left]);
             windows.extend((!right.1.is_empty()).then_some(right));
         }
@@ -45,21 +64,48 @@ fn planned(times: &[Time], sliding: Sliding, ends: Ends) -> Result<Windows, Beyo
     let mut found: Vec<(Window, Run)> = Vec::new();
     let first = 1000;
     sliding.plan(times, first, ends, |window, run| found.push((window, run)))?;
-    assert!(found.is_sorted_by(|left, right| left.0.start < right.0.start), "windows ascend, each once");
-    let runs_ascend = |pair: &[(Window, Run)]| pair[0].1.from <= pair[1].1.from && pair[0].1.to <= pair[1].1.to;
-    assert!(found.windows(2).all(runs_ascend), "runs never go back: {found:?}");
-    let held = |run: Run| times[(run.from - first) as usize..(run.to - first) as usize].iter().map(|time| i128::from(time.0)).collect();
-    Ok(found.into_iter().map(|(window, run)| ((window.start.0.into(), window.end.0.into()), held(run))).collect())
+    assert!(
+        found.is_sorted_by(|left, right| left.0.start < right.0.start),
+        "windows ascend, each once"
+    );
+    let runs_ascend =
+        |pair: &[(Window, Run)]| pair[0].1.from <= pair[1].1.from && pair[0].1.to <= pair[1].1.to;
+    assert!(
+        found.windows(2).all(runs_ascend),
+        "runs never go back: {found:?}"
+    );
+    let held = |run: Run| {
+        times[(run.from - first) as usize..(run.to - first) as usize]
+            .iter()
+            .map(|time| i128::from(time.0))
+            .collect()
+    };
+    Ok(found
+        .into_iter()
+        .map(|(window, run)| ((window.start.0.into(), window.end.0.into()), held(run)))
+        .collect())
 }
 
 /// A resolution, a difference that is a multiple of it, and times; some at the ends of time.
 fn trial() -> impl Strategy<Value = (Sliding, Vec<i64>)> {
     let length = prop_oneof![8 => 1..12_u64, 1 => Just(1_u64 << 40), 1 => Just(i64::MAX as u64)];
-    let time = prop_oneof![30 => -60..90_i64, 1 => i64::MIN..i64::MIN + 40, 1 => i64::MAX - 40..=i64::MAX];
-    (prop::sample::select(vec![1_u64, 2, 5, 7]), length, prop::collection::vec(time, 0..25)).prop_map(|(resolution, length, times)| {
-        let difference = (length.min(i64::MAX as u64 / resolution)) * resolution;
-        (Sliding { difference: Span(difference), resolution: Span(resolution) }, times)
-    })
+    let time =
+        prop_oneof![30 => -60..90_i64, 1 => i64::MIN..i64::MIN + 40, 1 => i64::MAX - 40..=i64::MAX];
+    (
+        prop::sample::select(vec![1_u64, 2, 5, 7]),
+        length,
+        prop::collection::vec(time, 0..25),
+    )
+        .prop_map(|(resolution, length, times)| {
+            let difference = (length.min(i64::MAX as u64 / resolution)) * resolution;
+            (
+                Sliding {
+                    difference: Span(difference),
+                    resolution: Span(resolution),
+                },
+                times,
+            )
+        })
 }
 
 fn wide(span: Span) -> i128 {
@@ -85,7 +131,8 @@ proptest! {
         }
     }
 
-    /// Records come in order of time but for some that come too early; what ends before the frontier leaves.
+    /// Records come in order of time but for some that come too early; what ends before the
+    /// frontier leaves.
     #[test]
     fn differential_windows_that_leave_early_are_those_of_one_plan(
         (sliding, times) in trial(),
@@ -146,36 +193,88 @@ proptest! {
 
 #[test]
 fn bounds_one_below_on_and_above_the_ends_of_time() {
-    let sliding = Sliding { difference: Span(10), resolution: Span(1) };
+    let sliding = Sliding {
+        difference: Span(10),
+        resolution: Span(1),
+    };
     //   left window of the earliest time that has one: [MIN, MIN + 10]
-    for (time, allowed) in [(i64::MIN + 9, false), (i64::MIN + 10, true), (i64::MIN + 11, true)] {
+    for (time, allowed) in [
+        (i64::MIN + 9, false),
+        (i64::MIN + 10, true),
+        (i64::MIN + 11, true),
+    ] {
         let got = planned(&[Time(time)], sliding, Ends::ALL);
-        assert_eq!(got.map(|windows| windows.len()), if allowed { Ok(1) } else { Err(BeyondTime(Time(time))) });
+        assert_eq!(
+            got.map(|windows| windows.len()),
+            if allowed {
+                Ok(1)
+            } else {
+                Err(BeyondTime(Time(time)))
+            }
+        );
     }
     //   right window of the record before the last: [t + 1, t + 11], where it holds the last
-    for (time, allowed) in [(i64::MAX - 12, true), (i64::MAX - 11, true), (i64::MAX - 10, false)] {
+    for (time, allowed) in [
+        (i64::MAX - 12, true),
+        (i64::MAX - 11, true),
+        (i64::MAX - 10, false),
+    ] {
         let got = planned(&[Time(time), Time(time + 2)], sliding, Ends::ALL);
-        assert_eq!(got.map(|windows| windows.len()), if allowed { Ok(3) } else { Err(BeyondTime(Time(time))) });
+        assert_eq!(
+            got.map(|windows| windows.len()),
+            if allowed {
+                Ok(3)
+            } else {
+                Err(BeyondTime(Time(time)))
+            }
+        );
     }
     //   without a record in it there is no right window, and nothing beyond time
-    assert_eq!(planned(&[Time(i64::MAX)], sliding, Ends::ALL).map(|windows| windows.len()), Ok(1));
+    assert_eq!(
+        planned(&[Time(i64::MAX)], sliding, Ends::ALL).map(|windows| windows.len()),
+        Ok(1)
+    );
 }
 
 #[test]
 fn the_windows_of_kip_450() {
     //   records 16, 20, 29 (d = 10): left [6,16] [10,20] [19,29], right of 16 [17,27] and of 20 [21,31]
     let times = [Time(16), Time(20), Time(29)];
-    let windows = planned(&times, Sliding { difference: Span(10), resolution: Span(1) }, Ends::ALL).unwrap();
-    assert_eq!(windows.into_keys().collect::<Vec<_>>(), [(6, 16), (10, 20), (17, 27), (19, 29), (21, 31)]);
+    let windows = planned(
+        &times,
+        Sliding {
+            difference: Span(10),
+            resolution: Span(1),
+        },
+        Ends::ALL,
+    )
+    .unwrap();
+    assert_eq!(
+        windows.into_keys().collect::<Vec<_>>(),
+        [(6, 16), (10, 20), (17, 27), (19, 29), (21, 31)]
+    );
 }
 
 #[test]
 fn early_windows_start_in_1970_and_nothing_crosses_it() {
     //   -3      | 4    10     11         d = 10: 4 and 10 share [0,10]; -3 has [-13,-3] alone
     let times = [-3, 4, 10, 11].map(Time);
-    let windows = planned(&times, Sliding { difference: Span(10), resolution: Span(1) }, Ends::ALL).unwrap();
-    let expected =
-        [((-13, -3), vec![-3]), ((0, 10), vec![4, 10]), ((1, 11), vec![4, 10, 11]), ((5, 15), vec![10, 11]), ((11, 21), vec![11])];
+    let windows = planned(
+        &times,
+        Sliding {
+            difference: Span(10),
+            resolution: Span(1),
+        },
+        Ends::ALL,
+    )
+    .unwrap();
+    let expected = [
+        ((-13, -3), vec![-3]),
+        ((0, 10), vec![4, 10]),
+        ((1, 11), vec![4, 10, 11]),
+        ((5, 15), vec![10, 11]),
+        ((11, 21), vec![11]),
+    ];
     assert_eq!(windows.into_iter().collect::<Vec<_>>(), expected);
 }
 
@@ -183,18 +282,38 @@ fn early_windows_start_in_1970_and_nothing_crosses_it() {
 fn windows_of_one_key_come_in_pieces() {
     //   windows of    1  2  2  5  1  rows
     let runs = [(0, 1), (0, 2), (1, 3), (1, 6), (5, 6)].map(|(from, to)| Run { from, to });
-    let windows = [0, 1, 2, 3, 4].map(|start| Window { start: Time(start), end: Time(start + 9) });
-    let planned = WindowBatch { keys: vec![KeyId(0); 5], windows: windows.to_vec(), runs: runs.to_vec() };
+    let windows = [0, 1, 2, 3, 4].map(|start| Window {
+        start: Time(start),
+        end: Time(start + 9),
+    });
+    let planned = WindowBatch {
+        keys: vec![KeyId(0); 5],
+        windows: windows.to_vec(),
+        runs: runs.to_vec(),
+    };
     let pieces = |windows, rows| {
         let pieces: Vec<_> = planned.pieces(windows, rows).collect();
-        assert_eq!(pieces.iter().cloned().flatten().collect::<Vec<_>>(), [0, 1, 2, 3, 4]);
+        assert_eq!(
+            pieces.iter().cloned().flatten().collect::<Vec<_>>(),
+            [0, 1, 2, 3, 4]
+        );
         pieces.iter().map(Range::len).collect::<Vec<_>>()
     };
     assert_eq!(pieces(10, 100), [5]);
     assert_eq!(pieces(2, 100), [2, 2, 1]);
-    assert_eq!(pieces(10, 3), [2, 1, 1, 1], "one that is too large comes alone");
+    assert_eq!(
+        pieces(10, 3),
+        [2, 1, 1, 1],
+        "one that is too large comes alone"
+    );
     assert_eq!(pieces(10, 4), [2, 1, 1, 1]);
     assert_eq!(pieces(10, 5), [3, 1, 1]);
     assert_eq!(planned.widest(), 5);
-    assert_eq!((WindowBatch::default().pieces(10, 5).count(), WindowBatch::default().widest()), (0, 0));
+    assert_eq!(
+        (
+            WindowBatch::default().pieces(10, 5).count(),
+            WindowBatch::default().widest()
+        ),
+        (0, 0)
+    );
 }

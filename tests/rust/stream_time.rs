@@ -10,7 +10,14 @@ fn it_is_the_largest_time_less_the_grace() {
     for (seen, expected) in [(100, 100), (90, 100), (101, 101)] {
         time.observe(0, Source(0), Time(seen));
         let close = Time(expected - 10);
-        assert_eq!(time.now(0), Now { time: Some(Time(expected)), close, late: close });
+        assert_eq!(
+            time.now(0),
+            Now {
+                time: Some(Time(expected)),
+                close,
+                late: close
+            }
+        );
     }
 }
 
@@ -41,11 +48,32 @@ fn the_slowest_source_holds_it_and_a_new_source_behind_does_not_turn_it_back() {
 fn lateness_is_by_the_own_input_closing_by_the_slowest() {
     let mut time = StreamTime::new(2, Some(Span(0)), Span(1));
     time.observe(0, Source(0), Time(100));
-    assert_eq!(time.now(0), Now { time: None, close: Time::MIN, late: Time(100) });
+    assert_eq!(
+        time.now(0),
+        Now {
+            time: None,
+            close: Time::MIN,
+            late: Time(100)
+        }
+    );
     assert_eq!(time.now(1), Now::START);
     time.observe(1, Source(0), Time(30));
-    assert_eq!(time.now(0), Now { time: Some(Time(30)), close: Time(30), late: Time(100) });
-    assert_eq!(time.now(1), Now { time: Some(Time(30)), close: Time(30), late: Time(30) });
+    assert_eq!(
+        time.now(0),
+        Now {
+            time: Some(Time(30)),
+            close: Time(30),
+            late: Time(100)
+        }
+    );
+    assert_eq!(
+        time.now(1),
+        Now {
+            time: Some(Time(30)),
+            close: Time(30),
+            late: Time(30)
+        }
+    );
 }
 
 #[test]
@@ -65,5 +93,12 @@ fn a_larger_grace_opens_nothing_again() {
 fn without_a_grace_nothing_closes() {
     let mut time = StreamTime::new(1, None, Span(1));
     time.observe(0, Source(0), Time::MAX);
-    assert_eq!(time.slowest(), Now { time: Some(Time::MAX), close: Time::MIN, late: Time::MIN });
+    assert_eq!(
+        time.slowest(),
+        Now {
+            time: Some(Time::MAX),
+            close: Time::MIN,
+            late: Time::MIN
+        }
+    );
 }

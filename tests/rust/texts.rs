@@ -36,7 +36,12 @@ pub(crate) struct Texts<'a> {
 
 impl Texts<'_> {
     pub(crate) fn new(fold: Fold) -> Self {
-        Self { fold, slots: Vec::new(), free: Vec::new(), values: std::marker::PhantomData }
+        Self {
+            fold,
+            slots: Vec::new(),
+            free: Vec::new(),
+            values: std::marker::PhantomData,
+        }
     }
 
     /// Number of slots in use.
@@ -45,7 +50,10 @@ impl Texts<'_> {
     }
 
     pub(crate) fn text(&self, slot: Slot) -> Option<&str> {
-        self.slots[slot.0 as usize].as_ref().expect("the slot is in use").as_deref()
+        self.slots[slot.0 as usize]
+            .as_ref()
+            .expect("the slot is in use")
+            .as_deref()
     }
 
     fn identity(&self) -> Option<String> {
@@ -76,7 +84,10 @@ impl<'a> States for Texts<'a> {
     }
 
     fn release(&mut self, slot: Slot) {
-        assert!(self.slots[slot.0 as usize].take().is_some(), "the slot is in use");
+        assert!(
+            self.slots[slot.0 as usize].take().is_some(),
+            "the slot is in use"
+        );
         self.free.push(slot);
     }
 
@@ -95,7 +106,10 @@ impl<'a> States for Texts<'a> {
 
     fn merge(&mut self, into: Slot, from: Slot, _window: Window) -> Result<()> {
         let text = match (self.fold, self.text(into), self.text(from)) {
-            (Fold::Count, a, b) => Some((a.unwrap().parse::<u64>().unwrap() + b.unwrap().parse::<u64>().unwrap()).to_string()),
+            (Fold::Count, a, b) => Some(
+                (a.unwrap().parse::<u64>().unwrap() + b.unwrap().parse::<u64>().unwrap())
+                    .to_string(),
+            ),
             (Fold::Reduce, None, b) => b.map(String::from),
             (Fold::Reduce, Some(a), b) => Some(format!("{a}+{}", b.unwrap_or("null"))),
             (_, a, b) => Some(format!("({}|{})", a.unwrap_or("null"), b.unwrap_or("null"))),

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::{
-    Array, ArrayRef, BooleanArray, Date32Array, Decimal128Array, DictionaryArray, Float16Array, Float64Array, Int8Array, Int64Array,
-    MapArray, NullArray, StringArray, StructArray, TimestampNanosecondArray, UInt32Array, UInt64Array, new_empty_array, new_null_array,
+    Array, ArrayRef, BooleanArray, Date32Array, Decimal128Array, DictionaryArray, Float16Array,
+    Float64Array, Int8Array, Int64Array, MapArray, NullArray, StringArray, StructArray,
+    TimestampNanosecondArray, UInt32Array, UInt64Array, new_empty_array, new_null_array,
 };
 use arrow_buffer::OffsetBuffer;
 use arrow_cast::cast;
@@ -23,7 +24,11 @@ fn through(array: &ArrayRef, rows: &[u32]) -> ArrayRef {
     let column = view(&canonical).unwrap();
     assert_eq!(column.len(), array.len());
     let nulls = array.logical_nulls();
-    assert!((0..array.len()).all(|row| column.is_valid(row) == nulls.as_ref().is_none_or(|nulls| nulls.is_valid(row))));
+    assert!(
+        (0..array.len())
+            .all(|row| column.is_valid(row)
+                == nulls.as_ref().is_none_or(|nulls| nulls.is_valid(row)))
+    );
     result(column.gather(rows), &unpacked(array.data_type())).unwrap()
 }
 
@@ -90,16 +95,36 @@ proptest! {
 
 #[test]
 fn the_kinds_are_those_of_the_table() {
-    let of = |wanted: ColumnKind| types().into_iter().filter(|data_type| kind(&unpacked(data_type)) == Some(wanted)).count();
-    let counts = [ColumnKind::Int, ColumnKind::Float, ColumnKind::Wide, ColumnKind::Bytes, ColumnKind::Rows].map(of);
-    assert_eq!(counts.iter().sum::<usize>(), types().len(), "every groupable type has a kind: {counts:?}");
+    let of = |wanted: ColumnKind| {
+        types()
+            .into_iter()
+            .filter(|data_type| kind(&unpacked(data_type)) == Some(wanted))
+            .count()
+    };
+    let counts = [
+        ColumnKind::Int,
+        ColumnKind::Float,
+        ColumnKind::Wide,
+        ColumnKind::Bytes,
+        ColumnKind::Rows,
+    ]
+    .map(of);
+    assert_eq!(
+        counts.iter().sum::<usize>(),
+        types().len(),
+        "every groupable type has a kind: {counts:?}"
+    );
     assert!(counts.iter().all(|&count| count >= 3), "{counts:?}");
     assert_eq!(kind(&DataType::Decimal256(76, 2)), Some(ColumnKind::Rows));
 }
 
 #[test]
 fn the_extremes_of_each_kind_come_back() {
-    let decimal = |values: Vec<i128>, precision, scale| Decimal128Array::from(values).with_precision_and_scale(precision, scale).unwrap();
+    let decimal = |values: Vec<i128>, precision, scale| {
+        Decimal128Array::from(values)
+            .with_precision_and_scale(precision, scale)
+            .unwrap()
+    };
     let half = |bits: [u16; 8]| bits.map(|bits| Some(half_of(bits)));
     let arrays: Vec<ArrayRef> = vec![
         Arc::new(BooleanArray::from(vec![Some(true), None, Some(false)])),
@@ -108,11 +133,30 @@ fn the_extremes_of_each_kind_come_back() {
         Arc::new(UInt32Array::from(vec![0, u32::MAX])),
         Arc::new(UInt64Array::from(vec![Some(u64::MAX), None, Some(0)])),
         Arc::new(Date32Array::from(vec![i32::MIN, i32::MAX])),
-        Arc::new(TimestampNanosecondArray::from(vec![i64::MIN, i64::MAX]).with_timezone("Europe/Berlin")),
-        Arc::new(decimal(vec![10_i128.pow(38) - 1, 1 - 10_i128.pow(38)], 38, -3)),
+        Arc::new(
+            TimestampNanosecondArray::from(vec![i64::MIN, i64::MAX]).with_timezone("Europe/Berlin"),
+        ),
+        Arc::new(decimal(
+            vec![10_i128.pow(38) - 1, 1 - 10_i128.pow(38)],
+            38,
+            -3,
+        )),
         Arc::new(decimal(vec![-1, 1], 38, 38)),
-        Arc::new(Float64Array::from(vec![f64::MIN, -0.0, 0.0, 5e-324, f64::INFINITY, f64::NAN])),
-        Arc::new(half([0x0001, 0x8000, 0x7BFF, 0xFBFF, 0x7C00, 0xFC00, 0x3C01, 0x0000]).into_iter().collect::<Float16Array>()),
+        Arc::new(Float64Array::from(vec![
+            f64::MIN,
+            -0.0,
+            0.0,
+            5e-324,
+            f64::INFINITY,
+            f64::NAN,
+        ])),
+        Arc::new(
+            half([
+                0x0001, 0x8000, 0x7BFF, 0xFBFF, 0x7C00, 0xFC00, 0x3C01, 0x0000,
+            ])
+            .into_iter()
+            .collect::<Float16Array>(),
+        ),
         Arc::new(StringArray::from(vec!["", "\0", "ä\u{10FFFF}"])),
         Arc::new(NullArray::new(3)),
     ];
@@ -120,8 +164,12 @@ fn the_extremes_of_each_kind_come_back() {
 }
 
 /// A float16 of these bits.
-fn half_of(bits: u16) -> <arrow_array::types::Float16Type as arrow_array::types::ArrowPrimitiveType>::Native {
-    <arrow_array::types::Float16Type as arrow_array::types::ArrowPrimitiveType>::Native::from_bits(bits)
+fn half_of(
+    bits: u16,
+) -> <arrow_array::types::Float16Type as arrow_array::types::ArrowPrimitiveType>::Native {
+    <arrow_array::types::Float16Type as arrow_array::types::ArrowPrimitiveType>::Native::from_bits(
+        bits,
+    )
 }
 
 #[test]
@@ -134,17 +182,33 @@ fn columns_that_are_null_throughout_come_back() {
 
 #[test]
 fn a_dictionary_within_a_dictionary_is_unpacked() {
-    let inner = DictionaryArray::new(Int8Array::from(vec![Some(1), None, Some(0)]), Arc::new(StringArray::from(vec!["a", "b"])));
-    let outer: ArrayRef = Arc::new(DictionaryArray::new(Int8Array::from(vec![2, 0, 1, 0]), Arc::new(inner)));
+    let inner = DictionaryArray::new(
+        Int8Array::from(vec![Some(1), None, Some(0)]),
+        Arc::new(StringArray::from(vec!["a", "b"])),
+    );
+    let outer: ArrayRef = Arc::new(DictionaryArray::new(
+        Int8Array::from(vec![2, 0, 1, 0]),
+        Arc::new(inner),
+    ));
     let got = through(&outer, &all(&outer));
-    assert_eq!(got.as_ref(), &StringArray::from(vec![Some("a"), Some("b"), None, Some("b")]) as &dyn Array);
+    assert_eq!(
+        got.as_ref(),
+        &StringArray::from(vec![Some("a"), Some("b"), None, Some("b")]) as &dyn Array
+    );
 }
 
 #[test]
 fn a_dictionary_within_a_struct_is_unpacked() {
-    let words = DictionaryArray::new(Int8Array::from(vec![Some(1), None, Some(0)]), Arc::new(StringArray::from(vec!["a", "b"])));
+    let words = DictionaryArray::new(
+        Int8Array::from(vec![Some(1), None, Some(0)]),
+        Arc::new(StringArray::from(vec!["a", "b"])),
+    );
     let field = Field::new("word", words.data_type().clone(), true);
-    let array: ArrayRef = Arc::new(StructArray::new(vec![field].into(), vec![Arc::new(words)], None));
+    let array: ArrayRef = Arc::new(StructArray::new(
+        vec![field].into(),
+        vec![Arc::new(words)],
+        None,
+    ));
     let got = through(&array, &all(&array));
     let words: ArrayRef = Arc::new(StringArray::from(vec![Some("b"), None, Some("a")]));
     assert_eq!(got.as_struct().column(0), &words);
@@ -153,11 +217,23 @@ fn a_dictionary_within_a_struct_is_unpacked() {
 #[test]
 fn maps_come_back() {
     let entries = StructArray::from(vec![
-        (Arc::new(Field::new("keys", DataType::Utf8, false)), Arc::new(StringArray::from(vec!["a", "b", "c"])) as ArrayRef),
-        (Arc::new(Field::new("values", DataType::Int64, true)), Arc::new(Int64Array::from(vec![Some(1), None, Some(3)])) as ArrayRef),
+        (
+            Arc::new(Field::new("keys", DataType::Utf8, false)),
+            Arc::new(StringArray::from(vec!["a", "b", "c"])) as ArrayRef,
+        ),
+        (
+            Arc::new(Field::new("values", DataType::Int64, true)),
+            Arc::new(Int64Array::from(vec![Some(1), None, Some(3)])) as ArrayRef,
+        ),
     ]);
     let field = Arc::new(Field::new("entries", entries.data_type().clone(), false));
-    let array: ArrayRef = Arc::new(MapArray::new(field, OffsetBuffer::from_lengths([2, 0, 1]), entries, None, false));
+    let array: ArrayRef = Arc::new(MapArray::new(
+        field,
+        OffsetBuffer::from_lengths([2, 0, 1]),
+        entries,
+        None,
+        false,
+    ));
     check(&array);
 }
 
@@ -165,6 +241,12 @@ fn maps_come_back() {
 fn a_canonical_array_is_the_column_and_nothing_more() {
     let numbers: ArrayRef = Arc::new(Int64Array::from(vec![Some(1), None, Some(3)]));
     let same = canonical(&numbers).unwrap();
-    assert!(numbers.to_data().buffers()[0].ptr_eq(&same.to_data().buffers()[0]), "int64 is viewed without a copy");
-    assert_eq!(&array(view(&same).unwrap().gather(&[0, 1, 2])).unwrap(), &numbers);
+    assert!(
+        numbers.to_data().buffers()[0].ptr_eq(&same.to_data().buffers()[0]),
+        "int64 is viewed without a copy"
+    );
+    assert_eq!(
+        &array(view(&same).unwrap().gather(&[0, 1, 2])).unwrap(),
+        &numbers
+    );
 }

@@ -1,4 +1,5 @@
-//! The two ways into windows: whatever is joined many records at once is as if it came record by record.
+//! The two ways into windows: whatever is joined many records at once is as if it came record by
+//! record.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,9 +13,14 @@ use windrow::arrow::stream::store_query::StoreQuery;
 use windrow::operator::counters::Counters;
 use windrow::time::Time;
 
-use crate::feeds::{self, DYNAMIC, Fed, Row, SESSIONS, SLIDING, batch, by_key, fed, feeds, operator, rows, spec_of};
+use crate::feeds::{
+    self, DYNAMIC, Fed, Row, SESSIONS, SLIDING, batch, by_key, fed, feeds, operator, rows, spec_of,
+};
 
-const ANY: StoreQuery = StoreQuery::Between { from: Time::MIN, to: Time::MAX };
+const ANY: StoreQuery = StoreQuery::Between {
+    from: Time::MIN,
+    to: Time::MAX,
+};
 const COARSE: &str = r#"{"kind":"sliding","difference":40,"resolution":5}"#;
 const ONE_BY_ONE: &str = r#","every_record":true"#;
 const INPUTS: &str = r#","inputs":{"column":"input","count":2}"#;
@@ -23,7 +29,11 @@ const OF_INPUTS: &str = r#"[{"name":"n","function":"count","input":1},{"name":"t
 
 /// A spec; in a cogroup, of aggregates that see one input or both.
 fn spec(windows: &str, more: &str) -> Spec {
-    if more.contains(INPUTS) { spec_of(windows, OF_INPUTS, more) } else { feeds::spec(windows, more) }
+    if more.contains(INPUTS) {
+        spec_of(windows, OF_INPUTS, more)
+    } else {
+        feeds::spec(windows, more)
+    }
 }
 
 /// Windows, and everything behind them.
@@ -33,29 +43,38 @@ fn queries() -> impl Strategy<Value = (&'static str, String)> {
     let late = prop::sample::select(vec![r#""drop""#, r#""emit""#]);
     let grace = prop::sample::select(vec![Some(0), Some(15), Some(60), Some(200), None]);
     let inputs = prop::sample::select(vec!["", INPUTS]);
-    (kind, emit, late, grace, prop::option::of(0..80_i64), inputs).prop_map(|(kind, emit, late, grace, until, inputs)| {
-        let least = if kind == COARSE { 80 } else { 20 };
-        let until = until.map_or(String::new(), |more| format!(r#","until":{}"#, least + grace.unwrap_or(0) + more));
-        let grace = grace.map_or(String::new(), |grace| format!(r#","grace":{grace}"#));
-        (kind, format!(r#","emit":{emit},"late":{late},"op":true{grace}{until}{inputs}"#))
-    })
+    (kind, emit, late, grace, prop::option::of(0..80_i64), inputs).prop_map(
+        |(kind, emit, late, grace, until, inputs)| {
+            let least = if kind == COARSE { 80 } else { 20 };
+            let until = until.map_or(String::new(), |more| {
+                format!(r#","until":{}"#, least + grace.unwrap_or(0) + more)
+            });
+            let grace = grace.map_or(String::new(), |grace| format!(r#","grace":{grace}"#));
+            (
+                kind,
+                format!(r#","emit":{emit},"late":{late},"op":true{grace}{until}{inputs}"#),
+            )
+        },
+    )
 }
 
 /// Pieces of records, some of them before 1970.
 fn pieces() -> impl Strategy<Value = Vec<Vec<Fed>>> {
     let sizes = prop::collection::vec(1..40_usize, 80);
-    (feeds(80), sizes, prop::sample::select(vec![0, 70, 250])).prop_map(|(mut records, sizes, back)| {
-        for time in records.iter_mut().filter_map(|record| record.time.as_mut()) {
-            *time -= back;
-        }
-        let mut rest = records.as_slice();
-        let cut = sizes.into_iter().map(|size| {
-            let (piece, others) = rest.split_at(size.min(rest.len()));
-            rest = others;
-            piece.to_vec()
-        });
-        cut.take_while(|piece| !piece.is_empty()).collect()
-    })
+    (feeds(80), sizes, prop::sample::select(vec![0, 70, 250])).prop_map(
+        |(mut records, sizes, back)| {
+            for time in records.iter_mut().filter_map(|record| record.time.as_mut()) {
+                *time -= back;
+            }
+            let mut rest = records.as_slice();
+            let cut = sizes.into_iter().map(|size| {
+                let (piece, others) = rest.split_at(size.min(rest.len()));
+                rest = others;
+                piece.to_vec()
+            });
+            cut.take_while(|piece| !piece.is_empty()).collect()
+        },
+    )
 }
 
 fn pushed(operator: &mut Operator, records: &[Fed]) -> Vec<Row> {
@@ -68,12 +87,16 @@ fn window(row: &Row) -> Window {
     (row.0.clone(), row.1, row.2)
 }
 
-/// Of changes one by one, what is told at the end of a batch before which `before` stood in the store. A window that has the
-/// bounds of one closed long ago (rules 3.4) is new.
+/// Of changes one by one, what is told at the end of a batch before which `before` stood in the
+/// store. A window that has the bounds of one closed long ago (rules 3.4) is new.
 fn coalesced(changes: Vec<Row>, before: &BTreeSet<Window>) -> Vec<Row> {
-    let (late, changes): (Vec<Row>, Vec<Row>) = changes.into_iter().partition(|row| row.4 == "late");
+    let (late, changes): (Vec<Row>, Vec<Row>) =
+        changes.into_iter().partition(|row| row.4 == "late");
     let last: BTreeMap<Window, Row> = changes.into_iter().map(|row| (window(&row), row)).collect();
-    let told = last.into_iter().filter(|(window, row)| row.4 == "upsert" || before.contains(window)).map(|(_, row)| row);
+    let told = last
+        .into_iter()
+        .filter(|(window, row)| row.4 == "upsert" || before.contains(window))
+        .map(|(_, row)| row);
     let mut told: Vec<Row> = late.into_iter().chain(told).collect();
     told.sort();
     told
@@ -85,9 +108,22 @@ fn stored(operator: &Operator) -> (Vec<Row>, Vec<(String, RecordBatch)>) {
     let pages = operator.pages().unwrap();
     let pages = pages.iter().skip(1).map(|page| {
         let label = Label::read(page).unwrap();
-        let rows: Vec<RecordBatch> = StreamReader::try_new(page.as_slice(), None).unwrap().map(Result::unwrap).collect();
-        let rows = RecordBatch::try_from_iter(rows[0].schema().fields().iter().map(|field| field.name()).zip(rows[0].columns().to_vec()));
-        (format!("{} {:?}", label.place().unwrap(), label.bounds()), rows.unwrap())
+        let rows: Vec<RecordBatch> = StreamReader::try_new(page.as_slice(), None)
+            .unwrap()
+            .map(Result::unwrap)
+            .collect();
+        let rows = RecordBatch::try_from_iter(
+            rows[0]
+                .schema()
+                .fields()
+                .iter()
+                .map(|field| field.name())
+                .zip(rows[0].columns().to_vec()),
+        );
+        (
+            format!("{} {:?}", label.place().unwrap(), label.bounds()),
+            rows.unwrap(),
+        )
     });
     (shown, pages.collect())
 }
@@ -149,10 +185,32 @@ fn what_is_born_and_merged_within_a_batch_leaves_no_row() {
     let mut operator = operator(&spec);
     pushed(&mut operator, &[fed("a", 100, 1)]);
     // gap 10:   100 ····│   108, 95 join it      130 alone; 119 and 125 bridge to it
-    let told = pushed(&mut operator, &[fed("a", 108, 2), fed("a", 130, 3), fed("a", 95, 4), fed("a", 125, 5), fed("a", 117, 6)]);
-    let told: Vec<_> = told.iter().map(|row| (row.1, row.2, row.3.as_str(), row.4.as_str())).collect();
-    assert_eq!(told, [(100, 100, "null null null null", "delete"), (95, 130, "6 21 3 [4, 1, 2, 6, 5, 3]", "upsert")]);
-    assert_eq!(operator.counters().updates, 3, "those of the first batch too");
+    let told = pushed(
+        &mut operator,
+        &[
+            fed("a", 108, 2),
+            fed("a", 130, 3),
+            fed("a", 95, 4),
+            fed("a", 125, 5),
+            fed("a", 117, 6),
+        ],
+    );
+    let told: Vec<_> = told
+        .iter()
+        .map(|row| (row.1, row.2, row.3.as_str(), row.4.as_str()))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            (100, 100, "null null null null", "delete"),
+            (95, 130, "6 21 3 [4, 1, 2, 6, 5, 3]", "upsert")
+        ]
+    );
+    assert_eq!(
+        operator.counters().updates,
+        3,
+        "those of the first batch too"
+    );
 }
 
 #[test]
@@ -162,9 +220,19 @@ fn what_has_closed_within_the_batch_is_not_joined() {
     //   70 ········ 80│81          the session of 70 reaches 80 and is closed; 71 reaches 81
     for (time, late) in [(70, 1), (71, 0), (80, 0), (81, 0), (82, 0)] {
         let mut operator = operator(&spec);
-        let finals = pushed(&mut operator, &[fed("a", 70, 1), fed("b", 101, 1), fed("a", time, 2)]);
-        let finals: Vec<_> = finals.iter().map(|row| (row.0.as_str(), row.1, row.2)).collect();
+        let finals = pushed(
+            &mut operator,
+            &[fed("a", 70, 1), fed("b", 101, 1), fed("a", time, 2)],
+        );
+        let finals: Vec<_> = finals
+            .iter()
+            .map(|row| (row.0.as_str(), row.1, row.2))
+            .collect();
         assert_eq!(finals, [("a", 70, 70)], "{time}");
-        assert_eq!((operator.counters().late, operator.windows_open()), (late, 2 - late as usize), "{time}");
+        assert_eq!(
+            (operator.counters().late, operator.windows_open()),
+            (late, 2 - late as usize),
+            "{time}"
+        );
     }
 }

@@ -13,7 +13,9 @@ use crate::error::Result;
 pub(in crate::arrow) fn within(data_type: &DataType) -> bool {
     match data_type {
         DataType::Struct(fields) => fields.iter().any(|field| within(field.data_type())),
-        DataType::List(field) | DataType::LargeList(field) | DataType::FixedSizeList(field, _) => within(field.data_type()),
+        DataType::List(field) | DataType::LargeList(field) | DataType::FixedSizeList(field, _) => {
+            within(field.data_type())
+        }
         other => other.is_floating(),
     }
 }
@@ -26,18 +28,38 @@ pub(in crate::arrow) fn canonical(array: &ArrayRef) -> Result<ArrayRef> {
             0.0 => Default::default(),
             _ => value,
         })),
-        DataType::Float32 => Ok(map::<Float32Type>(array, |value| if value.is_nan() { f32::NAN } else { value + 0.0 })),
-        DataType::Float64 => Ok(map::<Float64Type>(array, |value| if value.is_nan() { f64::NAN } else { value + 0.0 })),
+        DataType::Float32 => Ok(map::<Float32Type>(array, |value| {
+            if value.is_nan() {
+                f32::NAN
+            } else {
+                value + 0.0
+            }
+        })),
+        DataType::Float64 => Ok(map::<Float64Type>(array, |value| {
+            if value.is_nan() {
+                f64::NAN
+            } else {
+                value + 0.0
+            }
+        })),
         nested if within(nested) => {
             let data = array.to_data();
-            let children = data.child_data().iter().map(|child| Ok(canonical(&make_array(child.clone()))?.to_data()));
+            let children = data
+                .child_data()
+                .iter()
+                .map(|child| Ok(canonical(&make_array(child.clone()))?.to_data()));
             let children = children.collect::<Result<Vec<_>>>()?;
-            Ok(make_array(data.into_builder().child_data(children).build()?))
+            Ok(make_array(
+                data.into_builder().child_data(children).build()?,
+            ))
         }
         _ => Ok(Arc::clone(array)),
     }
 }
 
-fn map<T: ArrowPrimitiveType>(array: &ArrayRef, value: impl Fn(T::Native) -> T::Native) -> ArrayRef {
+fn map<T: ArrowPrimitiveType>(
+    array: &ArrayRef,
+    value: impl Fn(T::Native) -> T::Native,
+) -> ArrayRef {
     Arc::new(array.as_primitive::<T>().unary::<_, T>(value))
 }

@@ -3,26 +3,40 @@
 use arrow_schema::{DataType, Field, IntervalUnit};
 
 /// Extension types that are ordered as their storage is; of all others the order is not known.
-const ORDERED: [&str; 4] = ["arrow.bool8", "arrow.uuid", "pandas.interval", "pandas.period"];
+const ORDERED: [&str; 4] = [
+    "arrow.bool8",
+    "arrow.uuid",
+    "pandas.interval",
+    "pandas.period",
+];
 
-/// What is allowed in place of a column whose values cannot be told apart or, with `ranked`, one be called the larger; none where they can.
+/// What is allowed in place of a column whose values cannot be told apart or, with `ranked`, one be
+/// called the larger; none where they can.
 pub(crate) fn refused(field: &Field, ranked: bool) -> Option<&'static str> {
-    if ranked && field.extension_type_name().is_some_and(|name| !ORDERED.contains(&name)) {
+    if ranked
+        && field
+            .extension_type_name()
+            .is_some_and(|name| !ORDERED.contains(&name))
+    {
         return Some("types whose order is known: cast an extension type to its storage");
     }
     if ranked && field.dict_is_ordered() == Some(true) {
-        return Some("types whose order is known: cast ordered categories to their values, compared as such, or to their codes");
+        return Some(
+            "types whose order is known: cast ordered categories to their values, compared as such, or to their codes",
+        );
     }
     refused_type(field.data_type(), ranked)
 }
 
 fn refused_type(data_type: &DataType, ranked: bool) -> Option<&'static str> {
     match data_type {
-        DataType::Map(..) | DataType::Union(..) => Some("types that have an order: no maps, no unions"),
-        // A month is no number of days, and a day no number of hours.
-        DataType::Interval(IntervalUnit::DayTime | IntervalUnit::MonthDayNano) => {
-            Some("types that have an order: no intervals of months, days and time (make durations of them)")
+        DataType::Map(..) | DataType::Union(..) => {
+            Some("types that have an order: no maps, no unions")
         }
+        // A month is no number of days, and a day no number of hours.
+        DataType::Interval(IntervalUnit::DayTime | IntervalUnit::MonthDayNano) => Some(
+            "types that have an order: no intervals of months, days and time (make durations of them)",
+        ),
         DataType::Dictionary(_, values) => refused_type(values, ranked),
         DataType::List(field)
         | DataType::LargeList(field)

@@ -17,13 +17,25 @@ pub fn unpacked(data_type: &DataType) -> DataType {
         DataType::LargeListView(field) => DataType::LargeListView(within(field)),
         DataType::FixedSizeList(field, size) => DataType::FixedSizeList(within(field), *size),
         DataType::Map(entries, sorted) => DataType::Map(within(entries), *sorted),
-        DataType::RunEndEncoded(ends, values) => DataType::RunEndEncoded(Arc::clone(ends), within(values)),
+        DataType::RunEndEncoded(ends, values) => {
+            DataType::RunEndEncoded(Arc::clone(ends), within(values))
+        }
         other => other.clone(),
     }
 }
 
-/// The field with dictionaries replaced by their values, at any depth. What is told beside a dictionary is not told of its values.
+/// The field with dictionaries replaced by their values, at any depth. What is told beside a
+/// dictionary is not told of its values.
 pub fn unpacked_field(field: &Field) -> Field {
-    let told = if matches!(field.data_type(), DataType::Dictionary(..)) { HashMap::new() } else { field.metadata().clone() };
-    Field::new(field.name(), unpacked(field.data_type()), field.is_nullable()).with_metadata(told)
+    let told = if matches!(field.data_type(), DataType::Dictionary(..)) {
+        HashMap::new()
+    } else {
+        field.metadata().clone()
+    };
+    Field::new(
+        field.name(),
+        unpacked(field.data_type()),
+        field.is_nullable(),
+    )
+    .with_metadata(told)
 }

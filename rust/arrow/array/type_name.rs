@@ -44,21 +44,45 @@ pub(crate) fn spelled(data_type: &DataType) -> String {
         ListView(item) => format!("list_view<{}>", member(item)),
         LargeListView(item) => format!("large_list_view<{}>", member(item)),
         FixedSizeList(item, size) => format!("fixed_size_list<{}>[{size}]", member(item)),
-        Struct(fields) => format!("struct<{}>", fields.iter().map(member).collect::<Vec<_>>().join(", ")),
+        Struct(fields) => format!(
+            "struct<{}>",
+            fields.iter().map(member).collect::<Vec<_>>().join(", ")
+        ),
         Map(entries, _) => match entries.data_type() {
             Struct(fields) => {
-                format!("map<{}>", fields.iter().map(|field| spelled(field.data_type())).collect::<Vec<_>>().join(", "))
+                format!(
+                    "map<{}>",
+                    fields
+                        .iter()
+                        .map(|field| spelled(field.data_type()))
+                        .collect::<Vec<_>>()
+                        .join(", ")
+                )
             }
             other => format!("map<{}>", spelled(other)),
         },
         Union(fields, mode) => {
-            let mode = if *mode == UnionMode::Sparse { "sparse" } else { "dense" };
-            let members = fields.iter().map(|(id, field)| format!("{}={id}", member(field)));
+            let mode = if *mode == UnionMode::Sparse {
+                "sparse"
+            } else {
+                "dense"
+            };
+            let members = fields
+                .iter()
+                .map(|(id, field)| format!("{}={id}", member(field)));
             format!("{mode}_union<{}>", members.collect::<Vec<_>>().join(", "))
         }
-        Dictionary(indices, values) => format!("dictionary<values={}, indices={}>", spelled(values), spelled(indices)),
+        Dictionary(indices, values) => format!(
+            "dictionary<values={}, indices={}>",
+            spelled(values),
+            spelled(indices)
+        ),
         RunEndEncoded(ends, values) => {
-            format!("run_end_encoded<run_ends: {}, values: {}>", spelled(ends.data_type()), spelled(values.data_type()))
+            format!(
+                "run_end_encoded<run_ends: {}, values: {}>",
+                spelled(ends.data_type()),
+                spelled(values.data_type())
+            )
         }
         // Integers, binary and null have one name.
         other => other.to_string().to_lowercase(),

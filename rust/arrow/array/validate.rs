@@ -1,5 +1,6 @@
-//! Whether a column holds what Arrow promises: offsets and indices that point into what they are of, strings in UTF-8.
-//! Who hands data over does not always look: Spark's strings may hold any bytes.
+//! Whether a column holds what Arrow promises: offsets and indices that point into what they are
+//! of, strings in UTF-8. Who hands data over does not always look: Spark's strings may hold any
+//! bytes.
 
 use std::str::from_utf8;
 
@@ -10,13 +11,15 @@ use arrow_schema::DataType;
 use crate::error::{Error, Result};
 
 const NO_TEXT: &str = "it has a string whose bytes are no UTF-8; allowed: strings in UTF-8, or the same bytes as binary (a cast)";
-const ASTRAY: &str =
-    "it has an index or an offset that points beyond its values; allowed: valid Arrow data (pyarrow's validate(full=True))";
+const ASTRAY: &str = "it has an index or an offset that points beyond its values; allowed: valid Arrow data (pyarrow's validate(full=True))";
 
 /// An error where the column, at any depth, does not hold what its type says.
 pub(crate) fn check(column: &str, array: &ArrayRef) -> Result<()> {
     match fault(array.as_ref()) {
-        Some(reason) => Err(Error::Record { column: column.into(), reason: reason.into() }),
+        Some(reason) => Err(Error::Record {
+            column: column.into(),
+            reason: reason.into(),
+        }),
         None => Ok(()),
     }
 }
@@ -27,19 +30,31 @@ fn fault(array: &dyn Array) -> Option<&'static str> {
         DataType::LargeUtf8 => fault_of_strings(array.as_string::<i64>()),
         DataType::Utf8View => {
             let cells = array.as_string_view().clone().to_binary_view();
-            astray(&cells).or_else(|| (!cells.iter().flatten().all(|cell| from_utf8(cell).is_ok())).then_some(NO_TEXT))
+            astray(&cells).or_else(|| {
+                (!cells.iter().flatten().all(|cell| from_utf8(cell).is_ok())).then_some(NO_TEXT)
+            })
         }
         DataType::BinaryView | DataType::ListView(_) | DataType::LargeListView(_) => astray(array),
         DataType::Binary => fault_of_offsets(array.as_binary::<i32>().value_offsets()),
         DataType::LargeBinary => fault_of_offsets(array.as_binary::<i64>().value_offsets()),
-        DataType::Dictionary(..) => astray(array).or_else(|| fault(array.as_any_dictionary().values())),
-        DataType::Struct(_) => array.as_struct().columns().iter().find_map(|field| fault(field)),
+        DataType::Dictionary(..) => {
+            astray(array).or_else(|| fault(array.as_any_dictionary().values()))
+        }
+        DataType::Struct(_) => array
+            .as_struct()
+            .columns()
+            .iter()
+            .find_map(|field| fault(field)),
         DataType::List(_) => fault_of_lists(array.as_list::<i32>()),
         DataType::LargeList(_) => fault_of_lists(array.as_list::<i64>()),
         DataType::Map(..) => {
             let map = array.as_map();
             let parts = [map.keys(), map.values()];
-            astray(array).or_else(|| parts.iter().find_map(|part| fault_of_elements(part, map.value_offsets())))
+            astray(array).or_else(|| {
+                parts
+                    .iter()
+                    .find_map(|part| fault_of_elements(part, map.value_offsets()))
+            })
         }
         DataType::FixedSizeList(..) => fault(array.as_fixed_size_list().values()),
         _ => None,
@@ -55,15 +70,22 @@ fn fault_of_lists<O: OffsetSizeTrait>(lists: &GenericListArray<O>) -> Option<&'s
     astray(lists).or_else(|| fault_of_elements(lists.values(), lists.value_offsets()))
 }
 
-fn fault_of_elements<O: OffsetSizeTrait>(elements: &ArrayRef, offsets: &[O]) -> Option<&'static str> {
+fn fault_of_elements<O: OffsetSizeTrait>(
+    elements: &ArrayRef,
+    offsets: &[O],
+) -> Option<&'static str> {
     let (first, last) = (offsets.first()?.as_usize(), offsets.last()?.as_usize());
     fault(&elements.slice(first, last - first))
 }
 
-/// Of strings and bytes: the last offset is how many bytes were handed over, so that none before it points beyond them.
+/// Of strings and bytes: the last offset is how many bytes were handed over, so that none before it
+/// points beyond them.
 fn fault_of_offsets<O: OffsetSizeTrait>(offsets: &[O]) -> Option<&'static str> {
     // All are looked at, many at once: there is one to find in bad data only.
-    let sorted = offsets.iter().zip(offsets.iter().skip(1)).fold(true, |sorted, (from, to)| sorted & (from <= to));
+    let sorted = offsets
+        .iter()
+        .zip(offsets.iter().skip(1))
+        .fold(true, |sorted, (from, to)| sorted & (from <= to));
     (!sorted).then_some(ASTRAY)
 }
 
@@ -73,14 +95,23 @@ fn fault_of_strings<O: OffsetSizeTrait>(array: &GenericStringArray<O>) -> Option
 }
 
 fn is_text<O: OffsetSizeTrait>(array: &dyn Array, data: &[u8], offsets: &[O]) -> bool {
-    let (Some(first), Some(last)) = (offsets.first(), offsets.last()) else { return true };
-    let all = data.get(first.as_usize()..last.as_usize()).unwrap_or_default();
+    let (Some(first), Some(last)) = (offsets.first(), offsets.last()) else {
+        return true;
+    };
+    let all = data
+        .get(first.as_usize()..last.as_usize())
+        .unwrap_or_default();
     // All at once: where that is text and each string begins with a character, each string is text.
     if let Ok(text) = from_utf8(all)
-        && offsets.iter().all(|offset| text.is_char_boundary(offset.as_usize() - first.as_usize()))
+        && offsets
+            .iter()
+            .all(|offset| text.is_char_boundary(offset.as_usize() - first.as_usize()))
     {
         return true;
     }
-    let cell = |row: usize| data.get(offsets.get(row)?.as_usize()..offsets.get(row + 1)?.as_usize());
-    (0..array.len()).filter(|&row| array.is_valid(row)).all(|row| from_utf8(cell(row).unwrap_or_default()).is_ok())
+    let cell =
+        |row: usize| data.get(offsets.get(row)?.as_usize()..offsets.get(row + 1)?.as_usize());
+    (0..array.len())
+        .filter(|&row| array.is_valid(row))
+        .all(|row| from_utf8(cell(row).unwrap_or_default()).is_ok())
 }

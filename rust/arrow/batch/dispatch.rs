@@ -15,7 +15,9 @@ impl Query {
         Ok(match self.windows {
             _ if self.rows => Box::new(SortRows::new(Arc::clone(self))?),
             WindowLengths::Session(gap) => Box::new(BatchSessions::new(Arc::clone(self), gap)?),
-            WindowLengths::Sliding(sliding) => Box::new(BatchSliding::new(Arc::clone(self), sliding)?),
+            WindowLengths::Sliding(sliding) => {
+                Box::new(BatchSliding::new(Arc::clone(self), sliding)?)
+            }
         })
     }
 }

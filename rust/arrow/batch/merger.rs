@@ -22,7 +22,13 @@ pub struct Merger {
 impl Merger {
     /// A merger for any number of shards, one after the other.
     pub fn new(query: &Arc<Query>) -> Result<Self> {
-        Ok(Self { job: query.job()?, merge_bytes: query.limits.merge_bytes, last: None, bytes: 0, kept: 0 })
+        Ok(Self {
+            job: query.job()?,
+            merge_bytes: query.limits.merge_bytes,
+            last: None,
+            bytes: 0,
+            kept: 0,
+        })
     }
 
     /// Takes packed rows in; gives the windows that are final.
@@ -44,12 +50,20 @@ impl Merger {
         for row in packed::unpack(packed)? {
             let place = (row.shard, row.first);
             if self.last.is_some_and(|last| place < last) {
-                let reason = format!("shard {}, first {} comes out of order: sort them by shard and first", row.shard, row.first.0);
-                return Err(Error::Format { what: "packed rows", reason });
+                let reason = format!(
+                    "shard {}, first {} comes out of order: sort them by shard and first",
+                    row.shard, row.first.0
+                );
+                return Err(Error::Format {
+                    what: "packed rows",
+                    reason,
+                });
             }
             match self.last.replace(place) {
                 Some((shard, _)) if shard != row.shard => self.close(shard, None, emit)?,
-                _ if self.bytes >= self.merge_bytes.max(2 * self.kept) => self.close(row.shard, Some(row.first), emit)?,
+                _ if self.bytes >= self.merge_bytes.max(2 * self.kept) => {
+                    self.close(row.shard, Some(row.first), emit)?
+                }
                 _ => {}
             }
             let (form, block) = block::decode(row.block)?;
@@ -67,7 +81,12 @@ impl Merger {
         }
     }
 
-    fn close(&mut self, shard: i32, frontier: Option<Time>, emit: &mut ShardSink<'_>) -> Result<()> {
+    fn close(
+        &mut self,
+        shard: i32,
+        frontier: Option<Time>,
+        emit: &mut ShardSink<'_>,
+    ) -> Result<()> {
         let before = self.job.held();
         self.job.close(frontier, &mut |batch| emit(shard, batch))?;
         // What stays is taken to be as wide as what there was.

@@ -69,8 +69,11 @@ pub(crate) fn in_halves(
 }
 
 /// The windows of jobs that have all their rows.
-pub(crate) fn closed(jobs: impl IntoIterator<Item = Box<dyn BatchOperator>>) -> Result<Vec<RecordBatch>> {
+pub(crate) fn closed(
+    jobs: impl IntoIterator<Item = Box<dyn BatchOperator>>,
+) -> Result<Vec<RecordBatch>> {
     let mut windows = Vec::new();
-    jobs.into_iter().try_for_each(|mut job| job.close(None, &mut |batch| windows.push(batch)))?;
+    jobs.into_iter()
+        .try_for_each(|mut job| job.close(None, &mut |batch| windows.push(batch)))?;
     Ok(windows)
 }

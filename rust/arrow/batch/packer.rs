@@ -33,7 +33,14 @@ impl Packer {
     /// A packer for one split of the input.
     pub fn new(query: Arc<Query>, split: u32) -> Result<Self> {
         let (split, counters) = (SeqNo::from(split) << ARRIVAL_BITS, ReadCounters::default());
-        Ok(Self { job: query.job()?, query, counters, split, rows: 0, bytes: 0 })
+        Ok(Self {
+            job: query.job()?,
+            query,
+            counters,
+            split,
+            rows: 0,
+            bytes: 0,
+        })
     }
 
     /// Takes rows in; gives packed rows when enough have come together.
@@ -54,8 +61,20 @@ impl Packer {
     pub fn finish(&mut self) -> Result<Vec<RecordBatch>> {
         (self.rows, self.bytes) = (0, 0);
         let mut packed = Vec::new();
-        for ShardRows { form, rows, shards, times } in self.job.take()? {
-            packed.extend(packed::pack(form, &rows, &shards, &times, self.query.limits.block_bytes)?);
+        for ShardRows {
+            form,
+            rows,
+            shards,
+            times,
+        } in self.job.take()?
+        {
+            packed.extend(packed::pack(
+                form,
+                &rows,
+                &shards,
+                &times,
+                self.query.limits.block_bytes,
+            )?);
         }
         if self.job.keys().len() > self.query.limits.pack_keys {
             self.job.keys().clear();

@@ -1,5 +1,5 @@
-//! Rows by parts of the keys: what the rows of a part hit at random, keys, open sessions and states, stays in a core's caches,
-//! and threads share nothing.
+//! Rows by parts of the keys: what the rows of a part hit at random, keys, open sessions and
+//! states, stays in a core's caches, and threads share nothing.
 //!
 //! ```text
 //!   rows          b d a b c a b      a and c are of part 0, b and d of part 1
@@ -45,23 +45,35 @@ impl Partitions {
         });
         let mut rows = vec![0; hashes.len()];
         for (number, &hash) in (0..).zip(hashes) {
-            let Some(next) = ends.get_mut(part(hash)) else { continue };
+            let Some(next) = ends.get_mut(part(hash)) else {
+                continue;
+            };
             if let Some(row) = rows.get_mut(*next) {
                 *row = number;
             }
             *next += 1;
         }
         // All at once: part by part, what is picked from would leave the caches in between.
-        Ok(Self { input: input.pick(&UInt32Array::from(rows))?, ends })
+        Ok(Self {
+            input: input.pick(&UInt32Array::from(rows))?,
+            ends,
+        })
     }
 
-    /// The rows of a part; none where it has none. They may wait long: few of them are copied, and do not hold on to all the others.
+    /// The rows of a part; none where it has none. They may wait long: few of them are copied, and
+    /// do not hold on to all the others.
     pub fn of(&self, part: usize) -> Result<Option<Records>> {
-        let start = part.checked_sub(1).and_then(|before| self.ends.get(before)).copied().unwrap_or_default();
+        let start = part
+            .checked_sub(1)
+            .and_then(|before| self.ends.get(before))
+            .copied()
+            .unwrap_or_default();
         let rows = start..self.ends.get(part).copied().unwrap_or_default();
         Ok(match rows.len() {
             0 => None,
-            few if few * PARTS * 2 < self.input.rows() => Some(self.input.pick(&rows.map(|row| row as u32).collect())?),
+            few if few * PARTS * 2 < self.input.rows() => {
+                Some(self.input.pick(&rows.map(|row| row as u32).collect())?)
+            }
             _ => Some(self.input.slice(rows)),
         })
     }

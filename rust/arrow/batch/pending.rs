@@ -1,4 +1,5 @@
-//! Rows whose keys have no numbers yet: of many rows at once, the table of keys stays in a core's caches.
+//! Rows whose keys have no numbers yet: of many rows at once, the table of keys stays in a core's
+//! caches.
 
 use arrow_array::Array;
 
@@ -6,7 +7,8 @@ use crate::arrow::read::records::Records;
 
 /// Rows that are enough.
 const ROWS: usize = 1 << 14;
-/// Bytes that are enough, of all that their key columns hold on to: a column may be a small part of its buffers.
+/// Bytes that are enough, of all that their key columns hold on to: a column may be a small part of
+/// its buffers.
 const BYTES: usize = 8 << 20;
 
 /// Rows in the order they came.
@@ -21,7 +23,11 @@ impl PendingRows {
     /// Takes rows in.
     pub fn add(&mut self, input: Records) {
         self.rows += input.rows();
-        self.bytes += input.keys.iter().map(|key| key.get_array_memory_size()).sum::<usize>();
+        self.bytes += input
+            .keys
+            .iter()
+            .map(|key| key.get_array_memory_size())
+            .sum::<usize>();
         self.inputs.push(input);
     }
 

@@ -1,4 +1,5 @@
-//! A query over batches in one process, on one thread or several: see [`crate::arrow::batch::workers`].
+//! A query over batches in one process, on one thread or several: see
+//! [`crate::arrow::batch::workers`].
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -26,11 +27,20 @@ impl Query {
         threads: usize,
     ) -> Result<(Vec<RecordBatch>, ReadCounters)> {
         let mut counters = ReadCounters::default();
-        let mut steps = StepReader { batches, limits: self.limits, rest: None }.peekable();
+        let mut steps = StepReader {
+            batches,
+            limits: self.limits,
+            rest: None,
+        }
+        .peekable();
         let first = steps.next().transpose()?;
         let few = steps.peek().is_none();
         let inputs = self.inputs(first.map(Ok).into_iter().chain(steps), &mut counters);
-        let results = if few || self.rows { self.run_whole(inputs) } else { self.run_parts(inputs, threads) };
+        let results = if few || self.rows {
+            self.run_whole(inputs)
+        } else {
+            self.run_parts(inputs, threads)
+        };
         Ok((results?, counters))
     }
 
@@ -50,14 +60,21 @@ impl Query {
     }
 
     /// Few rows, or rows that leave in one order: all keys are one part.
-    fn run_whole(self: &Arc<Self>, mut inputs: impl Iterator<Item = Result<Records>>) -> Result<Vec<RecordBatch>> {
+    fn run_whole(
+        self: &Arc<Self>,
+        mut inputs: impl Iterator<Item = Result<Records>>,
+    ) -> Result<Vec<RecordBatch>> {
         let mut job = self.job()?;
         inputs.try_for_each(|input| job.add(input?))?;
         operator::closed([job])
     }
 
     /// Many rows: in parts of the keys.
-    fn run_parts(self: &Arc<Self>, inputs: impl Iterator<Item = Result<Records>>, threads: usize) -> Result<Vec<RecordBatch>> {
+    fn run_parts(
+        self: &Arc<Self>,
+        inputs: impl Iterator<Item = Result<Records>>,
+        threads: usize,
+    ) -> Result<Vec<RecordBatch>> {
         show_large_block();
         match threads.min(PARTS) {
             0 | 1 => workers::alone(self, inputs),
@@ -66,13 +83,15 @@ impl Query {
     }
 }
 
-/// Has the allocator see a large block come and go. The one of glibc gives memory of blocks up to the largest that it saw freed
-/// not back at once: otherwise each step asks the system for the same pages again, a tenth of all time.
+/// Has the allocator see a large block come and go. The one of glibc gives memory of blocks up to
+/// the largest that it saw freed not back at once: otherwise each step asks the system for the same
+/// pages again, a tenth of all time.
 fn show_large_block() {
     drop(black_box(Vec::<u8>::with_capacity(LARGE_BLOCK)));
 }
 
-/// Batches in steps of few enough rows to stay in the caches: long batches are cut evenly, short ones joined.
+/// Batches in steps of few enough rows to stay in the caches: long batches are cut evenly, short
+/// ones joined.
 struct StepReader<I> {
     batches: I,
     limits: Limits,
@@ -86,7 +105,15 @@ impl<I: Iterator<Item = Result<RecordBatch>>> StepReader<I> {
         let (mut rows, mut bytes) = (0, 0);
         // Half a step is enough: to join is to copy.
         while rows < self.limits.step_rows.div_ceil(2) && bytes < self.limits.step_bytes {
-            let Some(batch) = self.rest.take().map(Ok).or_else(|| self.batches.next()).transpose()? else { break };
+            let Some(batch) = self
+                .rest
+                .take()
+                .map(Ok)
+                .or_else(|| self.batches.next())
+                .transpose()?
+            else {
+                break;
+            };
             let steps = batch.num_rows().div_ceil(self.limits.step_rows).max(1);
             let taken = batch.num_rows().div_ceil(steps);
             if taken < batch.num_rows() {
@@ -94,7 +121,9 @@ impl<I: Iterator<Item = Result<RecordBatch>>> StepReader<I> {
             }
             let taken = batch.slice(0, taken);
             rows += taken.num_rows();
-            bytes += taken.columns().iter().try_fold(0, |sum, column| Ok::<_, Error>(sum + column.to_data().get_slice_memory_size()?))?;
+            bytes += taken.columns().iter().try_fold(0, |sum, column| {
+                Ok::<_, Error>(sum + column.to_data().get_slice_memory_size()?)
+            })?;
             short.push(taken);
         }
         match short.as_slice() {

@@ -41,7 +41,9 @@ impl KeyedRows {
     /// What is parallel to the rows of each input, one after the other.
     pub fn all<T: Copy>(&self, of: impl Fn(&(Vec<KeyId>, Records)) -> &[T]) -> Vec<T> {
         let mut all = Vec::with_capacity(self.rows);
-        self.inputs.iter().for_each(|input| all.extend_from_slice(of(input)));
+        self.inputs
+            .iter()
+            .for_each(|input| all.extend_from_slice(of(input)));
         all
     }
 
@@ -49,7 +51,10 @@ impl KeyedRows {
     fn extents(&self, gap: Gap) -> impl Iterator<Item = (KeyId, Extent)> {
         self.inputs.iter().flat_map(move |(keys, input)| {
             let gaps = input.gaps().iter().copied().chain(repeat(gap.longest()));
-            keys.iter().zip(input.times()).zip(gaps).map(|((&key, &time), gap)| (key, Extent::of(time, gap)))
+            keys.iter()
+                .zip(input.times())
+                .zip(gaps)
+                .map(|((&key, &time), gap)| (key, Extent::of(time, gap)))
         })
     }
 }
@@ -67,14 +72,23 @@ pub(crate) struct SessionBatch {
 impl SessionBatch {
     /// The windows of slots.
     pub fn windows(&self, slots: &[Slot]) -> Vec<Window> {
-        of(slots, &self.extents).iter().map(Extent::window).collect()
+        of(slots, &self.extents)
+            .iter()
+            .map(Extent::window)
+            .collect()
     }
 }
 
 impl SessionGroups {
     /// No sessions yet.
     pub fn new(query: Arc<Query>, gap: Gap) -> Self {
-        Self { gap, sessions: OpenSessions::default(), states: query.accumulators(), waiting: KeyedRows::default(), query }
+        Self {
+            gap,
+            sessions: OpenSessions::default(),
+            states: query.accumulators(),
+            waiting: KeyedRows::default(),
+            query,
+        }
     }
 
     /// Takes rows in, whose keys are numbered.
@@ -91,25 +105,42 @@ impl SessionGroups {
         if self.sessions.is_empty() && !self.sessions.is_shuffled() {
             self.sessions.foresee(self.waiting.extents(self.gap));
         }
-        if self.sessions.is_shuffled() && self.waiting.rows < most { Ok(()) } else { self.assign() }
+        if self.sessions.is_shuffled() && self.waiting.rows < most {
+            Ok(())
+        } else {
+            self.assign()
+        }
     }
 
     /// Gives the waiting rows their sessions.
     fn assign(&mut self) -> Result<()> {
         let waiting = std::mem::take(&mut self.waiting);
-        let (keys, times) = (waiting.all(|(keys, _)| keys), waiting.all(|(_, input)| input.times()));
-        let assigned = assigned(&mut self.sessions, self.gap, &keys, &times, || waiting.all(|(_, input)| input.gaps()));
+        let (keys, times) = (
+            waiting.all(|(keys, _)| keys),
+            waiting.all(|(_, input)| input.times()),
+        );
+        let assigned = assigned(&mut self.sessions, self.gap, &keys, &times, || {
+            waiting.all(|(_, input)| input.gaps())
+        });
         self.states.resize(self.sessions.len());
         let mut rest = assigned.as_slice();
         for (_, input) in &waiting.inputs {
-            let (slots, others) = rest.split_at_checked(input.rows()).ok_or(Error::Internal("each row has a slot"))?;
+            let (slots, others) = rest
+                .split_at_checked(input.rows())
+                .ok_or(Error::Internal("each row has a slot"))?;
             rest = others;
-            self.states.update(slots, input.times(), input.seq_nos(), &self.query.taken(&input.inputs()?))?;
+            self.states.update(
+                slots,
+                input.times(),
+                input.seq_nos(),
+                &self.query.taken(&input.inputs()?),
+            )?;
         }
         Ok(())
     }
 
-    /// The waiting rows, where grouping them would join few: as records they are lighter than as partial sessions.
+    /// The waiting rows, where grouping them would join few: as records they are lighter than as
+    /// partial sessions.
     ///
     /// The keys of every [`SAMPLED`]-th number are grouped to see.
     pub fn loose(&mut self) -> Option<KeyedRows> {
@@ -117,16 +148,28 @@ impl SessionGroups {
             return None;
         }
         let keys = self.waiting.all(|(keys, _)| keys);
-        let sampled: Vec<Slot> =
-            Slot::below(keys.len()).into_iter().zip(&keys).filter(|(_, key)| key.0 % SAMPLED == 0).map(|(row, _)| row).collect();
+        let sampled: Vec<Slot> = Slot::below(keys.len())
+            .into_iter()
+            .zip(&keys)
+            .filter(|(_, key)| key.0 % SAMPLED == 0)
+            .map(|(row, _)| row)
+            .collect();
         let (keys, mut trial) = (of(&sampled, &keys), OpenSessions::default());
         let times = of(&sampled, &self.waiting.all(|(_, input)| input.times()));
-        assigned(&mut trial, self.gap, &keys, &times, || of(&sampled, &self.waiting.all(|(_, input)| input.gaps())));
+        assigned(&mut trial, self.gap, &keys, &times, || {
+            of(&sampled, &self.waiting.all(|(_, input)| input.gaps()))
+        });
         (2 * trial.coalesce().keys.len() > sampled.len()).then(|| std::mem::take(&mut self.waiting))
     }
 
     /// Puts partial sessions in: slots `from` of `states`, parallel to `keys` and `extents`.
-    pub fn put(&mut self, keys: &[KeyId], extents: &[Extent], states: &Accumulators, from: &[Slot]) -> Result<()> {
+    pub fn put(
+        &mut self,
+        keys: &[KeyId],
+        extents: &[Extent],
+        states: &Accumulators,
+        from: &[Slot],
+    ) -> Result<()> {
         let into = self.sessions.assign_partials(keys, extents);
         self.states.resize(self.sessions.len());
         self.states.merge(&into, states, from)
@@ -143,7 +186,11 @@ impl SessionGroups {
             joined.merge(&moves, &states, &Slot::below(moves.len()))?;
             states = joined;
         }
-        Ok(SessionBatch { keys: coalesced.keys, extents: coalesced.extents, states })
+        Ok(SessionBatch {
+            keys: coalesced.keys,
+            extents: coalesced.extents,
+            states,
+        })
     }
 
     /// Number of partial sessions, and of waiting rows.
@@ -153,7 +200,13 @@ impl SessionGroups {
 }
 
 /// The sessions of rows; `own` are the rows' own gaps, where they have such.
-fn assigned(sessions: &mut OpenSessions, gap: Gap, keys: &[KeyId], times: &[Time], own: impl FnOnce() -> Vec<Span>) -> Vec<Slot> {
+fn assigned(
+    sessions: &mut OpenSessions,
+    gap: Gap,
+    keys: &[KeyId],
+    times: &[Time],
+    own: impl FnOnce() -> Vec<Span>,
+) -> Vec<Slot> {
     match gap {
         Gap::Fixed(gap) => sessions.assign(keys, times, gap),
         Gap::Dynamic { .. } => sessions.assign_own(keys, times, &own()),
@@ -162,5 +215,8 @@ fn assigned(sessions: &mut OpenSessions, gap: Gap, keys: &[KeyId], times: &[Time
 
 /// The entries of slots.
 pub(crate) fn of<T: Copy>(slots: &[Slot], entries: &[T]) -> Vec<T> {
-    slots.iter().filter_map(|slot| entries.get(slot.0 as usize).copied()).collect()
+    slots
+        .iter()
+        .filter_map(|slot| entries.get(slot.0 as usize).copied())
+        .collect()
 }

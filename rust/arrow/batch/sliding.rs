@@ -40,28 +40,52 @@ impl BatchSliding {
     /// No rows yet.
     pub fn new(query: Arc<Query>, sliding: Sliding) -> Result<Self> {
         let records = RowBuffer::new(empty(&query)?);
-        Ok(Self { keys: KeyInterner::new(&query.keys)?, sliding, records, planned: Time::MIN, query })
+        Ok(Self {
+            keys: KeyInterner::new(&query.keys)?,
+            sliding,
+            records,
+            planned: Time::MIN,
+            query,
+        })
     }
 
-    fn push(&mut self, keys: &[ArrayRef], times: &[Time], seq_nos: &[SeqNo], inputs: &[Column<'_>]) -> Result<()> {
+    fn push(
+        &mut self,
+        keys: &[ArrayRef],
+        times: &[Time],
+        seq_nos: &[SeqNo],
+        inputs: &[Column<'_>],
+    ) -> Result<()> {
         let mut ids = Vec::with_capacity(times.len());
         self.keys.intern(keys, &mut ids)?;
         if ids.contains(&KeyId::NULL) {
             return Err(Error::Internal("rows have a key"));
         }
-        self.records.push(self.sliding, &ids, times, seq_nos, inputs).map_err(|beyond| self.query.beyond(beyond.0))?
+        self.records
+            .push(self.sliding, &ids, times, seq_nos, inputs)
+            .map_err(|beyond| self.query.beyond(beyond.0))?
     }
 }
 
 /// The query's inputs without rows.
 fn empty(query: &Query) -> Result<Vec<Column<'static>>> {
-    let arrays = query.inputs.iter().map(|taken| convert::canonical(&arrow_array::new_empty_array(taken.field.data_type())));
-    arrays.map(|array| Ok(convert::view(&array?)?.gather(&[]))).collect()
+    let arrays = query
+        .inputs
+        .iter()
+        .map(|taken| convert::canonical(&arrow_array::new_empty_array(taken.field.data_type())));
+    arrays
+        .map(|array| Ok(convert::view(&array?)?.gather(&[])))
+        .collect()
 }
 
 impl BatchOperator for BatchSliding {
     fn add(&mut self, input: Records) -> Result<()> {
-        self.push(&input.keys, input.times(), input.seq_nos(), &input.inputs()?)
+        self.push(
+            &input.keys,
+            input.times(),
+            input.seq_nos(),
+            &input.inputs()?,
+        )
     }
 
     fn process(&mut self, _most: usize) -> Result<()> {
@@ -69,37 +93,78 @@ impl BatchOperator for BatchSliding {
     }
 
     fn add_block(&mut self, _form: BlockKind, block: &RecordBatch) -> Result<()> {
-        let wrong = || Error::Format { what: "block", reason: format!("unexpected columns {:?}", block.schema().fields()) };
-        let (keys, rest) = block.columns().split_at_checked(self.query.keys.len()).ok_or_else(wrong)?;
-        let [times, seq_nos, inputs @ ..] = rest else { return Err(wrong()) };
+        let wrong = || Error::Format {
+            what: "block",
+            reason: format!("unexpected columns {:?}", block.schema().fields()),
+        };
+        let (keys, rest) = block
+            .columns()
+            .split_at_checked(self.query.keys.len())
+            .ok_or_else(wrong)?;
+        let [times, seq_nos, inputs @ ..] = rest else {
+            return Err(wrong());
+        };
         let times = times.as_primitive_opt::<Int64Type>().ok_or_else(wrong)?;
         let seq_nos = seq_nos.as_primitive_opt::<Int64Type>().ok_or_else(wrong)?;
-        let seq_nos: Vec<SeqNo> = seq_nos.values().iter().map(|seq_no| seq_no.cast_unsigned()).collect();
+        let seq_nos: Vec<SeqNo> = seq_nos
+            .values()
+            .iter()
+            .map(|seq_no| seq_no.cast_unsigned())
+            .collect();
         if inputs.len() != self.query.inputs.len() {
             return Err(wrong());
         }
-        let inputs = inputs.iter().map(convert::view).collect::<Result<Vec<_>>>()?;
+        let inputs = inputs
+            .iter()
+            .map(convert::view)
+            .collect::<Result<Vec<_>>>()?;
         self.push(keys, Time::slice(times.values()), &seq_nos, &inputs)
     }
 
     fn take(&mut self) -> Result<Vec<ShardRows>> {
         let records = std::mem::replace(&mut self.records, RowBuffer::new(empty(&self.query)?));
         let hashes = self.keys.hashes();
-        let shard_of = |key: &KeyId| hashes.get(key.0 as usize).map_or(0, |&hash| shard(hash, self.query.shards));
-        let shards: Vec<KeyId> = records.keys().iter().map(|key| KeyId(shard_of(key))).collect();
+        let shard_of = |key: &KeyId| {
+            hashes
+                .get(key.0 as usize)
+                .map_or(0, |&hash| shard(hash, self.query.shards))
+        };
+        let shards: Vec<KeyId> = records
+            .keys()
+            .iter()
+            .map(|key| KeyId(shard_of(key)))
+            .collect();
         let sorted: Vec<u32> = Sorted::new(&shards, records.times()).rows().collect();
 
-        let picked = |values: &[i64]| sorted.iter().filter_map(|&row| values.get(row as usize).copied()).collect::<Vec<i64>>();
+        let picked = |values: &[i64]| {
+            sorted
+                .iter()
+                .filter_map(|&row| values.get(row as usize).copied())
+                .collect::<Vec<i64>>()
+        };
         let times = picked(Time::ticks(records.times()));
-        let keys: Vec<KeyId> = sorted.iter().filter_map(|&row| records.keys().get(row as usize).copied()).collect();
+        let keys: Vec<KeyId> = sorted
+            .iter()
+            .filter_map(|&row| records.keys().get(row as usize).copied())
+            .collect();
         let mut columns = self.keys.columns(&keys)?;
         columns.push(Arc::new(Int64Array::from(times.clone())));
-        columns.push(Arc::new(Int64Array::from(picked(bytemuck::cast_slice(records.seq_nos())))));
+        columns.push(Arc::new(Int64Array::from(picked(bytemuck::cast_slice(
+            records.seq_nos(),
+        )))));
         for input in records.inputs() {
             columns.push(convert::array(input.gather(&sorted))?);
         }
-        let shards = sorted.iter().filter_map(|&row| shards.get(row as usize).map(|shard| shard.0)).collect();
-        Ok(vec![ShardRows { form: BlockKind::Records, rows: unnamed(columns)?, shards, times: Time::slice(&times).to_vec() }])
+        let shards = sorted
+            .iter()
+            .filter_map(|&row| shards.get(row as usize).map(|shard| shard.0))
+            .collect();
+        Ok(vec![ShardRows {
+            form: BlockKind::Records,
+            rows: unnamed(columns)?,
+            shards,
+            times: Time::slice(&times).to_vec(),
+        }])
     }
 
     fn close(&mut self, frontier: Option<Time>, emit: &mut BatchSink<'_>) -> Result<()> {
@@ -107,18 +172,37 @@ impl BatchOperator for BatchSliding {
         let states = self.query.accumulators();
         let inputs = self.query.taken(self.records.inputs());
         let until = frontier.map(|time| time.floor(self.sliding.resolution).unwrap_or(Time::MIN));
-        for planned in self.records.plan(self.sliding, Ends { from: self.planned, until }) {
+        for planned in self.records.plan(
+            self.sliding,
+            Ends {
+                from: self.planned,
+                until,
+            },
+        ) {
             let planned = planned.map_err(|beyond| self.query.beyond(beyond.0))?;
-            // A sweep begins with all rows of its first window: it pays for as many windows as that has rows.
-            let (windows, rows) =
-                if states.gathers() { (RESULT_ROWS, GATHERED_ROWS) } else { (RESULT_ROWS.max(planned.widest()), usize::MAX) };
+            // A sweep begins with all rows of its first window: it pays for as many windows as that
+            // has rows.
+            let (windows, rows) = if states.gathers() {
+                (RESULT_ROWS, GATHERED_ROWS)
+            } else {
+                (RESULT_ROWS.max(planned.widest()), usize::MAX)
+            };
             let mut result = |piece: Range<usize>| {
                 let runs = planned.runs.get(piece.clone()).unwrap_or_default();
-                let lowered = states.sweep(self.records.times(), self.records.seq_nos(), &inputs, runs)?;
-                let keys = self.keys.columns(planned.keys.get(piece.clone()).unwrap_or_default())?;
-                self.query.result(keys, planned.windows.get(piece).unwrap_or_default(), lowered)
+                let lowered =
+                    states.sweep(self.records.times(), self.records.seq_nos(), &inputs, runs)?;
+                let keys = self
+                    .keys
+                    .columns(planned.keys.get(piece.clone()).unwrap_or_default())?;
+                self.query.result(
+                    keys,
+                    planned.windows.get(piece).unwrap_or_default(),
+                    lowered,
+                )
             };
-            planned.pieces(windows, rows).try_for_each(|piece| in_halves(piece, &mut result, emit))?;
+            planned
+                .pieces(windows, rows)
+                .try_for_each(|piece| in_halves(piece, &mut result, emit))?;
         }
         match until {
             Some(until) => {

@@ -1,6 +1,7 @@
 //! The work of a query for rows: they are held, moved as they are, and leave in the order of time.
 //!
-//! Rows travel in the columns of the query's input, whatever these hold; behind them the arrival of each row.
+//! Rows travel in the columns of the query's input, whatever these hold; behind them the arrival of
+//! each row.
 
 use std::sync::Arc;
 
@@ -38,8 +39,21 @@ impl SortRows {
     /// No rows yet.
     pub fn new(query: Arc<Query>) -> Result<Self> {
         let seq_no = Arc::new(Field::new("arrival", DataType::Int64, false));
-        let fields: Vec<_> = query.output.fields().iter().cloned().chain([seq_no]).collect();
-        Ok(Self { keys: KeyInterner::new(&query.keys)?, schema: Arc::new(Schema::new(fields)), held: Vec::new(), rows: 0, bytes: 0, query })
+        let fields: Vec<_> = query
+            .output
+            .fields()
+            .iter()
+            .cloned()
+            .chain([seq_no])
+            .collect();
+        Ok(Self {
+            keys: KeyInterner::new(&query.keys)?,
+            schema: Arc::new(Schema::new(fields)),
+            held: Vec::new(),
+            rows: 0,
+            bytes: 0,
+            query,
+        })
     }
 
     fn hold(&mut self, rows: RecordBatch) -> Result<()> {
@@ -56,10 +70,24 @@ impl SortRows {
         let mut places = Vec::with_capacity(self.rows);
         for (number, batch) in self.held.iter().enumerate() {
             let wrong = || Error::Internal("rows have a time and an arrival");
-            let times = convert::canonical(batch.column_by_name(self.query.time.name()).ok_or_else(wrong)?)?;
-            let seq_nos = batch.columns().last().and_then(|array| array.as_primitive_opt::<Int64Type>()).ok_or_else(wrong)?;
-            let stands = Time::slice(times.as_primitive::<Int64Type>().values()).iter().zip(seq_nos.values());
-            places.extend(stands.enumerate().map(|(row, (&time, &seq_no))| (time, seq_no, (number, row))));
+            let times = convert::canonical(
+                batch
+                    .column_by_name(self.query.time.name())
+                    .ok_or_else(wrong)?,
+            )?;
+            let seq_nos = batch
+                .columns()
+                .last()
+                .and_then(|array| array.as_primitive_opt::<Int64Type>())
+                .ok_or_else(wrong)?;
+            let stands = Time::slice(times.as_primitive::<Int64Type>().values())
+                .iter()
+                .zip(seq_nos.values());
+            places.extend(
+                stands
+                    .enumerate()
+                    .map(|(row, (&time, &seq_no))| (time, seq_no, (number, row))),
+            );
         }
         // Batches in order of time are runs to this sort.
         places.sort();
@@ -72,19 +100,31 @@ impl SortRows {
             return Ok(RecordBatch::new_empty(Arc::clone(&self.schema)));
         }
         let places: Vec<(usize, usize)> = places.iter().map(|&(_, _, place)| place).collect();
-        Ok(interleave_record_batch(&self.held.iter().collect::<Vec<_>>(), &places)?)
+        Ok(interleave_record_batch(
+            &self.held.iter().collect::<Vec<_>>(),
+            &places,
+        )?)
     }
 
     /// The shard of each row of each batch.
     fn shards(&mut self) -> Result<Vec<Vec<u32>>> {
         let mut shards = Vec::with_capacity(self.held.len());
         for batch in &self.held {
-            let keys: Vec<ArrayRef> = self.query.keys.iter().filter_map(|field| batch.column_by_name(field.name()).cloned()).collect();
+            let keys: Vec<ArrayRef> = self
+                .query
+                .keys
+                .iter()
+                .filter_map(|field| batch.column_by_name(field.name()).cloned())
+                .collect();
             let mut ids = Vec::with_capacity(batch.num_rows());
             self.keys.intern(&keys, &mut ids)?;
             let hashes = self.keys.hashes();
             let shard_of = |hash: &u64| shard(*hash, self.query.shards);
-            shards.push(ids.iter().map(|key| hashes.get(key.0 as usize).map_or(0, shard_of)).collect());
+            shards.push(
+                ids.iter()
+                    .map(|key| hashes.get(key.0 as usize).map_or(0, shard_of))
+                    .collect(),
+            );
         }
         Ok(shards)
     }
@@ -103,33 +143,69 @@ impl BatchOperator for SortRows {
     }
 
     fn add_block(&mut self, _form: BlockKind, block: &RecordBatch) -> Result<()> {
-        let wrong = |_| Error::Format { what: "block", reason: format!("unexpected columns {:?}", block.schema().fields()) };
-        self.hold(RecordBatch::try_new(Arc::clone(&self.schema), block.columns().to_vec()).map_err(wrong)?)
+        let wrong = |_| Error::Format {
+            what: "block",
+            reason: format!("unexpected columns {:?}", block.schema().fields()),
+        };
+        self.hold(
+            RecordBatch::try_new(Arc::clone(&self.schema), block.columns().to_vec())
+                .map_err(wrong)?,
+        )
     }
 
     fn take(&mut self) -> Result<Vec<ShardRows>> {
         let shards = self.shards()?;
-        let shard_of = |&(_, _, (batch, row)): &RowAddress| shards.get(batch).and_then(|rows| rows.get(row)).copied().unwrap_or_default();
+        let shard_of = |&(_, _, (batch, row)): &RowAddress| {
+            shards
+                .get(batch)
+                .and_then(|rows| rows.get(row))
+                .copied()
+                .unwrap_or_default()
+        };
         let mut places = self.places()?;
         places.sort_by_key(shard_of);
         let rows = unnamed(self.gather(&places)?.columns().to_vec())?;
         (self.held, self.rows, self.bytes) = (Vec::new(), 0, 0);
-        let (shards, times) = (places.iter().map(shard_of).collect(), places.iter().map(|place| place.0).collect());
-        Ok(vec![ShardRows { form: BlockKind::Records, rows, shards, times }])
+        let (shards, times) = (
+            places.iter().map(shard_of).collect(),
+            places.iter().map(|place| place.0).collect(),
+        );
+        Ok(vec![ShardRows {
+            form: BlockKind::Records,
+            rows,
+            shards,
+            times,
+        }])
     }
 
     fn close(&mut self, frontier: Option<Time>, emit: &mut BatchSink<'_>) -> Result<()> {
         let places = self.places()?;
         // Rows at the frontier wait for those of the same time that arrived before them.
-        let complete = frontier.map_or(places.len(), |frontier| places.partition_point(|place| place.0 < frontier));
-        let (leaving, staying) = places.split_at_checked(complete).ok_or(Error::Internal("a part of the rows leaves"))?;
+        let complete = frontier.map_or(places.len(), |frontier| {
+            places.partition_point(|place| place.0 < frontier)
+        });
+        let (leaving, staying) = places
+            .split_at_checked(complete)
+            .ok_or(Error::Internal("a part of the rows leaves"))?;
         let width = self.bytes / self.rows.max(1);
         let most = (self.query.limits.merge_bytes / width.max(1)).clamp(1, RESULT_ROWS);
         for places in leaving.chunks(most) {
-            let columns = self.gather(places)?.columns().iter().take(self.query.output.fields().len()).cloned().collect();
-            emit(RecordBatch::try_new(Arc::clone(&self.query.output), columns)?);
+            let columns = self
+                .gather(places)?
+                .columns()
+                .iter()
+                .take(self.query.output.fields().len())
+                .cloned()
+                .collect();
+            emit(RecordBatch::try_new(
+                Arc::clone(&self.query.output),
+                columns,
+            )?);
         }
-        let staying = staying.chunks(most).map(|places| self.gather(places)).collect::<Result<Vec<_>>>()?;
+        let staying = staying
+            .chunks(most)
+            .map(|places| self.gather(places))
+            .collect::<Result<Vec<_>>>()?;
         (self.held, self.rows, self.bytes) = (Vec::new(), 0, 0);
         staying.into_iter().try_for_each(|rows| self.hold(rows))
     }

@@ -12,7 +12,8 @@ use super::merger::Merger;
 use crate::arrow::plan::query::Query;
 use crate::error::Result;
 
-/// Packed rows of a query for rows, sorted by shard and first time, to the rows of each shard in the order of time.
+/// Packed rows of a query for rows, sorted by shard and first time, to the rows of each shard in
+/// the order of time.
 pub struct Sorter(Merger);
 
 impl Sorter {
@@ -24,7 +25,8 @@ impl Sorter {
     /// Takes packed rows in; gives rows, with their shard, that no later one comes before.
     pub fn push(&mut self, packed: &RecordBatch) -> Result<Vec<(i32, RecordBatch)>> {
         let mut sorted = Vec::new();
-        self.0.walk(packed, &mut |shard, rows| sorted.push((shard, rows)))?;
+        self.0
+            .walk(packed, &mut |shard, rows| sorted.push((shard, rows)))?;
         Ok(sorted)
     }
 

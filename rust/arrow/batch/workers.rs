@@ -1,4 +1,5 @@
-//! The shares of threads in a run: each splits some of the steps into parts, and works on some of the parts of all.
+//! The shares of threads in a run: each splits some of the steps into parts, and works on some of
+//! the parts of all.
 //!
 //! ```text
 //!   step 0 ─▶ thread 0 splits ─┬▶ thread 0: parts 0, 2, 4, ... ─▶ windows
@@ -23,7 +24,8 @@ use crate::error::{Error, Result};
 /// Steps that may wait for the thread that splits them.
 const WAITING: usize = 1;
 
-/// The parts of one thread: those whose numbers leave `number` when they are divided by the number of threads.
+/// The parts of one thread: those whose numbers leave `number` when they are divided by the number
+/// of threads.
 struct WorkerPartitions {
     number: usize,
     threads: usize,
@@ -33,8 +35,16 @@ struct WorkerPartitions {
 
 impl WorkerPartitions {
     fn new(query: &Arc<Query>, number: usize, threads: usize) -> Result<Self> {
-        let jobs = (number..PARTS).step_by(threads).map(|_| query.job()).collect::<Result<_>>()?;
-        Ok(Self { number, threads, jobs, most: query.limits.run_rows / PARTS })
+        let jobs = (number..PARTS)
+            .step_by(threads)
+            .map(|_| query.job())
+            .collect::<Result<_>>()?;
+        Ok(Self {
+            number,
+            threads,
+            jobs,
+            most: query.limits.run_rows / PARTS,
+        })
     }
 
     /// Takes in what is its own.
@@ -58,7 +68,10 @@ struct Partitioner {
 
 impl Partitioner {
     fn new(query: &Query) -> Result<Self> {
-        Ok(Self { mixed: PartitionHash::new(&query.keys)?, hashes: Vec::new() })
+        Ok(Self {
+            mixed: PartitionHash::new(&query.keys)?,
+            hashes: Vec::new(),
+        })
     }
 
     fn split(&mut self, step: Records) -> Result<Partitions> {
@@ -88,17 +101,25 @@ impl Worker<'_> {
             self.failed.store(true, Ordering::Release); // before the channels end, so that the others know why
         }
         added?;
-        if self.failed.load(Ordering::Acquire) { Ok(Vec::new()) } else { closed(self.share.jobs) }
+        if self.failed.load(Ordering::Acquire) {
+            Ok(Vec::new())
+        } else {
+            closed(self.share.jobs)
+        }
     }
 
-    /// Takes in steps until a thread has no more: they are dealt in turn, so none has more after that.
+    /// Takes in steps until a thread has no more: they are dealt in turn, so none has more after
+    /// that.
     fn add(&mut self) -> Result<()> {
         loop {
             match self.steps.recv() {
                 Ok(step) => {
                     let rows = Arc::new(self.splitter.split(step)?);
-                    // A thread that takes nothing any more has seen the end, or a failure that is told when all are joined.
-                    self.to.iter().for_each(|to| drop(to.send(Arc::clone(&rows))));
+                    // A thread that takes nothing any more has seen the end, or a failure that is
+                    // told when all are joined.
+                    self.to
+                        .iter()
+                        .for_each(|to| drop(to.send(Arc::clone(&rows))));
                 }
                 Err(_) => self.to.clear(),
             }
@@ -113,14 +134,24 @@ impl Worker<'_> {
 }
 
 /// All windows of the steps, worked on by this thread alone.
-pub(crate) fn alone(query: &Arc<Query>, mut steps: impl Iterator<Item = Result<Records>>) -> Result<Vec<RecordBatch>> {
-    let (mut splitter, mut share) = (Partitioner::new(query)?, WorkerPartitions::new(query, 0, 1)?);
+pub(crate) fn alone(
+    query: &Arc<Query>,
+    mut steps: impl Iterator<Item = Result<Records>>,
+) -> Result<Vec<RecordBatch>> {
+    let (mut splitter, mut share) = (
+        Partitioner::new(query)?,
+        WorkerPartitions::new(query, 0, 1)?,
+    );
     steps.try_for_each(|step| share.add(&splitter.split(step?)?))?;
     closed(share.jobs)
 }
 
 /// The same on so many threads; this one reads the steps and deals them.
-pub(crate) fn together(query: &Arc<Query>, steps: impl Iterator<Item = Result<Records>>, threads: usize) -> Result<Vec<RecordBatch>> {
+pub(crate) fn together(
+    query: &Arc<Query>,
+    steps: impl Iterator<Item = Result<Records>>,
+    threads: usize,
+) -> Result<Vec<RecordBatch>> {
     let mut froms: Vec<Vec<Receiver<Arc<Partitions>>>> = (0..threads).map(|_| Vec::new()).collect();
     let tos: Vec<Vec<SyncSender<Arc<Partitions>>>> = (0..threads)
         .map(|_| {
@@ -137,8 +168,18 @@ pub(crate) fn together(query: &Arc<Query>, steps: impl Iterator<Item = Result<Re
         let (mut dealt, mut workers) = (Vec::new(), Vec::new());
         for (number, (to, from)) in tos.into_iter().zip(froms).enumerate() {
             let (sender, steps) = sync_channel(WAITING);
-            let (splitter, share) = (Partitioner::new(query)?, WorkerPartitions::new(query, number, threads)?);
-            let worker = Worker { splitter, share, steps, to, from, failed: &failed };
+            let (splitter, share) = (
+                Partitioner::new(query)?,
+                WorkerPartitions::new(query, number, threads)?,
+            );
+            let worker = Worker {
+                splitter,
+                share,
+                steps,
+                to,
+                from,
+                failed: &failed,
+            };
             dealt.push(sender);
             workers.push(scope.spawn(move || worker.work()));
         }
@@ -148,9 +189,17 @@ pub(crate) fn together(query: &Arc<Query>, steps: impl Iterator<Item = Result<Re
         }
         drop(dealt);
         let panicked = |_| Err(Error::Internal("a thread panicked"));
-        let windows: Vec<Result<_>> = workers.into_iter().map(|worker| worker.join().unwrap_or_else(panicked)).collect();
+        let windows: Vec<Result<_>> = workers
+            .into_iter()
+            .map(|worker| worker.join().unwrap_or_else(panicked))
+            .collect();
         read?;
-        Ok(windows.into_iter().collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
+        Ok(windows
+            .into_iter()
+            .collect::<Result<Vec<_>>>()?
+            .into_iter()
+            .flatten()
+            .collect())
     })
 }
 

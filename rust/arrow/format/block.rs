@@ -1,4 +1,5 @@
-//! A block: rows of one shard, sealed (see [`crate::arrow::format::envelope`]), and what its rows are.
+//! A block: rows of one shard, sealed (see [`crate::arrow::format::envelope`]), and what its rows
+//! are.
 
 use arrow_array::RecordBatch;
 
@@ -30,14 +31,22 @@ impl BlockKind {
 
 /// Writes the rows of a batch.
 pub fn encode(form: BlockKind, batch: &RecordBatch) -> Result<Vec<u8>> {
-    seal(batch, Metadata::from([(FORM_KEY.to_owned(), form.name().to_owned())]))
+    seal(
+        batch,
+        Metadata::from([(FORM_KEY.to_owned(), form.name().to_owned())]),
+    )
 }
 
 /// Reads a block. Damaged bytes, or those of another format, are an error.
 pub fn decode(bytes: &[u8]) -> Result<(BlockKind, RecordBatch)> {
     let (metadata, rows) = unseal(WHAT, bytes)?;
     let named = metadata.get(FORM_KEY);
-    let form = BlockKind::ALL.into_iter().find(|form| named.is_some_and(|name| name == form.name()));
-    let form = form.ok_or_else(|| Error::Format { what: WHAT, reason: format!("it holds {named:?}, which this version does not know") })?;
+    let form = BlockKind::ALL
+        .into_iter()
+        .find(|form| named.is_some_and(|name| name == form.name()));
+    let form = form.ok_or_else(|| Error::Format {
+        what: WHAT,
+        reason: format!("it holds {named:?}, which this version does not know"),
+    })?;
     Ok((form, rows))
 }

@@ -1,4 +1,5 @@
-//! A batch of rows as one Arrow IPC stream that any Arrow library opens, and that knows when it is damaged.
+//! A batch of rows as one Arrow IPC stream that any Arrow library opens, and that knows when it is
+//! damaged.
 //!
 //! | part | what it is |
 //! |---|---|
@@ -39,8 +40,14 @@ pub type Metadata = HashMap<String, String>;
 /// Writes the rows of a batch, and metadata beside them.
 pub fn seal(batch: &RecordBatch, mut metadata: Metadata) -> Result<Vec<u8>> {
     metadata.insert(FORMAT_KEY.to_owned(), FORMAT.to_owned());
-    metadata.insert(CHECKSUM_KEY.to_owned(), String::from_utf8_lossy(&[MARK, BLANK].concat()).into_owned());
-    let schema = Arc::new(Schema::new_with_metadata(batch.schema().fields().clone(), metadata));
+    metadata.insert(
+        CHECKSUM_KEY.to_owned(),
+        String::from_utf8_lossy(&[MARK, BLANK].concat()).into_owned(),
+    );
+    let schema = Arc::new(Schema::new_with_metadata(
+        batch.schema().fields().clone(),
+        metadata,
+    ));
     let batch = RecordBatch::try_new(Arc::clone(&schema), batch.columns().to_vec())?;
     let mut bytes = Vec::new();
     let mut writer = StreamWriter::try_new(&mut bytes, &schema)?;
@@ -50,45 +57,78 @@ pub fn seal(batch: &RecordBatch, mut metadata: Metadata) -> Result<Vec<u8>> {
 
     let digits = format!("{:016x}", xxh3_64(&bytes));
     let blank = [MARK, BLANK].concat();
-    let place = bytes.windows(blank.len()).position(|window| window == blank).map(|place| place + MARK.len());
+    let place = bytes
+        .windows(blank.len())
+        .position(|window| window == blank)
+        .map(|place| place + MARK.len());
     let place = place.and_then(|place| bytes.get_mut(place..place + BLANK.len()));
-    place.ok_or(Error::Internal("the place of a checksum is in the metadata"))?.copy_from_slice(digits.as_bytes());
+    place
+        .ok_or(Error::Internal(
+            "the place of a checksum is in the metadata",
+        ))?
+        .copy_from_slice(digits.as_bytes());
     Ok(bytes)
 }
 
 /// Reads what `seal` wrote. Damaged bytes, or those of another format, are an error about `what`.
 pub fn unseal(what: &'static str, bytes: &[u8]) -> Result<(Metadata, RecordBatch)> {
     let metadata = metadata(what, bytes)?;
-    let rows = read(what, || StreamDecoder::new().decode(&mut Buffer::from(bytes)))?;
-    Ok((metadata, rows.ok_or_else(|| Error::Format { what, reason: "it holds no rows".into() })?))
+    let rows = read(what, || {
+        StreamDecoder::new().decode(&mut Buffer::from(bytes))
+    })?;
+    Ok((
+        metadata,
+        rows.ok_or_else(|| Error::Format {
+            what,
+            reason: "it holds no rows".into(),
+        })?,
+    ))
 }
 
 /// Reads only what stands beside the rows.
 pub fn metadata(what: &'static str, bytes: &[u8]) -> Result<Metadata> {
     let broken = |reason: String| Error::Format { what, reason };
     if !is_whole(bytes) {
-        return Err(broken("its checksum does not match: the bytes are damaged or cut off".into()));
+        return Err(broken(
+            "its checksum does not match: the bytes are damaged or cut off".into(),
+        ));
     }
     let metadata = read(what, || try_schema_from_ipc_buffer(bytes))?.metadata;
     match metadata.get(FORMAT_KEY).map(String::as_str) {
         Some(FORMAT) => Ok(metadata),
-        other => Err(broken(format!("format is {}, this version reads {FORMAT}", other.unwrap_or("missing")))),
+        other => Err(broken(format!(
+            "format is {}, this version reads {FORMAT}",
+            other.unwrap_or("missing")
+        ))),
     }
 }
 
-/// Reads bytes as Arrow. Its reader goes where the bytes point, and panics where that is outside of them.
-fn read<T>(what: &'static str, read: impl FnOnce() -> std::result::Result<T, ArrowError>) -> Result<T> {
+/// Reads bytes as Arrow. Its reader goes where the bytes point, and panics where that is outside of
+/// them.
+fn read<T>(
+    what: &'static str,
+    read: impl FnOnce() -> std::result::Result<T, ArrowError>,
+) -> Result<T> {
     let broken = |reason: String| Error::Format { what, reason };
-    let read = catch_unwind(AssertUnwindSafe(read)).map_err(|_| broken("its bytes are not Arrow's".into()))?;
+    let read = catch_unwind(AssertUnwindSafe(read))
+        .map_err(|_| broken("its bytes are not Arrow's".into()))?;
     read.map_err(|error| broken(error.to_string()))
 }
 
 /// Whether the bytes are those that were sealed.
 fn is_whole(bytes: &[u8]) -> bool {
-    let marks = bytes.windows(MARK.len()).enumerate().filter(|(_, window)| *window == MARK).map(|(place, _)| place + MARK.len());
+    let marks = bytes
+        .windows(MARK.len())
+        .enumerate()
+        .filter(|(_, window)| *window == MARK)
+        .map(|(place, _)| place + MARK.len());
     marks.take(TRIED).any(|place| {
-        let split = bytes.split_at_checked(place).and_then(|(before, rest)| Some((before, rest.split_at_checked(BLANK.len())?)));
-        let Some((before, (digits, after))) = split else { return false };
+        let split = bytes
+            .split_at_checked(place)
+            .and_then(|(before, rest)| Some((before, rest.split_at_checked(BLANK.len())?)));
+        let Some((before, (digits, after))) = split else {
+            return false;
+        };
         let mut hash = Xxh3::new();
         hash.update(before);
         hash.update(BLANK);

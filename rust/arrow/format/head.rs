@@ -42,41 +42,98 @@ struct InputClock {
 
 impl Head {
     /// A head of what `progress` says, all but the times of sources, which are rows of its page.
-    pub fn new(progress: &[Progress], closed: Time, width: i64, seq_nos: SeqNo, counters: Counters, pages: PageCounts) -> Self {
-        let inputs = progress.iter().map(|input| InputClock { time: input.time.map(|time| time.0), close: input.close.0 }).collect();
-        Self { closed: closed.0, seq_nos, width, inputs, counters, pages }
+    pub fn new(
+        progress: &[Progress],
+        closed: Time,
+        width: i64,
+        seq_nos: SeqNo,
+        counters: Counters,
+        pages: PageCounts,
+    ) -> Self {
+        let inputs = progress
+            .iter()
+            .map(|input| InputClock {
+                time: input.time.map(|time| time.0),
+                close: input.close.0,
+            })
+            .collect();
+        Self {
+            closed: closed.0,
+            seq_nos,
+            width,
+            inputs,
+            counters,
+            pages,
+        }
     }
 
     /// The page of a head, with the times of sources.
     pub fn write(&self, progress: &[Progress], fingerprint: &Fingerprint) -> Result<Vec<u8>> {
-        let sources = || (0_i64..).zip(progress).flat_map(|(input, known)| known.sources.iter().map(move |source| (input, source)));
+        let sources = || {
+            (0_i64..)
+                .zip(progress)
+                .flat_map(|(input, known)| known.sources.iter().map(move |source| (input, source)))
+        };
         let column = |ticks: Vec<i64>| Arc::new(Int64Array::from(ticks)) as ArrayRef;
         let columns = vec![
-            ("input".into(), column(sources().map(|(input, _)| input).collect())),
-            ("source".into(), column(sources().map(|(_, (source, _))| source.0.into()).collect())),
-            ("time".into(), column(sources().map(|(_, (_, time))| time.0).collect())),
+            (
+                "input".into(),
+                column(sources().map(|(input, _)| input).collect()),
+            ),
+            (
+                "source".into(),
+                column(sources().map(|(_, (source, _))| source.0.into()).collect()),
+            ),
+            (
+                "time".into(),
+                column(sources().map(|(_, (_, time))| time.0).collect()),
+            ),
         ];
         let state = serde_json::to_string(self).map_err(|_| Error::Internal("a head is JSON"))?;
-        let texts = [("windrow.specification", fingerprint.text.clone()), ("windrow.state", state)];
+        let texts = [
+            ("windrow.specification", fingerprint.text.clone()),
+            ("windrow.state", state),
+        ];
         page::write_head(columns, &fingerprint.hash, texts)
     }
 
     /// The head of a page, and the progress of each input.
     pub fn read(label: &Label, bytes: &[u8]) -> Result<(Self, Vec<Progress>)> {
         let state = label.text("windrow.state")?;
-        let head: Self = serde_json::from_str(state).map_err(|error| broken(format!("its head cannot be read: {error}")))?;
+        let head: Self = serde_json::from_str(state)
+            .map_err(|error| broken(format!("its head cannot be read: {error}")))?;
         let (_, sources) = page::read(bytes)?;
-        let [inputs, numbers, times] = sources.columns() else { return Err(broken("its head has other columns")) };
-        let (inputs, numbers, times) = (page::ticks(inputs)?, page::ticks(numbers)?, page::ticks(times)?);
+        let [inputs, numbers, times] = sources.columns() else {
+            return Err(broken("its head has other columns"));
+        };
+        let (inputs, numbers, times) = (
+            page::ticks(inputs)?,
+            page::ticks(numbers)?,
+            page::ticks(times)?,
+        );
         let clocks = head.inputs.iter();
-        let mut progress: Vec<Progress> =
-            clocks.map(|clock| Progress { sources: Vec::new(), time: clock.time.map(Time), close: Time(clock.close) }).collect();
+        let mut progress: Vec<Progress> = clocks
+            .map(|clock| Progress {
+                sources: Vec::new(),
+                time: clock.time.map(Time),
+                close: Time(clock.close),
+            })
+            .collect();
         for ((&input, &number), &time) in inputs.iter().zip(numbers).zip(times) {
-            let source = u32::try_from(number).map(Source).map_err(|_| broken("a source has no such number"))?;
-            let input = usize::try_from(input).ok().and_then(|input| progress.get_mut(input));
-            input.ok_or_else(|| broken("a source belongs to no input"))?.sources.push((source, Time(time)));
+            let source = u32::try_from(number)
+                .map(Source)
+                .map_err(|_| broken("a source has no such number"))?;
+            let input = usize::try_from(input)
+                .ok()
+                .and_then(|input| progress.get_mut(input));
+            input
+                .ok_or_else(|| broken("a source belongs to no input"))?
+                .sources
+                .push((source, Time(time)));
         }
-        progress.iter_mut().for_each(|input| input.sources.sort_unstable());
+        progress
+            .iter_mut()
+            .for_each(|input| input.sources.sort_unstable());
         Ok((head, progress))
     }
 
@@ -85,8 +142,22 @@ impl Head {
         let mut found = places.collect::<Result<Vec<_>>>()?;
         found.sort_unstable();
         let segments = self.pages.iter();
-        let runs = segments.flat_map(|(&segment, runs)| (0_u32..).zip(runs).map(move |(run, &count)| (segment, run, count)));
-        let named = runs.flat_map(|(segment, run, count)| (0..count).map(move |number| PageId { segment, run, number }));
-        if found.into_iter().eq(named) { Ok(()) } else { Err(broken("pages are missing, or some are not of this state")) }
+        let runs = segments.flat_map(|(&segment, runs)| {
+            (0_u32..)
+                .zip(runs)
+                .map(move |(run, &count)| (segment, run, count))
+        });
+        let named = runs.flat_map(|(segment, run, count)| {
+            (0..count).map(move |number| PageId {
+                segment,
+                run,
+                number,
+            })
+        });
+        if found.into_iter().eq(named) {
+            Ok(())
+        } else {
+            Err(broken("pages are missing, or some are not of this state"))
+        }
     }
 }

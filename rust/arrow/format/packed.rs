@@ -34,7 +34,13 @@ pub fn schema() -> SchemaRef {
 }
 
 /// Cuts rows, sorted by shard and time, into packed rows of blocks of about `block_bytes`.
-pub fn pack(form: BlockKind, rows: &RecordBatch, shards: &[u32], times: &[Time], block_bytes: usize) -> Result<Vec<RecordBatch>> {
+pub fn pack(
+    form: BlockKind,
+    rows: &RecordBatch,
+    shards: &[u32],
+    times: &[Time],
+    block_bytes: usize,
+) -> Result<Vec<RecordBatch>> {
     let width = rows.get_array_memory_size() / rows.num_rows().max(1);
     let most = (block_bytes / width.max(1)).max(1);
     let mut packed = Vec::new();
@@ -43,7 +49,11 @@ pub fn pack(form: BlockKind, rows: &RecordBatch, shards: &[u32], times: &[Time],
     for run in shards.chunk_by(|left, right| left == right) {
         for cut in run.chunks(most) {
             if let (Some(&shard), Some(&first)) = (cut.first(), times.get(from)) {
-                batch.append(shard, first, &block::encode(form, &rows.slice(from, cut.len()))?);
+                batch.append(
+                    shard,
+                    first,
+                    &block::encode(form, &rows.slice(from, cut.len()))?,
+                );
                 if batch.blocks == BATCH_BLOCKS {
                     packed.push(batch.finish()?);
                 }
@@ -75,8 +85,11 @@ impl Builder {
 
     fn finish(&mut self) -> Result<RecordBatch> {
         self.blocks = 0;
-        let columns: Vec<arrow_array::ArrayRef> =
-            vec![Arc::new(self.shard.finish()), Arc::new(self.first.finish()), Arc::new(self.block.finish())];
+        let columns: Vec<arrow_array::ArrayRef> = vec![
+            Arc::new(self.shard.finish()),
+            Arc::new(self.first.finish()),
+            Arc::new(self.block.finish()),
+        ];
         Ok(RecordBatch::try_new(schema(), columns)?)
     }
 }
@@ -94,9 +107,15 @@ pub struct Packed<'a> {
 /// The packed rows of a batch; more columns may follow the three.
 pub fn unpack(batch: &RecordBatch) -> Result<Vec<Packed<'_>>> {
     let [shard, first, block, ..] = batch.columns() else {
-        return Err(Error::Format { what: "packed rows", reason: format!("{} columns instead of three", batch.num_columns()) });
+        return Err(Error::Format {
+            what: "packed rows",
+            reason: format!("{} columns instead of three", batch.num_columns()),
+        });
     };
-    let wrong = || Error::Format { what: "packed rows", reason: format!("unexpected columns {:?}", batch.schema().fields()) };
+    let wrong = || Error::Format {
+        what: "packed rows",
+        reason: format!("unexpected columns {:?}", batch.schema().fields()),
+    };
     let shard = shard.as_primitive_opt::<Int32Type>().ok_or_else(wrong)?;
     let first = first.as_primitive_opt::<Int64Type>().ok_or_else(wrong)?;
     let blocks: Vec<&[u8]> = match block.data_type() {
@@ -106,8 +125,17 @@ pub fn unpack(batch: &RecordBatch) -> Result<Vec<Packed<'_>>> {
         _ => return Err(wrong()),
     };
     if blocks.len() != batch.num_rows() || shard.null_count() + first.null_count() > 0 {
-        return Err(Error::Format { what: "packed rows", reason: "a null".into() });
+        return Err(Error::Format {
+            what: "packed rows",
+            reason: "a null".into(),
+        });
     }
     let rows = shard.values().iter().zip(first.values()).zip(blocks);
-    Ok(rows.map(|((&shard, &first), block)| Packed { shard, first: Time(first), block }).collect())
+    Ok(rows
+        .map(|((&shard, &first), block)| Packed {
+            shard,
+            first: Time(first),
+            block,
+        })
+        .collect())
 }

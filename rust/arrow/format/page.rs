@@ -1,4 +1,5 @@
-//! State pages: what an operator knows, as sealed batches (see [`crate::arrow::format::envelope`]) that open with any Arrow library.
+//! State pages: what an operator knows, as sealed batches (see [`crate::arrow::format::envelope`])
+//! that open with any Arrow library.
 //!
 //! | page | one row is | columns |
 //! |---|---|---|
@@ -16,7 +17,8 @@
 //! | `windrow.first_key`, `windrow.last_key` | windows | its keys' bounds, inclusive: hexadecimal, see [`crate::arrow::keys::sort_key`] |
 //! | `windrow.first_time`, `windrow.last_time` | windows | the least start, and the greatest reach (of sliding windows: start) |
 //!
-//! Rows are sorted by key, then by end and start. A segment's windows are one run or several, each cut into pages.
+//! Rows are sorted by key, then by end and start. A segment's windows are one run or several, each
+//! cut into pages.
 
 use std::fmt;
 use std::sync::Arc;
@@ -106,16 +108,32 @@ pub struct Label {
 
 /// The error of a page that cannot be what it should.
 pub(crate) fn broken(reason: impl Into<String>) -> Error {
-    Error::Format { what: WHAT, reason: reason.into() }
+    Error::Format {
+        what: WHAT,
+        reason: reason.into(),
+    }
 }
 
 impl Label {
     fn new(metadata: Metadata) -> Result<Self> {
-        let text = |name: &str| metadata.get(name).cloned().ok_or_else(|| broken(format!("{name} is missing")));
+        let text = |name: &str| {
+            metadata
+                .get(name)
+                .cloned()
+                .ok_or_else(|| broken(format!("{name} is missing")))
+        };
         let form = text("windrow.page")?;
         let known = PageKind::ALL.into_iter().find(|known| known.name() == form);
-        let form = known.ok_or_else(|| broken(format!("it holds {form:?}, which this version does not know")))?;
-        Ok(Self { form, fingerprint: text("windrow.fingerprint")?, metadata })
+        let form = known.ok_or_else(|| {
+            broken(format!(
+                "it holds {form:?}, which this version does not know"
+            ))
+        })?;
+        Ok(Self {
+            form,
+            fingerprint: text("windrow.fingerprint")?,
+            metadata,
+        })
     }
 
     /// Reads the label of a page, and not its rows.
@@ -125,31 +143,50 @@ impl Label {
 
     /// An entry of the metadata.
     pub fn text(&self, name: &str) -> Result<&str> {
-        self.metadata.get(name).map(String::as_str).ok_or_else(|| broken(format!("{name} is missing")))
+        self.metadata
+            .get(name)
+            .map(String::as_str)
+            .ok_or_else(|| broken(format!("{name} is missing")))
     }
 
     fn number<T: std::str::FromStr>(&self, name: &str) -> Result<T> {
         let text = self.text(name)?;
-        text.parse().map_err(|_| broken(format!("{name} is {text:?}, not a number")))
+        text.parse()
+            .map_err(|_| broken(format!("{name} is {text:?}, not a number")))
     }
 
     fn key(&self, name: &str) -> Result<Vec<u8>> {
         let text = self.text(name)?;
-        let digits =
-            text.as_bytes().chunks(2).map(|pair| std::str::from_utf8(pair).ok().and_then(|pair| u8::from_str_radix(pair, 16).ok()));
-        digits.collect::<Option<_>>().ok_or_else(|| broken(format!("{name} is {text:?}, not hexadecimal")))
+        let digits = text.as_bytes().chunks(2).map(|pair| {
+            std::str::from_utf8(pair)
+                .ok()
+                .and_then(|pair| u8::from_str_radix(pair, 16).ok())
+        });
+        digits
+            .collect::<Option<_>>()
+            .ok_or_else(|| broken(format!("{name} is {text:?}, not hexadecimal")))
     }
 
     /// Where a page of windows stands.
     pub fn place(&self) -> Result<PageId> {
-        Ok(PageId { segment: self.number("windrow.segment")?, run: self.number("windrow.run")?, number: self.number("windrow.number")? })
+        Ok(PageId {
+            segment: self.number("windrow.segment")?,
+            run: self.number("windrow.run")?,
+            number: self.number("windrow.number")?,
+        })
     }
 
     /// What lies in a page of windows.
     pub fn bounds(&self) -> Result<PageBounds> {
         Ok(PageBounds {
-            keys: (self.key("windrow.first_key")?, self.key("windrow.last_key")?),
-            times: (Time(self.number("windrow.first_time")?), Time(self.number("windrow.last_time")?)),
+            keys: (
+                self.key("windrow.first_key")?,
+                self.key("windrow.last_key")?,
+            ),
+            times: (
+                Time(self.number("windrow.first_time")?),
+                Time(self.number("windrow.last_time")?),
+            ),
         })
     }
 }
@@ -158,7 +195,11 @@ impl Label {
 pub(crate) type Columns = Vec<(String, ArrayRef)>;
 
 /// Writes a head. `texts` are its own entries of metadata.
-pub(crate) fn write_head(columns: Columns, fingerprint: &str, texts: [(&str, String); 2]) -> Result<Vec<u8>> {
+pub(crate) fn write_head(
+    columns: Columns,
+    fingerprint: &str,
+    texts: [(&str, String); 2],
+) -> Result<Vec<u8>> {
     let mut metadata = named(PageKind::Head, fingerprint);
     metadata.extend(texts.map(|(name, text)| (name.to_owned(), text)));
     envelope::seal(&batch(columns)?, metadata)
@@ -178,10 +219,18 @@ pub(crate) fn write_run(
     let most = (PAGE_BYTES / width.max(1)).max(1);
     let mut pages = Vec::new();
     for (number, from) in (0_u32..).zip((0..total).step_by(most)) {
-        let place = PageId { segment, run, number };
+        let place = PageId {
+            segment,
+            run,
+            number,
+        };
         let length = most.min(total - from);
         let bounds = bounds(from..from + length).ok_or(Error::Internal("a page has rows"))?;
-        let hex = |key: &[u8]| key.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+        let hex = |key: &[u8]| {
+            key.iter()
+                .map(|byte| format!("{byte:02x}"))
+                .collect::<String>()
+        };
         let mut metadata = named(form, fingerprint);
         metadata.extend([
             ("windrow.segment".to_owned(), segment.to_string()),
@@ -189,21 +238,37 @@ pub(crate) fn write_run(
             ("windrow.number".to_owned(), number.to_string()),
             ("windrow.first_key".to_owned(), hex(&bounds.keys.0)),
             ("windrow.last_key".to_owned(), hex(&bounds.keys.1)),
-            ("windrow.first_time".to_owned(), bounds.times.0.0.to_string()),
+            (
+                "windrow.first_time".to_owned(),
+                bounds.times.0.0.to_string(),
+            ),
             ("windrow.last_time".to_owned(), bounds.times.1.0.to_string()),
         ]);
-        pages.push(Page { place, bounds, bytes: envelope::seal(&rows.slice(from, length), metadata)? });
+        pages.push(Page {
+            place,
+            bounds,
+            bytes: envelope::seal(&rows.slice(from, length), metadata)?,
+        });
     }
     Ok(pages)
 }
 
 fn named(form: PageKind, fingerprint: &str) -> Metadata {
-    Metadata::from([("windrow.page".to_owned(), form.name().to_owned()), ("windrow.fingerprint".to_owned(), fingerprint.to_owned())])
+    Metadata::from([
+        ("windrow.page".to_owned(), form.name().to_owned()),
+        ("windrow.fingerprint".to_owned(), fingerprint.to_owned()),
+    ])
 }
 
 fn batch(columns: Columns) -> Result<RecordBatch> {
-    let fields: Vec<Field> = columns.iter().map(|(name, array)| Field::new(name, array.data_type().clone(), array.is_nullable())).collect();
-    Ok(RecordBatch::try_new(Arc::new(Schema::new(fields)), columns.into_iter().map(|(_, array)| array).collect())?)
+    let fields: Vec<Field> = columns
+        .iter()
+        .map(|(name, array)| Field::new(name, array.data_type().clone(), array.is_nullable()))
+        .collect();
+    Ok(RecordBatch::try_new(
+        Arc::new(Schema::new(fields)),
+        columns.into_iter().map(|(_, array)| array).collect(),
+    )?)
 }
 
 /// Reads a page.
@@ -214,6 +279,10 @@ pub fn read(bytes: &[u8]) -> Result<(Label, RecordBatch)> {
 
 /// The times, or numbers, in a column of a page.
 pub(crate) fn ticks(column: &ArrayRef) -> Result<&[i64]> {
-    let column = column.as_primitive_opt::<Int64Type>().filter(|column| column.null_count() == 0);
-    Ok(column.ok_or_else(|| broken("a column of times has another type"))?.values())
+    let column = column
+        .as_primitive_opt::<Int64Type>()
+        .filter(|column| column.null_count() == 0);
+    Ok(column
+        .ok_or_else(|| broken("a column of times has another type"))?
+        .values())
 }

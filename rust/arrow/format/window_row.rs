@@ -31,8 +31,14 @@ impl WindowRow for SessionEntry {
     }
 
     fn of(times: &[i64], slot: Slot) -> Option<Self> {
-        let &[start, end, reach] = times else { return None };
-        let extent = Extent { start: Time(start), end: Time(end), reach: Time(reach) };
+        let &[start, end, reach] = times else {
+            return None;
+        };
+        let extent = Extent {
+            start: Time(start),
+            end: Time(end),
+            reach: Time(reach),
+        };
         (start <= end && end <= reach).then_some(Self { extent, slot })
     }
 
@@ -54,8 +60,14 @@ impl WindowRow for WindowEntry {
     }
 
     fn of(times: &[i64], slot: Slot) -> Option<Self> {
-        let &[start, largest] = times else { return None };
-        Some(Self { start: Time(start), largest: Time(largest), slot })
+        let &[start, largest] = times else {
+            return None;
+        };
+        Some(Self {
+            start: Time(start),
+            largest: Time(largest),
+            slot,
+        })
     }
 
     fn bounds(&self) -> (Time, Time) {

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use arrow_array::{Array, ArrayRef, BinaryArray, BinaryViewArray, FixedSizeBinaryArray, LargeBinaryArray};
+use arrow_array::{
+    Array, ArrayRef, BinaryArray, BinaryViewArray, FixedSizeBinaryArray, LargeBinaryArray,
+};
 use arrow_buffer::NullBuffer;
 use arrow_schema::{DataType, Field};
 
@@ -28,10 +30,16 @@ pub(super) struct ByteTable {
 
 impl ByteTable {
     pub(super) fn new() -> Self {
-        Self { table: Table::new(), words: Vec::new(), ends: Vec::new(), data: Vec::new() }
+        Self {
+            table: Table::new(),
+            words: Vec::new(),
+            ends: Vec::new(),
+            data: Vec::new(),
+        }
     }
 
-    /// Appends the number of each of `length` rows; `hash` tells the canonical hash of a row with a new key.
+    /// Appends the number of each of `length` rows; `hash` tells the canonical hash of a row with a
+    /// new key.
     pub(super) fn intern(
         &mut self,
         cells: &dyn Cells,
@@ -41,7 +49,12 @@ impl ByteTable {
         hashes: &mut Vec<u64>,
         ids: &mut Vec<KeyId>,
     ) -> Result<()> {
-        let Self { table, words, ends, data } = self;
+        let Self {
+            table,
+            words,
+            ends,
+            data,
+        } = self;
         let nulls = nulls.filter(|nulls| nulls.null_count() > 0);
         for start in (0..length).step_by(CHUNK) {
             let rows = start..length.min(start + CHUNK);
@@ -103,13 +116,29 @@ pub(super) struct BytesKeys {
 
 impl BytesKeys {
     pub(super) fn new(field: &Field) -> Self {
-        Self { field: field.clone(), table: ByteTable::new(), scratch: Vec::new() }
+        Self {
+            field: field.clone(),
+            table: ByteTable::new(),
+            scratch: Vec::new(),
+        }
     }
 
     /// Appends the number of each row.
-    pub(super) fn intern(&mut self, array: &ArrayRef, hashes: &mut Vec<u64>, ids: &mut Vec<KeyId>) -> Result<()> {
+    pub(super) fn intern(
+        &mut self,
+        array: &ArrayRef,
+        hashes: &mut Vec<u64>,
+        ids: &mut Vec<KeyId>,
+    ) -> Result<()> {
         let (Self { table, scratch, .. }, cells) = (self, cells(array)?);
-        table.intern(cells, array.len(), array.nulls(), |row| shard_hash::hash_bytes(cells.get(row), scratch), hashes, ids)
+        table.intern(
+            cells,
+            array.len(),
+            array.nulls(),
+            |row| shard_hash::hash_bytes(cells.get(row), scratch),
+            hashes,
+            ids,
+        )
     }
 
     /// The values of these keys, as declared.
@@ -127,7 +156,10 @@ impl BytesKeys {
         let narrow = || {
             i32::try_from(length).map_err(|_| Error::Crowded {
                 column: self.field.name().clone(),
-                reason: format!("{length} bytes of keys in one batch, more than {} holds", self.field.data_type()),
+                reason: format!(
+                    "{length} bytes of keys in one batch, more than {} holds",
+                    self.field.data_type()
+                ),
             })
         };
         let binary: ArrayRef = match self.field.data_type() {
@@ -135,12 +167,25 @@ impl BytesKeys {
                 narrow()?;
                 Arc::new(cells.into_iter().collect::<BinaryArray>())
             }
-            DataType::LargeUtf8 | DataType::LargeBinary => Arc::new(cells.into_iter().collect::<LargeBinaryArray>()),
-            DataType::Utf8View | DataType::BinaryView => Arc::new(cells.into_iter().collect::<BinaryViewArray>()),
+            DataType::LargeUtf8 | DataType::LargeBinary => {
+                Arc::new(cells.into_iter().collect::<LargeBinaryArray>())
+            }
+            DataType::Utf8View | DataType::BinaryView => {
+                Arc::new(cells.into_iter().collect::<BinaryViewArray>())
+            }
             DataType::FixedSizeBinary(width) => {
                 let zeros = vec![0; usize::try_from(*width).unwrap_or(0)];
-                let values = cells.into_iter().flat_map(|cell| cell.unwrap_or(&zeros)).copied().collect::<Vec<u8>>();
-                Arc::new(FixedSizeBinaryArray::try_new_with_len(*width, values.into(), nulls(ids), ids.len())?)
+                let values = cells
+                    .into_iter()
+                    .flat_map(|cell| cell.unwrap_or(&zeros))
+                    .copied()
+                    .collect::<Vec<u8>>();
+                Arc::new(FixedSizeBinaryArray::try_new_with_len(
+                    *width,
+                    values.into(),
+                    nulls(ids),
+                    ids.len(),
+                )?)
             }
             _ => return Err(Error::Internal("a key column of bytes has another type")),
         };

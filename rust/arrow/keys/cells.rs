@@ -1,4 +1,5 @@
-//! The cells of a column of strings or binary, in each of Arrow's layouts, and the word that stands for a cell.
+//! The cells of a column of strings or binary, in each of Arrow's layouts, and the word that stands
+//! for a cell.
 
 use std::ops::Range;
 
@@ -25,7 +26,8 @@ pub(super) struct CellWord {
 }
 
 impl PartialEq for CellWord {
-    /// Half by half: compared as one vector, a word just written as two waits for the store (2 times slower in bursts).
+    /// Half by half: compared as one vector, a word just written as two waits for the store (2
+    /// times slower in bursts).
     #[inline]
     fn eq(&self, other: &Self) -> bool {
         (self.low ^ other.low) | (self.high ^ other.high) == 0
@@ -42,7 +44,10 @@ impl Word for CellWord {
 impl CellWord {
     #[inline]
     fn new(word: u128) -> Self {
-        Self { low: word as u64, high: (word >> 64) as u64 }
+        Self {
+            low: word as u64,
+            high: (word >> 64) as u64,
+        }
     }
 
     /// Whether equal words are equal cells.
@@ -91,12 +96,19 @@ pub(super) fn word(cell: &[u8]) -> CellWord {
     }
     // First and last bytes may overlap; what overlaps is equal.
     let whole = match (cell.first_chunk(), cell.last_chunk()) {
-        (Some(&first), Some(&last)) => u128::from(u64::from_le_bytes(first)) | (u128::from(u64::from_le_bytes(last)) << (8 * (length - 8))),
+        (Some(&first), Some(&last)) => {
+            u128::from(u64::from_le_bytes(first))
+                | (u128::from(u64::from_le_bytes(last)) << (8 * (length - 8)))
+        }
         _ => match (cell.first_chunk(), cell.last_chunk()) {
             (Some(&first), Some(&last)) => {
-                u128::from(u32::from_le_bytes(first)) | (u128::from(u32::from_le_bytes(last)) << (8 * (length - 4)))
+                u128::from(u32::from_le_bytes(first))
+                    | (u128::from(u32::from_le_bytes(last)) << (8 * (length - 4)))
             }
-            _ => cell.iter().rev().fold(0, |word, &byte| word << 8 | u128::from(byte)),
+            _ => cell
+                .iter()
+                .rev()
+                .fold(0, |word, &byte| word << 8 | u128::from(byte)),
         },
     };
     CellWord::new(whole | (length as u128) << 120)
@@ -117,9 +129,15 @@ impl<T: ByteArrayType> Cells for GenericByteArray<T> {
     #[inline]
     fn words(&self, rows: Range<usize>, words: &mut Vec<CellWord>) {
         let data = self.value_data();
-        let offsets = self.value_offsets().get(rows.start..=rows.end).unwrap_or_default();
+        let offsets = self
+            .value_offsets()
+            .get(rows.start..=rows.end)
+            .unwrap_or_default();
         words.extend(offsets.array_windows().map(|&[start, end]| {
-            let (start, length) = (start.as_usize(), end.as_usize().wrapping_sub(start.as_usize()));
+            let (start, length) = (
+                start.as_usize(),
+                end.as_usize().wrapping_sub(start.as_usize()),
+            );
             match data.get(start..).and_then(<[u8]>::first_chunk) {
                 Some(&bytes) if length <= SHORT => masked(u128::from_le_bytes(bytes), length),
                 _ => word(data.get(start..end.as_usize()).unwrap_or_default()),
@@ -137,11 +155,14 @@ impl<T: ByteViewType> Cells for GenericByteViewArray<T> {
     #[inline]
     fn words(&self, rows: Range<usize>, words: &mut Vec<CellWord>) {
         let views = self.views().get(rows.clone()).unwrap_or_default();
-        words.extend(rows.zip(views).map(|(row, &view)| match view as u32 as usize {
-            // The view holds the cell itself.
-            length @ 0..=12 => masked(view >> 32, length),
-            _ => word(self.get(row)),
-        }));
+        words.extend(
+            rows.zip(views)
+                .map(|(row, &view)| match view as u32 as usize {
+                    // The view holds the cell itself.
+                    length @ 0..=12 => masked(view >> 32, length),
+                    _ => word(self.get(row)),
+                }),
+        );
     }
 }
 

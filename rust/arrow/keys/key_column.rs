@@ -51,36 +51,64 @@ impl KeyColumn {
         } else if alike(expected, &unpacked(got)) {
             convert::cast(array, expected)?
         } else {
-            return Err(wrong(&self.field, type_name::spelled(got), type_name::spelled(expected)));
+            return Err(wrong(
+                &self.field,
+                type_name::spelled(got),
+                type_name::spelled(expected),
+            ));
         };
-        if self.floats { canonical_float::canonical(&array) } else { Ok(array) }
+        if self.floats {
+            canonical_float::canonical(&array)
+        } else {
+            Ok(array)
+        }
     }
 
-    /// A batch's array of strings or binary in the layout that it has; only dictionaries are unpacked.
+    /// A batch's array of strings or binary in the layout that it has; only dictionaries are
+    /// unpacked.
     pub(crate) fn read_bytes(&self, array: &ArrayRef) -> Result<ArrayRef> {
         let (expected, got) = (self.field.data_type(), array.data_type());
-        if alike(expected, got) { Ok(Arc::clone(array)) } else { self.read(array) }
+        if alike(expected, got) {
+            Ok(Arc::clone(array))
+        } else {
+            self.read(array)
+        }
     }
 }
 
 fn wrong(field: &Field, got: String, allowed: String) -> Error {
-    Error::ColumnType { argument: "keys".into(), column: field.name().clone(), got, allowed }
+    Error::ColumnType {
+        argument: "keys".into(),
+        column: field.name().clone(),
+        got,
+        allowed,
+    }
 }
 
 fn is_string(data_type: &DataType) -> bool {
-    matches!(data_type, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View)
+    matches!(
+        data_type,
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View
+    )
 }
 
 fn is_binary(data_type: &DataType) -> bool {
-    matches!(data_type, DataType::Binary | DataType::LargeBinary | DataType::BinaryView)
+    matches!(
+        data_type,
+        DataType::Binary | DataType::LargeBinary | DataType::BinaryView
+    )
 }
 
 /// Whether a column of this type can be a key: equality of its values is defined, and kept by rows and canonical bytes.
 pub fn groupable(data_type: &DataType) -> bool {
     match data_type {
         DataType::Dictionary(_, values) => groupable(values),
-        DataType::Struct(fields) => !fields.is_empty() && fields.iter().all(|field| groupable(field.data_type())),
-        DataType::List(field) | DataType::LargeList(field) | DataType::FixedSizeList(field, 1..) => groupable(field.data_type()),
+        DataType::Struct(fields) => {
+            !fields.is_empty() && fields.iter().all(|field| groupable(field.data_type()))
+        }
+        DataType::List(field)
+        | DataType::LargeList(field)
+        | DataType::FixedSizeList(field, 1..) => groupable(field.data_type()),
         DataType::Boolean | DataType::FixedSizeBinary(0..) => true,
         other => other.is_primitive() || is_string(other) || is_binary(other),
     }
@@ -91,17 +119,24 @@ fn alike(left: &DataType, right: &DataType) -> bool {
     match (left, right) {
         (DataType::Struct(left), DataType::Struct(right)) => {
             left.len() == right.len()
-                && left.iter().zip(right).all(|(left, right)| left.name() == right.name() && alike(left.data_type(), right.data_type()))
+                && left.iter().zip(right).all(|(left, right)| {
+                    left.name() == right.name() && alike(left.data_type(), right.data_type())
+                })
         }
-        (DataType::List(left) | DataType::LargeList(left), DataType::List(right) | DataType::LargeList(right)) => {
-            alike(left.data_type(), right.data_type())
-        }
+        (
+            DataType::List(left) | DataType::LargeList(left),
+            DataType::List(right) | DataType::LargeList(right),
+        ) => alike(left.data_type(), right.data_type()),
         (DataType::FixedSizeList(left, size), DataType::FixedSizeList(right, other)) => {
             size == other && alike(left.data_type(), right.data_type())
         }
         (DataType::Timestamp(unit, zone), DataType::Timestamp(other, other_zone)) => {
             unit == other && zone.is_some() == other_zone.is_some()
         }
-        _ => left == right || (is_string(left) && is_string(right)) || (is_binary(left) && is_binary(right)),
+        _ => {
+            left == right
+                || (is_string(left) && is_string(right))
+                || (is_binary(left) && is_binary(right))
+        }
     }
 }

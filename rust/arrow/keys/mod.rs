@@ -51,24 +51,44 @@ enum InternTable {
 impl KeyInterner {
     /// No keys yet, of these columns. A type that cannot be grouped is an error.
     pub fn new(fields: &[Field]) -> Result<Self> {
-        let columns = fields.iter().map(KeyColumn::new).collect::<Result<Vec<_>>>()?;
+        let columns = fields
+            .iter()
+            .map(KeyColumn::new)
+            .collect::<Result<Vec<_>>>()?;
         let store = match columns.as_slice() {
             [] => {
-                return Err(Error::Argument { argument: "keys".into(), got: "no column".into(), allowed: "one or more columns".into() });
+                return Err(Error::Argument {
+                    argument: "keys".into(),
+                    got: "no column".into(),
+                    allowed: "one or more columns".into(),
+                });
             }
             [single] => InternTable::single(single)?,
             several => InternTable::Rows(RowKeys::new(several)?),
         };
-        Ok(Self { columns, store, hashes: Vec::new() })
+        Ok(Self {
+            columns,
+            store,
+            hashes: Vec::new(),
+        })
     }
 
-    /// Appends the number of each row's key; [`KeyId::NULL`] where every key column is null. After an error nothing is appended.
+    /// Appends the number of each row's key; [`KeyId::NULL`] where every key column is null. After
+    /// an error nothing is appended.
     pub fn intern(&mut self, columns: &[ArrayRef], ids: &mut Vec<KeyId>) -> Result<()> {
         if columns.len() != self.columns.len() {
-            return Err(Error::Internal("a batch has another number of key columns than declared"));
+            return Err(Error::Internal(
+                "a batch has another number of key columns than declared",
+            ));
         }
-        if columns.iter().zip(columns.iter().skip(1)).any(|(left, right)| left.len() != right.len()) {
-            return Err(Error::Internal("the key columns of a batch differ in length"));
+        if columns
+            .iter()
+            .zip(columns.iter().skip(1))
+            .any(|(left, right)| left.len() != right.len())
+        {
+            return Err(Error::Internal(
+                "the key columns of a batch differ in length",
+            ));
         }
         let known = ids.len();
         let done = self.append(columns, ids);
@@ -82,11 +102,21 @@ impl KeyInterner {
         ids.reserve(columns.first().map_or(0, Array::len));
         let hashes = &mut self.hashes;
         match (&mut self.store, self.columns.as_slice(), columns) {
-            (InternTable::Int(keys), [column], [array]) => keys.intern(&column.read(array)?, hashes, ids),
-            (InternTable::Long(keys), [column], [array]) => keys.intern(&column.read(array)?, hashes, ids),
-            (InternTable::Bytes(keys), [column], [array]) => keys.intern(&column.read_bytes(array)?, hashes, ids),
+            (InternTable::Int(keys), [column], [array]) => {
+                keys.intern(&column.read(array)?, hashes, ids)
+            }
+            (InternTable::Long(keys), [column], [array]) => {
+                keys.intern(&column.read(array)?, hashes, ids)
+            }
+            (InternTable::Bytes(keys), [column], [array]) => {
+                keys.intern(&column.read_bytes(array)?, hashes, ids)
+            }
             (InternTable::Rows(keys), columns, arrays) => {
-                let arrays = columns.iter().zip(arrays).map(|(column, array)| column.read(array)).collect::<Result<Vec<_>>>()?;
+                let arrays = columns
+                    .iter()
+                    .zip(arrays)
+                    .map(|(column, array)| column.read(array))
+                    .collect::<Result<Vec<_>>>()?;
                 keys.intern(&arrays, hashes, ids)
             }
             _ => Err(Error::Internal("typed keys have one column")),
@@ -103,7 +133,8 @@ impl KeyInterner {
         self.hashes.is_empty()
     }
 
-    /// The key columns of these keys, in the types of [`Self::output_fields`]; null for [`KeyId::NULL`].
+    /// The key columns of these keys, in the types of [`Self::output_fields`]; null for
+    /// [`KeyId::NULL`].
     pub fn columns(&self, ids: &[KeyId]) -> Result<Vec<ArrayRef>> {
         let single = |array: ArrayRef| vec![array];
         match &self.store {
@@ -121,7 +152,10 @@ impl KeyInterner {
 
     /// The fields of [`Self::columns`]: as declared, dictionaries unpacked to their values.
     pub fn output_fields(&self) -> Vec<Field> {
-        self.columns.iter().map(|column| column.field().clone()).collect()
+        self.columns
+            .iter()
+            .map(|column| column.field().clone())
+            .collect()
     }
 
     /// Forgets all keys and keeps the memory.
@@ -141,7 +175,9 @@ impl InternTable {
         let data_type = column.field().data_type();
         Ok(match (data_type, data_type.primitive_width()) {
             // Days and milliseconds are two numbers, not one.
-            (DataType::Interval(arrow_schema::IntervalUnit::DayTime), _) => Self::Rows(RowKeys::new(std::slice::from_ref(column))?),
+            (DataType::Interval(arrow_schema::IntervalUnit::DayTime), _) => {
+                Self::Rows(RowKeys::new(std::slice::from_ref(column))?)
+            }
             (_, Some(4)) => Self::Int(PrimitiveKeys::new(data_type)),
             (_, Some(8)) => Self::Long(PrimitiveKeys::new(data_type)),
             _ if column.is_bytes() => Self::Bytes(BytesKeys::new(column.field())),
@@ -152,5 +188,8 @@ impl InternTable {
 
 /// The error when all of [`KeyId`]'s numbers are given.
 fn too_many() -> Error {
-    Error::Overflow { column: "keys".into(), reason: format!("more than {} distinct keys", KeyId::NULL.0) }
+    Error::Overflow {
+        column: "keys".into(),
+        reason: format!("more than {} distinct keys", KeyId::NULL.0),
+    }
 }

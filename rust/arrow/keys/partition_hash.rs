@@ -1,4 +1,5 @@
-//! A quick hash of each row's key, by which rows are split before their keys are numbered. Of no format: it may change.
+//! A quick hash of each row's key, by which rows are split before their keys are numbered. Of no
+//! format: it may change.
 
 use arrow_array::{Array, ArrayRef};
 use arrow_buffer::ArrowNativeType;
@@ -17,11 +18,13 @@ pub struct PartitionHash {
 impl PartitionHash {
     /// Of these columns. A type that cannot be grouped is an error.
     pub fn new(fields: &[Field]) -> Result<Self> {
-        Ok(Self { columns: fields.iter().map(KeyColumn::new).collect::<Result<_>>()? })
+        Ok(Self {
+            columns: fields.iter().map(KeyColumn::new).collect::<Result<_>>()?,
+        })
     }
 
-    /// The hash of each row, equal where the keys are. Only columns of 32 to 128 bits, of strings and of binary tell keys apart.
-    /// They take the place of what `hashes` held.
+    /// The hash of each row, equal where the keys are. Only columns of 32 to 128 bits, of strings
+    /// and of binary tell keys apart. They take the place of what `hashes` held.
     pub fn hash(&self, arrays: &[ArrayRef], hashes: &mut Vec<u64>) -> Result<()> {
         hashes.clear();
         for (column, array) in self.columns.iter().zip(arrays) {
@@ -31,10 +34,15 @@ impl PartitionHash {
             }
             let data_type = column.field().data_type();
             // The two numbers of days and milliseconds are not one of 64 bits.
-            match data_type.primitive_width().filter(|_| *data_type != DataType::Interval(IntervalUnit::DayTime)) {
+            match data_type
+                .primitive_width()
+                .filter(|_| *data_type != DataType::Interval(IntervalUnit::DayTime))
+            {
                 Some(4) => mix(&column.read(array)?, hashes, u32::hash)?,
                 Some(8) => mix(&column.read(array)?, hashes, u64::hash)?,
-                Some(16) => mix(&column.read(array)?, hashes, |value: i128| fold(value as u64 ^ FIRST, (value >> 64) as u64))?,
+                Some(16) => mix(&column.read(array)?, hashes, |value: i128| {
+                    fold(value as u64 ^ FIRST, (value >> 64) as u64)
+                })?,
                 _ => {}
             }
         }
@@ -48,16 +56,32 @@ fn add(hashes: &mut Vec<u64>, cells: impl Iterator<Item = u64>) {
     if hashes.is_empty() {
         hashes.extend(cells);
     } else {
-        hashes.iter_mut().zip(cells).for_each(|(hash, cell)| *hash = hash.rotate_left(23) ^ cell);
+        hashes
+            .iter_mut()
+            .zip(cells)
+            .for_each(|(hash, cell)| *hash = hash.rotate_left(23) ^ cell);
     }
 }
 
-fn mix<T: ArrowNativeType>(array: &ArrayRef, hashes: &mut Vec<u64>, hash: impl Fn(T) -> u64) -> Result<()> {
+fn mix<T: ArrowNativeType>(
+    array: &ArrayRef,
+    hashes: &mut Vec<u64>,
+    hash: impl Fn(T) -> u64,
+) -> Result<()> {
     let data = array.to_data();
-    let values = data.buffer::<T>(0).get(..array.len()).ok_or(Error::Internal("an array is shorter than it says"))?;
+    let values = data
+        .buffer::<T>(0)
+        .get(..array.len())
+        .ok_or(Error::Internal("an array is shorter than it says"))?;
     match array.nulls().filter(|nulls| nulls.null_count() > 0) {
         None => add(hashes, values.iter().map(|&value| hash(value))),
-        Some(nulls) => add(hashes, values.iter().zip(nulls).map(|(&value, valid)| if valid { hash(value) } else { 0 })),
+        Some(nulls) => add(
+            hashes,
+            values
+                .iter()
+                .zip(nulls)
+                .map(|(&value, valid)| if valid { hash(value) } else { 0 }),
+        ),
     }
     Ok(())
 }
@@ -65,6 +89,12 @@ fn mix<T: ArrowNativeType>(array: &ArrayRef, hashes: &mut Vec<u64>, hash: impl F
 fn mix_bytes(array: &ArrayRef, hashes: &mut Vec<u64>) -> Result<()> {
     let mut words = Vec::with_capacity(array.len());
     cells(array)?.words(0..array.len(), &mut words);
-    add(hashes, words.into_iter().enumerate().map(|(row, word)| if array.is_valid(row) { word.hash() } else { 0 }));
+    add(
+        hashes,
+        words
+            .into_iter()
+            .enumerate()
+            .map(|(row, word)| if array.is_valid(row) { word.hash() } else { 0 }),
+    );
     Ok(())
 }

@@ -38,13 +38,26 @@ pub(super) struct PrimitiveKeys<B> {
 
 impl<B: Bits> PrimitiveKeys<B> {
     pub(super) fn new(data_type: &DataType) -> Self {
-        Self { data_type: data_type.clone(), number: Number::of(data_type), table: Table::new(), values: Vec::new() }
+        Self {
+            data_type: data_type.clone(),
+            number: Number::of(data_type),
+            table: Table::new(),
+            values: Vec::new(),
+        }
     }
 
     /// Appends the number of each row.
-    pub(super) fn intern(&mut self, array: &ArrayRef, hashes: &mut Vec<u64>, ids: &mut Vec<KeyId>) -> Result<()> {
+    pub(super) fn intern(
+        &mut self,
+        array: &ArrayRef,
+        hashes: &mut Vec<u64>,
+        ids: &mut Vec<KeyId>,
+    ) -> Result<()> {
         let data = array.to_data();
-        let rows = data.buffer::<B>(0).get(..array.len()).ok_or(Error::Internal("an array is shorter than it says"))?;
+        let rows = data
+            .buffer::<B>(0)
+            .get(..array.len())
+            .ok_or(Error::Internal("an array is shorter than it says"))?;
         match array.nulls().filter(|nulls| nulls.null_count() > 0) {
             None => {
                 for &value in rows {
@@ -53,7 +66,11 @@ impl<B: Bits> PrimitiveKeys<B> {
             }
             Some(nulls) => {
                 for (&value, valid) in rows.iter().zip(nulls) {
-                    ids.push(if valid { self.number(value, hashes)? } else { KeyId::NULL });
+                    ids.push(if valid {
+                        self.number(value, hashes)?
+                    } else {
+                        KeyId::NULL
+                    });
                 }
             }
         }
@@ -62,7 +79,12 @@ impl<B: Bits> PrimitiveKeys<B> {
 
     #[inline]
     fn number(&mut self, value: B, hashes: &mut Vec<u64>) -> Result<KeyId> {
-        let Self { number, table, values, .. } = self;
+        let Self {
+            number,
+            table,
+            values,
+            ..
+        } = self;
         table.number(
             value,
             |_| true,
@@ -82,7 +104,10 @@ impl<B: Bits> PrimitiveKeys<B> {
             None => Err(Error::Internal("a key number that was never given")),
         };
         let values = ids.iter().map(value).collect::<Result<Vec<B>>>()?;
-        let data = ArrayData::builder(self.data_type.clone()).len(ids.len()).nulls(nulls(ids)).add_buffer(Buffer::from_vec(values));
+        let data = ArrayData::builder(self.data_type.clone())
+            .len(ids.len())
+            .nulls(nulls(ids))
+            .add_buffer(Buffer::from_vec(values));
         Ok(make_array(data.build()?))
     }
 
@@ -94,5 +119,6 @@ impl<B: Bits> PrimitiveKeys<B> {
 
 /// Null where there is no key.
 pub(super) fn nulls(ids: &[KeyId]) -> Option<NullBuffer> {
-    ids.contains(&KeyId::NULL).then(|| ids.iter().map(|&id| id != KeyId::NULL).collect())
+    ids.contains(&KeyId::NULL)
+        .then(|| ids.iter().map(|&id| id != KeyId::NULL).collect())
 }

@@ -1,4 +1,5 @@
-//! Keys of several columns, or of a type without a path of its own: Arrow's row format, whose bytes are equal where the values are.
+//! Keys of several columns, or of a type without a path of its own: Arrow's row format, whose bytes
+//! are equal where the values are.
 
 use arrow_array::{Array, ArrayRef, new_null_array};
 use arrow_buffer::NullBuffer;
@@ -25,20 +26,46 @@ impl RowKeys {
     pub(super) fn new(columns: &[KeyColumn]) -> Result<Self> {
         let types = || columns.iter().map(|column| column.field().data_type());
         let converter = RowConverter::new(types().cloned().map(SortField::new).collect())?;
-        let nulls = types().map(|data_type| new_null_array(data_type, 1)).collect::<Vec<_>>();
+        let nulls = types()
+            .map(|data_type| new_null_array(data_type, 1))
+            .collect::<Vec<_>>();
         let null = converter.convert_columns(&nulls)?.row(0).owned();
         let batch = converter.empty_rows(0, 0);
-        Ok(Self { converter, batch, table: ByteTable::new(), null, scratch: Vec::new() })
+        Ok(Self {
+            converter,
+            batch,
+            table: ByteTable::new(),
+            null,
+            scratch: Vec::new(),
+        })
     }
 
     /// Appends the number of each row.
-    pub(super) fn intern(&mut self, columns: &[ArrayRef], hashes: &mut Vec<u64>, ids: &mut Vec<KeyId>) -> Result<()> {
-        let Self { converter, batch, table, scratch, .. } = self;
+    pub(super) fn intern(
+        &mut self,
+        columns: &[ArrayRef],
+        hashes: &mut Vec<u64>,
+        ids: &mut Vec<KeyId>,
+    ) -> Result<()> {
+        let Self {
+            converter,
+            batch,
+            table,
+            scratch,
+            ..
+        } = self;
         batch.clear();
         converter.append(batch, columns)?;
         let length = columns.first().map_or(0, Array::len);
         let nulls = all_null(columns);
-        table.intern(&*batch, length, nulls.as_ref(), |row| shard_hash::hash(columns, row, scratch), hashes, ids)
+        table.intern(
+            &*batch,
+            length,
+            nulls.as_ref(),
+            |row| shard_hash::hash(columns, row, scratch),
+            hashes,
+            ids,
+        )
     }
 
     /// The columns of these keys.
@@ -52,7 +79,10 @@ impl RowKeys {
         let rows = ids.iter().map(row).collect::<Result<Vec<_>>>()?;
         let length: usize = rows.iter().map(|row| row.as_ref().len()).sum();
         if i32::try_from(length).is_err() {
-            return Err(Error::Crowded { column: "keys".into(), reason: format!("{length} bytes of keys in one batch, 2^31 or more") });
+            return Err(Error::Crowded {
+                column: "keys".into(),
+                reason: format!("{length} bytes of keys in one batch, 2^31 or more"),
+            });
         }
         Ok(self.converter.convert_rows(rows)?)
     }
@@ -64,7 +94,11 @@ impl RowKeys {
 
 /// Null where every column is null; none where no such row can be.
 pub(super) fn all_null(columns: &[ArrayRef]) -> Option<NullBuffer> {
-    let mut valid = columns.iter().map(|column| column.nulls().filter(|nulls| nulls.null_count() > 0));
+    let mut valid = columns
+        .iter()
+        .map(|column| column.nulls().filter(|nulls| nulls.null_count() > 0));
     let first = valid.next()??.inner().clone();
-    valid.try_fold(first, |valid, nulls| Some(&valid | nulls?.inner())).map(NullBuffer::new)
+    valid
+        .try_fold(first, |valid, nulls| Some(&valid | nulls?.inner()))
+        .map(NullBuffer::new)
 }

@@ -1,6 +1,8 @@
-//! The canonical bytes of a key, and the hash that shards are ranges of. Part of the state format: nothing here changes.
+//! The canonical bytes of a key, and the hash that shards are ranges of. Part of the state format:
+//! nothing here changes.
 //!
-//! The hash of a key is `xxh3_64` (seed 0) of its columns' bytes, one after the other. All numbers are little-endian.
+//! The hash of a key is `xxh3_64` (seed 0) of its columns' bytes, one after the other. All numbers
+//! are little-endian.
 //!
 //! | column | bytes |
 //! |---|---|
@@ -18,12 +20,14 @@
 //! | structs | each field as a column |
 //! | lists, of any layout | u32 length, then each element as a column |
 //!
-//! Dictionaries have the bytes of their values. `key = (7: i32, "ab")` is `01 0700000000000000 01 02000000 6162`.
+//! Dictionaries have the bytes of their values. `key = (7: i32, "ab")` is `01 0700000000000000 01
+//! 02000000 6162`.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
-    ArrowPrimitiveType, Decimal32Type, Decimal64Type, Decimal128Type, Decimal256Type, Float16Type, Float32Type, Float64Type, Int8Type,
-    Int16Type, Int32Type, Int64Type, IntervalDayTimeType, IntervalMonthDayNanoType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+    ArrowPrimitiveType, Decimal32Type, Decimal64Type, Decimal128Type, Decimal256Type, Float16Type,
+    Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, IntervalDayTimeType,
+    IntervalMonthDayNanoType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::{DataType, IntervalUnit};
@@ -110,7 +114,10 @@ fn hash_value<const N: usize>(value: &[u8; N]) -> u64 {
     let mut bytes = [VALUE; 17];
     match bytes.get_mut(..=N) {
         Some(all) => {
-            all.iter_mut().skip(1).zip(value).for_each(|(to, from)| *to = *from);
+            all.iter_mut()
+                .skip(1)
+                .zip(value)
+                .for_each(|(to, from)| *to = *from);
             xxh3_64(all)
         }
         None => xxh3_64(&[[VALUE].as_slice(), value].concat()),
@@ -118,13 +125,19 @@ fn hash_value<const N: usize>(value: &[u8; N]) -> u64 {
 }
 
 fn float(value: f64) -> [u8; 8] {
-    let bits = if value.is_nan() { 0x7FF8_0000_0000_0000 } else { (value + 0.0).to_bits() };
+    let bits = if value.is_nan() {
+        0x7FF8_0000_0000_0000
+    } else {
+        (value + 0.0).to_bits()
+    };
     bits.to_le_bytes()
 }
 
 fn write_length(length: usize, bytes: &mut Vec<u8>) -> Result<()> {
-    let length = u32::try_from(length)
-        .map_err(|_| Error::Overflow { column: "keys".into(), reason: format!("a key value of length {length}, 2^32 or more") })?;
+    let length = u32::try_from(length).map_err(|_| Error::Overflow {
+        column: "keys".into(),
+        reason: format!("a key value of length {length}, 2^32 or more"),
+    })?;
     bytes.extend(length.to_le_bytes());
     Ok(())
 }
@@ -139,7 +152,8 @@ fn native<T: ArrowPrimitiveType>(array: &dyn Array, row: usize) -> T::Native {
     array.as_primitive::<T>().value(row)
 }
 
-/// Appends the bytes of one column's row; the column is one that [`crate::arrow::keys::key_column`] has read.
+/// Appends the bytes of one column's row; the column is one that [`crate::arrow::keys::key_column`]
+/// has read.
 fn write(array: &dyn Array, row: usize, bytes: &mut Vec<u8>) -> Result<()> {
     if array.is_null(row) {
         bytes.push(NULL);
@@ -149,47 +163,93 @@ fn write(array: &dyn Array, row: usize, bytes: &mut Vec<u8>) -> Result<()> {
     match array.data_type() {
         DataType::List(_) => return write_list(&array.as_list::<i32>().value(row), bytes),
         DataType::LargeList(_) => return write_list(&array.as_list::<i64>().value(row), bytes),
-        DataType::FixedSizeList(..) => return write_list(&array.as_fixed_size_list().value(row), bytes),
-        DataType::Struct(_) => return array.as_struct().columns().iter().try_for_each(|field| write(field, row, bytes)),
-        DataType::Utf8 => return write_bytes(array.as_string::<i32>().value(row).as_bytes(), bytes),
-        DataType::LargeUtf8 => return write_bytes(array.as_string::<i64>().value(row).as_bytes(), bytes),
-        DataType::Utf8View => return write_bytes(array.as_string_view().value(row).as_bytes(), bytes),
+        DataType::FixedSizeList(..) => {
+            return write_list(&array.as_fixed_size_list().value(row), bytes);
+        }
+        DataType::Struct(_) => {
+            return array
+                .as_struct()
+                .columns()
+                .iter()
+                .try_for_each(|field| write(field, row, bytes));
+        }
+        DataType::Utf8 => {
+            return write_bytes(array.as_string::<i32>().value(row).as_bytes(), bytes);
+        }
+        DataType::LargeUtf8 => {
+            return write_bytes(array.as_string::<i64>().value(row).as_bytes(), bytes);
+        }
+        DataType::Utf8View => {
+            return write_bytes(array.as_string_view().value(row).as_bytes(), bytes);
+        }
         DataType::Binary => return write_bytes(array.as_binary::<i32>().value(row), bytes),
         DataType::LargeBinary => return write_bytes(array.as_binary::<i64>().value(row), bytes),
         DataType::BinaryView => return write_bytes(array.as_binary_view().value(row), bytes),
-        DataType::FixedSizeBinary(_) => return write_bytes(array.as_fixed_size_binary().value(row), bytes),
+        DataType::FixedSizeBinary(_) => {
+            return write_bytes(array.as_fixed_size_binary().value(row), bytes);
+        }
         DataType::Boolean => bytes.extend(i64::from(array.as_boolean().value(row)).to_le_bytes()),
         DataType::Int8 => bytes.extend(i64::from(native::<Int8Type>(array, row)).to_le_bytes()),
         DataType::Int16 => bytes.extend(i64::from(native::<Int16Type>(array, row)).to_le_bytes()),
         DataType::UInt8 => bytes.extend(i64::from(native::<UInt8Type>(array, row)).to_le_bytes()),
         DataType::UInt16 => bytes.extend(i64::from(native::<UInt16Type>(array, row)).to_le_bytes()),
         DataType::UInt32 => bytes.extend(i64::from(native::<UInt32Type>(array, row)).to_le_bytes()),
-        DataType::UInt64 => bytes.extend(i128::from(native::<UInt64Type>(array, row)).to_le_bytes()),
+        DataType::UInt64 => {
+            bytes.extend(i128::from(native::<UInt64Type>(array, row)).to_le_bytes())
+        }
         DataType::Float16 => bytes.extend(float(native::<Float16Type>(array, row).into())),
         DataType::Float32 => bytes.extend(float(native::<Float32Type>(array, row).into())),
         DataType::Float64 => bytes.extend(float(native::<Float64Type>(array, row))),
-        DataType::Decimal32(..) => bytes.extend(i128::from(native::<Decimal32Type>(array, row)).to_le_bytes()),
-        DataType::Decimal64(..) => bytes.extend(i128::from(native::<Decimal64Type>(array, row)).to_le_bytes()),
-        DataType::Decimal128(..) => bytes.extend(native::<Decimal128Type>(array, row).to_le_bytes()),
-        DataType::Decimal256(..) => bytes.extend(native::<Decimal256Type>(array, row).to_le_bytes()),
+        DataType::Decimal32(..) => {
+            bytes.extend(i128::from(native::<Decimal32Type>(array, row)).to_le_bytes())
+        }
+        DataType::Decimal64(..) => {
+            bytes.extend(i128::from(native::<Decimal64Type>(array, row)).to_le_bytes())
+        }
+        DataType::Decimal128(..) => {
+            bytes.extend(native::<Decimal128Type>(array, row).to_le_bytes())
+        }
+        DataType::Decimal256(..) => {
+            bytes.extend(native::<Decimal256Type>(array, row).to_le_bytes())
+        }
         DataType::Interval(IntervalUnit::DayTime) => {
             let interval = native::<IntervalDayTimeType>(array, row);
-            bytes.extend([interval.days, interval.milliseconds].into_iter().flat_map(|part| i64::from(part).to_le_bytes()));
+            bytes.extend(
+                [interval.days, interval.milliseconds]
+                    .into_iter()
+                    .flat_map(|part| i64::from(part).to_le_bytes()),
+            );
         }
         DataType::Interval(IntervalUnit::MonthDayNano) => {
             let interval = native::<IntervalMonthDayNanoType>(array, row);
-            let parts = [interval.months.into(), interval.days.into(), interval.nanoseconds];
+            let parts = [
+                interval.months.into(),
+                interval.days.into(),
+                interval.nanoseconds,
+            ];
             bytes.extend(parts.into_iter().flat_map(i64::to_le_bytes));
         }
-        // Dates, times, timestamps, durations and year-month intervals of either width, and i32 and i64 themselves.
+        // Dates, times, timestamps, durations and year-month intervals of either width, and i32 and
+        // i64 themselves.
         other => {
             let data = array.to_data();
             let value = match other.primitive_width() {
-                Some(4) => data.buffer::<<Int32Type as ArrowPrimitiveType>::Native>(0).get(row).copied().map(i64::from),
-                Some(8) => data.buffer::<<Int64Type as ArrowPrimitiveType>::Native>(0).get(row).copied(),
+                Some(4) => data
+                    .buffer::<<Int32Type as ArrowPrimitiveType>::Native>(0)
+                    .get(row)
+                    .copied()
+                    .map(i64::from),
+                Some(8) => data
+                    .buffer::<<Int64Type as ArrowPrimitiveType>::Native>(0)
+                    .get(row)
+                    .copied(),
                 _ => None,
             };
-            bytes.extend(value.ok_or(Error::Internal("a key type without canonical bytes"))?.to_le_bytes());
+            bytes.extend(
+                value
+                    .ok_or(Error::Internal("a key type without canonical bytes"))?
+                    .to_le_bytes(),
+            );
         }
     }
     Ok(())

@@ -35,14 +35,23 @@ pub enum SortKeyRows {
 impl SortKeys {
     /// Names of keys of these columns. A type that cannot be grouped is an error.
     pub fn new(fields: &[Field]) -> Result<Self> {
-        let columns = fields.iter().map(KeyColumn::new).collect::<Result<Vec<_>>>()?;
+        let columns = fields
+            .iter()
+            .map(KeyColumn::new)
+            .collect::<Result<Vec<_>>>()?;
         let converter = match columns.as_slice() {
             [] => {
-                return Err(Error::Argument { argument: "keys".into(), got: "no column".into(), allowed: "one or more columns".into() });
+                return Err(Error::Argument {
+                    argument: "keys".into(),
+                    got: "no column".into(),
+                    allowed: "one or more columns".into(),
+                });
             }
             [single] if single.is_bytes() => None,
             columns => {
-                let sorted = columns.iter().map(|column| SortField::new(column.field().data_type().clone()));
+                let sorted = columns
+                    .iter()
+                    .map(|column| SortField::new(column.field().data_type().clone()));
                 Some(RowConverter::new(sorted.collect())?)
             }
         };
@@ -51,30 +60,50 @@ impl SortKeys {
 
     /// The fields of [`Self::columns`]: as declared, dictionaries unpacked to their values.
     pub fn fields(&self) -> Vec<Field> {
-        self.columns.iter().map(|column| column.field().clone()).collect()
+        self.columns
+            .iter()
+            .map(|column| column.field().clone())
+            .collect()
     }
 
     /// The names of rows.
     pub fn of(&self, arrays: &[ArrayRef]) -> Result<SortKeyRows> {
         if arrays.len() != self.columns.len() {
-            return Err(Error::Internal("a batch has another number of key columns than declared"));
+            return Err(Error::Internal(
+                "a batch has another number of key columns than declared",
+            ));
         }
-        let arrays = self.columns.iter().zip(arrays).map(|(column, array)| column.read(array)).collect::<Result<Vec<_>>>()?;
+        let arrays = self
+            .columns
+            .iter()
+            .zip(arrays)
+            .map(|(column, array)| column.read(array))
+            .collect::<Result<Vec<_>>>()?;
         match (&self.converter, arrays.as_slice()) {
-            (Some(converter), arrays) => Ok(SortKeyRows::Rows(converter.convert_columns(arrays)?, all_null(arrays))),
+            (Some(converter), arrays) => Ok(SortKeyRows::Rows(
+                converter.convert_columns(arrays)?,
+                all_null(arrays),
+            )),
             (None, [array]) => {
                 let plain = match array.data_type() {
                     DataType::Utf8View => &convert::cast(array, &DataType::LargeUtf8)?,
                     _ => array,
                 };
-                Ok(SortKeyRows::Bytes(convert::cast(plain, &DataType::LargeBinary)?.as_binary().clone()))
+                Ok(SortKeyRows::Bytes(
+                    convert::cast(plain, &DataType::LargeBinary)?
+                        .as_binary()
+                        .clone(),
+                ))
             }
             (None, _) => Err(Error::Internal("plain names have one column")),
         }
     }
 
     /// The key columns of names that [`Self::of`] gave, in the types of [`Self::fields`].
-    pub fn columns<'n>(&self, names: impl ExactSizeIterator<Item = &'n [u8]>) -> Result<Vec<ArrayRef>> {
+    pub fn columns<'n>(
+        &self,
+        names: impl ExactSizeIterator<Item = &'n [u8]>,
+    ) -> Result<Vec<ArrayRef>> {
         match (&self.converter, self.columns.as_slice()) {
             (Some(converter), _) => {
                 let parser = converter.parser();
@@ -102,9 +131,12 @@ impl SortKeyRows {
     /// The name of a row; none where every key column is null.
     pub fn get(&self, row: usize) -> Option<&[u8]> {
         match self {
-            Self::Bytes(names) => (row < names.len() && names.is_valid(row)).then(|| names.value(row)),
+            Self::Bytes(names) => {
+                (row < names.len() && names.is_valid(row)).then(|| names.value(row))
+            }
             Self::Rows(rows, nulls) => {
-                let valid = row < rows.num_rows() && nulls.as_ref().is_none_or(|nulls| nulls.is_valid(row));
+                let valid =
+                    row < rows.num_rows() && nulls.as_ref().is_none_or(|nulls| nulls.is_valid(row));
                 valid.then(|| rows.row(row).data())
             }
         }

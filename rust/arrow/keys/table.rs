@@ -44,9 +44,13 @@ pub(super) fn hash_long(bytes: &[u8]) -> u64 {
     let word = |chunk: &[u8; 16]| u128::from_le_bytes(*chunk);
     let mix = |seed: u64, word: u128| fold(word as u64 ^ seed, (word >> 64) as u64 ^ SECOND);
     let (chunks, _) = bytes.as_chunks::<16>();
-    let hash = chunks.iter().fold(FIRST, |seed, chunk| mix(seed, word(chunk)));
+    let hash = chunks
+        .iter()
+        .fold(FIRST, |seed, chunk| mix(seed, word(chunk)));
     // The last 16 bytes hold what the chunks leave over; once more where they leave nothing.
-    let hash = bytes.last_chunk::<16>().map_or(hash, |chunk| mix(hash, word(chunk)));
+    let hash = bytes
+        .last_chunk::<16>()
+        .map_or(hash, |chunk| mix(hash, word(chunk)));
     fold(hash ^ bytes.len() as u64, FIRST)
 }
 
@@ -60,12 +64,22 @@ pub(super) struct Table<W> {
 
 impl<W: Word> Table<W> {
     pub(super) fn new() -> Self {
-        Self { entries: HashTable::new(), previous: None, known: 0 }
+        Self {
+            entries: HashTable::new(),
+            previous: None,
+            known: 0,
+        }
     }
 
-    /// The number of a key. `same` tells, of a key with an equal word, whether it is this one; `add` stores a new key.
+    /// The number of a key. `same` tells, of a key with an equal word, whether it is this one;
+    /// `add` stores a new key.
     #[inline]
-    pub(super) fn number(&mut self, word: W, same: impl Fn(KeyId) -> bool, add: impl FnOnce() -> Result<()>) -> Result<KeyId> {
+    pub(super) fn number(
+        &mut self,
+        word: W,
+        same: impl Fn(KeyId) -> bool,
+        add: impl FnOnce() -> Result<()>,
+    ) -> Result<KeyId> {
         if let Some((previous, id)) = self.previous
             && previous == word
             && same(id)
@@ -73,7 +87,10 @@ impl<W: Word> Table<W> {
             return Ok(id);
         }
         let hash = word.hash();
-        let id = match self.entries.find(hash, |entry| entry.0 == word && same(entry.1)) {
+        let id = match self
+            .entries
+            .find(hash, |entry| entry.0 == word && same(entry.1))
+        {
             Some(entry) => entry.1,
             None => self.insert(hash, word, add)?,
         };
@@ -86,7 +103,8 @@ impl<W: Word> Table<W> {
     fn insert(&mut self, hash: u64, word: W, add: impl FnOnce() -> Result<()>) -> Result<KeyId> {
         let id = KeyId::after(self.known).ok_or_else(too_many)?;
         add()?;
-        self.entries.insert_unique(hash, (word, id), |entry| entry.0.hash());
+        self.entries
+            .insert_unique(hash, (word, id), |entry| entry.0.hash());
         self.known += 1;
         Ok(id)
     }

@@ -29,31 +29,54 @@ enum Output {
 }
 
 impl AggregatePlan {
-    /// Resolves an aggregate against the input's schema; the next field in `python` is that of a Python function's results.
+    /// Resolves an aggregate against the input's schema; the next field in `python` is that of a
+    /// Python function's results.
     pub(crate) fn new<'t>(
         named: &AggregateSpec,
         input: &Schema,
         inputs: &mut Vec<InputColumn>,
         python: &mut impl Iterator<Item = &'t Field>,
     ) -> Result<Self> {
-        let made = if named.function == Function::Python { python.next() } else { None };
+        let made = if named.function == Function::Python {
+            python.next()
+        } else {
+            None
+        };
         if let Some(made) = made {
-            named.columns.iter().try_for_each(|name| find(input, &format!("aggregate {:?}", named.name), name).map(drop))?;
+            named.columns.iter().try_for_each(|name| {
+                find(input, &format!("aggregate {:?}", named.name), name).map(drop)
+            })?;
             let field = made.clone().with_name(&named.name).with_nullable(true);
-            return Ok(Self { name: named.name.clone(), inputs: Vec::new(), only: named.input, output: Output::Python(field) });
+            return Ok(Self {
+                name: named.name.clone(),
+                inputs: Vec::new(),
+                only: named.input,
+                output: Output::Python(field),
+            });
         }
         let mut positions = Vec::with_capacity(named.columns.len());
         for (place, name) in named.columns.iter().enumerate() {
             let field = find(input, &format!("aggregate {:?}", named.name), name)?.clone();
             let data_type = unpacked(field.data_type());
-            let compared = named.function.compared() == Some(place) && convert::kind(&data_type) == Some(convert::ColumnKind::Rows);
-            let taken = InputColumn { canonical_floats: compared && canonical_float::within(&data_type), field };
+            let compared = named.function.compared() == Some(place)
+                && convert::kind(&data_type) == Some(convert::ColumnKind::Rows);
+            let taken = InputColumn {
+                canonical_floats: compared && canonical_float::within(&data_type),
+                field,
+            };
             positions.push(taken.place(inputs));
         }
-        let taken = positions.iter().filter_map(|&position| inputs.get(position));
+        let taken = positions
+            .iter()
+            .filter_map(|&position| inputs.get(position));
         let columns: Vec<Field> = taken.map(|taken| taken.field.clone()).collect();
         let resolved = resolve(named, &columns)?;
-        Ok(Self { name: named.name.clone(), output: Output::BuiltIn(resolved), inputs: positions, only: named.input })
+        Ok(Self {
+            name: named.name.clone(),
+            output: Output::BuiltIn(resolved),
+            inputs: positions,
+            only: named.input,
+        })
     }
 
     /// The field of its results.

@@ -25,7 +25,11 @@ pub struct Cogroup {
 
 impl Cogroup {
     /// Resolves the inputs of a spec; the column joins those that the query takes.
-    pub(crate) fn new(asked: &CogroupSpec, schema: &Schema, taken: &mut Vec<InputColumn>) -> Result<Self> {
+    pub(crate) fn new(
+        asked: &CogroupSpec,
+        schema: &Schema,
+        taken: &mut Vec<InputColumn>,
+    ) -> Result<Self> {
         let field = find(schema, "inputs", &asked.column)?.clone();
         let data_type = unpacked(field.data_type());
         if !data_type.is_integer() || data_type == DataType::UInt64 {
@@ -37,10 +41,23 @@ impl Cogroup {
             });
         }
         if asked.count == 0 {
-            return Err(Error::Argument { argument: "inputs".into(), got: "0".into(), allowed: "one or more".into() });
+            return Err(Error::Argument {
+                argument: "inputs".into(),
+                got: "0".into(),
+                allowed: "one or more".into(),
+            });
         }
-        let position = InputColumn { field, canonical_floats: false }.place(taken);
-        Ok(Self { position, one_time: asked.one_time, column: asked.column.clone(), count: asked.count })
+        let position = InputColumn {
+            field,
+            canonical_floats: false,
+        }
+        .place(taken);
+        Ok(Self {
+            position,
+            one_time: asked.one_time,
+            column: asked.column.clone(),
+            count: asked.count,
+        })
     }
 
     /// The input of an aggregate is one of those of the query.
@@ -58,7 +75,9 @@ impl Cogroup {
 
     /// The numbers, among the canonical arrays of the query's inputs.
     pub(crate) fn numbers<'a>(&self, inputs: &'a [ArrayRef]) -> Result<&'a Int64Array> {
-        let numbers = inputs.get(self.position).and_then(|array| array.as_primitive_opt::<Int64Type>());
+        let numbers = inputs
+            .get(self.position)
+            .and_then(|array| array.as_primitive_opt::<Int64Type>());
         numbers.ok_or(Error::Internal("the numbers of inputs are integers"))
     }
 
@@ -71,14 +90,18 @@ impl Cogroup {
     /// The input of a row.
     pub(crate) fn number(&self, numbers: &Int64Array, row: usize) -> Result<usize> {
         let number = (row < numbers.len() && numbers.is_valid(row)).then(|| numbers.value(row));
-        let known = number.and_then(|number| u32::try_from(number).ok()).filter(|&number| number < self.count);
-        known.map(|number| number as usize).ok_or_else(|| Error::Record {
-            column: self.column.clone(),
-            reason: format!(
-                "row {row} is of input {}; allowed: 0 to {}",
-                number.map_or("null".into(), |number| number.to_string()),
-                self.count - 1
-            ),
-        })
+        let known = number
+            .and_then(|number| u32::try_from(number).ok())
+            .filter(|&number| number < self.count);
+        known
+            .map(|number| number as usize)
+            .ok_or_else(|| Error::Record {
+                column: self.column.clone(),
+                reason: format!(
+                    "row {row} is of input {}; allowed: 0 to {}",
+                    number.map_or("null".into(), |number| number.to_string()),
+                    self.count - 1
+                ),
+            })
     }
 }

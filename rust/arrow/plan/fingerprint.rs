@@ -34,8 +34,18 @@ impl Fingerprint {
         asked.insert("op".into(), Value::Bool(true));
         let typed = |field: &Field| (field.name().clone(), Value::String(name(field.data_type())));
         let inputs = query.inputs.iter().map(|taken| typed(&taken.field));
-        let types: Map<String, Value> = query.keys.iter().map(typed).chain([typed(&query.time)]).chain(inputs).collect();
-        let results: Vec<Value> = query.aggregates.iter().map(|planned| json!(name(planned.field().data_type()))).collect();
+        let types: Map<String, Value> = query
+            .keys
+            .iter()
+            .map(typed)
+            .chain([typed(&query.time)])
+            .chain(inputs)
+            .collect();
+        let results: Vec<Value> = query
+            .aggregates
+            .iter()
+            .map(|planned| json!(name(planned.field().data_type())))
+            .collect();
         asked.insert("types".into(), Value::Object(types));
         asked.insert("results".into(), Value::Array(results));
         let text = Value::Object(asked).to_string();
@@ -43,19 +53,29 @@ impl Fingerprint {
         Ok(Self { text, hash })
     }
 
-    /// What differs from another specification, for an error: name, then the saved value and this one.
+    /// What differs from another specification, for an error: name, then the saved value and this
+    /// one.
     pub fn difference(&self, saved: &str) -> String {
-        let read = |text: &str| serde_json::from_str::<Map<String, Value>>(text).unwrap_or_default();
+        let read =
+            |text: &str| serde_json::from_str::<Map<String, Value>>(text).unwrap_or_default();
         let (saved, own) = (read(saved), read(&self.text));
         let mut names: Vec<&String> = saved.keys().chain(own.keys()).collect();
         names.sort();
         names.dedup();
         let mut told = String::new();
-        for name in names.into_iter().filter(|name| saved.get(*name) != own.get(*name)) {
+        for name in names
+            .into_iter()
+            .filter(|name| saved.get(*name) != own.get(*name))
+        {
             let show = |value: Option<&Value>| value.map_or("nothing".into(), Value::to_string);
             let comma = if told.is_empty() { "" } else { "; " };
             // Writing to a string does not fail.
-            let _ = write!(told, "{comma}{name} was {} and is {}", show(saved.get(name)), show(own.get(name)));
+            let _ = write!(
+                told,
+                "{comma}{name} was {} and is {}",
+                show(saved.get(name)),
+                show(own.get(name))
+            );
         }
         told
     }
@@ -68,16 +88,28 @@ fn name(data_type: &DataType) -> String {
         Utf8 | LargeUtf8 | Utf8View => "string".into(),
         Binary | LargeBinary | BinaryView => "binary".into(),
         FixedSizeBinary(width) => format!("binary({width})"),
-        Decimal32(precision, scale) | Decimal64(precision, scale) | Decimal128(precision, scale) | Decimal256(precision, scale) => {
+        Decimal32(precision, scale)
+        | Decimal64(precision, scale)
+        | Decimal128(precision, scale)
+        | Decimal256(precision, scale) => {
             format!("decimal({precision},{scale})")
         }
-        Timestamp(unit, zone) => format!("timestamp({},{})", unit_name(*unit), zone.as_deref().unwrap_or("none")),
+        Timestamp(unit, zone) => format!(
+            "timestamp({},{})",
+            unit_name(*unit),
+            zone.as_deref().unwrap_or("none")
+        ),
         Duration(unit) => format!("duration({})", unit_name(*unit)),
         Time32(unit) | Time64(unit) => format!("time({})", unit_name(*unit)),
         Dictionary(_, values) => name(values),
-        List(item) | LargeList(item) | FixedSizeList(item, _) => format!("list({})", name(item.data_type())),
+        List(item) | LargeList(item) | FixedSizeList(item, _) => {
+            format!("list({})", name(item.data_type()))
+        }
         Struct(fields) => {
-            let fields: Vec<String> = fields.iter().map(|field| format!("{}:{}", field.name(), name(field.data_type()))).collect();
+            let fields: Vec<String> = fields
+                .iter()
+                .map(|field| format!("{}:{}", field.name(), name(field.data_type())))
+                .collect();
             format!("struct({})", fields.join(","))
         }
         Map(entries, _) => format!("map({})", name(entries.data_type())),

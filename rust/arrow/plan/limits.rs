@@ -5,7 +5,8 @@
 pub struct Limits {
     /// Rows that an in-process run groups at once.
     pub run_rows: usize,
-    /// Rows that go through all steps of an in-process run together, about: few enough to stay in the caches.
+    /// Rows that go through all steps of an in-process run together, about: few enough to stay in
+    /// the caches.
     pub step_rows: usize,
     /// Bytes of short batches that are joined to a step.
     pub step_bytes: usize,

@@ -58,15 +58,28 @@ impl Query {
         Self::with_python(spec, input, &[])
     }
 
-    /// Resolves a spec as a query for its rows, which leave for record operators: its aggregates do not count.
+    /// Resolves a spec as a query for its rows, which leave for record operators: its aggregates do
+    /// not count.
     pub fn of_rows(spec: &Spec, input: &Schema) -> Result<Self> {
-        let bare = Spec { aggregates: Vec::new(), ..spec.clone() };
-        Ok(Self { rows: true, needs_seq_no: true, output: Arc::new(Schema::new(input.fields().clone())), ..Self::new(&bare, input)? })
+        let bare = Spec {
+            aggregates: Vec::new(),
+            ..spec.clone()
+        };
+        Ok(Self {
+            rows: true,
+            needs_seq_no: true,
+            output: Arc::new(Schema::new(input.fields().clone())),
+            ..Self::new(&bare, input)?
+        })
     }
 
     /// Resolves a spec whose Python functions, in their order, have results as these fields say.
     pub fn with_python(spec: &Spec, input: &Schema, python: &[Field]) -> Result<Self> {
-        let keys = spec.keys.iter().map(|name| find(input, "keys", name).cloned()).collect::<Result<Vec<_>>>()?;
+        let keys = spec
+            .keys
+            .iter()
+            .map(|name| find(input, "keys", name).cloned())
+            .collect::<Result<Vec<_>>>()?;
         let output_keys = KeyInterner::new(&keys)?.output_fields();
         let time = find(input, "time", &spec.time)?.clone();
         let DataType::Timestamp(unit, _) = time.data_type() else {
@@ -91,11 +104,21 @@ impl Query {
             }
         }
         let mut inputs: Vec<InputColumn> = Vec::new();
-        let origin = spec.inputs.as_ref().map(|asked| Cogroup::new(asked, input, &mut inputs)).transpose()?;
-        spec.aggregates.iter().try_for_each(|named| Cogroup::check_aggregate(origin.as_ref(), named))?;
+        let origin = spec
+            .inputs
+            .as_ref()
+            .map(|asked| Cogroup::new(asked, input, &mut inputs))
+            .transpose()?;
+        spec.aggregates
+            .iter()
+            .try_for_each(|named| Cogroup::check_aggregate(origin.as_ref(), named))?;
         let mut python = python.iter();
         let planned = |named| AggregatePlan::new(named, input, &mut inputs, &mut python);
-        let aggregates = spec.aggregates.iter().map(planned).collect::<Result<Vec<_>>>()?;
+        let aggregates = spec
+            .aggregates
+            .iter()
+            .map(planned)
+            .collect::<Result<Vec<_>>>()?;
 
         let bound = |name| Field::new(name, time.data_type().clone(), false);
         let window = DataType::Struct(Fields::from(vec![bound("start"), bound("end")]));
@@ -116,7 +139,11 @@ impl Query {
             origin,
             aggregates,
             // Sliding rows are moved as they are, with all that the next one may ask of them.
-            needs_seq_no: matches!(windows, WindowLengths::Sliding(_)) || spec.aggregates.iter().any(|named| named.function.needs_seq_no()),
+            needs_seq_no: matches!(windows, WindowLengths::Sliding(_))
+                || spec
+                    .aggregates
+                    .iter()
+                    .any(|named| named.function.needs_seq_no()),
             rows: false,
             output: Arc::new(Schema::new(fields)),
             limits: Limits::default(),
@@ -135,19 +162,31 @@ impl Query {
         Accumulators::cogrouped(parts.collect::<Vec<_>>())
     }
 
-    /// Which of the query's inputs a bank takes: those of one aggregate after the other, then the one that tells each row's input.
+    /// Which of the query's inputs a bank takes: those of one aggregate after the other, then the
+    /// one that tells each row's input.
     pub fn positions(&self) -> impl Iterator<Item = usize> {
         let origin = self.origin.as_ref().map(|origin| origin.position);
-        self.aggregates.iter().flat_map(|planned| planned.inputs.iter().copied()).chain(origin)
+        self.aggregates
+            .iter()
+            .flat_map(|planned| planned.inputs.iter().copied())
+            .chain(origin)
     }
 
     /// The columns that a bank takes, of the query's inputs.
     pub fn taken<'a>(&self, inputs: &'a [Column<'_>]) -> Vec<Column<'a>> {
-        self.positions().filter_map(|position| inputs.get(position)).map(Column::borrowed).collect()
+        self.positions()
+            .filter_map(|position| inputs.get(position))
+            .map(Column::borrowed)
+            .collect()
     }
 
     /// A batch of the result.
-    pub fn result(&self, keys: Vec<ArrayRef>, windows: &[Window], lowered: LoweredAll) -> Result<RecordBatch> {
+    pub fn result(
+        &self,
+        keys: Vec<ArrayRef>,
+        windows: &[Window],
+        lowered: LoweredAll,
+    ) -> Result<RecordBatch> {
         let mut columns = keys;
         columns.push(self.window(windows)?);
         let lowered = lowered.map_err(|misfit| match self.aggregates.get(misfit.aggregate) {
@@ -157,30 +196,50 @@ impl Query {
         for (planned, column) in self.aggregates.iter().zip(lowered) {
             let column = convert::result(column, planned.field().data_type());
             columns.push(column.map_err(|error| match error {
-                Error::Crowded { reason, .. } => Error::Crowded { column: planned.name.clone(), reason },
+                Error::Crowded { reason, .. } => Error::Crowded {
+                    column: planned.name.clone(),
+                    reason,
+                },
                 other => other,
             })?);
         }
         if self.op {
-            columns.push(Arc::new(StringArray::from_iter_values(windows.iter().map(|_| "upsert"))));
+            columns.push(Arc::new(StringArray::from_iter_values(
+                windows.iter().map(|_| "upsert"),
+            )));
         }
         Ok(RecordBatch::try_new(Arc::clone(&self.output), columns)?)
     }
 
     /// The column of windows.
     pub fn window(&self, windows: &[Window]) -> Result<ArrayRef> {
-        let [start, end] = [self.times(windows.iter().map(|window| window.start))?, self.times(windows.iter().map(|window| window.end))?];
+        let [start, end] = [
+            self.times(windows.iter().map(|window| window.start))?,
+            self.times(windows.iter().map(|window| window.end))?,
+        ];
         let bound = |name: &str| Field::new(name, self.time.data_type().clone(), false);
-        Ok(Arc::new(StructArray::try_new(Fields::from(vec![bound("start"), bound("end")]), vec![start, end], None)?))
+        Ok(Arc::new(StructArray::try_new(
+            Fields::from(vec![bound("start"), bound("end")]),
+            vec![start, end],
+            None,
+        )?))
     }
 
     /// Times as an array of the time column's type.
     pub fn times(&self, times: impl Iterator<Item = Time>) -> Result<ArrayRef> {
-        convert::result(Column::new(Values::Int(times.map(|time| time.0).collect())), self.time.data_type())
+        convert::result(
+            Column::new(Values::Int(times.map(|time| time.0).collect())),
+            self.time.data_type(),
+        )
     }
 
     /// The error of a result that does not fit, in one of `windows`.
-    pub fn misfit(&self, planned: &AggregatePlan, cause: &Unrepresentable, windows: &[Window]) -> Error {
+    pub fn misfit(
+        &self,
+        planned: &AggregatePlan,
+        cause: &Unrepresentable,
+        windows: &[Window],
+    ) -> Error {
         Error::Overflow {
             column: planned.name.clone(),
             reason: match windows.get(cause.window) {
@@ -203,7 +262,12 @@ impl Query {
         };
         let text = convert::result(Column::new(Values::Int(vec![time.0].into())), local)
             .and_then(|array| convert::cast(&array, &DataType::Utf8))
-            .map(|array| format!("{}{mark}", arrow_array::cast::AsArray::as_string::<i32>(&array).value(0)));
+            .map(|array| {
+                format!(
+                    "{}{mark}",
+                    arrow_array::cast::AsArray::as_string::<i32>(&array).value(0)
+                )
+            });
         text.unwrap_or_else(|_| format!("{} ticks", time.0))
     }
 
@@ -225,13 +289,27 @@ pub(crate) fn find<'a>(input: &'a Schema, argument: &str, name: &str) -> Result<
     input.field_with_name(name).map_err(|_| Error::Argument {
         argument: argument.into(),
         got: format!("column {name:?}"),
-        allowed: format!("one of {:?}", input.fields().iter().map(|field| field.name()).collect::<Vec<_>>()),
+        allowed: format!(
+            "one of {:?}",
+            input
+                .fields()
+                .iter()
+                .map(|field| field.name())
+                .collect::<Vec<_>>()
+        ),
     })
 }
 
 /// The column of each record's own gap.
 fn gap_column(windows: &WindowSpec, input: &Schema) -> Result<Option<(String, InvalidGap)>> {
-    let WindowSpec::Session { gap_column: Some(name), invalid_gap, .. } = windows else { return Ok(None) };
+    let WindowSpec::Session {
+        gap_column: Some(name),
+        invalid_gap,
+        ..
+    } = windows
+    else {
+        return Ok(None);
+    };
     let field = find(input, "gap", name)?;
     match unpacked(field.data_type()) {
         DataType::Duration(_) => Ok(Some((name.clone(), *invalid_gap))),

@@ -71,7 +71,11 @@ fn extreme<const MAX: bool>(kind: ColumnKind) -> Box<dyn Aggregate> {
 /// Resolves an aggregate over these columns.
 pub fn resolve(named: &AggregateSpec, columns: &[Field]) -> Result<Resolved> {
     let wrong = |allowed: &str, column: usize| Error::ColumnType {
-        argument: format!("aggregate {:?}: {}", named.name, function_name(named.function)),
+        argument: format!(
+            "aggregate {:?}: {}",
+            named.name,
+            function_name(named.function)
+        ),
         column: named.columns.get(column).cloned().unwrap_or_default(),
         got: columns.get(column).map(type_name::of).unwrap_or_default(),
         allowed: allowed.into(),
@@ -97,35 +101,89 @@ pub fn resolve(named: &AggregateSpec, columns: &[Field]) -> Result<Resolved> {
             allowed: format!("{} to {} columns", arity.start(), arity.end()),
         });
     }
-    let kinds = inputs
-        .iter()
-        .enumerate()
-        .map(|(column, data_type)| kind(data_type).ok_or_else(|| wrong("types that Arrow's row format takes", column)));
-    let kinds: Vec<ColumnKind> = if named.function == Function::Count { Vec::new() } else { kinds.collect::<Result<_>>()? };
-    let column = |(states, data_type): (Box<dyn Aggregate>, DataType)| (states, Field::new(&named.name, data_type, true));
-    let same = || values.first().map(|field| of_type(&named.name, field)).unwrap_or_else(|| Field::new(&named.name, DataType::Null, true));
+    let kinds = inputs.iter().enumerate().map(|(column, data_type)| {
+        kind(data_type).ok_or_else(|| wrong("types that Arrow's row format takes", column))
+    });
+    let kinds: Vec<ColumnKind> = if named.function == Function::Count {
+        Vec::new()
+    } else {
+        kinds.collect::<Result<_>>()?
+    };
+    let column = |(states, data_type): (Box<dyn Aggregate>, DataType)| {
+        (states, Field::new(&named.name, data_type, true))
+    };
+    let same = || {
+        values
+            .first()
+            .map(|field| of_type(&named.name, field))
+            .unwrap_or_else(|| Field::new(&named.name, DataType::Null, true))
+    };
     let list = || Field::new(&named.name, list_of(&same()), false);
-    let addable = "integers, floats, decimals of up to 38 digits and durations (day-time intervals)";
+    let addable =
+        "integers, floats, decimals of up to 38 digits and durations (day-time intervals)";
     let (states, field) = match (named.function, inputs.as_slice(), kinds.as_slice()) {
-        (Function::Count, ..) => (boxed(Count::default()), Field::new(&named.name, DataType::Int64, false)),
+        (Function::Count, ..) => (
+            boxed(Count::default()),
+            Field::new(&named.name, DataType::Int64, false),
+        ),
         (Function::Sum, [data_type], _) => column(sum(data_type).ok_or_else(|| wrong(addable, 0))?),
-        (Function::Mean, [data_type], _) => column(mean(data_type).ok_or_else(|| wrong(addable, 0))?),
-        (Function::Stddev | Function::StddevPop | Function::Variance | Function::VarPop, [data_type], _) => {
+        (Function::Mean, [data_type], _) => {
+            column(mean(data_type).ok_or_else(|| wrong(addable, 0))?)
+        }
+        (
+            Function::Stddev | Function::StddevPop | Function::Variance | Function::VarPop,
+            [data_type],
+            _,
+        ) => {
             let allowed = "integers, floats and decimals of up to 38 digits";
-            column((variance(named.function, data_type).ok_or_else(|| wrong(allowed, 0))?, DataType::Float64))
+            column((
+                variance(named.function, data_type).ok_or_else(|| wrong(allowed, 0))?,
+                DataType::Float64,
+            ))
         }
         (Function::Min, _, [kind]) => (extreme::<false>(*kind), same()),
         (Function::Max, _, [kind]) => (extreme::<true>(*kind), same()),
-        (Function::First | Function::AnyValue, _, [kind]) => (by_kind!(kind, |V| boxed(First::<V>::new(named.ignore_nulls))), same()),
-        (Function::Last, _, [kind]) => (by_kind!(kind, |V| boxed(Last::<V>::new(named.ignore_nulls))), same()),
-        (Function::CollectList, _, [kind]) => (by_kind!(kind, |V| boxed(CollectList::<V>::default())), list()),
-        (Function::CollectSet, _, [kind]) => (by_kind!(kind, |V| boxed(CollectSet::<V>::default())), list()),
-        (Function::MinBy, _, [value, by]) => (by_kind!(value, |V| by_kind!(by, |B| boxed(MinMaxBy::<V, B, false>::default()))), same()),
-        (Function::MaxBy, _, [value, by]) => (by_kind!(value, |V| by_kind!(by, |B| boxed(MinMaxBy::<V, B, true>::default()))), same()),
-        _ => return Err(Error::Internal("the number of an aggregate's columns was checked")),
+        (Function::First | Function::AnyValue, _, [kind]) => (
+            by_kind!(kind, |V| boxed(First::<V>::new(named.ignore_nulls))),
+            same(),
+        ),
+        (Function::Last, _, [kind]) => (
+            by_kind!(kind, |V| boxed(Last::<V>::new(named.ignore_nulls))),
+            same(),
+        ),
+        (Function::CollectList, _, [kind]) => (
+            by_kind!(kind, |V| boxed(CollectList::<V>::default())),
+            list(),
+        ),
+        (Function::CollectSet, _, [kind]) => (
+            by_kind!(kind, |V| boxed(CollectSet::<V>::default())),
+            list(),
+        ),
+        (Function::MinBy, _, [value, by]) => (
+            by_kind!(value, |V| by_kind!(by, |B| boxed(
+                MinMaxBy::<V, B, false>::default()
+            ))),
+            same(),
+        ),
+        (Function::MaxBy, _, [value, by]) => (
+            by_kind!(value, |V| by_kind!(by, |B| boxed(
+                MinMaxBy::<V, B, true>::default()
+            ))),
+            same(),
+        ),
+        _ => {
+            return Err(Error::Internal(
+                "the number of an aggregate's columns was checked",
+            ));
+        }
     };
-    let compared = named.function.compared().and_then(|place| Some((place, columns.get(place)?)));
-    if let Some((place, allowed)) = compared.and_then(|(place, field)| Some((place, comparable::refused(field, named.function.ranks())?))) {
+    let compared = named
+        .function
+        .compared()
+        .and_then(|place| Some((place, columns.get(place)?)));
+    if let Some((place, allowed)) = compared.and_then(|(place, field)| {
+        Some((place, comparable::refused(field, named.function.ranks())?))
+    }) {
         return Err(wrong(allowed, place));
     }
     Ok(Resolved { states, field })
@@ -133,25 +191,31 @@ pub fn resolve(named: &AggregateSpec, columns: &[Field]) -> Result<Resolved> {
 
 /// A result of a column's own type, be it an extension type.
 fn of_type(name: &str, column: &Field) -> Field {
-    let extension =
-        column.metadata().iter().filter(|(key, _)| [EXTENSION_TYPE_NAME_KEY, EXTENSION_TYPE_METADATA_KEY].contains(&key.as_str()));
-    let extension = extension.map(|(key, value)| (key.clone(), value.clone())).collect();
+    let extension = column.metadata().iter().filter(|(key, _)| {
+        [EXTENSION_TYPE_NAME_KEY, EXTENSION_TYPE_METADATA_KEY].contains(&key.as_str())
+    });
+    let extension = extension
+        .map(|(key, value)| (key.clone(), value.clone()))
+        .collect();
     Field::new(name, column.data_type().clone(), true).with_metadata(extension)
 }
 
 /// A list without nulls. Of a union Arrow also counts the nulls of members that are not chosen.
 fn list_of(item: &Field) -> DataType {
     let nullable = matches!(item.data_type(), DataType::Union(..));
-    DataType::List(Arc::new(item.clone().with_name("item").with_nullable(nullable)))
+    DataType::List(Arc::new(
+        item.clone().with_name("item").with_nullable(nullable),
+    ))
 }
 
-/// Precision and scale of a decimal; a 64-bit unsigned integer counts as `decimal(20, 0)`, as Spark reads it.
+/// Precision and scale of a decimal; a 64-bit unsigned integer counts as `decimal(20, 0)`, as Spark
+/// reads it.
 fn decimal(data_type: &DataType) -> Option<(u8, i8)> {
     match data_type {
         DataType::UInt64 => Some((20, 0)),
-        DataType::Decimal32(precision, scale) | DataType::Decimal64(precision, scale) | DataType::Decimal128(precision, scale) => {
-            Some((*precision, *scale))
-        }
+        DataType::Decimal32(precision, scale)
+        | DataType::Decimal64(precision, scale)
+        | DataType::Decimal128(precision, scale) => Some((*precision, *scale)),
         _ => None,
     }
 }
@@ -165,12 +229,17 @@ fn limit(precision: u8) -> i128 {
 fn sum(data_type: &DataType) -> Option<(Box<dyn Aggregate>, DataType)> {
     if let Some((precision, scale)) = decimal(data_type) {
         let precision = DIGITS.min(precision.saturating_add(10));
-        return Some((boxed(Sum::<i128>::new(limit(precision))), DataType::Decimal128(precision, scale)));
+        return Some((
+            boxed(Sum::<i128>::new(limit(precision))),
+            DataType::Decimal128(precision, scale),
+        ));
     }
     match data_type {
         DataType::Duration(_) => Some((boxed(Sum::<i64>::new(0)), data_type.clone())),
         data_type if data_type.is_integer() => Some((boxed(Sum::<i64>::new(0)), DataType::Int64)),
-        data_type if data_type.is_floating() => Some((boxed(Sum::<f64>::new(0)), DataType::Float64)),
+        data_type if data_type.is_floating() => {
+            Some((boxed(Sum::<f64>::new(0)), DataType::Float64))
+        }
         _ => None,
     }
 }
@@ -178,15 +247,34 @@ fn sum(data_type: &DataType) -> Option<(Box<dyn Aggregate>, DataType)> {
 /// Spark: double, `decimal(p + 4, s + 4)`, the same interval.
 fn mean(data_type: &DataType) -> Option<(Box<dyn Aggregate>, DataType)> {
     if let (Some((precision, scale)), false) = (decimal(data_type), data_type.is_integer()) {
-        let (wider, finer) = (DIGITS.min(precision.saturating_add(4)), (DIGITS as i8).min(scale.saturating_add(4)));
+        let (wider, finer) = (
+            DIGITS.min(precision.saturating_add(4)),
+            (DIGITS as i8).min(scale.saturating_add(4)),
+        );
         let factor = limit(finer.saturating_sub(scale).unsigned_abs());
-        return Some((boxed(Mean::<i128>::new(MeanType::Rounded { factor, limit: limit(wider) })), DataType::Decimal128(wider, finer)));
+        return Some((
+            boxed(Mean::<i128>::new(MeanType::Rounded {
+                factor,
+                limit: limit(wider),
+            })),
+            DataType::Decimal128(wider, finer),
+        ));
     }
     match data_type {
-        DataType::Duration(_) => Some((boxed(Mean::<i64>::new(MeanType::Rounded { factor: 1, limit: 0 })), data_type.clone())),
+        DataType::Duration(_) => Some((
+            boxed(Mean::<i64>::new(MeanType::Rounded {
+                factor: 1,
+                limit: 0,
+            })),
+            data_type.clone(),
+        )),
         DataType::UInt64 => Some((boxed(Mean::<i128>::new(MeanType::Float)), DataType::Float64)),
-        data_type if data_type.is_integer() => Some((boxed(Mean::<i64>::new(MeanType::Float)), DataType::Float64)),
-        data_type if data_type.is_floating() => Some((boxed(Mean::<f64>::new(MeanType::Float)), DataType::Float64)),
+        data_type if data_type.is_integer() => {
+            Some((boxed(Mean::<i64>::new(MeanType::Float)), DataType::Float64))
+        }
+        data_type if data_type.is_floating() => {
+            Some((boxed(Mean::<f64>::new(MeanType::Float)), DataType::Float64))
+        }
         _ => None,
     }
 }
@@ -195,16 +283,27 @@ fn variance(function: Function, data_type: &DataType) -> Option<Box<dyn Aggregat
     let population = matches!(function, Function::StddevPop | Function::VarPop);
     let root = matches!(function, Function::Stddev | Function::StddevPop);
     if let Some((_, scale)) = decimal(data_type) {
-        return Some(boxed(Variance::<i128>::new(population, root, 10_f64.powi(scale.into()))));
+        return Some(boxed(Variance::<i128>::new(
+            population,
+            root,
+            10_f64.powi(scale.into()),
+        )));
     }
     match data_type {
-        data_type if data_type.is_integer() => Some(boxed(Variance::<i64>::new(population, root, 1.0))),
-        data_type if data_type.is_floating() => Some(boxed(Variance::<f64>::new(population, root, 1.0))),
+        data_type if data_type.is_integer() => {
+            Some(boxed(Variance::<i64>::new(population, root, 1.0)))
+        }
+        data_type if data_type.is_floating() => {
+            Some(boxed(Variance::<f64>::new(population, root, 1.0)))
+        }
         _ => None,
     }
 }
 
 /// The name that a user calls.
 fn function_name(function: Function) -> String {
-    serde_json::to_value(function).ok().and_then(|name| name.as_str().map(str::to_owned)).unwrap_or_default()
+    serde_json::to_value(function)
+        .ok()
+        .and_then(|name| name.as_str().map(str::to_owned))
+        .unwrap_or_default()
 }

@@ -1,4 +1,5 @@
-//! The query as it travels to executors: JSON, checked in shape here and against the input in [`crate::arrow::plan::query`].
+//! The query as it travels to executors: JSON, checked in shape here and against the input in
+//! [`crate::arrow::plan::query`].
 
 use serde::de::IntoDeserializer;
 use serde::de::value::StrDeserializer;
@@ -63,14 +64,16 @@ pub struct CogroupSpec {
     pub one_time: bool,
 }
 
-/// What differs between Kafka and SQL (rules 6.4 and 6.5). With it, a single Python aggregate that is null deletes its window.
+/// What differs between Kafka and SQL (rules 6.4 and 6.5). With it, a single Python aggregate that
+/// is null deletes its window.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct KafkaSemantics {
     /// The column of record values: sliding windows drop a record whose value is null.
     #[serde(default)]
     pub value: Option<String>,
-    /// Whether an end of a window beyond the latest time is shown as that, where it is an error otherwise.
+    /// Whether an end of a window beyond the latest time is shown as that, where it is an error
+    /// otherwise.
     #[serde(default)]
     pub saturate: bool,
 }
@@ -165,12 +168,23 @@ impl Function {
     /// There is none.
     pub fn named(name: &str) -> Result<Self> {
         let spelled: StrDeserializer<'_, serde_json::Error> = name.into_deserializer();
-        Self::deserialize(spelled).map_err(|error| Error::Format { what: "function", reason: error.to_string() })
+        Self::deserialize(spelled).map_err(|error| Error::Format {
+            what: "function",
+            reason: error.to_string(),
+        })
     }
 
     /// Whether the answer depends on the order of rows with equal times.
     pub fn needs_seq_no(self) -> bool {
-        matches!(self, Self::First | Self::Last | Self::AnyValue | Self::CollectList | Self::MinBy | Self::MaxBy)
+        matches!(
+            self,
+            Self::First
+                | Self::Last
+                | Self::AnyValue
+                | Self::CollectList
+                | Self::MinBy
+                | Self::MaxBy
+        )
     }
 
     /// Which of the columns has its values compared with each other.
@@ -191,6 +205,9 @@ impl Function {
 impl Spec {
     /// Reads a spec from JSON.
     pub fn parse(json: &str) -> Result<Self> {
-        serde_json::from_str(json).map_err(|error| Error::Format { what: "query", reason: error.to_string() })
+        serde_json::from_str(json).map_err(|error| Error::Format {
+            what: "query",
+            reason: error.to_string(),
+        })
     }
 }

@@ -29,27 +29,55 @@ impl WindowLengths {
             let ticks = to_ticks(micros, unit).filter(|ticks| ticks.0 > 0);
             ticks
                 .filter(|&ticks| to_micros(ticks, unit) == Some(micros))
-                .ok_or_else(|| wrong(argument, micros, &format!("a positive multiple of 1 {}", name(unit))))
+                .ok_or_else(|| {
+                    wrong(
+                        argument,
+                        micros,
+                        &format!("a positive multiple of 1 {}", name(unit)),
+                    )
+                })
         };
         let positive = |argument: &str, micros: i64| match micros {
-            1.. => to_ticks(micros, unit).ok_or_else(|| wrong(argument, micros, "at most the representable range")),
+            1.. => to_ticks(micros, unit)
+                .ok_or_else(|| wrong(argument, micros, "at most the representable range")),
             _ => Err(wrong(argument, micros, "a positive duration")),
         };
         match windows {
-            &WindowSpec::Session { gap: Some(gap), gap_column: None, .. } => Ok(Self::Session(Gap::Fixed(positive("gap", gap)?))),
-            &WindowSpec::Session { gap: None, gap_column: Some(_), retention: Some(micros), .. } => {
+            &WindowSpec::Session {
+                gap: Some(gap),
+                gap_column: None,
+                ..
+            } => Ok(Self::Session(Gap::Fixed(positive("gap", gap)?))),
+            &WindowSpec::Session {
+                gap: None,
+                gap_column: Some(_),
+                retention: Some(micros),
+                ..
+            } => {
                 let retention = Some(positive("retention", micros)?).filter(|ticks| ticks.0 > 0);
-                let retention = retention.ok_or_else(|| wrong("retention", micros, "at least one tick"))?;
+                let retention =
+                    retention.ok_or_else(|| wrong("retention", micros, "at least one tick"))?;
                 Ok(Self::Session(Gap::Dynamic { retention }))
             }
-            WindowSpec::Session { .. } => {
-                Err(Error::Format { what: "query", reason: "sessions have a gap, or a gap column and a retention".into() })
-            }
-            &WindowSpec::Sliding { difference, resolution } => {
-                let sliding = Sliding { difference: exact("difference", difference)?, resolution: exact("resolution", resolution)? };
+            WindowSpec::Session { .. } => Err(Error::Format {
+                what: "query",
+                reason: "sessions have a gap, or a gap column and a retention".into(),
+            }),
+            &WindowSpec::Sliding {
+                difference,
+                resolution,
+            } => {
+                let sliding = Sliding {
+                    difference: exact("difference", difference)?,
+                    resolution: exact("resolution", resolution)?,
+                };
                 match sliding.difference.0 % sliding.resolution.0 {
                     0 => Ok(Self::Sliding(sliding)),
-                    _ => Err(wrong("difference", difference, "a multiple of the resolution")),
+                    _ => Err(wrong(
+                        "difference",
+                        difference,
+                        "a multiple of the resolution",
+                    )),
                 }
             }
         }
@@ -78,7 +106,10 @@ pub(crate) fn per_second(unit: TimeUnit) -> i128 {
 /// Whole ticks in so many microseconds; none beyond the range of 64 bits.
 pub(crate) fn to_ticks(micros: i64, unit: TimeUnit) -> Option<Span> {
     let ticks = i128::from(micros) * per_second(unit) / per_second(TimeUnit::Microsecond);
-    i64::try_from(ticks).ok().and_then(|ticks| u64::try_from(ticks).ok()).map(Span)
+    i64::try_from(ticks)
+        .ok()
+        .and_then(|ticks| u64::try_from(ticks).ok())
+        .map(Span)
 }
 
 fn to_micros(ticks: Span, unit: TimeUnit) -> Option<i64> {

@@ -61,7 +61,13 @@ impl EventBatch {
     }
 
     /// The same, and numbers the keys: each of them is named once.
-    pub fn read_numbered(spec: &Spec, query: &Query, names: &SortKeys, numbers: &mut KeyInterner, batch: &RecordBatch) -> Result<Self> {
+    pub fn read_numbered(
+        spec: &Spec,
+        query: &Query,
+        names: &SortKeys,
+        numbers: &mut KeyInterner,
+        batch: &RecordBatch,
+    ) -> Result<Self> {
         Self::picked(spec, query, batch, |keys| {
             let mut ids = Vec::with_capacity(batch.num_rows());
             numbers.clear();
@@ -74,7 +80,10 @@ impl EventBatch {
                 }
             }
             let firsts = UInt32Array::from(firsts);
-            let firsts = keys.iter().map(|column| take(column, &firsts, None)).collect::<std::result::Result<Vec<_>, _>>()?;
+            let firsts = keys
+                .iter()
+                .map(|column| take(column, &firsts, None))
+                .collect::<std::result::Result<Vec<_>, _>>()?;
             Ok((names.of(&firsts)?, Some(ids)))
         })
     }
@@ -86,23 +95,37 @@ impl EventBatch {
         named: impl FnOnce(&[ArrayRef]) -> Result<(SortKeyRows, Option<Vec<KeyId>>)>,
     ) -> Result<Self> {
         let column = |name: &str| column(batch, name);
-        let keys = query.keys.iter().map(|field| column(field.name())).collect::<Result<Vec<_>>>()?;
+        let keys = query
+            .keys
+            .iter()
+            .map(|field| column(field.name()))
+            .collect::<Result<Vec<_>>>()?;
         let time = convert::cast(&column(query.time.name())?, query.time.data_type())?;
-        let ticks = query.tick.as_ref().map(|name| convert::cast(&column(name)?, &DataType::Boolean)).transpose()?;
+        let ticks = query
+            .tick
+            .as_ref()
+            .map(|name| convert::cast(&column(name)?, &DataType::Boolean))
+            .transpose()?;
         let value = spec.kafka.as_ref().and_then(|kafka| kafka.value.as_ref());
         let input = |taken: &InputColumn| taken.canonical(column(taken.field.name())?);
         let inputs = query.inputs.iter().map(input).collect::<Result<Vec<_>>>()?;
-        let numbered = |origin: &Cogroup| Ok::<_, Error>((origin.clone(), origin.numbers(&inputs)?.clone()));
+        let numbered =
+            |origin: &Cogroup| Ok::<_, Error>((origin.clone(), origin.numbers(&inputs)?.clone()));
         let origin = query.origin.as_ref().map(numbered).transpose()?;
         let (names, ids) = named(&keys)?;
         Ok(Self {
             names,
             ids,
-            times: convert::canonical(&time)?.as_primitive::<Int64Type>().clone(),
+            times: convert::canonical(&time)?
+                .as_primitive::<Int64Type>()
+                .clone(),
             ticks: ticks.map(|ticks| ticks.as_boolean().clone()),
             gaps: GapColumn::read(query, batch)?,
             origin,
-            values: value.map(|name| column(name)).transpose()?.and_then(|array| array.logical_nulls()),
+            values: value
+                .map(|name| column(name))
+                .transpose()?
+                .and_then(|array| array.logical_nulls()),
             inputs,
             keys,
         })
@@ -120,7 +143,11 @@ impl EventBatch {
 
     /// The columns that a bank of the query's aggregates takes.
     pub fn columns(&self, query: &Query) -> Result<Vec<Column<'_>>> {
-        query.positions().filter_map(|position| self.inputs.get(position)).map(convert::view).collect()
+        query
+            .positions()
+            .filter_map(|position| self.inputs.get(position))
+            .map(convert::view)
+            .collect()
     }
 
     /// The key of a row.
@@ -133,7 +160,11 @@ impl EventBatch {
 
     /// The key of a number.
     pub fn name_of(&self, id: KeyId) -> Option<&[u8]> {
-        if id == KeyId::NULL { None } else { self.names.get(id.0 as usize) }
+        if id == KeyId::NULL {
+            None
+        } else {
+            self.names.get(id.0 as usize)
+        }
     }
 
     /// The numbers of the rows' keys, if they have any.
@@ -149,8 +180,22 @@ impl EventBatch {
         }
         let gap = self.gap(row, query)?;
         // What moves and judges by the time of an input.
-        let input = input.filter(|_| !self.origin.as_ref().is_some_and(|(origin, _)| origin.one_time)).unwrap_or_default();
-        Ok(Event::Record(Record { key: self.name(row), time, gap, input, source: SOURCE, row: row as u32 }))
+        let input = input
+            .filter(|_| {
+                !self
+                    .origin
+                    .as_ref()
+                    .is_some_and(|(origin, _)| origin.one_time)
+            })
+            .unwrap_or_default();
+        Ok(Event::Record(Record {
+            key: self.name(row),
+            time,
+            gap,
+            input,
+            source: SOURCE,
+            row: row as u32,
+        }))
     }
 
     /// The time of a row.
@@ -160,26 +205,37 @@ impl EventBatch {
 
     /// Whether a row is a tick.
     fn is_tick(&self, row: usize) -> bool {
-        self.ticks.as_ref().is_some_and(|ticks| row < ticks.len() && ticks.is_valid(row) && ticks.value(row))
+        self.ticks
+            .as_ref()
+            .is_some_and(|ticks| row < ticks.len() && ticks.is_valid(row) && ticks.value(row))
     }
 
     /// Whether the record value of a row is null.
     pub fn lacks_value(&self, row: usize) -> bool {
-        self.values.as_ref().is_some_and(|values| row < values.len() && values.is_null(row))
+        self.values
+            .as_ref()
+            .is_some_and(|values| row < values.len() && values.is_null(row))
     }
 
     /// The gap of a row, in ticks of the time column.
     fn gap(&self, row: usize, query: &Query) -> Result<Option<i64>> {
-        let (Some(gaps), Some((_, policy))) = (&self.gaps, &query.gap) else { return Ok(None) };
+        let (Some(gaps), Some((_, policy))) = (&self.gaps, &query.gap) else {
+            return Ok(None);
+        };
         match self.time(row) {
-            Some(time) if *policy == InvalidGap::Error && !gaps.is_good(row) && self.name(row).is_some() => {
+            Some(time)
+                if *policy == InvalidGap::Error
+                    && !gaps.is_good(row)
+                    && self.name(row).is_some() =>
+            {
                 Err(gap_column::refused(query, &self.keys, row, time)?)
             }
             _ => Ok(gaps.asked(row)),
         }
     }
 
-    /// The input of a row, 0 unless the query is a cogroup; none for all of them, which only a tick can mean.
+    /// The input of a row, 0 unless the query is a cogroup; none for all of them, which only a tick
+    /// can mean.
     pub fn input(&self, row: usize) -> Result<Option<usize>> {
         match &self.origin {
             Some((_, numbers)) if numbers.is_null(row) && self.is_tick(row) => Ok(None),
@@ -197,7 +253,8 @@ pub fn check(spec: &Spec, input: &arrow_schema::Schema) -> Result<()> {
     Ok(())
 }
 
-/// Whether a unit is finer than a microsecond or coarser, for lengths that are given in microseconds.
+/// Whether a unit is finer than a microsecond or coarser, for lengths that are given in
+/// microseconds.
 pub fn unit(time: &DataType) -> Result<TimeUnit> {
     match time {
         DataType::Timestamp(unit, _) => Ok(*unit),

@@ -27,8 +27,13 @@ pub(crate) struct GapColumn {
 impl GapColumn {
     /// The gaps of a batch; none where the query's gap is fixed.
     pub fn read(query: &Query, batch: &RecordBatch) -> Result<Option<Self>> {
-        let (Some((name, _)), WindowLengths::Session(rule)) = (&query.gap, query.windows) else { return Ok(None) };
-        Ok(Some(Self { rule, ticks: in_ticks(&column(batch, name)?, query.time.data_type())? }))
+        let (Some((name, _)), WindowLengths::Session(rule)) = (&query.gap, query.windows) else {
+            return Ok(None);
+        };
+        Ok(Some(Self {
+            rule,
+            ticks: in_ticks(&column(batch, name)?, query.time.data_type())?,
+        }))
     }
 
     /// The gap of a row, as it stands in the column.
@@ -41,7 +46,8 @@ impl GapColumn {
         self.rule.of(self.asked(row)) != Effective::Bad
     }
 
-    /// The gaps in effect of the rows that are `kept`, after those with a bad one are left out or, where that was asked for, refused.
+    /// The gaps in effect of the rows that are `kept`, after those with a bad one are left out or,
+    /// where that was asked for, refused.
     pub fn in_effect(
         &self,
         query: &Query,
@@ -53,7 +59,9 @@ impl GapColumn {
         let good = &*kept & &BooleanBuffer::collect_bool(kept.len(), |row| self.is_good(row));
         let bad = &*kept & &!&good;
         if let (Some((_, InvalidGap::Error)), Some(row)) = (&query.gap, bad.set_indices().next()) {
-            let time = convert::canonical(time)?.as_primitive::<Int64Type>().value(row);
+            let time = convert::canonical(time)?
+                .as_primitive::<Int64Type>()
+                .value(row);
             return Err(refused(query, keys, row, Time(time))?);
         }
         counters.bad_gaps += bad.count_set_bits() as u64;
@@ -75,23 +83,45 @@ impl GapColumn {
 
 /// The error of a row whose gap is bad, by its key and time.
 pub(crate) fn refused(query: &Query, keys: &[ArrayRef], row: usize, time: Time) -> Result<Error> {
-    let key = keys.iter().map(|array| array_value_to_string(array, row)).collect::<std::result::Result<Vec<_>, _>>()?;
+    let key = keys
+        .iter()
+        .map(|array| array_value_to_string(array, row))
+        .collect::<std::result::Result<Vec<_>, _>>()?;
     let (key, time) = (key.join(", "), query.show(time));
     Ok(Error::Record {
-        column: query.gap.as_ref().map(|(name, _)| name.clone()).unwrap_or_default(),
-        reason: format!("the gap of key {key} at {time} is null, zero or negative; allowed: longer than zero"),
+        column: query
+            .gap
+            .as_ref()
+            .map(|(name, _)| name.clone())
+            .unwrap_or_default(),
+        reason: format!(
+            "the gap of key {key} at {time} is null, zero or negative; allowed: longer than zero"
+        ),
     })
 }
 
 /// Durations in ticks of the time column, toward zero; those beyond its range are the longest one.
 fn in_ticks(durations: &ArrayRef, time: &DataType) -> Result<Int64Array> {
     let unpacked = convert::unpack(durations)?;
-    let (DataType::Duration(from), DataType::Timestamp(to, _)) = (unpacked.data_type(), time) else {
-        return Err(Error::Internal("a gap is a duration and a time a timestamp"));
+    let (DataType::Duration(from), DataType::Timestamp(to, _)) = (unpacked.data_type(), time)
+    else {
+        return Err(Error::Internal(
+            "a gap is a duration and a time a timestamp",
+        ));
     };
     let (from, to) = (per_second(*from), per_second(*to));
     let canonical = convert::canonical(&unpacked)?;
-    let scaled = |ticks: i64| i64::try_from(i128::from(ticks) * to / from).unwrap_or(if ticks < 0 { i64::MIN } else { i64::MAX });
+    let scaled = |ticks: i64| {
+        i64::try_from(i128::from(ticks) * to / from).unwrap_or(if ticks < 0 {
+            i64::MIN
+        } else {
+            i64::MAX
+        })
+    };
     let ticks = canonical.as_primitive::<Int64Type>();
-    Ok(if from == to { ticks.clone() } else { ticks.unary(scaled) })
+    Ok(if from == to {
+        ticks.clone()
+    } else {
+        ticks.unary(scaled)
+    })
 }

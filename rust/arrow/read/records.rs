@@ -1,4 +1,5 @@
-//! A batch of the user's rows: columns picked by name, rows that cannot be windowed left out and counted.
+//! A batch of the user's rows: columns picked by name, rows that cannot be windowed left out and
+//! counted.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -35,36 +36,88 @@ pub(crate) struct Records {
 
 impl Records {
     /// Picks the query's columns out of a batch. What is its first row is the `arrival`-th of all.
-    pub fn read(query: &Query, batch: &RecordBatch, seq_no: SeqNo, counters: &mut ReadCounters) -> Result<Self> {
-        let keys = query.keys.iter().map(|field| column(batch, field.name())).collect::<Result<Vec<_>>>()?;
+    pub fn read(
+        query: &Query,
+        batch: &RecordBatch,
+        seq_no: SeqNo,
+        counters: &mut ReadCounters,
+    ) -> Result<Self> {
+        let keys = query
+            .keys
+            .iter()
+            .map(|field| column(batch, field.name()))
+            .collect::<Result<Vec<_>>>()?;
         let time = convert::cast(&column(batch, query.time.name())?, query.time.data_type())?;
-        let tick = query.tick.as_ref().map(|name| column(batch, name)).transpose()?;
+        let tick = query
+            .tick
+            .as_ref()
+            .map(|name| column(batch, name))
+            .transpose()?;
         let mut kept = keep(&keys, &time, tick.as_ref(), counters)?;
-        let gaps = GapColumn::read(query, batch)?.map(|gaps| gaps.in_effect(query, &keys, &time, &mut kept, counters)).transpose()?;
+        let gaps = GapColumn::read(query, batch)?
+            .map(|gaps| gaps.in_effect(query, &keys, &time, &mut kept, counters))
+            .transpose()?;
         let rows = kept.count_set_bits();
         let all = rows == kept.len();
-        let predicate = (!all).then(|| FilterBuilder::new(&BooleanArray::new(kept, None)).optimize().build());
+        let predicate = (!all).then(|| {
+            FilterBuilder::new(&BooleanArray::new(kept, None))
+                .optimize()
+                .build()
+        });
         let pick = |array: &ArrayRef| match &predicate {
             Some(predicate) => Ok(predicate.filter(array)?),
             None => Ok(Arc::clone(array)),
         };
-        let cast = |field: &Field| pick(&convert::cast(&column(batch, field.name())?, field.data_type())?);
+        let cast = |field: &Field| {
+            pick(&convert::cast(
+                &column(batch, field.name())?,
+                field.data_type(),
+            )?)
+        };
         let input = |taken: &InputColumn| taken.canonical(cast(&taken.field)?);
         let inputs = query.inputs.iter().map(input).collect::<Result<Vec<_>>>()?;
-        query.origin.iter().try_for_each(|origin| origin.check_rows(&inputs))?;
+        query
+            .origin
+            .iter()
+            .try_for_each(|origin| origin.check_rows(&inputs))?;
         Ok(Self {
-            whole: if query.rows { query.output.fields().iter().map(|field| cast(field)).collect::<Result<_>>()? } else { Vec::new() },
+            whole: if query.rows {
+                query
+                    .output
+                    .fields()
+                    .iter()
+                    .map(|field| cast(field))
+                    .collect::<Result<_>>()?
+            } else {
+                Vec::new()
+            },
             keys: keys.iter().map(pick).collect::<Result<_>>()?,
             times: convert::canonical(&pick(&time)?)?,
             gaps,
-            seq_nos: if query.needs_seq_no { (seq_no..).take(rows).collect() } else { Vec::new() },
+            seq_nos: if query.needs_seq_no {
+                (seq_no..).take(rows).collect()
+            } else {
+                Vec::new()
+            },
             inputs,
         })
     }
 
     /// Of columns that another one gave away, without keys.
-    pub fn of(times: ArrayRef, gaps: Option<Vec<Span>>, seq_nos: Vec<SeqNo>, inputs: Vec<ArrayRef>) -> Self {
-        Self { keys: Vec::new(), times, gaps, seq_nos, inputs, whole: Vec::new() }
+    pub fn of(
+        times: ArrayRef,
+        gaps: Option<Vec<Span>>,
+        seq_nos: Vec<SeqNo>,
+        inputs: Vec<ArrayRef>,
+    ) -> Self {
+        Self {
+            keys: Vec::new(),
+            times,
+            gaps,
+            seq_nos,
+            inputs,
+            whole: Vec::new(),
+        }
     }
 
     /// The rows `rows`.
@@ -86,7 +139,10 @@ impl Records {
         Self {
             keys: self.keys.iter().map(slice).collect(),
             times: slice(&self.times),
-            gaps: self.gaps.as_ref().map(|gaps| gaps.get(rows.clone()).unwrap_or_default().to_vec()),
+            gaps: self
+                .gaps
+                .as_ref()
+                .map(|gaps| gaps.get(rows.clone()).unwrap_or_default().to_vec()),
             seq_nos: self.seq_nos.get(rows.clone()).unwrap_or_default().to_vec(),
             inputs: self.inputs.iter().map(slice).collect(),
             whole: self.whole.iter().map(slice).collect(),
@@ -125,34 +181,53 @@ impl Records {
 }
 
 fn picked<T: Copy>(values: &[T], rows: &UInt32Array) -> Vec<T> {
-    rows.values().iter().filter_map(|&row| values.get(row as usize).copied()).collect()
+    rows.values()
+        .iter()
+        .filter_map(|&row| values.get(row as usize).copied())
+        .collect()
 }
 
 /// A column by its exact name; it holds what its type says.
 pub(crate) fn column(batch: &RecordBatch, name: &str) -> Result<ArrayRef> {
-    let missing = || Error::Format { what: "batch", reason: format!("column {name:?} is missing") };
+    let missing = || Error::Format {
+        what: "batch",
+        reason: format!("column {name:?} is missing"),
+    };
     let array = batch.column_by_name(name).ok_or_else(missing)?;
     validate::check(name, array)?;
     Ok(Arc::clone(array))
 }
 
 /// Which rows have a key and a time, and are no ticks.
-fn keep(keys: &[ArrayRef], time: &ArrayRef, tick: Option<&ArrayRef>, counters: &mut ReadCounters) -> Result<BooleanBuffer> {
+fn keep(
+    keys: &[ArrayRef],
+    time: &ArrayRef,
+    tick: Option<&ArrayRef>,
+    counters: &mut ReadCounters,
+) -> Result<BooleanBuffer> {
     let rows = time.len();
     let all = || BooleanBuffer::new_set(rows);
     let ticks = match tick {
         Some(tick) => {
             let tick = convert::cast(tick, &DataType::Boolean)?;
             let tick = tick.as_boolean();
-            tick.nulls().map_or_else(|| tick.values().clone(), |nulls| tick.values() & nulls.inner())
+            tick.nulls().map_or_else(
+                || tick.values().clone(),
+                |nulls| tick.values() & nulls.inner(),
+            )
         }
         None => BooleanBuffer::new_unset(rows),
     };
     let mut keyed = BooleanBuffer::new_unset(rows);
     for key in keys {
-        keyed = &keyed | &key.logical_nulls().map_or_else(all, |nulls| nulls.into_inner());
+        keyed = &keyed
+            | &key
+                .logical_nulls()
+                .map_or_else(all, |nulls| nulls.into_inner());
     }
-    let timed = time.logical_nulls().map_or_else(all, |nulls| nulls.into_inner());
+    let timed = time
+        .logical_nulls()
+        .map_or_else(all, |nulls| nulls.into_inner());
 
     let data = !&ticks;
     let with_key = &data & &keyed;

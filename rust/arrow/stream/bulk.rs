@@ -1,4 +1,5 @@
-//! The two ways of a batch into windows: the records of most keys together, those of the others one by one.
+//! The two ways of a batch into windows: the records of most keys together, those of the others one
+//! by one.
 //!
 //! ```text
 //!   records ─▶ admitted, each ─┬▶ keys without a record behind ─▶ sessions: partial ones, joined ──────────┐
@@ -6,8 +7,8 @@
 //!              own time        └▶ keys with a record behind ───▶ add, in their order ─────────────────────┘
 //! ```
 //!
-//! A record is behind before the close time of its input: only then its order matters (`session/join.rs`,
-//! `sliding/join.rs`).
+//! A record is behind before the close time of its input: only then its order matters
+//! (`session/join.rs`, `sliding/join.rs`).
 
 use super::changes::Changes;
 use super::states::OperatorStates;
@@ -32,7 +33,8 @@ pub(crate) type Numbered<'a> = (KeyId, AdmittedRecord<'a, u32>);
 
 /// Windows into which records may be joined many at once.
 pub(crate) trait Joins: WindowKind {
-    /// Joins the records of the keys that are not among `alone`, and adds to these the keys that have to go one by one.
+    /// Joins the records of the keys that are not among `alone`, and adds to these the keys that
+    /// have to go one by one.
     fn join(
         windows: &mut WindowOperator<Self>,
         events: &EventBatch,
@@ -82,9 +84,11 @@ pub(crate) fn take<K: Joins>(
         }
     }
     K::join(windows, events, &records, &mut alone, states, out)?;
-    // What the joined records' windows hold already does not matter: they close when they would have closed.
+    // What the joined records' windows hold already does not matter: they close when they would
+    // have closed.
     for &(_, record) in records.iter().filter(|(key, _)| alone.has(*key)) {
-        // The time of a record that is behind had come before it. Any other meets nothing that its own time closes.
+        // The time of a record that is behind had come before it. Any other meets nothing that its
+        // own time closes.
         windows.close(record.now, states, out)?;
         windows.add(record, states, out)?;
     }
@@ -100,14 +104,26 @@ impl Joins for SlidingWindows {
         states: &mut OperatorStates<'_>,
         out: &mut Changes,
     ) -> Result<()> {
-        let joined = || records.iter().filter(|(key, _)| !alone.has(*key)).map(|&(key, record)| (key, record));
-        let (keys, times): (Vec<KeyId>, Vec<Time>) = joined().map(|(key, record)| (key, record.time)).unzip();
+        let joined = || {
+            records
+                .iter()
+                .filter(|(key, _)| !alone.has(*key))
+                .map(|&(key, record)| (key, record))
+        };
+        let (keys, times): (Vec<KeyId>, Vec<Time>) =
+            joined().map(|(key, record)| (key, record.time)).unzip();
         let numbers: Vec<u32> = joined().map(|(_, record)| record.row).collect();
         let (mut rows, mut taking) = (Vec::with_capacity(keys.len()), Vec::new());
         for (number, records) in Sorted::new(&keys, &times).by_key() {
-            let key = slides.store_mut().intern(events.name_of(number).unwrap_or_default())?;
+            let key = slides
+                .store_mut()
+                .intern(events.name_of(number).unwrap_or_default())?;
             if slides.join(key, records, rows.len() as u32, states, &mut taking)? {
-                rows.extend(records.iter().filter_map(|&(_, record)| numbers.get(record as usize).copied()));
+                rows.extend(
+                    records
+                        .iter()
+                        .filter_map(|&(_, record)| numbers.get(record as usize).copied()),
+                );
             } else {
                 alone.add(number);
             }
@@ -128,7 +144,13 @@ impl Joins for SessionWindows {
         states: &mut OperatorStates<'_>,
         out: &mut Changes,
     ) -> Result<()> {
-        join_sessions(sessions, events, records.iter().filter(|(key, _)| !alone.has(*key)), states, out)
+        join_sessions(
+            sessions,
+            events,
+            records.iter().filter(|(key, _)| !alone.has(*key)),
+            states,
+            out,
+        )
     }
 }
 
@@ -145,7 +167,10 @@ fn join_sessions<'r, 'a: 'r>(
         return Ok(());
     }
     let mut groups = batch::OpenSessions::default();
-    let (times, gaps): (Vec<Time>, Vec<Span>) = records.clone().map(|(_, record)| (record.time, record.gap)).unzip();
+    let (times, gaps): (Vec<Time>, Vec<Span>) = records
+        .clone()
+        .map(|(_, record)| (record.time, record.gap))
+        .unzip();
     let assigned = groups.assign_own(&keys, &times, &gaps);
     // Rows that are not of this way go into one more slot, which nobody reads.
     let count = groups.len();
@@ -158,12 +183,20 @@ fn join_sessions<'r, 'a: 'r>(
     let grouped = states.batch_states().group(&slots, count + 1)?;
     let coalesced = groups.coalesce();
 
-    let starts: Vec<Time> = coalesced.extents.iter().map(|extent| extent.start).collect();
+    let starts: Vec<Time> = coalesced
+        .extents
+        .iter()
+        .map(|extent| extent.start)
+        .collect();
     let sorted = Sorted::new(&coalesced.keys, &starts);
     let mut partials = Vec::with_capacity(starts.len());
     for (key, rows) in sorted.by_key() {
-        let key = sessions.store_mut().intern(events.name_of(key).unwrap_or_default())?;
-        let extents = rows.iter().filter_map(|&(_, row)| coalesced.extents.get(row as usize));
+        let key = sessions
+            .store_mut()
+            .intern(events.name_of(key).unwrap_or_default())?;
+        let extents = rows
+            .iter()
+            .filter_map(|&(_, row)| coalesced.extents.get(row as usize));
         partials.extend(extents.map(|&extent| Partial { key, extent }));
     }
     let joined = sessions.join(&partials, states)?;
@@ -176,7 +209,12 @@ fn join_sessions<'r, 'a: 'r>(
     }
     let from: Vec<Slot> = (0..count as u32).map(Slot).collect();
     let moves = coalesced.moves.as_deref().unwrap_or(&from);
-    let into: Vec<Slot> = moves.iter().filter_map(|moved| into.get(moved.0 as usize).copied()).collect();
-    states.batch_states().merge_grouped(&into, &grouped, &from)?;
+    let into: Vec<Slot> = moves
+        .iter()
+        .filter_map(|moved| into.get(moved.0 as usize).copied())
+        .collect();
+    states
+        .batch_states()
+        .merge_grouped(&into, &grouped, &from)?;
     sessions.tell(joined, states, out)
 }

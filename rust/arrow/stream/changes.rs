@@ -45,50 +45,91 @@ pub fn schema(query: &Query) -> SchemaRef {
     let nullable = |field: &Arc<Field>| Arc::new(field.as_ref().clone().with_nullable(true));
     let keys_and_window = query.keys.len() + 1;
     let shown = query.output.fields().iter().take(keys_and_window).cloned();
-    let aggregates = query.output.fields().iter().skip(keys_and_window).take(query.aggregates.len()).map(nullable);
+    let aggregates = query
+        .output
+        .fields()
+        .iter()
+        .skip(keys_and_window)
+        .take(query.aggregates.len())
+        .map(nullable);
     let op = Arc::new(Field::new("op", arrow_schema::DataType::Utf8, false));
     let time = Arc::new(Field::new("time", query.time.data_type().clone(), false));
-    Arc::new(Schema::new(shown.chain(aggregates).chain([op, time]).collect::<Vec<_>>()))
+    Arc::new(Schema::new(
+        shown
+            .chain(aggregates)
+            .chain([op, time])
+            .collect::<Vec<_>>(),
+    ))
 }
 
 impl Changes {
     /// No changes yet; with `every`, each of them counts.
     pub fn new(every: bool) -> Self {
-        Self { latest: (!every).then(HashMap::new), rows: Vec::new() }
+        Self {
+            latest: (!every).then(HashMap::new),
+            rows: Vec::new(),
+        }
     }
 
-    /// Whether a change is not told: another one of its window came later, or nothing stood there before the batch.
+    /// Whether a change is not told: another one of its window came later, or nothing stood there
+    /// before the batch.
     fn is_unseen(&self, row: &Row) -> bool {
         row.overtaken || (self.latest.is_some() && row.op == Op::Delete && !row.known)
     }
 
     /// How many upserts and deletes are told.
     pub fn updates(&self) -> u64 {
-        let updates = self.rows.iter().filter(|row| matches!(row.op, Op::Upsert | Op::Delete) && !self.is_unseen(row));
+        let updates = self
+            .rows
+            .iter()
+            .filter(|row| matches!(row.op, Op::Upsert | Op::Delete) && !self.is_unseen(row));
         updates.count() as u64
     }
 
     /// The changes as rows; their slots are given back.
-    pub fn finish(mut self, query: &Query, names: &SortKeys, states: &mut OperatorStates<'_>, saturate: bool) -> Result<RecordBatch> {
+    pub fn finish(
+        mut self,
+        query: &Query,
+        names: &SortKeys,
+        states: &mut OperatorStates<'_>,
+        saturate: bool,
+    ) -> Result<RecordBatch> {
         let rows = std::mem::take(&mut self.rows);
-        let (left_out, rows): (Vec<Row>, Vec<Row>) = rows.into_iter().partition(|row| self.is_unseen(row));
-        left_out.iter().filter_map(|row| row.slot).for_each(|slot| states.release(slot));
+        let (left_out, rows): (Vec<Row>, Vec<Row>) =
+            rows.into_iter().partition(|row| self.is_unseen(row));
+        left_out
+            .iter()
+            .filter_map(|row| row.slot)
+            .for_each(|slot| states.release(slot));
 
         let slots: Vec<Slot> = rows.iter().filter_map(|row| row.slot).collect();
         let windows: Vec<Window> = rows.iter().map(|row| row.window).collect();
         if !saturate {
             check(query, &windows)?;
         }
-        let of_slots: Vec<Window> = rows.iter().filter(|row| row.slot.is_some()).map(|row| row.window).collect();
+        let of_slots: Vec<Window> = rows
+            .iter()
+            .filter(|row| row.slot.is_some())
+            .map(|row| row.window)
+            .collect();
         let mut columns = names.columns(rows.iter().map(|row| row.name.as_ref()))?;
         columns.push(query.window(&windows)?);
         let lowered = states.lower(&slots, &of_slots)?;
         let mut next = 0..;
-        let places: UInt32Array = rows.iter().map(|row| row.slot.and_then(|_| next.next())).collect();
+        let places: UInt32Array = rows
+            .iter()
+            .map(|row| row.slot.and_then(|_| next.next()))
+            .collect();
         for column in lowered {
-            columns.push(if places.null_count() == 0 { column } else { take(&column, &places, None)? });
+            columns.push(if places.null_count() == 0 {
+                column
+            } else {
+                take(&column, &places, None)?
+            });
         }
-        columns.push(Arc::new(StringArray::from_iter_values(rows.iter().map(|row| word(row.op)))) as ArrayRef);
+        columns.push(Arc::new(StringArray::from_iter_values(
+            rows.iter().map(|row| word(row.op)),
+        )) as ArrayRef);
         columns.push(query.times(rows.iter().map(|row| row.time))?);
         slots.iter().for_each(|&slot| states.release(slot));
         Ok(RecordBatch::try_new(schema(query), columns)?)
@@ -97,8 +138,13 @@ impl Changes {
 
 /// Sliding windows that end beyond the latest time cannot be shown.
 pub fn check(query: &Query, windows: &[Window]) -> Result<()> {
-    let WindowLengths::Sliding(sliding) = query.windows else { return Ok(()) };
-    match windows.iter().find(|window| window.start.checked_add(sliding.difference).is_none()) {
+    let WindowLengths::Sliding(sliding) = query.windows else {
+        return Ok(());
+    };
+    match windows
+        .iter()
+        .find(|window| window.start.checked_add(sliding.difference).is_none())
+    {
         Some(window) => Err(query.beyond(window.start)),
         None => Ok(()),
     }
@@ -115,16 +161,30 @@ fn word(op: Op) -> &'static str {
 
 impl Sink<OperatorStates<'_>> for Changes {
     fn emit(&mut self, change: Change<'_>, states: &mut OperatorStates<'_>) -> Result<()> {
-        let Change { name, window, time, op, mut known, .. } = change;
+        let Change {
+            name,
+            window,
+            time,
+            op,
+            mut known,
+            ..
+        } = change;
         // A window is final by time, not by the record at hand.
-        let at = if op == Op::Final { std::mem::take(&mut states.at) } else { states.at };
+        let at = if op == Op::Final {
+            std::mem::take(&mut states.at)
+        } else {
+            states.at
+        };
         let next = self.rows.len();
         // The copy that an overtaken change holds is overwritten.
         let mut kept = None;
         if let (Some(latest), Op::Upsert | Op::Delete) = (&mut self.latest, op)
             && let Some(before) = latest.insert((name.into(), window), next)
         {
-            let before = self.rows.get_mut(before).ok_or(Error::Internal("a change was gathered"))?;
+            let before = self
+                .rows
+                .get_mut(before)
+                .ok_or(Error::Internal("a change was gathered"))?;
             before.overtaken = true;
             known = before.known;
             kept = before.slot.take();
@@ -141,7 +201,15 @@ impl Sink<OperatorStates<'_>> for Changes {
             }
         };
         states.at = at;
-        self.rows.push(Row { name: name.into(), window, time, op, slot, known, overtaken: false });
+        self.rows.push(Row {
+            name: name.into(),
+            window,
+            time,
+            op,
+            slot,
+            known,
+            overtaken: false,
+        });
         Ok(())
     }
 }

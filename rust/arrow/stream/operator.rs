@@ -51,16 +51,32 @@ pub struct Operator {
 }
 
 impl Operator {
-    /// An operator without records. `custom` are the Python functions of the spec, in their order, and the fields of their results.
-    pub fn new(spec: &Spec, input: &Schema, functions: Vec<(Box<dyn UserFunction>, Field)>) -> Result<Self> {
+    /// An operator without records. `custom` are the Python functions of the spec, in their order,
+    /// and the fields of their results.
+    pub fn new(
+        spec: &Spec,
+        input: &Schema,
+        functions: Vec<(Box<dyn UserFunction>, Field)>,
+    ) -> Result<Self> {
         let (functions, fields): (Vec<_>, Vec<_>) = functions.into_iter().unzip();
         let query = Query::with_python(spec, input, &fields)?;
         events::check(spec, input)?;
-        let inputs = spec.inputs.as_ref().map_or(1, |inputs| inputs.count as usize);
-        let times = spec.inputs.as_ref().map_or(1, |inputs| if inputs.one_time { 1 } else { inputs.count as usize });
+        let inputs = spec
+            .inputs
+            .as_ref()
+            .map_or(1, |inputs| inputs.count as usize);
+        let times = spec.inputs.as_ref().map_or(1, |inputs| {
+            if inputs.one_time {
+                1
+            } else {
+                inputs.count as usize
+            }
+        });
         let windows = Windows::new(spec, &query, times)?;
         // What leaves out an input is null where a window holds none but that input's records.
-        let takes_all = functions.iter().all(|functions| (0..inputs).all(|input| functions.takes(input)));
+        let takes_all = functions
+            .iter()
+            .all(|functions| (0..inputs).all(|input| functions.takes(input)));
         let only_custom = query.aggregates.len() == 1 && functions.len() == 1 && takes_all;
         Ok(Self {
             names: SortKeys::new(&query.keys)?,
@@ -87,12 +103,14 @@ impl Operator {
         changes::schema(&self.query)
     }
 
-    /// The schema of a query's result over the same windows: keys, `window`, aggregates, and `op` where it was asked for.
+    /// The schema of a query's result over the same windows: keys, `window`, aggregates, and `op`
+    /// where it was asked for.
     pub fn output(&self) -> SchemaRef {
         Arc::clone(&self.query.output)
     }
 
-    /// Takes the rows of a batch in their order; gives the changes. After an error there is no going on.
+    /// Takes the rows of a batch in their order; gives the changes. After an error there is no
+    /// going on.
     pub fn push(&mut self, batch: &RecordBatch) -> Result<RecordBatch> {
         self.run(|operator| operator.take(batch))
     }
@@ -113,8 +131,12 @@ impl Operator {
     /// A batch that failed half way leaves a state that is nobody's.
     pub(crate) fn check_whole(&self) -> Result<()> {
         if self.failed {
-            let reason = "an earlier batch failed half way: restore the operator from its pages".into();
-            return Err(Error::Format { what: "operator", reason });
+            let reason =
+                "an earlier batch failed half way: restore the operator from its pages".into();
+            return Err(Error::Format {
+                what: "operator",
+                reason,
+            });
         }
         Ok(())
     }
@@ -126,49 +148,103 @@ impl Operator {
             // Few enough rows at once to stay in the caches.
             let step = self.query.limits.step_rows;
             for from in (0..batch.num_rows()).step_by(step) {
-                self.take_together(&batch.slice(from, step.min(batch.num_rows() - from)), &mut out)?;
+                self.take_together(
+                    &batch.slice(from, step.min(batch.num_rows() - from)),
+                    &mut out,
+                )?;
             }
         } else {
             self.take_one_by_one(batch, &mut out)?;
         }
-        let Self { query, names, accumulators, functions, kafka, .. } = self;
-        let mut states = OperatorStates::new(query, BatchStates::new(accumulators, &[], &[], &[]), functions, self.deletes);
+        let Self {
+            query,
+            names,
+            accumulators,
+            functions,
+            kafka,
+            ..
+        } = self;
+        let mut states = OperatorStates::new(
+            query,
+            BatchStates::new(accumulators, &[], &[], &[]),
+            functions,
+            self.deletes,
+        );
         self.updates += out.updates();
         out.finish(query, names, &mut states, kafka.saturate)
     }
 
-    /// Whether records may be taken many at once: functions of the user see the records in their order, and sliding windows
-    /// of Kafka's kind drop those without a value.
+    /// Whether records may be taken many at once: functions of the user see the records in their
+    /// order, and sliding windows of Kafka's kind drop those without a value.
     fn joins(&self) -> bool {
-        let drops = matches!(self.windows, Windows::SlidingOperator(_)) && self.kafka.value.is_some();
+        let drops =
+            matches!(self.windows, Windows::SlidingOperator(_)) && self.kafka.value.is_some();
         self.functions.is_empty() && !self.spec.every_record && !drops
     }
 
     fn catch_up(&mut self, out: &mut Changes) -> Result<()> {
-        let Self { query, windows, accumulators, functions, .. } = self;
-        let mut states = OperatorStates::new(query, BatchStates::new(accumulators, &[], &[], &[]), functions, self.deletes);
+        let Self {
+            query,
+            windows,
+            accumulators,
+            functions,
+            ..
+        } = self;
+        let mut states = OperatorStates::new(
+            query,
+            BatchStates::new(accumulators, &[], &[], &[]),
+            functions,
+            self.deletes,
+        );
         windows.catch_up(&mut states, out)
     }
 
     fn take_together(&mut self, batch: &RecordBatch, out: &mut Changes) -> Result<()> {
-        let Self { spec, query, names, keys, windows, accumulators, functions, seq_nos, .. } = self;
+        let Self {
+            spec,
+            query,
+            names,
+            keys,
+            windows,
+            accumulators,
+            functions,
+            seq_nos,
+            ..
+        } = self;
         let events = EventBatch::read_numbered(spec, query, names, keys, batch)?;
         let columns = events.columns(query)?;
         let numbers: Vec<SeqNo> = (*seq_nos..).take(events.rows()).collect();
-        let mut states =
-            OperatorStates::new(query, BatchStates::new(accumulators, events.times(), &numbers, &columns), functions, self.deletes);
+        let mut states = OperatorStates::new(
+            query,
+            BatchStates::new(accumulators, events.times(), &numbers, &columns),
+            functions,
+            self.deletes,
+        );
         windows.take(&events, query, &mut states, out)?;
         *seq_nos += events.rows() as u64;
         Ok(())
     }
 
     fn take_one_by_one(&mut self, batch: &RecordBatch, out: &mut Changes) -> Result<()> {
-        let Self { spec, query, names, windows, accumulators, functions, seq_nos, .. } = self;
+        let Self {
+            spec,
+            query,
+            names,
+            windows,
+            accumulators,
+            functions,
+            seq_nos,
+            ..
+        } = self;
         let events = EventBatch::read(spec, query, names, batch)?;
         let columns = events.columns(query)?;
         let numbers: Vec<SeqNo> = (*seq_nos..).take(events.rows()).collect();
-        let mut states =
-            OperatorStates::new(query, BatchStates::new(accumulators, events.times(), &numbers, &columns), functions, self.deletes);
+        let mut states = OperatorStates::new(
+            query,
+            BatchStates::new(accumulators, events.times(), &numbers, &columns),
+            functions,
+            self.deletes,
+        );
         for row in 0..events.rows() {
             let record = match events.event(row, query)? {
                 Event::Tick { input, time } => {
@@ -178,11 +254,18 @@ impl Operator {
                 }
                 Event::Record(record) => record,
             };
-            if record.key.is_some() && matches!(windows, Windows::SlidingOperator(_)) && events.lacks_value(row) {
+            if record.key.is_some()
+                && matches!(windows, Windows::SlidingOperator(_))
+                && events.lacks_value(row)
+            {
                 self.null_values += 1;
                 continue;
             }
-            states.at = At { row, input: events.input(row)?.unwrap_or_default(), time: record.time };
+            states.at = At {
+                row,
+                input: events.input(row)?.unwrap_or_default(),
+                time: record.time,
+            };
             windows.push(record, &mut states, out)?;
         }
         *seq_nos += events.rows() as u64;
@@ -190,8 +273,21 @@ impl Operator {
     }
 
     fn end(&mut self) -> Result<RecordBatch> {
-        let Self { query, names, windows, accumulators, functions, kafka, .. } = self;
-        let mut states = OperatorStates::new(query, BatchStates::new(accumulators, &[], &[], &[]), functions, self.deletes);
+        let Self {
+            query,
+            names,
+            windows,
+            accumulators,
+            functions,
+            kafka,
+            ..
+        } = self;
+        let mut states = OperatorStates::new(
+            query,
+            BatchStates::new(accumulators, &[], &[], &[]),
+            functions,
+            self.deletes,
+        );
         let mut out = Changes::new(true);
         windows.finish(&mut states, &mut out)?;
         out.finish(query, names, &mut states, kafka.saturate)
@@ -199,7 +295,11 @@ impl Operator {
 
     /// What was counted.
     pub fn counters(&self) -> Counters {
-        Counters { null_values: self.null_values, updates: self.updates, ..*self.windows.counters() }
+        Counters {
+            null_values: self.null_values,
+            updates: self.updates,
+            ..*self.windows.counters()
+        }
     }
 
     /// Stored windows that are not closed.

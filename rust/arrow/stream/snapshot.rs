@@ -39,11 +39,16 @@ impl Operator {
         Ok(pages)
     }
 
-    /// What a saved state lacks since this was last asked, or since the operator was restored from it:
-    /// pages by name, without bytes where a page is no more.
+    /// What a saved state lacks since this was last asked, or since the operator was restored from
+    /// it: pages by name, without bytes where a page is no more.
     pub fn changes(&mut self) -> Result<Vec<(String, Option<Vec<u8>>)>> {
         self.check_whole()?;
-        let ids: BTreeSet<SegmentId> = self.windows.changed().into_iter().chain(self.stale.iter().copied().map(SegmentId)).collect();
+        let ids: BTreeSet<SegmentId> = self
+            .windows
+            .changed()
+            .into_iter()
+            .chain(self.stale.iter().copied().map(SegmentId))
+            .collect();
         let mut changes = Vec::new();
         let mut written = self.written.clone();
         for id in ids {
@@ -53,10 +58,27 @@ impl Operator {
                 written.insert(id.0, vec![pages.len() as u32]);
             }
             let names: BTreeSet<String> = pages.iter().map(|page| page.place.to_string()).collect();
-            changes.extend(pages.into_iter().map(|page| (page.place.to_string(), Some(page.bytes))));
-            let before = (0_u32..).zip(before).flat_map(|(run, count)| (0..count).map(move |number| (run, number)));
-            let before = before.map(|(run, number)| page::PageId { segment: id.0, run, number }.to_string());
-            changes.extend(before.filter(|name| !names.contains(name)).map(|name| (name, None)));
+            changes.extend(
+                pages
+                    .into_iter()
+                    .map(|page| (page.place.to_string(), Some(page.bytes))),
+            );
+            let before = (0_u32..)
+                .zip(before)
+                .flat_map(|(run, count)| (0..count).map(move |number| (run, number)));
+            let before = before.map(|(run, number)| {
+                page::PageId {
+                    segment: id.0,
+                    run,
+                    number,
+                }
+                .to_string()
+            });
+            changes.extend(
+                before
+                    .filter(|name| !names.contains(name))
+                    .map(|name| (name, None)),
+            );
         }
         changes.push((head::NAME.into(), Some(self.head(written.clone())?)));
         // All of it is written: from here on it is known.
@@ -68,25 +90,51 @@ impl Operator {
 
     /// Goes on from saved pages, in any order; the operator has seen no record yet.
     pub fn restore(&mut self, pages: &[&[u8]]) -> Result<()> {
-        if self.seq_nos > 0 || self.windows.time().progress().iter().any(|input| input.time.is_some()) {
-            return Err(broken("an operator that has seen records cannot be restored: make a new one"));
+        if self.seq_nos > 0
+            || self
+                .windows
+                .time()
+                .progress()
+                .iter()
+                .any(|input| input.time.is_some())
+        {
+            return Err(broken(
+                "an operator that has seen records cannot be restored: make a new one",
+            ));
         }
-        let labels = pages.iter().map(|bytes| Label::read(bytes)).collect::<Result<Vec<_>>>()?;
-        let mut heads = labels.iter().zip(pages).filter(|(label, _)| label.form == PageKind::Head);
+        let labels = pages
+            .iter()
+            .map(|bytes| Label::read(bytes))
+            .collect::<Result<Vec<_>>>()?;
+        let mut heads = labels
+            .iter()
+            .zip(pages)
+            .filter(|(label, _)| label.form == PageKind::Head);
         let (Some((label, bytes)), None) = (heads.next(), heads.next()) else {
             return Err(broken("a state has one head"));
         };
         if label.fingerprint != self.fingerprint.hash {
-            let difference = self.fingerprint.difference(label.text("windrow.specification")?);
-            return Err(broken(format!("it belongs to another specification: {difference}")));
+            let difference = self
+                .fingerprint
+                .difference(label.text("windrow.specification")?);
+            return Err(broken(format!(
+                "it belongs to another specification: {difference}"
+            )));
         }
         let (head, progress) = Head::read(label, bytes)?;
-        let windows = || labels.iter().zip(pages).filter(|(label, _)| label.form != PageKind::Head);
+        let windows = || {
+            labels
+                .iter()
+                .zip(pages)
+                .filter(|(label, _)| label.form != PageKind::Head)
+        };
         head.check_complete(windows().map(|(label, _)| label.place()))?;
         self.resume(&head, progress);
         for (label, bytes) in windows() {
             if label.fingerprint != self.fingerprint.hash {
-                return Err(broken("a page belongs to another specification than the head"));
+                return Err(broken(
+                    "a page belongs to another specification than the head",
+                ));
             }
             self.load(label, &page::read(bytes)?.1)?;
         }
@@ -116,16 +164,33 @@ impl Operator {
         let times: Vec<Vec<i64>> = entries.iter().map(|(_, entry)| entry.times()).collect();
         let mut columns = Columns::new();
         let keys = self.names.columns(names.iter().copied())?;
-        columns.extend(self.names.fields().into_iter().map(|field| field.name().clone()).zip(keys));
+        columns.extend(
+            self.names
+                .fields()
+                .into_iter()
+                .map(|field| field.name().clone())
+                .zip(keys),
+        );
         for (place, name) in E::COLUMNS.iter().enumerate() {
-            let ticks = times.iter().map(|times| times.get(place).copied().unwrap_or_default());
-            columns.push(((*name).into(), Arc::new(Int64Array::from_iter_values(ticks))));
+            let ticks = times
+                .iter()
+                .map(|times| times.get(place).copied().unwrap_or_default());
+            columns.push((
+                (*name).into(),
+                Arc::new(Int64Array::from_iter_values(ticks)),
+            ));
         }
-        columns.push(("source".into(), Arc::new(Int64Array::from(vec![0; entries.len()]))));
+        columns.push((
+            "source".into(),
+            Arc::new(Int64Array::from(vec![0; entries.len()])),
+        ));
         for (nth, column) in self.accumulators.save(&slots).into_iter().enumerate() {
             columns.push((format!("state {nth}"), convert::array(column)?));
         }
-        let windows: Vec<Window> = entries.iter().map(|(_, entry)| entry.window(self.difference())).collect();
+        let windows: Vec<Window> = entries
+            .iter()
+            .map(|(_, entry)| entry.window(self.difference()))
+            .collect();
         for (nth, functions) in self.functions.iter().enumerate() {
             let saved = save(&self.query, nth, functions.as_ref(), &slots, &windows)?;
             columns.push((format!("function {nth}"), saved));
@@ -133,27 +198,55 @@ impl Operator {
         let bounds = |rows: std::ops::Range<usize>| {
             let keys = names.get(rows.clone())?;
             let times = entries.get(rows)?.iter().map(|(_, entry)| entry.bounds());
-            let times = times.reduce(|(first, last), (start, reach)| (first.min(start), last.max(reach)))?;
-            Some(PageBounds { keys: (keys.first()?.to_vec(), keys.last()?.to_vec()), times })
+            let times = times
+                .reduce(|(first, last), (start, reach)| (first.min(start), last.max(reach)))?;
+            Some(PageBounds {
+                keys: (keys.first()?.to_vec(), keys.last()?.to_vec()),
+                times,
+            })
         };
-        page::write_run(columns, E::FORM, &self.fingerprint.hash, (id.0, RUN), bounds)
+        page::write_run(
+            columns,
+            E::FORM,
+            &self.fingerprint.hash,
+            (id.0, RUN),
+            bounds,
+        )
     }
 
     fn head(&self, pages: PageCounts) -> Result<Vec<u8>> {
         let progress = self.windows.time().progress();
         let (closed, width) = (self.windows.closed(), self.windows.segment_width());
-        Head::new(progress, closed, width, self.seq_nos, self.counters(), pages).write(progress, &self.fingerprint)
+        Head::new(
+            progress,
+            closed,
+            width,
+            self.seq_nos,
+            self.counters(),
+            pages,
+        )
+        .write(progress, &self.fingerprint)
     }
 
     fn resume(&mut self, head: &Head, progress: Vec<Progress>) {
         self.seq_nos = head.seq_nos;
         self.null_values = head.counters.null_values;
         self.updates = head.counters.updates;
-        self.windows.resume(progress, Time(head.closed), head.counters);
+        self.windows
+            .resume(progress, Time(head.closed), head.counters);
     }
 
     fn load(&mut self, label: &Label, rows: &RecordBatch) -> Result<()> {
-        let wrong = || broken(format!("unexpected columns {:?}", rows.schema().fields().iter().map(|f| f.name()).collect::<Vec<_>>()));
+        let wrong = || {
+            broken(format!(
+                "unexpected columns {:?}",
+                rows.schema()
+                    .fields()
+                    .iter()
+                    .map(|f| f.name())
+                    .collect::<Vec<_>>()
+            ))
+        };
         let expected = match &self.windows {
             Windows::Sessions(_) => (SessionEntry::FORM, SessionEntry::COLUMNS.len()),
             Windows::SlidingOperator(_) => (WindowEntry::FORM, WindowEntry::COLUMNS.len()),
@@ -161,26 +254,47 @@ impl Operator {
         if label.form != expected.0 {
             return Err(broken("it holds windows of another kind"));
         }
-        let (keys, rest) = rows.columns().split_at_checked(self.query.keys.len()).ok_or_else(wrong)?;
+        let (keys, rest) = rows
+            .columns()
+            .split_at_checked(self.query.keys.len())
+            .ok_or_else(wrong)?;
         let (times, rest) = rest.split_at_checked(expected.1).ok_or_else(wrong)?;
         let (_sources, states) = rest.split_first().ok_or_else(wrong)?;
-        let width = states.len().checked_sub(self.functions.len()).ok_or_else(wrong)?;
+        let width = states
+            .len()
+            .checked_sub(self.functions.len())
+            .ok_or_else(wrong)?;
         let (states, functions) = states.split_at_checked(width).ok_or_else(wrong)?;
 
         let names = self.names.of(keys)?;
         let times = times.iter().map(page::ticks).collect::<Result<Vec<_>>>()?;
-        let states = states.iter().map(convert::view).collect::<Result<Vec<_>>>()?;
-        let saved = self.accumulators.load(&states).map_err(|error| broken(error.to_string()))?;
-        let slots = (0..rows.num_rows()).map(|_| self.accumulators.allocate()).collect::<Result<Vec<_>>>()?;
+        let states = states
+            .iter()
+            .map(convert::view)
+            .collect::<Result<Vec<_>>>()?;
+        let saved = self
+            .accumulators
+            .load(&states)
+            .map_err(|error| broken(error.to_string()))?;
+        let slots = (0..rows.num_rows())
+            .map(|_| self.accumulators.allocate())
+            .collect::<Result<Vec<_>>>()?;
         let from: Vec<Slot> = (0..rows.num_rows() as u32).map(Slot).collect();
         self.accumulators.merge(&slots, &saved, &from)?;
         for (nth, (functions, values)) in self.functions.iter_mut().zip(functions).enumerate() {
             functions.resize(self.accumulators.len());
-            functions.load(&slots, values).map_err(|failure| failed(&self.query, nth, failure, None, None))?;
+            functions
+                .load(&slots, values)
+                .map_err(|failure| failed(&self.query, nth, failure, None, None))?;
         }
         for (row, &slot) in slots.iter().enumerate() {
-            let name = names.get(row).ok_or_else(|| broken("a window has no key"))?;
-            let times: Vec<i64> = times.iter().filter_map(|times| times.get(row).copied()).collect();
+            let name = names
+                .get(row)
+                .ok_or_else(|| broken("a window has no key"))?;
+            let times: Vec<i64> = times
+                .iter()
+                .filter_map(|times| times.get(row).copied())
+                .collect();
             match &mut self.windows {
                 Windows::Sessions(sessions) => put(sessions.store_mut(), name, &times, slot)?,
                 Windows::SlidingOperator(slides) => put(slides.store_mut(), name, &times, slot)?,
@@ -190,8 +304,14 @@ impl Operator {
     }
 }
 
-fn put<E: WindowRow>(store: &mut WindowTable<E>, name: &[u8], times: &[i64], slot: Slot) -> Result<()> {
-    let entry = E::of(times, slot).ok_or_else(|| broken("the bounds of a window are not in order"))?;
+fn put<E: WindowRow>(
+    store: &mut WindowTable<E>,
+    name: &[u8],
+    times: &[i64],
+    slot: Slot,
+) -> Result<()> {
+    let entry =
+        E::of(times, slot).ok_or_else(|| broken("the bounds of a window are not in order"))?;
     let key: StoreKey = store.intern(name)?;
     match store.put(key, entry) {
         None => Ok(()),

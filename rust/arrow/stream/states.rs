@@ -1,4 +1,5 @@
-//! The states of a record operator at work on one batch: built-in aggregates and the user's own over the same slots.
+//! The states of a record operator at work on one batch: built-in aggregates and the user's own
+//! over the same slots.
 
 use arrow_array::ArrayRef;
 
@@ -36,9 +37,21 @@ pub struct At {
 }
 
 impl<'a> OperatorStates<'a> {
-    /// `banked` holds the states of the query's built-in aggregates, `custom` those of its other ones, in their order.
-    pub fn new(query: &'a Query, batch_states: BatchStates<'a>, functions: &'a mut [Box<dyn UserFunction>], deletes: bool) -> Self {
-        Self { query, batch_states, functions, deletes, at: At::default() }
+    /// `banked` holds the states of the query's built-in aggregates, `custom` those of its other
+    /// ones, in their order.
+    pub fn new(
+        query: &'a Query,
+        batch_states: BatchStates<'a>,
+        functions: &'a mut [Box<dyn UserFunction>],
+        deletes: bool,
+    ) -> Self {
+        Self {
+            query,
+            batch_states,
+            functions,
+            deletes,
+            at: At::default(),
+        }
     }
 
     /// The states of the built-in aggregates.
@@ -61,7 +74,13 @@ impl<'a> OperatorStates<'a> {
 
     /// The results of slots, each of one of `windows`: a column per aggregate of the query.
     pub fn lower(&self, slots: &[Slot], windows: &[Window]) -> Result<Vec<ArrayRef>> {
-        lower(self.query, self.batch_states.accumulators().lower(slots), self.functions, slots, windows)
+        lower(
+            self.query,
+            self.batch_states.accumulators().lower(slots),
+            self.functions,
+            slots,
+            windows,
+        )
     }
 
     fn each(
@@ -71,23 +90,51 @@ impl<'a> OperatorStates<'a> {
     ) -> Result<()> {
         let (query, at) = (self.query, self.at);
         for (nth, functions) in self.functions.iter_mut().enumerate() {
-            does(functions.as_mut()).map_err(|failure| failed(query, nth, failure, at.time, window.as_ref()))?;
+            does(functions.as_mut())
+                .map_err(|failure| failed(query, nth, failure, at.time, window.as_ref()))?;
         }
         Ok(())
     }
 }
 
 /// The error of a function of the user, at a record and in a window where these are known.
-pub fn failed(query: &Query, nth: usize, failure: FunctionFailure, record: Option<Time>, window: Option<&Window>) -> Error {
-    let python = query.aggregates.iter().filter(|planned| planned.states().is_none());
-    let aggregate = python.map(|planned| planned.name.clone()).nth(nth).unwrap_or_default();
-    let record = record.map(|time| format!(" for the record at {},", query.show(time))).unwrap_or_default();
-    let window = window.map(|window| format!(" in the window {}", query.show_window(window))).unwrap_or_default();
-    Error::Function { aggregate, function: failure.function, place: record + &window, cause: failure.cause }
+pub fn failed(
+    query: &Query,
+    nth: usize,
+    failure: FunctionFailure,
+    record: Option<Time>,
+    window: Option<&Window>,
+) -> Error {
+    let python = query
+        .aggregates
+        .iter()
+        .filter(|planned| planned.states().is_none());
+    let aggregate = python
+        .map(|planned| planned.name.clone())
+        .nth(nth)
+        .unwrap_or_default();
+    let record = record
+        .map(|time| format!(" for the record at {},", query.show(time)))
+        .unwrap_or_default();
+    let window = window
+        .map(|window| format!(" in the window {}", query.show_window(window)))
+        .unwrap_or_default();
+    Error::Function {
+        aggregate,
+        function: failure.function,
+        place: record + &window,
+        cause: failure.cause,
+    }
 }
 
 /// What a function of the user made of slots, each of one of `windows`.
-pub fn save(query: &Query, nth: usize, functions: &dyn UserFunction, slots: &[Slot], windows: &[Window]) -> Result<ArrayRef> {
+pub fn save(
+    query: &Query,
+    nth: usize,
+    functions: &dyn UserFunction,
+    slots: &[Slot],
+    windows: &[Window],
+) -> Result<ArrayRef> {
     functions.save(slots).map_err(|failure| {
         let window = failure.nth.and_then(|nth| windows.get(nth));
         failed(query, nth, failure, None, window)
@@ -102,7 +149,12 @@ pub fn lower(
     slots: &[Slot],
     windows: &[Window],
 ) -> Result<Vec<ArrayRef>> {
-    let built_in = || query.aggregates.iter().filter(|planned| planned.states().is_some());
+    let built_in = || {
+        query
+            .aggregates
+            .iter()
+            .filter(|planned| planned.states().is_some())
+    };
     let lowered = lowered.map_err(|misfit| match built_in().nth(misfit.aggregate) {
         Some(planned) => query.misfit(planned, &misfit.cause, windows),
         None => Error::Internal("a result belongs to an aggregate"),
@@ -110,10 +162,14 @@ pub fn lower(
     let (mut lowered, mut functions) = (lowered.into_iter(), functions.iter().enumerate());
     let column = |planned: &crate::arrow::plan::aggregate::AggregatePlan| {
         if planned.states().is_some() {
-            let column = lowered.next().ok_or(Error::Internal("each aggregate has results"))?;
+            let column = lowered
+                .next()
+                .ok_or(Error::Internal("each aggregate has results"))?;
             return crate::arrow::array::convert::result(column, planned.field().data_type());
         }
-        let (nth, functions) = functions.next().ok_or(Error::Internal("each aggregate has results"))?;
+        let (nth, functions) = functions
+            .next()
+            .ok_or(Error::Internal("each aggregate has results"))?;
         save(query, nth, functions.as_ref(), slots, windows)
     };
     query.aggregates.iter().map(column).collect()
@@ -124,13 +180,17 @@ impl States for OperatorStates<'_> {
 
     fn allocate(&mut self) -> Result<Slot> {
         let slot = self.batch_states.allocate()?;
-        self.functions.iter_mut().for_each(|functions| functions.resize(slot.0 as usize + 1));
+        self.functions
+            .iter_mut()
+            .for_each(|functions| functions.resize(slot.0 as usize + 1));
         Ok(slot)
     }
 
     fn release(&mut self, slot: Slot) {
         self.batch_states.release(slot);
-        self.functions.iter_mut().for_each(|functions| functions.release(slot));
+        self.functions
+            .iter_mut()
+            .for_each(|functions| functions.release(slot));
     }
 
     fn update(&mut self, slot: Slot, row: u32, window: Window) -> Result<()> {
@@ -156,6 +216,10 @@ impl States for OperatorStates<'_> {
     }
 
     fn is_null(&self, slot: Slot) -> bool {
-        self.deletes && self.functions.iter().all(|functions| functions.is_null(slot))
+        self.deletes
+            && self
+                .functions
+                .iter()
+                .all(|functions| functions.is_null(slot))
     }
 }

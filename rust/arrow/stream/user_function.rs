@@ -20,7 +20,8 @@ pub struct FunctionFailure {
 /// Result of a function of the user.
 pub type Outcome<T> = Result<T, FunctionFailure>;
 
-/// One value per slot. A slot that was released holds nothing until it is updated, merged into or copied to.
+/// One value per slot. A slot that was released holds nothing until it is updated, merged into or
+/// copied to.
 pub trait UserFunction: Send {
     /// Grows to `slots` slots at least.
     fn resize(&mut self, slots: usize);

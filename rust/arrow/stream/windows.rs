@@ -53,17 +53,38 @@ impl Windows {
             WindowLengths::Session(gap) => {
                 // Both together are rounded once.
                 let grace = match (spec.grace, &spec.windows) {
-                    (Some(grace), WindowSpec::Session { gap: Some(micros), .. }) => {
+                    (
+                        Some(grace),
+                        WindowSpec::Session {
+                            gap: Some(micros), ..
+                        },
+                    ) => {
                         let both = ticks("grace", micros.saturating_add(grace))?;
                         Some(Span(both.0.saturating_sub(gap.longest().0)))
                     }
                     _ => grace,
                 };
-                Ok(Self::Sessions(SessionOperator::new(SessionWindows { gap, grace, until, emit, late }, inputs)?))
+                Ok(Self::Sessions(SessionOperator::new(
+                    SessionWindows {
+                        gap,
+                        grace,
+                        until,
+                        emit,
+                        late,
+                    },
+                    inputs,
+                )?))
             }
-            WindowLengths::Sliding(sliding) => {
-                Ok(Self::SlidingOperator(SlidingOperator::new(SlidingWindows { sliding, grace, until, emit, late }, inputs)?))
-            }
+            WindowLengths::Sliding(sliding) => Ok(Self::SlidingOperator(SlidingOperator::new(
+                SlidingWindows {
+                    sliding,
+                    grace,
+                    until,
+                    emit,
+                    late,
+                },
+                inputs,
+            )?)),
         }
     }
 
@@ -71,7 +92,12 @@ impl Windows {
         either!(self, windows => windows.catch_up(states, out))
     }
 
-    pub fn push(&mut self, record: Record<'_, u32>, states: &mut OperatorStates<'_>, out: &mut Changes) -> Result<Fate> {
+    pub fn push(
+        &mut self,
+        record: Record<'_, u32>,
+        states: &mut OperatorStates<'_>,
+        out: &mut Changes,
+    ) -> Result<Fate> {
         either!(self, windows => windows.push(record, states, out))
     }
 
@@ -86,7 +112,13 @@ impl Windows {
         either!(self, windows => windows.tick(input, Some(source), time, states, out))
     }
 
-    pub fn take(&mut self, events: &EventBatch, query: &Query, states: &mut OperatorStates<'_>, out: &mut Changes) -> Result<()> {
+    pub fn take(
+        &mut self,
+        events: &EventBatch,
+        query: &Query,
+        states: &mut OperatorStates<'_>,
+        out: &mut Changes,
+    ) -> Result<()> {
         either!(self, windows => bulk::take(windows, events, query, states, out))
     }
 
