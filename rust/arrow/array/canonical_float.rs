@@ -10,7 +10,7 @@ use arrow_schema::DataType;
 use crate::error::Result;
 
 /// Whether values of the type hold floats.
-pub(in crate::arrow) fn within(data_type: &DataType) -> bool {
+pub(crate) fn within(data_type: &DataType) -> bool {
     match data_type {
         DataType::Struct(fields) => fields.iter().any(|field| within(field.data_type())),
         DataType::List(field) | DataType::LargeList(field) | DataType::FixedSizeList(field, _) => {
@@ -21,7 +21,7 @@ pub(in crate::arrow) fn within(data_type: &DataType) -> bool {
 }
 
 /// The same values with every NaN the canonical one and -0.0 as 0.0, at any depth.
-pub(in crate::arrow) fn canonical(array: &ArrayRef) -> Result<ArrayRef> {
+pub(crate) fn canonical(array: &ArrayRef) -> Result<ArrayRef> {
     match array.data_type() {
         DataType::Float16 => Ok(map::<Float16Type>(array, |value| match f32::from(value) {
             float if float.is_nan() => <Float16Type as ArrowPrimitiveType>::Native::NAN,

@@ -3,6 +3,7 @@
 //! | file | noun |
 //! |---|---|
 //! | [`convert`] | arrays to columns of the core and back |
+//! | `named` | columns by their names |
 //! | `validate` | whether an array holds what Arrow promises |
 //! | [`dictionary`] | types with dictionaries replaced by their values |
 //! | `type_name` | types by the names that pyarrow gives them |
@@ -13,5 +14,6 @@ pub(crate) mod canonical_float;
 pub(crate) mod comparable;
 pub mod convert;
 pub mod dictionary;
+pub(crate) mod named;
 pub(crate) mod type_name;
 pub(crate) mod validate;

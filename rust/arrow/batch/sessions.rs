@@ -7,7 +7,6 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch, new_empty_array};
-use arrow_schema::{Field, Schema};
 use arrow_select::interleave::interleave;
 
 use super::operator::{BatchOperator, BatchSink, RESULT_ROWS, ShardRows, in_halves};
@@ -15,6 +14,7 @@ use super::pending::PendingRows;
 use super::session_groups::{KeyedRows, SessionGroups, of};
 use crate::aggregate::slot::Slot;
 use crate::arrow::array::convert;
+use crate::arrow::array::named::unnamed;
 use crate::arrow::format::block::BlockKind;
 use crate::arrow::keys::{KeyInterner, shard};
 use crate::arrow::plan::input_column::InputColumn;
@@ -320,23 +320,4 @@ impl BatchOperator for BatchSessions {
     fn keys(&mut self) -> &mut KeyInterner {
         &mut self.keys
     }
-}
-
-/// Arrays as a batch; the columns of a block are known by their place.
-pub(crate) fn unnamed(columns: Vec<ArrayRef>) -> Result<RecordBatch> {
-    let fields: Vec<Field> = columns
-        .iter()
-        .enumerate()
-        .map(|(place, array)| {
-            Field::new(
-                place.to_string(),
-                array.data_type().clone(),
-                array.is_nullable(),
-            )
-        })
-        .collect();
-    Ok(RecordBatch::try_new(
-        Arc::new(Schema::new(fields)),
-        columns,
-    )?)
 }

@@ -8,10 +8,10 @@ use arrow_array::types::Int64Type;
 use arrow_array::{ArrayRef, Int64Array, RecordBatch};
 
 use super::operator::{BatchOperator, BatchSink, RESULT_ROWS, ShardRows, in_halves};
-use super::sessions::unnamed;
 use crate::aggregate::SeqNo;
 use crate::aggregate::column::Column;
 use crate::arrow::array::convert;
+use crate::arrow::array::named::unnamed;
 use crate::arrow::format::block::BlockKind;
 use crate::arrow::keys::{KeyInterner, shard};
 use crate::arrow::plan::query::Query;

@@ -12,8 +12,8 @@ use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use arrow_select::interleave::interleave_record_batch;
 
 use super::operator::{BatchOperator, BatchSink, RESULT_ROWS, ShardRows};
-use super::sessions::unnamed;
 use crate::arrow::array::convert;
+use crate::arrow::array::named::unnamed;
 use crate::arrow::format::block::BlockKind;
 use crate::arrow::keys::{KeyInterner, shard};
 use crate::arrow::plan::query::Query;

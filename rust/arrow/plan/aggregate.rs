@@ -3,11 +3,11 @@
 use arrow_schema::{Field, Schema};
 
 use super::input_column::InputColumn;
-use super::query::find;
 use super::resolve::{Resolved, resolve};
 use super::spec::{AggregateSpec, Function};
 use crate::aggregate::Aggregate;
 use crate::arrow::array::dictionary::unpacked;
+use crate::arrow::array::named::find;
 use crate::arrow::array::{canonical_float, convert};
 use crate::error::Result;
 

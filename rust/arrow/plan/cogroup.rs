@@ -6,9 +6,9 @@ use arrow_array::{Array, ArrayRef, Int64Array};
 use arrow_schema::{DataType, Schema};
 
 use super::input_column::InputColumn;
-use super::query::find;
 use super::spec::{AggregateSpec, CogroupSpec};
 use crate::arrow::array::dictionary::unpacked;
+use crate::arrow::array::named::find;
 use crate::arrow::array::type_name;
 use crate::error::{Error, Result};
 

@@ -15,6 +15,7 @@ use crate::aggregate::Unrepresentable;
 use crate::aggregate::accumulators::{Accumulators, LoweredAll};
 use crate::aggregate::column::{Column, Values};
 use crate::arrow::array::dictionary::unpacked;
+use crate::arrow::array::named::find;
 use crate::arrow::array::{convert, type_name};
 use crate::arrow::keys::KeyInterner;
 use crate::error::{Error, Result};
@@ -282,22 +283,6 @@ impl Query {
             ),
         }
     }
-}
-
-/// A column by its exact name.
-pub(crate) fn find<'a>(input: &'a Schema, argument: &str, name: &str) -> Result<&'a Field> {
-    input.field_with_name(name).map_err(|_| Error::Argument {
-        argument: argument.into(),
-        got: format!("column {name:?}"),
-        allowed: format!(
-            "one of {:?}",
-            input
-                .fields()
-                .iter()
-                .map(|field| field.name())
-                .collect::<Vec<_>>()
-        ),
-    })
 }
 
 /// The column of each record's own gap.

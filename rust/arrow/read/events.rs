@@ -8,14 +8,15 @@ use arrow_schema::{DataType, TimeUnit};
 use arrow_select::take::take;
 
 use super::gap_column::{self, GapColumn};
-use super::records::column;
 use crate::aggregate::column::Column;
 use crate::arrow::array::convert;
+use crate::arrow::array::named::column;
+use crate::arrow::array::named::find;
 use crate::arrow::keys::KeyInterner;
 use crate::arrow::keys::sort_key::{SortKeyRows, SortKeys};
 use crate::arrow::plan::cogroup::Cogroup;
 use crate::arrow::plan::input_column::InputColumn;
-use crate::arrow::plan::query::{Query, find};
+use crate::arrow::plan::query::Query;
 use crate::arrow::plan::spec::{InvalidGap, Spec};
 use crate::error::{Error, Result};
 use crate::key::KeyId;

@@ -8,8 +8,8 @@ use arrow_cast::display::array_value_to_string;
 use arrow_schema::DataType;
 
 use super::counters::ReadCounters;
-use super::records::column;
 use crate::arrow::array::convert;
+use crate::arrow::array::named::column;
 use crate::arrow::plan::query::Query;
 use crate::arrow::plan::spec::InvalidGap;
 use crate::arrow::plan::window_lengths::{WindowLengths, per_second};

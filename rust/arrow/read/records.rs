@@ -16,10 +16,11 @@ use super::counters::ReadCounters;
 use super::gap_column::GapColumn;
 use crate::aggregate::SeqNo;
 use crate::aggregate::column::Column;
-use crate::arrow::array::{convert, validate};
+use crate::arrow::array::convert;
+use crate::arrow::array::named::column;
 use crate::arrow::plan::input_column::InputColumn;
 use crate::arrow::plan::query::Query;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::time::{Span, Time};
 
 /// Rows with a key and a time.
@@ -185,17 +186,6 @@ fn picked<T: Copy>(values: &[T], rows: &UInt32Array) -> Vec<T> {
         .iter()
         .filter_map(|&row| values.get(row as usize).copied())
         .collect()
-}
-
-/// A column by its exact name; it holds what its type says.
-pub(crate) fn column(batch: &RecordBatch, name: &str) -> Result<ArrayRef> {
-    let missing = || Error::Format {
-        what: "batch",
-        reason: format!("column {name:?} is missing"),
-    };
-    let array = batch.column_by_name(name).ok_or_else(missing)?;
-    validate::check(name, array)?;
-    Ok(Arc::clone(array))
 }
 
 /// Which rows have a key and a time, and are no ticks.
