@@ -1,9 +1,7 @@
 """The rules of the house that no linter knows: run by `make check`, exit 1 with one line for each breach.
 
-* rooms name only rooms to their right:
-  py -> arrow -> {session, sliding} -> operator -> store -> aggregate -> {window, sort} -> {time, key} -> error
+* rooms of the crate, and where Arrow and pyo3 may be named: tools/rust_rooms.py
 * rooms of the Python package: tools/python_rooms.py
-* Arrow crates are named only in rust/arrow and rust/py, pyo3 only in rust/py
 * no source file is longer than 400 lines
 * no path of one machine and no bare host of a registry is in the tree
 * citations of rules and pages lead somewhere: tools/citations.py
@@ -18,26 +16,11 @@ from pathlib import Path
 
 import citations
 import python_rooms
+import rust_rooms
 
 ROOT = Path(__file__).resolve().parent.parent
 LONGEST = 400
 LEAST_FILES = {"tree": 30, "rust": 12, "sources": 20}
-ORDER = (
-    {"error"},
-    {"time", "key"},
-    {"window", "sort"},
-    {"aggregate"},
-    {"store"},
-    {"operator"},
-    {"session", "sliding"},
-    {"arrow"},
-    {"py"},
-)
-RANK = {room: rank for rank, rooms in enumerate(ORDER) for room in rooms}
-
-ARROW = re.compile(r"\b(arrow_(array|buffer|cast|data|ipc|row|schema|select|ord|arith)|pyo3_arrow)\b")
-PYO3 = re.compile(r"\bpyo3(_arrow)?\b")
-ROOM = re.compile(r"\bcrate::(?:\{([^}]*)\}|(\w+))")
 MACHINE = re.compile(r"(?<![\w./])/(work|root|home|farm|tmp|Users)/\w")
 HOSTS = (
     "pypi.org",
@@ -58,37 +41,6 @@ def tracked() -> list[str]:
     return [name for name in sorted(set(names.split("\0"))) if name and (ROOT / name).is_file()]
 
 
-def room_of(name: str) -> str:
-    """`rust/session/batch.rs` is in room `session`, `rust/time.rs` in `time`."""
-    return Path(name).parts[1].removesuffix(".rs")
-
-
-def rooms_named(line: str) -> list[str]:
-    """The rooms that a line reaches through `crate::`."""
-    found = []
-    for group, single in ROOM.findall(line):
-        found += [part.strip().split("::")[0] for part in group.split(",")] if group else [single]
-    return [name for name in found if name in RANK]
-
-
-def rust_breaches(name: str, text: str) -> list[str]:
-    """What a file of the crate names that its room may not."""
-    room, found = room_of(name), []
-    if room == "lib":
-        return found
-    if room not in RANK:
-        return [f"{name}: room {room!r} has no place in the order of rooms (tools/guard.py)"]
-    for number, line in enumerate(text.splitlines(), 1):
-        where = f"{name}:{number}"
-        if room not in ("arrow", "py") and ARROW.search(line):
-            found.append(f"{where}: an Arrow crate is named outside rust/arrow and rust/py")
-        if room != "py" and PYO3.search(line):
-            found.append(f"{where}: pyo3 is named outside rust/py")
-        upward = [other for other in rooms_named(line) if other != room and RANK[other] >= RANK[room]]
-        found += [f"{where}: room {room!r} may not name room {other!r}" for other in upward]
-    return found
-
-
 def tree_breaches(name: str, text: str) -> list[str]:
     """Machine paths and registry hosts."""
     found = []
@@ -104,6 +56,7 @@ def main() -> int:
     """Reads every text file of the tree once."""
     breaches: list[str] = []
     package: dict[str, str] = {}
+    crate: dict[str, str] = {}
     texts: dict[str, str] = {}
     seen = dict.fromkeys(LEAST_FILES, 0)
     for name in tracked():
@@ -122,10 +75,10 @@ def main() -> int:
                 breaches.append(f"{name}: {lines} lines, at most {LONGEST}: is it still one noun?")
         if name.startswith("rust/") and name.endswith(".rs"):
             seen["rust"] += 1
-            breaches += rust_breaches(name, text)
+            crate[name] = text
         if name.startswith(python_rooms.PACKAGE):
             package[name] = text
-    breaches += python_rooms.breaches(package) + citations.breaches(texts, set(tracked()))
+    breaches += rust_rooms.breaches(crate) + python_rooms.breaches(package) + citations.breaches(texts, set(tracked()))
     for kind, least in LEAST_FILES.items():
         if seen[kind] < least:
             breaches.append(

@@ -25,6 +25,7 @@ pub(crate) type PageCounts = BTreeMap<i64, Vec<u32>>;
 pub(crate) struct Head {
     /// Windows due before this were closed and emitted.
     pub closed: i64,
+    #[serde(rename = "arrivals")]
     pub seq_nos: SeqNo,
     /// Length of a segment.
     pub width: i64,

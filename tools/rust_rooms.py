@@ -1,0 +1,126 @@
+"""The rooms of the crate: which may use which, no circle, and where Arrow and pyo3 may be named.
+
+Each room uses only rooms to its right, rooms of one group never each other:
+
+    py -> arrow -> {session, sliding} -> operator -> store -> aggregate -> {window, sort} -> {time, key} -> error
+
+within `arrow`:
+
+    {batch, stream} -> format -> read -> plan -> keys -> array
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
+
+CRATE = "rust/"
+LEAST_EDGES = 300
+ORDER = (
+    {"error"},
+    {"time", "key"},
+    {"window", "sort"},
+    {"aggregate"},
+    {"store"},
+    {"operator"},
+    {"session", "sliding"},
+    {"arrow::array"},
+    {"arrow::keys"},
+    {"arrow::plan"},
+    {"arrow::read"},
+    {"arrow::format"},
+    {"arrow::batch", "arrow::stream"},
+    {"py"},
+)
+RANK = {room: rank for rank, rooms in enumerate(ORDER) for room in rooms}
+TABLES_OF_CONTENTS = {"lib", "arrow"}
+
+ARROW = re.compile(r"\b(arrow_(array|buffer|cast|data|ipc|row|schema|select|ord|arith)|pyo3_arrow)\b")
+PYO3 = re.compile(r"\bpyo3(_arrow)?\b")
+COMMENT = re.compile(r"//.*")
+OWN_TESTS = re.compile(r"#\[cfg\(test\)\]\nmod tests \{.*", re.DOTALL)
+USE = re.compile(r"\buse ((?:crate|super|self)::[^;]+);")
+PATH = re.compile(r"\b(?:crate|super|self)(?:::\w+)+")
+
+
+def module_of(name: str) -> str:
+    """`rust/arrow/plan/mod.rs` is `arrow::plan`, `rust/time.rs` is `time`."""
+    parts = name.removeprefix(CRATE).removesuffix(".rs").split("/")
+    return "::".join(parts[:-1] if parts[-1] == "mod" else parts)
+
+
+def room_of(module: str) -> str:
+    """`arrow::plan::query` is in the room `arrow::plan`, `store::entry` in `store`."""
+    parts = module.split("::")
+    return "::".join(parts[:2]) if parts[0] == "arrow" else parts[0]
+
+
+def leaves(prefix: str, tree: str) -> Iterator[str]:
+    """The paths of a `use`: `a::{b, c::{self, d}}` is `a::b`, `a::c`, `a::c::d`."""
+    head, brace, rest = tree.partition("{")
+    if not brace:
+        yield prefix.removesuffix("::") if tree == "self" else prefix + tree
+        return
+    depth, part = 0, ""
+    for sign in rest[: rest.rindex("}")] + ",":
+        if sign == "," and depth == 0:
+            if part:
+                yield from leaves(prefix + head, part)
+            part = ""
+            continue
+        depth += {"{": 1, "}": -1}.get(sign, 0)
+        part += sign
+
+
+def uses(module: str, text: str, known: set[str]) -> set[str]:
+    """The modules of the crate that a file names."""
+    code = COMMENT.sub("", OWN_TESTS.sub("", text))
+    paths = [leaf for use in USE.findall(code) for leaf in leaves("", re.sub(r"\s+as\s+\w+|\s+", "", use))]
+    paths += PATH.findall(USE.sub("", code))
+    found = set()
+    for path in paths:
+        parts, base = path.split("::"), module.split("::")
+        if parts[0] == "crate":
+            parts, base = parts[1:], []
+        while parts and parts[0] in ("super", "self"):
+            base = base[:-1] if parts[0] == "super" else base
+            parts = parts[1:]
+        whole = base + parts
+        named = next((m for n in range(len(whole), 0, -1) if (m := "::".join(whole[:n])) in known), None)
+        if named and named != module:
+            found.add(named)
+    return found
+
+
+def breaches(texts: dict[str, str]) -> list[str]:
+    """What the files of the crate, by name, name that their rooms may not; circles of files."""
+    modules = {module_of(name): (name, text) for name, text in texts.items()}
+    found, graph = [], {}
+    for module, (name, text) in modules.items():
+        room = room_of(module)
+        if module in TABLES_OF_CONTENTS:
+            continue
+        if room not in RANK:
+            found.append(f"{name}: room {room!r} has no place in the order of rooms (tools/rust_rooms.py)")
+            continue
+        graph[module] = uses(module, text, set(modules))
+        for other in sorted({room_of(used) for used in graph[module]} - {room}):
+            if RANK.get(other, len(ORDER)) >= RANK[room]:
+                found.append(f"{name}: room {room!r} may not name room {other!r}")
+        for number, line in enumerate(text.splitlines(), 1):
+            if not room.startswith(("arrow", "py")) and ARROW.search(line):
+                found.append(f"{name}:{number}: an Arrow crate is named outside rust/arrow and rust/py")
+            if room != "py" and PYO3.search(line):
+                found.append(f"{name}:{number}: pyo3 is named outside rust/py")
+    # The module of a folder lists its files; what they share in it is no circle.
+    files = {module: {other for other in used if not module.startswith(f"{other}::")} for module, used in graph.items()}
+    files = {module: {o for o in used if not o.startswith(f"{module}::")} for module, used in files.items()}
+    try:
+        TopologicalSorter(files).prepare()
+    except CycleError as circle:
+        found.append(f"files of the crate name each other in a circle: {' -> '.join(circle.args[1])}")
+    edges = sum(map(len, graph.values()))
+    if edges < LEAST_EDGES:
+        found.append(f"the guard saw {edges} imports in the crate, fewer than {LEAST_EDGES}: it looks in the wrong place")
+    return found
