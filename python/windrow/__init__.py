@@ -13,7 +13,7 @@ sessions = (
 
 from __future__ import annotations
 
-from windrow.aggregates.aggregate import Aggregate, aggregate, reduce
+from windrow.aggregates.aggregate import Aggregate
 from windrow.aggregates.builtin import (
     any_value,
     collect_list,
@@ -34,6 +34,7 @@ from windrow.aggregates.builtin import (
     var_samp,
     variance,
 )
+from windrow.aggregates.user_function import aggregate, reduce
 from windrow.cogrouped import CogroupedData, cogroup
 from windrow.grouped import GroupedData, group_by
 from windrow.spark.configure import configure

@@ -14,9 +14,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from windrow.aggregates.aggregate import Accumulation, Aggregate
+from windrow.aggregates.aggregate import Aggregate
+from windrow.aggregates.user_function import Accumulation
 from windrow.errors import bad_column_type, bad_type, bad_value, listed
-from windrow.grouped import GroupedData, _gap_field
+from windrow.grouped import GroupedData, gap_field
 from windrow.input import Input, Result
 from windrow.plan import Origins, Plan
 
@@ -90,7 +91,7 @@ class CogroupedData(GroupedData[Result]):
     def _with_gap(self, column: str) -> CogroupedData[Result]:
         if _split(column)[0] in self.inputs:
             raise bad_value("column", column, "a column that every input has, by its own name")
-        gaps = {name: _gap_field(f"{name}: column", each._input, column) for name, each in self.inputs.items()}
+        gaps = {name: gap_field(f"{name}: column", each._input, column) for name, each in self.inputs.items()}
         first, *others = gaps
         for name in others:
             _check_type(name, gaps[name], first, gaps[first])

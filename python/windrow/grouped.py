@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Generic, Literal, get_args, overload
 import pyarrow as pa
 
 from windrow import _worker
-from windrow.aggregates.aggregate import Accumulation, Aggregate
+from windrow.aggregates.aggregate import Aggregate
+from windrow.aggregates.user_function import Accumulation
 from windrow.detect import open_input
 from windrow.errors import bad_column_type, bad_type, bad_value, unknown_word
 from windrow.input import Input, Result
@@ -172,7 +173,7 @@ late='drop', shards=32, threads=None, observation=None))
 
     def _with_gap(self, column: str) -> GroupedData[Result]:
         """The same with the column of the records' own gaps among those that are read."""
-        return replace(self, _fields=(*self._fields, _gap_field("column", self._input, column)))
+        return replace(self, _fields=(*self._fields, gap_field("column", self._input, column)))
 
     def _resolved(self, argument: str, aggregate: Aggregate) -> Aggregate:
         """The aggregate over the columns that a plan of this data has."""
@@ -225,7 +226,8 @@ def _sources(opened: Input[Result], source: object) -> tuple[str, ...]:
     return columns
 
 
-def _gap_field(argument: str, opened: Input[Result], column: str) -> pa.Field[pa.DataType]:
+def gap_field(argument: str, opened: Input[Result], column: str) -> pa.Field[pa.DataType]:
+    """The column of the records' own gaps, which `argument` names; `TypeError` where it holds no durations."""
     known = opened.field(argument, column)
     if not pa.types.is_duration(known.type):
         raise bad_column_type(argument, column, known.type, opened.allowed_gaps)

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from windrow.aggregates.aggregate import Accumulation, Aggregate, Reduction
+from windrow.aggregates.aggregate import Aggregate
+from windrow.aggregates.user_function import Accumulation, Reduction
 from windrow.functions.fold import Fold
 from windrow.options import Options
 from windrow.windows.session import SessionWindows

@@ -28,7 +28,8 @@ import pyarrow as pa
 
 from windrow import _worker
 from windrow.aggregates import builtin
-from windrow.aggregates.aggregate import MAKERS, Accumulation, Aggregate
+from windrow.aggregates.aggregate import MAKERS, Aggregate
+from windrow.aggregates.user_function import Accumulation
 from windrow.errors import aggregate_argument, bad_type, bad_value, unknown_word
 from windrow.input import Result
 from windrow.options import Emit, Late, Options

@@ -2,6 +2,7 @@
 
 | file | what |
 |---|---|
-| `aggregate` | `Aggregate`, and those of Python functions: `reduce`, `aggregate` |
+| `aggregate` | `Aggregate`: a function by its name, its columns, and its options |
 | `builtin` | those of the core: `count`, `sum`, `mean` and so on |
+| `user_function` | those of Python functions: `reduce`, `aggregate` |
 """

@@ -1,22 +1,12 @@
-"""Aggregates: values that name a function and its columns, used in `agg(name=...)`; and those of Python functions.
-
-The built-in ones are in `builtin`.
-"""
+"""`Aggregate`: a function by its name, its columns, and its options."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, field
 
-import pyarrow as pa
+from windrow.errors import bad_type, bad_value, unknown_word
 
-from windrow.ddl import arrow_type
-from windrow.errors import bad_column_type, bad_type, bad_value, unknown_word
-from windrow.functions.fold import Adder, Fold, of_aggregate, of_cogroup, of_input, of_reduce
-from windrow.functions.python_shape import is_made
-
-_FUNCTIONS = (
+FUNCTIONS = (
     "count",
     "sum",
     "mean",
@@ -34,10 +24,9 @@ _FUNCTIONS = (
     "min_by",
     "max_by",
 )
+"""The aggregates of the core, by the names that it has for them."""
 
-_MADE = "types without unions, and without extension types inside of others: cast these to what they are stored in"
-
-MAKERS = (*_FUNCTIONS, "stddev_samp", "var_samp", "reduce", "aggregate")
+MAKERS = (*FUNCTIONS, "stddev_samp", "var_samp", "reduce", "aggregate")
 """The functions that make aggregates."""
 
 
@@ -69,8 +58,8 @@ class Aggregate:
 
         How many columns there are and of which types, the core checks.
         """
-        if type(self) is Aggregate and self.function not in _FUNCTIONS:
-            raise unknown_word(f"{argument}: function", self.function, _FUNCTIONS)
+        if type(self) is Aggregate and self.function not in FUNCTIONS:
+            raise unknown_word(f"{argument}: function", self.function, FUNCTIONS)
         if not isinstance(self.columns, tuple):
             raise bad_type(f"{argument}: columns", self.columns, "a tuple of names of columns")
         if not isinstance(self.ignore_nulls, bool | None):
@@ -88,189 +77,8 @@ class Aggregate:
         return plan
 
 
-@dataclass(frozen=True)
-class Reduction(Aggregate):
-    """Values of a column, combined by a Python function. Made by `reduce`.
-
-    Attributes:
-        fn: combines two values.
-    """
-
-    fn: Callable[[Any, Any], Any] = field(kw_only=True)
-
-    @property
-    def maker(self) -> str:
-        """The function that makes it."""
-        return "reduce"
-
-    def fold(self, schema: pa.Schema, *, kafka: bool) -> Fold:
-        """The functions over columns of these types."""
-        (column,) = self.columns
-        kind = schema.field(column).type
-        if not is_made(kind):
-            raise bad_column_type("reduce", column, kind, _MADE)
-        fold = of_reduce(self.fn, schema.field(column), kafka=kafka)
-        if self.input is None:
-            return fold
-        (add,) = fold.adds
-        return replace(fold, adds=tuple(add if name == self.input else None for name in self.inputs))
-
-
-@dataclass(frozen=True)
-class Accumulation(Aggregate):
-    """Records, added to an accumulator by Python functions. Made by `aggregate`.
-
-    Attributes:
-        init: makes the accumulator of no records.
-        add: adds a record to an accumulator; for a cogroup, one function for each input whose records are added.
-        merge: merges two accumulators; None where none was given.
-        type: the Arrow type of the accumulator.
-    """
-
-    init: Callable[[], Any] = field(kw_only=True)
-    add: Adder | Mapping[str, Adder] = field(kw_only=True)
-    merge: Callable[[Any, Any], Any] | None = field(kw_only=True)
-    type: pa.DataType = field(kw_only=True)
-
-    @property
-    def maker(self) -> str:
-        """The function that makes it."""
-        return "aggregate"
-
-    def fold(self, schema: pa.Schema, *, kafka: bool) -> Fold:
-        """The functions over columns of these types."""
-        del kafka  # `add` sees every record, with its nulls, either way
-        merge, columns = self.merge or _no_merge, [schema.field(name) for name in self.columns]
-        if isinstance(self.add, Mapping):
-            given = [(self.add.get(name), name) for name in self.inputs]
-            adds = [add and of_input(add, name, self.columns) for add, name in given]
-            return of_cogroup(self.init, adds, merge, columns, self.type)
-        return of_aggregate(self.init, self.add, merge, columns, self.type)
-
-
-def reduce(column: str, fn: Callable[[Any, Any], Any]) -> Aggregate:
-    """The values of a column combined by a Python function (Kafka's `reduce`); the result has the column's type.
-
-    `fn(a, b)` combines the result so far with the value of the next record, and the results of two sessions that
-    become one, the older first. Nulls are passed over; a window without a value gives null.
-
-    The next record of a batch, on Spark and in this process, is the next by event time; equal times go by arrival,
-    which is the order of rows inside one partition and not defined across partitions. So a batch gives what Kafka
-    gives for a stream in the order of time. In `windrow.testing.StreamDriver` the order is that of feeding.
-
-    Values are handed over as `aggregate` tells for its rows, and `fn` may change them. A result has the same shape.
-
-    What `fn` raises surfaces as a `RuntimeError` that names the window and the record's time, and has the exception as
-    its cause. A result that the column's type does not hold as it is surfaces in the same way when the window is shown
-    or saved, with the window but without a record. On Spark the job fails with it.
-    Functions travel to Spark's executors as those of PySpark's UDFs do (cloudpickle): by value from a notebook or
-    script, by name from a module, which the executors then need.
-
-    Raises:
-        TypeError: `column` is not a name, or `fn` not a function. From `agg` on Spark: `fn` cannot be pickled.
-
-    >>> from datetime import datetime
-    >>> import pyarrow as pa
-    >>> import windrow as wr
-    >>> heard = pa.table(
-    ...     {"room": ["a", "a"], "ts": [datetime(2026, 1, 1, 8), datetime(2026, 1, 1, 9)], "word": ["good", "day"]}
-    ... )
-    >>> talks = wr.group_by(heard, "room", time="ts").windowed_by(wr.SessionWindows.with_gap("1 hour"))
-    >>> talks.agg(said=wr.reduce("word", lambda a, b: f"{a} {b}"))["said"].to_pylist()
-    ['good day']
-    """
-    if not callable(fn):
-        raise bad_type("reduce(fn=)", fn, "a function of two values")
-    return Reduction("python", _over("reduce", column=column).columns, fn=fn)
-
-
-def aggregate(
-    init: Callable[[], Any],
-    add: Adder | Mapping[str, Adder],
-    merge: Callable[[Any, Any], Any] | None = None,
-    *,
-    schema: str | pa.DataType,
-    columns: Sequence[str] = (),
-) -> Aggregate:
-    """An accumulator that Python functions fill record by record (Kafka's `aggregate`).
-
-    Args:
-        init: makes the accumulator of no records; a new one at each call.
-        add: gives the accumulator with a record added: `add(accumulator, row)`. It may change the one it is handed.
-            For a cogroup a dict of such functions by the names of inputs; the records of the others are left out.
-        merge: gives one accumulator for two, that of the older session first. Session windows need it: a record starts
-            with what `init` gives, into which each session that it joins is merged.
-        schema: the type of the accumulator in Spark's words (`"bigint"`, `"n bigint, total double"`), or as an Arrow
-            type. It is the type of the result, and what is saved and comes back after a restart.
-        columns: the columns that `row`, a named tuple, holds. Nulls are None. For a cogroup they name their input
-            (`"orders.amount"`), and `row` holds those of the record's own input, without its name (`row.amount`).
-
-    Records are added in the order that `reduce` tells, and functions travel and fail as it says. Each window has its
-    own accumulator and its own values of a row: `add` and `merge` may change what they are handed.
-
-    The type tells the shape of accumulators and of what rows hold: an array is a list, a struct a dict with all of its
-    names, a map a dict (a list of tuples where its keys are no keys of a dict). Where `init` makes a value of another
-    class, alone or as a part of a struct, it is that class: a set, frozenset or tuple for an array, a tuple or named
-    tuple for a struct, a `Counter` or another kind of dict, or a list of tuples, for a map, a bytearray for a binary.
-    So an accumulator is equal after a restart (an int in a double comes back as a float). One of another shape is an
-    error that names the window, at the latest when it is saved or shown; so is one that `schema` does not hold as it is
-    (2.75 for a bigint, an unknown name): nothing is cut. Only a `float` of Spark, of 32 bits, takes the nearest value,
-    at each record. None gives null.
-
-    Raises:
-        TypeError: not functions, not a type, not names. From `agg` on Spark: functions that cannot be pickled, or a
-            type that Spark does not have.
-        ValueError: `schema` spells no type.
-
-    >>> from datetime import datetime
-    >>> import pyarrow as pa
-    >>> import windrow as wr
-    >>> paid = pa.table({"card": [1, 1], "ts": [datetime(2026, 1, 1, 8), datetime(2026, 1, 1, 9)], "amount": [5, 7]})
-    >>> largest_first = wr.aggregate(
-    ...     list,
-    ...     lambda held, row: sorted([*held, row.amount], reverse=True)[:3],
-    ...     lambda a, b: sorted(a + b, reverse=True)[:3],
-    ...     schema="array<bigint>",
-    ...     columns=["amount"],
-    ... )
-    >>> sessions = wr.group_by(paid, "card", time="ts").windowed_by(wr.SessionWindows.with_gap("1 hour"))
-    >>> sessions.agg(top=largest_first)["top"].to_pylist()
-    [[7, 5]]
-    """
-    adds = dict(add) if isinstance(add, Mapping) else {"add": add}
-    if not adds:
-        raise bad_value("aggregate(add=)", add, "a function for one input at least")
-    for argument, functions, allowed in (
-        ("init", [init], "a function without arguments"),
-        ("add", adds.values(), "a function of an accumulator and a row, or a dict of such functions by input"),
-        ("merge", [merge] if merge is not None else [], "a function of two accumulators"),
-    ):
-        for function in functions:
-            if not callable(function):
-                raise bad_type(f"aggregate({argument}=)", function, allowed)
-    if isinstance(columns, str) or not isinstance(columns, Sequence):
-        raise bad_type("aggregate(columns=)", columns, "a list of names of columns")
-    for position, column in enumerate(columns):
-        if not isinstance(column, str):
-            raise bad_type("aggregate(columns=)", column, "the name of a column")
-        if column in columns[:position]:
-            raise bad_value("aggregate(columns=)", column, "each column once")
-    if not isinstance(schema, str | pa.DataType):
-        raise bad_type("aggregate(schema=)", schema, "a type in Spark's words, or an Arrow type")
-    kind = arrow_type("aggregate(schema=)", schema) if isinstance(schema, str) else schema
-    if not is_made(kind):
-        raise bad_value("aggregate(schema=)", schema, _MADE)
-    names = [known.name for known in kind.fields] if isinstance(kind, pa.StructType) else []
-    if len(set(names)) < len(names):
-        raise bad_value("aggregate(schema=)", schema, "each name once")
-    return Accumulation("python", tuple(columns), init=init, add=add, merge=merge, type=kind)
-
-
-def _no_merge(_older: object, _later: object) -> Any:
-    raise TypeError("aggregate(merge=) was not given")
-
-
-def _over(function: str, **columns: str) -> Aggregate:
+def of_columns(function: str, **columns: str) -> Aggregate:
+    """An aggregate over columns, each under the argument that names it; `TypeError` for what is no name."""
     for argument, column in columns.items():
         if not isinstance(column, str):
             raise bad_type(f"{function}({argument}=)", column, "the name of a column")

@@ -23,7 +23,7 @@ The examples of this module go on from here:
 
 from __future__ import annotations
 
-from windrow.aggregates.aggregate import Aggregate, _over
+from windrow.aggregates.aggregate import Aggregate, of_columns
 from windrow.errors import bad_type
 
 
@@ -35,7 +35,7 @@ def count(column: str | None = None) -> Aggregate:
     >>> day.agg(rides=wr.count(), places=wr.count("city")).select(["rides", "places"]).to_pylist()
     [{'rides': 3, 'places': 2}]
     """
-    return Aggregate("count") if column is None else _over("count", column=column)
+    return Aggregate("count") if column is None else of_columns("count", column=column)
 
 
 def sum(column: str) -> Aggregate:
@@ -51,7 +51,7 @@ def sum(column: str) -> Aggregate:
     >>> day.agg(total=wr.sum("fare"))["total"].to_pylist()
     [18]
     """
-    return _over("sum", column=column)
+    return of_columns("sum", column=column)
 
 
 def mean(column: str) -> Aggregate:
@@ -67,7 +67,7 @@ def mean(column: str) -> Aggregate:
     >>> day.agg(usual=wr.mean("fare"))["usual"].to_pylist()
     [6.0]
     """
-    return _over("mean", column=column)
+    return of_columns("mean", column=column)
 
 
 def min(column: str) -> Aggregate:
@@ -79,7 +79,7 @@ def min(column: str) -> Aggregate:
     >>> day.agg(cheapest=wr.min("fare"))["cheapest"].to_pylist()
     [3]
     """
-    return _over("min", column=column)
+    return of_columns("min", column=column)
 
 
 def max(column: str) -> Aggregate:
@@ -91,7 +91,7 @@ def max(column: str) -> Aggregate:
     >>> day.agg(dearest=wr.max("fare"))["dearest"].to_pylist()
     [9]
     """
-    return _over("max", column=column)
+    return of_columns("max", column=column)
 
 
 def first(column: str, *, ignore_nulls: bool = False) -> Aggregate:
@@ -145,7 +145,7 @@ def stddev(column: str) -> Aggregate:
     >>> day.agg(spread=wr.stddev("fare"))["spread"].to_pylist()
     [3.0]
     """
-    return _over("stddev", column=column)
+    return of_columns("stddev", column=column)
 
 
 def stddev_samp(column: str) -> Aggregate:
@@ -166,7 +166,7 @@ def stddev_pop(column: str) -> Aggregate:
     >>> [round(spread, 3) for spread in day.agg(spread=wr.stddev_pop("fare"))["spread"].to_pylist()]
     [2.449]
     """
-    return _over("stddev_pop", column=column)
+    return of_columns("stddev_pop", column=column)
 
 
 def variance(column: str) -> Aggregate:
@@ -178,7 +178,7 @@ def variance(column: str) -> Aggregate:
     >>> day.agg(spread=wr.variance("fare"))["spread"].to_pylist()
     [9.0]
     """
-    return _over("variance", column=column)
+    return of_columns("variance", column=column)
 
 
 def var_samp(column: str) -> Aggregate:
@@ -199,7 +199,7 @@ def var_pop(column: str) -> Aggregate:
     >>> day.agg(spread=wr.var_pop("fare"))["spread"].to_pylist()
     [6.0]
     """
-    return _over("var_pop", column=column)
+    return of_columns("var_pop", column=column)
 
 
 def collect_list(column: str) -> Aggregate:
@@ -208,7 +208,7 @@ def collect_list(column: str) -> Aggregate:
     >>> day.agg(cities=wr.collect_list("city"))["cities"].to_pylist()
     [['Ulm', 'Bonn']]
     """
-    return _over("collect_list", column=column)
+    return of_columns("collect_list", column=column)
 
 
 def collect_set(column: str) -> Aggregate:
@@ -220,7 +220,7 @@ def collect_set(column: str) -> Aggregate:
     >>> sorted(day.agg(cities=wr.collect_set("city"))["cities"][0].as_py())
     ['Bonn', 'Ulm']
     """
-    return _over("collect_set", column=column)
+    return of_columns("collect_set", column=column)
 
 
 def min_by(column: str, by: str) -> Aggregate:
@@ -234,7 +234,7 @@ def min_by(column: str, by: str) -> Aggregate:
     >>> day.agg(bargain=wr.min_by("city", "fare"))["bargain"].to_pylist()
     ['Ulm']
     """
-    return _over("min_by", column=column, by=by)
+    return of_columns("min_by", column=column, by=by)
 
 
 def max_by(column: str, by: str) -> Aggregate:
@@ -248,10 +248,10 @@ def max_by(column: str, by: str) -> Aggregate:
     >>> day.agg(splurge=wr.max_by("city", "fare"))["splurge"].to_pylist()
     ['Bonn']
     """
-    return _over("max_by", column=column, by=by)
+    return of_columns("max_by", column=column, by=by)
 
 
 def _choice(function: str, column: str, ignore_nulls: bool) -> Aggregate:
     if not isinstance(ignore_nulls, bool):
         raise bad_type(f"{function}(ignore_nulls=)", ignore_nulls, "True or False")
-    return Aggregate(function, _over(function, column=column).columns, ignore_nulls)
+    return Aggregate(function, of_columns(function, column=column).columns, ignore_nulls)

@@ -38,7 +38,8 @@ from pyspark.sql.types import (
 )
 
 from windrow import _worker
-from windrow.aggregates.aggregate import Aggregate, Reduction
+from windrow.aggregates.aggregate import Aggregate
+from windrow.aggregates.user_function import Reduction
 from windrow.errors import aggregate_argument, bad_column_type, bad_type
 from windrow.input import Input
 from windrow.plan import PACK_COUNTERS, Origins, Plan

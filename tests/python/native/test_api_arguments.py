@@ -15,7 +15,7 @@ import pytest
 
 import windrow as wr
 from windrow import _worker
-from windrow.aggregates.aggregate import _FUNCTIONS
+from windrow.aggregates.aggregate import FUNCTIONS
 
 US = pa.timestamp("us")
 MAP = pa.map_(pa.string(), pa.int64())
@@ -353,7 +353,7 @@ def test_long_messages_stay_readable() -> None:
 
 
 def test_the_core_knows_each_function_and_what_it_compares() -> None:
-    compared = {name: _worker.compared_column(name) for name in _FUNCTIONS}
+    compared = {name: _worker.compared_column(name) for name in FUNCTIONS}
     assert {name: at for name, at in compared.items() if at is not None} == {
         "min": 0,
         "max": 0,
