@@ -46,7 +46,11 @@ def compared_column(function: str) -> int | None:
     """
 
 def groupable(data_type: pa.DataType) -> bool:
-    """Whether a column of this type can be a key. Raises nothing of its own."""
+    """Whether a column of this type can be a key.
+
+    Raises:
+        ValueError: no Arrow type.
+    """
 
 class _ArrowStream(Protocol):
     """What gives record batches: a table, a reader, and so on."""
@@ -110,7 +114,7 @@ class Query:
         """All windows, or rows in the order of time, of everything that a reader gives.
 
         Args:
-            reader: batches that have the columns of the schema, by name.
+            reader: batches that have the columns that the plan reads, by name.
             threads: how many threads work; None for one a core.
 
         Returns:
@@ -118,11 +122,15 @@ class Query:
             `null_times`, `bad_gaps`, `clamped_gaps` and `ticks`.
 
         Raises:
-            ValueError: `threads` is zero, or a record is refused (a gap of a plan with `invalid_gap="error"`).
+            ValueError: `threads` is zero, a column is missing, or a record is refused (by `invalid_gap="error"`).
             OverflowError: a result or a bound does not fit its type, or more rows than the core numbers.
         """
     def packer(self, partition: int) -> Packer:
-        """A packer for the records of one partition; by its number, records of equal times keep one order."""
+        """A packer for the records of one partition; by its number, records of equal times keep one order.
+
+        Raises:
+            OverflowError: `partition` is negative, or 2**32 or more.
+        """
     def merger(self) -> Merger:
         """A merger of what packers of this query gave."""
     def sorter(self) -> Sorter:
@@ -193,7 +201,7 @@ class Operator:
 
         Raises:
             TypeError: as `Query`.
-            ValueError: as `Query`; or windows without a grace, or more or fewer folds than the plan has.
+            ValueError: as `Query`; or more or fewer folds than the plan has Python aggregates.
         """
     @property
     def change_schema(self) -> pa.Schema:
