@@ -105,9 +105,9 @@ def breaches(texts: dict[str, str]) -> list[str]:
             found.append(f"{name}: room {room!r} has no place in the order of rooms (tools/rust_rooms.py)")
             continue
         graph[module] = uses(module, text, set(modules))
-        for other in sorted({room_of(used) for used in graph[module]} - {room}):
-            if RANK.get(other, len(ORDER)) >= RANK[room]:
-                found.append(f"{name}: room {room!r} may not name room {other!r}")
+        others = sorted({room_of(used) for used in graph[module]} - {room})
+        upward = [other for other in others if RANK.get(other, len(ORDER)) >= RANK[room]]
+        found += [f"{name}: room {room!r} may not name room {other!r}" for other in upward]
         for number, line in enumerate(text.splitlines(), 1):
             if not room.startswith(("arrow", "py")) and ARROW.search(line):
                 found.append(f"{name}:{number}: an Arrow crate is named outside rust/arrow and rust/py")
@@ -122,5 +122,7 @@ def breaches(texts: dict[str, str]) -> list[str]:
         found.append(f"files of the crate name each other in a circle: {' -> '.join(circle.args[1])}")
     edges = sum(map(len, graph.values()))
     if edges < LEAST_EDGES:
-        found.append(f"the guard saw {edges} imports in the crate, fewer than {LEAST_EDGES}: it looks in the wrong place")
+        found.append(
+            f"the guard saw {edges} imports in the crate, fewer than {LEAST_EDGES}: it looks in the wrong place"
+        )
     return found
