@@ -7,10 +7,12 @@ from typing import Any
 
 import duckdb
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
+from ..harness.flights import flights
 from ..harness.scenes import START, frame
 from ..harness.tables import Asked, assert_windows, by_dynamic_gap, gap_of, records, rows_of
 from ..oracle.sessions import bad_gaps, clamped_gaps
@@ -106,19 +108,54 @@ MEDIANS = """
 """
 SESSIONS = """
     WITH reaching AS (
-        SELECT record_id, ts, max(ts + to_minutes(least(minutes, 120))) AS reach, count(*) AS n, sum(minute) AS total
-        FROM '{file}' JOIN gaps USING (parameter) WHERE value IS DISTINCT FROM -1 GROUP BY record_id, ts
+        SELECT key, ts, max(ts + to_minutes(least(minutes, 120))) AS reach, count(*) AS n, sum(amount) AS total
+        FROM events GROUP BY key, ts
     ), before AS (
         SELECT *, max(reach) OVER (
-            PARTITION BY record_id ORDER BY ts ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+            PARTITION BY key ORDER BY ts ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
         ) AS before FROM reaching
     ), numbered AS (
-        SELECT *, count_if(before IS NULL OR ts > before) OVER (PARTITION BY record_id ORDER BY ts) AS session
+        SELECT *, count_if(before IS NULL OR ts > before) OVER (PARTITION BY key ORDER BY ts) AS session
         FROM before
     )
-    SELECT record_id, min(ts) AS start, max(ts) AS "end", sum(n) AS n, sum(total) AS total
-    FROM numbered GROUP BY record_id, session ORDER BY record_id, start
+    SELECT key, min(ts) AS start, max(ts) AS "end", sum(n) AS n, sum(total) AS total
+    FROM numbered GROUP BY key, session ORDER BY key, start
 """
+TWO_HOURS = wr.SessionWindows.with_dynamic_gap("pause", longest_gap="2 hours")
+
+
+def assert_sessions(data: DataFrame, expected: pa.Table, unknown: int, clamped: int) -> None:
+    """The sessions of `key ts amount pause` in Spark and in this process, and how many gaps were bad or cut."""
+    observation = Observation("gaps")
+    windowed = wr.group_by(data, "key", time="ts").windowed_by(TWO_HOURS)
+    got = in_order(windowed.observe(observation).agg(n=wr.count(), total=wr.sum("amount")).toArrow())
+    assert got.equals(expected.cast(got.schema))
+    assert (observation.get["bad_gaps"], observation.get["clamped_gaps"]) == (unknown, clamped)
+    table = data.toArrow()
+    for threads in (1, 2):
+        alone = wr.group_by(table, "key", time="ts").windowed_by(TWO_HOURS).threads(threads)
+        inside = alone.agg(n=wr.count(), total=wr.sum("amount"))
+        assert in_order(inside).equals(got)
+        assert inside.schema.metadata[b"windrow.bad_gaps"] == str(unknown).encode()
+
+
+def test_flights_with_their_time_in_the_air_as_gap(spark: SparkSession) -> None:
+    # What was diverted has no such time, so a null gap; what flew for longer than two hours is cut to two.
+    departed = flights().filter(pc.and_(pc.is_valid(flights()["tailnum"]), pc.is_valid(flights()["departure"])))
+    tables = duckdb.connect()
+    tables.execute("SET TimeZone = 'UTC'")
+    columns = "tailnum AS key, departure AS ts, distance AS amount, minutes"
+    tables.register("departed", departed)
+    tables.execute(f"CREATE VIEW events AS SELECT {columns} FROM departed WHERE minutes IS NOT NULL")
+    expected = tables.sql(SESSIONS).to_arrow_table()
+    assert expected.num_rows > 200_000
+    pause = F.make_dt_interval(F.lit(0), F.lit(0), F.col("minutes").cast("int")).alias("pause")
+    data = spark.createDataFrame(departed).selectExpr(
+        "tailnum AS key", "departure AS ts", "distance AS amount", "minutes"
+    )
+    unknown, clamped = departed["minutes"].null_count, pc.sum(pc.greater(departed["minutes"], 120)).as_py()
+    assert min(unknown, clamped) > 1_000
+    assert_sessions(data.select("key", "ts", "amount", pause), expected, unknown, clamped)
 
 
 def test_measurements_of_patients_with_a_gap_for_each_parameter(spark: SparkSession, shared: Path) -> None:
@@ -131,40 +168,30 @@ def test_measurements_of_patients_with_a_gap_for_each_parameter(spark: SparkSess
     tables.execute(f"CREATE TABLE gaps AS {MEDIANS.format(file=file)}")
     gaps = dict(tables.sql("FROM gaps").fetchall())
     assert (len(gaps), gaps["HR"], gaps["pH"], max(gaps.values())) == (37, 15, 41, 188)
-    expected = tables.sql(SESSIONS.format(file=file)).to_arrow_table()
+    tables.execute(
+        f"CREATE VIEW events AS SELECT record_id AS key, ts, minute AS amount, minutes "
+        f"FROM '{file}' JOIN gaps USING (parameter) WHERE value IS DISTINCT FROM -1"
+    )
+    expected = tables.sql(SESSIONS).to_arrow_table()
     assert expected.num_rows > 250_000
+    unknown, clamped = tables.sql(
+        f"SELECT count_if(minutes IS NULL OR value = -1), count_if(minutes > 120 AND value IS DISTINCT FROM -1) "
+        f"FROM '{file}' LEFT JOIN gaps USING (parameter)"
+    ).fetchall()[0]
+    assert min(unknown, clamped) > 10_000
 
     minutes = F.create_map(*[F.lit(part) for pair in gaps.items() for part in pair])[F.col("parameter")]
     pause = F.when(F.col("value") == -1, F.expr("INTERVAL '-1' MINUTE")).otherwise(
         F.make_dt_interval(F.lit(0), F.lit(0), minutes.cast("int"))
     )
-    data = spark.read.parquet(str(file)).select("record_id", "ts", "minute", pause.alias("pause"))
-    windows = wr.SessionWindows.with_dynamic_gap("pause", longest_gap="2 hours")
-    observation = Observation("physionet")
-    windowed = wr.group_by(data, "record_id", time="ts").windowed_by(windows)
-    result = windowed.observe(observation).agg(n=wr.count(), total=wr.sum("minute"))
-    got = in_order(result.toArrow())
-    assert got.equals(expected.cast(got.schema))
-    counted = observation.get
-    unknown, clamped = tables.sql(
-        f"SELECT count_if(minutes IS NULL OR value = -1), count_if(minutes > 120 AND value IS DISTINCT FROM -1) "
-        f"FROM '{file}' LEFT JOIN gaps USING (parameter)"
-    ).fetchall()[0]
-    assert (counted["bad_gaps"], counted["clamped_gaps"]) == (unknown, clamped)
-    assert min(unknown, clamped) > 10_000
-
-    table = data.toArrow()
-    for threads in (1, 2):
-        alone = wr.group_by(table, "record_id", time="ts").windowed_by(windows).threads(threads)
-        inside = alone.agg(n=wr.count(), total=wr.sum("minute"))
-        assert in_order(inside).equals(got)
-        assert inside.schema.metadata[b"windrow.bad_gaps"] == str(unknown).encode()
+    data = spark.read.parquet(str(file)).selectExpr("record_id AS key", "ts", "minute AS amount", "parameter", "value")
+    assert_sessions(data.select("key", "ts", "amount", pause.alias("pause")), expected, unknown, clamped)
 
 
 def in_order(result: pa.Table) -> pa.Table:
     """The rows by key and start, bounds as columns."""
     window = result["window"].combine_chunks()
     bounds = {name: window.field(name) for name in ("start", "end")}
-    flat = pa.table({"record_id": result["record_id"], **bounds, "n": result["n"], "total": result["total"]})
+    flat = pa.table({"key": result["key"], **bounds, "n": result["n"], "total": result["total"]})
     plain = pa.schema([pa.field(field.name, field.type) for field in flat.schema])
-    return flat.cast(plain).sort_by([("record_id", "ascending"), ("start", "ascending")]).combine_chunks()
+    return flat.cast(plain).sort_by([("key", "ascending"), ("start", "ascending")]).combine_chunks()
