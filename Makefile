@@ -70,11 +70,14 @@ test-python: package ## all Python tests that need no Spark; no Java is found
 test-spark: package ## the tests and examples that start a Spark
 	$(PYTEST) -m "spark and not soak" --doctest-modules python/windrow tests/python
 
-check: package ## formats, lints, types, the stub against the binary, and the rules of the house
+check: package ## formats, lints, types, docs, licences, the stub against the binary, and the rules of the house
 	cargo fmt --check
 	cargo check --locked --lib
 	cargo clippy --locked --all-targets -- -D warnings
 	cargo clippy --locked --all-targets --features python -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps --document-private-items --features python
+	@if command -v cargo-deny >/dev/null; then cargo deny --locked check licenses bans sources; \
+	else echo "windrow: cargo-deny is absent, deny.toml is not checked: cargo install cargo-deny --locked"; fi
 	"$(VENV)/bin/ruff" format --check
 	"$(VENV)/bin/ruff" check
 	"$(PY)" -m mypy --strict python/windrow
