@@ -36,14 +36,17 @@ _VARYING = ("year", "month")
 _LENGTHS = ("char", "character", "varchar")
 _WORDS = [*_SIMPLE, *_DECIMAL, *_NESTED, "interval", *_LENGTHS]
 _TOKEN = re.compile(r"\s*(?:(`(?:[^`]|``)+`)|(\w+)|([<>(),:]))")
+_DEEPEST = 32
 _ALLOWED = 'a type in Spark\'s words, such as "bigint", "array<string>" or "n bigint, total double"'
 
 
 def arrow_type(argument: str, text: str) -> pa.DataType:
     """The Arrow type that `text` spells: one type, or named fields, which make a struct.
 
+    The time that it takes is in proportion to the length of `text`.
+
     Raises:
-        ValueError: no such type.
+        ValueError: no such type, or one of more than 32 nested arrays, maps and structs.
 
     >>> print(arrow_type("schema", "decimal(10, 2)"))
     decimal128(10, 2)
@@ -66,11 +69,12 @@ class _Reader:
         self._argument, self._text = argument, text
         self.tokens: list[str] = []
         self.place = 0
-        position = 0
-        while text[position:].strip():
+        self._depth = 0
+        position, end = 0, len(text.rstrip())
+        while position < end:
             token = _TOKEN.match(text, position)
             if token is None:
-                raise self.wrong(f"{text[position:].strip()[0]!r} was not understood")
+                raise self.wrong(f"{text[position:].lstrip()[0]!r} was not understood")
             self.tokens.append(token[0].strip())
             position = token.end()
         if not self.tokens:
@@ -95,7 +99,8 @@ class _Reader:
 
     def fields(self, closing: str) -> pa.DataType:
         """`name type, name: type not null, ...`, up to the closing token, which stays."""
-        fields: list[pa.Field[pa.DataType]] = []
+        fields: dict[str, pa.Field[pa.DataType]] = {}
+        self._deepen()
         while True:
             name = self._next()
             name = name[1:-1].replace("``", "`") if name.startswith("`") else name
@@ -107,15 +112,16 @@ class _Reader:
                 if self._next().lower() != "null":
                     raise self.wrong("NULL is missing after NOT")
                 nullable = False
-            if any(name == known.name for known in fields):
+            if name in fields:
                 raise self.wrong(f"each name once; {name!r} is there twice")
-            fields.append(pa.field(name, kind, nullable))
+            fields[name] = pa.field(name, kind, nullable)
             if not self._at(","):
                 break
             self.place += 1
         if closing and not self._at(closing):
             raise self.wrong(f"{closing!r} is missing after {self.tokens[self.place - 1]!r}")
-        return pa.struct(fields)
+        self._depth -= 1
+        return pa.struct(list(fields.values()))
 
     def type(self) -> pa.DataType:
         """One type."""
@@ -133,16 +139,25 @@ class _Reader:
             raise self.wrong(f"{name!r} is no type{f', did you mean {close!r}?' if close else ''}")
         self._next("<")
         found: pa.DataType
+        if name == "struct":
+            found = self.fields(">")
+            self._next(">")
+            return found
+        self._deepen()
         if name == "array":
             found = pa.list_(pa.field("element", self.type()))
-        elif name == "map":
+        else:
             key = self.type()
             self._next(",")
             found = pa.map_(key, self.type())
-        else:
-            found = self.fields(">")
         self._next(">")
+        self._depth -= 1
         return found
+
+    def _deepen(self) -> None:
+        self._depth += 1
+        if self._depth > _DEEPEST:
+            raise self.wrong(f"at most {_DEEPEST} arrays, maps and structs are nested in each other")
 
     def _interval(self) -> pa.DataType:
         """`interval day to second` and what lies within: all are one type of Arrow."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -271,51 +270,3 @@ def test_data_in_this_process_is_aggregated_in_the_order_of_time() -> None:
 def test_wrong_arguments_are_told(make: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         make()
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("BIGINT", pa.int64()),
-        (" decimal ( 12 , 3 ) ", pa.decimal128(12, 3)),
-        ("decimal", pa.decimal128(10, 0)),
-        (
-            "array<struct<a: int, `b c`: string>>",
-            pa.list_(pa.field("element", pa.struct([("a", pa.int32()), ("b c", pa.string())]))),
-        ),
-        ("map<string, array<double>>", pa.map_(pa.string(), pa.list_(pa.field("element", pa.float64())))),
-        (
-            "n bigint not null, at timestamp",
-            pa.struct([pa.field("n", pa.int64(), False), ("at", pa.timestamp("us", "UTC"))]),
-        ),
-        ("interval day to second", pa.duration("us")),
-        ("INTERVAL hour", pa.duration("us")),
-        ("interval interval minute to second", pa.struct([("interval", pa.duration("us"))])),
-        ("array<interval day to second>", pa.list_(pa.field("element", pa.duration("us")))),
-        ("void", pa.null()),
-        ("struct<>", "a name or type is missing before '>'"),
-        ("array<int", "'>' is missing after 'int'"),
-        ("map<string>", "',' is missing after 'string'"),
-        ("n bigint,", "a name or type is missing after ','"),
-        ("int int int", "what 'int' is for was not understood"),
-        ("decimal(39)", "a decimal has 1 to 38 digits"),
-        ("decimal(x)", "'x' is no number of digits"),
-        ("", "it is empty"),
-        ("a;b", "';' was not understood"),
-        ("day' is none", '"\'" was not understood'),
-        ("bigit", "'bigit' is no type, did you mean 'bigint'?"),
-        ("n bigint not", "a name or type is missing after 'not'"),
-        ("n bigint, n int", "each name once; 'n' is there twice"),
-        ("array<struct<a int, a int>>", "each name once; 'a' is there twice"),
-        ("interval", "an interval goes from a unit"),
-        ("interval second to day", "an interval goes from a unit"),
-        ("interval month", "no fixed length"),
-        ("varchar(5)", "write string"),
-    ],
-)
-def test_types_are_read_in_sparks_words(text: str, expected: pa.DataType | str) -> None:
-    if isinstance(expected, str):
-        with pytest.raises(ValueError, match=rf"aggregate\(schema=\): got .*{re.escape(expected)}"):
-            wr.aggregate(int, max, schema=text)
-    else:
-        assert wr.aggregate(int, max, schema=text).type == expected  # type: ignore[attr-defined]
