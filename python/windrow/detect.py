@@ -22,6 +22,7 @@ def open_input(data: object) -> Input[Any]:
     Raises:
         TypeError: nothing that windrow reads.
         ValueError: a streaming DataFrame.
+        ImportError: a DataFrame of a PySpark that is older than 4.1.
     """
     if isinstance(data, Input):
         return data
@@ -31,6 +32,9 @@ def open_input(data: object) -> Input[Any]:
         raise bad_type("data", data, _FILE)
     libraries = {kind.__module__.partition(".")[0] for kind in type(data).__mro__}
     if "pyspark" in libraries:
+        from windrow.spark.version import check_pyspark
+
+        check_pyspark("data", "a DataFrame")  # an older one lacks what the next import names
         from windrow.spark.dataframe import SparkInput
 
         return SparkInput.over(data)

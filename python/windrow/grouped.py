@@ -84,6 +84,7 @@ def group_by(
             unknown word, or a streaming DataFrame.
         TypeError: data that cannot be read or is grouped already, a source that is no names, a key type that cannot be
             grouped, a time column that is no timestamp, a tick column that is no boolean.
+        ImportError: a DataFrame of a PySpark that is older than 4.1.
 
     >>> from datetime import datetime
     >>> import pyarrow as pa

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
 from windrow.errors import bad_type
+from windrow.spark.version import check_pyspark
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -38,6 +39,7 @@ def configure(spark: SparkSession) -> dict[str, str]:
 
     Raises:
         TypeError: not a SparkSession.
+        ImportError: PySpark is older than 4.1.
 
     >>> from pyspark.sql import SparkSession
     >>> for key, value in configure(SparkSession.builder.getOrCreate()).items():
@@ -47,6 +49,7 @@ def configure(spark: SparkSession) -> dict[str, str]:
     """
     if not (hasattr(spark, "conf") and hasattr(spark, "createDataFrame")):
         raise bad_type("spark", spark, "a SparkSession")
+    check_pyspark("spark", "a session")
     for key, value in SETTINGS.items():
         spark.conf.set(key, value)
     return dict(SETTINGS)

@@ -1,0 +1,76 @@
+"""A PySpark that is too old is named where it is met first: in `group_by` and in `configure`."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pyspark
+import pytest
+
+import windrow as wr
+
+ROOT = Path(__file__).resolve().parents[3]
+
+# As little of an old PySpark as `group_by` and `configure` touch: no VariantType, as before 4.0.
+TYPES = (
+    "class DataType: simpleString = lambda self: 'int'\n"
+    "ArrayType = BinaryType = BooleanType = ByteType = DateType = DayTimeIntervalType = DecimalType = DataType\n"
+    "DoubleType = FloatType = IntegerType = LongType = MapType = NullType = ShortType = StringType = DataType\n"
+    "TimestampNTZType = TimestampType = UserDefinedType = CharType = VarcharType = DataType\n"
+    "class StructField:\n"
+    "    def __init__(self, name='ts', kind=None, nullable=True): self.name, self.dataType = name, kind or DataType()\n"
+    "class StructType:\n"
+    "    names, fields = ['ts', 'user'], [StructField()] * 2\n"
+)
+OLD = {
+    "__init__.py": "__version__ = '3.5.3'",
+    "cloudpickle.py": "",
+    "sql/__init__.py": (
+        "from pyspark.sql.types import StructType\n"
+        "class DataFrame: isStreaming, schema = False, StructType\n"
+        "class SparkSession: conf = createDataFrame = None\n"
+    ),
+    "sql/functions.py": "",
+    "sql/types.py": TYPES,
+}
+CALLS = {
+    "group_by": (
+        "from pyspark.sql import DataFrame; windrow.group_by(DataFrame(), 'user', time='ts')",
+        "data: got a DataFrame",
+    ),
+    "configure": ("from pyspark.sql import SparkSession; windrow.configure(SparkSession())", "spark: got a session"),
+}
+
+
+@pytest.mark.parametrize(("call", "told"), CALLS.values(), ids=CALLS)
+def test_an_old_pyspark_is_named_with_those_that_work(tmp_path: Path, call: str, told: str) -> None:
+    for name, text in OLD.items():
+        (tmp_path / "pyspark" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "pyspark" / name).write_text(text)
+    code = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import windrow; {call}"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    last = ran.stderr.strip().splitlines()[-1]
+    assert last.startswith(f"ImportError: {told} of PySpark 3.5.3; allowed: PySpark 4.1 or later"), ran.stderr
+
+
+@pytest.mark.parametrize(
+    ("version", "works"),
+    [("3.5.8", False), ("4.0.2", False), ("4.1.0.dev4", True), ("4.1.0", True), ("4.10.0", True), ("10.0", True)],
+)
+def test_versions_are_numbers(monkeypatch: pytest.MonkeyPatch, version: str, works: bool) -> None:
+    frame = type("DataFrame", (), {"__module__": "pyspark.sql.dataframe"})()
+    monkeypatch.setattr(pyspark, "__version__", version)
+    with pytest.raises(
+        TypeError if works else ImportError, match="data: got <.*a DataFrame; allowed" if works else version
+    ):
+        wr.group_by(frame, "user", time="ts")
+
+
+def test_the_extra_asks_for_the_pyspark_that_works() -> None:
+    from windrow.spark.version import OLDEST
+
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    assert f"pyspark>={OLDEST[0]}.{OLDEST[1]}" in extras["spark"]
