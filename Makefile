@@ -61,7 +61,7 @@ demo: package ## sessions and sliding windows of a year of flights, in Spark, ch
 
 test: test-rust test-python test-spark ## every test: Rust, Python, docstrings, and the examples of README and docs
 
-test-rust: toolchain ## the core: laws, properties, Kafka's steps, recorded runs
+test-rust: ## the core: laws, properties, Kafka's steps, recorded runs
 	cargo test --locked
 
 test-python: package ## all Python tests that need no Spark; no Java is found
