@@ -5,7 +5,7 @@
 //!
 //! | folder | noun |
 //! |---|---|
-//! | [`array`] | Arrow arrays and the columns of the core, types and their names, what holds of valid data |
+//! | [`array`](mod@array) | Arrow arrays and the columns of the core, types and their names, what holds of valid data |
 //! | [`keys`] | key columns: their numbers, hashes and order |
 //! | [`plan`] | the query as it was asked for, and resolved against the schema of its input |
 //! | [`read`] | the rows of an input batch |

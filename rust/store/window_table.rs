@@ -191,13 +191,13 @@ impl<E: Entry> WindowTable<E> {
         self.segments.width()
     }
 
-    /// The segments that have changed since [`Self::settle`], in order: those in which a window was
+    /// The segments that have changed since [`Self::mark_clean`], in order: those in which a window was
     /// put, changed or removed, and those that were dropped.
     pub fn changed(&self) -> &BTreeSet<SegmentId> {
         self.segments.changed()
     }
 
-    /// What has changed is known from here on.
+    /// Marks all segments clean.
     pub fn mark_clean(&mut self) {
         self.segments.mark_clean();
     }

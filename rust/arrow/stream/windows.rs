@@ -153,12 +153,12 @@ impl Windows {
         either!(self, windows => windows.store().segments().collect())
     }
 
-    /// The segments that have changed since [`Self::settle`], in order.
+    /// The segments that have changed since [`Self::mark_clean`], in order.
     pub fn changed(&self) -> Vec<SegmentId> {
         either!(self, windows => windows.store().changed().iter().copied().collect())
     }
 
-    /// What has changed is known from here on.
+    /// Marks all segments clean.
     pub fn mark_clean(&mut self) {
         either!(self, windows => windows.store_mut().mark_clean());
     }
