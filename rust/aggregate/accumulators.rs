@@ -14,7 +14,7 @@ use std::ops::Range;
 use super::column::Column;
 use super::input_filter::{self, Origins};
 use super::slot::Slot;
-use super::{Aggregate, InputRows, Run, SeqNo, Unrepresentable, common_len};
+use super::{Aggregate, InputRows, Run, SeqNo, common_len};
 use crate::error::{Error, Result};
 use crate::time::Time;
 
@@ -36,18 +36,6 @@ struct Part {
     only: Option<u32>,
     width: usize,
 }
-
-/// Which aggregate has a result that does not fit, and where.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Misfit {
-    /// Which of the bank's aggregates.
-    pub aggregate: usize,
-    /// Its window and the reason.
-    pub cause: Unrepresentable,
-}
-
-/// One column per aggregate, or the first aggregate with a result that does not fit.
-pub type LoweredAll = std::result::Result<Vec<Column<'static>>, Misfit>;
 
 impl Accumulators {
     /// A bank of empty aggregates, each with the range of the input columns that it takes.
@@ -223,12 +211,16 @@ impl Accumulators {
     }
 
     /// The results of `slots`: a column per aggregate, one row per slot.
-    pub fn lower(&self, slots: &[Slot]) -> LoweredAll {
-        let lowered = self.parts.iter().enumerate().map(|(aggregate, part)| {
+    ///
+    /// # Errors
+    ///
+    /// [`Error::ResultOverflow`] names the first aggregate with a result that does not fit.
+    pub fn lower(&self, slots: &[Slot]) -> Result<Vec<Column<'static>>> {
+        let columns = self.parts.iter().enumerate().map(|(position, part)| {
             let column = part.aggregate.lower(slots);
-            column.map_err(|cause| Misfit { aggregate, cause })
+            column.map_err(|error| of_aggregate(error, position))
         });
-        lowered.collect()
+        columns.collect()
     }
 
     /// The states of `slots`: the columns of the first aggregate, then those of the next, one row
@@ -279,23 +271,27 @@ impl Accumulators {
 
     /// The results of sliding windows over rows sorted by (key, time, arrival): a column per
     /// aggregate, one row per run.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::lower`], and where a column is missing.
     pub fn sweep(
         &self,
         times: &[Time],
         seq_nos: &[SeqNo],
         inputs: &[Column<'_>],
         runs: &[Run],
-    ) -> Result<LoweredAll> {
+    ) -> Result<Vec<Column<'static>>> {
         let among = runs.first().map_or(0, |run| run.from as usize)
             ..runs.last().map_or(0, |run| run.to as usize);
         let mut origins = Origins::new(among, times, seq_nos, inputs.last());
         let mut columns = Vec::with_capacity(self.parts.len());
-        for (aggregate, part) in self.parts.iter().enumerate() {
+        for (position, part) in self.parts.iter().enumerate() {
             let taken = taken(inputs, &part.inputs)?;
-            let swept = match part.only.map(|input| origins.of(input)).transpose()? {
+            let column = match part.only.map(|input| origins.of(input)).transpose()? {
                 Some(own) if !own.is_all() => part
                     .aggregate
-                    .sweep(own.rows(&own.columns(taken)), &own.runs(runs))?,
+                    .sweep(own.rows(&own.columns(taken)), &own.runs(runs)),
                 _ => part.aggregate.sweep(
                     InputRows {
                         times,
@@ -303,14 +299,23 @@ impl Accumulators {
                         inputs: taken,
                     },
                     runs,
-                )?,
+                ),
             };
-            match swept {
-                Ok(column) => columns.push(column),
-                Err(cause) => return Ok(Err(Misfit { aggregate, cause })),
-            }
+            columns.push(column.map_err(|error| of_aggregate(error, position))?);
         }
-        Ok(Ok(columns))
+        Ok(columns)
+    }
+}
+
+/// An error of the aggregate at a position.
+fn of_aggregate(error: Error, position: usize) -> Error {
+    match error {
+        Error::ResultOverflow { window, reason, .. } => Error::ResultOverflow {
+            aggregate: position,
+            window,
+            reason,
+        },
+        other => other,
     }
 }
 

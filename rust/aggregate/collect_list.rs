@@ -4,7 +4,7 @@
 use super::column::Column;
 use super::scalar::Scalar;
 use super::slot::{PerSlot, Slot};
-use super::{Aggregate, InputRows, Lowered, RowPosition, Run, columns_of, of_kind};
+use super::{Aggregate, InputRows, RowPosition, Run, columns_of, of_kind};
 use crate::error::{Error, Result};
 use crate::time::Time;
 
@@ -94,7 +94,7 @@ impl<V: Scalar> Aggregate for CollectList<V> {
         self.lists[slot] = Vec::new();
     }
 
-    fn lower(&self, slots: &[Slot]) -> Lowered {
+    fn lower(&self, slots: &[Slot]) -> Result<Column<'static>> {
         let (offsets, items) = self.sorted(slots);
         Ok(Column::list(offsets, Self::values(&items)))
     }
@@ -141,7 +141,7 @@ impl<V: Scalar> Aggregate for CollectList<V> {
         }))
     }
 
-    fn sweep(&self, rows: InputRows<'_>, runs: &[Run]) -> Result<Lowered> {
+    fn sweep(&self, rows: InputRows<'_>, runs: &[Run]) -> Result<Column<'static>> {
         let [column] = rows.inputs else {
             return Err(Error::Internal("collect_list takes one column"));
         };
@@ -156,9 +156,9 @@ impl<V: Scalar> Aggregate for CollectList<V> {
                 .count() as i64;
             offsets.push(end);
         }
-        Ok(Ok(Column::list(
+        Ok(Column::list(
             offsets,
             V::column(chosen.map(|row| Some(V::at(values, row)))),
-        )))
+        ))
     }
 }

@@ -5,7 +5,7 @@
 use super::column::Column;
 use super::scalar::Scalar;
 use super::slot::{PerSlot, Slot};
-use super::{Aggregate, InputRows, Lowered, Run, columns_of, of_kind, sweep};
+use super::{Aggregate, InputRows, Run, columns_of, of_kind, sweep};
 use crate::error::{Error, Result};
 
 /// State: the values.
@@ -194,7 +194,7 @@ impl<V: Scalar> Aggregate for CollectSet<V> {
         self.sets[slot] = Set::default();
     }
 
-    fn lower(&self, slots: &[Slot]) -> Lowered {
+    fn lower(&self, slots: &[Slot]) -> Result<Column<'static>> {
         Ok(self.column(slots))
     }
 
@@ -220,7 +220,7 @@ impl<V: Scalar> Aggregate for CollectSet<V> {
         }))
     }
 
-    fn sweep(&self, rows: InputRows<'_>, runs: &[Run]) -> Result<Lowered> {
+    fn sweep(&self, rows: InputRows<'_>, runs: &[Run]) -> Result<Column<'static>> {
         let [column] = rows.inputs else {
             return Err(Error::Internal("collect_set takes one column"));
         };
@@ -246,9 +246,9 @@ impl<V: Scalar> Aggregate for CollectSet<V> {
                 .get(code as usize)
                 .map(|&row| V::canonical(V::at(values, row)))
         };
-        Ok(Ok(Column::list(
+        Ok(Column::list(
             offsets,
             V::column(codes.into_iter().map(value)),
-        )))
+        ))
     }
 }

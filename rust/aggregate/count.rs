@@ -2,7 +2,7 @@
 
 use super::column::{Column, Values};
 use super::slot::{PerSlot, Slot};
-use super::{Aggregate, InputRows, Lowered, Run, counts_of, of_kind, sweep};
+use super::{Aggregate, InputRows, Run, counts_of, of_kind, sweep};
 use crate::error::{Error, Result};
 
 /// State: how many. With an input column, nulls do not count.
@@ -61,7 +61,7 @@ impl Aggregate for Count {
         self.counts[slot] = 0;
     }
 
-    fn lower(&self, slots: &[Slot]) -> Lowered {
+    fn lower(&self, slots: &[Slot]) -> Result<Column<'static>> {
         let counts: Vec<i64> = slots.iter().map(|&slot| self.counts[slot]).collect();
         Ok(Column::new(Values::Int(counts.into())))
     }
@@ -80,7 +80,7 @@ impl Aggregate for Count {
         }))
     }
 
-    fn sweep(&self, rows: InputRows<'_>, runs: &[Run]) -> Result<Lowered> {
+    fn sweep(&self, rows: InputRows<'_>, runs: &[Run]) -> Result<Column<'static>> {
         let mut counts = Vec::with_capacity(runs.len());
         match rows
             .inputs
@@ -99,6 +99,6 @@ impl Aggregate for Count {
                 |&count| counts.push(count),
             ),
         }
-        Ok(Ok(Column::new(Values::Int(counts.into()))))
+        Ok(Column::new(Values::Int(counts.into())))
     }
 }

@@ -10,7 +10,7 @@ use super::chosen_row::ChosenRow;
 use super::column::Column;
 use super::scalar::Scalar;
 use super::slot::{PerSlot, Slot};
-use super::{Aggregate, InputRows, Lowered, RowPosition, Run, of_kind, sweep};
+use super::{Aggregate, InputRows, RowPosition, Run, of_kind, sweep};
 use crate::error::{Error, Result};
 
 /// State: the row at the edge so far, if any. `LAST` chooses which edge.
@@ -129,7 +129,7 @@ impl<V: Scalar, const LAST: bool> Aggregate for FirstLast<V, LAST> {
         self.held[slot] = None;
     }
 
-    fn lower(&self, slots: &[Slot]) -> Lowered {
+    fn lower(&self, slots: &[Slot]) -> Result<Column<'static>> {
         Ok(V::column(
             slots.iter().map(|&slot| self.held[slot].as_ref()?.get()),
         ))
@@ -146,7 +146,7 @@ impl<V: Scalar, const LAST: bool> Aggregate for FirstLast<V, LAST> {
         }))
     }
 
-    fn sweep(&self, rows: InputRows<'_>, runs: &[Run]) -> Result<Lowered> {
+    fn sweep(&self, rows: InputRows<'_>, runs: &[Run]) -> Result<Column<'static>> {
         let [column] = rows.inputs else {
             return Err(Error::Internal("first and last take one column"));
         };
@@ -166,6 +166,6 @@ impl<V: Scalar, const LAST: bool> Aggregate for FirstLast<V, LAST> {
                     .collect()
             }
         };
-        Ok(Ok(sweep::pick::<V>(column, chosen)?))
+        sweep::pick::<V>(column, chosen)
     }
 }

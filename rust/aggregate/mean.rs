@@ -4,9 +4,7 @@ use super::column::{Column, Values};
 use super::scalar::Scalar;
 use super::slot::{PerSlot, Slot};
 use super::total::{Lower, Total};
-use super::{
-    Aggregate, InputRows, Lowered, Run, Unrepresentable, common_len, counts_of, of_kind, sweep,
-};
+use super::{Aggregate, InputRows, Run, common_len, counts_of, of_kind, overflow, sweep};
 use crate::error::{Error, Result};
 
 /// What a mean is given in.
@@ -42,7 +40,7 @@ impl<V: Lower> Mean<V> {
         }
     }
 
-    fn results(&self, states: impl Iterator<Item = (V::Total, i64)>) -> Lowered {
+    fn results(&self, states: impl Iterator<Item = (V::Total, i64)>) -> Result<Column<'static>> {
         match self.rule {
             MeanType::Float => {
                 Ok(f64::column(states.map(|(total, count)| {
@@ -52,15 +50,9 @@ impl<V: Lower> Mean<V> {
             MeanType::Rounded { factor, limit } => {
                 let mut results = Vec::with_capacity(states.size_hint().0);
                 for (window, (total, count)) in states.enumerate() {
-                    let unrepresentable = Unrepresentable {
-                        window,
-                        reason: "the mean does not fit the result type",
-                    };
-                    results.push(if count > 0 {
-                        Some(V::divided(total, factor, count, limit).ok_or(unrepresentable)?)
-                    } else {
-                        None
-                    });
+                    let mean = V::divided(total, factor, count, limit)
+                        .ok_or_else(|| overflow(window, "the mean does not fit the result type"));
+                    results.push(if count > 0 { Some(mean?) } else { None });
                 }
                 Ok(V::column(results.into_iter()))
             }
@@ -118,7 +110,7 @@ impl<V: Lower> Aggregate for Mean<V> {
         self.counts[slot] = 0;
     }
 
-    fn lower(&self, slots: &[Slot]) -> Lowered {
+    fn lower(&self, slots: &[Slot]) -> Result<Column<'static>> {
         self.results(
             slots
                 .iter()
@@ -145,7 +137,7 @@ impl<V: Lower> Aggregate for Mean<V> {
         }))
     }
 
-    fn sweep(&self, rows: InputRows<'_>, runs: &[Run]) -> Result<Lowered> {
+    fn sweep(&self, rows: InputRows<'_>, runs: &[Run]) -> Result<Column<'static>> {
         let [column] = rows.inputs else {
             return Err(Error::Internal("mean takes one column"));
         };
@@ -157,6 +149,6 @@ impl<V: Lower> Aggregate for Mean<V> {
             runs,
             |total, count| states.push((total, count)),
         );
-        Ok(self.results(states.into_iter()))
+        self.results(states.into_iter())
     }
 }

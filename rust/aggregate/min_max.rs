@@ -6,7 +6,7 @@ use std::cmp::Ordering;
 use super::column::Column;
 use super::scalar::Scalar;
 use super::slot::{PerSlot, Slot};
-use super::{Aggregate, InputRows, Lowered, Run, of_kind, sweep};
+use super::{Aggregate, InputRows, Run, of_kind, sweep};
 use crate::error::{Error, Result};
 
 /// State: the best value so far, if any. `MAX` chooses which end.
@@ -102,7 +102,7 @@ impl<V: Scalar, const MAX: bool> Aggregate for MinMax<V, MAX> {
         self.best[slot] = Best::default();
     }
 
-    fn lower(&self, slots: &[Slot]) -> Lowered {
+    fn lower(&self, slots: &[Slot]) -> Result<Column<'static>> {
         Ok(self.column(slots))
     }
 
@@ -128,7 +128,7 @@ impl<V: Scalar, const MAX: bool> Aggregate for MinMax<V, MAX> {
         Ok(Box::new(loaded))
     }
 
-    fn sweep(&self, rows: InputRows<'_>, runs: &[Run]) -> Result<Lowered> {
+    fn sweep(&self, rows: InputRows<'_>, runs: &[Run]) -> Result<Column<'static>> {
         let [column] = rows.inputs else {
             return Err(Error::Internal("min and max take one column"));
         };
@@ -140,6 +140,6 @@ impl<V: Scalar, const MAX: bool> Aggregate for MinMax<V, MAX> {
             |new, old| !Self::beats(V::at(values, old), V::at(values, new)),
             |row| chosen.push(row),
         );
-        Ok(Ok(sweep::pick::<V>(column, chosen)?))
+        sweep::pick::<V>(column, chosen)
     }
 }

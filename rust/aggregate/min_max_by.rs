@@ -10,7 +10,7 @@ use super::chosen_row::ChosenRow;
 use super::column::Column;
 use super::scalar::Scalar;
 use super::slot::{PerSlot, Slot};
-use super::{Aggregate, InputRows, Lowered, RowPosition, Run, common_len, of_kind, sweep};
+use super::{Aggregate, InputRows, RowPosition, Run, common_len, of_kind, sweep};
 use crate::error::{Error, Result};
 
 /// State: the chosen row so far, if any. `MAX` chooses which end of `by`.
@@ -137,7 +137,7 @@ impl<V: Scalar, B: Scalar, const MAX: bool> Aggregate for MinMaxBy<V, B, MAX> {
         self.chosen[slot] = None;
     }
 
-    fn lower(&self, slots: &[Slot]) -> Lowered {
+    fn lower(&self, slots: &[Slot]) -> Result<Column<'static>> {
         Ok(V::column(
             slots
                 .iter()
@@ -174,7 +174,7 @@ impl<V: Scalar, B: Scalar, const MAX: bool> Aggregate for MinMaxBy<V, B, MAX> {
         }))
     }
 
-    fn sweep(&self, rows: InputRows<'_>, runs: &[Run]) -> Result<Lowered> {
+    fn sweep(&self, rows: InputRows<'_>, runs: &[Run]) -> Result<Column<'static>> {
         let [value, by] = rows.inputs else {
             return Err(Error::Internal("min_by and max_by take two columns"));
         };
@@ -186,6 +186,6 @@ impl<V: Scalar, B: Scalar, const MAX: bool> Aggregate for MinMaxBy<V, B, MAX> {
             |new, old| Self::rank(B::at(keys, new), B::at(keys, old)).is_lt(),
             |row| chosen.push(row),
         );
-        Ok(Ok(sweep::pick::<V>(value, chosen)?))
+        sweep::pick::<V>(value, chosen)
     }
 }

@@ -88,18 +88,6 @@ impl Run {
     }
 }
 
-/// A window's result does not fit its type.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unrepresentable {
-    /// Which of the lowered windows.
-    pub window: usize,
-    /// What does not fit.
-    pub reason: &'static str,
-}
-
-/// What lowering gives: one row per window, or the first window whose result does not fit.
-pub type Lowered = std::result::Result<Column<'static>, Unrepresentable>;
-
 /// A vector of states, one per slot.
 pub trait Aggregate: Any + Send + Sync {
     /// An empty vector of the same kind.
@@ -142,7 +130,11 @@ pub trait Aggregate: Any + Send + Sync {
     fn clear(&mut self, slot: Slot);
 
     /// The results of `slots`, one row each.
-    fn lower(&self, slots: &[Slot]) -> Lowered;
+    ///
+    /// # Errors
+    ///
+    /// [`Error::ResultOverflow`] names the first of `slots` whose result does not fit.
+    fn lower(&self, slots: &[Slot]) -> Result<Column<'static>>;
 
     /// The states of `slots` as columns, one row per slot, for blocks and pages.
     fn save(&self, slots: &[Slot]) -> Vec<Column<'static>>;
@@ -151,7 +143,11 @@ pub trait Aggregate: Any + Send + Sync {
     fn load(&self, states: &[Column<'_>]) -> Result<Box<dyn Aggregate>>;
 
     /// The results of sliding windows over rows sorted by (key, time, arrival), one row per run.
-    fn sweep(&self, rows: InputRows<'_>, runs: &[Run]) -> Result<Lowered>;
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::lower`], and where the columns are not those that the aggregate takes.
+    fn sweep(&self, rows: InputRows<'_>, runs: &[Run]) -> Result<Column<'static>>;
 }
 
 /// The number of rows that all of the state columns have.
@@ -186,6 +182,16 @@ fn counts_of(column: &Column<'_>) -> Result<Vec<i64>> {
         Err(Error::Internal(
             "a state holds an impossible number of rows",
         ))
+    }
+}
+
+/// The error of a result that does not fit. Which of several aggregates it is of, [`accumulators`]
+/// knows.
+fn overflow(window: usize, reason: &'static str) -> Error {
+    Error::ResultOverflow {
+        aggregate: 0,
+        window,
+        reason,
     }
 }
 

@@ -4,7 +4,7 @@ use super::column::{Column, Values};
 use super::scalar::Scalar;
 use super::slot::{PerSlot, Slot};
 use super::total::{Lower, Summable, Total};
-use super::{Aggregate, InputRows, Lowered, Run, Unrepresentable, common_len, of_kind, sweep};
+use super::{Aggregate, InputRows, Run, common_len, of_kind, overflow, sweep};
 use crate::error::{Error, Result};
 
 /// State: the total, and whether a value was seen.
@@ -32,13 +32,11 @@ impl<V: Summable> Sum<V> {
 }
 
 impl<V: Lower> Sum<V> {
-    fn results(&self, states: impl Iterator<Item = (V::Total, bool)>) -> Lowered {
+    fn results(&self, states: impl Iterator<Item = (V::Total, bool)>) -> Result<Column<'static>> {
         let mut results = Vec::with_capacity(states.size_hint().0);
         for (window, (total, seen)) in states.enumerate() {
-            let result = V::exact(total, self.limit).ok_or(Unrepresentable {
-                window,
-                reason: "the sum does not fit the result type",
-            })?;
+            let result = V::exact(total, self.limit)
+                .ok_or_else(|| overflow(window, "the sum does not fit the result type"))?;
             results.push(seen.then_some(result));
         }
         Ok(V::column(results.into_iter()))
@@ -95,7 +93,7 @@ impl<V: Lower> Aggregate for Sum<V> {
         self.sums[slot] = Summed::default();
     }
 
-    fn lower(&self, slots: &[Slot]) -> Lowered {
+    fn lower(&self, slots: &[Slot]) -> Result<Column<'static>> {
         self.results(
             slots
                 .iter()
@@ -131,7 +129,7 @@ impl<V: Lower> Aggregate for Sum<V> {
         }))
     }
 
-    fn sweep(&self, rows: InputRows<'_>, runs: &[Run]) -> Result<Lowered> {
+    fn sweep(&self, rows: InputRows<'_>, runs: &[Run]) -> Result<Column<'static>> {
         let [column] = rows.inputs else {
             return Err(Error::Internal("sum takes one column"));
         };
@@ -143,6 +141,6 @@ impl<V: Lower> Aggregate for Sum<V> {
             runs,
             |total, count| states.push((total, count > 0)),
         );
-        Ok(self.results(states.into_iter()))
+        self.results(states.into_iter())
     }
 }

@@ -16,7 +16,7 @@ use super::double_double::DoubleDouble;
 use super::scalar::Scalar;
 use super::slot::{PerSlot, Slot};
 use super::total::Summable;
-use super::{Aggregate, InputRows, Lowered, Run, columns_of, counts_of, of_kind, sweep};
+use super::{Aggregate, InputRows, Run, columns_of, counts_of, of_kind, sweep};
 use crate::error::{Error, Result};
 
 /// A value kind that has distances.
@@ -225,7 +225,7 @@ impl<V: Distance> Aggregate for Variance<V> {
         self.moments[slot] = Moments::default();
     }
 
-    fn lower(&self, slots: &[Slot]) -> Lowered {
+    fn lower(&self, slots: &[Slot]) -> Result<Column<'static>> {
         Ok(self.results(slots.iter().map(|&slot| &self.moments[slot])))
     }
 
@@ -269,7 +269,7 @@ impl<V: Distance> Aggregate for Variance<V> {
         Ok(Box::new(loaded))
     }
 
-    fn sweep(&self, rows: InputRows<'_>, runs: &[Run]) -> Result<Lowered> {
+    fn sweep(&self, rows: InputRows<'_>, runs: &[Run]) -> Result<Column<'static>> {
         let [column] = rows.inputs else {
             return Err(Error::Internal("variance takes one column"));
         };
@@ -286,6 +286,6 @@ impl<V: Distance> Aggregate for Variance<V> {
             Moments::merge,
             |moments| results.push(self.result(moments)),
         );
-        Ok(Ok(f64::column(results.into_iter())))
+        Ok(f64::column(results.into_iter()))
     }
 }

@@ -162,7 +162,7 @@ proptest! {
         let runs: Vec<Run> = bounds(most).into_iter().zip(bounds(most)).map(|(from, to)| Run { from, to: to.max(from) }).collect();
         let input = Input::new(&trial.kinds, &events);
         let accumulators = Accumulators::cogrouped(parts());
-        let swept = accumulators.sweep(&input.times, &input.seq_nos, &input.columns, &runs).unwrap().unwrap();
+        let swept = accumulators.sweep(&input.times, &input.seq_nos, &input.columns, &runs).unwrap();
         let within = |(slot, run): (usize, &Run)| (run.from..run.to).map(move |row| (slot as u32, row));
         let (slots, members): (Vec<u32>, Vec<Event>) =
             runs.iter().enumerate().flat_map(within).map(|(slot, row)| (slot, events[row as usize].clone())).unzip();
