@@ -182,7 +182,7 @@ impl BatchOperator for BatchSliding {
             let planned = planned.map_err(|error| self.query.name_overflow(error, &[]))?;
             // A sweep begins with all rows of its first window: it pays for as many windows as that
             // has rows.
-            let (windows, rows) = if states.gathers() {
+            let (windows, rows) = if states.result_grows() {
                 (RESULT_ROWS, GATHERED_ROWS)
             } else {
                 (RESULT_ROWS.max(planned.widest()), usize::MAX)
