@@ -33,6 +33,26 @@ pub enum Error {
         /// What does not fit, and where.
         reason: String,
     },
+    /// The result of a window does not fit its type. A query turns it into [`Error::Overflow`],
+    /// which names the column and the window (`OverflowError`).
+    #[error("aggregate {aggregate}, window {window}: {reason}")]
+    ResultOverflow {
+        /// The aggregate, by its position among those of its [`Accumulators`].
+        ///
+        /// [`Accumulators`]: crate::aggregate::accumulators::Accumulators
+        aggregate: usize,
+        /// The window, by its position among those whose results were asked for.
+        window: usize,
+        /// What does not fit.
+        reason: &'static str,
+    },
+    /// A window of a record has a bound beyond the representable times. A query turns it into
+    /// [`Error::Overflow`], which names the time column (`OverflowError`).
+    #[error("the window of the record at {ticks} ticks has a bound beyond the representable times")]
+    TimeOverflow {
+        /// The time of the record.
+        ticks: i64,
+    },
     /// Results of several windows do not fit one batch, and those of fewer may; or one window's do
     /// not (`OverflowError`).
     #[error("column {column:?}: {reason}")]

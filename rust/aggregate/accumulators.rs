@@ -11,16 +11,17 @@
 
 use std::ops::Range;
 
+use super::aggregate_call::AggregateCall;
 use super::column::Column;
-use super::input_filter::{self, Origins};
+use super::input_filter::RowsByInput;
 use super::slot::Slot;
-use super::{Aggregate, InputRows, Run, SeqNo, Unrepresentable, common_len};
+use super::{Aggregate, InputRows, Run, SeqNo, common_len};
 use crate::error::{Error, Result};
 use crate::time::Time;
 
 /// The aggregates, and which slots are in use.
 pub struct Accumulators {
-    parts: Vec<Part>,
+    calls: Vec<AggregateCall>,
     /// Slots that hold states in every aggregate.
     slots: usize,
     /// Slots below this were handed out at least once.
@@ -28,29 +29,8 @@ pub struct Accumulators {
     free: Vec<Slot>,
 }
 
-/// An aggregate, which of the input columns it takes, whose rows alone it sees, and how many
-/// columns its state has.
-struct Part {
-    aggregate: Box<dyn Aggregate>,
-    inputs: Range<usize>,
-    only: Option<u32>,
-    width: usize,
-}
-
-/// Which aggregate has a result that does not fit, and where.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Misfit {
-    /// Which of the bank's aggregates.
-    pub aggregate: usize,
-    /// Its window and the reason.
-    pub cause: Unrepresentable,
-}
-
-/// One column per aggregate, or the first aggregate with a result that does not fit.
-pub type LoweredAll = std::result::Result<Vec<Column<'static>>, Misfit>;
-
 impl Accumulators {
-    /// A bank of empty aggregates, each with the range of the input columns that it takes.
+    /// Aggregates without slots, each with the range of the input columns that it takes.
     pub fn new(aggregates: impl IntoIterator<Item = (Box<dyn Aggregate>, Range<usize>)>) -> Self {
         Self::cogrouped(
             aggregates
@@ -64,32 +44,27 @@ impl Accumulators {
     pub fn cogrouped(
         aggregates: impl IntoIterator<Item = (Box<dyn Aggregate>, Range<usize>, Option<u32>)>,
     ) -> Self {
-        let part = |(aggregate, inputs, only): (Box<dyn Aggregate>, _, _)| Part {
-            width: aggregate.save(&[]).len(),
-            aggregate,
-            inputs,
-            only,
-        };
         Self {
-            parts: aggregates.into_iter().map(part).collect(),
+            calls: aggregates.into_iter().map(AggregateCall::new).collect(),
             slots: 0,
             used: 0,
             free: Vec::new(),
         }
     }
 
-    /// An empty bank of the same kind.
+    /// The same aggregates, without slots.
     pub fn fresh(&self) -> Self {
-        Self::cogrouped(
-            self.parts
-                .iter()
-                .map(|part| (part.aggregate.fresh(), part.inputs.clone(), part.only)),
-        )
+        Self {
+            calls: self.calls.iter().map(AggregateCall::fresh).collect(),
+            slots: 0,
+            used: 0,
+            free: Vec::new(),
+        }
     }
 
     /// Whether results of a window grow with its rows.
-    pub fn gathers(&self) -> bool {
-        self.parts.iter().any(|part| part.aggregate.gathers())
+    pub fn result_grows(&self) -> bool {
+        self.calls.iter().any(|call| call.aggregate.result_grows())
     }
 
     /// Grows to `slots` slots, all of them in use. Never shrinks.
@@ -100,9 +75,9 @@ impl Accumulators {
 
     fn grow(&mut self, slots: usize) {
         if slots > self.slots {
-            self.parts
+            self.calls
                 .iter_mut()
-                .for_each(|part| part.aggregate.resize(slots));
+                .for_each(|call| call.aggregate.resize(slots));
             self.slots = slots;
         }
     }
@@ -117,7 +92,11 @@ impl Accumulators {
         self.used == 0
     }
 
-    /// A slot that holds the identity and is nobody else's.
+    /// A slot that is not in use; it holds the identity.
+    ///
+    /// # Errors
+    ///
+    /// There are more windows than slots have numbers.
     pub fn allocate(&mut self) -> Result<Slot> {
         if let Some(slot) = self.free.pop() {
             return Ok(slot);
@@ -138,8 +117,12 @@ impl Accumulators {
         self.free.push(slot);
     }
 
-    /// Lifts each row and combines it into its slot. `inputs` are the columns that the aggregates'
-    /// ranges speak of.
+    /// Lifts each row and combines it into its slot. `inputs` are the columns that the aggregates
+    /// take; in a cogroup the last one is the input of each row.
+    ///
+    /// # Errors
+    ///
+    /// A column is missing, or not of the kind that an aggregate takes.
     pub fn update(
         &mut self,
         slots: &[Slot],
@@ -147,28 +130,22 @@ impl Accumulators {
         seq_nos: &[SeqNo],
         inputs: &[Column<'_>],
     ) -> Result<()> {
-        let mut origins = Origins::new(0..slots.len(), times, seq_nos, inputs.last());
-        for part in &mut self.parts {
-            let columns = taken(inputs, &part.inputs)?;
-            match part.only.map(|input| origins.of(input)).transpose()? {
-                Some(own) if own.is_empty() => {}
-                Some(own) if !own.is_all() => part
-                    .aggregate
-                    .update(&own.pick(slots), own.rows(&own.columns(columns)))?,
-                _ => part.aggregate.update(
-                    slots,
-                    InputRows {
-                        times,
-                        seq_nos,
-                        inputs: columns,
-                    },
-                )?,
-            }
-        }
-        Ok(())
+        let mut by_input = RowsByInput::new(0..slots.len(), times, seq_nos, inputs.last());
+        let rows = InputRows {
+            times,
+            seq_nos,
+            inputs,
+        };
+        self.calls
+            .iter_mut()
+            .try_for_each(|call| call.update(slots, rows, &mut by_input))
     }
 
     /// Lifts one row and combines it into a slot.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::update`].
     pub fn lift(
         &mut self,
         slot: Slot,
@@ -177,95 +154,86 @@ impl Accumulators {
         seq_nos: &[SeqNo],
         inputs: &[Column<'_>],
     ) -> Result<()> {
-        for part in &mut self.parts {
-            if part.only.map_or(Ok(true), |input| {
-                input_filter::is_of(input, row, inputs.last())
-            })? {
-                part.aggregate.lift(
-                    slot,
-                    row,
-                    InputRows {
-                        times,
-                        seq_nos,
-                        inputs: taken(inputs, &part.inputs)?,
-                    },
-                )?;
-            }
-        }
-        Ok(())
+        let rows = InputRows {
+            times,
+            seq_nos,
+            inputs,
+        };
+        self.calls
+            .iter_mut()
+            .try_for_each(|call| call.lift(slot, row, rows))
     }
 
-    /// Combines states `from[i]` of `other` into slot `into[i]`. `other` is of the same kind.
+    /// Combines states `from[i]` of `other` into slot `into[i]`.
+    ///
+    /// # Errors
+    ///
+    /// `other` has other aggregates.
     pub fn merge(&mut self, into: &[Slot], other: &Self, from: &[Slot]) -> Result<()> {
-        if self.parts.len() != other.parts.len() {
+        if self.calls.len() != other.calls.len() {
             return Err(Error::Internal(
                 "states of different queries cannot be merged",
             ));
         }
-        for (part, other) in self.parts.iter_mut().zip(&other.parts) {
-            part.aggregate.merge(into, other.aggregate.as_ref(), from)?;
+        for (call, other) in self.calls.iter_mut().zip(&other.calls) {
+            call.aggregate.merge(into, other.aggregate.as_ref(), from)?;
         }
         Ok(())
     }
 
     /// Overwrites slot `to` with a copy of slot `from`.
     pub fn copy(&mut self, to: Slot, from: Slot) {
-        self.parts
+        self.calls
             .iter_mut()
-            .for_each(|part| part.aggregate.copy(to, from));
+            .for_each(|call| call.aggregate.copy(to, from));
     }
 
     /// Puts the identity back into a slot.
     pub fn clear(&mut self, slot: Slot) {
-        self.parts
+        self.calls
             .iter_mut()
-            .for_each(|part| part.aggregate.clear(slot));
+            .for_each(|call| call.aggregate.clear(slot));
     }
 
     /// The results of `slots`: a column per aggregate, one row per slot.
-    pub fn lower(&self, slots: &[Slot]) -> LoweredAll {
-        let lowered = self.parts.iter().enumerate().map(|(aggregate, part)| {
-            let column = part.aggregate.lower(slots);
-            column.map_err(|cause| Misfit { aggregate, cause })
+    ///
+    /// # Errors
+    ///
+    /// [`Error::ResultOverflow`] names the first aggregate with a result that does not fit.
+    pub fn lower(&self, slots: &[Slot]) -> Result<Vec<Column<'static>>> {
+        let columns = self.calls.iter().enumerate().map(|(position, call)| {
+            let column = call.aggregate.lower(slots);
+            column.map_err(|error| of_aggregate(error, position))
         });
-        lowered.collect()
+        columns.collect()
     }
 
     /// The states of `slots`: the columns of the first aggregate, then those of the next, one row
     /// per slot.
     pub fn save(&self, slots: &[Slot]) -> Vec<Column<'static>> {
-        self.parts
+        self.calls
             .iter()
-            .flat_map(|part| part.aggregate.save(slots))
+            .flat_map(|call| call.aggregate.save(slots))
             .collect()
     }
 
-    /// Reads back what `save` wrote: a bank with one slot per row, all in use.
+    /// Reads what `save` wrote: one slot per row, all in use.
+    ///
+    /// # Errors
+    ///
+    /// The columns are not what `save` writes.
     pub fn load(&self, states: &[Column<'_>]) -> Result<Self> {
         let slots = common_len(states)?;
         let mut rest = states;
-        let mut parts = Vec::with_capacity(self.parts.len());
-        for Part {
-            aggregate,
-            inputs,
-            only,
-            width,
-        } in &self.parts
-        {
-            let (own, others) = rest
-                .split_at_checked(*width)
-                .ok_or(Error::Internal("state columns are missing"))?;
-            parts.push(Part {
-                aggregate: aggregate.load(own)?,
-                inputs: inputs.clone(),
-                only: *only,
-                width: *width,
-            });
+        let mut calls = Vec::with_capacity(self.calls.len());
+        for call in &self.calls {
+            let (call, others) = call.load(rest)?;
+            calls.push(call);
             rest = others;
         }
         if rest.is_empty() {
             Ok(Self {
-                parts,
+                calls,
                 slots,
                 used: slots,
                 free: Vec::new(),
@@ -279,44 +247,41 @@ impl Accumulators {
 
     /// The results of sliding windows over rows sorted by (key, time, arrival): a column per
     /// aggregate, one row per run.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::lower`], and where a column is missing.
     pub fn sweep(
         &self,
         times: &[Time],
         seq_nos: &[SeqNo],
         inputs: &[Column<'_>],
         runs: &[Run],
-    ) -> Result<LoweredAll> {
-        let among = runs.first().map_or(0, |run| run.from as usize)
+    ) -> Result<Vec<Column<'static>>> {
+        let swept = runs.first().map_or(0, |run| run.from as usize)
             ..runs.last().map_or(0, |run| run.to as usize);
-        let mut origins = Origins::new(among, times, seq_nos, inputs.last());
-        let mut columns = Vec::with_capacity(self.parts.len());
-        for (aggregate, part) in self.parts.iter().enumerate() {
-            let taken = taken(inputs, &part.inputs)?;
-            let swept = match part.only.map(|input| origins.of(input)).transpose()? {
-                Some(own) if !own.is_all() => part
-                    .aggregate
-                    .sweep(own.rows(&own.columns(taken)), &own.runs(runs))?,
-                _ => part.aggregate.sweep(
-                    InputRows {
-                        times,
-                        seq_nos,
-                        inputs: taken,
-                    },
-                    runs,
-                )?,
-            };
-            match swept {
-                Ok(column) => columns.push(column),
-                Err(cause) => return Ok(Err(Misfit { aggregate, cause })),
-            }
-        }
-        Ok(Ok(columns))
+        let mut by_input = RowsByInput::new(swept, times, seq_nos, inputs.last());
+        let rows = InputRows {
+            times,
+            seq_nos,
+            inputs,
+        };
+        let columns = self.calls.iter().enumerate().map(|(position, call)| {
+            let column = call.sweep(rows, &mut by_input, runs);
+            column.map_err(|error| of_aggregate(error, position))
+        });
+        columns.collect()
     }
 }
 
-/// The columns that an aggregate takes.
-fn taken<'b, 'a>(inputs: &'b [Column<'a>], range: &Range<usize>) -> Result<&'b [Column<'a>]> {
-    inputs.get(range.clone()).ok_or(Error::Internal(
-        "an aggregate takes a column that is not there",
-    ))
+/// An error of the aggregate at a position.
+fn of_aggregate(error: Error, position: usize) -> Error {
+    match error {
+        Error::ResultOverflow { window, reason, .. } => Error::ResultOverflow {
+            aggregate: position,
+            window,
+            reason,
+        },
+        other => other,
+    }
 }

@@ -1,4 +1,4 @@
-//! A bank as states of the record operators: each row of a batch is one record.
+//! [`Accumulators`] as states of the record operators: each row of a batch is one record.
 
 use super::accumulators::Accumulators;
 use super::column::Column;
@@ -9,43 +9,48 @@ use crate::error::Result;
 use crate::time::Time;
 use crate::window::Window;
 
-/// Where a merge within one bank passes through.
-const THROUGH: Slot = Slot(0);
+/// The slot of the scratch accumulators.
+const SCRATCH: Slot = Slot(0);
 
-/// A bank and the batch that it is updated from. A row is named by its number.
+/// Accumulators and the batch that they are updated from. A row is named by its number.
 pub struct BatchStates<'a> {
     accumulators: &'a mut Accumulators,
-    through: Accumulators,
+    /// One slot, which a merge of two slots of `accumulators` goes by.
+    scratch: Accumulators,
     times: &'a [Time],
     seq_nos: &'a [SeqNo],
     inputs: &'a [Column<'a>],
 }
 
 impl<'a> BatchStates<'a> {
-    /// The slices are parallel; `inputs` are the columns that the bank's aggregates speak of.
+    /// The slices are parallel; `inputs` are the columns that the aggregates take.
     pub fn new(
         accumulators: &'a mut Accumulators,
         times: &'a [Time],
         seq_nos: &'a [SeqNo],
         inputs: &'a [Column<'a>],
     ) -> Self {
-        let mut through = accumulators.fresh();
-        through.resize(1);
+        let mut scratch = accumulators.fresh();
+        scratch.resize(1);
         Self {
             accumulators,
-            through,
+            scratch,
             times,
             seq_nos,
             inputs,
         }
     }
 
-    /// The bank, to lower what is emitted.
+    /// The accumulators, to lower what is emitted.
     pub fn accumulators(&self) -> &Accumulators {
         self.accumulators
     }
 
-    /// A bank of `count` slots, with all rows of the batch combined into theirs.
+    /// Accumulators of `count` slots, with each row of the batch combined into its slot.
+    ///
+    /// # Errors
+    ///
+    /// As [`Accumulators::update`].
     pub fn group(&self, slots: &[Slot], count: usize) -> Result<Accumulators> {
         let mut grouped = self.accumulators.fresh();
         grouped.resize(count);
@@ -53,7 +58,11 @@ impl<'a> BatchStates<'a> {
         Ok(grouped)
     }
 
-    /// Combines slots of what was grouped into slots of the bank.
+    /// Combines slots of [`Self::group`] into slots of the accumulators.
+    ///
+    /// # Errors
+    ///
+    /// As [`Accumulators::merge`].
     pub fn merge_grouped(
         &mut self,
         into: &[Slot],
@@ -63,46 +72,51 @@ impl<'a> BatchStates<'a> {
         self.accumulators.merge(into, grouped, from)
     }
 
-    /// Combines runs of `rows` into slots of the bank; `runs` and `into` are parallel. As in a
-    /// sweep each row is lifted at most twice, however many runs it is in:
+    /// Combines runs of `rows` into slots of the accumulators; `runs` and `into` are parallel. As in
+    /// a sweep each row is lifted at most twice, however many runs it is in:
     ///
     /// ```text
     ///        from        middle        to
     ///   ······├─── front ──┼─── back ───┤······
     ///          suffixes     prefixes
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`Accumulators::update`].
     pub fn merge_runs(&mut self, rows: &[u32], runs: &[Run], into: &[Slot]) -> Result<()> {
         let (mut fronts, mut backs) = (self.accumulators.fresh(), self.accumulators.fresh());
         fronts.resize(rows.len());
         backs.resize(rows.len());
-        let (mut of_fronts, mut of_backs) = ((Vec::new(), Vec::new()), (Vec::new(), Vec::new()));
+        let (mut into_fronts, mut into_backs) = (Vec::new(), Vec::new());
+        let (mut front_slots, mut back_slots) = (Vec::new(), Vec::new());
         let (mut middle, mut right) = (0, 0);
         for (&Run { from, to }, &slot) in runs.iter().zip(into).filter(|(run, _)| run.from < run.to)
         {
             if from >= middle {
                 for row in (from..to).rev() {
-                    self.grow(&mut fronts, rows, row, (row + 1 < to).then_some(row + 1))?;
+                    self.extend(&mut fronts, rows, row, (row + 1 < to).then_some(row + 1))?;
                 }
                 (middle, right) = (to, to);
             }
             for row in right..to {
-                self.grow(&mut backs, rows, row, (row > middle).then(|| row - 1))?;
+                self.extend(&mut backs, rows, row, (row > middle).then(|| row - 1))?;
             }
             right = right.max(to);
-            of_fronts.0.push(slot);
-            of_fronts.1.push(Slot(from));
+            into_fronts.push(slot);
+            front_slots.push(Slot(from));
             if to > middle {
-                of_backs.0.push(slot);
-                of_backs.1.push(Slot(to - 1));
+                into_backs.push(slot);
+                back_slots.push(Slot(to - 1));
             }
         }
         self.accumulators
-            .merge(&of_fronts.0, &fronts, &of_fronts.1)?;
-        self.accumulators.merge(&of_backs.0, &backs, &of_backs.1)
+            .merge(&into_fronts, &fronts, &front_slots)?;
+        self.accumulators.merge(&into_backs, &backs, &back_slots)
     }
 
-    /// Makes the slot of a row hold that row, and what the slot of its neighbour holds.
-    fn grow(
+    /// The slot of a row becomes that of its neighbour and the row.
+    fn extend(
         &self,
         accumulators: &mut Accumulators,
         rows: &[u32],
@@ -113,9 +127,9 @@ impl<'a> BatchStates<'a> {
             accumulators.copy(Slot(row), Slot(neighbour));
         }
         match rows.get(row as usize) {
-            Some(&lifted) => accumulators.lift(
+            Some(&number) => accumulators.lift(
                 Slot(row),
-                lifted as usize,
+                number as usize,
                 self.times,
                 self.seq_nos,
                 self.inputs,
@@ -142,9 +156,9 @@ impl States for BatchStates<'_> {
     }
 
     fn merge(&mut self, into: Slot, from: Slot, _window: Window) -> Result<()> {
-        self.through.clear(THROUGH);
-        self.through.merge(&[THROUGH], self.accumulators, &[from])?;
-        self.accumulators.merge(&[into], &self.through, &[THROUGH])
+        self.scratch.clear(SCRATCH);
+        self.scratch.merge(&[SCRATCH], self.accumulators, &[from])?;
+        self.accumulators.merge(&[into], &self.scratch, &[SCRATCH])
     }
 
     fn copy(&mut self, to: Slot, from: Slot) -> Result<()> {

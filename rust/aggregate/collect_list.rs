@@ -1,124 +1,101 @@
 //! `collect_list(column)`: all values that are not null, by event time, ties by arrival; an empty
 //! list over no values, as in Spark.
 
+use super::argument::{Argument, PositionedValue, Value};
 use super::column::Column;
 use super::scalar::Scalar;
-use super::slot::{PerSlot, Slot};
-use super::{Aggregate, InputRows, Lowered, RowPosition, Run, columns_of, of_kind};
+use super::state::{State, StateVec};
+use super::{InputRows, RowPosition, Run, state_columns};
 use crate::error::{Error, Result};
 use crate::time::Time;
 
-/// State: values and where their rows stand, in any order; sorted when they leave.
+/// `collect_list(column)`.
+pub type CollectList<V> = StateVec<CollectListState<V>>;
+
+/// Values with the positions of their rows, in any order; sorted when they are read.
 #[derive(Clone, Debug)]
-pub struct CollectList<V: Scalar> {
-    lists: PerSlot<Vec<Item<V>>>,
-}
+pub struct CollectListState<V: Scalar>(Vec<Item<V>>);
 
 #[derive(Clone, Debug)]
 struct Item<V> {
-    place: RowPosition,
+    position: RowPosition,
     value: V,
 }
 
-impl<V: Scalar> Default for CollectList<V> {
+impl<V: Scalar> Default for CollectListState<V> {
     fn default() -> Self {
-        Self {
-            lists: PerSlot(Vec::new()),
-        }
+        Self(Vec::new())
     }
 }
 
-impl<V: Scalar> CollectList<V> {
-    /// The items of `slots`, list after list, each sorted; and where each list starts.
-    fn sorted(&self, slots: &[Slot]) -> (Vec<i64>, Vec<&Item<V>>) {
-        let (mut offsets, mut items) = (vec![0], Vec::new());
-        for &slot in slots {
-            let start = items.len();
-            items.extend(&self.lists[slot]);
-            if let Some(list) = items.get_mut(start..) {
-                // Runs of sorted items, as merging leaves them, are found by the sort.
-                list.sort_by_key(|item| item.place);
-            }
-            offsets.push(items.len() as i64);
+/// The items of states, list after list, each sorted; and where each list starts.
+fn sorted<'s, V: Scalar>(
+    states: impl Iterator<Item = &'s CollectListState<V>>,
+) -> (Vec<i64>, Vec<&'s Item<V>>) {
+    let (mut offsets, mut items) = (vec![0], Vec::new());
+    for state in states {
+        let start = items.len();
+        items.extend(&state.0);
+        if let Some(list) = items.get_mut(start..) {
+            // Runs of sorted items, as merging leaves them, are found by the sort.
+            list.sort_by_key(|item| item.position);
         }
-        (offsets, items)
+        offsets.push(items.len() as i64);
     }
-
-    fn values(items: &[&Item<V>]) -> Column<'static> {
-        V::column(items.iter().map(|item| Some(item.value.get())))
-    }
+    (offsets, items)
 }
 
-impl<V: Scalar> Aggregate for CollectList<V> {
-    fn fresh(&self) -> Box<dyn Aggregate> {
-        Box::new(Self::default())
-    }
+fn values<V: Scalar>(items: &[&Item<V>]) -> Column<'static> {
+    V::column(items.iter().map(|item| Some(item.value.get())))
+}
 
-    fn gathers(&self) -> bool {
-        true
-    }
+impl<V: Scalar> State for CollectListState<V> {
+    type Options = ();
+    type Argument = PositionedValue<V>;
+    const RESULT_GROWS: bool = true;
 
-    fn resize(&mut self, slots: usize) {
-        self.lists.resize(slots, Vec::new());
-    }
-
-    fn update(&mut self, slots: &[Slot], rows: InputRows<'_>) -> Result<()> {
-        let [column] = rows.inputs else {
-            return Err(Error::Internal("collect_list takes one column"));
-        };
-        let values = V::view(column)?;
-        for (row, &slot) in slots.iter().enumerate() {
-            if column.is_valid(row) {
-                self.lists[slot].push(Item {
-                    place: rows.place(row),
-                    value: V::holding(V::at(values, row)),
-                });
-            }
+    #[inline]
+    fn add(&mut self, (): &(), (position, value): (RowPosition, Option<V::Ref<'_>>)) {
+        if let Some(value) = value {
+            self.0.push(Item {
+                position,
+                value: V::from_ref(value),
+            });
         }
-        Ok(())
     }
 
-    fn merge(&mut self, into: &[Slot], other: &dyn Aggregate, from: &[Slot]) -> Result<()> {
-        let other: &Self = of_kind(other)?;
-        for (&into, &from) in into.iter().zip(from) {
-            self.lists[into].extend_from_slice(&other.lists[from]);
-        }
-        Ok(())
+    fn merge(&mut self, other: &Self) {
+        self.0.extend_from_slice(&other.0);
     }
 
-    fn copy(&mut self, to: Slot, from: Slot) {
-        self.lists[to] = self.lists[from].clone();
+    fn lower<'s>(
+        (): &(),
+        states: impl Iterator<Item = &'s Self> + Clone,
+    ) -> Result<Column<'static>> {
+        let (offsets, items) = sorted(states);
+        Ok(Column::list(offsets, values(&items)))
     }
 
-    fn clear(&mut self, slot: Slot) {
-        self.lists[slot] = Vec::new();
-    }
-
-    fn lower(&self, slots: &[Slot]) -> Lowered {
-        let (offsets, items) = self.sorted(slots);
-        Ok(Column::list(offsets, Self::values(&items)))
-    }
-
-    fn save(&self, slots: &[Slot]) -> Vec<Column<'static>> {
-        let (offsets, items) = self.sorted(slots);
-        let times = i64::column(items.iter().map(|item| Some(item.place.0.0)));
-        let seq_nos = i64::column(items.iter().map(|item| Some(item.place.1 as i64)));
+    fn save<'s>(states: impl Iterator<Item = &'s Self> + Clone) -> Vec<Column<'static>> {
+        let (offsets, items) = sorted(states);
+        let times = i64::column(items.iter().map(|item| Some(item.position.0.0)));
+        let seq_nos = i64::column(items.iter().map(|item| Some(item.position.1 as i64)));
         vec![
             Column::list(offsets.clone(), times),
             Column::list(offsets.clone(), seq_nos),
-            Column::list(offsets, Self::values(&items)),
+            Column::list(offsets, values(&items)),
         ]
     }
 
-    fn load(&self, states: &[Column<'_>]) -> Result<Box<dyn Aggregate>> {
-        let ([times, seq_nos, values], len) = columns_of(states)?;
+    fn load(columns: &[Column<'_>]) -> Result<Vec<Self>> {
+        let ([times, seq_nos, values], len) = state_columns(columns)?;
         let (times, seq_nos, values) = (times.lists()?, seq_nos.lists()?, values.lists()?);
-        let (ticks, orders, view) = (
+        let (ticks, numbers, view) = (
             i64::view(times.elements)?,
             i64::view(seq_nos.elements)?,
             V::view(values.elements)?,
         );
-        let mut lists = Vec::with_capacity(len);
+        let mut states = Vec::with_capacity(len);
         for row in 0..len {
             let (times, seq_nos, values) =
                 (times.range(row), seq_nos.range(row), values.range(row));
@@ -127,38 +104,28 @@ impl<V: Scalar> Aggregate for CollectList<V> {
                     "the lists of a collect_list's state differ in length",
                 ));
             }
-            let items = times
-                .zip(seq_nos)
-                .zip(values)
-                .map(|((time, seq_no), value)| Item {
-                    place: (Time(i64::at(ticks, time)), i64::at(orders, seq_no) as u64),
-                    value: V::holding(V::at(view, value)),
-                });
-            lists.push(items.collect());
+            let item = |((time, seq_no), value)| Item {
+                position: (Time(i64::at(ticks, time)), i64::at(numbers, seq_no) as u64),
+                value: V::from_ref(V::at(view, value)),
+            };
+            states.push(Self(times.zip(seq_nos).zip(values).map(item).collect()));
         }
-        Ok(Box::new(Self {
-            lists: PerSlot(lists),
-        }))
+        Ok(states)
     }
 
-    fn sweep(&self, rows: InputRows<'_>, runs: &[Run]) -> Result<Lowered> {
-        let [column] = rows.inputs else {
-            return Err(Error::Internal("collect_list takes one column"));
-        };
-        let values = V::view(column)?;
+    fn sweep((): &(), rows: InputRows<'_>, runs: &[Run]) -> Result<Column<'static>> {
+        let (column, values) = Value::<V>::columns(rows)?;
+        let valid =
+            |run: &Run| (run.from as usize..run.to as usize).filter(|&row| column.is_valid(row));
         let (mut offsets, mut end) = (vec![0], 0);
-        let chosen = runs.iter().flat_map(|run| {
-            (run.from as usize..run.to as usize).filter(|&row| column.is_valid(row))
-        });
         for run in runs {
-            end += (run.from as usize..run.to as usize)
-                .filter(|&row| column.is_valid(row))
-                .count() as i64;
+            end += valid(run).count() as i64;
             offsets.push(end);
         }
-        Ok(Ok(Column::list(
+        let elements = runs.iter().flat_map(valid);
+        Ok(Column::list(
             offsets,
-            V::column(chosen.map(|row| Some(V::at(values, row)))),
-        )))
+            V::column(elements.map(|row| Some(V::at(values, row)))),
+        ))
     }
 }

@@ -2,17 +2,15 @@
 //! not depend on the order of rows; an empty list over no values. The zeros are one value, 0.0, and
 //! all NaNs are one.
 
+use super::argument::{Argument, Value};
 use super::column::Column;
 use super::scalar::Scalar;
-use super::slot::{PerSlot, Slot};
-use super::{Aggregate, InputRows, Lowered, Run, columns_of, of_kind, sweep};
-use crate::error::{Error, Result};
+use super::state::{State, StateVec};
+use super::{InputRows, Run, state_columns, sweep};
+use crate::error::Result;
 
-/// State: the values.
-#[derive(Clone, Debug)]
-pub struct CollectSet<V: Scalar> {
-    sets: PerSlot<Set<V>>,
-}
+/// `collect_set(column)`.
+pub type CollectSet<V> = StateVec<CollectSetState<V>>;
 
 /// Ascending values without repeats, and a tail of values that are not among them.
 ///
@@ -21,33 +19,33 @@ pub struct CollectSet<V: Scalar> {
 ///   0        sorted     len
 /// ```
 #[derive(Clone, Debug, Default)]
-struct Set<V> {
+pub struct CollectSetState<V> {
     values: Vec<V>,
     sorted: usize,
 }
 
-impl<V: Scalar> Set<V> {
-    /// Below this a tail is left as it is.
+impl<V: Scalar> CollectSetState<V> {
+    /// A shorter tail is not sorted.
     const TAIL: usize = 8;
 
     fn insert(&mut self, value: V::Ref<'_>) {
         let sorted = self.values.get(..self.sorted).unwrap_or_default();
-        let held = sorted
-            .binary_search_by(|held| V::compare(held.get(), value))
+        let found = sorted
+            .binary_search_by(|other| V::compare(other.get(), value))
             .is_ok()
             || self
                 .values
                 .last()
-                .is_some_and(|held| V::compare(held.get(), value).is_eq());
-        if !held {
-            self.values.push(V::holding(value));
+                .is_some_and(|last| V::compare(last.get(), value).is_eq());
+        if !found {
+            self.values.push(V::from_ref(value));
             if self.values.len() - self.sorted > self.sorted.max(Self::TAIL) {
-                self.tidy();
+                self.sort();
             }
         }
     }
 
-    fn tidy(&mut self) {
+    fn sort(&mut self) {
         self.values
             .sort_unstable_by(|left, right| V::compare(left.get(), right.get()));
         self.values
@@ -65,180 +63,74 @@ impl<V: Scalar> Set<V> {
     }
 }
 
-impl<V: Scalar> Default for CollectSet<V> {
-    fn default() -> Self {
-        Self {
-            sets: PerSlot(Vec::new()),
-        }
+fn column<'s, V: Scalar>(states: impl Iterator<Item = &'s CollectSetState<V>>) -> Column<'static> {
+    let (mut offsets, mut values) = (vec![0], Vec::new());
+    for state in states {
+        values.extend(state.ascending());
+        offsets.push(values.len() as i64);
     }
+    Column::list(offsets, V::column(values.into_iter().map(Some)))
 }
 
-impl<V: Scalar> CollectSet<V> {
-    fn column(&self, slots: &[Slot]) -> Column<'static> {
-        let (mut offsets, mut values) = (vec![0], Vec::new());
-        for &slot in slots {
-            values.extend(self.sets[slot].ascending());
-            offsets.push(values.len() as i64);
-        }
-        Column::list(offsets, V::column(values.into_iter().map(Some)))
-    }
-}
+impl<V: Scalar> State for CollectSetState<V> {
+    type Options = ();
+    type Argument = Value<V>;
+    const RESULT_GROWS: bool = true;
 
-/// Numbers the distinct values of a column in ascending order.
-struct Codes {
-    /// The number of each row's value; none where the row is null.
-    of_row: Vec<Option<u32>>,
-    /// One row that holds each value.
-    row_of: Vec<usize>,
-}
-
-impl Codes {
-    fn new<V: Scalar>(column: &Column<'_>) -> Result<Self> {
-        let values = V::view(column)?;
-        let mut rows: Vec<usize> = (0..column.len())
-            .filter(|&row| column.is_valid(row))
-            .collect();
-        rows.sort_unstable_by(|&left, &right| {
-            V::compare(V::at(values, left), V::at(values, right))
-        });
-        let mut codes = Self {
-            of_row: vec![None; column.len()],
-            row_of: Vec::new(),
-        };
-        for row in rows {
-            let same = |&last: &usize| V::compare(V::at(values, last), V::at(values, row)).is_eq();
-            if !codes.row_of.last().is_some_and(same) {
-                codes.row_of.push(row);
-            }
-            if let Some(code) = codes.of_row.get_mut(row) {
-                *code = Some(codes.row_of.len() as u32 - 1);
-            }
-        }
-        Ok(codes)
-    }
-}
-
-/// Which values stand in a window, and how often.
-struct Present {
-    /// How often each value stands in the window, by its code.
-    counts: Vec<u32>,
-    /// The codes that stand in it, ascending.
-    codes: Vec<u32>,
-}
-
-impl Present {
-    fn enter(&mut self, code: u32) {
-        let Some(count) = self.counts.get_mut(code as usize) else {
-            return;
-        };
-        *count += 1;
-        if let (1, Err(place)) = (*count, self.codes.binary_search(&code)) {
-            self.codes.insert(place, code);
-        }
+    fn add(&mut self, (): &(), value: V::Ref<'_>) {
+        self.insert(V::canonical(value));
     }
 
-    fn leave(&mut self, code: u32) {
-        let Some(count) = self.counts.get_mut(code as usize) else {
-            return;
-        };
-        *count -= 1;
-        if let (0, Ok(place)) = (*count, self.codes.binary_search(&code)) {
-            self.codes.remove(place);
-        }
-    }
-}
-
-impl<V: Scalar> Aggregate for CollectSet<V> {
-    fn fresh(&self) -> Box<dyn Aggregate> {
-        Box::new(Self::default())
+    fn merge(&mut self, other: &Self) {
+        other
+            .values
+            .iter()
+            .for_each(|value| self.insert(value.get()));
     }
 
-    fn gathers(&self) -> bool {
-        true
+    fn lower<'s>(
+        (): &(),
+        states: impl Iterator<Item = &'s Self> + Clone,
+    ) -> Result<Column<'static>> {
+        Ok(column(states))
     }
 
-    fn resize(&mut self, slots: usize) {
-        self.sets.resize(slots, Set::default());
+    fn save<'s>(states: impl Iterator<Item = &'s Self> + Clone) -> Vec<Column<'static>> {
+        vec![column(states)]
     }
 
-    fn update(&mut self, slots: &[Slot], rows: InputRows<'_>) -> Result<()> {
-        let [column] = rows.inputs else {
-            return Err(Error::Internal("collect_set takes one column"));
-        };
-        let values = V::view(column)?;
-        for (row, &slot) in slots.iter().enumerate() {
-            if column.is_valid(row) {
-                self.sets[slot].insert(V::canonical(V::at(values, row)));
-            }
-        }
-        Ok(())
-    }
-
-    fn merge(&mut self, into: &[Slot], other: &dyn Aggregate, from: &[Slot]) -> Result<()> {
-        let other: &Self = of_kind(other)?;
-        for (&into, &from) in into.iter().zip(from) {
-            let into = &mut self.sets[into];
-            other.sets[from]
-                .values
-                .iter()
-                .for_each(|value| into.insert(value.get()));
-        }
-        Ok(())
-    }
-
-    fn copy(&mut self, to: Slot, from: Slot) {
-        self.sets[to] = self.sets[from].clone();
-    }
-
-    fn clear(&mut self, slot: Slot) {
-        self.sets[slot] = Set::default();
-    }
-
-    fn lower(&self, slots: &[Slot]) -> Lowered {
-        Ok(self.column(slots))
-    }
-
-    fn save(&self, slots: &[Slot]) -> Vec<Column<'static>> {
-        vec![self.column(slots)]
-    }
-
-    fn load(&self, states: &[Column<'_>]) -> Result<Box<dyn Aggregate>> {
-        let ([lists], len) = columns_of(states)?;
+    fn load(columns: &[Column<'_>]) -> Result<Vec<Self>> {
+        let ([lists], len) = state_columns(columns)?;
         let lists = lists.lists()?;
         let view = V::view(lists.elements)?;
-        let set = |row: usize| {
+        let state = |row: usize| {
             let values = lists
                 .range(row)
-                .map(|element| V::holding(V::canonical(V::at(view, element))))
+                .map(|element| V::from_ref(V::canonical(V::at(view, element))))
                 .collect();
-            let mut set = Set { values, sorted: 0 };
-            set.tidy();
-            set
+            let mut state = Self { values, sorted: 0 };
+            state.sort();
+            state
         };
-        Ok(Box::new(Self {
-            sets: PerSlot((0..len).map(set).collect()),
-        }))
+        Ok((0..len).map(state).collect())
     }
 
-    fn sweep(&self, rows: InputRows<'_>, runs: &[Run]) -> Result<Lowered> {
-        let [column] = rows.inputs else {
-            return Err(Error::Internal("collect_set takes one column"));
-        };
-        let values = V::view(column)?;
-        let Codes { of_row, row_of } = Codes::new::<V>(column)?;
-        let code = |row: usize| of_row.get(row).copied().flatten();
-        let (mut offsets, mut codes) = (vec![0], Vec::new());
-        sweep::running(
+    fn sweep((): &(), rows: InputRows<'_>, runs: &[Run]) -> Result<Column<'static>> {
+        let (column, values) = Value::<V>::columns(rows)?;
+        let Dictionary { codes, row_of } = Dictionary::new::<V>(column, values);
+        let code = |row: usize| codes.get(row).copied().flatten();
+        let (mut offsets, mut elements) = (vec![0], Vec::new());
+        sweep::subtract_on_evict(
             runs,
-            &mut Present {
+            &mut WindowCodes {
                 counts: vec![0; row_of.len()],
-                codes: Vec::new(),
+                ascending: Vec::new(),
             },
-            |present, row| code(row).into_iter().for_each(|code| present.enter(code)),
-            |present, row| code(row).into_iter().for_each(|code| present.leave(code)),
-            |present| {
-                codes.extend_from_slice(&present.codes);
-                offsets.push(codes.len() as i64);
+            |window, row| code(row).into_iter().for_each(|code| window.insert(code)),
+            |window, row| code(row).into_iter().for_each(|code| window.evict(code)),
+            |window| {
+                elements.extend_from_slice(&window.ascending);
+                offsets.push(elements.len() as i64);
             },
         );
         let value = |code: u32| {
@@ -246,9 +138,72 @@ impl<V: Scalar> Aggregate for CollectSet<V> {
                 .get(code as usize)
                 .map(|&row| V::canonical(V::at(values, row)))
         };
-        Ok(Ok(Column::list(
+        Ok(Column::list(
             offsets,
-            V::column(codes.into_iter().map(value)),
-        )))
+            V::column(elements.into_iter().map(value)),
+        ))
+    }
+}
+
+/// The distinct values of a column, numbered in ascending order.
+struct Dictionary {
+    /// The code of each row's value; none where the row is null.
+    codes: Vec<Option<u32>>,
+    /// One row with the value of each code.
+    row_of: Vec<usize>,
+}
+
+impl Dictionary {
+    fn new<V: Scalar>(column: &Column<'_>, values: V::View<'_>) -> Self {
+        let compare =
+            |left: usize, right: usize| V::compare(V::at(values, left), V::at(values, right));
+        let mut rows: Vec<usize> = (0..column.len())
+            .filter(|&row| column.is_valid(row))
+            .collect();
+        rows.sort_unstable_by(|&left, &right| compare(left, right));
+        let mut dictionary = Self {
+            codes: vec![None; column.len()],
+            row_of: Vec::new(),
+        };
+        for row in rows {
+            let last = dictionary.row_of.last();
+            if !last.is_some_and(|&last| compare(last, row).is_eq()) {
+                dictionary.row_of.push(row);
+            }
+            if let Some(code) = dictionary.codes.get_mut(row) {
+                *code = Some(dictionary.row_of.len() as u32 - 1);
+            }
+        }
+        dictionary
+    }
+}
+
+/// The codes of the values in a window.
+struct WindowCodes {
+    /// The number of rows in the window with each code.
+    counts: Vec<u32>,
+    /// The codes that have rows.
+    ascending: Vec<u32>,
+}
+
+impl WindowCodes {
+    fn insert(&mut self, code: u32) {
+        let Some(count) = self.counts.get_mut(code as usize) else {
+            return;
+        };
+        *count += 1;
+        if let (1, Err(position)) = (*count, self.ascending.binary_search(&code)) {
+            self.ascending.insert(position, code);
+        }
+    }
+
+    fn evict(&mut self, code: u32) {
+        let Some(count) = self.counts.get_mut(code as usize) else {
+            return;
+        };
+        *count -= 1;
+        if let (0, Ok(position)) = (*count, self.ascending.binary_search(&code)) {
+            self.ascending.remove(position);
+        }
     }
 }

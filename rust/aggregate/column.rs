@@ -11,105 +11,9 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use super::bytes::Bytes;
+use super::validity::Validity;
 use crate::error::{Error, Result};
-
-/// Bits of validity, least significant first, as in Arrow: 1 is a value, 0 is null.
-#[derive(Clone, Debug)]
-pub struct Validity<'a> {
-    bits: Cow<'a, [u8]>,
-    offset: usize,
-}
-
-impl<'a> Validity<'a> {
-    /// Validity that starts `offset` bits into `bits`.
-    pub fn new(bits: impl Into<Cow<'a, [u8]>>, offset: usize) -> Self {
-        Self {
-            bits: bits.into(),
-            offset,
-        }
-    }
-
-    /// Whether row `row` holds a value. Rows beyond the bits are null.
-    #[inline]
-    pub fn is_valid(&self, row: usize) -> bool {
-        let bit = row + self.offset;
-        self.bits
-            .get(bit / 8)
-            .is_some_and(|byte| byte >> (bit % 8) & 1 == 1)
-    }
-}
-
-impl Validity<'static> {
-    /// Of rows that hold a value where their flag is set; none where all do.
-    pub fn of(flags: &[bool]) -> Option<Self> {
-        (!flags.iter().all(|&flag| flag)).then(|| flags.iter().copied().collect())
-    }
-
-    /// Adds flags behind the first `rows` rows.
-    fn extend(&mut self, rows: usize, flags: impl Iterator<Item = bool>) {
-        debug_assert_eq!(self.offset, 0, "owned validity starts at its first bit");
-        let bits = self.bits.to_mut();
-        bits.truncate(rows.div_ceil(8));
-        for (row, flag) in (rows..).zip(flags) {
-            if row % 8 == 0 {
-                bits.push(0);
-            }
-            if let (true, Some(byte)) = (flag, bits.last_mut()) {
-                *byte |= 1 << (row % 8);
-            }
-        }
-    }
-
-    /// The bits, from the first row on.
-    pub fn into_bits(self) -> Vec<u8> {
-        self.bits.into_owned()
-    }
-}
-
-impl FromIterator<bool> for Validity<'static> {
-    fn from_iter<I: IntoIterator<Item = bool>>(flags: I) -> Self {
-        let mut validity = Self::new(Vec::new(), 0);
-        validity.extend(0, flags.into_iter());
-        validity
-    }
-}
-
-/// Byte strings, one after the other. `offsets` holds one more entry than there are rows.
-#[derive(Clone, Debug)]
-pub struct Bytes<'a> {
-    /// Where each row starts in `data`; the last entry is where the last row ends.
-    pub offsets: Cow<'a, [i64]>,
-    /// All rows' bytes.
-    pub data: Cow<'a, [u8]>,
-}
-
-impl Bytes<'_> {
-    /// The bytes of a row; empty where the offsets do not fit the data.
-    #[inline]
-    pub fn get(&self, row: usize) -> &[u8] {
-        match (self.offsets.get(row), self.offsets.get(row + 1)) {
-            (Some(&from), Some(&to)) => self
-                .data
-                .get(from as usize..to as usize)
-                .unwrap_or_default(),
-            _ => &[],
-        }
-    }
-}
-
-impl<'b> FromIterator<&'b [u8]> for Bytes<'static> {
-    fn from_iter<I: IntoIterator<Item = &'b [u8]>>(rows: I) -> Self {
-        let (mut offsets, mut data) = (vec![0], Vec::new());
-        for row in rows {
-            data.extend_from_slice(row);
-            offsets.push(data.len() as i64);
-        }
-        Self {
-            offsets: offsets.into(),
-            data: data.into(),
-        }
-    }
-}
 
 /// The values of a column.
 #[derive(Clone, Debug)]
@@ -175,7 +79,11 @@ impl<'a> Column<'a> {
         })
     }
 
-    /// Views a column of lists; an error where its offsets go back or leave the elements.
+    /// Views a column of lists.
+    ///
+    /// # Errors
+    ///
+    /// It is no column of lists, or its offsets go back or leave the elements.
     pub fn lists(&self) -> Result<Lists<'_, 'a>> {
         let Values::List { offsets, elements } = &self.values else {
             return Err(Error::Internal(
@@ -231,10 +139,7 @@ impl Column<'_> {
                 elements: Box::new(elements.borrowed()),
             },
         };
-        let validity = self
-            .validity
-            .as_ref()
-            .map(|validity| Validity::new(Cow::Borrowed(&*validity.bits), validity.offset));
+        let validity = self.validity.as_ref().map(|validity| validity.from_row(0));
         Column { values, validity }
     }
 
@@ -268,30 +173,30 @@ impl Column<'_> {
         let validity = self
             .validity
             .as_ref()
-            .map(|validity| Validity::new(Cow::Borrowed(&*validity.bits), validity.offset + row));
+            .map(|validity| validity.from_row(row));
         Column { values, validity }
     }
 
     /// The rows `rows`, in that order. Rows that are not there become null.
     pub fn gather(&self, rows: &[u32]) -> Column<'static> {
-        let picked = rows.iter().map(|&row| row as usize);
+        let numbers = rows.iter().map(|&row| row as usize);
         let values = match &self.values {
             Values::Int(values) => Values::Int(
-                picked
+                numbers
                     .map(|row| values.get(row).copied().unwrap_or_default())
                     .collect(),
             ),
             Values::Float(values) => Values::Float(
-                picked
+                numbers
                     .map(|row| values.get(row).copied().unwrap_or_default())
                     .collect(),
             ),
             Values::Wide(values) => Values::Wide(
-                picked
+                numbers
                     .map(|row| values.get(row).copied().unwrap_or_default())
                     .collect(),
             ),
-            Values::Bytes(bytes) => Values::Bytes(picked.map(|row| bytes.get(row)).collect()),
+            Values::Bytes(bytes) => Values::Bytes(numbers.map(|row| bytes.get(row)).collect()),
             Values::List { offsets, elements } => gather_lists(offsets, elements, rows),
         };
         let validity = self.validity.as_ref().map(|validity| {
@@ -303,32 +208,27 @@ impl Column<'_> {
     }
 }
 
-impl Bytes<'_> {
-    fn borrowed(&self) -> Bytes<'_> {
-        Bytes {
-            offsets: Cow::Borrowed(&self.offsets),
-            data: Cow::Borrowed(&self.data),
-        }
-    }
-}
-
 fn gather_lists(offsets: &[i64], elements: &Column<'_>, rows: &[u32]) -> Values<'static> {
-    let (mut new_offsets, mut picked) = (vec![0], Vec::new());
+    let (mut new_offsets, mut numbers) = (vec![0], Vec::new());
     for &row in rows {
         if let (Some(&from), Some(&to)) = (offsets.get(row as usize), offsets.get(row as usize + 1))
         {
-            picked.extend(from as u32..to as u32);
+            numbers.extend(from as u32..to as u32);
         }
-        new_offsets.push(picked.len() as i64);
+        new_offsets.push(numbers.len() as i64);
     }
     Values::List {
         offsets: new_offsets.into(),
-        elements: Box::new(elements.gather(&picked)),
+        elements: Box::new(elements.gather(&numbers)),
     }
 }
 
 impl Column<'static> {
-    /// Appends the rows of `other`, which must be of the same kind.
+    /// Appends the rows of `other`.
+    ///
+    /// # Errors
+    ///
+    /// `other` is of another kind.
     pub fn append(&mut self, other: &Column<'_>) -> Result<()> {
         let before = self.len();
         if self.validity.is_some() || other.validity.is_some() {
@@ -341,22 +241,7 @@ impl Column<'static> {
             (Values::Int(values), Values::Int(more)) => values.to_mut().extend_from_slice(more),
             (Values::Float(values), Values::Float(more)) => values.to_mut().extend_from_slice(more),
             (Values::Wide(values), Values::Wide(more)) => values.to_mut().extend_from_slice(more),
-            (Values::Bytes(bytes), Values::Bytes(more)) => {
-                let shift = bytes.data.len() as i64;
-                let start = more.offsets.first().copied().unwrap_or_default();
-                let end = more.offsets.last().copied().unwrap_or_default();
-                bytes.data.to_mut().extend_from_slice(
-                    more.data
-                        .get(start as usize..end as usize)
-                        .unwrap_or_default(),
-                );
-                bytes.offsets.to_mut().extend(
-                    more.offsets
-                        .iter()
-                        .skip(1)
-                        .map(|offset| offset - start + shift),
-                );
-            }
+            (Values::Bytes(bytes), Values::Bytes(more)) => bytes.append(more),
             (
                 Values::List { offsets, elements },
                 Values::List {

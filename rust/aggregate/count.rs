@@ -1,104 +1,63 @@
 //! `count()` and `count(column)`: rows, or rows that hold a value.
 
+use super::argument::{Argument, Presence};
 use super::column::{Column, Values};
-use super::slot::{PerSlot, Slot};
-use super::{Aggregate, InputRows, Lowered, Run, counts_of, of_kind, sweep};
-use crate::error::{Error, Result};
+use super::state::{State, StateVec};
+use super::{InputRows, Run, row_counts, state_columns, sweep};
+use crate::error::Result;
 
-/// State: how many. With an input column, nulls do not count.
-#[derive(Clone, Debug, Default)]
-pub struct Count {
-    counts: PerSlot<i64>,
+/// `count()` without an input column; with one, nulls do not count.
+pub type Count = StateVec<CountState>;
+
+/// The number of rows.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct CountState(i64);
+
+fn column(counts: impl Iterator<Item = i64>) -> Column<'static> {
+    Column::new(Values::Int(counts.collect()))
 }
 
-impl Aggregate for Count {
-    fn fresh(&self) -> Box<dyn Aggregate> {
-        Box::new(Self::default())
+impl State for CountState {
+    type Options = ();
+    type Argument = Presence;
+
+    #[inline]
+    fn add(&mut self, (): &(), holds_value: bool) {
+        self.0 += i64::from(holds_value);
     }
 
-    fn resize(&mut self, slots: usize) {
-        self.counts.resize(slots, 0);
+    fn merge(&mut self, other: &Self) {
+        self.0 += other.0;
     }
 
-    fn update(&mut self, slots: &[Slot], rows: InputRows<'_>) -> Result<()> {
-        match rows
-            .inputs
-            .first()
-            .and_then(|column| column.validity.as_ref())
-        {
-            None => slots.iter().for_each(|&slot| self.counts[slot] += 1),
-            Some(validity) => {
-                for (row, &slot) in slots.iter().enumerate() {
-                    self.counts[slot] += i64::from(validity.is_valid(row));
-                }
-            }
-        }
-        Ok(())
+    fn lower<'s>(
+        (): &(),
+        states: impl Iterator<Item = &'s Self> + Clone,
+    ) -> Result<Column<'static>> {
+        Ok(column(states.map(|state| state.0)))
     }
 
-    fn lift(&mut self, slot: Slot, row: usize, rows: InputRows<'_>) -> Result<()> {
-        self.counts[slot] += i64::from(
-            rows.inputs
-                .first()
-                .is_none_or(|column| column.is_valid(row)),
-        );
-        Ok(())
+    fn save<'s>(states: impl Iterator<Item = &'s Self> + Clone) -> Vec<Column<'static>> {
+        vec![column(states.map(|state| state.0))]
     }
 
-    fn merge(&mut self, into: &[Slot], other: &dyn Aggregate, from: &[Slot]) -> Result<()> {
-        let other: &Self = of_kind(other)?;
-        for (&into, &from) in into.iter().zip(from) {
-            self.counts[into] += other.counts[from];
-        }
-        Ok(())
+    fn load(columns: &[Column<'_>]) -> Result<Vec<Self>> {
+        let ([counts], _) = state_columns(columns)?;
+        Ok(row_counts(counts)?.into_iter().map(Self).collect())
     }
 
-    fn copy(&mut self, to: Slot, from: Slot) {
-        self.counts[to] = self.counts[from];
-    }
-
-    fn clear(&mut self, slot: Slot) {
-        self.counts[slot] = 0;
-    }
-
-    fn lower(&self, slots: &[Slot]) -> Lowered {
-        let counts: Vec<i64> = slots.iter().map(|&slot| self.counts[slot]).collect();
-        Ok(Column::new(Values::Int(counts.into())))
-    }
-
-    fn save(&self, slots: &[Slot]) -> Vec<Column<'static>> {
-        let counts: Vec<i64> = slots.iter().map(|&slot| self.counts[slot]).collect();
-        vec![Column::new(Values::Int(counts.into()))]
-    }
-
-    fn load(&self, states: &[Column<'_>]) -> Result<Box<dyn Aggregate>> {
-        let [counts] = states else {
-            return Err(Error::Internal("count has one state column"));
+    fn sweep((): &(), rows: InputRows<'_>, runs: &[Run]) -> Result<Column<'static>> {
+        let Some(validity) = Presence::columns(rows)? else {
+            return Ok(column(runs.iter().map(|run| run.len() as i64)));
         };
-        Ok(Box::new(Self {
-            counts: PerSlot(counts_of(counts)?),
-        }))
-    }
-
-    fn sweep(&self, rows: InputRows<'_>, runs: &[Run]) -> Result<Lowered> {
         let mut counts = Vec::with_capacity(runs.len());
-        match rows
-            .inputs
-            .first()
-            .and_then(|column| column.validity.as_ref())
-        {
-            None => counts.extend(
-                runs.iter()
-                    .map(|run| i64::from(run.to.saturating_sub(run.from))),
-            ),
-            Some(validity) => sweep::running(
-                runs,
-                &mut 0_i64,
-                |count, row| *count += i64::from(validity.is_valid(row)),
-                |count, row| *count -= i64::from(validity.is_valid(row)),
-                |&count| counts.push(count),
-            ),
-        }
-        Ok(Ok(Column::new(Values::Int(counts.into()))))
+        sweep::subtract_on_evict(
+            runs,
+            &mut 0,
+            |count, row| *count += i64::from(validity.is_valid(row)),
+            |count, row| *count -= i64::from(validity.is_valid(row)),
+            |&count| counts.push(count),
+        );
+        Ok(column(counts.into_iter()))
     }
 }

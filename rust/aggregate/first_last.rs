@@ -6,166 +6,118 @@
 //!   value   -    a    b    -          first: -   last: -     ignoring nulls, first: a   last: b
 //! ```
 
-use super::chosen_row::ChosenRow;
+use super::argument::{Argument, PositionedValue};
 use super::column::Column;
+use super::row_value::RowValue;
 use super::scalar::Scalar;
-use super::slot::{PerSlot, Slot};
-use super::{Aggregate, InputRows, Lowered, RowPosition, Run, of_kind, sweep};
-use crate::error::{Error, Result};
+use super::state::{State, StateVec};
+use super::{InputRows, RowPosition, Run, sweep};
+use crate::error::Result;
 
-/// State: the row at the edge so far, if any. `LAST` chooses which edge.
-#[derive(Clone, Debug)]
-pub struct FirstLast<V: Scalar, const LAST: bool> {
-    held: PerSlot<Option<ChosenRow<V>>>,
-    ignore_nulls: bool,
-}
-
+/// `first(column)`, or where `LAST` is set `last(column)`. The option is whether rows without a
+/// value are passed over.
+pub type FirstLast<V, const LAST: bool> = StateVec<FirstLastState<V, LAST>>;
 /// `first(column)`.
 pub type First<V> = FirstLast<V, false>;
 /// `last(column)`.
 pub type Last<V> = FirstLast<V, true>;
 
-impl<V: Scalar, const LAST: bool> FirstLast<V, LAST> {
-    /// The first or last row; with `ignore_nulls`, the first or last that holds a value.
-    pub fn new(ignore_nulls: bool) -> Self {
-        Self {
-            held: PerSlot(Vec::new()),
-            ignore_nulls,
-        }
-    }
+/// The earliest or latest row, if any.
+#[derive(Clone, Debug)]
+pub struct FirstLastState<V: Scalar, const LAST: bool>(Option<RowValue<V>>);
 
-    #[inline]
-    fn offer(held: &mut Option<ChosenRow<V>>, place: RowPosition, value: Option<V::Ref<'_>>) {
-        match held {
-            Some(held)
-                if if LAST {
-                    place <= held.place
-                } else {
-                    place >= held.place
-                } => {}
-            Some(held) => held.set(place, value),
-            None => *held = Some(ChosenRow::new(place, value)),
-        }
-    }
-
-    /// The first row of each run that holds a value.
-    fn first_valid(column: &Column<'_>, runs: &[Run]) -> Vec<Option<usize>> {
-        let mut next = 0;
-        let chosen = runs.iter().map(|run| {
-            next = next.max(run.from);
-            while next < run.to && !column.is_valid(next as usize) {
-                next += 1;
-            }
-            (next < run.to).then_some(next as usize)
-        });
-        chosen.collect()
-    }
-
-    /// The last row of each run that holds a value.
-    fn last_valid(column: &Column<'_>, runs: &[Run]) -> Vec<Option<usize>> {
-        let (mut right, mut last) = (0, None);
-        let chosen = runs.iter().map(|run| {
-            last = (right.max(run.from)..run.to)
-                .rev()
-                .find(|&row| column.is_valid(row as usize))
-                .or(last);
-            right = right.max(run.to);
-            last.filter(|&last| last >= run.from)
-                .map(|last| last as usize)
-        });
-        chosen.collect()
+impl<V: Scalar, const LAST: bool> Default for FirstLastState<V, LAST> {
+    fn default() -> Self {
+        Self(None)
     }
 }
 
-impl<V: Scalar, const LAST: bool> Aggregate for FirstLast<V, LAST> {
-    fn fresh(&self) -> Box<dyn Aggregate> {
-        Box::new(Self::new(self.ignore_nulls))
-    }
+impl<V: Scalar, const LAST: bool> State for FirstLastState<V, LAST> {
+    type Options = bool;
+    type Argument = PositionedValue<V>;
 
-    fn resize(&mut self, slots: usize) {
-        self.held.resize(slots, None);
-    }
-
-    fn update(&mut self, slots: &[Slot], rows: InputRows<'_>) -> Result<()> {
-        let [column] = rows.inputs else {
-            return Err(Error::Internal("first and last take one column"));
-        };
-        let values = V::view(column)?;
-        for (row, &slot) in slots.iter().enumerate() {
-            let value = column.is_valid(row).then(|| V::at(values, row));
-            if value.is_some() || !self.ignore_nulls {
-                Self::offer(&mut self.held[slot], rows.place(row), value);
-            }
+    #[inline]
+    fn add(&mut self, ignore_nulls: &bool, (position, value): (RowPosition, Option<V::Ref<'_>>)) {
+        if value.is_none() && *ignore_nulls {
+            return;
         }
-        Ok(())
-    }
-
-    fn lift(&mut self, slot: Slot, row: usize, rows: InputRows<'_>) -> Result<()> {
-        let [column] = rows.inputs else {
-            return Err(Error::Internal("first and last take one column"));
-        };
-        let value = V::read(column, row)?;
-        if value.is_some() || !self.ignore_nulls {
-            Self::offer(&mut self.held[slot], rows.place(row), value);
-        }
-        Ok(())
-    }
-
-    fn merge(&mut self, into: &[Slot], other: &dyn Aggregate, from: &[Slot]) -> Result<()> {
-        let other: &Self = of_kind(other)?;
-        for (&into, &from) in into.iter().zip(from) {
-            if let Some(held) = &other.held[from] {
-                Self::offer(&mut self.held[into], held.place, held.get());
-            }
-        }
-        Ok(())
-    }
-
-    fn copy(&mut self, to: Slot, from: Slot) {
-        self.held[to] = self.held[from].clone();
-    }
-
-    fn clear(&mut self, slot: Slot) {
-        self.held[slot] = None;
-    }
-
-    fn lower(&self, slots: &[Slot]) -> Lowered {
-        Ok(V::column(
-            slots.iter().map(|&slot| self.held[slot].as_ref()?.get()),
-        ))
-    }
-
-    fn save(&self, slots: &[Slot]) -> Vec<Column<'static>> {
-        ChosenRow::save(slots.iter().map(|&slot| self.held[slot].as_ref())).into()
-    }
-
-    fn load(&self, states: &[Column<'_>]) -> Result<Box<dyn Aggregate>> {
-        Ok(Box::new(Self {
-            held: PerSlot(ChosenRow::load(states)?),
-            ignore_nulls: self.ignore_nulls,
-        }))
-    }
-
-    fn sweep(&self, rows: InputRows<'_>, runs: &[Run]) -> Result<Lowered> {
-        let [column] = rows.inputs else {
-            return Err(Error::Internal("first and last take one column"));
-        };
-        let chosen = match (self.ignore_nulls, LAST) {
-            (true, false) => Self::first_valid(column, runs),
-            (true, true) => Self::last_valid(column, runs),
-            (false, _) => {
-                let edge = |run: &Run| {
-                    if LAST {
-                        run.to as usize - 1
-                    } else {
-                        run.from as usize
-                    }
+        match &mut self.0 {
+            Some(row) => {
+                let outermost = if LAST {
+                    position > row.position
+                } else {
+                    position < row.position
                 };
+                if outermost {
+                    row.set(position, value);
+                }
+            }
+            None => self.0 = Some(RowValue::new(position, value)),
+        }
+    }
+
+    fn merge(&mut self, other: &Self) {
+        if let Some(row) = &other.0 {
+            self.add(&false, (row.position, row.get()));
+        }
+    }
+
+    fn lower<'s>(
+        _ignore_nulls: &bool,
+        states: impl Iterator<Item = &'s Self> + Clone,
+    ) -> Result<Column<'static>> {
+        Ok(V::column(states.map(|state| state.0.as_ref()?.get())))
+    }
+
+    fn save<'s>(states: impl Iterator<Item = &'s Self> + Clone) -> Vec<Column<'static>> {
+        RowValue::save(states.map(|state| state.0.as_ref())).into()
+    }
+
+    fn load(columns: &[Column<'_>]) -> Result<Vec<Self>> {
+        Ok(RowValue::load(columns)?.into_iter().map(Self).collect())
+    }
+
+    fn sweep(ignore_nulls: &bool, rows: InputRows<'_>, runs: &[Run]) -> Result<Column<'static>> {
+        let (_, column, _) = PositionedValue::<V>::columns(rows)?;
+        let outermost = match (ignore_nulls, LAST) {
+            (true, false) => first_valid(column, runs),
+            (true, true) => last_valid(column, runs),
+            (false, last) => {
+                let row = |run: &Run| if last { run.to - 1 } else { run.from };
                 runs.iter()
-                    .map(|run| (run.from < run.to).then(|| edge(run)))
+                    .map(|run| (!run.is_empty()).then(|| row(run) as usize))
                     .collect()
             }
         };
-        Ok(Ok(sweep::pick::<V>(column, chosen)?))
+        sweep::gather::<V>(column, outermost)
     }
+}
+
+/// The first row of each run that holds a value.
+fn first_valid(column: &Column<'_>, runs: &[Run]) -> Vec<Option<usize>> {
+    let mut next = 0;
+    let first = runs.iter().map(|run| {
+        next = next.max(run.from);
+        while next < run.to && !column.is_valid(next as usize) {
+            next += 1;
+        }
+        (next < run.to).then_some(next as usize)
+    });
+    first.collect()
+}
+
+/// The last row of each run that holds a value.
+fn last_valid(column: &Column<'_>, runs: &[Run]) -> Vec<Option<usize>> {
+    let (mut right, mut latest) = (0, None);
+    let last = runs.iter().map(|run| {
+        latest = (right.max(run.from)..run.to)
+            .rev()
+            .find(|&row| column.is_valid(row as usize))
+            .or(latest);
+        right = right.max(run.to);
+        latest
+            .filter(|&row| row >= run.from)
+            .map(|row| row as usize)
+    });
+    last.collect()
 }

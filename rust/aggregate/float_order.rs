@@ -7,31 +7,31 @@ use super::scalar::Scalar;
 use super::slot::Slot;
 use crate::error::Result;
 
-/// A float by its place in the order of floats: -0.0 below 0.0, every NaN above all else.
+/// A float by its rank in the order of floats: -0.0 below 0.0, every NaN above all else.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct OrderedFloat(i64);
 
-/// Where NaNs with a sign go: to those without.
+/// The rank of every NaN, with a sign or without.
 const NAN: i64 = f64::NAN.to_bits().cast_signed();
 
-/// The place of the smallest float; what lies below are NaNs with a sign.
-const SMALLEST: i64 = flipped(f64::NEG_INFINITY.to_bits().cast_signed());
+/// The rank of the smallest float; below it are NaNs with a sign.
+const SMALLEST: i64 = flip(f64::NEG_INFINITY.to_bits().cast_signed());
 
-/// The bits of a negative float run backwards: turned over, all bits but the sign run one way.
-/// Twice is none.
-const fn flipped(bits: i64) -> i64 {
+/// Negative floats descend as their bits ascend: with all bits but the sign flipped they ascend
+/// too. Flipping twice gives the float back.
+const fn flip(bits: i64) -> i64 {
     bits ^ ((bits >> 63) & i64::MAX)
 }
 
 impl OrderedFloat {
     #[inline]
     fn of(value: f64) -> Self {
-        let place = flipped(value.to_bits().cast_signed());
-        Self(if place < SMALLEST { NAN } else { place })
+        let rank = flip(value.to_bits().cast_signed());
+        Self(if rank < SMALLEST { NAN } else { rank })
     }
 
     fn value(self) -> f64 {
-        f64::from_bits(flipped(self.0).cast_unsigned())
+        f64::from_bits(flip(self.0).cast_unsigned())
     }
 }
 

@@ -14,17 +14,17 @@ use super::{InputRows, Run, SeqNo};
 use crate::error::{Error, Result};
 use crate::time::Time;
 
-/// The rows of each input that was asked for.
-pub(super) struct Origins<'a> {
-    among: Range<usize>,
+/// The rows of each input, selected once.
+pub(super) struct RowsByInput<'a> {
+    rows: Range<usize>,
     times: &'a [Time],
     seq_nos: &'a [SeqNo],
-    numbers: Option<&'a Column<'a>>,
-    known: Vec<Own>,
+    inputs: Option<&'a Column<'a>>,
+    selections: Vec<Selection>,
 }
 
 /// The rows of one input, in their order.
-pub(super) struct Own {
+pub(super) struct Selection {
     input: u32,
     rows: Vec<u32>,
     all: bool,
@@ -32,49 +32,50 @@ pub(super) struct Own {
     seq_nos: Vec<SeqNo>,
 }
 
-impl<'a> Origins<'a> {
-    /// Of the rows `among`; `numbers` is the column of their inputs.
+impl<'a> RowsByInput<'a> {
+    /// Of a range of rows; `inputs` is the column of the rows' inputs.
     pub fn new(
-        among: Range<usize>,
+        rows: Range<usize>,
         times: &'a [Time],
         seq_nos: &'a [SeqNo],
-        numbers: Option<&'a Column<'a>>,
+        inputs: Option<&'a Column<'a>>,
     ) -> Self {
         Self {
-            among,
+            rows,
             times,
             seq_nos,
-            numbers,
-            known: Vec::new(),
+            inputs,
+            selections: Vec::new(),
         }
     }
 
-    /// The rows of an input, looked for once.
-    pub fn of(&mut self, input: u32) -> Result<&Own> {
-        let place = match self.known.iter().position(|own| own.input == input) {
-            Some(place) => place,
+    /// The rows of an input.
+    pub fn get(&mut self, input: u32) -> Result<&Selection> {
+        let known = |selection: &Selection| selection.input == input;
+        let position = match self.selections.iter().position(known) {
+            Some(position) => position,
             None => {
-                self.known.push(self.find(input)?);
-                self.known.len() - 1
+                self.selections.push(self.select(input)?);
+                self.selections.len() - 1
             }
         };
-        self.known
-            .get(place)
-            .ok_or(Error::Internal("the rows of an input were looked for"))
+        self.selections
+            .get(position)
+            .ok_or(Error::Internal("the rows of an input are selected"))
     }
 
-    fn find(&self, input: u32) -> Result<Own> {
-        let column = needed(self.numbers)?;
-        let numbers = i64::view(column)?;
-        let is_own = |&row: &usize| numbers.get(row) == Some(&input.into()) && column.is_valid(row);
+    fn select(&self, input: u32) -> Result<Selection> {
+        let column = required(self.inputs)?;
+        let inputs = i64::view(column)?;
+        let is_of = |&row: &usize| inputs.get(row) == Some(&input.into()) && column.is_valid(row);
         let rows: Vec<u32> = self
-            .among
+            .rows
             .clone()
-            .filter(is_own)
+            .filter(is_of)
             .map(|row| row as u32)
             .collect();
-        if rows.len() == self.among.len() {
-            return Ok(Own {
+        if rows.len() == self.rows.len() {
+            return Ok(Selection {
                 input,
                 rows,
                 all: true,
@@ -82,33 +83,33 @@ impl<'a> Origins<'a> {
                 seq_nos: Vec::new(),
             });
         }
-        Ok(Own {
+        Ok(Selection {
             input,
             all: false,
-            times: picked(&rows, self.times),
-            seq_nos: picked(&rows, self.seq_nos),
+            times: gather(&rows, self.times),
+            seq_nos: gather(&rows, self.seq_nos),
             rows,
         })
     }
 }
 
-impl Own {
+impl Selection {
     /// Whether no row is of this input.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 
-    /// Whether all rows are of this input: then they need not be picked.
+    /// Whether all rows are of this input; then they are used as they are.
     pub fn is_all(&self) -> bool {
         self.all
     }
 
     /// The entries of these rows.
-    pub fn pick<T: Copy>(&self, entries: &[T]) -> Vec<T> {
-        picked(&self.rows, entries)
+    pub fn select<T: Copy>(&self, entries: &[T]) -> Vec<T> {
+        gather(&self.rows, entries)
     }
 
-    /// Columns cut down to these rows.
+    /// The entries of these rows in columns.
     pub fn columns(&self, columns: &[Column<'_>]) -> Vec<Column<'static>> {
         columns
             .iter()
@@ -116,7 +117,7 @@ impl Own {
             .collect()
     }
 
-    /// These rows, with columns that were cut down to them.
+    /// These rows, with their [`Self::columns`].
     pub fn rows<'b>(&'b self, columns: &'b [Column<'b>]) -> InputRows<'b> {
         InputRows {
             times: &self.times,
@@ -128,33 +129,33 @@ impl Own {
     /// Runs of all rows as runs of these.
     pub fn runs(&self, runs: &[Run]) -> Vec<Run> {
         let (mut from, mut to) = (0, 0);
-        let go = |place: &mut usize, bound: u32| {
-            while self.rows.get(*place).is_some_and(|&row| row < bound) {
-                *place += 1;
+        let advance = |position: &mut usize, bound: u32| {
+            while self.rows.get(*position).is_some_and(|&row| row < bound) {
+                *position += 1;
             }
-            *place as u32
+            *position as u32
         };
         runs.iter()
             .map(|run| Run {
-                from: go(&mut from, run.from),
-                to: go(&mut to, run.to),
+                from: advance(&mut from, run.from),
+                to: advance(&mut to, run.to),
             })
             .collect()
     }
 }
 
-fn needed<'b, 'a>(numbers: Option<&'b Column<'a>>) -> Result<&'b Column<'a>> {
-    numbers.ok_or(Error::Internal(
+fn required<'b, 'a>(inputs: Option<&'b Column<'a>>) -> Result<&'b Column<'a>> {
+    inputs.ok_or(Error::Internal(
         "an aggregate of one input needs the column of inputs",
     ))
 }
 
-/// Whether one row is of an input; `numbers` is the column of the rows' inputs.
-pub(super) fn is_of(input: u32, row: usize, numbers: Option<&Column<'_>>) -> Result<bool> {
-    Ok(i64::read(needed(numbers)?, row)? == Some(input.into()))
+/// Whether one row is of an input; `inputs` is the column of the rows' inputs.
+pub(super) fn is_of(input: u32, row: usize, inputs: Option<&Column<'_>>) -> Result<bool> {
+    Ok(i64::read(required(inputs)?, row)? == Some(input.into()))
 }
 
-fn picked<T: Copy>(rows: &[u32], entries: &[T]) -> Vec<T> {
+fn gather<T: Copy>(rows: &[u32], entries: &[T]) -> Vec<T> {
     rows.iter()
         .filter_map(|&row| entries.get(row as usize).copied())
         .collect()

@@ -1,15 +1,14 @@
 //! `mean(column)`: null over no values; never overflows on the way.
 
+use super::argument::{Argument, Value};
 use super::column::{Column, Values};
 use super::scalar::Scalar;
-use super::slot::{PerSlot, Slot};
-use super::total::{Lower, Total};
-use super::{
-    Aggregate, InputRows, Lowered, Run, Unrepresentable, common_len, counts_of, of_kind, sweep,
-};
+use super::state::{State, StateVec};
+use super::total::{Summable, Total};
+use super::{InputRows, Run, common_len, overflow, row_counts, sweep};
 use crate::error::{Error, Result};
 
-/// What a mean is given in.
+/// The kind of a mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MeanType {
     /// A float, whatever the values are: integers and floats, as in Spark.
@@ -24,139 +23,89 @@ pub enum MeanType {
     },
 }
 
-/// State: the total and the number of values.
+/// `mean(column)`.
+pub type Mean<V> = StateVec<MeanState<V>>;
+
+/// The total and the number of values.
 #[derive(Clone, Debug)]
-pub struct Mean<V: Lower> {
-    totals: PerSlot<V::Total>,
-    counts: PerSlot<i64>,
-    rule: MeanType,
+pub struct MeanState<V: Summable> {
+    total: V::Total,
+    count: i64,
 }
 
-impl<V: Lower> Mean<V> {
-    /// A mean whose result follows `rule`.
-    pub fn new(rule: MeanType) -> Self {
+impl<V: Summable> Default for MeanState<V> {
+    fn default() -> Self {
         Self {
-            totals: PerSlot(Vec::new()),
-            counts: PerSlot(Vec::new()),
-            rule,
-        }
-    }
-
-    fn results(&self, states: impl Iterator<Item = (V::Total, i64)>) -> Lowered {
-        match self.rule {
-            MeanType::Float => {
-                Ok(f64::column(states.map(|(total, count)| {
-                    (count > 0).then(|| V::float(total) / count as f64)
-                })))
-            }
-            MeanType::Rounded { factor, limit } => {
-                let mut results = Vec::with_capacity(states.size_hint().0);
-                for (window, (total, count)) in states.enumerate() {
-                    let unrepresentable = Unrepresentable {
-                        window,
-                        reason: "the mean does not fit the result type",
-                    };
-                    results.push(if count > 0 {
-                        Some(V::divided(total, factor, count, limit).ok_or(unrepresentable)?)
-                    } else {
-                        None
-                    });
-                }
-                Ok(V::column(results.into_iter()))
-            }
+            total: V::Total::default(),
+            count: 0,
         }
     }
 }
 
-impl<V: Lower> Aggregate for Mean<V> {
-    fn fresh(&self) -> Box<dyn Aggregate> {
-        Box::new(Self::new(self.rule))
+impl<V: Summable> State for MeanState<V> {
+    type Options = MeanType;
+    type Argument = Value<V>;
+
+    #[inline]
+    fn add(&mut self, _type: &MeanType, value: V) {
+        self.total.add(value);
+        self.count += 1;
     }
 
-    fn resize(&mut self, slots: usize) {
-        self.totals.resize(slots, V::Total::default());
-        self.counts.resize(slots, 0);
+    fn merge(&mut self, other: &Self) {
+        self.total.merge(&other.total);
+        self.count += other.count;
     }
 
-    fn update(&mut self, slots: &[Slot], rows: InputRows<'_>) -> Result<()> {
-        let [column] = rows.inputs else {
-            return Err(Error::Internal("mean takes one column"));
+    fn lower<'s>(
+        mean_type: &MeanType,
+        states: impl Iterator<Item = &'s Self> + Clone,
+    ) -> Result<Column<'static>> {
+        let MeanType::Rounded { factor, limit } = *mean_type else {
+            let mean = |state: &Self| (state.count > 0).then(|| V::mean(&state.total, state.count));
+            return Ok(f64::column(states.map(mean)));
         };
-        V::visit(column, slots, |slot, value| {
-            self.totals[slot].add(value);
-            self.counts[slot] += 1;
-        })
-    }
-
-    fn lift(&mut self, slot: Slot, row: usize, rows: InputRows<'_>) -> Result<()> {
-        let [column] = rows.inputs else {
-            return Err(Error::Internal("mean takes one column"));
-        };
-        if let Some(value) = V::read(column, row)? {
-            self.totals[slot].add(value);
-            self.counts[slot] += 1;
+        let mut means = Vec::with_capacity(states.size_hint().0);
+        for (window, Self { total, count }) in states.enumerate() {
+            let mean = || {
+                V::rounded_mean(total, *count, factor, limit)
+                    .ok_or_else(|| overflow(window, "the mean does not fit the result type"))
+            };
+            means.push((*count > 0).then(mean).transpose()?);
         }
-        Ok(())
+        Ok(V::column(means.into_iter()))
     }
 
-    fn merge(&mut self, into: &[Slot], other: &dyn Aggregate, from: &[Slot]) -> Result<()> {
-        let other: &Self = of_kind(other)?;
-        for (&into, &from) in into.iter().zip(from) {
-            self.totals[into].merge(&other.totals[from]);
-            self.counts[into] += other.counts[from];
-        }
-        Ok(())
-    }
-
-    fn copy(&mut self, to: Slot, from: Slot) {
-        self.totals[to] = self.totals[from];
-        self.counts[to] = self.counts[from];
-    }
-
-    fn clear(&mut self, slot: Slot) {
-        self.totals[slot] = V::Total::default();
-        self.counts[slot] = 0;
-    }
-
-    fn lower(&self, slots: &[Slot]) -> Lowered {
-        self.results(
-            slots
-                .iter()
-                .map(|&slot| (self.totals[slot], self.counts[slot])),
-        )
-    }
-
-    fn save(&self, slots: &[Slot]) -> Vec<Column<'static>> {
-        let counts = slots.iter().map(|&slot| self.counts[slot]).collect();
-        let mut columns = V::Total::save(slots.iter().map(|&slot| self.totals[slot]));
-        columns.push(Column::new(Values::Int(counts)));
+    fn save<'s>(states: impl Iterator<Item = &'s Self> + Clone) -> Vec<Column<'static>> {
+        let mut columns = V::Total::save(states.clone().map(|state| &state.total));
+        columns.push(Column::new(Values::Int(
+            states.map(|state| state.count).collect(),
+        )));
         columns
     }
 
-    fn load(&self, states: &[Column<'_>]) -> Result<Box<dyn Aggregate>> {
-        let Some((counts, totals)) = states.split_last() else {
+    fn load(columns: &[Column<'_>]) -> Result<Vec<Self>> {
+        let Some((counts, totals)) = columns.split_last() else {
             return Err(Error::Internal("mean has state columns"));
         };
-        common_len(states)?;
-        Ok(Box::new(Self {
-            totals: PerSlot(V::Total::load(totals)?),
-            counts: PerSlot(counts_of(counts)?),
-            rule: self.rule,
-        }))
+        common_len(columns)?;
+        let states = V::Total::load(totals)?.into_iter().zip(row_counts(counts)?);
+        Ok(states.map(|(total, count)| Self { total, count }).collect())
     }
 
-    fn sweep(&self, rows: InputRows<'_>, runs: &[Run]) -> Result<Lowered> {
-        let [column] = rows.inputs else {
-            return Err(Error::Internal("mean takes one column"));
-        };
-        let values = V::view(column)?;
+    fn sweep(mean_type: &MeanType, rows: InputRows<'_>, runs: &[Run]) -> Result<Column<'static>> {
+        let columns = Value::<V>::columns(rows)?;
         let mut states = Vec::with_capacity(runs.len());
         sweep::totals(
-            column,
-            |row| V::at(values, row),
+            |row| Value::<V>::get(columns, row),
             runs,
-            |total, count| states.push((total, count)),
+            |total: &V::Total, count| {
+                states.push(Self {
+                    total: total.clone(),
+                    count,
+                });
+            },
         );
-        Ok(self.results(states.into_iter()))
+        Self::lower(mean_type, states.iter())
     }
 }

@@ -6,39 +6,39 @@
 
 use std::cmp::Ordering;
 
-use super::chosen_row::ChosenRow;
+use super::argument::{Argument, RankedValue};
 use super::column::Column;
+use super::row_value::RowValue;
 use super::scalar::Scalar;
-use super::slot::{PerSlot, Slot};
-use super::{Aggregate, InputRows, Lowered, RowPosition, Run, common_len, of_kind, sweep};
+use super::state::{State, StateVec};
+use super::{InputRows, RowPosition, Run, common_len, sweep};
 use crate::error::{Error, Result};
 
-/// State: the chosen row so far, if any. `MAX` chooses which end of `by`.
-#[derive(Clone, Debug)]
-pub struct MinMaxBy<V: Scalar, B: Scalar, const MAX: bool> {
-    chosen: PerSlot<Option<Chosen<V, B>>>,
-}
-
+/// `min_by(value, by)`, or where `MAX` is set `max_by(value, by)`.
+pub type MinMaxBy<V, B, const MAX: bool> = StateVec<MinMaxByState<V, B, MAX>>;
 /// `min_by(value, by)`.
 pub type MinBy<V, B> = MinMaxBy<V, B, false>;
 /// `max_by(value, by)`.
 pub type MaxBy<V, B> = MinMaxBy<V, B, true>;
 
+/// The best row, if any.
 #[derive(Clone, Debug)]
-struct Chosen<V, B> {
+pub struct MinMaxByState<V: Scalar, B: Scalar, const MAX: bool>(Option<RankedRow<V, B>>);
+
+/// A row and what it ranks by.
+#[derive(Clone, Debug)]
+struct RankedRow<V, B> {
     by: B,
-    held: ChosenRow<V>,
+    row: RowValue<V>,
 }
 
-impl<V: Scalar, B: Scalar, const MAX: bool> Default for MinMaxBy<V, B, MAX> {
+impl<V: Scalar, B: Scalar, const MAX: bool> Default for MinMaxByState<V, B, MAX> {
     fn default() -> Self {
-        Self {
-            chosen: PerSlot(Vec::new()),
-        }
+        Self(None)
     }
 }
 
-impl<V: Scalar, B: Scalar, const MAX: bool> MinMaxBy<V, B, MAX> {
+impl<V: Scalar, B: Scalar, const MAX: bool> MinMaxByState<V, B, MAX> {
     /// How a row's `by` compares to another's: `Less` is preferred.
     #[inline]
     fn rank(left: B::Ref<'_>, right: B::Ref<'_>) -> Ordering {
@@ -48,144 +48,78 @@ impl<V: Scalar, B: Scalar, const MAX: bool> MinMaxBy<V, B, MAX> {
             B::compare(left, right)
         }
     }
+}
+
+impl<V: Scalar, B: Scalar, const MAX: bool> State for MinMaxByState<V, B, MAX> {
+    type Options = ();
+    type Argument = RankedValue<V, B>;
 
     #[inline]
-    fn offer(
-        chosen: &mut Option<Chosen<V, B>>,
-        by: B::Ref<'_>,
-        place: RowPosition,
-        value: Option<V::Ref<'_>>,
+    fn add(
+        &mut self,
+        (): &(),
+        (by, position, value): (B::Ref<'_>, RowPosition, Option<V::Ref<'_>>),
     ) {
-        match chosen {
-            Some(old) => {
-                if Self::rank(by, old.by.get())
-                    .then(place.cmp(&old.held.place))
-                    .is_lt()
-                {
-                    old.by.set(by);
-                    old.held.set(place, value);
+        match &mut self.0 {
+            Some(best) => {
+                let rank = Self::rank(by, best.by.get()).then(position.cmp(&best.row.position));
+                if rank.is_lt() {
+                    best.by.set(by);
+                    best.row.set(position, value);
                 }
             }
             None => {
-                *chosen = Some(Chosen {
-                    by: B::holding(by),
-                    held: ChosenRow::new(place, value),
-                })
+                self.0 = Some(RankedRow {
+                    by: B::from_ref(by),
+                    row: RowValue::new(position, value),
+                });
             }
         }
     }
-}
 
-impl<V: Scalar, B: Scalar, const MAX: bool> Aggregate for MinMaxBy<V, B, MAX> {
-    fn fresh(&self) -> Box<dyn Aggregate> {
-        Box::new(Self::default())
-    }
-
-    fn resize(&mut self, slots: usize) {
-        self.chosen.resize(slots, None);
-    }
-
-    fn update(&mut self, slots: &[Slot], rows: InputRows<'_>) -> Result<()> {
-        let [value, by] = rows.inputs else {
-            return Err(Error::Internal("min_by and max_by take two columns"));
-        };
-        let (values, keys) = (V::view(value)?, B::view(by)?);
-        for (row, &slot) in slots.iter().enumerate() {
-            if by.is_valid(row) {
-                let value = value.is_valid(row).then(|| V::at(values, row));
-                Self::offer(
-                    &mut self.chosen[slot],
-                    B::at(keys, row),
-                    rows.place(row),
-                    value,
-                );
-            }
+    fn merge(&mut self, other: &Self) {
+        if let Some(RankedRow { by, row }) = &other.0 {
+            self.add(&(), (by.get(), row.position, row.get()));
         }
-        Ok(())
     }
 
-    fn lift(&mut self, slot: Slot, row: usize, rows: InputRows<'_>) -> Result<()> {
-        let [value, by] = rows.inputs else {
-            return Err(Error::Internal("min_by and max_by take two columns"));
-        };
-        if let Some(by) = B::read(by, row)? {
-            Self::offer(
-                &mut self.chosen[slot],
-                by,
-                rows.place(row),
-                V::read(value, row)?,
-            );
-        }
-        Ok(())
+    fn lower<'s>(
+        (): &(),
+        states: impl Iterator<Item = &'s Self> + Clone,
+    ) -> Result<Column<'static>> {
+        Ok(V::column(states.map(|state| state.0.as_ref()?.row.get())))
     }
 
-    fn merge(&mut self, into: &[Slot], other: &dyn Aggregate, from: &[Slot]) -> Result<()> {
-        let other: &Self = of_kind(other)?;
-        for (&into, &from) in into.iter().zip(from) {
-            if let Some(Chosen { by, held }) = &other.chosen[from] {
-                Self::offer(&mut self.chosen[into], by.get(), held.place, held.get());
-            }
-        }
-        Ok(())
-    }
-
-    fn copy(&mut self, to: Slot, from: Slot) {
-        self.chosen[to] = self.chosen[from].clone();
-    }
-
-    fn clear(&mut self, slot: Slot) {
-        self.chosen[slot] = None;
-    }
-
-    fn lower(&self, slots: &[Slot]) -> Lowered {
-        Ok(V::column(
-            slots
-                .iter()
-                .map(|&slot| self.chosen[slot].as_ref()?.held.get()),
-        ))
-    }
-
-    fn save(&self, slots: &[Slot]) -> Vec<Column<'static>> {
-        let chosen = slots.iter().map(|&slot| self.chosen[slot].as_ref());
-        let mut columns = vec![B::column(
-            chosen.clone().map(|chosen| Some(chosen?.by.get())),
-        )];
-        columns.extend(ChosenRow::save(chosen.map(|chosen| Some(&chosen?.held))));
+    fn save<'s>(states: impl Iterator<Item = &'s Self> + Clone) -> Vec<Column<'static>> {
+        let best = states.map(|state| state.0.as_ref());
+        let mut columns = vec![B::column(best.clone().map(|best| Some(best?.by.get())))];
+        columns.extend(RowValue::save(best.map(|best| Some(&best?.row))));
         columns
     }
 
-    fn load(&self, states: &[Column<'_>]) -> Result<Box<dyn Aggregate>> {
-        let Some((by, held)) = states.split_first() else {
+    fn load(columns: &[Column<'_>]) -> Result<Vec<Self>> {
+        let Some((by, rows)) = columns.split_first() else {
             return Err(Error::Internal("min_by and max_by have state columns"));
         };
-        common_len(states)?;
-        let keys = B::view(by)?;
-        let held = ChosenRow::load(held)?.into_iter().enumerate();
-        let chosen = held
-            .map(|(row, held)| {
-                Some(Chosen {
-                    by: B::holding(B::at(keys, row)),
-                    held: held?,
-                })
-            })
-            .collect();
-        Ok(Box::new(Self {
-            chosen: PerSlot(chosen),
-        }))
+        common_len(columns)?;
+        let ranks = B::view(by)?;
+        let state = |(position, row): (usize, Option<RowValue<V>>)| {
+            let by = B::from_ref(B::at(ranks, position));
+            Self(row.map(|row| RankedRow { by, row }))
+        };
+        let rows = RowValue::load(rows)?.into_iter().enumerate();
+        Ok(rows.map(state).collect())
     }
 
-    fn sweep(&self, rows: InputRows<'_>, runs: &[Run]) -> Result<Lowered> {
-        let [value, by] = rows.inputs else {
-            return Err(Error::Internal("min_by and max_by take two columns"));
-        };
-        let keys = B::view(by)?;
-        let mut chosen: Vec<Option<usize>> = Vec::with_capacity(runs.len());
-        sweep::choose(
+    fn sweep((): &(), rows: InputRows<'_>, runs: &[Run]) -> Result<Column<'static>> {
+        let ((_, value, _), (by, ranks)) = RankedValue::<V, B>::columns(rows)?;
+        let mut best: Vec<Option<usize>> = Vec::with_capacity(runs.len());
+        sweep::monotonic_deque(
             runs,
             |row| by.is_valid(row),
-            |new, old| Self::rank(B::at(keys, new), B::at(keys, old)).is_lt(),
-            |row| chosen.push(row),
+            |new, old| Self::rank(B::at(ranks, new), B::at(ranks, old)).is_lt(),
+            |row| best.push(row),
         );
-        Ok(Ok(sweep::pick::<V>(value, chosen)?))
+        sweep::gather::<V>(value, best)
     }
 }

@@ -1,13 +1,30 @@
 //! Aggregates: identity, lift, combine, lower; one aggregate a file.
 //!
-//! An aggregate is a vector of states, one per [`Slot`]. A state knows the time and the arrival of
-//! what it keeps where that matters, so every `merge` is associative and commutative: the answer
-//! does not depend on how rows were cut into batches, splits or shards.
+//! An aggregate is a vector of states, one per [`Slot`]. A state keeps the time and the arrival of
+//! its rows where they matter, so every `merge` is associative and commutative: the answer does not
+//! depend on how rows were cut into batches, splits or shards.
+//!
+//! | files | hold |
+//! |---|---|
+//! | [`state`] | the state of one slot, and the aggregate that follows from it |
+//! | [`count`], [`sum`], [`mean`], [`variance`] | numbers |
+//! | [`min_max`], [`min_max_by`], [`first_last`], `row_value` | choices of one row |
+//! | [`collect_list`], [`collect_set`] | lists |
+//! | [`total`], `double_double`, [`float_order`] | what sums are added up in; the order of floats |
+//! | [`argument`] | what an aggregate takes of a row |
+//! | [`column`], [`bytes`], [`validity`], [`scalar`] | values in columns |
+//! | `sweep` | sliding windows in one pass |
+//! | [`slot`], [`accumulators`], `aggregate_call`, `input_filter` | all aggregates of a query over shared slots |
+//! | [`states`], [`batch_states`] | what record-by-record operators update |
 
+pub mod argument;
+pub mod bytes;
 pub mod column;
 pub mod scalar;
 pub mod slot;
+pub mod state;
 pub mod states;
+pub mod validity;
 
 pub mod collect_list;
 pub mod collect_set;
@@ -24,9 +41,10 @@ pub mod variance;
 pub mod accumulators;
 pub mod batch_states;
 
-mod chosen_row;
+mod aggregate_call;
 mod double_double;
 mod input_filter;
+mod row_value;
 mod sweep;
 
 use std::any::Any;
@@ -42,16 +60,16 @@ use slot::Slot;
 pub struct InputRows<'a> {
     /// Event times, in full resolution.
     pub times: &'a [Time],
-    /// Where each row stands among all rows of the input; breaks ties of equal times.
+    /// The number of each row among all rows of the input; breaks ties of equal times.
     pub seq_nos: &'a [SeqNo],
     /// The columns that the aggregate takes, in its own order.
     pub inputs: &'a [Column<'a>],
 }
 
 impl InputRows<'_> {
-    /// Where a row stands.
+    /// The position of a row.
     #[inline]
-    fn place(&self, row: usize) -> RowPosition {
+    fn position(&self, row: usize) -> RowPosition {
         (
             self.times.get(row).copied().unwrap_or_default(),
             self.seq_nos.get(row).copied().unwrap_or_default(),
@@ -59,11 +77,11 @@ impl InputRows<'_> {
     }
 }
 
-/// A row's place in the order of arrival.
+/// A row's number in the order of arrival.
 pub type SeqNo = u64;
 
-/// Where a row stands: by event time, ties by arrival.
-type RowPosition = (Time, SeqNo);
+/// The position of a row among all rows: by event time, ties by arrival.
+pub type RowPosition = (Time, SeqNo);
 
 /// A run of sorted rows that makes up one sliding window: `from` inclusive, `to` exclusive.
 ///
@@ -88,25 +106,13 @@ impl Run {
     }
 }
 
-/// A window's result does not fit its type.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unrepresentable {
-    /// Which of the lowered windows.
-    pub window: usize,
-    /// What does not fit.
-    pub reason: &'static str,
-}
-
-/// What lowering gives: one row per window, or the first window whose result does not fit.
-pub type Lowered = std::result::Result<Column<'static>, Unrepresentable>;
-
 /// A vector of states, one per slot.
 pub trait Aggregate: Any + Send + Sync {
     /// An empty vector of the same kind.
     fn fresh(&self) -> Box<dyn Aggregate>;
 
     /// Whether the result of a window grows with its rows.
-    fn gathers(&self) -> bool {
+    fn result_grows(&self) -> bool {
         false
     }
 
@@ -114,25 +120,24 @@ pub trait Aggregate: Any + Send + Sync {
     fn resize(&mut self, slots: usize);
 
     /// Lifts each row and combines it into its slot; `slots` is parallel to the rows.
+    ///
+    /// # Errors
+    ///
+    /// The columns are not those that the aggregate takes.
     fn update(&mut self, slots: &[Slot], rows: InputRows<'_>) -> Result<()>;
 
-    /// Lifts one row and combines it into a slot: one step of [`Self::update`], where each record
-    /// goes its own way.
-    fn lift(&mut self, slot: Slot, row: usize, rows: InputRows<'_>) -> Result<()> {
-        let inputs: Vec<Column<'_>> = rows.inputs.iter().map(|column| column.row(row)).collect();
-        let times = rows.times.get(row..=row).unwrap_or_default();
-        let seq_nos = rows.seq_nos.get(row..=row).unwrap_or_default();
-        self.update(
-            &[slot],
-            InputRows {
-                times,
-                seq_nos,
-                inputs: &inputs,
-            },
-        )
-    }
+    /// Lifts one row and combines it into a slot: one step of [`Self::update`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::update`].
+    fn lift(&mut self, slot: Slot, row: usize, rows: InputRows<'_>) -> Result<()>;
 
     /// Combines state `from[i]` of `other` into slot `into[i]`. `other` is of the same kind.
+    ///
+    /// # Errors
+    ///
+    /// `other` is another aggregate.
     fn merge(&mut self, into: &[Slot], other: &dyn Aggregate, from: &[Slot]) -> Result<()>;
 
     /// Overwrites slot `to` with a copy of slot `from`.
@@ -142,16 +147,28 @@ pub trait Aggregate: Any + Send + Sync {
     fn clear(&mut self, slot: Slot);
 
     /// The results of `slots`, one row each.
-    fn lower(&self, slots: &[Slot]) -> Lowered;
+    ///
+    /// # Errors
+    ///
+    /// [`Error::ResultOverflow`] names the first of `slots` whose result does not fit.
+    fn lower(&self, slots: &[Slot]) -> Result<Column<'static>>;
 
     /// The states of `slots` as columns, one row per slot, for blocks and pages.
     fn save(&self, slots: &[Slot]) -> Vec<Column<'static>>;
 
-    /// Reads back what `save` wrote: a vector with one slot per row.
+    /// Reads what `save` wrote: a vector with one slot per row.
+    ///
+    /// # Errors
+    ///
+    /// The columns are not what `save` writes.
     fn load(&self, states: &[Column<'_>]) -> Result<Box<dyn Aggregate>>;
 
     /// The results of sliding windows over rows sorted by (key, time, arrival), one row per run.
-    fn sweep(&self, rows: InputRows<'_>, runs: &[Run]) -> Result<Lowered>;
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::lower`], and where the columns are not those that the aggregate takes.
+    fn sweep(&self, rows: InputRows<'_>, runs: &[Run]) -> Result<Column<'static>>;
 }
 
 /// The number of rows that all of the state columns have.
@@ -167,7 +184,7 @@ fn common_len(states: &[Column<'_>]) -> Result<usize> {
 }
 
 /// The state columns, of which there must be `N`, and the number of rows that all of them have.
-fn columns_of<'b, 'a, const N: usize>(
+fn state_columns<'b, 'a, const N: usize>(
     states: &'b [Column<'a>],
 ) -> Result<(&'b [Column<'a>; N], usize)> {
     let columns = states
@@ -178,7 +195,7 @@ fn columns_of<'b, 'a, const N: usize>(
 
 /// The numbers of rows in a state column. Larger ones than a run of any query has are damage, and
 /// would overflow.
-fn counts_of(column: &Column<'_>) -> Result<Vec<i64>> {
+fn row_counts(column: &Column<'_>) -> Result<Vec<i64>> {
     let counts = i64::view(column)?;
     if counts.iter().all(|count| (0..1 << 48).contains(count)) {
         Ok(counts.to_vec())
@@ -189,8 +206,18 @@ fn counts_of(column: &Column<'_>) -> Result<Vec<i64>> {
     }
 }
 
+/// The error of a result that does not fit. Which of several aggregates it is of, [`accumulators`]
+/// knows.
+fn overflow(window: usize, reason: &'static str) -> Error {
+    Error::ResultOverflow {
+        aggregate: 0,
+        window,
+        reason,
+    }
+}
+
 /// The other vector of states, which must be of the same kind.
-fn of_kind<T: Aggregate>(other: &dyn Aggregate) -> Result<&T> {
+fn downcast<T: Aggregate>(other: &dyn Aggregate) -> Result<&T> {
     let other: &dyn Any = other;
     other.downcast_ref().ok_or(Error::Internal(
         "states of different aggregates cannot be merged",

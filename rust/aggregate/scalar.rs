@@ -1,9 +1,11 @@
-//! The kinds of values that typed aggregates hold, and their order.
+//! The kinds of values that typed aggregates take, and their order.
 
 use std::cmp::Ordering;
 
-use super::column::{Bytes, Column, Validity, Values};
+use super::bytes::Bytes;
+use super::column::{Column, Values};
 use super::slot::Slot;
+use super::validity::Validity;
 use crate::error::{Error, Result};
 
 /// A value kind: `i64`, `f64`, `i128` or `Box<[u8]>`, one for each of [`Values`]'s kinds that is
@@ -15,6 +17,10 @@ pub trait Scalar: Clone + Default + Send + Sync + std::fmt::Debug + 'static {
     type View<'a>: Copy;
 
     /// Views a column as values of this kind.
+    ///
+    /// # Errors
+    ///
+    /// The column is of another kind.
     fn view<'a>(column: &'a Column<'_>) -> Result<Self::View<'a>>;
     /// The value of a row; means nothing where the row is null.
     fn at<'a>(view: Self::View<'a>, row: usize) -> Self::Ref<'a>;
@@ -26,18 +32,18 @@ pub trait Scalar: Clone + Default + Send + Sync + std::fmt::Debug + 'static {
     /// [`Scalar::compare`], and -0.0 below 0.0, so that a choice by it does not depend on the order
     /// of rows.
     fn compare_bits(left: Self::Ref<'_>, right: Self::Ref<'_>) -> Ordering;
-    /// Reads a state in place.
+    /// Reads an owned value in place.
     fn get(&self) -> Self::Ref<'_>;
-    /// A state that holds a value.
+    /// An owned value.
     #[inline]
-    fn holding(value: Self::Ref<'_>) -> Self {
-        let mut held = Self::default();
-        held.set(value);
-        held
+    fn from_ref(value: Self::Ref<'_>) -> Self {
+        let mut owned = Self::default();
+        owned.set(value);
+        owned
     }
-    /// Overwrites a state.
+    /// Overwrites an owned value.
     fn set(&mut self, value: Self::Ref<'_>);
-    /// Overwrites a state if told to.
+    /// Overwrites an owned value where a condition holds.
     #[inline]
     fn set_if(&mut self, condition: bool, value: Self::Ref<'_>) {
         if condition {
@@ -45,12 +51,20 @@ pub trait Scalar: Clone + Default + Send + Sync + std::fmt::Debug + 'static {
         }
     }
     /// The value of a row; none where the row is null or not there.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::view`].
     #[inline]
     fn read<'a>(column: &'a Column<'_>, row: usize) -> Result<Option<Self::Ref<'a>>> {
         let values = Self::view(column)?;
         Ok((row < column.len() && column.is_valid(row)).then(|| Self::at(values, row)))
     }
     /// Calls `visit` with the slot and the value of each row that holds one.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::view`].
     fn visit(
         column: &Column<'_>,
         slots: &[Slot],

@@ -1,148 +1,93 @@
 //! `sum(column)`: null over no values; a result that does not fit is an error, as in ANSI SQL.
 
+use super::argument::{Argument, Value};
 use super::column::{Column, Values};
 use super::scalar::Scalar;
-use super::slot::{PerSlot, Slot};
-use super::total::{Lower, Summable, Total};
-use super::{Aggregate, InputRows, Lowered, Run, Unrepresentable, common_len, of_kind, sweep};
+use super::state::{State, StateVec};
+use super::total::{Summable, Total};
+use super::{InputRows, Run, common_len, overflow, sweep};
 use crate::error::{Error, Result};
 
-/// State: the total, and whether a value was seen.
-#[derive(Clone, Debug)]
-pub struct Sum<V: Summable> {
-    sums: PerSlot<Summed<V::Total>>,
-    limit: i128,
-}
+/// `sum(column)`. The option is what a decimal result stays below in size; other kinds ignore it.
+pub type Sum<V> = StateVec<SumState<V>>;
 
-/// A total, and whether a value is in it.
-#[derive(Clone, Copy, Debug, Default)]
-struct Summed<T> {
-    total: T,
+/// The total, and whether a value is in it.
+#[derive(Clone, Debug)]
+pub struct SumState<V: Summable> {
+    total: V::Total,
     seen: bool,
 }
 
-impl<V: Summable> Sum<V> {
-    /// A sum whose result is below `limit` in size; only decimals (`i128`) mind the limit.
-    pub fn new(limit: i128) -> Self {
+impl<V: Summable> Default for SumState<V> {
+    fn default() -> Self {
         Self {
-            sums: PerSlot(Vec::new()),
-            limit,
+            total: V::Total::default(),
+            seen: false,
         }
     }
 }
 
-impl<V: Lower> Sum<V> {
-    fn results(&self, states: impl Iterator<Item = (V::Total, bool)>) -> Lowered {
-        let mut results = Vec::with_capacity(states.size_hint().0);
-        for (window, (total, seen)) in states.enumerate() {
-            let result = V::exact(total, self.limit).ok_or(Unrepresentable {
-                window,
-                reason: "the sum does not fit the result type",
-            })?;
-            results.push(seen.then_some(result));
+impl<V: Summable> State for SumState<V> {
+    type Options = i128;
+    type Argument = Value<V>;
+
+    #[inline]
+    fn add(&mut self, _limit: &i128, value: V) {
+        self.total.add(value);
+        self.seen = true;
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.total.merge(&other.total);
+        self.seen |= other.seen;
+    }
+
+    fn lower<'s>(
+        &limit: &i128,
+        states: impl Iterator<Item = &'s Self> + Clone,
+    ) -> Result<Column<'static>> {
+        let mut sums = Vec::with_capacity(states.size_hint().0);
+        for (window, state) in states.enumerate() {
+            let sum = V::from_total(&state.total, limit)
+                .ok_or_else(|| overflow(window, "the sum does not fit the result type"))?;
+            sums.push(state.seen.then_some(sum));
         }
-        Ok(V::column(results.into_iter()))
-    }
-}
-
-impl<V: Lower> Aggregate for Sum<V> {
-    fn fresh(&self) -> Box<dyn Aggregate> {
-        Box::new(Self::new(self.limit))
+        Ok(V::column(sums.into_iter()))
     }
 
-    fn resize(&mut self, slots: usize) {
-        self.sums.resize(slots, Summed::default());
-    }
-
-    fn update(&mut self, slots: &[Slot], rows: InputRows<'_>) -> Result<()> {
-        let [column] = rows.inputs else {
-            return Err(Error::Internal("sum takes one column"));
-        };
-        V::visit(column, slots, |slot, value| {
-            let sum = &mut self.sums[slot];
-            sum.total.add(value);
-            sum.seen = true;
-        })
-    }
-
-    fn lift(&mut self, slot: Slot, row: usize, rows: InputRows<'_>) -> Result<()> {
-        let [column] = rows.inputs else {
-            return Err(Error::Internal("sum takes one column"));
-        };
-        if let Some(value) = V::read(column, row)? {
-            let sum = &mut self.sums[slot];
-            sum.total.add(value);
-            sum.seen = true;
-        }
-        Ok(())
-    }
-
-    fn merge(&mut self, into: &[Slot], other: &dyn Aggregate, from: &[Slot]) -> Result<()> {
-        let other: &Self = of_kind(other)?;
-        for (&into, &from) in into.iter().zip(from) {
-            let (sum, other) = (&mut self.sums[into], &other.sums[from]);
-            sum.total.merge(&other.total);
-            sum.seen |= other.seen;
-        }
-        Ok(())
-    }
-
-    fn copy(&mut self, to: Slot, from: Slot) {
-        self.sums[to] = self.sums[from];
-    }
-
-    fn clear(&mut self, slot: Slot) {
-        self.sums[slot] = Summed::default();
-    }
-
-    fn lower(&self, slots: &[Slot]) -> Lowered {
-        self.results(
-            slots
-                .iter()
-                .map(|&slot| (self.sums[slot].total, self.sums[slot].seen)),
-        )
-    }
-
-    fn save(&self, slots: &[Slot]) -> Vec<Column<'static>> {
-        let seen = slots
-            .iter()
-            .map(|&slot| i64::from(self.sums[slot].seen))
-            .collect();
-        let mut columns = V::Total::save(slots.iter().map(|&slot| self.sums[slot].total));
+    fn save<'s>(states: impl Iterator<Item = &'s Self> + Clone) -> Vec<Column<'static>> {
+        let mut columns = V::Total::save(states.clone().map(|state| &state.total));
+        let seen = states.map(|state| i64::from(state.seen)).collect();
         columns.push(Column::new(Values::Int(seen)));
         columns
     }
 
-    fn load(&self, states: &[Column<'_>]) -> Result<Box<dyn Aggregate>> {
-        let Some((seen, totals)) = states.split_last() else {
+    fn load(columns: &[Column<'_>]) -> Result<Vec<Self>> {
+        let Some((seen, totals)) = columns.split_last() else {
             return Err(Error::Internal("sum has state columns"));
         };
-        common_len(states)?;
+        common_len(columns)?;
         let states = V::Total::load(totals)?.into_iter().zip(i64::view(seen)?);
-        let sums = states
-            .map(|(total, &seen)| Summed {
-                total,
-                seen: seen != 0,
-            })
-            .collect();
-        Ok(Box::new(Self {
-            sums: PerSlot(sums),
-            limit: self.limit,
-        }))
+        let state = |(total, &seen)| Self {
+            total,
+            seen: seen != 0,
+        };
+        Ok(states.map(state).collect())
     }
 
-    fn sweep(&self, rows: InputRows<'_>, runs: &[Run]) -> Result<Lowered> {
-        let [column] = rows.inputs else {
-            return Err(Error::Internal("sum takes one column"));
-        };
-        let values = V::view(column)?;
+    fn sweep(limit: &i128, rows: InputRows<'_>, runs: &[Run]) -> Result<Column<'static>> {
+        let columns = Value::<V>::columns(rows)?;
         let mut states = Vec::with_capacity(runs.len());
         sweep::totals(
-            column,
-            |row| V::at(values, row),
+            |row| Value::<V>::get(columns, row),
             runs,
-            |total, count| states.push((total, count > 0)),
+            |total: &V::Total, count| {
+                states.push(Self {
+                    total: total.clone(),
+                    seen: count > 0,
+                });
+            },
         );
-        Ok(self.results(states.into_iter()))
+        Self::lower(limit, states.iter())
     }
 }

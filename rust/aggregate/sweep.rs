@@ -2,6 +2,12 @@
 //!
 //! Both bounds of the [`Run`]s never go back. Every row enters once and leaves once, whatever the
 //! number of rows in a window. A gap between two runs (the next key) empties the sweep by itself.
+//!
+//! | algorithm | for |
+//! |---|---|
+//! | [`subtract_on_evict`] | what can be subtracted without a trace: counts, exact totals |
+//! | [`monotonic_deque`] | choices of one row: min, max, `min_by`, ... |
+//! | [`two_stacks`] | whatever merges |
 
 use std::collections::VecDeque;
 
@@ -16,38 +22,37 @@ fn ranges(runs: &[Run]) -> impl Iterator<Item = (usize, usize)> {
     runs.iter().map(|run| (run.from as usize, run.to as usize))
 }
 
-/// For what can be subtracted exactly: the running state, rows added at one end and taken off at
-/// the other.
+/// One state: rows are added at one end and taken off at the other.
 ///
 /// ```text
 ///        from ─────────── to
-///   ······├───┼───┼───┼───┤······   enter(row) at `to`, leave(row) at `from`
+///   ······├───┼───┼───┼───┤······   insert(row) at `to`, evict(row) at `from`
 /// ```
-pub(super) fn running<S>(
+pub(super) fn subtract_on_evict<S>(
     runs: &[Run],
     state: &mut S,
-    enter: impl Fn(&mut S, usize),
-    leave: impl Fn(&mut S, usize),
+    insert: impl Fn(&mut S, usize),
+    evict: impl Fn(&mut S, usize),
     mut emit: impl FnMut(&S),
 ) {
     let (mut left, mut right) = (0, 0);
     for (from, to) in ranges(runs) {
         if from >= right {
-            (left..right).for_each(|row| leave(state, row));
+            (left..right).for_each(|row| evict(state, row));
             (left, right) = (from, from);
         }
-        (right..to).for_each(|row| enter(state, row));
-        (left..from).for_each(|row| leave(state, row));
+        (right..to).for_each(|row| insert(state, row));
+        (left..from).for_each(|row| evict(state, row));
         (left, right) = (from, to.max(right));
         emit(state);
     }
 }
 
-/// For choices of one row (min, max, `min_by`, ...): a deque of rows, each beaten by none after it.
+/// A deque of rows, each beaten by none after it; the first one is the choice.
 ///
 /// `valid` tells which rows take part; `beats(new, old)` whether a later row makes an earlier one
 /// superfluous.
-pub(super) fn choose(
+pub(super) fn monotonic_deque(
     runs: &[Run],
     valid: impl Fn(usize) -> bool,
     beats: impl Fn(usize, usize) -> bool,
@@ -72,19 +77,18 @@ pub(super) fn choose(
     }
 }
 
-/// For whatever merges, in any order: two stacks, each row lifted at most twice and never
-/// subtracted.
+/// A stack of suffixes and one running state: each row is added at most twice and never subtracted.
 ///
 /// ```text
 ///        from        middle        to
 ///   ······├─── front ──┼─── back ───┤······
-///          suffix sums   one running sum
+///           suffixes     running state
 /// ```
 pub(super) fn two_stacks<S: Clone>(
     runs: &[Run],
     identity: S,
-    lift: impl Fn(&mut S, usize),
-    combine: impl Fn(&mut S, &S),
+    add: impl Fn(&mut S, usize),
+    merge: impl Fn(&mut S, &S),
     mut emit: impl FnMut(&S),
 ) {
     let mut front: Vec<S> = Vec::new();
@@ -96,19 +100,19 @@ pub(super) fn two_stacks<S: Clone>(
             back = identity.clone();
             let mut suffix = identity.clone();
             for row in (from..to).rev() {
-                lift(&mut suffix, row);
+                add(&mut suffix, row);
                 front.push(suffix.clone());
             }
             middle = to;
         } else {
-            (right..to).for_each(|row| lift(&mut back, row));
+            (right..to).for_each(|row| add(&mut back, row));
             front.truncate(middle - from);
         }
         right = to;
         match front.last() {
             Some(suffix) => {
                 let mut state = suffix.clone();
-                combine(&mut state, &back);
+                merge(&mut state, &back);
                 emit(&state);
             }
             None => emit(&back),
@@ -116,44 +120,43 @@ pub(super) fn two_stacks<S: Clone>(
     }
 }
 
-/// Totals and counts of values: [`running`] where the total is exact, [`two_stacks`] where it is
-/// not.
+/// Totals and numbers of the values of rows that hold one: by [`subtract_on_evict`] where totals
+/// are exact, else by [`two_stacks`].
 pub(super) fn totals<V: Copy, T: Total<V>>(
-    column: &Column<'_>,
-    value: impl Fn(usize) -> V,
+    value: impl Fn(usize) -> Option<V>,
     runs: &[Run],
-    mut emit: impl FnMut(T, i64),
+    mut emit: impl FnMut(&T, i64),
 ) {
-    let enter = |state: &mut (T, i64), row: usize| {
-        if column.is_valid(row) {
-            state.0.add(value(row));
-            state.1 += 1;
+    let insert = |(total, count): &mut (T, i64), row: usize| {
+        if let Some(value) = value(row) {
+            total.add(value);
+            *count += 1;
         }
     };
-    let leave = |state: &mut (T, i64), row: usize| {
-        if column.is_valid(row) {
-            state.0.subtract(value(row));
-            state.1 -= 1;
+    let evict = |(total, count): &mut (T, i64), row: usize| {
+        if let Some(value) = value(row) {
+            total.subtract(value);
+            *count -= 1;
         }
     };
-    let combine = |left: &mut (T, i64), right: &(T, i64)| {
+    let merge = |left: &mut (T, i64), right: &(T, i64)| {
         left.0.merge(&right.0);
         left.1 += right.1;
     };
     let mut identity = (T::default(), 0);
     if T::EXACT {
-        running(runs, &mut identity, enter, leave, |&(total, count)| {
-            emit(total, count)
+        subtract_on_evict(runs, &mut identity, insert, evict, |(total, count)| {
+            emit(total, *count)
         });
     } else {
-        two_stacks(runs, identity, enter, combine, |&(total, count)| {
-            emit(total, count)
+        two_stacks(runs, identity, insert, merge, |(total, count)| {
+            emit(total, *count)
         });
     }
 }
 
-/// The values of chosen rows; null where none is chosen or the chosen one is null.
-pub(super) fn pick<V: Scalar>(
+/// The values of rows; null where there is no row, or the row is null.
+pub(super) fn gather<V: Scalar>(
     column: &Column<'_>,
     rows: impl IntoIterator<Item = Option<usize>>,
 ) -> Result<Column<'static>> {

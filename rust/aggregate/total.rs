@@ -11,10 +11,21 @@ use crate::error::{Error, Result};
 pub trait Summable: for<'a> Scalar<Ref<'a> = Self> + Copy {
     /// What it is added up in.
     type Total: Total<Self>;
+
+    /// The total as a value; none unless it is below `limit` in size (decimals) or fits the type
+    /// (integers).
+    fn from_total(total: &Self::Total, limit: i128) -> Option<Self>;
+
+    /// The mean of `count` values as a float.
+    fn mean(total: &Self::Total, count: i64) -> f64;
+
+    /// The mean of `count` values times `factor`, ties away from zero; none unless it fits as in
+    /// [`Self::from_total`].
+    fn rounded_mean(total: &Self::Total, count: i64, factor: i128, limit: i128) -> Option<Self>;
 }
 
 /// A running total. No number of rows overflows it; a damaged state wraps and does not panic.
-pub trait Total<V>: Copy + Default + Send + Sync + std::fmt::Debug + 'static {
+pub trait Total<V>: Clone + Default + Send + Sync + std::fmt::Debug + 'static {
     /// Whether values can be taken off again without a trace.
     const EXACT: bool;
 
@@ -25,21 +36,13 @@ pub trait Total<V>: Copy + Default + Send + Sync + std::fmt::Debug + 'static {
     /// Adds another total.
     fn merge(&mut self, other: &Self);
     /// State columns.
-    fn save(totals: impl Iterator<Item = Self> + Clone) -> Vec<Column<'static>>;
+    fn save<'t>(totals: impl Iterator<Item = &'t Self> + Clone) -> Vec<Column<'static>>;
     /// Reads state columns.
+    ///
+    /// # Errors
+    ///
+    /// The columns are not what [`Self::save`] writes.
     fn load(columns: &[Column<'_>]) -> Result<Vec<Self>>;
-}
-
-impl Summable for i64 {
-    type Total = i128;
-}
-
-impl Summable for f64 {
-    type Total = DoubleDouble;
-}
-
-impl Summable for i128 {
-    type Total = I256;
 }
 
 impl Total<i64> for i128 {
@@ -60,8 +63,8 @@ impl Total<i64> for i128 {
         *self = self.wrapping_add(*other);
     }
 
-    fn save(totals: impl Iterator<Item = Self> + Clone) -> Vec<Column<'static>> {
-        vec![Column::new(Values::Wide(totals.collect()))]
+    fn save<'t>(totals: impl Iterator<Item = &'t Self> + Clone) -> Vec<Column<'static>> {
+        vec![Column::new(Values::Wide(totals.copied().collect()))]
     }
 
     fn load(columns: &[Column<'_>]) -> Result<Vec<Self>> {
@@ -90,7 +93,7 @@ impl Total<i128> for I256 {
         *self = self.wrapping_add(*other);
     }
 
-    fn save(totals: impl Iterator<Item = Self> + Clone) -> Vec<Column<'static>> {
+    fn save<'t>(totals: impl Iterator<Item = &'t Self> + Clone) -> Vec<Column<'static>> {
         let highs = totals.clone().map(|total| total.into_words().0).collect();
         let lows = totals.map(|total| total.into_words().1).collect();
         vec![
@@ -128,7 +131,7 @@ impl Total<f64> for DoubleDouble {
         Self::merge(self, *other);
     }
 
-    fn save(totals: impl Iterator<Item = Self> + Clone) -> Vec<Column<'static>> {
+    fn save<'t>(totals: impl Iterator<Item = &'t Self> + Clone) -> Vec<Column<'static>> {
         let highs = totals.clone().map(|total| total.high).collect();
         let lows = totals.map(|total| total.low).collect();
         vec![
@@ -149,17 +152,6 @@ impl Total<f64> for DoubleDouble {
     }
 }
 
-/// How totals become results.
-pub trait Lower: Summable {
-    /// The total itself; none unless it is below `limit` in size (decimals) or fits the type
-    /// (integers).
-    fn exact(total: Self::Total, limit: i128) -> Option<Self>;
-    /// The total as a float, rounded once.
-    fn float(total: Self::Total) -> f64;
-    /// `total * factor / count`, ties away from zero; none unless it fits as in `exact`.
-    fn divided(total: Self::Total, factor: i128, count: i64, limit: i128) -> Option<Self>;
-}
-
 /// Integer division, ties away from zero (Java's `HALF_UP`, as Spark rounds).
 fn half_up(dividend: I256, divisor: I256) -> Option<I256> {
     let (quotient, rest) = (
@@ -176,50 +168,54 @@ fn half_up(dividend: I256, divisor: I256) -> Option<I256> {
     })
 }
 
-impl Lower for i64 {
-    fn exact(total: i128, _limit: i128) -> Option<Self> {
-        Self::try_from(total).ok()
+impl Summable for i64 {
+    type Total = i128;
+
+    fn from_total(total: &i128, _limit: i128) -> Option<Self> {
+        Self::try_from(*total).ok()
     }
 
-    fn float(total: i128) -> f64 {
-        total as f64
+    fn mean(total: &i128, count: Self) -> f64 {
+        *total as f64 / count as f64
     }
 
-    fn divided(total: i128, factor: i128, count: Self, _limit: i128) -> Option<Self> {
-        let quotient = half_up(I256::from(total).checked_mul(factor.into())?, count.into())?;
-        Self::try_from(quotient).ok()
+    fn rounded_mean(total: &i128, count: Self, factor: i128, _limit: i128) -> Option<Self> {
+        let scaled = I256::from(*total).checked_mul(factor.into())?;
+        Self::try_from(half_up(scaled, count.into())?).ok()
     }
 }
 
-impl Lower for i128 {
-    fn exact(total: I256, limit: i128) -> Option<Self> {
-        Self::try_from(total)
+impl Summable for i128 {
+    type Total = I256;
+
+    fn from_total(total: &I256, limit: i128) -> Option<Self> {
+        Self::try_from(*total)
             .ok()
             .filter(|total| total.unsigned_abs() < limit.unsigned_abs())
     }
 
-    fn float(total: I256) -> f64 {
-        total.as_f64()
+    fn mean(total: &I256, count: i64) -> f64 {
+        total.as_f64() / count as f64
     }
 
-    fn divided(total: I256, factor: i128, count: i64, limit: i128) -> Option<Self> {
-        Self::exact(
-            half_up(total.checked_mul(factor.into())?, count.into())?,
-            limit,
-        )
+    fn rounded_mean(total: &I256, count: i64, factor: i128, limit: i128) -> Option<Self> {
+        let scaled = total.checked_mul(factor.into())?;
+        Self::from_total(&half_up(scaled, count.into())?, limit)
     }
 }
 
-impl Lower for f64 {
-    fn exact(total: DoubleDouble, _limit: i128) -> Option<Self> {
+impl Summable for f64 {
+    type Total = DoubleDouble;
+
+    fn from_total(total: &DoubleDouble, _limit: i128) -> Option<Self> {
         Some(total.value())
     }
 
-    fn float(total: DoubleDouble) -> f64 {
-        total.value()
+    fn mean(total: &DoubleDouble, count: i64) -> f64 {
+        total.value() / count as Self
     }
 
-    fn divided(total: DoubleDouble, _factor: i128, count: i64, _limit: i128) -> Option<Self> {
-        Some(total.value() / count as Self)
+    fn rounded_mean(total: &DoubleDouble, count: i64, _factor: i128, _limit: i128) -> Option<Self> {
+        Some(Self::mean(total, count))
     }
 }

@@ -11,13 +11,14 @@
 //! at most a factor of `n`: far from what `DoubleDouble` keeps beyond rule 6.6. Equal values give
 //! exactly 0.
 
+use super::argument::Value;
 use super::column::{Column, Values};
 use super::double_double::DoubleDouble;
 use super::scalar::Scalar;
-use super::slot::{PerSlot, Slot};
+use super::state::{State, StateVec};
 use super::total::Summable;
-use super::{Aggregate, InputRows, Lowered, Run, columns_of, counts_of, of_kind, sweep};
-use crate::error::{Error, Result};
+use super::{row_counts, state_columns};
+use crate::error::Result;
 
 /// A value kind that has distances.
 pub trait Distance: Summable {
@@ -71,9 +72,23 @@ impl Distance for f64 {
     }
 }
 
-/// Count, center and sums of one window.
+/// Which measure of spread.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Spread {
+    /// Whether the values are a whole population, not a sample.
+    pub population: bool,
+    /// Whether the root of the variance is meant: the standard deviation.
+    pub root: bool,
+    /// What one unit of the value is divided by: 100 where a decimal has two decimals, else 1.
+    pub scale: f64,
+}
+
+/// `variance`, `var_pop`, `stddev` or `stddev_pop` of a column.
+pub type Variance<V> = StateVec<Moments<V>>;
+
+/// Count, center and sums.
 #[derive(Clone, Copy, Debug, Default)]
-struct Moments<V> {
+pub struct Moments<V> {
     count: i64,
     /// A value of the window; one that is not a number where there is such a one.
     center: V,
@@ -82,8 +97,42 @@ struct Moments<V> {
 }
 
 impl<V: Distance> Moments<V> {
+    fn result(&self, spread: &Spread) -> Option<f64> {
+        let count = self.count;
+        let divisor = if spread.population {
+            count
+        } else {
+            count.saturating_sub(1)
+        };
+        if count <= 0 || divisor <= 0 {
+            return None;
+        }
+        if !self.center.is_number() {
+            return Some(f64::NAN);
+        }
+        let squares = DoubleDouble::from_integer(count.into()).times(self.squares);
+        let difference = squares.minus(self.sum.times(self.sum)).value();
+        let quotient = difference / count as f64 / divisor as f64;
+        // Only squares beyond the largest float are not finite here.
+        let variance = if quotient.is_finite() {
+            quotient.max(0.0)
+        } else {
+            f64::INFINITY
+        };
+        Some(if spread.root {
+            variance.sqrt() / spread.scale
+        } else {
+            variance / spread.scale / spread.scale
+        })
+    }
+}
+
+impl<V: Distance> State for Moments<V> {
+    type Options = Spread;
+    type Argument = Value<V>;
+
     #[inline]
-    fn add(&mut self, value: V) {
+    fn add(&mut self, _spread: &Spread, value: V) {
         if self.count == 0 || !value.is_number() {
             self.center = value;
         }
@@ -93,7 +142,6 @@ impl<V: Distance> Moments<V> {
         self.squares.merge(distance.times(distance));
     }
 
-    #[inline]
     fn merge(&mut self, other: &Self) {
         if self.count == 0 {
             *self = *other;
@@ -120,139 +168,36 @@ impl<V: Distance> Moments<V> {
             self.squares.merge(shift.times(factor));
         }
     }
-}
 
-/// State: count, center and sums.
-#[derive(Clone, Debug)]
-pub struct Variance<V: Distance> {
-    moments: PerSlot<Moments<V>>,
-    population: bool,
-    root: bool,
-    scale: f64,
-}
-
-impl<V: Distance + Default> Variance<V> {
-    /// The variance of a population or of a sample, or its root, the standard deviation. `scale` is
-    /// what one unit of the value is divided by: 100 where a decimal has two decimals, else 1.
-    pub fn new(population: bool, root: bool, scale: f64) -> Self {
-        Self {
-            moments: PerSlot(Vec::new()),
-            population,
-            root,
-            scale,
-        }
+    fn lower<'s>(
+        spread: &Spread,
+        states: impl Iterator<Item = &'s Self> + Clone,
+    ) -> Result<Column<'static>> {
+        Ok(f64::column(states.map(|state| state.result(spread))))
     }
 
-    fn result(&self, moments: &Moments<V>) -> Option<f64> {
-        let count = moments.count;
-        let divisor = if self.population {
-            count
-        } else {
-            count.saturating_sub(1)
-        };
-        if count <= 0 || divisor <= 0 {
-            return None;
-        }
-        if !moments.center.is_number() {
-            return Some(f64::NAN);
-        }
-        let squares = DoubleDouble::from_integer(count.into()).times(moments.squares);
-        let spread =
-            squares.minus(moments.sum.times(moments.sum)).value() / count as f64 / divisor as f64;
-        // Only squares beyond the largest float are not finite here.
-        let variance = if spread.is_finite() {
-            spread.max(0.0)
-        } else {
-            f64::INFINITY
-        };
-        Some(if self.root {
-            variance.sqrt() / self.scale
-        } else {
-            variance / self.scale / self.scale
-        })
-    }
-
-    fn results<'s>(&self, moments: impl Iterator<Item = &'s Moments<V>>) -> Column<'static> {
-        f64::column(moments.map(|moments| self.result(moments)))
-    }
-}
-
-impl<V: Distance> Aggregate for Variance<V> {
-    fn fresh(&self) -> Box<dyn Aggregate> {
-        Box::new(Self::new(self.population, self.root, self.scale))
-    }
-
-    fn resize(&mut self, slots: usize) {
-        self.moments.resize(slots, Moments::default());
-    }
-
-    fn update(&mut self, slots: &[Slot], rows: InputRows<'_>) -> Result<()> {
-        let [column] = rows.inputs else {
-            return Err(Error::Internal("variance takes one column"));
-        };
-        let values = V::view(column)?;
-        for (row, &slot) in slots.iter().enumerate() {
-            if column.is_valid(row) {
-                self.moments[slot].add(V::at(values, row));
-            }
-        }
-        Ok(())
-    }
-
-    fn lift(&mut self, slot: Slot, row: usize, rows: InputRows<'_>) -> Result<()> {
-        let [column] = rows.inputs else {
-            return Err(Error::Internal("variance takes one column"));
-        };
-        if let Some(value) = V::read(column, row)? {
-            self.moments[slot].add(value);
-        }
-        Ok(())
-    }
-
-    fn merge(&mut self, into: &[Slot], other: &dyn Aggregate, from: &[Slot]) -> Result<()> {
-        let other: &Self = of_kind(other)?;
-        for (&into, &from) in into.iter().zip(from) {
-            self.moments[into].merge(&other.moments[from]);
-        }
-        Ok(())
-    }
-
-    fn copy(&mut self, to: Slot, from: Slot) {
-        self.moments[to] = self.moments[from];
-    }
-
-    fn clear(&mut self, slot: Slot) {
-        self.moments[slot] = Moments::default();
-    }
-
-    fn lower(&self, slots: &[Slot]) -> Lowered {
-        Ok(self.results(slots.iter().map(|&slot| &self.moments[slot])))
-    }
-
-    fn save(&self, slots: &[Slot]) -> Vec<Column<'static>> {
-        let moments = slots.iter().map(|&slot| self.moments[slot]);
-        let floats = |part: fn(Moments<V>) -> f64| {
-            Column::new(Values::Float(moments.clone().map(part).collect()))
+    fn save<'s>(states: impl Iterator<Item = &'s Self> + Clone) -> Vec<Column<'static>> {
+        let counts = states.clone().map(|state| state.count).collect();
+        let floats = |field: fn(&Self) -> f64| {
+            Column::new(Values::Float(states.clone().map(field).collect()))
         };
         vec![
-            Column::new(Values::Int(
-                moments.clone().map(|moments| moments.count).collect(),
-            )),
-            V::column(moments.clone().map(|moments| Some(moments.center))),
-            floats(|moments| moments.sum.high),
-            floats(|moments| moments.sum.low),
-            floats(|moments| moments.squares.high),
-            floats(|moments| moments.squares.low),
+            Column::new(Values::Int(counts)),
+            V::column(states.clone().map(|state| Some(state.center))),
+            floats(|state| state.sum.high),
+            floats(|state| state.sum.low),
+            floats(|state| state.squares.high),
+            floats(|state| state.squares.low),
         ]
     }
 
-    fn load(&self, states: &[Column<'_>]) -> Result<Box<dyn Aggregate>> {
-        let ([counts, centers, floats @ ..], _) = columns_of::<6>(states)?;
-        let (counts, centers) = (counts_of(counts)?.into_iter(), V::view(centers)?);
+    fn load(columns: &[Column<'_>]) -> Result<Vec<Self>> {
+        let ([counts, centers, floats @ ..], _) = state_columns::<6>(columns)?;
+        let (counts, centers) = (row_counts(counts)?, V::view(centers)?);
         let [sum_highs, sum_lows, square_highs, square_lows] = floats;
         let (sum_highs, sum_lows) = (f64::view(sum_highs)?, f64::view(sum_lows)?);
         let (square_highs, square_lows) = (f64::view(square_highs)?, f64::view(square_lows)?);
-        let moments = |(row, count)| Moments {
+        let state = |(row, count)| Self {
             count,
             center: V::at(centers, row),
             sum: DoubleDouble {
@@ -264,28 +209,6 @@ impl<V: Distance> Aggregate for Variance<V> {
                 low: f64::at(square_lows, row),
             },
         };
-        let mut loaded = Self::new(self.population, self.root, self.scale);
-        loaded.moments.0.extend(counts.enumerate().map(moments));
-        Ok(Box::new(loaded))
-    }
-
-    fn sweep(&self, rows: InputRows<'_>, runs: &[Run]) -> Result<Lowered> {
-        let [column] = rows.inputs else {
-            return Err(Error::Internal("variance takes one column"));
-        };
-        let values = V::view(column)?;
-        let mut results = Vec::with_capacity(runs.len());
-        sweep::two_stacks(
-            runs,
-            Moments::default(),
-            |moments, row| {
-                if column.is_valid(row) {
-                    moments.add(V::at(values, row));
-                }
-            },
-            Moments::merge,
-            |moments| results.push(self.result(moments)),
-        );
-        Ok(Ok(f64::column(results.into_iter())))
+        Ok(counts.into_iter().enumerate().map(state).collect())
     }
 }

@@ -31,7 +31,10 @@ impl From<Error> for PyErr {
                 PyValueError::new_err(message)
             }
             Error::ColumnType { .. } => PyTypeError::new_err(message),
-            Error::Overflow { .. } | Error::Crowded { .. } => PyOverflowError::new_err(message),
+            Error::Overflow { .. }
+            | Error::ResultOverflow { .. }
+            | Error::TimeOverflow { .. }
+            | Error::Crowded { .. } => PyOverflowError::new_err(message),
             Error::Function { cause, .. } => match cause.downcast::<PyErr>() {
                 Ok(cause) => Python::attach(|py| function_error(py, message, *cause)),
                 Err(_) => PyRuntimeError::new_err(message),

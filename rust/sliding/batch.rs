@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use super::plan::{BeyondTime, Ends, Sliding};
+use super::plan::{Ends, Sliding, beyond_time};
 use crate::aggregate::column::Column;
 use crate::aggregate::{Run, SeqNo};
 use crate::error::Result;
@@ -103,6 +103,11 @@ impl RowBuffer {
     }
 
     /// Adds rows. No key is null; all slices and columns are parallel.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TimeOverflow`](crate::error::Error::TimeOverflow) where a time cannot be floored to
+    /// the resolution.
     pub fn push(
         &mut self,
         sliding: Sliding,
@@ -110,19 +115,18 @@ impl RowBuffer {
         times: &[Time],
         seq_nos: &[SeqNo],
         inputs: &[Column<'_>],
-    ) -> std::result::Result<Result<()>, BeyondTime> {
+    ) -> Result<()> {
         for &time in times {
-            self.floored
-                .push(time.floor(sliding.resolution).ok_or(BeyondTime(time))?);
+            let floored = time.floor(sliding.resolution);
+            self.floored.push(floored.ok_or_else(|| beyond_time(time))?);
         }
         self.keys.extend_from_slice(keys);
         self.times.extend_from_slice(times);
         self.seq_nos.extend_from_slice(seq_nos);
-        Ok(self
-            .inputs
+        self.inputs
             .iter_mut()
             .zip(inputs)
-            .try_for_each(|(held, more)| held.append(more)))
+            .try_for_each(|(column, more)| column.append(more))
     }
 
     /// Sorts the rows by (key, time, arrival), as planning needs them.
@@ -174,11 +178,11 @@ impl RowBuffer {
     }
 
     /// Plans the windows of all keys, some tens of thousands at a time. The rows must be sorted.
-    pub fn plan(
-        &self,
-        sliding: Sliding,
-        ends: Ends,
-    ) -> impl Iterator<Item = std::result::Result<WindowBatch, BeyondTime>> {
+    ///
+    /// # Errors
+    ///
+    /// An item is an error where [`Sliding::plan`] fails.
+    pub fn plan(&self, sliding: Sliding, ends: Ends) -> impl Iterator<Item = Result<WindowBatch>> {
         let mut groups = self.keys.chunk_by(|left, right| left == right).peekable();
         let mut first = 0;
         std::iter::from_fn(move || {
@@ -194,8 +198,8 @@ impl RowBuffer {
                     planned.windows.push(window);
                     planned.runs.push(run);
                 });
-                if let Err(beyond) = result {
-                    return Some(Err(beyond));
+                if let Err(error) = result {
+                    return Some(Err(error));
                 }
                 first += group.len();
             }

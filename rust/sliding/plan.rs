@@ -17,6 +17,7 @@
 //! Windows do not cross 1970-01-01: records before it make windows of their own (rules 4.2).
 
 use crate::aggregate::Run;
+use crate::error::{Error, Result};
 use crate::time::{Span, Time};
 use crate::window::Window;
 
@@ -50,9 +51,10 @@ impl Ends {
     }
 }
 
-/// A window bound that lies beyond the representable times, and the record that asks for it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BeyondTime(pub Time);
+/// The error of a record whose window has a bound beyond the representable times.
+pub(super) fn beyond_time(record: Time) -> Error {
+    Error::TimeOverflow { ticks: record.0 }
+}
 
 impl Sliding {
     /// The earliest record that a window ending at `frontier` or later can hold or start from.
@@ -67,13 +69,17 @@ impl Sliding {
     ///
     /// `times` are ascending multiples of the resolution; the rows of `times` are numbered from
     /// `first`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TimeOverflow`] where a window has a bound beyond the representable times.
     pub fn plan(
         &self,
         times: &[Time],
         first: u32,
         ends: Ends,
         mut emit: impl FnMut(Window, Run),
-    ) -> Result<(), BeyondTime> {
+    ) -> Result<()> {
         let (before, since) = times.split_at(times.partition_point(|&time| time < Time(0)));
         self.plan_side(before, first, false, ends, &mut emit)?;
         self.plan_side(since, first + before.len() as u32, true, ends, &mut emit)
@@ -87,12 +93,12 @@ impl Sliding {
         early: bool,
         ends: Ends,
         emit: &mut impl FnMut(Window, Run),
-    ) -> Result<(), BeyondTime> {
+    ) -> Result<()> {
         // The first left window starts before all others: if its start is a time, all starts are.
         if let (Some(&earliest), false) = (times.first(), early) {
             earliest
                 .checked_sub(self.difference)
-                .ok_or(BeyondTime(earliest))?;
+                .ok_or_else(|| beyond_time(earliest))?;
         }
         let floor = if early { Time(0) } else { Time::MIN };
         let mut lefts = times
@@ -112,7 +118,7 @@ impl Sliding {
             // record, ends beyond time.
             let end = start
                 .checked_add(self.difference)
-                .ok_or_else(|| BeyondTime(start.saturating_sub(self.resolution)))?;
+                .ok_or_else(|| beyond_time(start.saturating_sub(self.resolution)))?;
             if ends.contains(end) {
                 from.advance(|time| time < start);
                 to.advance(|time| time <= end);

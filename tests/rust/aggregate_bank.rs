@@ -1,7 +1,7 @@
 //! A bank: several aggregates over shared slots.
 
 use proptest::prelude::*;
-use windrow::aggregate::accumulators::{Accumulators, Misfit};
+use windrow::aggregate::accumulators::Accumulators;
 use windrow::aggregate::collect_list::CollectList;
 use windrow::aggregate::column::Column;
 use windrow::aggregate::count::Count;
@@ -9,6 +9,7 @@ use windrow::aggregate::min_max_by::MaxBy;
 use windrow::aggregate::slot::Slot;
 use windrow::aggregate::sum::Sum;
 use windrow::aggregate::{Aggregate, InputRows, Run};
+use windrow::error::{Error, Result};
 
 use crate::aggregate_trial::{Cell, Event, Input, Kind, WINDOWS, cells, same, trial};
 
@@ -33,15 +34,25 @@ fn slots_of(events: &[Event]) -> Vec<Slot> {
     events.iter().map(|event| Slot(event.key as u32)).collect()
 }
 
-fn rows(lowered: Result<Vec<Column<'static>>, Misfit>) -> Result<Vec<Vec<Cell>>, Misfit> {
+fn rows(lowered: Result<Vec<Column<'static>>>) -> Result<Vec<Vec<Cell>>> {
     Ok(lowered?.iter().map(cells).collect())
 }
 
-fn agree(left: &Result<Vec<Vec<Cell>>, Misfit>, right: &Result<Vec<Vec<Cell>>, Misfit>) -> bool {
+fn agree(left: &Result<Vec<Vec<Cell>>>, right: &Result<Vec<Vec<Cell>>>) -> bool {
     match (left, right) {
         (Ok(left), Ok(right)) => same(&lists(left), &lists(right)),
-        (Err(left), Err(right)) => left == right,
+        (Err(left), Err(right)) => position(left) == position(right),
         _ => false,
+    }
+}
+
+/// Aggregate and window of a result that does not fit.
+fn position(error: &Error) -> (usize, usize) {
+    match error {
+        Error::ResultOverflow {
+            aggregate, window, ..
+        } => (*aggregate, *window),
+        other => panic!("{other}"),
     }
 }
 
@@ -65,13 +76,16 @@ proptest! {
     fn a_bank_does_to_all_what_each_aggregate_does_alone(trial in trial(&[Kind::Int, Kind::Bytes]), cut in 0..40_usize) {
         let slots: Vec<Slot> = (0..WINDOWS as u32).map(Slot).collect();
         let input = Input::new(&trial.kinds, &trial.events);
-        let mut alone: Result<Vec<Vec<Cell>>, Misfit> = Ok(Vec::new());
+        let mut alone: Result<Vec<Vec<Cell>>> = Ok(Vec::new());
         for (aggregate, (mut states, inputs)) in aggregates().into_iter().enumerate() {
             states.resize(WINDOWS);
             let rows = InputRows { inputs: &input.columns[inputs], ..input.rows() };
             states.update(&slots_of(&trial.events), rows).unwrap();
             alone = alone.and_then(|mut columns| {
-                columns.push(cells(&states.lower(&slots).map_err(|cause| Misfit { aggregate, cause })?));
+                columns.push(cells(&states.lower(&slots).map_err(|error| match error {
+                    Error::ResultOverflow { window, reason, .. } => Error::ResultOverflow { aggregate, window, reason },
+                    other => other,
+                })?));
                 Ok(columns)
             });
         }
@@ -146,23 +160,21 @@ fn a_bank_grows_beside_allocated_slots() {
 }
 
 #[test]
-fn the_misfit_names_aggregate_and_window() {
+fn an_overflow_names_aggregate_and_window() {
     let mut accumulators = Accumulators::new(aggregates());
     accumulators.resize(2);
     let events = [event(0, b""), event(i64::MAX, b""), event(1, b"")];
     update(&mut accumulators, &[Slot(0), Slot(1), Slot(1)], &events);
-    let misfit = accumulators.lower(&[Slot(0), Slot(1)]).unwrap_err();
-    assert_eq!((misfit.aggregate, misfit.cause.window), (1, 1));
+    let overflow = accumulators.lower(&[Slot(0), Slot(1)]).unwrap_err();
+    assert_eq!(position(&overflow), (1, 1));
     let input = Input::new(&[Kind::Int, Kind::Bytes], &events);
     let runs = [Run { from: 0, to: 2 }, Run { from: 1, to: 3 }];
-    let misfit = accumulators
+    let overflow = accumulators
         .sweep(&input.times, &input.seq_nos, &input.columns, &runs)
-        .unwrap()
         .unwrap_err();
-    assert_eq!((misfit.aggregate, misfit.cause.window), (1, 1));
+    assert_eq!(position(&overflow), (1, 1));
     let columns = accumulators
         .sweep(&input.times, &input.seq_nos, &input.columns, &runs[..1])
-        .unwrap()
         .unwrap();
     assert_eq!(
         columns

@@ -4,7 +4,9 @@ use std::cmp::Ordering;
 
 use proptest::prelude::*;
 use windrow::aggregate::InputRows;
-use windrow::aggregate::column::{Bytes, Column, Validity, Values};
+use windrow::aggregate::bytes::Bytes;
+use windrow::aggregate::column::{Column, Values};
+use windrow::aggregate::validity::Validity;
 use windrow::time::Time;
 
 /// One value, of whatever kind.

@@ -2,7 +2,7 @@
 
 use ethnum::I256;
 use proptest::prelude::*;
-use windrow::aggregate::variance::{Distance, Variance};
+use windrow::aggregate::variance::{Distance, Spread, Variance};
 
 use crate::aggregate_laws::{Expected, alone, obeys};
 use crate::aggregate_trial::{Cell, Event, Kind, Trial, near, same, trial, trial_of};
@@ -74,7 +74,11 @@ const UNIT: f64 = 1.0 / 1_048_576.0;
 fn all_four<V: Distance>(trial: &Trial, scale: f64, unit: f64) {
     for (population, root) in [(false, false), (false, true), (true, false), (true, true)] {
         obeys(
-            &Variance::<V>::new(population, root, scale),
+            &Variance::<V>::new(Spread {
+                population,
+                root,
+                scale,
+            }),
             trial,
             |rows| oracle(rows, population, root, unit),
             near,
@@ -110,8 +114,8 @@ proptest! {
         let event = |place: usize| Event { key: 0, time: 0, seq_no: place as u64, cells: vec![Cell::Float(value)] };
         let trial = Trial { kinds: vec![Kind::Float], events: (0..count).map(event).collect(), seed: 3 };
         let nothing = |rows: &[&Event]| Some(if rows.is_empty() { Cell::Null } else { Cell::Float(0.0) });
-        obeys(&Variance::<f64>::new(true, false, 1.0), &trial, nothing, same);
-        obeys(&Variance::<f64>::new(true, true, 1.0), &trial, nothing, same);
+        obeys(&Variance::<f64>::new(Spread { population: true, root: false, scale: 1.0 }), &trial, nothing, same);
+        obeys(&Variance::<f64>::new(Spread { population: true, root: true, scale: 1.0 }), &trial, nothing, same);
     }
 }
 
@@ -128,7 +132,11 @@ fn the_ends_of_each_kind_vary_without_overflow() {
     let squared = |value: f64| value * value;
     let variance = of(
         Kind::Wide,
-        &Variance::<i128>::new(true, false, 1.0),
+        &Variance::<i128>::new(Spread {
+            population: true,
+            root: false,
+            scale: 1.0,
+        }),
         vec![Cell::Wide(i128::MAX), Cell::Wide(i128::MIN)],
     );
     assert!(
@@ -137,13 +145,21 @@ fn the_ends_of_each_kind_vary_without_overflow() {
     );
     let variance = of(
         Kind::Int,
-        &Variance::<i64>::new(true, true, 1.0),
+        &Variance::<i64>::new(Spread {
+            population: true,
+            root: true,
+            scale: 1.0,
+        }),
         vec![Cell::Int(i64::MAX), Cell::Int(i64::MIN)],
     );
     assert!((variance / 2_f64.powi(63) - 1.0).abs() < 1e-9, "{variance}");
     let variance = of(
         Kind::Float,
-        &Variance::<f64>::new(true, false, 1.0),
+        &Variance::<f64>::new(Spread {
+            population: true,
+            root: false,
+            scale: 1.0,
+        }),
         vec![Cell::Float(f64::MAX), Cell::Float(f64::MIN)],
     );
     assert!(variance == f64::INFINITY, "{variance}");
@@ -155,7 +171,11 @@ fn a_million_values_with_a_mean_of_1e12_and_a_deviation_of_1e_3() {
     let step = |place: i64| Cell::Float(2_f64.powi(40) + (place % 5 - 2) as f64 / 4096.0);
     let variance = of(
         Kind::Float,
-        &Variance::<f64>::new(true, false, 1.0),
+        &Variance::<f64>::new(Spread {
+            population: true,
+            root: false,
+            scale: 1.0,
+        }),
         (0..1_000_000).map(step).collect(),
     );
     assert!(

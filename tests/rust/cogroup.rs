@@ -14,7 +14,7 @@ use windrow::aggregate::min_max::Max;
 use windrow::aggregate::min_max_by::MinBy;
 use windrow::aggregate::slot::Slot;
 use windrow::aggregate::sum::Sum;
-use windrow::aggregate::variance::Variance;
+use windrow::aggregate::variance::{Spread, Variance};
 use windrow::aggregate::{Aggregate, InputRows, Run};
 use windrow::arrow::batch::merger::Merger;
 use windrow::arrow::batch::packer::Packer;
@@ -44,7 +44,14 @@ fn aggregates() -> Vec<(Box<dyn Aggregate>, Range<usize>)> {
         (Box::new(CollectList::<i64>::default()), 0..1),
         (Box::new(CollectSet::<Bytes>::default()), 1..2),
         (Box::new(MinBy::<i64, Bytes>::default()), 0..2),
-        (Box::new(Variance::<i64>::new(true, false, 1.0)), 0..1),
+        (
+            Box::new(Variance::<i64>::new(Spread {
+                population: true,
+                root: false,
+                scale: 1.0,
+            })),
+            0..1,
+        ),
     ]
 }
 
@@ -162,7 +169,7 @@ proptest! {
         let runs: Vec<Run> = bounds(most).into_iter().zip(bounds(most)).map(|(from, to)| Run { from, to: to.max(from) }).collect();
         let input = Input::new(&trial.kinds, &events);
         let accumulators = Accumulators::cogrouped(parts());
-        let swept = accumulators.sweep(&input.times, &input.seq_nos, &input.columns, &runs).unwrap().unwrap();
+        let swept = accumulators.sweep(&input.times, &input.seq_nos, &input.columns, &runs).unwrap();
         let within = |(slot, run): (usize, &Run)| (run.from..run.to).map(move |row| (slot as u32, row));
         let (slots, members): (Vec<u32>, Vec<Event>) =
             runs.iter().enumerate().flat_map(within).map(|(slot, row)| (slot, events[row as usize].clone())).unzip();

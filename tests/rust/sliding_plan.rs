@@ -5,9 +5,10 @@ use std::ops::Range;
 
 use proptest::prelude::*;
 use windrow::aggregate::Run;
+use windrow::error::Error;
 use windrow::key::KeyId;
 use windrow::sliding::batch::{RowBuffer, WindowBatch};
-use windrow::sliding::plan::{BeyondTime, Ends, Sliding};
+use windrow::sliding::plan::{Ends, Sliding};
 use windrow::time::{Span, Time};
 use windrow::window::Window;
 
@@ -60,10 +61,15 @@ fn is_time(bound: i128) -> bool {
     i64::try_from(bound).is_ok()
 }
 
-fn planned(times: &[Time], sliding: Sliding, ends: Ends) -> Result<Windows, BeyondTime> {
+/// The windows, or the record whose window is beyond time.
+fn planned(times: &[Time], sliding: Sliding, ends: Ends) -> Result<Windows, Time> {
     let mut found: Vec<(Window, Run)> = Vec::new();
     let first = 1000;
-    sliding.plan(times, first, ends, |window, run| found.push((window, run)))?;
+    let plan = sliding.plan(times, first, ends, |window, run| found.push((window, run)));
+    plan.map_err(|error| match error {
+        Error::TimeOverflow { ticks } => Time(ticks),
+        other => panic!("{other}"),
+    })?;
     assert!(
         found.is_sorted_by(|left, right| left.0.start < right.0.start),
         "windows ascend, each once"
@@ -124,7 +130,7 @@ proptest! {
         let representable = expected.keys().all(|&(start, end)| is_time(start) && is_time(end));
         match planned(&floored, sliding, Ends::ALL) {
             Ok(windows) => prop_assert_eq!(windows, expected),
-            Err(BeyondTime(time)) => {
+            Err(time) => {
                 prop_assert!(!representable, "all windows are representable");
                 prop_assert!(floored.contains(&time), "{time:?} is no record");
             }
@@ -158,7 +164,7 @@ proptest! {
             let keys: Vec<KeyId> = come.iter().map(|record| KeyId(record.0)).collect();
             let times: Vec<Time> = come.iter().map(|record| Time(record.1)).collect();
             let seq_nos: Vec<u64> = come.iter().map(|record| record.2).collect();
-            held.push(sliding, &keys, &times, &seq_nos, &[]).unwrap().unwrap();
+            held.push(sliding, &keys, &times, &seq_nos, &[]).unwrap();
             held.sort();
             prop_assert!(held.keys().iter().zip(held.times()).zip(held.seq_nos()).is_sorted(), "by key, time and arrival");
 
@@ -206,11 +212,7 @@ fn bounds_one_below_on_and_above_the_ends_of_time() {
         let got = planned(&[Time(time)], sliding, Ends::ALL);
         assert_eq!(
             got.map(|windows| windows.len()),
-            if allowed {
-                Ok(1)
-            } else {
-                Err(BeyondTime(Time(time)))
-            }
+            if allowed { Ok(1) } else { Err(Time(time)) }
         );
     }
     //   right window of the record before the last: [t + 1, t + 11], where it holds the last
@@ -222,11 +224,7 @@ fn bounds_one_below_on_and_above_the_ends_of_time() {
         let got = planned(&[Time(time), Time(time + 2)], sliding, Ends::ALL);
         assert_eq!(
             got.map(|windows| windows.len()),
-            if allowed {
-                Ok(3)
-            } else {
-                Err(BeyondTime(Time(time)))
-            }
+            if allowed { Ok(3) } else { Err(Time(time)) }
         );
     }
     //   without a record in it there is no right window, and nothing beyond time

@@ -24,7 +24,9 @@ use arrow_row::{RowConverter, SortField};
 use arrow_schema::{ArrowError, DataType, Field};
 
 use super::dictionary::unpacked;
-use crate::aggregate::column::{Bytes, Column, Validity, Values};
+use crate::aggregate::bytes::Bytes;
+use crate::aggregate::column::{Column, Values};
+use crate::aggregate::validity::Validity;
 use crate::error::{Error, Result};
 
 impl From<ArrowError> for Error {

@@ -63,7 +63,7 @@ impl BatchSliding {
         }
         self.records
             .push(self.sliding, &ids, times, seq_nos, inputs)
-            .map_err(|beyond| self.query.beyond(beyond.0))?
+            .map_err(|error| self.query.name_overflow(error, &[]))
     }
 }
 
@@ -179,10 +179,10 @@ impl BatchOperator for BatchSliding {
                 until,
             },
         ) {
-            let planned = planned.map_err(|beyond| self.query.beyond(beyond.0))?;
+            let planned = planned.map_err(|error| self.query.name_overflow(error, &[]))?;
             // A sweep begins with all rows of its first window: it pays for as many windows as that
             // has rows.
-            let (windows, rows) = if states.gathers() {
+            let (windows, rows) = if states.result_grows() {
                 (RESULT_ROWS, GATHERED_ROWS)
             } else {
                 (RESULT_ROWS.max(planned.widest()), usize::MAX)
@@ -190,7 +190,7 @@ impl BatchOperator for BatchSliding {
             let mut result = |piece: Range<usize>| {
                 let runs = planned.runs.get(piece.clone()).unwrap_or_default();
                 let lowered =
-                    states.sweep(self.records.times(), self.records.seq_nos(), &inputs, runs)?;
+                    states.sweep(self.records.times(), self.records.seq_nos(), &inputs, runs);
                 let keys = self
                     .keys
                     .columns(planned.keys.get(piece.clone()).unwrap_or_default())?;

@@ -11,8 +11,7 @@ use super::input_column::InputColumn;
 use super::limits::Limits;
 use super::spec::{InvalidGap, Spec, WindowSpec};
 use super::window_lengths::WindowLengths;
-use crate::aggregate::Unrepresentable;
-use crate::aggregate::accumulators::{Accumulators, LoweredAll};
+use crate::aggregate::accumulators::Accumulators;
 use crate::aggregate::column::{Column, Values};
 use crate::arrow::array::dictionary::unpacked;
 use crate::arrow::array::named::find;
@@ -186,14 +185,11 @@ impl Query {
         &self,
         keys: Vec<ArrayRef>,
         windows: &[Window],
-        lowered: LoweredAll,
+        lowered: Result<Vec<Column<'static>>>,
     ) -> Result<RecordBatch> {
         let mut columns = keys;
         columns.push(self.window(windows)?);
-        let lowered = lowered.map_err(|misfit| match self.aggregates.get(misfit.aggregate) {
-            Some(planned) => self.misfit(planned, &misfit.cause, windows),
-            None => Error::Internal("a result belongs to an aggregate"),
-        })?;
+        let lowered = lowered.map_err(|error| self.name_overflow(error, windows))?;
         for (planned, column) in self.aggregates.iter().zip(lowered) {
             let column = convert::result(column, planned.field().data_type());
             columns.push(column.map_err(|error| match error {
@@ -234,19 +230,28 @@ impl Query {
         )
     }
 
-    /// The error of a result that does not fit, in one of `windows`.
-    pub fn misfit(
-        &self,
-        planned: &AggregatePlan,
-        cause: &Unrepresentable,
-        windows: &[Window],
-    ) -> Error {
-        Error::Overflow {
-            column: planned.name.clone(),
-            reason: match windows.get(cause.window) {
-                Some(window) => format!("{} in window {}", cause.reason, self.show_window(window)),
-                None => cause.reason.to_string(),
-            },
+    /// The same error; an overflow names its column and, of `windows`, the one that it is in.
+    pub fn name_overflow(&self, error: Error, windows: &[Window]) -> Error {
+        match error {
+            Error::ResultOverflow {
+                aggregate,
+                window,
+                reason,
+            } => {
+                let built_in = |planned: &&AggregatePlan| planned.states().is_some();
+                let Some(planned) = self.aggregates.iter().filter(built_in).nth(aggregate) else {
+                    return Error::Internal("a result belongs to an aggregate");
+                };
+                Error::Overflow {
+                    column: planned.name.clone(),
+                    reason: match windows.get(window) {
+                        Some(window) => format!("{reason} in window {}", self.show_window(window)),
+                        None => reason.to_string(),
+                    },
+                }
+            }
+            Error::TimeOverflow { ticks } => self.beyond(Time(ticks)),
+            other => other,
         }
     }
 

@@ -16,7 +16,7 @@ use crate::aggregate::mean::{Mean, MeanType};
 use crate::aggregate::min_max::MinMax;
 use crate::aggregate::min_max_by::MinMaxBy;
 use crate::aggregate::sum::Sum;
-use crate::aggregate::variance::Variance;
+use crate::aggregate::variance::{Spread, Variance};
 use crate::arrow::array::convert::{ColumnKind, kind};
 use crate::arrow::array::dictionary::unpacked_field;
 use crate::arrow::array::{comparable, type_name};
@@ -280,22 +280,19 @@ fn mean(data_type: &DataType) -> Option<(Box<dyn Aggregate>, DataType)> {
 }
 
 fn variance(function: Function, data_type: &DataType) -> Option<Box<dyn Aggregate>> {
-    let population = matches!(function, Function::StddevPop | Function::VarPop);
-    let root = matches!(function, Function::Stddev | Function::StddevPop);
+    let spread = |scale| Spread {
+        population: matches!(function, Function::StddevPop | Function::VarPop),
+        root: matches!(function, Function::Stddev | Function::StddevPop),
+        scale,
+    };
     if let Some((_, scale)) = decimal(data_type) {
-        return Some(boxed(Variance::<i128>::new(
-            population,
-            root,
+        return Some(boxed(Variance::<i128>::new(spread(
             10_f64.powi(scale.into()),
-        )));
+        ))));
     }
     match data_type {
-        data_type if data_type.is_integer() => {
-            Some(boxed(Variance::<i64>::new(population, root, 1.0)))
-        }
-        data_type if data_type.is_floating() => {
-            Some(boxed(Variance::<f64>::new(population, root, 1.0)))
-        }
+        data_type if data_type.is_integer() => Some(boxed(Variance::<i64>::new(spread(1.0)))),
+        data_type if data_type.is_floating() => Some(boxed(Variance::<f64>::new(spread(1.0)))),
         _ => None,
     }
 }

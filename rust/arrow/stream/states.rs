@@ -4,7 +4,6 @@
 use arrow_array::ArrayRef;
 
 use super::user_function::{FunctionFailure, UserFunction};
-use crate::aggregate::accumulators::Misfit;
 use crate::aggregate::batch_states::BatchStates;
 use crate::aggregate::column::Column;
 use crate::aggregate::slot::Slot;
@@ -144,21 +143,12 @@ pub fn save(
 /// Built-in results and the user's own, in the order of the query's aggregates.
 pub fn lower(
     query: &Query,
-    lowered: std::result::Result<Vec<Column<'static>>, Misfit>,
+    lowered: Result<Vec<Column<'static>>>,
     functions: &[Box<dyn UserFunction>],
     slots: &[Slot],
     windows: &[Window],
 ) -> Result<Vec<ArrayRef>> {
-    let built_in = || {
-        query
-            .aggregates
-            .iter()
-            .filter(|planned| planned.states().is_some())
-    };
-    let lowered = lowered.map_err(|misfit| match built_in().nth(misfit.aggregate) {
-        Some(planned) => query.misfit(planned, &misfit.cause, windows),
-        None => Error::Internal("a result belongs to an aggregate"),
-    })?;
+    let lowered = lowered.map_err(|error| query.name_overflow(error, windows))?;
     let (mut lowered, mut functions) = (lowered.into_iter(), functions.iter().enumerate());
     let column = |planned: &crate::arrow::plan::aggregate::AggregatePlan| {
         if planned.states().is_some() {
