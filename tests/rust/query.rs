@@ -292,6 +292,14 @@ fn limits() -> impl Strategy<Value = Limits> {
     )
 }
 
+/// Sessions of the gap column, cut to the longest gap where there is one.
+fn own_gaps(longest: Option<i64>) -> String {
+    let longest = longest.map_or(String::new(), |longest| {
+        format!(r#", "retention": {longest}"#)
+    });
+    format!(r#"{{"kind": "session", "gap_column": "gap"{longest}}}"#)
+}
+
 fn windows() -> impl Strategy<Value = String> {
     let session = (1..12_i64).prop_map(|gap| format!(r#"{{"kind": "session", "gap": {gap}}}"#));
     let sliding = (1..3_i64, 1..10_i64).prop_map(|(resolution, times)| {
@@ -300,9 +308,7 @@ fn windows() -> impl Strategy<Value = String> {
             resolution * times
         )
     });
-    let dynamic = (1..12_i64).prop_map(|retention| {
-        format!(r#"{{"kind": "session", "gap_column": "gap", "retention": {retention}}}"#)
-    });
+    let dynamic = prop::option::weighted(0.7, 1..12_i64).prop_map(own_gaps);
     prop_oneof![session, dynamic, sliding]
 }
 
@@ -336,6 +342,7 @@ proptest! {
     fn oracle_windows_counts_and_sums_follow_the_rules(
         (rows, limits, seed) in (rows(), limits(), any::<u64>()),
         (gap, resolution, times) in (1..12_i64, 1..3_i64, 1..10_i64),
+        cut_gaps: bool,
     ) {
         let random = &mut Random(seed);
         let data: Vec<&Row> = rows.iter().filter(|row| row.tick != Some(true)).collect();
@@ -358,19 +365,18 @@ proptest! {
             ..ReadCounters::default()
         });
 
-        let retention = gap;
-        let dynamic = format!(r#"{{"kind": "session", "gap_column": "gap", "retention": {retention}}}"#);
-        let (results, dynamic) = run(&query(&dynamic, r#"["key"]"#, aggregates, 3, limits), &rows, random);
+        let longest = cut_gaps.then_some(gap);
+        let (results, dynamic) = run(&query(&own_gaps(longest), r#"["key"]"#, aggregates, 3, limits), &rows, random);
         let timed = data.iter().filter_map(|row| Some(((row.key? as u32, row.time?), row.gap())));
         let (good, bad): (Vec<_>, Vec<_>) = timed.partition(|(_, gap)| gap.is_some_and(|gap| gap > 0));
         let (records, asked): (Vec<(u32, i64)>, Vec<i64>) = good.into_iter().filter_map(|(record, gap)| Some((record, gap?))).unzip();
-        let gaps: Vec<u64> = asked.iter().map(|&gap| gap.min(retention) as u64).collect();
+        let gaps: Vec<u64> = asked.iter().map(|&gap| gap.min(longest.unwrap_or(gap)) as u64).collect();
         let expected: Vec<(i64, i64, i64, i64)> = oracle_dynamic(&records, &gaps)
             .into_iter()
             .map(|((key, start, end), count)| (key.into(), start, end, count as i64))
             .collect();
         prop_assert_eq!(counted(&results), expected);
-        let clamped_gaps = asked.iter().filter(|&&gap| gap > retention).count() as u64;
+        let clamped_gaps = asked.iter().filter(|&&gap| longest.is_some_and(|longest| gap > longest)).count() as u64;
         prop_assert_eq!(dynamic, ReadCounters { bad_gaps: bad.len() as u64, clamped_gaps, ..counters });
 
         let (difference, resolution) = (resolution * times, resolution);

@@ -12,6 +12,7 @@ use windrow::arrow::plan::spec::Spec;
 use windrow::arrow::plan::window_lengths::WindowLengths;
 use windrow::error::{Error, Result};
 use windrow::session::windows::Gap;
+use windrow::sliding::plan::Sliding;
 use windrow::time::Span;
 
 use crate::query::{Row, batch, query};
@@ -158,6 +159,29 @@ fn difference_and_resolution_are_whole_ticks_and_the_first_a_multiple_of_the_sec
                 assert!(got.contains("microseconds"), "{got}");
             }
             (other, _) => panic!("{unit:?} {difference} {resolution}: {:?}", other.err()),
+        }
+    }
+}
+
+#[test]
+fn a_resolution_that_is_not_said_is_one_tick_of_the_time_column() {
+    use TimeUnit::{Microsecond, Millisecond, Nanosecond, Second};
+    for (unit, difference, ticks) in [
+        (Second, 60_000_000, Some(60)),
+        (Second, 60_000_001, None),
+        (Millisecond, 10_000, Some(10)),
+        (Millisecond, 10_001, None),
+        (Microsecond, 10, Some(10)),
+        (Nanosecond, 10, Some(10_000)),
+    ] {
+        let windows = format!(r#"{{"kind": "sliding", "difference": {difference}}}"#);
+        match (with_unit(unit, &windows), ticks) {
+            (Ok(query), Some(ticks)) => assert!(
+                matches!(query.windows, WindowLengths::Sliding(Sliding { difference, resolution }) if difference == Span(ticks) && resolution == Span(1)),
+                "{unit:?} {difference}"
+            ),
+            (Err(Error::Argument { argument, .. }), None) => assert_eq!(argument, "difference"),
+            (other, _) => panic!("{unit:?} {difference}: {:?}", other.err()),
         }
     }
 }
