@@ -20,7 +20,7 @@ pub struct Counters {
     pub null_times: u64,
     /// Records whose gap is null, zero or negative.
     pub bad_gaps: u64,
-    /// Records whose gap was longer than the retention and was cut to it.
+    /// Records whose gap was longer than the longest gap and was cut to it.
     pub clamped_gaps: u64,
     /// Ticks.
     pub ticks: u64,

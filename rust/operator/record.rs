@@ -41,7 +41,7 @@ pub struct Record<'a, R> {
 pub enum Effective {
     /// As asked.
     StoreQuery(Span),
-    /// Cut to the retention.
+    /// Cut to the longest gap.
     Clamped(Span),
     /// Null, zero or negative.
     Bad,

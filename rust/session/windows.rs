@@ -5,15 +5,18 @@ use crate::operator::change::{Emit, Late};
 use crate::operator::record::Effective;
 use crate::time::Span;
 
+/// The longest gap that a column holds.
+const LONGEST: Span = Span(i64::MAX as u64);
+
 /// The inactivity gap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gap {
     /// The same for all records.
     Fixed(Span),
-    /// Each record's own, cut to `retention` (rules 3.1).
+    /// Each record's own (rules 3.1).
     Dynamic {
-        /// The longest gap.
-        retention: Span,
+        /// The longest gap, longer ones are cut to it; none: no gap is cut.
+        longest: Option<Span>,
     },
 }
 
@@ -22,7 +25,7 @@ impl Gap {
     pub fn longest(self) -> Span {
         match self {
             Self::Fixed(gap) => gap,
-            Self::Dynamic { retention } => retention,
+            Self::Dynamic { longest } => longest.unwrap_or(LONGEST),
         }
     }
 
@@ -31,8 +34,8 @@ impl Gap {
         match (self, own.and_then(|own| u64::try_from(own).ok())) {
             (Self::Fixed(gap), _) => Effective::StoreQuery(gap),
             (_, None | Some(0)) => Effective::Bad,
-            (Self::Dynamic { retention }, Some(own)) if Span(own) > retention => {
-                Effective::Clamped(retention)
+            (Self::Dynamic { .. }, Some(own)) if Span(own) > self.longest() => {
+                Effective::Clamped(self.longest())
             }
             (_, Some(own)) => Effective::StoreQuery(Span(own)),
         }
@@ -52,6 +55,8 @@ pub struct SessionWindows {
     pub emit: Emit,
     /// What happens to late records.
     pub late: Late,
+    /// Length of a store's segments; none: an eighth of gap, grace and `until`.
+    pub segment: Option<Span>,
 }
 
 impl SessionWindows {
@@ -63,6 +68,7 @@ impl SessionWindows {
             until: None,
             emit: Emit::Close,
             late: Late::Drop,
+            segment: None,
         }
     }
 
@@ -92,6 +98,9 @@ impl SessionWindows {
         let Some(grace) = self.grace else {
             return Span(u64::MAX);
         };
+        if let Some(segment) = self.segment {
+            return segment;
+        }
         let live = self.gap.longest().saturating_add(grace);
         Span((live.saturating_add(self.until.unwrap_or_default()).0 / 8).max(1))
     }

@@ -1,10 +1,11 @@
 //! KeyTable: bytes to a small number and back, and the order of their bytes.
 
+use std::hash::{BuildHasher, RandomState};
 use std::sync::OnceLock;
 
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
-use xxhash_rust::xxh3::xxh3_64;
+use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use crate::error::{Error, Result};
 
@@ -14,13 +15,27 @@ use crate::error::{Error, Result};
 pub struct StoreKey(pub u32);
 
 /// All keys of a store.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct KeyTable {
     table: HashTable<StoreKey>,
+    /// Of the table's hash: without it, keys could be chosen that all meet in one place.
+    seed: u64,
     names: Vec<Option<Box<[u8]>>>,
     free: Vec<StoreKey>,
     /// All keys in the order of their bytes, made when a range is first asked for.
     order: OnceLock<Vec<StoreKey>>,
+}
+
+impl Default for KeyTable {
+    fn default() -> Self {
+        Self {
+            table: HashTable::new(),
+            seed: RandomState::new().hash_one(0),
+            names: Vec::new(),
+            free: Vec::new(),
+            order: OnceLock::new(),
+        }
+    }
 }
 
 impl KeyTable {
@@ -45,7 +60,9 @@ impl KeyTable {
     /// The number of a known key.
     pub fn find(&self, name: &[u8]) -> Option<StoreKey> {
         self.table
-            .find(xxh3_64(name), |&key| self.name(key) == name)
+            .find(xxh3_64_with_seed(name, self.seed), |&key| {
+                self.name(key) == name
+            })
             .copied()
     }
 
@@ -53,21 +70,19 @@ impl KeyTable {
     pub fn intern(&mut self, name: &[u8]) -> Result<(StoreKey, bool)> {
         let Self {
             table,
+            seed,
             names,
             free,
             order,
         } = self;
+        let seed = *seed;
         let known =
             |key: &StoreKey| names.get(key.0 as usize).and_then(Option::as_deref) == Some(name);
         let hash = |key: &StoreKey| {
-            xxh3_64(
-                names
-                    .get(key.0 as usize)
-                    .and_then(Option::as_deref)
-                    .unwrap_or_default(),
-            )
+            let name = names.get(key.0 as usize).and_then(Option::as_deref);
+            xxh3_64_with_seed(name.unwrap_or_default(), seed)
         };
-        match table.entry(xxh3_64(name), known, hash) {
+        match table.entry(xxh3_64_with_seed(name, seed), known, hash) {
             Entry::Occupied(entry) => Ok((*entry.get(), false)),
             Entry::Vacant(entry) => {
                 let key = match free.pop() {
@@ -94,7 +109,10 @@ impl KeyTable {
         let Some(name) = self.names.get_mut(key.0 as usize).and_then(Option::take) else {
             return;
         };
-        if let Ok(entry) = self.table.find_entry(xxh3_64(&name), |&other| other == key) {
+        if let Ok(entry) = self
+            .table
+            .find_entry(xxh3_64_with_seed(&name, self.seed), |&other| other == key)
+        {
             entry.remove();
         }
         self.free.push(key);
@@ -110,9 +128,9 @@ impl KeyTable {
     /// side open.
     pub fn range(&self, from: Option<&[u8]>, to: Option<&[u8]>) -> &[StoreKey] {
         if let (Some(name), true) = (from, from == to) {
-            let found = self
-                .table
-                .find(xxh3_64(name), |&key| self.name(key) == name);
+            let found = self.table.find(xxh3_64_with_seed(name, self.seed), |&key| {
+                self.name(key) == name
+            });
             return found.map(std::slice::from_ref).unwrap_or_default();
         }
         let order = self.order.get_or_init(|| {

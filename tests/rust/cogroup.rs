@@ -310,7 +310,11 @@ fn inputs_that_are_not_there_are_refused_by_name() {
     for (aggregates, inputs, told) in [
         (count(2), two, "aggregate \"n\": input: got 2"),
         (count(0), "null", "aggregate \"n\": input: got 0"),
-        (count(0), r#"{"column":"input","count":0}"#, "inputs: got 0"),
+        (
+            count(0),
+            r#"{"column":"input","count":0}"#,
+            "inputs: count: got 0",
+        ),
         (count(0), r#"{"column":"other","count":2}"#, "\"other\""),
         (count(0), r#"{"column":"k","count":2}"#, "\"k\""),
     ] {

@@ -1,136 +1,32 @@
 //! Whole queries: rows by way of packers, blocks and mergers give what one run gives, however they
 //! are cut.
 
+mod rows;
+mod shuffle;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int64Type, TimestampMicrosecondType};
-use arrow_array::{
-    ArrayRef, BooleanArray, Decimal128Array, DurationMicrosecondArray, Float64Array, Int64Array,
-    RecordBatch, StringArray, TimestampMicrosecondArray,
-};
+use arrow_array::{ArrayRef, RecordBatch};
 use arrow_cast::cast;
 use arrow_cast::display::{ArrayFormatter, FormatOptions};
-use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
+use arrow_schema::{DataType, Field};
 use proptest::prelude::*;
 use windrow::arrow::batch::merger::Merger;
 use windrow::arrow::batch::packer::Packer;
-use windrow::arrow::format::packed::unpack;
 use windrow::arrow::plan::limits::Limits;
-use windrow::arrow::plan::query::Query;
-use windrow::arrow::plan::spec::Spec;
 use windrow::arrow::read::counters::ReadCounters;
 use windrow::error::Error;
+
+use rows::{AGGREGATES, limits, rows};
+pub(crate) use rows::{Row, batch, query, schema};
+use shuffle::{cut, merged, packed, run};
 
 use crate::aggregate_trial::Random;
 use crate::session_batch::{oracle_dynamic, oracle_sessions};
 use crate::sliding_plan::oracle_windows;
-
-/// A row: key, name, time, tick, value.
-#[derive(Clone, Debug)]
-pub(crate) struct Row {
-    pub(crate) key: Option<i64>,
-    pub(crate) name: Option<&'static str>,
-    pub(crate) time: Option<i64>,
-    pub(crate) tick: Option<bool>,
-    pub(crate) value: Option<i64>,
-}
-
-impl Row {
-    /// The gap of a row: three times its value.
-    fn gap(&self) -> Option<i64> {
-        self.value.map(|value| value.saturating_mul(3))
-    }
-}
-
-pub(crate) fn schema() -> SchemaRef {
-    Arc::new(Schema::new(vec![
-        Field::new("key", DataType::Int64, true),
-        Field::new("name", DataType::Utf8, true),
-        Field::new(
-            "ts",
-            DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into())),
-            true,
-        ),
-        Field::new("tick", DataType::Boolean, true),
-        Field::new("x", DataType::Int64, true),
-        Field::new("f", DataType::Float64, true),
-        Field::new("s", DataType::Utf8, true),
-        Field::new("d", DataType::Decimal128(9, 2), true),
-        Field::new("gap", DataType::Duration(TimeUnit::Microsecond), true),
-    ]))
-}
-
-pub(crate) fn batch(rows: &[Row]) -> RecordBatch {
-    let text = |row: &Row| row.value.map(|value| format!("{value}"));
-    let columns: Vec<ArrayRef> = vec![
-        Arc::new(rows.iter().map(|row| row.key).collect::<Int64Array>()),
-        Arc::new(rows.iter().map(|row| row.name).collect::<StringArray>()),
-        Arc::new(
-            rows.iter()
-                .map(|row| row.time)
-                .collect::<TimestampMicrosecondArray>()
-                .with_timezone("UTC"),
-        ),
-        Arc::new(rows.iter().map(|row| row.tick).collect::<BooleanArray>()),
-        Arc::new(rows.iter().map(|row| row.value).collect::<Int64Array>()),
-        Arc::new(
-            rows.iter()
-                .map(|row| row.value.map(|value| value as f64 / 4.0))
-                .collect::<Float64Array>(),
-        ),
-        Arc::new(rows.iter().map(text).collect::<StringArray>()),
-        Arc::new(
-            rows.iter()
-                .map(|row| row.value.map(i128::from))
-                .collect::<Decimal128Array>()
-                .with_precision_and_scale(9, 2)
-                .unwrap(),
-        ),
-        Arc::new(
-            rows.iter()
-                .map(Row::gap)
-                .collect::<DurationMicrosecondArray>(),
-        ),
-    ];
-    RecordBatch::try_new(schema(), columns).unwrap()
-}
-
-/// Every aggregate, over several types.
-const AGGREGATES: &str = r#"[
-    {"name": "rows", "function": "count"},
-    {"name": "values", "function": "count", "columns": ["x"]},
-    {"name": "sum_x", "function": "sum", "columns": ["x"]},
-    {"name": "sum_f", "function": "sum", "columns": ["f"]},
-    {"name": "sum_d", "function": "sum", "columns": ["d"]},
-    {"name": "mean_x", "function": "mean", "columns": ["x"]},
-    {"name": "mean_d", "function": "mean", "columns": ["d"]},
-    {"name": "min_s", "function": "min", "columns": ["s"]},
-    {"name": "max_f", "function": "max", "columns": ["f"]},
-    {"name": "first_s", "function": "first", "columns": ["s"]},
-    {"name": "last_x", "function": "last", "columns": ["x"], "ignore_nulls": true},
-    {"name": "stddev_x", "function": "stddev", "columns": ["x"]},
-    {"name": "list_x", "function": "collect_list", "columns": ["x"]},
-    {"name": "set_s", "function": "collect_set", "columns": ["s"]},
-    {"name": "max_by", "function": "max_by", "columns": ["s", "f"]}
-]"#;
-
-/// A query of these windows, all aggregates or few, and one key column or two.
-pub(crate) fn query(
-    windows: &str,
-    keys: &str,
-    aggregates: &str,
-    shards: u32,
-    limits: Limits,
-) -> Arc<Query> {
-    let spec = format!(
-        r#"{{"keys": {keys}, "time": "ts", "tick": "tick", "windows": {windows}, "aggregates": {aggregates}, "op": true, "shards": {shards}}}"#
-    );
-    let mut query = Query::new(&Spec::parse(&spec).unwrap(), &schema()).unwrap();
-    query.limits = limits;
-    Arc::new(query)
-}
 
 /// A result as text, one line a row, in order of the text.
 fn lines(batches: &[RecordBatch]) -> Vec<String> {
@@ -166,130 +62,12 @@ fn lines(batches: &[RecordBatch]) -> Vec<String> {
     lines
 }
 
-fn cut<'a, T>(items: &'a [T], random: &mut Random, most: usize) -> Vec<&'a [T]> {
-    let mut pieces = Vec::new();
-    let mut rest = items;
-    while !rest.is_empty() {
-        let (piece, others) = rest.split_at((1 + random.below(most)).min(rest.len()));
-        pieces.push(piece);
-        rest = others;
-    }
-    pieces
-}
-
-fn run(query: &Arc<Query>, rows: &[Row], random: &mut Random) -> (Vec<RecordBatch>, ReadCounters) {
-    let pieces = cut(rows, random, 20);
-    query
-        .run(
-            pieces.into_iter().map(|rows| Ok(batch(rows))),
-            1 + random.below(3),
-        )
-        .unwrap()
-}
-
-/// Packed rows of all splits, sorted by shard and first time, those of equal ones in any order.
-fn packed(
-    query: &Arc<Query>,
-    splits: &[&[Row]],
-    random: &mut Random,
-) -> (Vec<RecordBatch>, ReadCounters) {
-    let mut counters = ReadCounters::default();
-    let mut packed: Vec<RecordBatch> = Vec::new();
-    for (number, rows) in (0..).zip(splits) {
-        let mut packer = Packer::new(Arc::clone(query), number).unwrap();
-        for rows in cut(rows, random, 20) {
-            packed.extend(packer.push(&batch(rows)).unwrap());
-        }
-        packed.extend(packer.finish().unwrap());
-        let counted = packer.counters();
-        counters.records += counted.records;
-        counters.null_keys += counted.null_keys;
-        counters.null_times += counted.null_times;
-        counters.bad_gaps += counted.bad_gaps;
-        counters.clamped_gaps += counted.clamped_gaps;
-        counters.ticks += counted.ticks;
-    }
-    let mut rows: Vec<RecordBatch> = packed
-        .iter()
-        .flat_map(|batch| (0..batch.num_rows()).map(|row| batch.slice(row, 1)))
-        .collect();
-    random.shuffle(&mut rows);
-    rows.sort_by_key(|row| {
-        unpack(row)
-            .map(|rows| (rows[0].shard, rows[0].first))
-            .unwrap()
+/// Sessions of the gap column, cut to the longest gap where there is one.
+fn own_gaps(longest: Option<i64>) -> String {
+    let longest = longest.map_or(String::new(), |longest| {
+        format!(r#", "retention": {longest}"#)
     });
-    (rows, counters)
-}
-
-/// The windows of packed rows that some mergers share shard by shard; and how many rows left before
-/// the end.
-fn merged(
-    query: &Arc<Query>,
-    packed: &[RecordBatch],
-    mergers: i32,
-    random: &mut Random,
-) -> (Vec<RecordBatch>, usize) {
-    let (mut results, mut early) = (Vec::new(), 0);
-    for merger in 0..mergers {
-        let own: Vec<&RecordBatch> = packed
-            .iter()
-            .filter(|row| unpack(row).unwrap()[0].shard % mergers == merger)
-            .collect();
-        let mut merger = Merger::new(query).unwrap();
-        for rows in cut(&own, random, 9) {
-            let batch =
-                arrow_select::concat::concat_batches(&rows[0].schema(), rows.iter().copied())
-                    .unwrap();
-            results.extend(merger.push(&batch).unwrap());
-        }
-        early += results.iter().map(RecordBatch::num_rows).sum::<usize>();
-        results.extend(merger.finish().unwrap());
-        assert!(merger.finish().unwrap().is_empty(), "nothing is left");
-    }
-    (results, early)
-}
-
-fn rows() -> impl Strategy<Value = Vec<Row>> {
-    let row = (
-        prop_oneof![1 => Just(None), 9 => (0..6_i64).prop_map(Some)],
-        prop::sample::select(vec![None, Some("a"), Some("b"), Some("a longer name")]),
-        prop_oneof![1 => Just(None), 12 => (-40..200_i64).prop_map(Some)],
-        prop::sample::select(vec![None, Some(false), Some(false), Some(true)]),
-        prop_oneof![1 => Just(None), 5 => (-4..5_i64).prop_map(Some)],
-    );
-    let row = row.prop_map(|(key, name, time, tick, value)| Row {
-        key,
-        name,
-        time,
-        tick,
-        value,
-    });
-    (prop::collection::vec(row, 0..150), any::<bool>()).prop_map(|(mut rows, in_order)| {
-        if in_order {
-            rows.sort_by_key(|row| row.time);
-        }
-        rows
-    })
-}
-
-fn limits() -> impl Strategy<Value = Limits> {
-    let rows = [1..60_usize, 1..20, 1..60, 0..60];
-    (rows, 0..5_usize, 1..3000_usize, 0..6000_usize).prop_map(
-        |(rows, pack_keys, block_bytes, merge_bytes)| {
-            let [run_rows, step_rows, pack_rows, pack_loose] = rows;
-            Limits {
-                run_rows,
-                step_rows,
-                pack_rows,
-                pack_loose,
-                pack_keys,
-                block_bytes,
-                merge_bytes,
-                ..Limits::default()
-            }
-        },
-    )
+    format!(r#"{{"kind": "session", "gap_column": "gap"{longest}}}"#)
 }
 
 fn windows() -> impl Strategy<Value = String> {
@@ -300,9 +78,7 @@ fn windows() -> impl Strategy<Value = String> {
             resolution * times
         )
     });
-    let dynamic = (1..12_i64).prop_map(|retention| {
-        format!(r#"{{"kind": "session", "gap_column": "gap", "retention": {retention}}}"#)
-    });
+    let dynamic = prop::option::weighted(0.7, 1..12_i64).prop_map(own_gaps);
     prop_oneof![session, dynamic, sliding]
 }
 
@@ -336,6 +112,7 @@ proptest! {
     fn oracle_windows_counts_and_sums_follow_the_rules(
         (rows, limits, seed) in (rows(), limits(), any::<u64>()),
         (gap, resolution, times) in (1..12_i64, 1..3_i64, 1..10_i64),
+        cut_gaps: bool,
     ) {
         let random = &mut Random(seed);
         let data: Vec<&Row> = rows.iter().filter(|row| row.tick != Some(true)).collect();
@@ -358,19 +135,18 @@ proptest! {
             ..ReadCounters::default()
         });
 
-        let retention = gap;
-        let dynamic = format!(r#"{{"kind": "session", "gap_column": "gap", "retention": {retention}}}"#);
-        let (results, dynamic) = run(&query(&dynamic, r#"["key"]"#, aggregates, 3, limits), &rows, random);
+        let longest = cut_gaps.then_some(gap);
+        let (results, dynamic) = run(&query(&own_gaps(longest), r#"["key"]"#, aggregates, 3, limits), &rows, random);
         let timed = data.iter().filter_map(|row| Some(((row.key? as u32, row.time?), row.gap())));
         let (good, bad): (Vec<_>, Vec<_>) = timed.partition(|(_, gap)| gap.is_some_and(|gap| gap > 0));
         let (records, asked): (Vec<(u32, i64)>, Vec<i64>) = good.into_iter().filter_map(|(record, gap)| Some((record, gap?))).unzip();
-        let gaps: Vec<u64> = asked.iter().map(|&gap| gap.min(retention) as u64).collect();
+        let gaps: Vec<u64> = asked.iter().map(|&gap| gap.min(longest.unwrap_or(gap)) as u64).collect();
         let expected: Vec<(i64, i64, i64, i64)> = oracle_dynamic(&records, &gaps)
             .into_iter()
             .map(|((key, start, end), count)| (key.into(), start, end, count as i64))
             .collect();
         prop_assert_eq!(counted(&results), expected);
-        let clamped_gaps = asked.iter().filter(|&&gap| gap > retention).count() as u64;
+        let clamped_gaps = asked.iter().filter(|&&gap| longest.is_some_and(|longest| gap > longest)).count() as u64;
         prop_assert_eq!(dynamic, ReadCounters { bad_gaps: bad.len() as u64, clamped_gaps, ..counters });
 
         let (difference, resolution) = (resolution * times, resolution);

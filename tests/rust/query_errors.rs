@@ -12,6 +12,7 @@ use windrow::arrow::plan::spec::Spec;
 use windrow::arrow::plan::window_lengths::WindowLengths;
 use windrow::error::{Error, Result};
 use windrow::session::windows::Gap;
+use windrow::sliding::plan::Sliding;
 use windrow::time::Span;
 
 use crate::query::{Row, batch, query};
@@ -163,6 +164,29 @@ fn difference_and_resolution_are_whole_ticks_and_the_first_a_multiple_of_the_sec
 }
 
 #[test]
+fn a_resolution_that_is_not_said_is_one_tick_of_the_time_column() {
+    use TimeUnit::{Microsecond, Millisecond, Nanosecond, Second};
+    for (unit, difference, ticks) in [
+        (Second, 60_000_000, Some(60)),
+        (Second, 60_000_001, None),
+        (Millisecond, 10_000, Some(10)),
+        (Millisecond, 10_001, None),
+        (Microsecond, 10, Some(10)),
+        (Nanosecond, 10, Some(10_000)),
+    ] {
+        let windows = format!(r#"{{"kind": "sliding", "difference": {difference}}}"#);
+        match (with_unit(unit, &windows), ticks) {
+            (Ok(query), Some(ticks)) => assert!(
+                matches!(query.windows, WindowLengths::Sliding(Sliding { difference, resolution }) if difference == Span(ticks) && resolution == Span(1)),
+                "{unit:?} {difference}"
+            ),
+            (Err(Error::Argument { argument, .. }), None) => assert_eq!(argument, "difference"),
+            (other, _) => panic!("{unit:?} {difference}: {:?}", other.err()),
+        }
+    }
+}
+
+#[test]
 fn a_gap_is_positive_and_counts_in_the_columns_unit() {
     use TimeUnit::{Microsecond, Millisecond, Nanosecond, Second};
     for (unit, gap, ticks) in [
@@ -185,6 +209,77 @@ fn a_gap_is_positive_and_counts_in_the_columns_unit() {
             (Err(Error::Argument { argument, .. }), None) => assert_eq!(argument, "gap"),
             (other, _) => panic!("{unit:?} {gap}: {:?}", other.err()),
         }
+    }
+}
+
+#[test]
+fn numbers_of_shards_and_inputs_have_bounds() {
+    let schema = Schema::new(vec![
+        Field::new("key", DataType::Int64, true),
+        Field::new("ts", DataType::Timestamp(TimeUnit::Second, None), true),
+        Field::new("input", DataType::Int32, true),
+    ]);
+    let query = |shards: u32, inputs: u32| {
+        let spec = format!(
+            r#"{{"keys": ["key"], "time": "ts", "windows": {}, "aggregates": [], "shards": {shards}, "inputs": {{"column": "input", "count": {inputs}}}}}"#,
+            session(1_000_000)
+        );
+        Query::new(&Spec::parse(&spec)?, &schema)
+    };
+    for (shards, inputs, wrong) in [
+        (1, 1, None),
+        (65_536, 65_536, None),
+        (0, 1, Some("shards")),
+        (65_537, 1, Some("shards")),
+        (u32::MAX, 1, Some("shards")),
+        (1, 0, Some("inputs: count")),
+        (1, 65_537, Some("inputs: count")),
+        (1, u32::MAX, Some("inputs: count")),
+    ] {
+        match (query(shards, inputs), wrong) {
+            (Ok(_), None) => {}
+            (
+                Err(Error::Argument {
+                    argument, allowed, ..
+                }),
+                Some(wrong),
+            ) => {
+                assert_eq!(argument, wrong);
+                assert_eq!(allowed, "1 to 65536");
+            }
+            (other, _) => panic!("{shards} {inputs}: {:?}", other.err()),
+        }
+    }
+}
+
+/// The same columns in another order beside one more, batch by batch.
+#[test]
+fn batches_may_have_their_columns_in_any_order_and_more_of_them() {
+    let aggregates = r#"[{"name": "total", "function": "sum", "columns": ["x"]}]"#;
+    let query = query(SESSION, KEY, aggregates, 4, Limits::default());
+    let whole = batch(&[row(1, 1), row(2, 2)]);
+    let expected = run(&query, &[row(1, 1), row(2, 2)]).unwrap();
+    let turned: Vec<usize> = (0..whole.num_columns()).rev().collect();
+    let turned = whole.project(&turned).unwrap();
+    let extra = Arc::new(Field::new("another", DataType::Int64, true));
+    let fields = [extra]
+        .into_iter()
+        .chain(turned.schema_ref().fields().iter().cloned());
+    let schema = Schema::new(fields.collect::<Vec<_>>());
+    let columns = [Arc::clone(whole.column(0))]
+        .into_iter()
+        .chain(turned.columns().iter().cloned());
+    let wider = RecordBatch::try_new(Arc::new(schema), columns.collect()).unwrap();
+    for given in [whole, turned, wider] {
+        let (results, _) = query.run([Ok(given.clone())].into_iter(), 1).unwrap();
+        assert_eq!(results, expected);
+        let mut packer = Packer::new(Arc::clone(&query), 0).unwrap();
+        packer.push(&given).unwrap();
+        let mut merger = Merger::new(&query).unwrap();
+        let packed = packer.finish().unwrap();
+        let mut merged = merger.push(&packed[0]).unwrap();
+        merged.extend(merger.finish().unwrap());
+        assert_eq!(merged, expected);
     }
 }
 

@@ -214,7 +214,7 @@ fn fixed(gap: i64, grace: i64, emit: Emit) -> SessionWindows {
 fn dynamic(retention: i64, grace: i64, emit: Emit) -> SessionWindows {
     SessionWindows {
         gap: Gap::Dynamic {
-            retention: Span(retention as u64),
+            longest: Some(Span(retention as u64)),
         },
         ..fixed(1, grace, emit)
     }
@@ -304,10 +304,10 @@ proptest! {
         gap in any_span(), grace in prop::option::of(any_span()), until in prop::option::of(any_span()),
         update in any::<bool>(), late in any::<bool>(), own in any::<bool>(),
     ) {
-        let gap = if own { Gap::Dynamic { retention: gap } } else { Gap::Fixed(gap) };
+        let gap = if own { Gap::Dynamic { longest: Some(gap) } } else { Gap::Fixed(gap) };
         let emit = if update { Emit::Update } else { Emit::Close };
         let late = if late { Late::Emit } else { Late::Drop };
-        let Ok(mut sessions) = SessionOperator::new(SessionWindows { gap, grace, until, emit, late }, 2) else { return Ok(()) };
+        let Ok(mut sessions) = SessionOperator::new(SessionWindows { gap, grace, until, emit, late, segment: None }, 2) else { return Ok(()) };
         let mut states = Members::default();
         let mut out = |_: Change<'_>, _: &mut Members| Ok(());
         for (number, (key, time, own, input, source, kind)) in events.iter().enumerate() {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from numbers import Integral
 from typing import Any, Self
 
@@ -94,10 +95,12 @@ class StreamDriver:
 
         Raises:
             TypeError: no function, or one that returns anything but what `agg` returned.
-            ValueError: windows without a grace, which every stream needs, schemas of other inputs than the definition
-                has, or a column that is read under the name of the driver's own ticks, `windrow.tick`.
+            ValueError: windows without a grace, which every stream needs, sliding windows without a resolution whose
+                lengths are no multiples of a driver's, a millisecond, schemas of other inputs than the definition has,
+                or a column that is read under the name of the driver's own ticks, `windrow.tick`.
         """
         plan = plan_of(definition, schema)
+        plan = replace(plan, windows=plan.windows.on_stream(plan.schema.field(plan.time)))
         if plan.windows.grace is None:
             allowed = "how far behind stream time a record may be, such as grace='1 hour'; '0 seconds' for not at all"
             raise bad_value("grace", None, allowed)

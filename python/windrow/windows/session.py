@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Literal, Never, Self, get_args
+from dataclasses import dataclass, replace
+from typing import Any, Literal, Never, Self, get_args
+
+import pyarrow as pa
 
 from windrow.duration import LONGEST, Duration, microseconds, words
 from windrow.errors import bad_type, bad_value, positional_options, unknown_option, unknown_word
@@ -13,6 +15,7 @@ from windrow.windows.windows import Windows
 InvalidGap = Literal["drop", "error"]
 """What becomes of a record whose own gap is null, zero or negative: it is counted and left out, or the query fails."""
 
+_DAY = 86_400_000_000
 _DYNAMIC_OPTIONS = ("grace", "longest_gap", "invalid_gap")
 
 
@@ -22,13 +25,18 @@ class DynamicGap:
 
     Attributes:
         column: the column of the gaps.
-        longest: the longest gap, in microseconds; longer ones are cut to it.
+        longest: the longest gap, in microseconds, longer ones are cut to it; None where no gap is cut.
         invalid: what becomes of a record whose gap is null, zero or negative.
     """
 
     column: str
-    longest: int
+    longest: int | None
     invalid: InvalidGap
+
+    @property
+    def longest_on_stream(self) -> int:
+        """The longest gap on a stream, which has to know when a session ends: one day where none is given."""
+        return _DAY if self.longest is None else self.longest
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -72,7 +80,7 @@ class SessionWindows(Windows):
         column: str,
         *_by_position: Never,
         grace: Duration | None = None,
-        longest_gap: Duration = "1 day",
+        longest_gap: Duration | None = None,
         invalid_gap: InvalidGap = "drop",
         **_unknown: Never,
     ) -> Self:
@@ -86,7 +94,8 @@ class SessionWindows(Windows):
             column: the column of the gaps: a day-time interval in Spark, a duration in Arrow. Gaps count in ticks of
                 the time column, rounded down.
             grace: as in `with_gap`.
-            longest_gap: longer gaps are cut to it and counted (`clamped_gaps`).
+            longest_gap: longer gaps are cut to it and counted (`clamped_gaps`). None cuts none; on a stream it is one
+                day (KIP-362's retention).
             invalid_gap: what becomes of a record whose gap is null, zero or negative: `"drop"` leaves it out and
                 counts it (`bad_gaps`), `"error"` fails the query with its key and time.
 
@@ -96,7 +105,7 @@ class SessionWindows(Windows):
             TypeError: `column` is no name, not a duration (a bare number has no unit), or options by position.
 
         >>> SessionWindows.with_dynamic_gap("pause", grace="1 hour")
-        SessionWindows.with_dynamic_gap('pause', grace='1 hour', longest_gap='1 day')
+        SessionWindows.with_dynamic_gap('pause', grace='1 hour')
 
         >>> from datetime import datetime, timedelta
         >>> import pyarrow as pa
@@ -123,12 +132,13 @@ class SessionWindows(Windows):
         if not column:
             raise bad_value("column", column, "the name of a column")
         late = None if grace is None else microseconds("grace", grace, zero=True)
-        longest = microseconds("longest_gap", longest_gap)
+        longest = None if longest_gap is None else microseconds("longest_gap", longest_gap)
         if invalid_gap not in get_args(InvalidGap):
             raise unknown_word("invalid_gap", invalid_gap, get_args(InvalidGap))
-        if longest + (late or 0) > LONGEST:
+        gap = DynamicGap(column, longest, invalid_gap)
+        if gap.longest_on_stream + (late or 0) > LONGEST:
             raise bad_value("grace", grace, f"longest_gap + grace of at most {LONGEST} microseconds")
-        return cls._of(grace=late, retention=None, gap=DynamicGap(column, longest, invalid_gap))
+        return cls._of(grace=late, retention=None, gap=gap)
 
     def until(self, retention: Duration) -> Self:
         """The same windows, kept visible for `retention` after they close.
@@ -144,26 +154,33 @@ class SessionWindows(Windows):
         SessionWindows.with_gap('5 minutes').until('1 day')
         """
         if isinstance(self.gap, DynamicGap):
-            return self._kept(retention, self.gap.longest + (self.grace or 0), "longest_gap + grace")
+            return self._kept(retention, self.gap.longest_on_stream + (self.grace or 0), "longest_gap + grace")
         return self._kept(retention, self.gap + (self.grace or 0), "gap + grace")
+
+    def on_stream(self, time: pa.Field[Any]) -> Self:
+        """These windows with the longest gap of a stream."""
+        if not isinstance(self.gap, DynamicGap):
+            return self
+        return self._of(**{**vars(self), "gap": replace(self.gap, longest=self.gap.longest_on_stream)})
 
     def _lengths(self) -> dict[str, tuple[int, str]]:
         if isinstance(self.gap, DynamicGap):
-            return {"longest_gap": (self.gap.longest, "one tick"), **super()._lengths()}
+            longest = self.gap.longest
+            return {**({} if longest is None else {"longest_gap": (longest, "one tick")}), **super()._lengths()}
         return {"gap": (self.gap, "one tick"), **super()._lengths()}
 
     def plan(self) -> dict[str, int | str]:
         """What the core needs to know of these windows."""
         if isinstance(self.gap, DynamicGap):
             # `retention` is KIP-362's word for it, and that of saved states.
-            own: dict[str, int | str] = {"gap_column": self.gap.column, "retention": self.gap.longest}
-            return {"kind": "session", **own, "invalid_gap": self.gap.invalid}
+            longest: dict[str, int | str] = {} if self.gap.longest is None else {"retention": self.gap.longest}
+            return {"kind": "session", "gap_column": self.gap.column, **longest, "invalid_gap": self.gap.invalid}
         return {"kind": "session", "gap": self.gap}
 
     def __repr__(self) -> str:
         """The call that makes these windows."""
         if isinstance(self.gap, DynamicGap):
-            longest = f", longest_gap={words(self.gap.longest)!r}"
+            longest = "" if self.gap.longest is None else f", longest_gap={words(self.gap.longest)!r}"
             invalid = "" if self.gap.invalid == "drop" else f", invalid_gap={self.gap.invalid!r}"
             made = f"with_dynamic_gap({self.gap.column!r}{self._shown_grace()}{longest}{invalid})"
         else:

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Never, Self
+from typing import Any, Never, Self
 
-from windrow.duration import LONGEST, Duration, microseconds, words
+import pyarrow as pa
+
+from windrow.duration import LONGEST, TIME_UNITS, Duration, microseconds, words
 from windrow.errors import bad_value, positional_options
 from windrow.windows.windows import Windows
+
+_STREAM_TICK = 1_000
+"""What Kafka's time counts in, and so a stream where nothing else is said: a millisecond."""
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -19,11 +24,11 @@ class SlidingWindows(Windows):
 
     Attributes:
         difference: distance from the start to the end of a window, in microseconds.
-        resolution: one tick, in microseconds; times are floored to it for windowing.
+        resolution: what times are floored to for windowing, in microseconds; None for one tick of the time column.
     """
 
     difference: int
-    resolution: int
+    resolution: int | None
 
     @classmethod
     def with_time_difference(
@@ -31,9 +36,16 @@ class SlidingWindows(Windows):
         difference: Duration,
         *_by_position: Never,
         grace: Duration | None = None,
-        resolution: Duration = "1 millisecond",
+        resolution: Duration | None = None,
     ) -> Self:
         """Windows over records that are at most `difference` apart (Kafka's `SlidingWindows`).
+
+        Args:
+            difference: distance from the start to the end of a window.
+            grace: how far behind stream time a record may be on a stream; a batch query does not need it.
+            resolution: times are floored to it for windowing, and the right window of a record starts this long after
+                it. None is one tick of the time column, in Spark a microsecond. Kafka's windows on a finer column are
+                those of `"1 millisecond"`, which is also the least that `StreamDriver` takes where nothing is said.
 
         Raises:
             ValueError: `difference` or `resolution` not longer than zero, `grace` negative, `difference` or `grace`
@@ -45,11 +57,11 @@ class SlidingWindows(Windows):
         """
         if _by_position:
             raise positional_options("SlidingWindows.with_time_difference", _by_position, ["grace", "resolution"])
-        tick = microseconds("resolution", resolution)
+        tick = None if resolution is None else microseconds("resolution", resolution)
         width = microseconds("difference", difference)
         late = None if grace is None else microseconds("grace", grace, zero=True)
         for argument, value, length in (("difference", difference, width), ("grace", grace, late or 0)):
-            if length % tick:
+            if tick is not None and length % tick:
                 raise bad_value(argument, value, f"a multiple of the resolution, {words(tick)}")
         if 2 * width > LONGEST:
             raise bad_value("difference", difference, f"2 x difference of at most {LONGEST} microseconds")
@@ -70,15 +82,31 @@ class SlidingWindows(Windows):
         return self._kept(retention, 2 * self.difference + (self.grace or 0), "2 x difference + grace")
 
     def _lengths(self) -> dict[str, tuple[int, str]]:
-        own = {"difference": (self.difference, "ticks"), "resolution": (self.resolution, "ticks")}
-        return {**own, **super()._lengths()}
+        own = {"difference": self.difference, "resolution": self.resolution, "grace": self.grace}
+        ticks = {argument: (length, "ticks") for argument, length in own.items() if length is not None}
+        return {**super()._lengths(), **ticks}
+
+    def on_stream(self, time: pa.Field[Any]) -> Self:
+        """These windows with the resolution of a stream: 1 millisecond, or one tick where the column is coarser.
+
+        Raises `ValueError` where `difference` or `grace` is no multiple of it.
+        """
+        if self.resolution is not None:
+            return self
+        tick = max(_STREAM_TICK, TIME_UNITS[time.type.unit].microseconds)
+        for argument, length in (("difference", self.difference), ("grace", self.grace or 0)):
+            if length % tick:
+                allowed = f"a multiple of {words(tick)}, the resolution on a stream where none is given"
+                raise bad_value(argument, words(length), allowed)
+        return self._of(**{**vars(self), "resolution": tick})
 
     def plan(self) -> dict[str, int | str]:
         """What the core needs to know of these windows."""
-        return {"kind": "sliding", "difference": self.difference, "resolution": self.resolution}
+        tick: dict[str, int | str] = {} if self.resolution is None else {"resolution": self.resolution}
+        return {"kind": "sliding", "difference": self.difference, **tick}
 
     def __repr__(self) -> str:
         """The call that makes these windows."""
-        tick = "" if self.resolution == 1_000 else f", resolution={words(self.resolution)!r}"
+        tick = "" if self.resolution is None else f", resolution={words(self.resolution)!r}"
         made = f"SlidingWindows.with_time_difference({words(self.difference)!r}{self._shown_grace()}{tick})"
         return f"{made}{self._shown_until()}"

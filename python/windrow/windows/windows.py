@@ -58,6 +58,10 @@ class Windows:
             if kind == "one tick" and length < unit.microseconds:
                 raise bad_value(argument, words(length), f"at least 1 {unit.name}, {counts}")
 
+    def on_stream(self, time: pa.Field[Any]) -> Self:
+        """These windows with what a stream assumes where nothing is said; `time` is the time column."""
+        return self
+
     def _lengths(self) -> dict[str, tuple[int, str]]:
         """The lengths of time, by argument, and whether each is whole ticks, one tick at least, or any."""
         given = {"grace": self.grace, "until": self.retention}

@@ -8,6 +8,7 @@
 //! | [`dictionary`] | types with dictionaries replaced by their values |
 //! | `type_name` | types by the names that pyarrow gives them |
 //! | `comparable` | types whose values can be compared |
+//! | `zero_width` | types whose values take no bytes |
 //! | `canonical_float` | floats with one NaN and one zero |
 
 pub(crate) mod canonical_float;
@@ -17,3 +18,4 @@ pub mod dictionary;
 pub(crate) mod named;
 pub(crate) mod type_name;
 pub(crate) mod validate;
+pub(crate) mod zero_width;

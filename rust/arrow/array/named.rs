@@ -5,12 +5,19 @@ use std::sync::Arc;
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::{Field, Schema};
 
-use super::validate;
 use crate::error::{Error, Result};
 
-/// The field of a column by its exact name.
-pub(crate) fn find<'a>(input: &'a Schema, argument: &str, name: &str) -> Result<&'a Field> {
-    input.field_with_name(name).map_err(|_| Error::Argument {
+/// The position and the field of a column by its exact name.
+///
+/// # Errors
+///
+/// [`Error::Argument`] where there is none.
+pub(crate) fn find<'a>(
+    input: &'a Schema,
+    argument: &str,
+    name: &str,
+) -> Result<(usize, &'a Field)> {
+    input.column_with_name(name).ok_or_else(|| Error::Argument {
         argument: argument.into(),
         got: format!("column {name:?}"),
         allowed: format!(
@@ -24,25 +31,22 @@ pub(crate) fn find<'a>(input: &'a Schema, argument: &str, name: &str) -> Result<
     })
 }
 
-/// A column by its exact name; it holds what its type says.
-pub(crate) fn column(batch: &RecordBatch, name: &str) -> Result<ArrayRef> {
-    let missing = || Error::Format {
+/// The error of a batch without a column that was declared.
+pub(crate) fn missing(name: &str) -> Error {
+    Error::Format {
         what: "batch",
         reason: format!("column {name:?} is missing"),
-    };
-    let array = batch.column_by_name(name).ok_or_else(missing)?;
-    validate::check(name, array)?;
-    Ok(Arc::clone(array))
+    }
 }
 
-/// Arrays as a batch; the columns of a block are known by their place.
+/// Arrays as a batch; the columns of a block are known by their positions.
 pub(crate) fn unnamed(columns: Vec<ArrayRef>) -> Result<RecordBatch> {
     let fields: Vec<Field> = columns
         .iter()
         .enumerate()
-        .map(|(place, array)| {
+        .map(|(position, array)| {
             Field::new(
-                place.to_string(),
+                position.to_string(),
                 array.data_type().clone(),
                 array.is_nullable(),
             )

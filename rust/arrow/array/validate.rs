@@ -5,7 +5,10 @@
 use std::str::from_utf8;
 
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef, GenericListArray, GenericStringArray, OffsetSizeTrait};
+use arrow_array::{
+    Array, ArrayRef, GenericListArray, GenericListViewArray, GenericStringArray, OffsetSizeTrait,
+    make_array,
+};
 use arrow_schema::DataType;
 
 use crate::error::{Error, Result};
@@ -34,7 +37,20 @@ fn fault(array: &dyn Array) -> Option<&'static str> {
                 (!cells.iter().flatten().all(|cell| from_utf8(cell).is_ok())).then_some(NO_TEXT)
             })
         }
-        DataType::BinaryView | DataType::ListView(_) | DataType::LargeListView(_) => astray(array),
+        DataType::BinaryView => astray(array),
+        DataType::ListView(_) => fault_of_views(array.as_list_view::<i32>()),
+        DataType::LargeListView(_) => fault_of_views(array.as_list_view::<i64>()),
+        DataType::RunEndEncoded(..) => astray(array).or_else(|| {
+            let data = array.to_data();
+            let values = data.child_data().get(1)?;
+            fault(&make_array(values.clone()))
+        }),
+        DataType::Union(fields, _) => astray(array).or_else(|| {
+            let members = fields.iter();
+            members
+                .map(|(id, _)| array.as_union().child(id))
+                .find_map(|member| fault(member))
+        }),
         DataType::Binary => fault_of_offsets(array.as_binary::<i32>().value_offsets()),
         DataType::LargeBinary => fault_of_offsets(array.as_binary::<i64>().value_offsets()),
         DataType::Dictionary(..) => {
@@ -68,6 +84,26 @@ fn astray(array: &dyn Array) -> Option<&'static str> {
 
 fn fault_of_lists<O: OffsetSizeTrait>(lists: &GenericListArray<O>) -> Option<&'static str> {
     astray(lists).or_else(|| fault_of_elements(lists.values(), lists.value_offsets()))
+}
+
+/// Of lists that each say where they begin and how long they are, in any order.
+fn fault_of_views<O: OffsetSizeTrait>(lists: &GenericListViewArray<O>) -> Option<&'static str> {
+    let values = lists.values();
+    let mut used = values.len()..0;
+    for (&offset, &size) in lists.value_offsets().iter().zip(lists.value_sizes()) {
+        let end = offset
+            .to_usize()
+            .zip(size.to_usize())
+            .and_then(|(offset, size)| offset.checked_add(size))
+            .filter(|&end| end <= values.len());
+        let (Some(offset), Some(end)) = (offset.to_usize(), end) else {
+            return Some(ASTRAY);
+        };
+        if offset < end {
+            used = used.start.min(offset)..used.end.max(end);
+        }
+    }
+    fault(&values.slice(used.start.min(used.end), used.len()))
 }
 
 fn fault_of_elements<O: OffsetSizeTrait>(

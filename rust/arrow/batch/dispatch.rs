@@ -6,16 +6,18 @@ use super::operator::BatchOperator;
 use super::sessions::BatchSessions;
 use super::sliding::BatchSliding;
 use super::sort_rows::SortRows;
-use crate::arrow::plan::query::Query;
+use crate::arrow::plan::query::{Query, QueryOutput};
 use crate::arrow::plan::window_lengths::WindowLengths;
 use crate::error::Result;
 
 impl Query {
     pub(crate) fn job(self: &Arc<Self>) -> Result<Box<dyn BatchOperator>> {
-        Ok(match self.windows {
-            _ if self.rows => Box::new(SortRows::new(Arc::clone(self))?),
-            WindowLengths::Session(gap) => Box::new(BatchSessions::new(Arc::clone(self), gap)?),
-            WindowLengths::Sliding(sliding) => {
+        Ok(match (&self.output_kind, self.windows) {
+            (QueryOutput::Rows { .. }, _) => Box::new(SortRows::new(Arc::clone(self))?),
+            (QueryOutput::Windows { .. }, WindowLengths::Session(gap)) => {
+                Box::new(BatchSessions::new(Arc::clone(self), gap)?)
+            }
+            (QueryOutput::Windows { .. }, WindowLengths::Sliding(sliding)) => {
                 Box::new(BatchSliding::new(Arc::clone(self), sliding)?)
             }
         })

@@ -5,13 +5,16 @@ use std::hint::black_box;
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
+use arrow_schema::{DataType, Field, Schema};
 use arrow_select::concat::concat_batches;
 
 use super::partition::PARTS;
 use super::{operator, workers};
 use crate::aggregate::SeqNo;
+use crate::arrow::array::dictionary::unpacked_field;
+use crate::arrow::array::{convert, validate};
 use crate::arrow::plan::limits::Limits;
-use crate::arrow::plan::query::Query;
+use crate::arrow::plan::query::{Query, QueryOutput};
 use crate::arrow::read::counters::ReadCounters;
 use crate::arrow::read::records::Records;
 use crate::error::{Error, Result};
@@ -36,7 +39,8 @@ impl Query {
         let first = steps.next().transpose()?;
         let few = steps.peek().is_none();
         let inputs = self.inputs(first.map(Ok).into_iter().chain(steps), &mut counters);
-        let results = if few || self.rows {
+        let rows = matches!(self.output_kind, QueryOutput::Rows { .. });
+        let results = if few || rows {
             self.run_whole(inputs)
         } else {
             self.run_parts(inputs, threads)
@@ -115,23 +119,63 @@ impl<I: Iterator<Item = Result<RecordBatch>>> StepReader<I> {
                 break;
             };
             let steps = batch.num_rows().div_ceil(self.limits.step_rows).max(1);
-            let taken = batch.num_rows().div_ceil(steps);
-            if taken < batch.num_rows() {
-                self.rest = Some(batch.slice(taken, batch.num_rows() - taken));
+            let most = batch.num_rows().div_ceil(steps);
+            let first = batch.slice(0, most);
+            let size = slice_bytes(&first)?;
+            // What is joined stays far below what the offsets of an array reach to.
+            if !short.is_empty() && bytes + size > self.limits.step_bytes {
+                self.rest = Some(batch);
+                break;
             }
-            let taken = batch.slice(0, taken);
-            rows += taken.num_rows();
-            bytes += taken.columns().iter().try_fold(0, |sum, column| {
-                Ok::<_, Error>(sum + column.to_data().get_slice_memory_size()?)
-            })?;
-            short.push(taken);
+            if most < batch.num_rows() {
+                self.rest = Some(batch.slice(most, batch.num_rows() - most));
+            }
+            rows += most;
+            bytes += size;
+            short.push(first);
         }
         match short.as_slice() {
             [] => Ok(None),
             [one] => Ok(Some(one.clone())),
-            [first, ..] => Ok(Some(concat_batches(&first.schema(), &short)?)),
+            several => join(several).map(Some),
         }
     }
+}
+
+fn slice_bytes(batch: &RecordBatch) -> Result<usize> {
+    batch.columns().iter().try_fold(0, |sum, column| {
+        Ok(sum + column.to_data().get_slice_memory_size()?)
+    })
+}
+
+/// Batches of one schema as one, without dictionaries: together their values may be more than the
+/// indices of one dictionary tell apart.
+fn join(batches: &[RecordBatch]) -> Result<RecordBatch> {
+    let batches = batches
+        .iter()
+        .map(unpacked_batch)
+        .collect::<Result<Vec<_>>>()?;
+    match batches.as_slice() {
+        [] => Err(Error::Internal("there is nothing to join")),
+        [first, ..] => Ok(concat_batches(&first.schema(), &batches)?),
+    }
+}
+
+fn unpacked_batch(batch: &RecordBatch) -> Result<RecordBatch> {
+    let schema = batch.schema_ref();
+    let fields = schema.fields().iter();
+    let unpacked: Vec<Field> = fields.clone().map(|field| unpacked_field(field)).collect();
+    let columns = fields.zip(batch.columns()).map(|(field, column)| {
+        // To copy indices and the like is to follow them.
+        let data_type = column.data_type();
+        if data_type.is_nested() || matches!(data_type, DataType::Dictionary(..)) {
+            validate::check(field.name(), column)?;
+        }
+        convert::unpack(column)
+    });
+    let columns = columns.collect::<Result<Vec<_>>>()?;
+    let schema = Arc::new(Schema::new(unpacked));
+    Ok(RecordBatch::try_new(schema, columns)?)
 }
 
 impl<I: Iterator<Item = Result<RecordBatch>>> Iterator for StepReader<I> {
@@ -139,5 +183,37 @@ impl<I: Iterator<Item = Result<RecordBatch>>> Iterator for StepReader<I> {
 
     fn next(&mut self) -> Option<Self::Item> {
         self.step().transpose()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow_array::{ArrayRef, StringArray};
+
+    use super::*;
+
+    #[test]
+    fn short_batches_are_joined_up_to_the_bytes_of_a_step_and_a_wide_one_stays_alone() {
+        // widths    10 10 | 900 | 10 10 10 ...
+        let widths = [10, 10, 900, 10, 10, 10, 10, 10, 10];
+        let batches = widths.map(|width| {
+            let text: ArrayRef = Arc::new(StringArray::from(vec!["x".repeat(width)]));
+            Ok(RecordBatch::try_from_iter([("text", text)]).unwrap())
+        });
+        let steps = StepReader {
+            batches: batches.into_iter(),
+            limits: Limits {
+                step_bytes: 100,
+                ..Limits::default()
+            },
+            rest: None,
+        };
+        let steps: Vec<RecordBatch> = steps.collect::<Result<_>>().unwrap();
+        let rows: Vec<usize> = steps.iter().map(RecordBatch::num_rows).collect();
+        assert_eq!(rows.iter().sum::<usize>(), widths.len());
+        for step in &steps {
+            assert!(step.num_rows() == 1 || slice_bytes(step).unwrap() <= 100);
+        }
+        assert!(rows.iter().any(|&rows| rows > 1), "{rows:?}");
     }
 }

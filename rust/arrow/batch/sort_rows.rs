@@ -134,7 +134,7 @@ impl BatchOperator for SortRows {
     fn add(&mut self, input: Records) -> Result<()> {
         let seq_nos = input.seq_nos().iter().map(|seq_no| seq_no.cast_signed());
         let seq_nos: ArrayRef = Arc::new(Int64Array::from_iter_values(seq_nos));
-        let columns = input.whole.into_iter().chain([seq_nos]).collect();
+        let columns = input.output.into_iter().chain([seq_nos]).collect();
         self.hold(RecordBatch::try_new(Arc::clone(&self.schema), columns)?)
     }
 

@@ -8,9 +8,10 @@
 //! | end of stream | eight bytes |
 //!
 //! The checksum is written as `xxh3:` and 16 hexadecimal digits: xxh3-64 over all bytes, the digits
-//! read as dots. It is compared before anything is read as Arrow.
+//! read as dots. It is compared before anything but the schema's metadata is read as Arrow.
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
@@ -18,6 +19,7 @@ use arrow_array::RecordBatch;
 use arrow_buffer::Buffer;
 use arrow_ipc::convert::try_schema_from_ipc_buffer;
 use arrow_ipc::reader::StreamDecoder;
+use arrow_ipc::root_as_message;
 use arrow_ipc::writer::StreamWriter;
 use arrow_schema::{ArrowError, Schema};
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
@@ -31,8 +33,8 @@ const CHECKSUM_KEY: &str = "windrow.checksum";
 
 const MARK: &[u8] = b"xxh3:";
 const BLANK: &[u8] = b"................";
-/// How many places that look like a checksum are tried.
-const TRIED: usize = 64;
+/// Before the schema message: a mark of four bytes, and its length in four more.
+const PREFIX: usize = 8;
 
 /// What the writer said beside the rows.
 pub type Metadata = HashMap<String, String>;
@@ -56,16 +58,9 @@ pub fn seal(batch: &RecordBatch, mut metadata: Metadata) -> Result<Vec<u8>> {
     drop(writer);
 
     let digits = format!("{:016x}", xxh3_64(&bytes));
-    let blank = [MARK, BLANK].concat();
-    let place = bytes
-        .windows(blank.len())
-        .position(|window| window == blank)
-        .map(|place| place + MARK.len());
-    let place = place.and_then(|place| bytes.get_mut(place..place + BLANK.len()));
-    place
-        .ok_or(Error::Internal(
-            "the place of a checksum is in the metadata",
-        ))?
+    digits_of_checksum(&bytes)
+        .and_then(|range| bytes.get_mut(range))
+        .ok_or(Error::Internal("a checksum is in the metadata"))?
         .copy_from_slice(digits.as_bytes());
     Ok(bytes)
 }
@@ -117,22 +112,37 @@ fn read<T>(
 
 /// Whether the bytes are those that were sealed.
 fn is_whole(bytes: &[u8]) -> bool {
-    let marks = bytes
-        .windows(MARK.len())
-        .enumerate()
-        .filter(|(_, window)| *window == MARK)
-        .map(|(place, _)| place + MARK.len());
-    marks.take(TRIED).any(|place| {
-        let split = bytes
-            .split_at_checked(place)
-            .and_then(|(before, rest)| Some((before, rest.split_at_checked(BLANK.len())?)));
-        let Some((before, (digits, after))) = split else {
-            return false;
-        };
-        let mut hash = Xxh3::new();
-        hash.update(before);
-        hash.update(BLANK);
-        hash.update(after);
-        format!("{:016x}", hash.digest()).as_bytes() == digits
-    })
+    let split = digits_of_checksum(bytes).and_then(|range| {
+        let (before, rest) = bytes.split_at_checked(range.start)?;
+        Some((before, rest.split_at_checked(range.len())?))
+    });
+    let Some((before, (digits, after))) = split else {
+        return false;
+    };
+    let mut hash = Xxh3::new();
+    hash.update(before);
+    hash.update(BLANK);
+    hash.update(after);
+    format!("{:016x}", hash.digest()).as_bytes() == digits
+}
+
+/// The bytes that hold the digits of the checksum, found in the metadata of the schema message:
+/// names and values of the user's may look like a checksum too.
+fn digits_of_checksum(bytes: &[u8]) -> Option<Range<usize>> {
+    let length = bytes.get(PREFIX / 2..PREFIX)?.try_into().ok()?;
+    let length = usize::try_from(i32::from_le_bytes(length)).ok()?;
+    let message = bytes.get(PREFIX..PREFIX.checked_add(length)?)?;
+    let metadata = root_as_message(message)
+        .ok()?
+        .header_as_schema()?
+        .custom_metadata()?;
+    let entry = metadata
+        .iter()
+        .find(|entry| entry.key() == Some(CHECKSUM_KEY))?;
+    let value = entry.value()?.as_bytes();
+    if !value.starts_with(MARK) || value.len() != MARK.len() + BLANK.len() {
+        return None;
+    }
+    let start = value.as_ptr().addr().checked_sub(bytes.as_ptr().addr())? + MARK.len();
+    Some(start..start + BLANK.len())
 }

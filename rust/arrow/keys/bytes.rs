@@ -10,6 +10,7 @@ use arrow_schema::{DataType, Field};
 
 use super::cells::{CellWord, Cells, cells};
 use super::primitive::nulls;
+use super::seed::Seed;
 use super::shard_hash;
 use super::table::Table;
 use crate::arrow::array::convert;
@@ -22,6 +23,7 @@ const CHUNK: usize = 1024;
 /// Distinct byte strings.
 pub(super) struct ByteTable {
     table: Table<CellWord>,
+    seed: Seed,
     words: Vec<CellWord>,
     /// Where each key ends in `data`.
     ends: Vec<usize>,
@@ -30,8 +32,10 @@ pub(super) struct ByteTable {
 
 impl ByteTable {
     pub(super) fn new() -> Self {
+        let seed = Seed::random();
         Self {
-            table: Table::new(),
+            table: Table::new(seed),
+            seed,
             words: Vec::new(),
             ends: Vec::new(),
             data: Vec::new(),
@@ -51,6 +55,7 @@ impl ByteTable {
     ) -> Result<()> {
         let Self {
             table,
+            seed,
             words,
             ends,
             data,
@@ -59,7 +64,7 @@ impl ByteTable {
         for start in (0..length).step_by(CHUNK) {
             let rows = start..length.min(start + CHUNK);
             words.clear();
-            cells.words(rows.clone(), words);
+            cells.words(rows.clone(), *seed, words);
             for (row, &word) in rows.zip(words.iter()) {
                 if nulls.is_some_and(|nulls| nulls.is_null(row)) {
                     ids.push(KeyId::NULL);

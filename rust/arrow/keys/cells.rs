@@ -10,7 +10,8 @@ use arrow_buffer::ArrowNativeType;
 use arrow_row::Rows;
 use arrow_schema::DataType;
 
-use super::table::{FIRST, SECOND, Word, fold, hash_long};
+use super::seed::{Seed, fold, hash_long};
+use super::table::Word;
 use crate::error::{Error, Result};
 
 /// Cells of up to this length are their words.
@@ -36,8 +37,8 @@ impl PartialEq for CellWord {
 
 impl Word for CellWord {
     #[inline]
-    fn hash(self) -> u64 {
-        fold(self.low ^ FIRST, self.high ^ SECOND)
+    fn hash(self, seed: Seed) -> u64 {
+        fold(self.low ^ seed.first, self.high ^ seed.second)
     }
 }
 
@@ -63,8 +64,8 @@ pub(super) trait Cells {
     fn get(&self, row: usize) -> &[u8];
 
     /// Appends the words of these rows.
-    fn words(&self, rows: Range<usize>, words: &mut Vec<CellWord>) {
-        words.extend(rows.map(|row| word(self.get(row))));
+    fn words(&self, rows: Range<usize>, seed: Seed, words: &mut Vec<CellWord>) {
+        words.extend(rows.map(|row| word(self.get(row), seed)));
     }
 }
 
@@ -89,10 +90,10 @@ pub(super) fn cells(array: &ArrayRef) -> Result<&dyn Cells> {
 /// | to 15 | the cell | and zeros | length |
 /// | more | hash | length | `FF` |
 #[inline]
-pub(super) fn word(cell: &[u8]) -> CellWord {
+pub(super) fn word(cell: &[u8], seed: Seed) -> CellWord {
     let length = cell.len();
     if length > SHORT {
-        return CellWord::new(u128::from(hash_long(cell)) | ((length as u128) << 64) | LONG);
+        return CellWord::new(u128::from(hash_long(cell, seed)) | ((length as u128) << 64) | LONG);
     }
     // First and last bytes may overlap; what overlaps is equal.
     let whole = match (cell.first_chunk(), cell.last_chunk()) {
@@ -127,7 +128,7 @@ impl<T: ByteArrayType> Cells for GenericByteArray<T> {
     }
 
     #[inline]
-    fn words(&self, rows: Range<usize>, words: &mut Vec<CellWord>) {
+    fn words(&self, rows: Range<usize>, seed: Seed, words: &mut Vec<CellWord>) {
         let data = self.value_data();
         let offsets = self
             .value_offsets()
@@ -140,7 +141,7 @@ impl<T: ByteArrayType> Cells for GenericByteArray<T> {
             );
             match data.get(start..).and_then(<[u8]>::first_chunk) {
                 Some(&bytes) if length <= SHORT => masked(u128::from_le_bytes(bytes), length),
-                _ => word(data.get(start..end.as_usize()).unwrap_or_default()),
+                _ => word(data.get(start..end.as_usize()).unwrap_or_default(), seed),
             }
         }));
     }
@@ -153,14 +154,14 @@ impl<T: ByteViewType> Cells for GenericByteViewArray<T> {
     }
 
     #[inline]
-    fn words(&self, rows: Range<usize>, words: &mut Vec<CellWord>) {
+    fn words(&self, rows: Range<usize>, seed: Seed, words: &mut Vec<CellWord>) {
         let views = self.views().get(rows.clone()).unwrap_or_default();
         words.extend(
             rows.zip(views)
                 .map(|(row, &view)| match view as u32 as usize {
                     // The view holds the cell itself.
                     length @ 0..=12 => masked(view >> 32, length),
-                    _ => word(self.get(row)),
+                    _ => word(self.get(row), seed),
                 }),
         );
     }

@@ -109,7 +109,7 @@ pub fn groupable(data_type: &DataType) -> bool {
         DataType::List(field)
         | DataType::LargeList(field)
         | DataType::FixedSizeList(field, 1..) => groupable(field.data_type()),
-        DataType::Boolean | DataType::FixedSizeBinary(0..) => true,
+        DataType::Boolean | DataType::FixedSizeBinary(1..) => true,
         other => other.is_primitive() || is_string(other) || is_binary(other),
     }
 }

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `key_column` | a key column: what can be grouped, and how a batch's array becomes it |
 //! | [`shard_hash`] | the bytes of a key, and the hash that shards are ranges of |
-//! | `table` | words to numbers |
+//! | `table`, `seed` | words to numbers; the secret of its hash |
 //! | `primitive` | one column of 32 or 64 bits |
 //! | `cells`, `bytes` | one column of strings or binary |
 //! | `rows` | everything else |
@@ -17,6 +17,7 @@ mod key_column;
 pub(crate) mod partition_hash;
 mod primitive;
 mod rows;
+mod seed;
 pub mod shard_hash;
 pub mod sort_key;
 mod table;

@@ -5,6 +5,7 @@ use arrow_buffer::{ArrowNativeType, Buffer, NullBuffer};
 use arrow_data::ArrayData;
 use arrow_schema::DataType;
 
+use super::seed::Seed;
 use super::shard_hash::Number;
 use super::table::{Table, Word};
 use crate::error::{Error, Result};
@@ -41,7 +42,7 @@ impl<B: Bits> PrimitiveKeys<B> {
         Self {
             data_type: data_type.clone(),
             number: Number::of(data_type),
-            table: Table::new(),
+            table: Table::new(Seed::random()),
             values: Vec::new(),
         }
     }

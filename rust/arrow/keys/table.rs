@@ -2,6 +2,7 @@
 
 use hashbrown::HashTable;
 
+use super::seed::{Seed, fold};
 use super::too_many;
 use crate::error::Result;
 use crate::key::KeyId;
@@ -9,63 +10,37 @@ use crate::key::KeyId;
 /// What an entry holds of its key.
 pub(super) trait Word: Copy + Eq {
     /// A hash whose high and low bits are both good.
-    fn hash(self) -> u64;
-}
-
-/// Odd numbers without a pattern.
-pub(super) const FIRST: u64 = 0x9E37_79B9_7F4A_7C15;
-/// Another.
-pub(super) const SECOND: u64 = 0xD1B5_4A32_D192_ED03;
-
-/// Both halves of the product, folded.
-#[inline]
-pub(super) fn fold(left: u64, right: u64) -> u64 {
-    let product = u128::from(left) * u128::from(right);
-    product as u64 ^ (product >> 64) as u64
+    fn hash(self, seed: Seed) -> u64;
 }
 
 impl Word for u32 {
     #[inline]
-    fn hash(self) -> u64 {
-        fold(u64::from(self) ^ SECOND, FIRST)
+    fn hash(self, seed: Seed) -> u64 {
+        fold(u64::from(self) ^ seed.second, seed.first)
     }
 }
 
 impl Word for u64 {
     #[inline]
-    fn hash(self) -> u64 {
-        fold(self ^ SECOND, FIRST)
+    fn hash(self, seed: Seed) -> u64 {
+        fold(self ^ seed.second, seed.first)
     }
-}
-
-/// The hash of 16 bytes or more.
-#[inline]
-pub(super) fn hash_long(bytes: &[u8]) -> u64 {
-    let word = |chunk: &[u8; 16]| u128::from_le_bytes(*chunk);
-    let mix = |seed: u64, word: u128| fold(word as u64 ^ seed, (word >> 64) as u64 ^ SECOND);
-    let (chunks, _) = bytes.as_chunks::<16>();
-    let hash = chunks
-        .iter()
-        .fold(FIRST, |seed, chunk| mix(seed, word(chunk)));
-    // The last 16 bytes hold what the chunks leave over; once more where they leave nothing.
-    let hash = bytes
-        .last_chunk::<16>()
-        .map_or(hash, |chunk| mix(hash, word(chunk)));
-    fold(hash ^ bytes.len() as u64, FIRST)
 }
 
 /// The numbers of all keys seen.
 pub(super) struct Table<W> {
     entries: HashTable<(W, KeyId)>,
+    seed: Seed,
     /// Logs come in bursts: the key of the row before is tried first.
     previous: Option<(W, KeyId)>,
     known: usize,
 }
 
 impl<W: Word> Table<W> {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(seed: Seed) -> Self {
         Self {
             entries: HashTable::new(),
+            seed,
             previous: None,
             known: 0,
         }
@@ -86,7 +61,7 @@ impl<W: Word> Table<W> {
         {
             return Ok(id);
         }
-        let hash = word.hash();
+        let hash = word.hash(self.seed);
         let id = match self
             .entries
             .find(hash, |entry| entry.0 == word && same(entry.1))
@@ -103,8 +78,9 @@ impl<W: Word> Table<W> {
     fn insert(&mut self, hash: u64, word: W, add: impl FnOnce() -> Result<()>) -> Result<KeyId> {
         let id = KeyId::after(self.known).ok_or_else(too_many)?;
         add()?;
+        let seed = self.seed;
         self.entries
-            .insert_unique(hash, (word, id), |entry| entry.0.hash());
+            .insert_unique(hash, (word, id), |entry| entry.0.hash(seed));
         self.known += 1;
         Ok(id)
     }

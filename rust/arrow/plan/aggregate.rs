@@ -4,12 +4,12 @@ use arrow_schema::{Field, Schema};
 
 use super::input_column::InputColumn;
 use super::resolve::{Resolved, resolve};
+use super::source_column::SourceColumn;
 use super::spec::{AggregateSpec, Function};
 use crate::aggregate::Aggregate;
 use crate::arrow::array::dictionary::unpacked;
-use crate::arrow::array::named::find;
-use crate::arrow::array::{canonical_float, convert};
-use crate::error::Result;
+use crate::arrow::array::{canonical_float, convert, type_name, zero_width};
+use crate::error::{Error, Result};
 
 /// An aggregate of a query.
 pub struct AggregatePlan {
@@ -31,51 +31,57 @@ enum Output {
 impl AggregatePlan {
     /// Resolves an aggregate against the input's schema; the next field in `python` is that of a
     /// Python function's results.
+    ///
+    /// # Errors
+    ///
+    /// A column that the input does not have, or of a type that the aggregate is not defined for.
     pub(crate) fn new<'t>(
-        named: &AggregateSpec,
+        spec: &AggregateSpec,
         input: &Schema,
         inputs: &mut Vec<InputColumn>,
         python: &mut impl Iterator<Item = &'t Field>,
     ) -> Result<Self> {
-        let made = if named.function == Function::Python {
-            python.next()
-        } else {
-            None
+        let argument = format!("aggregate {:?}", spec.name);
+        let sources = spec
+            .columns
+            .iter()
+            .map(|name| SourceColumn::find(input, &argument, name))
+            .collect::<Result<Vec<_>>>()?;
+        sources
+            .iter()
+            .try_for_each(|(_, field)| has_width(field, &argument))?;
+        let result = match spec.function {
+            Function::Python => python.next(),
+            _ => None,
         };
-        if let Some(made) = made {
-            named.columns.iter().try_for_each(|name| {
-                find(input, &format!("aggregate {:?}", named.name), name).map(drop)
-            })?;
-            let field = made.clone().with_name(&named.name).with_nullable(true);
+        if let Some(result) = result {
+            let field = result.clone().with_name(&spec.name).with_nullable(true);
             return Ok(Self {
-                name: named.name.clone(),
+                name: spec.name.clone(),
                 inputs: Vec::new(),
-                only: named.input,
+                only: spec.input,
                 output: Output::Python(field),
             });
         }
-        let mut positions = Vec::with_capacity(named.columns.len());
-        for (place, name) in named.columns.iter().enumerate() {
-            let field = find(input, &format!("aggregate {:?}", named.name), name)?.clone();
+        let fields: Vec<Field> = sources.iter().map(|(_, field)| (*field).clone()).collect();
+        let resolved = resolve(spec, &fields)?;
+        let columns = sources.into_iter().enumerate();
+        let inputs = columns.map(|(argument, (source, field))| {
             let data_type = unpacked(field.data_type());
-            let compared = named.function.compared() == Some(place)
+            let compared = spec.function.compared() == Some(argument)
                 && convert::kind(&data_type) == Some(convert::ColumnKind::Rows);
-            let taken = InputColumn {
+            let column = InputColumn {
+                source,
+                field: field.clone(),
                 canonical_floats: compared && canonical_float::within(&data_type),
-                field,
             };
-            positions.push(taken.place(inputs));
-        }
-        let taken = positions
-            .iter()
-            .filter_map(|&position| inputs.get(position));
-        let columns: Vec<Field> = taken.map(|taken| taken.field.clone()).collect();
-        let resolved = resolve(named, &columns)?;
+            column.position_in(inputs)
+        });
         Ok(Self {
-            name: named.name.clone(),
+            name: spec.name.clone(),
+            inputs: inputs.collect(),
+            only: spec.input,
             output: Output::BuiltIn(resolved),
-            inputs: positions,
-            only: named.input,
         })
     }
 
@@ -94,4 +100,20 @@ impl AggregatePlan {
             Output::Python(_) => None,
         }
     }
+}
+
+/// Values that take no bytes cannot be moved: of them Arrow's arrays do not know how many they are.
+fn has_width(field: &Field, argument: &str) -> Result<()> {
+    if !zero_width::within(field.data_type()) {
+        return Ok(());
+    }
+    Err(Error::ColumnType {
+        argument: argument.into(),
+        column: field.name().clone(),
+        got: type_name::of(field),
+        allowed:
+            "types whose values have a width: no fixed_size_binary[0], no fixed-size lists of 0, \
+                  no structs without fields"
+                .into(),
+    })
 }

@@ -6,11 +6,14 @@ use arrow_array::{Array, ArrayRef, Int64Array};
 use arrow_schema::{DataType, Schema};
 
 use super::input_column::InputColumn;
+use super::source_column::SourceColumn;
 use super::spec::{AggregateSpec, CogroupSpec};
 use crate::arrow::array::dictionary::unpacked;
-use crate::arrow::array::named::find;
 use crate::arrow::array::type_name;
 use crate::error::{Error, Result};
+
+/// The largest number of inputs: each has a stream time of its own, which is held and saved.
+const MOST_INPUTS: u32 = 1 << 16;
 
 /// The column of the inputs' numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,37 +29,37 @@ pub struct Cogroup {
 impl Cogroup {
     /// Resolves the inputs of a spec; the column joins those that the query takes.
     pub(crate) fn new(
-        asked: &CogroupSpec,
+        spec: &CogroupSpec,
         schema: &Schema,
-        taken: &mut Vec<InputColumn>,
+        inputs: &mut Vec<InputColumn>,
     ) -> Result<Self> {
-        let field = find(schema, "inputs", &asked.column)?.clone();
+        let (source, field) = SourceColumn::find(schema, "inputs", &spec.column)?;
         let data_type = unpacked(field.data_type());
         if !data_type.is_integer() || data_type == DataType::UInt64 {
             return Err(Error::ColumnType {
                 argument: "inputs".into(),
-                column: asked.column.clone(),
-                got: type_name::of(&field),
+                column: spec.column.clone(),
+                got: type_name::of(field),
                 allowed: "an integer, not of 64 bits without a sign".into(),
             });
         }
-        if asked.count == 0 {
+        if !(1..=MOST_INPUTS).contains(&spec.count) {
             return Err(Error::Argument {
-                argument: "inputs".into(),
-                got: "0".into(),
-                allowed: "one or more".into(),
+                argument: "inputs: count".into(),
+                got: spec.count.to_string(),
+                allowed: format!("1 to {MOST_INPUTS}"),
             });
         }
-        let position = InputColumn {
-            field,
+        let column = InputColumn {
+            source,
+            field: field.clone(),
             canonical_floats: false,
-        }
-        .place(taken);
+        };
         Ok(Self {
-            position,
-            one_time: asked.one_time,
-            column: asked.column.clone(),
-            count: asked.count,
+            position: column.position_in(inputs),
+            one_time: spec.one_time,
+            column: spec.column.clone(),
+            count: spec.count,
         })
     }
 

@@ -3,13 +3,16 @@
 use arrow_array::ArrayRef;
 use arrow_schema::Field;
 
+use super::source_column::SourceColumn;
 use crate::arrow::array::{canonical_float, convert};
 use crate::error::Result;
 
 /// A column that aggregates take.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InputColumn {
-    /// The column.
+    /// The column in the input.
+    pub source: SourceColumn,
+    /// Its declared name and type.
     pub field: Field,
     /// Whether floats inside its values are brought to one NaN and one zero first, since row bytes
     /// are compared.
@@ -18,16 +21,20 @@ pub struct InputColumn {
 
 impl InputColumn {
     /// What aggregates take of the column's array.
-    pub(crate) fn canonical(&self, array: ArrayRef) -> Result<ArrayRef> {
-        convert::canonical(&if self.canonical_floats {
-            canonical_float::canonical(&convert::unpack(&array)?)?
+    ///
+    /// # Errors
+    ///
+    /// A value that the aggregates' column does not hold.
+    pub(crate) fn canonical(&self, array: &ArrayRef) -> Result<ArrayRef> {
+        if self.canonical_floats {
+            convert::canonical(&canonical_float::canonical(&convert::unpack(array)?)?)
         } else {
-            array
-        })
+            convert::canonical(array)
+        }
     }
 
-    /// Where this column stands among others; it is added where it does not.
-    pub(crate) fn place(self, inputs: &mut Vec<Self>) -> usize {
+    /// The position of this column among others, to which it is added where it is new.
+    pub(crate) fn position_in(self, inputs: &mut Vec<Self>) -> usize {
         inputs
             .iter()
             .position(|known| *known == self)

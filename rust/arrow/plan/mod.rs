@@ -7,6 +7,8 @@
 //! | [`window_lengths`] | the kind of windows, with its lengths in ticks of the time column |
 //! | [`aggregate`] | one aggregate of a query |
 //! | `resolve` | which aggregate over which type, and the type of its result |
+//! | [`results`] | batches of results, times and windows as text |
+//! | [`source_column`] | a column of the input that a query names |
 //! | [`input_column`] | a column that aggregates take |
 //! | [`cogroup`] | the column that tells the input of each row of a cogroup |
 //! | [`limits`] | how much is held before it moves on |
@@ -19,5 +21,7 @@ pub mod input_column;
 pub mod limits;
 pub mod query;
 mod resolve;
+pub mod results;
+pub mod source_column;
 pub mod spec;
 pub mod window_lengths;

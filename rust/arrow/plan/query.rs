@@ -2,24 +2,54 @@
 
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, RecordBatch, StringArray, StructArray};
 use arrow_schema::{DataType, Field, Fields, Schema, SchemaRef};
 
 use super::aggregate::AggregatePlan;
 use super::cogroup::Cogroup;
 use super::input_column::InputColumn;
 use super::limits::Limits;
+use super::source_column::SourceColumn;
 use super::spec::{InvalidGap, Spec, WindowSpec};
 use super::window_lengths::WindowLengths;
 use crate::aggregate::accumulators::Accumulators;
-use crate::aggregate::column::{Column, Values};
-use crate::arrow::array::dictionary::unpacked;
-use crate::arrow::array::named::find;
-use crate::arrow::array::{convert, type_name};
+use crate::aggregate::column::Column;
+use crate::arrow::array::dictionary::{unpacked, unpacked_field};
+use crate::arrow::array::type_name;
 use crate::arrow::keys::KeyInterner;
 use crate::error::{Error, Result};
-use crate::time::Time;
-use crate::window::Window;
+
+/// The largest number of shards.
+const MOST_SHARDS: u32 = 1 << 16;
+
+/// What leaves a query.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum QueryOutput {
+    /// Windows: key columns, `window`, aggregates.
+    Windows {
+        /// Whether the column `op` follows.
+        op: bool,
+    },
+    /// The rows themselves, in the order of time.
+    Rows {
+        /// All columns of the input.
+        columns: Vec<SourceColumn>,
+    },
+}
+
+/// The columns that a query names, beside those of its aggregates.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct QuerySources {
+    /// The key columns.
+    pub keys: Vec<SourceColumn>,
+    /// The time column.
+    pub time: SourceColumn,
+    /// The column that marks ticks.
+    pub tick: Option<SourceColumn>,
+    /// The column of each record's own gap.
+    pub gap: Option<SourceColumn>,
+    /// The column of record values, where these are Kafka's.
+    pub value: Option<SourceColumn>,
+}
 
 /// A checked query. Everything that can be wrong before data arrives is wrong here.
 pub struct Query {
@@ -31,10 +61,10 @@ pub struct Query {
     pub keys: Vec<Field>,
     /// The time column.
     pub time: Field,
-    /// The tick column.
-    pub tick: Option<String>,
-    /// The column of each record's own gap, and what happens to a bad one.
-    pub gap: Option<(String, InvalidGap)>,
+    /// Where keys, time and the like stand in the input.
+    pub(crate) columns: QuerySources,
+    /// What happens to a record whose own gap is null, zero or negative.
+    pub invalid_gap: InvalidGap,
     /// The distinct columns that aggregates take.
     pub inputs: Vec<InputColumn>,
     /// Of a cogroup: which of these columns tells the input of each row.
@@ -43,98 +73,128 @@ pub struct Query {
     pub aggregates: Vec<AggregatePlan>,
     /// Whether rows with equal times must be told apart.
     pub needs_seq_no: bool,
-    /// Whether rows leave, as they are and in the order of time, in place of windows.
-    pub rows: bool,
-    /// Key columns, `window`, aggregates, `op`; of a query for rows, the columns of the input.
+    /// What leaves the query.
+    pub output_kind: QueryOutput,
+    /// The columns of what leaves, none of them a dictionary.
     pub output: SchemaRef,
     /// When rows, blocks and windows move on.
     pub limits: Limits,
-    op: bool,
 }
 
 impl Query {
     /// Resolves a spec against the input's schema. All aggregates are built in.
+    ///
+    /// # Errors
+    ///
+    /// What [`Self::with_python`] refuses, and Python functions.
     pub fn new(spec: &Spec, input: &Schema) -> Result<Self> {
         Self::with_python(spec, input, &[])
     }
 
     /// Resolves a spec as a query for its rows, which leave for record operators: its aggregates do
     /// not count.
+    ///
+    /// # Errors
+    ///
+    /// What [`Self::with_python`] refuses.
     pub fn of_rows(spec: &Spec, input: &Schema) -> Result<Self> {
         let bare = Spec {
             aggregates: Vec::new(),
             ..spec.clone()
         };
+        let fields = input.fields().iter().map(|field| unpacked_field(field));
         Ok(Self {
-            rows: true,
+            output_kind: QueryOutput::Rows {
+                columns: SourceColumn::all(input),
+            },
             needs_seq_no: true,
-            output: Arc::new(Schema::new(input.fields().clone())),
+            output: Arc::new(Schema::new(fields.collect::<Vec<_>>())),
             ..Self::new(&bare, input)?
         })
     }
 
     /// Resolves a spec whose Python functions, in their order, have results as these fields say.
+    ///
+    /// # Errors
+    ///
+    /// A column that the input does not have or of a type that is not allowed, a length of time
+    /// that the time column does not count, or a number out of its bounds.
     pub fn with_python(spec: &Spec, input: &Schema, python: &[Field]) -> Result<Self> {
-        let keys = spec
+        if !(1..=MOST_SHARDS).contains(&spec.shards) {
+            return Err(Error::Argument {
+                argument: "shards".into(),
+                got: spec.shards.to_string(),
+                allowed: format!("1 to {MOST_SHARDS}"),
+            });
+        }
+        let (key_columns, keys): (Vec<_>, Vec<_>) = spec
             .keys
             .iter()
-            .map(|name| find(input, "keys", name).cloned())
-            .collect::<Result<Vec<_>>>()?;
+            .map(|name| SourceColumn::find(input, "keys", name))
+            .collect::<Result<Vec<_>>>()?
+            .into_iter()
+            .map(|(column, field)| (column, field.clone()))
+            .unzip();
         let output_keys = KeyInterner::new(&keys)?.output_fields();
-        let time = find(input, "time", &spec.time)?.clone();
+        let (time_column, time) = SourceColumn::find(input, "time", &spec.time)?;
         let DataType::Timestamp(unit, _) = time.data_type() else {
             return Err(Error::ColumnType {
                 argument: "time".into(),
                 column: spec.time.clone(),
-                got: type_name::of(&time),
+                got: type_name::of(time),
                 allowed: "a timestamp".into(),
             });
         };
         let windows = WindowLengths::in_ticks(&spec.windows, *unit)?;
-        let gap = gap_column(&spec.windows, input)?;
-        if let Some(tick) = &spec.tick {
-            let field = find(input, "tick", tick)?;
-            if unpacked(field.data_type()) != DataType::Boolean {
-                return Err(Error::ColumnType {
-                    argument: "tick".into(),
-                    column: tick.clone(),
-                    got: type_name::of(field),
-                    allowed: "a boolean".into(),
-                });
-            }
-        }
+        let value = spec.kafka.as_ref().and_then(|kafka| kafka.value.as_ref());
+        let columns = QuerySources {
+            keys: key_columns,
+            time: time_column,
+            tick: spec
+                .tick
+                .as_ref()
+                .map(|name| tick_column(name, input))
+                .transpose()?,
+            gap: gap_column(&spec.windows, input)?,
+            value: value
+                .map(|name| SourceColumn::find(input, "value", name))
+                .transpose()?
+                .map(|(column, _)| column),
+        };
         let mut inputs: Vec<InputColumn> = Vec::new();
         let origin = spec
             .inputs
             .as_ref()
-            .map(|asked| Cogroup::new(asked, input, &mut inputs))
+            .map(|cogroup| Cogroup::new(cogroup, input, &mut inputs))
             .transpose()?;
         spec.aggregates
             .iter()
-            .try_for_each(|named| Cogroup::check_aggregate(origin.as_ref(), named))?;
+            .try_for_each(|aggregate| Cogroup::check_aggregate(origin.as_ref(), aggregate))?;
         let mut python = python.iter();
-        let planned = |named| AggregatePlan::new(named, input, &mut inputs, &mut python);
         let aggregates = spec
             .aggregates
             .iter()
-            .map(planned)
+            .map(|aggregate| AggregatePlan::new(aggregate, input, &mut inputs, &mut python))
             .collect::<Result<Vec<_>>>()?;
 
         let bound = |name| Field::new(name, time.data_type().clone(), false);
         let window = DataType::Struct(Fields::from(vec![bound("start"), bound("end")]));
         let mut fields = output_keys;
         fields.push(Field::new("window", window, false));
-        fields.extend(aggregates.iter().map(|planned| planned.field().clone()));
+        fields.extend(aggregates.iter().map(|aggregate| aggregate.field().clone()));
         if spec.op {
             fields.push(Field::new("op", DataType::Utf8, false));
         }
         Ok(Self {
-            shards: spec.shards.max(1),
+            shards: spec.shards,
             windows,
             keys,
-            tick: spec.tick.clone(),
-            gap,
-            time,
+            columns,
+            invalid_gap: match spec.windows {
+                WindowSpec::Session { invalid_gap, .. } => invalid_gap,
+                WindowSpec::Sliding { .. } => InvalidGap::default(),
+            },
+            time: time.clone(),
             inputs,
             origin,
             aggregates,
@@ -143,21 +203,22 @@ impl Query {
                 || spec
                     .aggregates
                     .iter()
-                    .any(|named| named.function.needs_seq_no()),
-            rows: false,
+                    .any(|aggregate| aggregate.function.needs_seq_no()),
+            output_kind: QueryOutput::Windows { op: spec.op },
             output: Arc::new(Schema::new(fields)),
             limits: Limits::default(),
-            op: spec.op,
         })
     }
 
     /// Empty states of all built-in aggregates, which take the columns of [`Self::taken`].
     pub fn accumulators(&self) -> Accumulators {
         let mut from = 0;
-        let parts = self.aggregates.iter().filter_map(|planned| {
-            let range = from..from + planned.inputs.len();
+        let parts = self.aggregates.iter().filter_map(|aggregate| {
+            let range = from..from + aggregate.inputs.len();
             from = range.end;
-            planned.states().map(|states| (states, range, planned.only))
+            aggregate
+                .states()
+                .map(|states| (states, range, aggregate.only))
         });
         Accumulators::cogrouped(parts.collect::<Vec<_>>())
     }
@@ -168,7 +229,7 @@ impl Query {
         let origin = self.origin.as_ref().map(|origin| origin.position);
         self.aggregates
             .iter()
-            .flat_map(|planned| planned.inputs.iter().copied())
+            .flat_map(|aggregate| aggregate.inputs.iter().copied())
             .chain(origin)
     }
 
@@ -179,135 +240,39 @@ impl Query {
             .map(Column::borrowed)
             .collect()
     }
-
-    /// A batch of the result.
-    pub fn result(
-        &self,
-        keys: Vec<ArrayRef>,
-        windows: &[Window],
-        lowered: Result<Vec<Column<'static>>>,
-    ) -> Result<RecordBatch> {
-        let mut columns = keys;
-        columns.push(self.window(windows)?);
-        let lowered = lowered.map_err(|error| self.name_overflow(error, windows))?;
-        for (planned, column) in self.aggregates.iter().zip(lowered) {
-            let column = convert::result(column, planned.field().data_type());
-            columns.push(column.map_err(|error| match error {
-                Error::Crowded { reason, .. } => Error::Crowded {
-                    column: planned.name.clone(),
-                    reason,
-                },
-                other => other,
-            })?);
-        }
-        if self.op {
-            columns.push(Arc::new(StringArray::from_iter_values(
-                windows.iter().map(|_| "upsert"),
-            )));
-        }
-        Ok(RecordBatch::try_new(Arc::clone(&self.output), columns)?)
-    }
-
-    /// The column of windows.
-    pub fn window(&self, windows: &[Window]) -> Result<ArrayRef> {
-        let [start, end] = [
-            self.times(windows.iter().map(|window| window.start))?,
-            self.times(windows.iter().map(|window| window.end))?,
-        ];
-        let bound = |name: &str| Field::new(name, self.time.data_type().clone(), false);
-        Ok(Arc::new(StructArray::try_new(
-            Fields::from(vec![bound("start"), bound("end")]),
-            vec![start, end],
-            None,
-        )?))
-    }
-
-    /// Times as an array of the time column's type.
-    pub fn times(&self, times: impl Iterator<Item = Time>) -> Result<ArrayRef> {
-        convert::result(
-            Column::new(Values::Int(times.map(|time| time.0).collect())),
-            self.time.data_type(),
-        )
-    }
-
-    /// The same error; an overflow names its column and, of `windows`, the one that it is in.
-    pub fn name_overflow(&self, error: Error, windows: &[Window]) -> Error {
-        match error {
-            Error::ResultOverflow {
-                aggregate,
-                window,
-                reason,
-            } => {
-                let built_in = |planned: &&AggregatePlan| planned.states().is_some();
-                let Some(planned) = self.aggregates.iter().filter(built_in).nth(aggregate) else {
-                    return Error::Internal("a result belongs to an aggregate");
-                };
-                Error::Overflow {
-                    column: planned.name.clone(),
-                    reason: match windows.get(window) {
-                        Some(window) => format!("{reason} in window {}", self.show_window(window)),
-                        None => reason.to_string(),
-                    },
-                }
-            }
-            Error::TimeOverflow { ticks } => self.beyond(Time(ticks)),
-            other => other,
-        }
-    }
-
-    /// A window as text, for errors.
-    pub fn show_window(&self, window: &Window) -> String {
-        format!("[{}, {}]", self.show(window.start), self.show(window.end))
-    }
-
-    /// A time as text, for errors; with a zone, in UTC.
-    pub fn show(&self, time: Time) -> String {
-        let (local, mark) = match self.time.data_type() {
-            DataType::Timestamp(unit, Some(_)) => (&DataType::Timestamp(*unit, None), "Z"),
-            other => (other, ""),
-        };
-        let text = convert::result(Column::new(Values::Int(vec![time.0].into())), local)
-            .and_then(|array| convert::cast(&array, &DataType::Utf8))
-            .map(|array| {
-                format!(
-                    "{}{mark}",
-                    arrow_array::cast::AsArray::as_string::<i32>(&array).value(0)
-                )
-            });
-        text.unwrap_or_else(|_| format!("{} ticks", time.0))
-    }
-
-    /// The error of a window bound beyond the representable times.
-    pub fn beyond(&self, time: Time) -> Error {
-        Error::Overflow {
-            column: self.time.name().clone(),
-            reason: format!(
-                "the window of the record at {} has a bound beyond the range of {}",
-                self.show(time),
-                type_name::of(&self.time)
-            ),
-        }
-    }
 }
 
 /// The column of each record's own gap.
-fn gap_column(windows: &WindowSpec, input: &Schema) -> Result<Option<(String, InvalidGap)>> {
+fn gap_column(windows: &WindowSpec, input: &Schema) -> Result<Option<SourceColumn>> {
     let WindowSpec::Session {
         gap_column: Some(name),
-        invalid_gap,
         ..
     } = windows
     else {
         return Ok(None);
     };
-    let field = find(input, "gap", name)?;
+    let (column, field) = SourceColumn::find(input, "gap", name)?;
     match unpacked(field.data_type()) {
-        DataType::Duration(_) => Ok(Some((name.clone(), *invalid_gap))),
+        DataType::Duration(_) => Ok(Some(column)),
         _ => Err(Error::ColumnType {
             argument: "gap".into(),
             column: name.clone(),
             got: type_name::of(field),
             allowed: "a duration (a day-time interval)".into(),
+        }),
+    }
+}
+
+/// The column that marks ticks.
+fn tick_column(name: &str, input: &Schema) -> Result<SourceColumn> {
+    let (column, field) = SourceColumn::find(input, "tick", name)?;
+    match unpacked(field.data_type()) {
+        DataType::Boolean => Ok(column),
+        _ => Err(Error::ColumnType {
+            argument: "tick".into(),
+            column: name.into(),
+            got: type_name::of(field),
+            allowed: "a boolean".into(),
         }),
     }
 }

@@ -82,7 +82,7 @@ pub struct KafkaSemantics {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
 pub enum WindowSpec {
-    /// Session windows, with either `gap` or `gap_column` and `retention`.
+    /// Session windows, with either `gap` or `gap_column`.
     Session {
         /// Inactivity gap.
         #[serde(default)]
@@ -90,7 +90,8 @@ pub enum WindowSpec {
         /// The duration column that holds each record's own gap.
         #[serde(default)]
         gap_column: Option<String>,
-        /// The longest gap; longer ones are cut to it.
+        /// The longest gap of `gap_column`, longer ones are cut to it; none: no gap is cut. KIP-362
+        /// calls it retention.
         #[serde(default)]
         retention: Option<i64>,
         /// What happens to a record whose gap is null, zero or negative.
@@ -101,8 +102,9 @@ pub enum WindowSpec {
     Sliding {
         /// Length of a window.
         difference: i64,
-        /// How far after a record its right window starts.
-        resolution: i64,
+        /// How far after a record its right window starts; none: one tick of the time column.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        resolution: Option<i64>,
     },
 }
 

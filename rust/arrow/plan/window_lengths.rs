@@ -8,6 +8,9 @@ use crate::session::windows::Gap;
 use crate::sliding::plan::Sliding;
 use crate::time::Span;
 
+/// The resolution of sliding windows, unless the spec says another (rules 4.1).
+const ONE_TICK: Span = Span(1);
+
 /// The kind of windows, in ticks.
 #[derive(Clone, Copy, Debug)]
 pub enum WindowLengths {
@@ -51,25 +54,28 @@ impl WindowLengths {
             &WindowSpec::Session {
                 gap: None,
                 gap_column: Some(_),
-                retention: Some(micros),
+                retention,
                 ..
             } => {
-                let retention = Some(positive("retention", micros)?).filter(|ticks| ticks.0 > 0);
-                let retention =
-                    retention.ok_or_else(|| wrong("retention", micros, "at least one tick"))?;
-                Ok(Self::Session(Gap::Dynamic { retention }))
+                let longest = |micros| match positive("retention", micros)? {
+                    Span(0) => Err(wrong("retention", micros, "at least one tick")),
+                    longest => Ok(longest),
+                };
+                let longest = retention.map(longest).transpose()?;
+                Ok(Self::Session(Gap::Dynamic { longest }))
             }
             WindowSpec::Session { .. } => Err(Error::Format {
                 what: "query",
-                reason: "sessions have a gap, or a gap column and a retention".into(),
+                reason: "sessions have a gap or a gap column".into(),
             }),
             &WindowSpec::Sliding {
                 difference,
                 resolution,
             } => {
+                let resolution = resolution.map(|micros| exact("resolution", micros));
                 let sliding = Sliding {
                     difference: exact("difference", difference)?,
-                    resolution: exact("resolution", resolution)?,
+                    resolution: resolution.unwrap_or(Ok(ONE_TICK))?,
                 };
                 match sliding.difference.0 % sliding.resolution.0 {
                     0 => Ok(Self::Sliding(sliding)),

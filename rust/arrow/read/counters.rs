@@ -13,7 +13,7 @@ pub struct ReadCounters {
     pub null_times: u64,
     /// Rows left out because only their gap is null, zero or negative.
     pub bad_gaps: u64,
-    /// Rows whose gap was longer than the retention and was cut to it.
+    /// Rows whose gap was longer than the longest gap and was cut to it.
     pub clamped_gaps: u64,
     /// Rows left out because they are ticks.
     pub ticks: u64,

@@ -1,23 +1,19 @@
 //! A batch as an operator is fed with it: every row in its order, nothing left out.
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::Int64Type;
 use arrow_array::{Array, ArrayRef, BooleanArray, Int64Array, RecordBatch, UInt32Array};
 use arrow_buffer::NullBuffer;
 use arrow_schema::{DataType, TimeUnit};
 use arrow_select::take::take;
 
+use super::columns::QueryColumns;
 use super::gap_column::{self, GapColumn};
 use crate::aggregate::column::Column;
 use crate::arrow::array::convert;
-use crate::arrow::array::named::column;
-use crate::arrow::array::named::find;
 use crate::arrow::keys::KeyInterner;
 use crate::arrow::keys::sort_key::{SortKeyRows, SortKeys};
 use crate::arrow::plan::cogroup::Cogroup;
-use crate::arrow::plan::input_column::InputColumn;
 use crate::arrow::plan::query::Query;
-use crate::arrow::plan::spec::{InvalidGap, Spec};
+use crate::arrow::plan::spec::InvalidGap;
 use crate::error::{Error, Result};
 use crate::key::KeyId;
 use crate::operator::record::Record;
@@ -29,8 +25,8 @@ pub const SOURCE: Source = Source(0);
 
 /// The rows of a batch.
 pub struct EventBatch {
-    names: SortKeyRows,
-    /// The number of each row's key, where names are those of keys and not of rows.
+    sort_keys: SortKeyRows,
+    /// The number of each row's key, where sort keys are those of keys and not of rows.
     ids: Option<Vec<KeyId>>,
     keys: Vec<ArrayRef>,
     times: Int64Array,
@@ -56,79 +52,67 @@ pub enum Event<'a> {
 }
 
 impl EventBatch {
-    /// Picks the columns of an operator out of a batch.
-    pub fn read(spec: &Spec, query: &Query, names: &SortKeys, batch: &RecordBatch) -> Result<Self> {
-        Self::picked(spec, query, batch, |keys| Ok((names.of(keys)?, None)))
+    /// The rows of a batch, each with the sort key of its key.
+    ///
+    /// # Errors
+    ///
+    /// A column is missing, or holds what it must not.
+    pub fn read(query: &Query, sort_keys: &SortKeys, batch: &RecordBatch) -> Result<Self> {
+        let columns = QueryColumns::read(query, batch)?;
+        let keys = sort_keys.of(&columns.keys)?;
+        Self::new(query, columns, keys, None)
     }
 
-    /// The same, and numbers the keys: each of them is named once.
+    /// The same with numbered keys: each distinct one is encoded once.
+    ///
+    /// # Errors
+    ///
+    /// A column is missing, or holds what it must not.
     pub fn read_numbered(
-        spec: &Spec,
         query: &Query,
-        names: &SortKeys,
+        sort_keys: &SortKeys,
         numbers: &mut KeyInterner,
         batch: &RecordBatch,
     ) -> Result<Self> {
-        Self::picked(spec, query, batch, |keys| {
-            let mut ids = Vec::with_capacity(batch.num_rows());
-            numbers.clear();
-            numbers.intern(keys, &mut ids)?;
-            // Numbers are given in the order of first appearance.
-            let mut firsts: Vec<u32> = Vec::new();
-            for (row, id) in (0..).zip(&ids) {
-                if id.0 as usize == firsts.len() {
-                    firsts.push(row);
-                }
+        let columns = QueryColumns::read(query, batch)?;
+        let mut ids = Vec::with_capacity(batch.num_rows());
+        numbers.clear();
+        numbers.intern(&columns.keys, &mut ids)?;
+        // Numbers are given in the order of first appearance.
+        let mut firsts: Vec<u32> = Vec::new();
+        for (row, id) in (0..).zip(&ids) {
+            if id.0 as usize == firsts.len() {
+                firsts.push(row);
             }
-            let firsts = UInt32Array::from(firsts);
-            let firsts = keys
-                .iter()
-                .map(|column| take(column, &firsts, None))
-                .collect::<std::result::Result<Vec<_>, _>>()?;
-            Ok((names.of(&firsts)?, Some(ids)))
-        })
-    }
-
-    fn picked(
-        spec: &Spec,
-        query: &Query,
-        batch: &RecordBatch,
-        named: impl FnOnce(&[ArrayRef]) -> Result<(SortKeyRows, Option<Vec<KeyId>>)>,
-    ) -> Result<Self> {
-        let column = |name: &str| column(batch, name);
-        let keys = query
+        }
+        let firsts = UInt32Array::from(firsts);
+        let distinct = columns
             .keys
             .iter()
-            .map(|field| column(field.name()))
-            .collect::<Result<Vec<_>>>()?;
-        let time = convert::cast(&column(query.time.name())?, query.time.data_type())?;
-        let ticks = query
-            .tick
-            .as_ref()
-            .map(|name| convert::cast(&column(name)?, &DataType::Boolean))
-            .transpose()?;
-        let value = spec.kafka.as_ref().and_then(|kafka| kafka.value.as_ref());
-        let input = |taken: &InputColumn| taken.canonical(column(taken.field.name())?);
-        let inputs = query.inputs.iter().map(input).collect::<Result<Vec<_>>>()?;
+            .map(|column| take(column, &firsts, None))
+            .collect::<std::result::Result<Vec<_>, _>>()?;
+        Self::new(query, columns, sort_keys.of(&distinct)?, Some(ids))
+    }
+
+    fn new(
+        query: &Query,
+        columns: QueryColumns,
+        sort_keys: SortKeyRows,
+        ids: Option<Vec<KeyId>>,
+    ) -> Result<Self> {
+        let inputs = QueryColumns::canonical_inputs(query, &columns.inputs)?;
         let numbered =
             |origin: &Cogroup| Ok::<_, Error>((origin.clone(), origin.numbers(&inputs)?.clone()));
-        let origin = query.origin.as_ref().map(numbered).transpose()?;
-        let (names, ids) = named(&keys)?;
         Ok(Self {
-            names,
+            sort_keys,
             ids,
-            times: convert::canonical(&time)?
-                .as_primitive::<Int64Type>()
-                .clone(),
-            ticks: ticks.map(|ticks| ticks.as_boolean().clone()),
-            gaps: GapColumn::read(query, batch)?,
-            origin,
-            values: value
-                .map(|name| column(name))
-                .transpose()?
-                .and_then(|array| array.logical_nulls()),
+            times: QueryColumns::times(&columns.time)?,
+            ticks: columns.ticks,
+            gaps: columns.gaps,
+            origin: query.origin.as_ref().map(numbered).transpose()?,
+            values: columns.values,
+            keys: columns.keys,
             inputs,
-            keys,
         })
     }
 
@@ -154,7 +138,7 @@ impl EventBatch {
     /// The key of a row.
     pub fn name(&self, row: usize) -> Option<&[u8]> {
         match &self.ids {
-            None => self.names.get(row),
+            None => self.sort_keys.get(row),
             Some(ids) => ids.get(row).and_then(|&id| self.name_of(id)),
         }
     }
@@ -164,7 +148,7 @@ impl EventBatch {
         if id == KeyId::NULL {
             None
         } else {
-            self.names.get(id.0 as usize)
+            self.sort_keys.get(id.0 as usize)
         }
     }
 
@@ -220,16 +204,16 @@ impl EventBatch {
 
     /// The gap of a row, in ticks of the time column.
     fn gap(&self, row: usize, query: &Query) -> Result<Option<i64>> {
-        let (Some(gaps), Some((_, policy))) = (&self.gaps, &query.gap) else {
+        let Some(gaps) = &self.gaps else {
             return Ok(None);
         };
         match self.time(row) {
             Some(time)
-                if *policy == InvalidGap::Error
+                if query.invalid_gap == InvalidGap::Error
                     && !gaps.is_good(row)
                     && self.name(row).is_some() =>
             {
-                Err(gap_column::refused(query, &self.keys, row, time)?)
+                Err(gap_column::bad_gap(query, &self.keys, row, time)?)
             }
             _ => Ok(gaps.asked(row)),
         }
@@ -244,14 +228,6 @@ impl EventBatch {
             None => Ok(Some(0)),
         }
     }
-}
-
-/// The columns beside those of a query that a spec names are there and have their types.
-pub fn check(spec: &Spec, input: &arrow_schema::Schema) -> Result<()> {
-    if let Some(value) = spec.kafka.as_ref().and_then(|kafka| kafka.value.as_ref()) {
-        find(input, "value", value)?;
-    }
-    Ok(())
 }
 
 /// Whether a unit is finer than a microsecond or coarser, for lengths that are given in

@@ -2,14 +2,13 @@
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
-use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch};
+use arrow_array::{Array, ArrayRef, Int64Array};
 use arrow_buffer::BooleanBuffer;
 use arrow_cast::display::array_value_to_string;
 use arrow_schema::DataType;
 
 use super::counters::ReadCounters;
 use crate::arrow::array::convert;
-use crate::arrow::array::named::column;
 use crate::arrow::plan::query::Query;
 use crate::arrow::plan::spec::InvalidGap;
 use crate::arrow::plan::window_lengths::{WindowLengths, per_second};
@@ -20,19 +19,23 @@ use crate::time::{Span, Time};
 
 /// The gaps of a batch's rows.
 pub(crate) struct GapColumn {
-    rule: Gap,
+    gap: Gap,
     ticks: Int64Array,
 }
 
 impl GapColumn {
-    /// The gaps of a batch; none where the query's gap is fixed.
-    pub fn read(query: &Query, batch: &RecordBatch) -> Result<Option<Self>> {
-        let (Some((name, _)), WindowLengths::Session(rule)) = (&query.gap, query.windows) else {
+    /// The gaps of a batch; none of sliding windows.
+    ///
+    /// # Errors
+    ///
+    /// The column does not hold durations.
+    pub fn read(query: &Query, durations: &ArrayRef) -> Result<Option<Self>> {
+        let WindowLengths::Session(gap) = query.windows else {
             return Ok(None);
         };
         Ok(Some(Self {
-            rule,
-            ticks: in_ticks(&column(batch, name)?, query.time.data_type())?,
+            gap,
+            ticks: in_ticks(durations, query.time.data_type())?,
         }))
     }
 
@@ -43,7 +46,7 @@ impl GapColumn {
 
     /// Whether the gap of a row is longer than zero.
     pub fn is_good(&self, row: usize) -> bool {
-        self.rule.of(self.asked(row)) != Effective::Bad
+        self.gap.of(self.asked(row)) != Effective::Bad
     }
 
     /// The gaps in effect of the rows that are `kept`, after those with a bad one are left out or,
@@ -58,16 +61,16 @@ impl GapColumn {
     ) -> Result<Vec<Span>> {
         let good = &*kept & &BooleanBuffer::collect_bool(kept.len(), |row| self.is_good(row));
         let bad = &*kept & &!&good;
-        if let (Some((_, InvalidGap::Error)), Some(row)) = (&query.gap, bad.set_indices().next()) {
+        if let (InvalidGap::Error, Some(row)) = (query.invalid_gap, bad.set_indices().next()) {
             let time = convert::canonical(time)?
                 .as_primitive::<Int64Type>()
                 .value(row);
-            return Err(refused(query, keys, row, Time(time))?);
+            return Err(bad_gap(query, keys, row, Time(time))?);
         }
         counters.bad_gaps += bad.count_set_bits() as u64;
         let mut gaps = Vec::with_capacity(good.count_set_bits());
         for row in good.set_indices() {
-            match self.rule.of(self.asked(row)) {
+            match self.gap.of(self.asked(row)) {
                 Effective::StoreQuery(gap) => gaps.push(gap),
                 Effective::Clamped(gap) => {
                     counters.clamped_gaps += 1;
@@ -82,7 +85,11 @@ impl GapColumn {
 }
 
 /// The error of a row whose gap is bad, by its key and time.
-pub(crate) fn refused(query: &Query, keys: &[ArrayRef], row: usize, time: Time) -> Result<Error> {
+///
+/// # Errors
+///
+/// The key cannot be shown.
+pub(crate) fn bad_gap(query: &Query, keys: &[ArrayRef], row: usize, time: Time) -> Result<Error> {
     let key = keys
         .iter()
         .map(|array| array_value_to_string(array, row))
@@ -90,9 +97,10 @@ pub(crate) fn refused(query: &Query, keys: &[ArrayRef], row: usize, time: Time) 
     let (key, time) = (key.join(", "), query.show(time));
     Ok(Error::Record {
         column: query
+            .columns
             .gap
             .as_ref()
-            .map(|(name, _)| name.clone())
+            .map(|column| column.name().to_owned())
             .unwrap_or_default(),
         reason: format!(
             "the gap of key {key} at {time} is null, zero or negative; allowed: longer than zero"

@@ -8,17 +8,14 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, UInt32Array};
 use arrow_buffer::BooleanBuffer;
-use arrow_schema::{DataType, Field};
 use arrow_select::filter::FilterBuilder;
 use arrow_select::take::take;
 
+use super::columns::QueryColumns;
 use super::counters::ReadCounters;
-use super::gap_column::GapColumn;
 use crate::aggregate::SeqNo;
 use crate::aggregate::column::Column;
 use crate::arrow::array::convert;
-use crate::arrow::array::named::column;
-use crate::arrow::plan::input_column::InputColumn;
 use crate::arrow::plan::query::Query;
 use crate::error::Result;
 use crate::time::{Span, Time};
@@ -32,30 +29,32 @@ pub(crate) struct Records {
     seq_nos: Vec<SeqNo>,
     inputs: Vec<ArrayRef>,
     /// Of a query for rows, all columns of its output.
-    pub whole: Vec<ArrayRef>,
+    pub output: Vec<ArrayRef>,
 }
 
 impl Records {
-    /// Picks the query's columns out of a batch. What is its first row is the `arrival`-th of all.
+    /// The rows of a batch that can be windowed, the first of which has the number `seq_no`.
+    ///
+    /// # Errors
+    ///
+    /// A column is missing, or holds what it must not.
     pub fn read(
         query: &Query,
         batch: &RecordBatch,
         seq_no: SeqNo,
         counters: &mut ReadCounters,
     ) -> Result<Self> {
-        let keys = query
-            .keys
-            .iter()
-            .map(|field| column(batch, field.name()))
-            .collect::<Result<Vec<_>>>()?;
-        let time = convert::cast(&column(batch, query.time.name())?, query.time.data_type())?;
-        let tick = query
-            .tick
-            .as_ref()
-            .map(|name| column(batch, name))
-            .transpose()?;
-        let mut kept = keep(&keys, &time, tick.as_ref(), counters)?;
-        let gaps = GapColumn::read(query, batch)?
+        let QueryColumns {
+            keys,
+            time,
+            ticks,
+            gaps,
+            inputs,
+            output,
+            ..
+        } = QueryColumns::read(query, batch)?;
+        let mut kept = keep(&keys, &time, ticks.as_ref(), counters);
+        let gaps = gaps
             .map(|gaps| gaps.in_effect(query, &keys, &time, &mut kept, counters))
             .transpose()?;
         let rows = kept.count_set_bits();
@@ -69,31 +68,15 @@ impl Records {
             Some(predicate) => Ok(predicate.filter(array)?),
             None => Ok(Arc::clone(array)),
         };
-        let cast = |field: &Field| {
-            pick(&convert::cast(
-                &column(batch, field.name())?,
-                field.data_type(),
-            )?)
-        };
-        let input = |taken: &InputColumn| taken.canonical(cast(&taken.field)?);
-        let inputs = query.inputs.iter().map(input).collect::<Result<Vec<_>>>()?;
+        let pick_all = |arrays: &[ArrayRef]| arrays.iter().map(pick).collect::<Result<Vec<_>>>();
+        let inputs = QueryColumns::canonical_inputs(query, &pick_all(&inputs)?)?;
         query
             .origin
             .iter()
             .try_for_each(|origin| origin.check_rows(&inputs))?;
         Ok(Self {
-            whole: if query.rows {
-                query
-                    .output
-                    .fields()
-                    .iter()
-                    .map(|field| cast(field))
-                    .collect::<Result<_>>()?
-            } else {
-                Vec::new()
-            },
-            keys: keys.iter().map(pick).collect::<Result<_>>()?,
-            times: convert::canonical(&pick(&time)?)?,
+            keys: pick_all(&keys)?,
+            times: Arc::new(QueryColumns::times(&pick(&time)?)?),
             gaps,
             seq_nos: if query.needs_seq_no {
                 (seq_no..).take(rows).collect()
@@ -101,6 +84,7 @@ impl Records {
                 Vec::new()
             },
             inputs,
+            output: pick_all(&output)?,
         })
     }
 
@@ -117,7 +101,7 @@ impl Records {
             gaps,
             seq_nos,
             inputs,
-            whole: Vec::new(),
+            output: Vec::new(),
         }
     }
 
@@ -130,7 +114,7 @@ impl Records {
             gaps: self.gaps.as_ref().map(|gaps| picked(gaps, rows)),
             seq_nos: picked(&self.seq_nos, rows),
             inputs: self.inputs.iter().map(pick).collect::<Result<_>>()?,
-            whole: self.whole.iter().map(pick).collect::<Result<_>>()?,
+            output: self.output.iter().map(pick).collect::<Result<_>>()?,
         })
     }
 
@@ -146,7 +130,7 @@ impl Records {
                 .map(|gaps| gaps.get(rows.clone()).unwrap_or_default().to_vec()),
             seq_nos: self.seq_nos.get(rows.clone()).unwrap_or_default().to_vec(),
             inputs: self.inputs.iter().map(slice).collect(),
-            whole: self.whole.iter().map(slice).collect(),
+            output: self.output.iter().map(slice).collect(),
         }
     }
 
@@ -192,20 +176,16 @@ fn picked<T: Copy>(values: &[T], rows: &UInt32Array) -> Vec<T> {
 fn keep(
     keys: &[ArrayRef],
     time: &ArrayRef,
-    tick: Option<&ArrayRef>,
+    ticks: Option<&BooleanArray>,
     counters: &mut ReadCounters,
-) -> Result<BooleanBuffer> {
+) -> BooleanBuffer {
     let rows = time.len();
     let all = || BooleanBuffer::new_set(rows);
-    let ticks = match tick {
-        Some(tick) => {
-            let tick = convert::cast(tick, &DataType::Boolean)?;
-            let tick = tick.as_boolean();
-            tick.nulls().map_or_else(
-                || tick.values().clone(),
-                |nulls| tick.values() & nulls.inner(),
-            )
-        }
+    let ticks = match ticks {
+        Some(ticks) => ticks.nulls().map_or_else(
+            || ticks.values().clone(),
+            |nulls| ticks.values() & nulls.inner(),
+        ),
         None => BooleanBuffer::new_unset(rows),
     };
     let mut keyed = BooleanBuffer::new_unset(rows);
@@ -227,5 +207,5 @@ fn keep(
     counters.records += count(&data);
     counters.null_keys += count(&data) - count(&with_key);
     counters.null_times += count(&with_key) - count(&kept);
-    Ok(kept)
+    kept
 }

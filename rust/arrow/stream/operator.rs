@@ -20,7 +20,7 @@ use crate::arrow::plan::fingerprint::Fingerprint;
 use crate::arrow::plan::query::Query;
 use crate::arrow::plan::spec::{KafkaSemantics, Spec};
 use crate::arrow::plan::window_lengths::WindowLengths;
-use crate::arrow::read::events::{self, Event, EventBatch, SOURCE};
+use crate::arrow::read::events::{Event, EventBatch, SOURCE};
 use crate::error::{Error, Result};
 use crate::operator::counters::Counters;
 use crate::time::{Span, Time};
@@ -60,7 +60,6 @@ impl Operator {
     ) -> Result<Self> {
         let (functions, fields): (Vec<_>, Vec<_>) = functions.into_iter().unzip();
         let query = Query::with_python(spec, input, &fields)?;
-        events::check(spec, input)?;
         let inputs = spec
             .inputs
             .as_ref()
@@ -201,7 +200,6 @@ impl Operator {
 
     fn take_together(&mut self, batch: &RecordBatch, out: &mut Changes) -> Result<()> {
         let Self {
-            spec,
             query,
             names,
             keys,
@@ -211,7 +209,7 @@ impl Operator {
             seq_nos,
             ..
         } = self;
-        let events = EventBatch::read_numbered(spec, query, names, keys, batch)?;
+        let events = EventBatch::read_numbered(query, names, keys, batch)?;
         let columns = events.columns(query)?;
         let numbers: Vec<SeqNo> = (*seq_nos..).take(events.rows()).collect();
         let mut states = OperatorStates::new(
@@ -227,7 +225,6 @@ impl Operator {
 
     fn take_one_by_one(&mut self, batch: &RecordBatch, out: &mut Changes) -> Result<()> {
         let Self {
-            spec,
             query,
             names,
             windows,
@@ -236,7 +233,7 @@ impl Operator {
             seq_nos,
             ..
         } = self;
-        let events = EventBatch::read(spec, query, names, batch)?;
+        let events = EventBatch::read(query, names, batch)?;
         let columns = events.columns(query)?;
         let numbers: Vec<SeqNo> = (*seq_nos..).take(events.rows()).collect();
         let mut states = OperatorStates::new(

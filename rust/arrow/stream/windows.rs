@@ -12,11 +12,14 @@ use crate::operator::counters::Counters;
 use crate::operator::record::{Fate, Record};
 use crate::operator::stream_time::{Progress, Source, StreamTime};
 use crate::session::record::SessionOperator;
-use crate::session::windows::SessionWindows;
+use crate::session::windows::{Gap, SessionWindows};
 use crate::sliding::record::SlidingOperator;
 use crate::sliding::windows::SlidingWindows;
 use crate::store::SegmentId;
 use crate::time::{Span, Time};
+
+/// Length of the segments of sessions whose gaps have no longest one, in microseconds: 3 hours.
+const SEGMENT: i64 = 3 * 3_600_000_000;
 
 /// Windows of either kind.
 pub(crate) enum Windows {
@@ -64,6 +67,10 @@ impl Windows {
                     }
                     _ => grace,
                 };
+                let segment = match gap {
+                    Gap::Dynamic { longest: None } => Some(ticks("gap", SEGMENT)?),
+                    _ => None,
+                };
                 Ok(Self::Sessions(SessionOperator::new(
                     SessionWindows {
                         gap,
@@ -71,6 +78,7 @@ impl Windows {
                         until,
                         emit,
                         late,
+                        segment,
                     },
                     inputs,
                 )?))

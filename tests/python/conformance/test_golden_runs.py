@@ -32,7 +32,7 @@ def batch(run: Run) -> Finals:
     if run.kind == "session":
         windows = wr.SessionWindows.with_gap(length, grace=grace)
     else:
-        windows = wr.SlidingWindows.with_time_difference(length, grace=grace)
+        windows = wr.SlidingWindows.with_time_difference(length, grace=grace, resolution="1 millisecond")
     grouped = wr.group_by(table, "key", time="ts").windowed_by(windows)
     result = grouped.agg(n=wr.count(), values=wr.collect_list("value"))
     finals: Finals = {}

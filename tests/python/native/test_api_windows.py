@@ -41,7 +41,7 @@ def test_windows_of_dynamic_gaps_hold_microseconds_and_the_column() -> None:
 
 def test_sliding_windows_hold_microseconds() -> None:
     assert (SLIDING.difference, SLIDING.grace, SLIDING.resolution) == (600_000_000, 60_000_000, 1_000_000)
-    assert SlidingWindows.with_time_difference("1 second").resolution == 1_000
+    assert SlidingWindows.with_time_difference("1 second").resolution is None
 
 
 def test_words_and_timedeltas_make_the_same_windows() -> None:
@@ -199,7 +199,7 @@ def test_difference_and_grace_are_multiples_of_the_resolution() -> None:
             assert SlidingWindows.with_time_difference(difference, grace=grace).grace == 86_400_000_000
             continue
         with pytest.raises(ValueError, match=f"{argument}: .*a multiple of the resolution, 1 millisecond"):
-            SlidingWindows.with_time_difference(difference, grace=grace)
+            SlidingWindows.with_time_difference(difference, grace=grace, resolution="1 millisecond")
     with pytest.raises(ValueError, match="grace: got '1500 milliseconds'.*a multiple of the resolution, 1 second"):
         SlidingWindows.with_time_difference("2 seconds", grace="1500 milliseconds", resolution="1 second")
 
@@ -240,7 +240,7 @@ TICK = timedelta(microseconds=1)
     [
         (
             "s",
-            SlidingWindows.with_time_difference("10 seconds"),
+            SlidingWindows.with_time_difference("10 seconds", resolution="1 millisecond"),
             "resolution: got '1 millisecond'; allowed: a multiple of 1 second, as the time column 'ts' counts in "
             'seconds: resolution="1 second"',
         ),
@@ -253,6 +253,11 @@ TICK = timedelta(microseconds=1)
             "s",
             SlidingWindows.with_time_difference("1500 milliseconds"),
             "difference: got '1 second 500 milliseconds'; allowed: a multiple of 1 second, as",
+        ),
+        (
+            "s",
+            SlidingWindows.with_time_difference("10 seconds", grace="1500 milliseconds"),
+            "grace: got '1 second 500 milliseconds'; allowed: a multiple of 1 second, as",
         ),
         ("ns", SessionWindows.with_gap(LONGEST_NS + TICK), "gap: got '15250 weeks .*; allowed: at most 15250 weeks"),
         ("ns", SessionWindows.with_gap("1 day", grace=LONGEST_NS + TICK), "grace: got '15250 weeks"),
@@ -284,7 +289,9 @@ def test_a_length_that_the_time_column_cannot_count_is_refused(unit: Any, window
     ("unit", "windows"),
     [
         ("s", SlidingWindows.with_time_difference("10 seconds", resolution="1 second")),
+        ("s", SlidingWindows.with_time_difference("10 seconds", grace="3 seconds")),
         ("ms", SlidingWindows.with_time_difference("1 millisecond")),
+        ("us", SlidingWindows.with_time_difference(TICK)),
         ("us", SlidingWindows.with_time_difference(TICK, resolution=TICK)),
         ("ns", SlidingWindows.with_time_difference(TICK, resolution=TICK)),
         ("s", SessionWindows.with_gap("1 second")),

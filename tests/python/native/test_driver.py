@@ -68,6 +68,33 @@ def test_the_definition_of_a_job_is_driven_as_it_is() -> None:
     assert driver.read_table().schema == sessions(table).schema.remove_metadata()
 
 
+def test_sliding_windows_of_a_driver_count_in_milliseconds_where_nothing_else_is_said() -> None:
+    driver = StreamDriver(sliding, SCHEMA)
+    one, other = (START + timedelta(microseconds=odd) for odd in (1500, 1999))
+    driver.pipe(user="ann", ts=one)
+    (change,) = driver.pipe(user="ann", ts=other)
+    assert (change.window.end, change.values) == (START + timedelta(milliseconds=1), {"n": 2})
+
+    seconds = pa.schema({"user": pa.string(), "ts": pa.timestamp("s"), "amount": pa.int64()})
+    coarse = StreamDriver(sliding, seconds)
+    coarse.pipe(user="ann", ts=START)
+    ends = [change.window.end for change in coarse.pipe(user="ann", ts=START + timedelta(seconds=1))]
+    assert sorted(ends) == [START + timedelta(seconds=1), START + timedelta(minutes=5, seconds=1)]
+
+
+@pytest.mark.parametrize(("argument", "difference", "grace"), [("difference", 1500, 1000), ("grace", 1000, 1500)])
+def test_a_driver_refuses_lengths_that_are_no_milliseconds(argument: str, difference: int, grace: int) -> None:
+    micro = timedelta(microseconds=1)
+    windows = wr.SlidingWindows.with_time_difference(difference * micro, grace=grace * micro)
+
+    def definition(data: Any) -> Any:
+        return wr.group_by(data, "user", time="ts").windowed_by(windows).count()
+
+    assert definition(pa.table({"user": ["ann"], "ts": [START], "amount": [1]}, schema=SCHEMA)).num_rows == 1
+    with pytest.raises(ValueError, match=f"{argument}: got '1 millisecond 500 .*a multiple of 1 millisecond, the reso"):
+        StreamDriver(definition, SCHEMA)
+
+
 def test_updates_have_tombstones_before_the_window_that_takes_their_place() -> None:
     driver = StreamDriver(updates, SCHEMA)
     assert told(driver.pipe(user="ann", ts=at(0))) == [("update", "ann", 0.0, 0.0, {"n": 1})]

@@ -126,6 +126,34 @@ def test_gaps_longer_than_the_retention_are_cut_to_it_and_counted(gap: int, clam
     assert counted(alone, "clamped_gaps", "bad_gaps", "records") == (clamped, 0, 2)
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("days", [1, 2, 400])
+def test_a_gap_of_any_length_is_whole_where_no_longest_is_given(days: int, threads: int) -> None:
+    # gap in days    0 ├──────────────────┤
+    #                                     ● the last record that it reaches: one session
+    day = 86_400_000_000
+    table = table_of([(1, 0, days * day), (1, days * day, 1), (1, days * day + 2, 1)])
+    any_gap = wr.SessionWindows.with_dynamic_gap("gap")
+    assert bounds(table, any_gap) == [(0, days * day), (days * day + 2, days * day + 2)]
+    assert counted(sessions(table, any_gap, threads), "clamped_gaps", "bad_gaps") == (0, 0)
+    folded = wr.group_by(table, "k", time="ts").windowed_by(any_gap).agg(n=wr.reduce("id", lambda one, other: other))
+    assert set(rows_of(folded, ["k"])) == {((1,), 0, days * day), ((1,), days * day + 2, days * day + 2)}
+
+
+def test_record_by_record_sessions_of_any_gap_equal_the_batch() -> None:
+    @limits(max_examples=40)
+    @given(events())
+    def check(table: pa.Table) -> None:
+        windowed = wr.group_by(table, "k", time="ts").windowed_by(wr.SessionWindows.with_dynamic_gap("gap"))
+        many = windowed.agg(total=wr.sum("id"))
+        single = windowed.agg(total=wr.reduce("id", lambda one, other: one + other))
+        assert rows_of(single, ["k"]) == rows_of(many, ["k"])
+        expected = {"total": ASKED["total"]}
+        assert_windows(rows_of(many, ["k"]), table, ["k"], by_dynamic_gap("gap", 2**63), expected)
+
+    check()
+
+
 @pytest.mark.parametrize(("gap", "bad"), [(-(2**63), 1), (-1, 1), (0, 1), (None, 1), (1, 0)])
 def test_records_without_a_gap_are_left_out_and_counted(gap: int | None, bad: int) -> None:
     # Without its gap a record counts as bad only where it has a key and a time.
@@ -309,6 +337,15 @@ def test_a_driver_counts_bad_and_clamped_gaps() -> None:
     strict = driver(windows=wr.SessionWindows.with_dynamic_gap("pause", grace="1 minute", invalid_gap="error"))
     with pytest.raises(ValueError, match="the gap of key ann at 2026-01-01T08:03:00 is null, zero or negative"):
         pipe(strict, 3, 0)
+
+
+@pytest.mark.parametrize(("hours", "clamped"), [(24, 0), (24.001, 1)])
+def test_a_driver_cuts_gaps_to_one_day_where_no_longest_is_given(hours: float, clamped: int) -> None:
+    driven = driver("close", wr.SessionWindows.with_dynamic_gap("pause", grace="1 minute"))
+    pipe(driven, 0, 60 * hours)
+    assert driver_counts(driven) == (0, 0, clamped)
+    assert told(driven.tick(at(24 * 60 + 1))) == []
+    assert told(driven.tick(at(24 * 60 + 1.001))) == ([("final", 0.0, 0.0, {"n": 1})] if clamped or hours == 24 else [])
 
 
 def test_a_driver_goes_on_with_the_reach_after_a_restart() -> None:

@@ -99,8 +99,30 @@ def test_sliding_windows_floor_to_the_resolution_in_any_unit(unit: str, scale: i
     seconds()
 
 
+@pytest.mark.parametrize(("unit", "scale"), [("s", 1), ("ms", 1000), ("us", 10**6), ("ns", 10**9)])
+def test_a_resolution_that_is_not_said_is_one_tick_of_the_time_column(unit: str, scale: int) -> None:
+    @limits(max_examples=15)
+    @given(events(unit, scale))
+    def seconds(table: pa.Table) -> None:
+        check(table, wr.SlidingWindows.with_time_difference("9 seconds"), by_sliding(9 * scale, 1))
+
+    seconds()
+
+
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+def test_no_sliding_window_ends_before_its_record(unit: str) -> None:
+    # two records, one tick apart    ├──────────┤●          the left window of each ends with it
+    #                                 ├──────────┤●
+    times = [10**10 + 1, 10**10 + 2]
+    windows = wr.SlidingWindows.with_time_difference("5 seconds")
+    windowed = wr.group_by(table_of(times, [1, 1], unit, []), "k", time="ts").windowed_by(windows)
+    counted = rows_of(windowed.count(), ["k"])
+    assert set(times) <= {end for _, _, end in counted}
+    assert set(rows_of(windowed.agg(last=wr.reduce("k", lambda _, value: value)), ["k"])) == set(counted)
+
+
 def test_a_resolution_finer_than_the_unit_of_time_is_an_error_that_names_it() -> None:
-    windows = wr.SlidingWindows.with_time_difference("9 seconds")
+    windows = wr.SlidingWindows.with_time_difference("9 seconds", resolution="1 millisecond")
     with pytest.raises(ValueError, match="resolution"):
         wr.group_by(table_of([0, 4], [1, 1], "s", []), "k", time="ts").windowed_by(windows).count()
 

@@ -77,7 +77,7 @@ def built(asked: dict[str, Asked]) -> dict[str, Any]:
 
 WINDOWS = {
     "session": (wr.SessionWindows.with_gap("5 minutes"), by_sessions(300 * SECOND)),
-    "sliding": (wr.SlidingWindows.with_time_difference("4 minutes"), by_sliding(240 * SECOND, 1000)),
+    "sliding": (wr.SlidingWindows.with_time_difference("4 minutes"), by_sliding(240 * SECOND, 1)),
 }
 
 

@@ -1,0 +1,121 @@
+//! Batches of a query's results, and its times and windows as text for errors.
+
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::{ArrayRef, RecordBatch, StringArray, StructArray};
+use arrow_schema::{DataType, Field, Fields};
+
+use super::aggregate::AggregatePlan;
+use super::query::{Query, QueryOutput};
+use crate::aggregate::column::{Column, Values};
+use crate::arrow::array::{convert, type_name};
+use crate::error::{Error, Result};
+use crate::time::Time;
+use crate::window::Window;
+
+impl Query {
+    /// A batch of the result.
+    pub fn result(
+        &self,
+        keys: Vec<ArrayRef>,
+        windows: &[Window],
+        lowered: Result<Vec<Column<'static>>>,
+    ) -> Result<RecordBatch> {
+        let mut columns = keys;
+        columns.push(self.window(windows)?);
+        let lowered = lowered.map_err(|error| self.name_overflow(error, windows))?;
+        for (aggregate, column) in self.aggregates.iter().zip(lowered) {
+            let column = convert::result(column, aggregate.field().data_type());
+            columns.push(column.map_err(|error| match error {
+                Error::Crowded { reason, .. } => Error::Crowded {
+                    column: aggregate.name.clone(),
+                    reason,
+                },
+                other => other,
+            })?);
+        }
+        if let QueryOutput::Windows { op: true } = self.output_kind {
+            columns.push(Arc::new(StringArray::from_iter_values(
+                windows.iter().map(|_| "upsert"),
+            )));
+        }
+        Ok(RecordBatch::try_new(Arc::clone(&self.output), columns)?)
+    }
+
+    /// The column of windows.
+    pub fn window(&self, windows: &[Window]) -> Result<ArrayRef> {
+        let [start, end] = [
+            self.times(windows.iter().map(|window| window.start))?,
+            self.times(windows.iter().map(|window| window.end))?,
+        ];
+        let bound = |name: &str| Field::new(name, self.time.data_type().clone(), false);
+        Ok(Arc::new(StructArray::try_new(
+            Fields::from(vec![bound("start"), bound("end")]),
+            vec![start, end],
+            None,
+        )?))
+    }
+
+    /// Times as an array of the time column's type.
+    pub fn times(&self, times: impl Iterator<Item = Time>) -> Result<ArrayRef> {
+        convert::result(
+            Column::new(Values::Int(times.map(|time| time.0).collect())),
+            self.time.data_type(),
+        )
+    }
+
+    /// The same error; an overflow names its column and, of `windows`, the one that it is in.
+    pub fn name_overflow(&self, error: Error, windows: &[Window]) -> Error {
+        match error {
+            Error::ResultOverflow {
+                aggregate,
+                window,
+                reason,
+            } => {
+                let built_in = |aggregate: &&AggregatePlan| aggregate.states().is_some();
+                let Some(plan) = self.aggregates.iter().filter(built_in).nth(aggregate) else {
+                    return Error::Internal("a result belongs to an aggregate");
+                };
+                Error::Overflow {
+                    column: plan.name.clone(),
+                    reason: match windows.get(window) {
+                        Some(window) => format!("{reason} in window {}", self.show_window(window)),
+                        None => reason.to_string(),
+                    },
+                }
+            }
+            Error::TimeOverflow { ticks } => self.beyond(Time(ticks)),
+            other => other,
+        }
+    }
+
+    /// A window as text, for errors.
+    pub fn show_window(&self, window: &Window) -> String {
+        format!("[{}, {}]", self.show(window.start), self.show(window.end))
+    }
+
+    /// A time as text, for errors; with a zone, in UTC.
+    pub fn show(&self, time: Time) -> String {
+        let (local, mark) = match self.time.data_type() {
+            DataType::Timestamp(unit, Some(_)) => (&DataType::Timestamp(*unit, None), "Z"),
+            other => (other, ""),
+        };
+        let text = convert::result(Column::new(Values::Int(vec![time.0].into())), local)
+            .and_then(|array| convert::cast(&array, &DataType::Utf8))
+            .map(|array| format!("{}{mark}", array.as_string::<i32>().value(0)));
+        text.unwrap_or_else(|_| format!("{} ticks", time.0))
+    }
+
+    /// The error of a window bound beyond the representable times.
+    pub fn beyond(&self, time: Time) -> Error {
+        Error::Overflow {
+            column: self.time.name().clone(),
+            reason: format!(
+                "the window of the record at {} has a bound beyond the range of {}",
+                self.show(time),
+                type_name::of(&self.time)
+            ),
+        }
+    }
+}
