@@ -21,6 +21,8 @@
 //! ```
 
 use crate::aggregate::slot::{PerSlot, Slot};
+use crate::error::Result;
+use crate::interrupt::{Interrupt, STRETCH};
 use crate::key::KeyId;
 use crate::sort::Sorted;
 use crate::time::{Span, Time};
@@ -48,7 +50,7 @@ const NOTHING: Open = Open {
 };
 
 /// Rows between two looks at whether going through them in order still pays.
-const STRETCH: usize = 4096;
+const REVIEW_ROWS: usize = 4096;
 
 /// Rows that are looked at, whether they are shuffled.
 const LOOK: usize = 1 << 14;
@@ -106,15 +108,34 @@ impl OpenSessions {
     }
 
     /// Gives each record its partial session. `keys` and `times` are parallel, no key is null.
-    pub fn assign(&mut self, keys: &[KeyId], times: &[Time], gap: Span) -> Vec<Slot> {
-        self.assign_each(keys, times, |_| gap)
+    ///
+    /// # Errors
+    ///
+    /// Those of the interrupt.
+    pub fn assign(
+        &mut self,
+        keys: &[KeyId],
+        times: &[Time],
+        gap: Span,
+        interrupt: &Interrupt,
+    ) -> Result<Vec<Slot>> {
+        self.assign_each(keys, times, |_| gap, interrupt)
     }
 
     /// The same where each record has its own gap: `gaps` is parallel too.
-    pub fn assign_own(&mut self, keys: &[KeyId], times: &[Time], gaps: &[Span]) -> Vec<Slot> {
-        self.assign_each(keys, times, |row| {
-            gaps.get(row).copied().unwrap_or_default()
-        })
+    ///
+    /// # Errors
+    ///
+    /// Those of the interrupt.
+    pub fn assign_own(
+        &mut self,
+        keys: &[KeyId],
+        times: &[Time],
+        gaps: &[Span],
+        interrupt: &Interrupt,
+    ) -> Result<Vec<Slot>> {
+        let gap = |row: usize| gaps.get(row).copied().unwrap_or_default();
+        self.assign_each(keys, times, gap, interrupt)
     }
 
     fn assign_each(
@@ -122,7 +143,8 @@ impl OpenSessions {
         keys: &[KeyId],
         times: &[Time],
         gap: impl Fn(usize) -> Span,
-    ) -> Vec<Slot> {
+        interrupt: &Interrupt,
+    ) -> Result<Vec<Slot>> {
         let mut slots = vec![Slot(0); keys.len()];
         let mut done = 0;
         if self.shuffled {
@@ -133,9 +155,9 @@ impl OpenSessions {
             );
         }
         for ((slots, keys), times) in slots
-            .chunks_mut(STRETCH)
-            .zip(keys.chunks(STRETCH))
-            .zip(times.chunks(STRETCH))
+            .chunks_mut(REVIEW_ROWS)
+            .zip(keys.chunks(REVIEW_ROWS))
+            .zip(times.chunks(REVIEW_ROWS))
         {
             if self.shuffled {
                 break;
@@ -146,7 +168,7 @@ impl OpenSessions {
                 *slot = self.join(key, Extent::of(time, gap(row)));
             }
             done += keys.len();
-            self.shuffled = self.steps_back - before > STRETCH / 4;
+            self.shuffled = self.steps_back - before > REVIEW_ROWS / 4;
         }
         if let (true, Some(keys), Some(times), Some(slots)) = (
             self.shuffled,
@@ -154,9 +176,9 @@ impl OpenSessions {
             times.get(done..),
             slots.get_mut(done..),
         ) {
-            self.assign_sorted(keys, times, |row| gap(done + row), slots);
+            self.assign_sorted(keys, times, |row| gap(done + row), slots, interrupt)?;
         }
-        slots
+        Ok(slots)
     }
 
     /// The same for shuffled rows: by key, then by time, so that each session is built in one go.
@@ -166,8 +188,9 @@ impl OpenSessions {
         times: &[Time],
         gap: impl Fn(usize) -> Span,
         slots: &mut [Slot],
-    ) {
-        for (key, rows) in Sorted::new(keys, times).by_key() {
+        interrupt: &Interrupt,
+    ) -> Result<()> {
+        for (key, rows) in Sorted::new(keys, times, interrupt)?.by_key() {
             for &(time, row) in rows {
                 let row = row as usize;
                 if let Some(slot) = slots.get_mut(row) {
@@ -175,6 +198,7 @@ impl OpenSessions {
                 }
             }
         }
+        Ok(())
     }
 
     /// Looks at the first of the rows to come, whether they are shuffled: whether those of a key go
@@ -266,7 +290,11 @@ impl OpenSessions {
     }
 
     /// Joins what belongs together and hands all sessions out; what remains is empty.
-    pub fn coalesce(&mut self) -> Coalesced {
+    ///
+    /// # Errors
+    ///
+    /// Those of the interrupt.
+    pub fn coalesce(&mut self, interrupt: &Interrupt) -> Result<Coalesced> {
         let open = std::mem::take(&mut self.open);
         let (keys, mut extents) = (
             std::mem::take(&mut self.keys),
@@ -277,11 +305,11 @@ impl OpenSessions {
         }
         self.steps_back = 0;
         if std::mem::take(&mut self.dirty) == 0 {
-            return Coalesced {
+            return Ok(Coalesced {
                 moves: None,
                 keys,
                 extents: extents.0,
-            };
+            });
         }
         let is_dirty = |key: &KeyId| open.get(key.0 as usize).is_some_and(|open| open.dirty);
         let dirty: Vec<Slot> = keys
@@ -295,23 +323,27 @@ impl OpenSessions {
 
         // Each joined slot points at the first slot of its session, by start.
         let mut root = PerSlot((0..keys.len() as u32).map(Slot).collect::<Vec<_>>());
-        for (_, rows) in Sorted::new(&dirty_keys, &starts).by_key() {
+        let mut done = 0;
+        for (_, rows) in Sorted::new(&dirty_keys, &starts, interrupt)?.by_key() {
             let mut last: Option<Slot> = None;
-            for slot in rows
-                .iter()
-                .filter_map(|&(_, row)| dirty.get(row as usize).copied())
-            {
-                match last {
-                    Some(into) if extents[into].joins(&extents[slot]) => {
-                        extents[into] = extents[into].union(&extents[slot]);
-                        root[slot] = into;
+            for rows in rows.chunks(STRETCH) {
+                interrupt.check_rows(done..done + rows.len())?;
+                done += rows.len();
+                let slots = rows.iter().map(|&(_, row)| dirty.get(row as usize));
+                for &slot in slots.flatten() {
+                    match last {
+                        Some(into) if extents[into].joins(&extents[slot]) => {
+                            extents[into] = extents[into].union(&extents[slot]);
+                            root[slot] = into;
+                        }
+                        _ => last = Some(slot),
                     }
-                    _ => last = Some(slot),
                 }
             }
         }
         let mut renumbered = PerSlot(vec![Slot(0); keys.len()]);
         let (mut new_keys, mut new_extents) = (Vec::new(), Vec::new());
+        interrupt.check()?;
         for (slot, &key) in (0..).map(Slot).zip(&keys) {
             if root[slot] == slot {
                 renumbered[slot] = Slot(new_keys.len() as u32);
@@ -320,10 +352,10 @@ impl OpenSessions {
             }
         }
         let moves = root.0.iter().map(|&root| renumbered[root]).collect();
-        Coalesced {
+        Ok(Coalesced {
             moves: Some(moves),
             keys: new_keys,
             extents: new_extents,
-        }
+        })
     }
 }

@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use windrow::aggregate::slot::Slot;
+use windrow::interrupt::Interrupt;
 use windrow::key::KeyId;
 use windrow::session::batch::{Coalesced, OpenSessions};
 use windrow::time::{Span, Time};
@@ -43,17 +44,18 @@ impl GapColumn<'_> {
             .iter()
             .map(|&(key, time)| (KeyId(key), Time(time)))
             .unzip();
-        match self {
-            Self::One(gap) => sessions.assign(&keys, &times, Span(gap)),
+        let slots = match self {
+            Self::One(gap) => sessions.assign(&keys, &times, Span(gap), &Interrupt::never()),
             Self::Own(gaps) => {
                 let gaps: Vec<Span> = gaps[from..from + records.len()]
                     .iter()
                     .copied()
                     .map(Span)
                     .collect();
-                sessions.assign_own(&keys, &times, &gaps)
+                sessions.assign_own(&keys, &times, &gaps, &Interrupt::never())
             }
-        }
+        };
+        slots.unwrap()
     }
 }
 
@@ -110,7 +112,7 @@ fn found(
         slots.extend(gaps.assign(sessions, call, slots.len()));
         rest = others;
     }
-    let coalesced = sessions.coalesce();
+    let coalesced = sessions.coalesce(&Interrupt::never()).unwrap();
     assert!(sessions.is_empty(), "all sessions are handed out");
     let slots = slots
         .into_iter()
@@ -230,7 +232,7 @@ proptest! {
         let half = partials.len() / 2;
         let mut slots = sessions.assign_partials(&keys[..half], &extents[..half]);
         slots.extend(sessions.assign_partials(&keys[half..], &extents[half..]));
-        let coalesced = sessions.coalesce();
+        let coalesced = sessions.coalesce(&Interrupt::never()).unwrap();
         let mut got = Found::new();
         for (partial, slot) in partials.iter().zip(slots) {
             let place = moved(&coalesced, slot).0 as usize;

@@ -8,6 +8,7 @@ use super::operator::{BatchOperator, ShardSink};
 use crate::arrow::format::{block, packed};
 use crate::arrow::plan::query::Query;
 use crate::error::{Error, Result};
+use crate::interrupt::Interrupt;
 use crate::time::Time;
 
 /// Packed rows, sorted by shard and first time, to windows.
@@ -17,6 +18,7 @@ pub struct Merger {
     last: Option<(i32, Time)>,
     bytes: usize,
     kept: usize,
+    interrupt: Interrupt,
 }
 
 impl Merger {
@@ -28,7 +30,13 @@ impl Merger {
             last: None,
             bytes: 0,
             kept: 0,
+            interrupt: Interrupt::never(),
         })
+    }
+
+    /// The same, which stops when it is interrupted.
+    pub fn with_interrupt(self, interrupt: Interrupt) -> Self {
+        Self { interrupt, ..self }
     }
 
     /// Takes packed rows in; gives the windows that are final.
@@ -66,6 +74,7 @@ impl Merger {
                 }
                 _ => {}
             }
+            self.interrupt.check()?;
             let (form, block) = block::decode(row.block)?;
             self.job.add_block(form, &block)?;
             self.bytes += row.block.len();
@@ -88,7 +97,8 @@ impl Merger {
         emit: &mut ShardSink<'_>,
     ) -> Result<()> {
         let before = self.job.held();
-        self.job.close(frontier, &mut |batch| emit(shard, batch))?;
+        self.job
+            .close(frontier, &mut |batch| emit(shard, batch), &self.interrupt)?;
         // What stays is taken to be as wide as what there was.
         self.kept = (self.bytes as u128 * self.job.held() as u128 / before.max(1) as u128) as usize;
         self.bytes = self.kept;

@@ -15,6 +15,7 @@ use crate::arrow::plan::query::Query;
 use crate::arrow::read::counters::ReadCounters;
 use crate::arrow::read::records::Records;
 use crate::error::Result;
+use crate::interrupt::Interrupt;
 
 /// Arrivals of one split are numbered within this many bits, the split above them.
 const ARRIVAL_BITS: u32 = 40;
@@ -27,10 +28,15 @@ pub struct Packer {
     split: SeqNo,
     rows: usize,
     bytes: usize,
+    interrupt: Interrupt,
 }
 
 impl Packer {
     /// A packer for one split of the input.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Internal`](crate::error::Error::Internal) for keys of a type that cannot be one.
     pub fn new(query: Arc<Query>, split: u32) -> Result<Self> {
         let (split, counters) = (SeqNo::from(split) << ARRIVAL_BITS, ReadCounters::default());
         Ok(Self {
@@ -40,7 +46,13 @@ impl Packer {
             split,
             rows: 0,
             bytes: 0,
+            interrupt: Interrupt::never(),
         })
+    }
+
+    /// The same, which stops when it is interrupted.
+    pub fn with_interrupt(self, interrupt: Interrupt) -> Self {
+        Self { interrupt, ..self }
     }
 
     /// Takes rows in; gives packed rows when enough have come together.
@@ -51,7 +63,8 @@ impl Packer {
         self.bytes += batch.get_array_memory_size();
         self.job.add(input)?;
         if self.rows < self.query.limits.pack_rows && self.bytes < self.query.limits.pack_bytes {
-            self.job.process(self.query.limits.pack_rows)?;
+            self.job
+                .process(self.query.limits.pack_rows, &self.interrupt)?;
             return Ok(Vec::new());
         }
         self.finish()
@@ -66,7 +79,7 @@ impl Packer {
             rows,
             shards,
             times,
-        } in self.job.take()?
+        } in self.job.take(&self.interrupt)?
         {
             packed.extend(packed::pack(
                 form,

@@ -15,31 +15,52 @@ use crate::arrow::plan::query::Query;
 use crate::arrow::read::counters::ReadCounters;
 use crate::arrow::read::records::Records;
 use crate::error::{Error, Result};
+use crate::interrupt::Interrupt;
 
 /// Just below the 32 MiB up to which glibc minds what it sees.
 const LARGE_BLOCK: usize = (32 << 20) - (64 << 10);
 
 impl Query {
     /// Runs the query over batches on `threads` threads: all windows, and what was counted.
+    ///
+    /// # Errors
+    ///
+    /// Those of the batches; a column of another type than the query's, a record that it does not
+    /// allow, or a result that does not fit its type.
     pub fn run(
         self: &Arc<Self>,
         batches: impl Iterator<Item = Result<RecordBatch>>,
         threads: usize,
+    ) -> Result<(Vec<RecordBatch>, ReadCounters)> {
+        self.run_until(batches, threads, &Interrupt::never())
+    }
+
+    /// The same until it is interrupted.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Query::run`], and those of the interrupt.
+    pub fn run_until(
+        self: &Arc<Self>,
+        batches: impl Iterator<Item = Result<RecordBatch>>,
+        threads: usize,
+        interrupt: &Interrupt,
     ) -> Result<(Vec<RecordBatch>, ReadCounters)> {
         let mut counters = ReadCounters::default();
         let mut steps = StepReader {
             batches,
             limits: self.limits,
             rest: None,
+            interrupt,
         }
         .peekable();
         let first = steps.next().transpose()?;
         let few = steps.peek().is_none();
         let inputs = self.inputs(first.map(Ok).into_iter().chain(steps), &mut counters);
         let results = if few || self.rows {
-            self.run_whole(inputs)
+            self.run_whole(inputs, interrupt)
         } else {
-            self.run_parts(inputs, threads)
+            self.run_parts(inputs, threads, interrupt)
         };
         Ok((results?, counters))
     }
@@ -62,11 +83,15 @@ impl Query {
     /// Few rows, or rows that leave in one order: all keys are one part.
     fn run_whole(
         self: &Arc<Self>,
-        mut inputs: impl Iterator<Item = Result<Records>>,
+        inputs: impl Iterator<Item = Result<Records>>,
+        interrupt: &Interrupt,
     ) -> Result<Vec<RecordBatch>> {
         let mut job = self.job()?;
-        inputs.try_for_each(|input| job.add(input?))?;
-        operator::closed([job])
+        for input in inputs {
+            interrupt.check()?;
+            job.add(input?)?;
+        }
+        operator::closed([job], interrupt)
     }
 
     /// Many rows: in parts of the keys.
@@ -74,11 +99,12 @@ impl Query {
         self: &Arc<Self>,
         inputs: impl Iterator<Item = Result<Records>>,
         threads: usize,
+        interrupt: &Interrupt,
     ) -> Result<Vec<RecordBatch>> {
         show_large_block();
         match threads.min(PARTS) {
-            0 | 1 => workers::alone(self, inputs),
-            threads => workers::together(self, inputs, threads),
+            0 | 1 => workers::run_on_one_thread(self, inputs, interrupt),
+            threads => workers::run_on_threads(self, inputs, threads, interrupt),
         }
     }
 }
@@ -92,19 +118,21 @@ fn show_large_block() {
 
 /// Batches in steps of few enough rows to stay in the caches: long batches are cut evenly, short
 /// ones joined.
-struct StepReader<I> {
+struct StepReader<'a, I> {
     batches: I,
     limits: Limits,
     /// What is left of a long batch.
     rest: Option<RecordBatch>,
+    interrupt: &'a Interrupt,
 }
 
-impl<I: Iterator<Item = Result<RecordBatch>>> StepReader<I> {
+impl<I: Iterator<Item = Result<RecordBatch>>> StepReader<'_, I> {
     fn step(&mut self) -> Result<Option<RecordBatch>> {
         let mut short: Vec<RecordBatch> = Vec::new();
         let (mut rows, mut bytes) = (0, 0);
         // Half a step is enough: to join is to copy.
         while rows < self.limits.step_rows.div_ceil(2) && bytes < self.limits.step_bytes {
+            self.interrupt.check()?;
             let Some(batch) = self
                 .rest
                 .take()
@@ -134,7 +162,7 @@ impl<I: Iterator<Item = Result<RecordBatch>>> StepReader<I> {
     }
 }
 
-impl<I: Iterator<Item = Result<RecordBatch>>> Iterator for StepReader<I> {
+impl<I: Iterator<Item = Result<RecordBatch>>> Iterator for StepReader<'_, I> {
     type Item = Result<RecordBatch>;
 
     fn next(&mut self) -> Option<Self::Item> {

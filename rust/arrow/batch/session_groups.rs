@@ -8,6 +8,7 @@ use crate::aggregate::slot::Slot;
 use crate::arrow::plan::query::Query;
 use crate::arrow::read::records::Records;
 use crate::error::{Error, Result};
+use crate::interrupt::Interrupt;
 use crate::key::KeyId;
 use crate::session::batch::OpenSessions;
 use crate::session::windows::Gap;
@@ -98,7 +99,7 @@ impl SessionGroups {
     }
 
     /// Works off what waits, as soon as that pays and at the latest when about `most` rows wait.
-    pub fn process(&mut self, most: usize) -> Result<()> {
+    pub fn process(&mut self, most: usize, interrupt: &Interrupt) -> Result<()> {
         if self.waiting.rows < most.min(CALM_ROWS) {
             return Ok(());
         }
@@ -108,23 +109,23 @@ impl SessionGroups {
         if self.sessions.is_shuffled() && self.waiting.rows < most {
             Ok(())
         } else {
-            self.assign()
+            self.assign(interrupt)
         }
     }
 
     /// Gives the waiting rows their sessions.
-    fn assign(&mut self) -> Result<()> {
+    fn assign(&mut self, interrupt: &Interrupt) -> Result<()> {
         let waiting = std::mem::take(&mut self.waiting);
         let (keys, times) = (
             waiting.all(|(keys, _)| keys),
             waiting.all(|(_, input)| input.times()),
         );
-        let assigned = assigned(&mut self.sessions, self.gap, &keys, &times, || {
-            waiting.all(|(_, input)| input.gaps())
-        });
+        let gaps = || waiting.all(|(_, input)| input.gaps());
+        let assigned = assigned(&mut self.sessions, self.gap, &keys, &times, gaps, interrupt)?;
         self.states.resize(self.sessions.len());
         let mut rest = assigned.as_slice();
         for (_, input) in &waiting.inputs {
+            interrupt.check()?;
             let (slots, others) = rest
                 .split_at_checked(input.rows())
                 .ok_or(Error::Internal("each row has a slot"))?;
@@ -143,9 +144,9 @@ impl SessionGroups {
     /// partial sessions.
     ///
     /// The keys of every [`SAMPLED`]-th number are grouped to see.
-    pub fn loose(&mut self) -> Option<KeyedRows> {
+    pub fn loose(&mut self, interrupt: &Interrupt) -> Result<Option<KeyedRows>> {
         if self.waiting.rows < self.query.limits.pack_loose {
-            return None;
+            return Ok(None);
         }
         let keys = self.waiting.all(|(keys, _)| keys);
         let sampled: Vec<Slot> = Slot::below(keys.len())
@@ -156,10 +157,10 @@ impl SessionGroups {
             .collect();
         let (keys, mut trial) = (of(&sampled, &keys), OpenSessions::default());
         let times = of(&sampled, &self.waiting.all(|(_, input)| input.times()));
-        assigned(&mut trial, self.gap, &keys, &times, || {
-            of(&sampled, &self.waiting.all(|(_, input)| input.gaps()))
-        });
-        (2 * trial.coalesce().keys.len() > sampled.len()).then(|| std::mem::take(&mut self.waiting))
+        let gaps = || of(&sampled, &self.waiting.all(|(_, input)| input.gaps()));
+        assigned(&mut trial, self.gap, &keys, &times, gaps, interrupt)?;
+        let few = 2 * trial.coalesce(interrupt)?.keys.len() > sampled.len();
+        Ok(few.then(|| std::mem::take(&mut self.waiting)))
     }
 
     /// Puts partial sessions in: slots `from` of `states`, parallel to `keys` and `extents`.
@@ -176,9 +177,9 @@ impl SessionGroups {
     }
 
     /// Takes all sessions out, those joined that belong together.
-    pub fn coalesce(&mut self) -> Result<SessionBatch> {
-        self.assign()?;
-        let coalesced = self.sessions.coalesce();
+    pub fn coalesce(&mut self, interrupt: &Interrupt) -> Result<SessionBatch> {
+        self.assign(interrupt)?;
+        let coalesced = self.sessions.coalesce(interrupt)?;
         let mut states = std::mem::replace(&mut self.states, self.query.accumulators());
         if let Some(moves) = coalesced.moves {
             let mut joined = states.fresh();
@@ -206,10 +207,11 @@ fn assigned(
     keys: &[KeyId],
     times: &[Time],
     own: impl FnOnce() -> Vec<Span>,
-) -> Vec<Slot> {
+    interrupt: &Interrupt,
+) -> Result<Vec<Slot>> {
     match gap {
-        Gap::Fixed(gap) => sessions.assign(keys, times, gap),
-        Gap::Dynamic { .. } => sessions.assign_own(keys, times, &own()),
+        Gap::Fixed(gap) => sessions.assign(keys, times, gap, interrupt),
+        Gap::Dynamic { .. } => sessions.assign_own(keys, times, &own(), interrupt),
     }
 }
 

@@ -21,6 +21,7 @@ use crate::arrow::plan::input_column::InputColumn;
 use crate::arrow::plan::query::Query;
 use crate::arrow::read::records::Records;
 use crate::error::{Error, Result};
+use crate::interrupt::Interrupt;
 use crate::key::KeyId;
 use crate::session::windows::Gap;
 use crate::sort::Sorted;
@@ -73,13 +74,16 @@ impl BatchSessions {
 
     /// Records that are not grouped: keys, times, gaps and arrivals where there are any, and the
     /// query's inputs.
-    fn loose(&self, waiting: &KeyedRows) -> Result<ShardRows> {
+    fn loose(&self, waiting: &KeyedRows, interrupt: &Interrupt) -> Result<ShardRows> {
         let (keys, times) = (
             waiting.all(|(keys, _)| keys),
             waiting.all(|(_, input)| input.times()),
         );
         let shards = self.shards(&keys);
-        let sorted: Vec<Slot> = Sorted::new(&shards, &times).rows().map(Slot).collect();
+        let sorted: Vec<Slot> = Sorted::new(&shards, &times, interrupt)?
+            .rows()
+            .map(Slot)
+            .collect();
         let times = of(&sorted, &times);
         let mut columns = self.keys.columns(&of(&sorted, &keys))?;
         columns.push(Arc::new(Int64Array::from(Time::ticks(&times).to_vec())));
@@ -166,12 +170,12 @@ impl BatchOperator for BatchSessions {
         Ok(())
     }
 
-    fn process(&mut self, most: usize) -> Result<()> {
+    fn process(&mut self, most: usize, interrupt: &Interrupt) -> Result<()> {
         if !self.fresh.is_enough(most) {
             return Ok(());
         }
         self.number()?;
-        self.grouping.process(most)
+        self.grouping.process(most, interrupt)
     }
 
     fn add_block(&mut self, form: BlockKind, block: &RecordBatch) -> Result<()> {
@@ -245,18 +249,21 @@ impl BatchOperator for BatchSessions {
             .put(&ids, &extents, &states, &Slot::below(extents.len()))
     }
 
-    fn take(&mut self) -> Result<Vec<ShardRows>> {
+    fn take(&mut self, interrupt: &Interrupt) -> Result<Vec<ShardRows>> {
         self.number()?;
-        self.grouping.process(usize::MAX)?;
+        self.grouping.process(usize::MAX, interrupt)?;
         let loose = self
             .grouping
-            .loose()
-            .map(|waiting| self.loose(&waiting))
+            .loose(interrupt)?
+            .map(|waiting| self.loose(&waiting, interrupt))
             .transpose()?;
-        let taken = self.grouping.coalesce()?;
+        let taken = self.grouping.coalesce(interrupt)?;
         let shards = self.shards(&taken.keys);
         let starts: Vec<Time> = taken.extents.iter().map(|extent| extent.start).collect();
-        let sorted: Vec<Slot> = Sorted::new(&shards, &starts).rows().map(Slot).collect();
+        let sorted: Vec<Slot> = Sorted::new(&shards, &starts, interrupt)?
+            .rows()
+            .map(Slot)
+            .collect();
 
         let (starts, extents) = (of(&sorted, &starts), of(&sorted, &taken.extents));
         let mut columns = self.keys.columns(&of(&sorted, &taken.keys))?;
@@ -282,9 +289,14 @@ impl BatchOperator for BatchSessions {
         Ok(loose.into_iter().chain([sessions]).collect())
     }
 
-    fn close(&mut self, frontier: Option<Time>, emit: &mut BatchSink<'_>) -> Result<()> {
+    fn close(
+        &mut self,
+        frontier: Option<Time>,
+        emit: &mut BatchSink<'_>,
+        interrupt: &Interrupt,
+    ) -> Result<()> {
         self.number()?;
-        let taken = self.grouping.coalesce()?;
+        let taken = self.grouping.coalesce(interrupt)?;
         let (closed, open): (Vec<Slot>, Vec<Slot>) = Slot::below(taken.extents.len())
             .into_iter()
             .partition(|slot| {
@@ -302,7 +314,7 @@ impl BatchOperator for BatchSessions {
                 self.query
                     .result(keys, &taken.windows(slots), taken.states.lower(slots))
             };
-            in_halves(0..slots.len(), &mut result, emit)?;
+            in_halves(0..slots.len(), &mut result, emit, interrupt)?;
         }
         // Keys whose sessions have all left are forgotten.
         let columns = self.keys.columns(&of(&open, &taken.keys))?;

@@ -17,6 +17,7 @@ use crate::arrow::keys::{KeyInterner, shard};
 use crate::arrow::plan::query::Query;
 use crate::arrow::read::records::Records;
 use crate::error::{Error, Result};
+use crate::interrupt::Interrupt;
 use crate::key::KeyId;
 use crate::sliding::batch::RowBuffer;
 use crate::sliding::plan::{Ends, Sliding};
@@ -88,7 +89,7 @@ impl BatchOperator for BatchSliding {
         )
     }
 
-    fn process(&mut self, _most: usize) -> Result<()> {
+    fn process(&mut self, _most: usize, _interrupt: &Interrupt) -> Result<()> {
         Ok(())
     }
 
@@ -121,7 +122,7 @@ impl BatchOperator for BatchSliding {
         self.push(keys, Time::slice(times.values()), &seq_nos, &inputs)
     }
 
-    fn take(&mut self) -> Result<Vec<ShardRows>> {
+    fn take(&mut self, interrupt: &Interrupt) -> Result<Vec<ShardRows>> {
         let records = std::mem::replace(&mut self.records, RowBuffer::new(empty(&self.query)?));
         let hashes = self.keys.hashes();
         let shard_of = |key: &KeyId| {
@@ -134,7 +135,9 @@ impl BatchOperator for BatchSliding {
             .iter()
             .map(|key| KeyId(shard_of(key)))
             .collect();
-        let sorted: Vec<u32> = Sorted::new(&shards, records.times()).rows().collect();
+        let sorted: Vec<u32> = Sorted::new(&shards, records.times(), interrupt)?
+            .rows()
+            .collect();
 
         let picked = |values: &[i64]| {
             sorted
@@ -167,8 +170,13 @@ impl BatchOperator for BatchSliding {
         }])
     }
 
-    fn close(&mut self, frontier: Option<Time>, emit: &mut BatchSink<'_>) -> Result<()> {
-        self.records.sort();
+    fn close(
+        &mut self,
+        frontier: Option<Time>,
+        emit: &mut BatchSink<'_>,
+        interrupt: &Interrupt,
+    ) -> Result<()> {
+        self.records.sort(interrupt)?;
         let states = self.query.accumulators();
         let inputs = self.query.taken(self.records.inputs());
         let until = frontier.map(|time| time.floor(self.sliding.resolution).unwrap_or(Time::MIN));
@@ -202,12 +210,13 @@ impl BatchOperator for BatchSliding {
             };
             planned
                 .pieces(windows, rows)
-                .try_for_each(|piece| in_halves(piece, &mut result, emit))?;
+                .try_for_each(|piece| in_halves(piece, &mut result, emit, interrupt))?;
         }
         match until {
             Some(until) => {
                 self.planned = until;
-                self.records.release(self.sliding.horizon(until));
+                self.records
+                    .release(self.sliding.horizon(until), interrupt)?;
             }
             None => {
                 self.planned = Time::MIN;

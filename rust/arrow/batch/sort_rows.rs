@@ -19,6 +19,8 @@ use crate::arrow::keys::{KeyInterner, shard};
 use crate::arrow::plan::query::Query;
 use crate::arrow::read::records::Records;
 use crate::error::{Error, Result};
+use crate::interrupt::Interrupt;
+use crate::sort::sort_long;
 use crate::time::Time;
 
 /// A query for rows at work.
@@ -66,9 +68,10 @@ impl SortRows {
     }
 
     /// All rows, by time and arrival.
-    fn places(&self) -> Result<Vec<RowAddress>> {
+    fn places(&self, interrupt: &Interrupt) -> Result<Vec<RowAddress>> {
         let mut places = Vec::with_capacity(self.rows);
         for (number, batch) in self.held.iter().enumerate() {
+            interrupt.check()?;
             let wrong = || Error::Internal("rows have a time and an arrival");
             let times = convert::canonical(
                 batch
@@ -89,8 +92,15 @@ impl SortRows {
                     .map(|(row, (&time, &seq_no))| (time, seq_no, (number, row))),
             );
         }
-        // Batches in order of time are runs to this sort.
-        places.sort();
+        if !places.is_sorted() {
+            // Batches in order of time are runs to this sort.
+            sort_long(
+                &mut places,
+                |(time, ..)| time.rank(),
+                <[_]>::sort,
+                interrupt,
+            )?;
+        }
         Ok(places)
     }
 
@@ -138,7 +148,7 @@ impl BatchOperator for SortRows {
         self.hold(RecordBatch::try_new(Arc::clone(&self.schema), columns)?)
     }
 
-    fn process(&mut self, _most: usize) -> Result<()> {
+    fn process(&mut self, _most: usize, _interrupt: &Interrupt) -> Result<()> {
         Ok(())
     }
 
@@ -153,7 +163,7 @@ impl BatchOperator for SortRows {
         )
     }
 
-    fn take(&mut self) -> Result<Vec<ShardRows>> {
+    fn take(&mut self, interrupt: &Interrupt) -> Result<Vec<ShardRows>> {
         let shards = self.shards()?;
         let shard_of = |&(_, _, (batch, row)): &RowAddress| {
             shards
@@ -162,7 +172,7 @@ impl BatchOperator for SortRows {
                 .copied()
                 .unwrap_or_default()
         };
-        let mut places = self.places()?;
+        let mut places = self.places(interrupt)?;
         places.sort_by_key(shard_of);
         let rows = unnamed(self.gather(&places)?.columns().to_vec())?;
         (self.held, self.rows, self.bytes) = (Vec::new(), 0, 0);
@@ -178,8 +188,13 @@ impl BatchOperator for SortRows {
         }])
     }
 
-    fn close(&mut self, frontier: Option<Time>, emit: &mut BatchSink<'_>) -> Result<()> {
-        let places = self.places()?;
+    fn close(
+        &mut self,
+        frontier: Option<Time>,
+        emit: &mut BatchSink<'_>,
+        interrupt: &Interrupt,
+    ) -> Result<()> {
+        let places = self.places(interrupt)?;
         // Rows at the frontier wait for those of the same time that arrived before them.
         let complete = frontier.map_or(places.len(), |frontier| {
             places.partition_point(|place| place.0 < frontier)
@@ -190,6 +205,7 @@ impl BatchOperator for SortRows {
         let width = self.bytes / self.rows.max(1);
         let most = (self.query.limits.merge_bytes / width.max(1)).clamp(1, RESULT_ROWS);
         for places in leaving.chunks(most) {
+            interrupt.check()?;
             let columns = self
                 .gather(places)?
                 .columns()

@@ -11,6 +11,7 @@ use arrow_array::RecordBatch;
 use super::merger::Merger;
 use crate::arrow::plan::query::Query;
 use crate::error::Result;
+use crate::interrupt::Interrupt;
 
 /// Packed rows of a query for rows, sorted by shard and first time, to the rows of each shard in
 /// the order of time.
@@ -20,6 +21,11 @@ impl Sorter {
     /// A sorter for any number of shards, one after the other.
     pub fn new(query: &Arc<Query>) -> Result<Self> {
         Ok(Self(Merger::new(query)?))
+    }
+
+    /// The same, which stops when it is interrupted.
+    pub fn with_interrupt(self, interrupt: Interrupt) -> Self {
+        Self(self.0.with_interrupt(interrupt))
     }
 
     /// Takes packed rows in; gives rows, with their shard, that no later one comes before.
