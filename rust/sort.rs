@@ -189,6 +189,13 @@ pub fn sort_long<E: Copy>(
     Ok(())
 }
 
+/// The values of some rows.
+pub fn pick<T: Copy>(values: &[T], rows: &[u32]) -> Vec<T> {
+    rows.iter()
+        .filter_map(|&row| values.get(row as usize).copied())
+        .collect()
+}
+
 /// A time and a row in one word, which sorts as they do: half as wide, and compared at once.
 #[derive(Clone, Copy)]
 struct Packing {

@@ -20,6 +20,7 @@
 //!   coalesced          [0,6]            reach 8
 //! ```
 
+use super::disorder::{Disorder, REVIEW_ROWS};
 use crate::aggregate::slot::{PerSlot, Slot};
 use crate::error::Result;
 use crate::interrupt::{Interrupt, STRETCH};
@@ -30,15 +31,17 @@ use crate::window::Extent;
 
 /// The open partial session of a key.
 #[derive(Clone, Copy, Debug)]
-struct Open {
+struct OpenSession {
     extent: Extent,
     slot: Slot,
+    /// Whether partial sessions of the key may touch each other.
     dirty: bool,
-    earlier: bool,
+    /// Whether the key has other partial sessions.
+    has_others: bool,
 }
 
 /// A key without a partial session.
-const NOTHING: Open = Open {
+const NONE_OPEN: OpenSession = OpenSession {
     extent: Extent {
         start: Time::MIN,
         end: Time::MIN,
@@ -46,48 +49,24 @@ const NOTHING: Open = Open {
     },
     slot: Slot(u32::MAX),
     dirty: false,
-    earlier: false,
+    has_others: false,
 };
-
-/// Rows between two looks at whether going through them in order still pays.
-const REVIEW_ROWS: usize = 4096;
-
-/// Rows that are looked at, whether they are shuffled.
-const LOOK: usize = 1 << 14;
-
-/// Steps that are too few to tell.
-const FEW: usize = 64;
-
-/// Steps from one row to the next.
-#[derive(Default)]
-struct Steps {
-    all: usize,
-    /// Further back than the row reaches.
-    back: usize,
-}
-
-impl Steps {
-    fn count(&mut self, from: Option<Time>, to: Extent) {
-        let Some(from) = from else { return };
-        self.all += 1;
-        self.back += usize::from(to.reach < from);
-    }
-}
 
 /// Partial sessions of many keys, one per slot.
 #[derive(Debug, Default)]
 pub struct OpenSessions {
     keys: Vec<KeyId>,
     extents: PerSlot<Extent>,
-    open: Vec<Open>,
+    open: Vec<OpenSession>,
     dirty: usize,
+    /// Rows that opened a session before the one their key had open.
     steps_back: usize,
-    shuffled: bool,
+    disorder: Disorder,
 }
 
 /// Sessions of [`OpenSessions::coalesce`]: no two of a key join.
 #[derive(Debug)]
-pub struct Coalesced {
+pub struct CoalescedSessions {
     /// The new slot of each old slot; none when nothing had to be joined.
     pub moves: Option<Vec<Slot>>,
     /// The key of each session.
@@ -145,21 +124,19 @@ impl OpenSessions {
         gap: impl Fn(usize) -> Span,
         interrupt: &Interrupt,
     ) -> Result<Vec<Slot>> {
+        if self.disorder.is_shuffled() {
+            let rows = (0..).zip(keys.iter().zip(times));
+            self.disorder
+                .look_ahead(rows.map(|(row, (&key, &time))| (key, Extent::of(time, gap(row)))));
+        }
         let mut slots = vec![Slot(0); keys.len()];
         let mut done = 0;
-        if self.shuffled {
-            self.foresee(
-                (0..)
-                    .zip(keys.iter().zip(times))
-                    .map(|(row, (&key, &time))| (key, Extent::of(time, gap(row)))),
-            );
-        }
         for ((slots, keys), times) in slots
             .chunks_mut(REVIEW_ROWS)
             .zip(keys.chunks(REVIEW_ROWS))
             .zip(times.chunks(REVIEW_ROWS))
         {
-            if self.shuffled {
+            if self.disorder.is_shuffled() {
                 break;
             }
             let before = self.steps_back;
@@ -168,14 +145,12 @@ impl OpenSessions {
                 *slot = self.join(key, Extent::of(time, gap(row)));
             }
             done += keys.len();
-            self.shuffled = self.steps_back - before > REVIEW_ROWS / 4;
+            self.disorder.review(self.steps_back - before);
         }
-        if let (true, Some(keys), Some(times), Some(slots)) = (
-            self.shuffled,
-            keys.get(done..),
-            times.get(done..),
-            slots.get_mut(done..),
-        ) {
+        if let (Some(keys), Some(times), Some(slots)) =
+            (keys.get(done..), times.get(done..), slots.get_mut(done..))
+            && !keys.is_empty()
+        {
             self.assign_sorted(keys, times, |row| gap(done + row), slots, interrupt)?;
         }
         Ok(slots)
@@ -201,32 +176,10 @@ impl OpenSessions {
         Ok(())
     }
 
-    /// Looks at the first of the rows to come, whether they are shuffled: whether those of a key go
-    /// back again and again, further than a session reaches. Where keys hardly come again so soon,
-    /// whether the rows do so one after the other.
-    pub fn foresee(&mut self, rows: impl Iterator<Item = (KeyId, Extent)>) {
-        let (mut of_a_key, mut of_all) = (Steps::default(), Steps::default());
-        let (mut ends, mut last) = (Vec::new(), None);
-        for (KeyId(key), row) in rows.take(LOOK) {
-            let key = key as usize;
-            if key >= ends.len() {
-                ends.resize(key + 1, None);
-            }
-            if let Some(end) = ends.get_mut(key) {
-                of_a_key.count(*end, row);
-                *end = Some(row.end);
-            }
-            of_all.count(last, row);
-            last = Some(row.end);
-        }
-        let told = if of_a_key.all < FEW { of_all } else { of_a_key };
-        self.shuffled = told.back > told.all / 4;
-    }
-
-    /// Whether the rows of the last [`OpenSessions::assign`] or [`OpenSessions::foresee`] were so
-    /// far out of order that many at once are grouped better.
-    pub fn is_shuffled(&self) -> bool {
-        self.shuffled
+    /// Whether the rows of the last [`OpenSessions::assign`], or those that were looked at after it,
+    /// come far out of order.
+    pub fn disorder(&mut self) -> &mut Disorder {
+        &mut self.disorder
     }
 
     /// Gives each partial session its slot. `keys` and `extents` are parallel, no key is null.
@@ -244,10 +197,10 @@ impl OpenSessions {
         match self
             .open
             .get_mut(key.0 as usize)
-            .filter(|open| open.slot != NOTHING.slot && open.extent.joins(&extent))
+            .filter(|open| open.slot != NONE_OPEN.slot && open.extent.joins(&extent))
         {
             Some(open) => {
-                if extent.start < open.extent.start && open.earlier && !open.dirty {
+                if extent.start < open.extent.start && open.has_others && !open.dirty {
                     open.dirty = true;
                     self.dirty += 1;
                 }
@@ -263,7 +216,7 @@ impl OpenSessions {
     fn begin(&mut self, key: KeyId, extent: Extent) -> Slot {
         let index = key.0 as usize;
         if index >= self.open.len() {
-            self.open.resize(index + 1, NOTHING);
+            self.open.resize(index + 1, NONE_OPEN);
         }
         let slot = Slot(self.keys.len() as u32);
         self.keys.push(key);
@@ -271,7 +224,7 @@ impl OpenSessions {
         let Some(open) = self.open.get_mut(index) else {
             return slot;
         };
-        let known = open.slot != NOTHING.slot;
+        let known = open.slot != NONE_OPEN.slot;
         let back = known && extent.start < open.extent.start;
         if known {
             self.extents[open.slot] = open.extent;
@@ -280,11 +233,11 @@ impl OpenSessions {
             self.steps_back += 1;
             self.dirty += usize::from(!open.dirty);
         }
-        *open = Open {
+        *open = OpenSession {
             extent,
             slot,
             dirty: open.dirty | back,
-            earlier: known,
+            has_others: known,
         };
         slot
     }
@@ -294,18 +247,18 @@ impl OpenSessions {
     /// # Errors
     ///
     /// Those of the interrupt.
-    pub fn coalesce(&mut self, interrupt: &Interrupt) -> Result<Coalesced> {
+    pub fn coalesce(&mut self, interrupt: &Interrupt) -> Result<CoalescedSessions> {
         let open = std::mem::take(&mut self.open);
         let (keys, mut extents) = (
             std::mem::take(&mut self.keys),
             std::mem::take(&mut self.extents),
         );
-        for open in open.iter().filter(|open| open.slot != NOTHING.slot) {
+        for open in open.iter().filter(|open| open.slot != NONE_OPEN.slot) {
             extents[open.slot] = open.extent;
         }
         self.steps_back = 0;
         if std::mem::take(&mut self.dirty) == 0 {
-            return Ok(Coalesced {
+            return Ok(CoalescedSessions {
                 moves: None,
                 keys,
                 extents: extents.0,
@@ -352,7 +305,7 @@ impl OpenSessions {
             }
         }
         let moves = root.0.iter().map(|&root| renumbered[root]).collect();
-        Ok(Coalesced {
+        Ok(CoalescedSessions {
             moves: Some(moves),
             keys: new_keys,
             extents: new_extents,

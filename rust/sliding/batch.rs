@@ -11,7 +11,7 @@ use crate::aggregate::{Run, SeqNo};
 use crate::error::Result;
 use crate::interrupt::Interrupt;
 use crate::key::KeyId;
-use crate::sort::Sorted;
+use crate::sort::{Sorted, pick};
 use crate::time::Time;
 use crate::window::Window;
 
@@ -174,16 +174,11 @@ impl RowBuffer {
     }
 
     fn pick(&mut self, rows: &[u32], interrupt: &Interrupt) -> Result<()> {
-        fn picked<T: Copy>(values: &[T], rows: &[u32]) -> Vec<T> {
-            rows.iter()
-                .filter_map(|&row| values.get(row as usize).copied())
-                .collect()
-        }
-        self.keys = picked(&self.keys, rows);
-        self.times = picked(&self.times, rows);
+        self.keys = pick(&self.keys, rows);
+        self.times = pick(&self.times, rows);
         interrupt.check()?;
-        self.floored = picked(&self.floored, rows);
-        self.seq_nos = picked(&self.seq_nos, rows);
+        self.floored = pick(&self.floored, rows);
+        self.seq_nos = pick(&self.seq_nos, rows);
         for input in &mut self.inputs {
             interrupt.check()?;
             *input = input.gather(rows);

@@ -12,7 +12,7 @@ use proptest::prelude::*;
 use windrow::aggregate::slot::Slot;
 use windrow::interrupt::Interrupt;
 use windrow::key::KeyId;
-use windrow::session::batch::{Coalesced, OpenSessions};
+use windrow::session::batch::{CoalescedSessions, OpenSessions};
 use windrow::time::{Span, Time};
 use windrow::window::Extent;
 
@@ -104,7 +104,7 @@ fn found(
     records: &[Record],
     cuts: &[usize],
     gaps: GapColumn<'_>,
-) -> (Coalesced, Vec<Slot>) {
+) -> (CoalescedSessions, Vec<Slot>) {
     let mut slots: Vec<Slot> = Vec::new();
     let mut rest = records;
     for &cut in cuts.iter().chain([&usize::MAX]) {
@@ -121,7 +121,7 @@ fn found(
     (coalesced, slots)
 }
 
-fn moved(coalesced: &Coalesced, slot: Slot) -> Slot {
+fn moved(coalesced: &CoalescedSessions, slot: Slot) -> Slot {
     coalesced
         .moves
         .as_ref()
@@ -129,7 +129,7 @@ fn moved(coalesced: &Coalesced, slot: Slot) -> Slot {
 }
 
 /// Sessions with the number of records that were given their slots.
-fn counted(coalesced: &Coalesced, records: &[Record], slots: &[Slot]) -> Found {
+fn counted(coalesced: &CoalescedSessions, records: &[Record], slots: &[Slot]) -> Found {
     let mut counts = vec![0; coalesced.keys.len()];
     for (&(key, time), slot) in records.iter().zip(slots) {
         let place = slot.0 as usize;

@@ -11,7 +11,8 @@ use crate::arrow::plan::window_lengths::WindowLengths;
 use crate::error::Result;
 
 impl Query {
-    pub(crate) fn job(self: &Arc<Self>) -> Result<Box<dyn BatchOperator>> {
+    /// The operator of this query, without rows.
+    pub(super) fn batch_operator(self: &Arc<Self>) -> Result<Box<dyn BatchOperator>> {
         Ok(match self.windows {
             _ if self.rows => Box::new(SortRows::new(Arc::clone(self))?),
             WindowLengths::Session(gap) => Box::new(BatchSessions::new(Arc::clone(self), gap)?),

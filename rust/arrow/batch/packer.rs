@@ -1,4 +1,4 @@
-//! The first of the two ways through Spark: rows of one split to packed rows.
+//! The first step of a query on Spark: rows of one split to packed rows.
 //!
 //! ```text
 //!   rows ─▶ Packer ─▶ packed rows ─▶ (shuffle, sort by shard and first) ─▶ Merger ─▶ windows
@@ -23,7 +23,7 @@ const ARRIVAL_BITS: u32 = 40;
 /// Rows of one split to packed rows.
 pub struct Packer {
     query: Arc<Query>,
-    job: Box<dyn BatchOperator>,
+    operator: Box<dyn BatchOperator>,
     counters: ReadCounters,
     split: SeqNo,
     rows: usize,
@@ -40,7 +40,7 @@ impl Packer {
     pub fn new(query: Arc<Query>, split: u32) -> Result<Self> {
         let (split, counters) = (SeqNo::from(split) << ARRIVAL_BITS, ReadCounters::default());
         Ok(Self {
-            job: query.job()?,
+            operator: query.batch_operator()?,
             query,
             counters,
             split,
@@ -61,9 +61,9 @@ impl Packer {
         let input = Records::read(&self.query, batch, seq_no, &mut self.counters)?;
         self.rows += input.rows();
         self.bytes += batch.get_array_memory_size();
-        self.job.add(input)?;
+        self.operator.add(input)?;
         if self.rows < self.query.limits.pack_rows && self.bytes < self.query.limits.pack_bytes {
-            self.job
+            self.operator
                 .process(self.query.limits.pack_rows, &self.interrupt)?;
             return Ok(Vec::new());
         }
@@ -75,22 +75,22 @@ impl Packer {
         (self.rows, self.bytes) = (0, 0);
         let mut packed = Vec::new();
         for ShardRows {
-            form,
+            kind,
             rows,
             shards,
             times,
-        } in self.job.take(&self.interrupt)?
+        } in self.operator.take(&self.interrupt)?
         {
             packed.extend(packed::pack(
-                form,
+                kind,
                 &rows,
                 &shards,
                 &times,
                 self.query.limits.block_bytes,
             )?);
         }
-        if self.job.keys().len() > self.query.limits.pack_keys {
-            self.job.keys().clear();
+        if self.operator.keys().len() > self.query.limits.pack_keys {
+            self.operator.keys().clear();
         }
         Ok(packed)
     }

@@ -83,15 +83,12 @@ impl Query {
     /// Few rows, or rows that leave in one order: all keys are one part.
     fn run_whole(
         self: &Arc<Self>,
-        inputs: impl Iterator<Item = Result<Records>>,
+        mut inputs: impl Iterator<Item = Result<Records>>,
         interrupt: &Interrupt,
     ) -> Result<Vec<RecordBatch>> {
-        let mut job = self.job()?;
-        for input in inputs {
-            interrupt.check()?;
-            job.add(input?)?;
-        }
-        operator::closed([job], interrupt)
+        let mut operator = self.batch_operator()?;
+        inputs.try_for_each(|input| operator.add(input?))?;
+        operator::close_all([operator], interrupt)
     }
 
     /// Many rows: in parts of the keys.

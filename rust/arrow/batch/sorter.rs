@@ -32,14 +32,15 @@ impl Sorter {
     pub fn push(&mut self, packed: &RecordBatch) -> Result<Vec<(i32, RecordBatch)>> {
         let mut sorted = Vec::new();
         self.0
-            .walk(packed, &mut |shard, rows| sorted.push((shard, rows)))?;
+            .merge(packed, &mut |shard, rows| sorted.push((shard, rows)))?;
         Ok(sorted)
     }
 
     /// Gives all rows that remain.
     pub fn finish(&mut self) -> Result<Vec<(i32, RecordBatch)>> {
         let mut sorted = Vec::new();
-        self.0.end(&mut |shard, rows| sorted.push((shard, rows)))?;
+        self.0
+            .close_last(&mut |shard, rows| sorted.push((shard, rows)))?;
         Ok(sorted)
     }
 }

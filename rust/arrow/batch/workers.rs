@@ -16,7 +16,7 @@ use std::thread::{self, Thread};
 
 use arrow_array::RecordBatch;
 
-use super::operator::{BatchOperator, closed};
+use super::operator::{BatchOperator, close_all};
 use super::partition::{PARTS, Partitions};
 use crate::arrow::keys::partition_hash::PartitionHash;
 use crate::arrow::plan::query::Query;
@@ -40,7 +40,7 @@ impl WorkerPartitions {
     fn new(query: &Arc<Query>, number: usize, threads: usize) -> Result<Self> {
         let operators = (number..PARTS)
             .step_by(threads)
-            .map(|_| query.job())
+            .map(|_| query.batch_operator())
             .collect::<Result<_>>()?;
         Ok(Self {
             number,
@@ -109,7 +109,7 @@ impl Worker {
         }
         added?;
         self.interrupt.check()?;
-        let windows = closed(self.partitions.operators, &self.interrupt);
+        let windows = close_all(self.partitions.operators, &self.interrupt);
         if windows.is_err() {
             self.interrupt.stop();
         }
@@ -149,7 +149,7 @@ pub(super) fn run_on_one_thread(
     let mut partitioner = Partitioner::new(query)?;
     let mut partitions = WorkerPartitions::new(query, 0, 1)?;
     steps.try_for_each(|step| partitions.add(&partitioner.split(step?)?, interrupt))?;
-    closed(partitions.operators, interrupt)
+    close_all(partitions.operators, interrupt)
 }
 
 /// The same on so many threads beside the calling one.
