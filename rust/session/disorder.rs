@@ -6,8 +6,8 @@
 //!                                               not in pieces that are to be joined later
 //! ```
 //!
-//! Sorting is the dearer of the two where rows come in order. What each choice brings is seen in the
-//! benchmarks of `benches/sessions.rs`, whose inputs come in order and shuffled.
+//! Sorting costs more where rows come in order. What the choices bring is seen in the benchmark
+//! `sessions`, whose ids end with the order of the input.
 
 use crate::key::KeyId;
 use crate::time::Time;

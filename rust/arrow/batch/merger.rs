@@ -27,6 +27,10 @@ pub struct Merger {
 
 impl Merger {
     /// A merger for any number of shards, one after the other.
+    ///
+    /// # Errors
+    ///
+    /// Key columns of a type that cannot be one.
     pub fn new(query: &Arc<Query>) -> Result<Self> {
         Ok(Self {
             operator: query.batch_operator()?,
@@ -43,7 +47,12 @@ impl Merger {
         Self { interrupt, ..self }
     }
 
-    /// Takes packed rows in; gives the windows that are final.
+    /// Merges packed rows; gives the windows that are final.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Format`] for rows out of order, or blocks of another query; a result that does not
+    /// fit its type; those of the interrupt.
     pub fn push(&mut self, packed: &RecordBatch) -> Result<Vec<RecordBatch>> {
         let mut results = Vec::new();
         self.merge(packed, &mut |_, windows| results.push(windows))?;
@@ -51,6 +60,10 @@ impl Merger {
     }
 
     /// Gives all windows that remain.
+    ///
+    /// # Errors
+    ///
+    /// A result that does not fit its type; those of the interrupt.
     pub fn finish(&mut self) -> Result<Vec<RecordBatch>> {
         let mut results = Vec::new();
         self.close_last(&mut |_, windows| results.push(windows))?;

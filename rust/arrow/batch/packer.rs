@@ -17,7 +17,7 @@ use crate::arrow::read::records::Records;
 use crate::error::Result;
 use crate::interrupt::Interrupt;
 
-/// Arrivals of one split are numbered within this many bits, the split above them.
+/// Bits of an arrival that number the rows of one split; those above are the split's own number.
 const ARRIVAL_BITS: u32 = 40;
 
 /// Rows of one split to packed rows.
@@ -36,7 +36,7 @@ impl Packer {
     ///
     /// # Errors
     ///
-    /// [`Error::Internal`](crate::error::Error::Internal) for keys of a type that cannot be one.
+    /// Key columns of a type that cannot be one.
     pub fn new(query: Arc<Query>, split: u32) -> Result<Self> {
         let (split, counters) = (SeqNo::from(split) << ARRIVAL_BITS, ReadCounters::default());
         Ok(Self {
@@ -55,7 +55,12 @@ impl Packer {
         Self { interrupt, ..self }
     }
 
-    /// Takes rows in; gives packed rows when enough have come together.
+    /// Adds rows; gives packed rows when enough have come together.
+    ///
+    /// # Errors
+    ///
+    /// A column of another type than the query's, a record that it does not allow, or those of the
+    /// interrupt.
     pub fn push(&mut self, batch: &RecordBatch) -> Result<Vec<RecordBatch>> {
         let seq_no = self.split + self.counters.records;
         let input = Records::read(&self.query, batch, seq_no, &mut self.counters)?;
@@ -70,7 +75,11 @@ impl Packer {
         self.finish()
     }
 
-    /// Packs what there is.
+    /// Packs all rows that there are.
+    ///
+    /// # Errors
+    ///
+    /// Those of the interrupt.
     pub fn finish(&mut self) -> Result<Vec<RecordBatch>> {
         (self.rows, self.bytes) = (0, 0);
         let mut packed = Vec::new();

@@ -1,5 +1,4 @@
-//! A query over batches in one process, on one thread or several: see
-//! [`crate::arrow::batch::workers`].
+//! A query over batches in this process, on one thread or several (`workers`).
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -7,7 +6,7 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use arrow_select::concat::concat_batches;
 
-use super::partition::PARTS;
+use super::partition::PARTITIONS;
 use super::{operator, workers};
 use crate::aggregate::SeqNo;
 use crate::arrow::plan::limits::Limits;
@@ -17,7 +16,7 @@ use crate::arrow::read::records::Records;
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
 
-/// Just below the 32 MiB up to which glibc minds what it sees.
+/// Just below the 32 MiB up to which glibc adapts to the blocks that are freed.
 const LARGE_BLOCK: usize = (32 << 20) - (64 << 10);
 
 impl Query {
@@ -55,17 +54,17 @@ impl Query {
         }
         .peekable();
         let first = steps.next().transpose()?;
-        let few = steps.peek().is_none();
+        let is_one_step = steps.peek().is_none();
         let inputs = self.inputs(first.map(Ok).into_iter().chain(steps), &mut counters);
-        let results = if few || self.rows {
+        let results = if is_one_step || self.rows {
             self.run_whole(inputs, interrupt)
         } else {
-            self.run_parts(inputs, threads, interrupt)
+            self.run_partitioned(inputs, threads, interrupt)
         };
         Ok((results?, counters))
     }
 
-    /// What is read of each step.
+    /// The records of each step.
     fn inputs<'a>(
         &'a self,
         steps: impl Iterator<Item = Result<RecordBatch>> + 'a,
@@ -80,7 +79,7 @@ impl Query {
         })
     }
 
-    /// Few rows, or rows that leave in one order: all keys are one part.
+    /// Few rows, or rows that leave in one order: in one operator.
     fn run_whole(
         self: &Arc<Self>,
         mut inputs: impl Iterator<Item = Result<Records>>,
@@ -91,25 +90,25 @@ impl Query {
         operator::close_all([operator], interrupt)
     }
 
-    /// Many rows: in parts of the keys.
-    fn run_parts(
+    /// Many rows: in an operator for each partition of the keys.
+    fn run_partitioned(
         self: &Arc<Self>,
         inputs: impl Iterator<Item = Result<Records>>,
         threads: usize,
         interrupt: &Interrupt,
     ) -> Result<Vec<RecordBatch>> {
-        show_large_block();
-        match threads.min(PARTS) {
+        free_large_block();
+        match threads.min(PARTITIONS) {
             0 | 1 => workers::run_on_one_thread(self, inputs, interrupt),
             threads => workers::run_on_threads(self, inputs, threads, interrupt),
         }
     }
 }
 
-/// Has the allocator see a large block come and go. The one of glibc gives memory of blocks up to
-/// the largest that it saw freed not back at once: otherwise each step asks the system for the same
+/// Allocates a large block and frees it. From then on the allocator of glibc keeps the memory of
+/// blocks up to this size when they are freed: otherwise each step asks the system for the same
 /// pages again, a tenth of all time.
-fn show_large_block() {
+fn free_large_block() {
     drop(black_box(Vec::<u8>::with_capacity(LARGE_BLOCK)));
 }
 
@@ -118,7 +117,7 @@ fn show_large_block() {
 struct StepReader<'a, I> {
     batches: I,
     limits: Limits,
-    /// What is left of a long batch.
+    /// The rest of a long batch.
     rest: Option<RecordBatch>,
     interrupt: &'a Interrupt,
 }
@@ -127,7 +126,7 @@ impl<I: Iterator<Item = Result<RecordBatch>>> StepReader<'_, I> {
     fn step(&mut self) -> Result<Option<RecordBatch>> {
         let mut short: Vec<RecordBatch> = Vec::new();
         let (mut rows, mut bytes) = (0, 0);
-        // Half a step is enough: to join is to copy.
+        // Half a step is enough: joining batches copies them.
         while rows < self.limits.step_rows.div_ceil(2) && bytes < self.limits.step_bytes {
             self.interrupt.check()?;
             let Some(batch) = self
@@ -140,16 +139,16 @@ impl<I: Iterator<Item = Result<RecordBatch>>> StepReader<'_, I> {
                 break;
             };
             let steps = batch.num_rows().div_ceil(self.limits.step_rows).max(1);
-            let taken = batch.num_rows().div_ceil(steps);
-            if taken < batch.num_rows() {
-                self.rest = Some(batch.slice(taken, batch.num_rows() - taken));
+            let count = batch.num_rows().div_ceil(steps);
+            if count < batch.num_rows() {
+                self.rest = Some(batch.slice(count, batch.num_rows() - count));
             }
-            let taken = batch.slice(0, taken);
-            rows += taken.num_rows();
-            bytes += taken.columns().iter().try_fold(0, |sum, column| {
+            let batch = batch.slice(0, count);
+            rows += count;
+            bytes += batch.columns().iter().try_fold(0, |sum, column| {
                 Ok::<_, Error>(sum + column.to_data().get_slice_memory_size()?)
             })?;
-            short.push(taken);
+            short.push(batch);
         }
         match short.as_slice() {
             [] => Ok(None),

@@ -19,6 +19,10 @@ pub struct Sorter(Merger);
 
 impl Sorter {
     /// A sorter for any number of shards, one after the other.
+    ///
+    /// # Errors
+    ///
+    /// Key columns of a type that cannot be one.
     pub fn new(query: &Arc<Query>) -> Result<Self> {
         Ok(Self(Merger::new(query)?))
     }
@@ -28,7 +32,12 @@ impl Sorter {
         Self(self.0.with_interrupt(interrupt))
     }
 
-    /// Takes packed rows in; gives rows, with their shard, that no later one comes before.
+    /// Merges packed rows; gives rows, with their shard, that no later one comes before.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Format`](crate::error::Error::Format) for packed rows out of order, or blocks of
+    /// another query; those of the interrupt.
     pub fn push(&mut self, packed: &RecordBatch) -> Result<Vec<(i32, RecordBatch)>> {
         let mut sorted = Vec::new();
         self.0
@@ -37,6 +46,10 @@ impl Sorter {
     }
 
     /// Gives all rows that remain.
+    ///
+    /// # Errors
+    ///
+    /// Those of the interrupt.
     pub fn finish(&mut self) -> Result<Vec<(i32, RecordBatch)>> {
         let mut sorted = Vec::new();
         self.0

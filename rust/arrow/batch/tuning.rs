@@ -1,8 +1,7 @@
 //! When the waiting rows of a session query are grouped, and whether at all before a shuffle:
 //! choices of speed, on which no answer depends.
 //!
-//! What they bring is seen in the benchmarks `sessions` and `records`, whose inputs come in order
-//! and shuffled.
+//! What they bring is seen in the benchmark `sessions`, whose ids end with the order of the input.
 
 use super::pending::NumberedRows;
 use crate::error::Result;

@@ -1,13 +1,13 @@
-//! The threads of a run: each splits some of the steps into parts of the keys, and works on some of
-//! the parts of all.
+//! The threads of a run: each splits some of the steps into partitions of the keys, and works on
+//! some of the partitions of all steps.
 //!
 //! ```text
-//!   step 0 ─▶ thread 0 splits ─┬▶ thread 0: parts 0, 2, 4, ... ─▶ windows
-//!   step 1 ─▶ thread 1 splits ─┴▶ thread 1: parts 1, 3, 5, ... ─▶ windows
-//!   step 2 ─▶ thread 0 ...        (each takes the parts of steps 0, 1, 2, ... in this order)
+//!   step 0 ─▶ thread 0 splits ─┬▶ thread 0: partitions 0, 2, 4, ... ─▶ windows
+//!   step 1 ─▶ thread 1 splits ─┴▶ thread 1: partitions 1, 3, 5, ... ─▶ windows
+//!   step 2 ─▶ thread 0 ...        (each receives those of steps 0, 1, 2, ... in this order)
 //! ```
 //!
-//! The calling thread reads the steps, deals them, and sees to the interrupt.
+//! The calling thread reads the steps, deals them, and asks the interrupt.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, TrySendError};
@@ -17,7 +17,7 @@ use std::thread::{self, Thread};
 use arrow_array::RecordBatch;
 
 use super::operator::{BatchOperator, close_all};
-use super::partition::{PARTS, Partitions};
+use super::partition::{PARTITIONS, Partitions};
 use crate::arrow::keys::partition_hash::PartitionHash;
 use crate::arrow::plan::query::Query;
 use crate::arrow::read::records::Records;
@@ -27,8 +27,8 @@ use crate::interrupt::{INTERVAL, Interrupt};
 /// Steps that may wait for the thread that splits them.
 const WAITING: usize = 1;
 
-/// The parts of one thread: those whose numbers leave `number` when they are divided by the number
-/// of threads.
+/// The partitions of one thread: those whose numbers leave `number` when they are divided by the
+/// number of threads.
 struct WorkerPartitions {
     number: usize,
     threads: usize,
@@ -38,7 +38,7 @@ struct WorkerPartitions {
 
 impl WorkerPartitions {
     fn new(query: &Arc<Query>, number: usize, threads: usize) -> Result<Self> {
-        let operators = (number..PARTS)
+        let operators = (number..PARTITIONS)
             .step_by(threads)
             .map(|_| query.batch_operator())
             .collect::<Result<_>>()?;
@@ -46,16 +46,16 @@ impl WorkerPartitions {
             number,
             threads,
             operators,
-            most: query.limits.run_rows / PARTS,
+            most: query.limits.run_rows / PARTITIONS,
         })
     }
 
-    /// Adds the rows of its own parts.
+    /// Adds the rows of its own partitions.
     fn add(&mut self, rows: &Partitions, interrupt: &Interrupt) -> Result<()> {
         interrupt.check()?;
-        let parts = (self.number..).step_by(self.threads);
-        for (part, operator) in parts.zip(&mut self.operators) {
-            if let Some(input) = rows.of(part)? {
+        let partitions = (self.number..).step_by(self.threads);
+        for (partition, operator) in partitions.zip(&mut self.operators) {
+            if let Some(input) = rows.rows_of(partition)? {
                 operator.add(input)?;
                 operator.process(self.most, interrupt)?;
             }
@@ -64,7 +64,7 @@ impl WorkerPartitions {
     }
 }
 
-/// Splits steps into parts.
+/// Splits steps into partitions.
 struct Partitioner {
     hash: PartitionHash,
     hashes: Vec<u64>,
@@ -105,7 +105,7 @@ impl Worker {
     fn work(mut self) -> Result<Vec<RecordBatch>> {
         let added = self.add();
         if added.is_err() {
-            self.interrupt.stop(); // before the channels end, so that the others know why
+            self.interrupt.stop(); // before the channels end, so that the others close nothing
         }
         added?;
         self.interrupt.check()?;
