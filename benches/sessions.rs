@@ -20,6 +20,7 @@ use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int64Type, TimestampMicrosecondType};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use windrow::interrupt::Interrupt;
 use windrow::key::KeyId;
 use windrow::session::batch::OpenSessions;
 use windrow::time::{Span, Time};
@@ -225,8 +226,16 @@ fn sessions(criterion: &mut Criterion) {
         group.bench_function(format!("assign/1M/{shape}"), |bencher| {
             bencher.iter(|| {
                 let mut sessions = OpenSessions::default();
-                black_box(sessions.assign(&keys, times, Span(GAP as u64)));
-                assert_eq!(sessions.coalesce().keys.len(), expected);
+                let gap = Span(GAP as u64);
+                black_box(
+                    sessions
+                        .assign(&keys, times, gap, &Interrupt::never())
+                        .unwrap(),
+                );
+                assert_eq!(
+                    sessions.coalesce(&Interrupt::never()).unwrap().keys.len(),
+                    expected
+                );
             });
         });
     }

@@ -90,6 +90,15 @@ pub enum Error {
         /// Why it cannot be read.
         reason: String,
     },
+    /// The caller stopped the work (the exception that it raised, such as `KeyboardInterrupt`).
+    #[error("interrupted: {cause}")]
+    Interrupted {
+        /// Why.
+        cause: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// Another thread of a run has failed; its error is that of the run.
+    #[error("another thread has failed")]
+    Stopped,
     /// An Arrow operation failed (`RuntimeError`).
     #[error("Arrow: {0}")]
     Arrow(String),

@@ -6,6 +6,7 @@
 //! |---|---|
 //! | [`error`] | what can go wrong, with the facts as fields |
 //! | [`time`], [`key`] | one point and one length of time, in ticks; a key's number |
+//! | [`interrupt`] | stopping work that takes long |
 //! | [`window`], [`sort`] | bounds of windows, and every comparison of them; rows by key and time |
 //! | [`aggregate`] | identity, lift, combine, lower; one aggregate a file |
 //! | [`store`] | windows by key and time |
@@ -28,6 +29,7 @@
 pub mod aggregate;
 pub mod arrow;
 pub mod error;
+pub mod interrupt;
 pub mod key;
 pub mod operator;
 pub mod session;

@@ -50,6 +50,11 @@ impl Time {
         Self(self.0.saturating_sub_unsigned(span.0))
     }
 
+    /// A number in the order of times: the distance from the earliest time.
+    pub fn rank(self) -> u64 {
+        self.0.abs_diff(i64::MIN)
+    }
+
     /// Floored to a multiple of `resolution`, toward minus infinity; none below the earliest time.
     pub fn floor(self, resolution: Span) -> Option<Self> {
         let unit = i64::try_from(resolution.0).ok()?;

@@ -2,7 +2,7 @@
 
 Each room uses only rooms to its right, rooms of one group never each other:
 
-    py -> arrow -> {session, sliding} -> operator -> store -> aggregate -> {window, sort} -> {time, key} -> error
+    py -> arrow -> {session, sliding} -> operator -> store -> aggregate -> {window, sort} -> {time, key, interrupt} -> error
 
 within `arrow`:
 
@@ -19,7 +19,7 @@ CRATE = "rust/"
 LEAST_EDGES = 300
 ORDER = (
     {"error"},
-    {"time", "key"},
+    {"time", "key", "interrupt"},
     {"window", "sort"},
     {"aggregate"},
     {"store"},

@@ -1,7 +1,8 @@
 """The binding to the core. Only `windrow._worker` imports it.
 
 Arrow data goes over by the PyCapsule interface and is not copied. While the core works, other threads of Python run;
-not so while it calls Python functions. An object is at work on one call at a time: another thread waits, and an
+not so while it calls Python functions. Long work on the main thread hears signals: what a handler raises, such as
+`KeyboardInterrupt`, ends it within a fraction of a second. An object is at work on one call at a time: another thread waits, and an
 `Operator` refuses (`ValueError`).
 
 Errors, whatever the call:
@@ -12,6 +13,7 @@ Errors, whatever the call:
 | `ValueError` | an argument, a record or saved bytes are not what is allowed |
 | `OverflowError` | a result, or a bound of a window, does not fit its type |
 | `RuntimeError` | a function of the user raised, which is the cause; or Arrow failed, or windrow has a bug |
+| what the handler raised | a signal's handler raised, as that of Ctrl-C does |
 
 A `spec` is the JSON of `windrow.plan.Plan`.
 """

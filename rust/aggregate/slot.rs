@@ -14,6 +14,11 @@ impl Slot {
     pub fn below(count: usize) -> Vec<Self> {
         (0..count as u32).map(Self).collect()
     }
+
+    /// The numbers of slots.
+    pub fn numbers(slots: &[Self]) -> &[u32] {
+        bytemuck::cast_slice(slots)
+    }
 }
 
 /// One value per slot.

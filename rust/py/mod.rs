@@ -22,6 +22,7 @@ use crate::arrow::plan::query::Query;
 use crate::arrow::plan::spec::{Function, Spec};
 use crate::arrow::read::counters::ReadCounters;
 use crate::error::Error;
+use crate::interrupt::Interrupt;
 
 impl From<Error> for PyErr {
     fn from(error: Error) -> Self {
@@ -39,7 +40,13 @@ impl From<Error> for PyErr {
                 Ok(cause) => Python::attach(|py| function_error(py, message, *cause)),
                 Err(_) => PyRuntimeError::new_err(message),
             },
-            Error::Arrow(_) | Error::Internal(_) => PyRuntimeError::new_err(message),
+            Error::Interrupted { cause } => match cause.downcast::<PyErr>() {
+                Ok(raised) => *raised,
+                Err(_) => PyRuntimeError::new_err(message),
+            },
+            Error::Arrow(_) | Error::Internal(_) | Error::Stopped => {
+                PyRuntimeError::new_err(message)
+            }
         }
     }
 }
@@ -110,24 +117,24 @@ impl PyQuery {
         let threads = threads
             .or_else(|| thread::available_parallelism().ok())
             .map_or(1, NonZeroUsize::get);
-        let (results, counters) =
-            py.detach(|| self.0.run(reader.map(|batch| Ok(batch?)), threads))?;
+        let batches = reader.map(|batch| Ok(batch?));
+        let (results, counters) = py.detach(|| self.0.run_until(batches, threads, &signals()))?;
         Ok((to_python(py, results)?, counted(py, counters)?))
     }
 
     fn packer(&self, partition: u32) -> PyResult<PyPacker> {
-        Ok(PyPacker(Mutex::new(Packer::new(
-            Arc::clone(&self.0),
-            partition,
-        )?)))
+        let packer = Packer::new(Arc::clone(&self.0), partition)?;
+        Ok(PyPacker(Mutex::new(packer.with_interrupt(signals()))))
     }
 
     fn merger(&self) -> PyResult<PyMerger> {
-        Ok(PyMerger(Mutex::new(Merger::new(&self.0)?)))
+        let merger = Merger::new(&self.0)?.with_interrupt(signals());
+        Ok(PyMerger(Mutex::new(merger)))
     }
 
     fn sorter(&self) -> PyResult<PySorter> {
-        Ok(PySorter(Mutex::new(Sorter::new(&self.0)?)))
+        let sorter = Sorter::new(&self.0)?.with_interrupt(signals());
+        Ok(PySorter(Mutex::new(sorter)))
     }
 }
 
@@ -200,6 +207,12 @@ fn groupable(data_type: PyDataType) -> bool {
 #[pyfunction]
 fn compared_column(function: &str) -> PyResult<Option<usize>> {
     Ok(Function::named(function)?.compared())
+}
+
+/// Work that stops when a signal's handler raises, as that of Ctrl-C does: its exception is the
+/// cause. Handlers run on Python's main thread; a call on another thread goes on.
+fn signals() -> Interrupt {
+    Interrupt::new(|| Ok(Python::attach(|py| py.check_signals())?))
 }
 
 /// One call at a time; a call that panicked leaves nothing to go on with.

@@ -20,7 +20,10 @@
 //!   coalesced          [0,6]            reach 8
 //! ```
 
+use super::disorder::{Disorder, REVIEW_ROWS};
 use crate::aggregate::slot::{PerSlot, Slot};
+use crate::error::Result;
+use crate::interrupt::{Interrupt, STRETCH};
 use crate::key::KeyId;
 use crate::sort::Sorted;
 use crate::time::{Span, Time};
@@ -28,15 +31,17 @@ use crate::window::Extent;
 
 /// The open partial session of a key.
 #[derive(Clone, Copy, Debug)]
-struct Open {
+struct OpenSession {
     extent: Extent,
     slot: Slot,
+    /// Whether partial sessions of the key may touch each other.
     dirty: bool,
-    earlier: bool,
+    /// Whether the key has other partial sessions.
+    has_others: bool,
 }
 
 /// A key without a partial session.
-const NOTHING: Open = Open {
+const NONE_OPEN: OpenSession = OpenSession {
     extent: Extent {
         start: Time::MIN,
         end: Time::MIN,
@@ -44,48 +49,24 @@ const NOTHING: Open = Open {
     },
     slot: Slot(u32::MAX),
     dirty: false,
-    earlier: false,
+    has_others: false,
 };
-
-/// Rows between two looks at whether going through them in order still pays.
-const STRETCH: usize = 4096;
-
-/// Rows that are looked at, whether they are shuffled.
-const LOOK: usize = 1 << 14;
-
-/// Steps that are too few to tell.
-const FEW: usize = 64;
-
-/// Steps from one row to the next.
-#[derive(Default)]
-struct Steps {
-    all: usize,
-    /// Further back than the row reaches.
-    back: usize,
-}
-
-impl Steps {
-    fn count(&mut self, from: Option<Time>, to: Extent) {
-        let Some(from) = from else { return };
-        self.all += 1;
-        self.back += usize::from(to.reach < from);
-    }
-}
 
 /// Partial sessions of many keys, one per slot.
 #[derive(Debug, Default)]
 pub struct OpenSessions {
     keys: Vec<KeyId>,
     extents: PerSlot<Extent>,
-    open: Vec<Open>,
+    open: Vec<OpenSession>,
     dirty: usize,
+    /// Rows that opened a session before the one their key had open.
     steps_back: usize,
-    shuffled: bool,
+    disorder: Disorder,
 }
 
 /// Sessions of [`OpenSessions::coalesce`]: no two of a key join.
 #[derive(Debug)]
-pub struct Coalesced {
+pub struct CoalescedSessions {
     /// The new slot of each old slot; none when nothing had to be joined.
     pub moves: Option<Vec<Slot>>,
     /// The key of each session.
@@ -106,15 +87,34 @@ impl OpenSessions {
     }
 
     /// Gives each record its partial session. `keys` and `times` are parallel, no key is null.
-    pub fn assign(&mut self, keys: &[KeyId], times: &[Time], gap: Span) -> Vec<Slot> {
-        self.assign_each(keys, times, |_| gap)
+    ///
+    /// # Errors
+    ///
+    /// Those of the interrupt.
+    pub fn assign(
+        &mut self,
+        keys: &[KeyId],
+        times: &[Time],
+        gap: Span,
+        interrupt: &Interrupt,
+    ) -> Result<Vec<Slot>> {
+        self.assign_each(keys, times, |_| gap, interrupt)
     }
 
     /// The same where each record has its own gap: `gaps` is parallel too.
-    pub fn assign_own(&mut self, keys: &[KeyId], times: &[Time], gaps: &[Span]) -> Vec<Slot> {
-        self.assign_each(keys, times, |row| {
-            gaps.get(row).copied().unwrap_or_default()
-        })
+    ///
+    /// # Errors
+    ///
+    /// Those of the interrupt.
+    pub fn assign_own(
+        &mut self,
+        keys: &[KeyId],
+        times: &[Time],
+        gaps: &[Span],
+        interrupt: &Interrupt,
+    ) -> Result<Vec<Slot>> {
+        let gap = |row: usize| gaps.get(row).copied().unwrap_or_default();
+        self.assign_each(keys, times, gap, interrupt)
     }
 
     fn assign_each(
@@ -122,22 +122,21 @@ impl OpenSessions {
         keys: &[KeyId],
         times: &[Time],
         gap: impl Fn(usize) -> Span,
-    ) -> Vec<Slot> {
+        interrupt: &Interrupt,
+    ) -> Result<Vec<Slot>> {
+        if self.disorder.is_shuffled() {
+            let rows = (0..).zip(keys.iter().zip(times));
+            self.disorder
+                .look_ahead(rows.map(|(row, (&key, &time))| (key, Extent::of(time, gap(row)))));
+        }
         let mut slots = vec![Slot(0); keys.len()];
         let mut done = 0;
-        if self.shuffled {
-            self.foresee(
-                (0..)
-                    .zip(keys.iter().zip(times))
-                    .map(|(row, (&key, &time))| (key, Extent::of(time, gap(row)))),
-            );
-        }
         for ((slots, keys), times) in slots
-            .chunks_mut(STRETCH)
-            .zip(keys.chunks(STRETCH))
-            .zip(times.chunks(STRETCH))
+            .chunks_mut(REVIEW_ROWS)
+            .zip(keys.chunks(REVIEW_ROWS))
+            .zip(times.chunks(REVIEW_ROWS))
         {
-            if self.shuffled {
+            if self.disorder.is_shuffled() {
                 break;
             }
             let before = self.steps_back;
@@ -146,17 +145,15 @@ impl OpenSessions {
                 *slot = self.join(key, Extent::of(time, gap(row)));
             }
             done += keys.len();
-            self.shuffled = self.steps_back - before > STRETCH / 4;
+            self.disorder.review(self.steps_back - before);
         }
-        if let (true, Some(keys), Some(times), Some(slots)) = (
-            self.shuffled,
-            keys.get(done..),
-            times.get(done..),
-            slots.get_mut(done..),
-        ) {
-            self.assign_sorted(keys, times, |row| gap(done + row), slots);
+        if let (Some(keys), Some(times), Some(slots)) =
+            (keys.get(done..), times.get(done..), slots.get_mut(done..))
+            && !keys.is_empty()
+        {
+            self.assign_sorted(keys, times, |row| gap(done + row), slots, interrupt)?;
         }
-        slots
+        Ok(slots)
     }
 
     /// The same for shuffled rows: by key, then by time, so that each session is built in one go.
@@ -166,8 +163,9 @@ impl OpenSessions {
         times: &[Time],
         gap: impl Fn(usize) -> Span,
         slots: &mut [Slot],
-    ) {
-        for (key, rows) in Sorted::new(keys, times).by_key() {
+        interrupt: &Interrupt,
+    ) -> Result<()> {
+        for (key, rows) in Sorted::new(keys, times, interrupt)?.by_key() {
             for &(time, row) in rows {
                 let row = row as usize;
                 if let Some(slot) = slots.get_mut(row) {
@@ -175,34 +173,13 @@ impl OpenSessions {
                 }
             }
         }
+        Ok(())
     }
 
-    /// Looks at the first of the rows to come, whether they are shuffled: whether those of a key go
-    /// back again and again, further than a session reaches. Where keys hardly come again so soon,
-    /// whether the rows do so one after the other.
-    pub fn foresee(&mut self, rows: impl Iterator<Item = (KeyId, Extent)>) {
-        let (mut of_a_key, mut of_all) = (Steps::default(), Steps::default());
-        let (mut ends, mut last) = (Vec::new(), None);
-        for (KeyId(key), row) in rows.take(LOOK) {
-            let key = key as usize;
-            if key >= ends.len() {
-                ends.resize(key + 1, None);
-            }
-            if let Some(end) = ends.get_mut(key) {
-                of_a_key.count(*end, row);
-                *end = Some(row.end);
-            }
-            of_all.count(last, row);
-            last = Some(row.end);
-        }
-        let told = if of_a_key.all < FEW { of_all } else { of_a_key };
-        self.shuffled = told.back > told.all / 4;
-    }
-
-    /// Whether the rows of the last [`OpenSessions::assign`] or [`OpenSessions::foresee`] were so
-    /// far out of order that many at once are grouped better.
-    pub fn is_shuffled(&self) -> bool {
-        self.shuffled
+    /// Whether the rows of the last [`OpenSessions::assign`], or those that were looked at after it,
+    /// come far out of order.
+    pub fn disorder(&mut self) -> &mut Disorder {
+        &mut self.disorder
     }
 
     /// Gives each partial session its slot. `keys` and `extents` are parallel, no key is null.
@@ -220,10 +197,10 @@ impl OpenSessions {
         match self
             .open
             .get_mut(key.0 as usize)
-            .filter(|open| open.slot != NOTHING.slot && open.extent.joins(&extent))
+            .filter(|open| open.slot != NONE_OPEN.slot && open.extent.joins(&extent))
         {
             Some(open) => {
-                if extent.start < open.extent.start && open.earlier && !open.dirty {
+                if extent.start < open.extent.start && open.has_others && !open.dirty {
                     open.dirty = true;
                     self.dirty += 1;
                 }
@@ -239,7 +216,7 @@ impl OpenSessions {
     fn begin(&mut self, key: KeyId, extent: Extent) -> Slot {
         let index = key.0 as usize;
         if index >= self.open.len() {
-            self.open.resize(index + 1, NOTHING);
+            self.open.resize(index + 1, NONE_OPEN);
         }
         let slot = Slot(self.keys.len() as u32);
         self.keys.push(key);
@@ -247,7 +224,7 @@ impl OpenSessions {
         let Some(open) = self.open.get_mut(index) else {
             return slot;
         };
-        let known = open.slot != NOTHING.slot;
+        let known = open.slot != NONE_OPEN.slot;
         let back = known && extent.start < open.extent.start;
         if known {
             self.extents[open.slot] = open.extent;
@@ -256,32 +233,36 @@ impl OpenSessions {
             self.steps_back += 1;
             self.dirty += usize::from(!open.dirty);
         }
-        *open = Open {
+        *open = OpenSession {
             extent,
             slot,
             dirty: open.dirty | back,
-            earlier: known,
+            has_others: known,
         };
         slot
     }
 
     /// Joins what belongs together and hands all sessions out; what remains is empty.
-    pub fn coalesce(&mut self) -> Coalesced {
+    ///
+    /// # Errors
+    ///
+    /// Those of the interrupt.
+    pub fn coalesce(&mut self, interrupt: &Interrupt) -> Result<CoalescedSessions> {
         let open = std::mem::take(&mut self.open);
         let (keys, mut extents) = (
             std::mem::take(&mut self.keys),
             std::mem::take(&mut self.extents),
         );
-        for open in open.iter().filter(|open| open.slot != NOTHING.slot) {
+        for open in open.iter().filter(|open| open.slot != NONE_OPEN.slot) {
             extents[open.slot] = open.extent;
         }
         self.steps_back = 0;
         if std::mem::take(&mut self.dirty) == 0 {
-            return Coalesced {
+            return Ok(CoalescedSessions {
                 moves: None,
                 keys,
                 extents: extents.0,
-            };
+            });
         }
         let is_dirty = |key: &KeyId| open.get(key.0 as usize).is_some_and(|open| open.dirty);
         let dirty: Vec<Slot> = keys
@@ -295,23 +276,27 @@ impl OpenSessions {
 
         // Each joined slot points at the first slot of its session, by start.
         let mut root = PerSlot((0..keys.len() as u32).map(Slot).collect::<Vec<_>>());
-        for (_, rows) in Sorted::new(&dirty_keys, &starts).by_key() {
+        let mut done = 0;
+        for (_, rows) in Sorted::new(&dirty_keys, &starts, interrupt)?.by_key() {
             let mut last: Option<Slot> = None;
-            for slot in rows
-                .iter()
-                .filter_map(|&(_, row)| dirty.get(row as usize).copied())
-            {
-                match last {
-                    Some(into) if extents[into].joins(&extents[slot]) => {
-                        extents[into] = extents[into].union(&extents[slot]);
-                        root[slot] = into;
+            for rows in rows.chunks(STRETCH) {
+                interrupt.check_rows(done..done + rows.len())?;
+                done += rows.len();
+                let slots = rows.iter().map(|&(_, row)| dirty.get(row as usize));
+                for &slot in slots.flatten() {
+                    match last {
+                        Some(into) if extents[into].joins(&extents[slot]) => {
+                            extents[into] = extents[into].union(&extents[slot]);
+                            root[slot] = into;
+                        }
+                        _ => last = Some(slot),
                     }
-                    _ => last = Some(slot),
                 }
             }
         }
         let mut renumbered = PerSlot(vec![Slot(0); keys.len()]);
         let (mut new_keys, mut new_extents) = (Vec::new(), Vec::new());
+        interrupt.check()?;
         for (slot, &key) in (0..).map(Slot).zip(&keys) {
             if root[slot] == slot {
                 renumbered[slot] = Slot(new_keys.len() as u32);
@@ -320,10 +305,10 @@ impl OpenSessions {
             }
         }
         let moves = root.0.iter().map(|&root| renumbered[root]).collect();
-        Coalesced {
+        Ok(CoalescedSessions {
             moves: Some(moves),
             keys: new_keys,
             extents: new_extents,
-        }
+        })
     }
 }

@@ -3,6 +3,7 @@
 //! | module | does |
 //! |---|---|
 //! | [`batch`] | rows to sessions, all at once: nothing is late |
+//! | [`disorder`] | whether rows are better sorted first: a choice of speed |
 //! | [`windows`] | what the user asked for |
 //! | [`decide`] | decides: from the sessions a record joins to a choice |
 //! | [`record`] | applies it, record by record, as Kafka Streams does |
@@ -11,5 +12,6 @@
 pub mod batch;
 pub mod bulk;
 pub mod decide;
+pub mod disorder;
 pub mod record;
 pub mod windows;

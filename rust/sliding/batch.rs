@@ -9,8 +9,9 @@ use super::plan::{Ends, Sliding, beyond_time};
 use crate::aggregate::column::Column;
 use crate::aggregate::{Run, SeqNo};
 use crate::error::Result;
+use crate::interrupt::Interrupt;
 use crate::key::KeyId;
-use crate::sort::Sorted;
+use crate::sort::{Sorted, pick};
 use crate::time::Time;
 use crate::window::Window;
 
@@ -130,31 +131,45 @@ impl RowBuffer {
     }
 
     /// Sorts the rows by (key, time, arrival), as planning needs them.
-    pub fn sort(&mut self) {
-        let mut order: Vec<u32> = Sorted::new(&self.keys, &self.times).rows().collect();
-        self.sort_ties(&mut order);
-        self.pick(&order);
+    ///
+    /// # Errors
+    ///
+    /// Those of the interrupt.
+    pub fn sort(&mut self, interrupt: &Interrupt) -> Result<()> {
+        let sorted = Sorted::new(&self.keys, &self.times, interrupt)?;
+        let mut order: Vec<u32> = sorted.rows().collect();
+        drop(sorted);
+        self.sort_ties(&mut order, interrupt)?;
+        self.pick(&order, interrupt)
     }
 
     /// Rows of equal key and time, in order of arrival.
-    fn sort_ties(&self, order: &mut [u32]) {
+    fn sort_ties(&self, order: &mut [u32], interrupt: &Interrupt) -> Result<()> {
         if self.seq_nos.is_sorted() {
-            return;
+            return Ok(());
         }
+        let mut done = 0;
         let at = |row: u32| (self.keys.get(row as usize), self.times.get(row as usize));
         for ties in order.chunk_by_mut(|&left, &right| at(left) == at(right)) {
+            interrupt.check_rows(done..done + ties.len())?;
+            done += ties.len();
             ties.sort_unstable_by_key(|&row| self.seq_nos.get(row as usize));
         }
+        Ok(())
     }
 
     /// Lets go of the rows before `horizon`; the rest stays in order.
-    pub fn release(&mut self, horizon: Time) {
+    ///
+    /// # Errors
+    ///
+    /// Those of the interrupt.
+    pub fn release(&mut self, horizon: Time, interrupt: &Interrupt) -> Result<()> {
         let kept: Vec<u32> = (0..)
             .zip(&self.floored)
             .filter(|&(_, &time)| time >= horizon)
             .map(|(row, _)| row)
             .collect();
-        self.pick(&kept);
+        self.pick(&kept, interrupt)
     }
 
     /// Gives the keys new numbers.
@@ -162,19 +177,17 @@ impl RowBuffer {
         self.keys = keys;
     }
 
-    fn pick(&mut self, rows: &[u32]) {
-        fn picked<T: Copy>(values: &[T], rows: &[u32]) -> Vec<T> {
-            rows.iter()
-                .filter_map(|&row| values.get(row as usize).copied())
-                .collect()
-        }
-        self.keys = picked(&self.keys, rows);
-        self.times = picked(&self.times, rows);
-        self.floored = picked(&self.floored, rows);
-        self.seq_nos = picked(&self.seq_nos, rows);
+    fn pick(&mut self, rows: &[u32], interrupt: &Interrupt) -> Result<()> {
+        self.keys = pick(&self.keys, rows);
+        self.times = pick(&self.times, rows);
+        interrupt.check()?;
+        self.floored = pick(&self.floored, rows);
+        self.seq_nos = pick(&self.seq_nos, rows);
         for input in &mut self.inputs {
+            interrupt.check()?;
             *input = input.gather(rows);
         }
+        Ok(())
     }
 
     /// Plans the windows of all keys, some tens of thousands at a time. The rows must be sorted.

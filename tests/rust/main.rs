@@ -20,6 +20,7 @@ mod cases;
 mod cogroup;
 mod feeds;
 mod forms;
+mod interrupt;
 mod kafka;
 mod keys;
 mod members;

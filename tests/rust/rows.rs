@@ -23,7 +23,7 @@ use crate::query::{Row, batch, query as windows_query, schema};
 
 const PYTHON: &str = r#"[{"name": "x", "function": "python", "columns": ["x"]}]"#;
 
-fn query(shards: u32, limits: Limits) -> Arc<Query> {
+pub(crate) fn query(shards: u32, limits: Limits) -> Arc<Query> {
     let spec = format!(
         r#"{{"keys": ["key", "name"], "time": "ts", "tick": "tick", "windows": {{"kind": "session", "gap": 5}},
             "aggregates": {PYTHON}, "shards": {shards}}}"#

@@ -10,8 +10,9 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use windrow::aggregate::slot::Slot;
+use windrow::interrupt::Interrupt;
 use windrow::key::KeyId;
-use windrow::session::batch::{Coalesced, OpenSessions};
+use windrow::session::batch::{CoalescedSessions, OpenSessions};
 use windrow::time::{Span, Time};
 use windrow::window::Extent;
 
@@ -43,17 +44,18 @@ impl GapColumn<'_> {
             .iter()
             .map(|&(key, time)| (KeyId(key), Time(time)))
             .unzip();
-        match self {
-            Self::One(gap) => sessions.assign(&keys, &times, Span(gap)),
+        let slots = match self {
+            Self::One(gap) => sessions.assign(&keys, &times, Span(gap), &Interrupt::never()),
             Self::Own(gaps) => {
                 let gaps: Vec<Span> = gaps[from..from + records.len()]
                     .iter()
                     .copied()
                     .map(Span)
                     .collect();
-                sessions.assign_own(&keys, &times, &gaps)
+                sessions.assign_own(&keys, &times, &gaps, &Interrupt::never())
             }
-        }
+        };
+        slots.unwrap()
     }
 }
 
@@ -102,7 +104,7 @@ fn found(
     records: &[Record],
     cuts: &[usize],
     gaps: GapColumn<'_>,
-) -> (Coalesced, Vec<Slot>) {
+) -> (CoalescedSessions, Vec<Slot>) {
     let mut slots: Vec<Slot> = Vec::new();
     let mut rest = records;
     for &cut in cuts.iter().chain([&usize::MAX]) {
@@ -110,7 +112,7 @@ fn found(
         slots.extend(gaps.assign(sessions, call, slots.len()));
         rest = others;
     }
-    let coalesced = sessions.coalesce();
+    let coalesced = sessions.coalesce(&Interrupt::never()).unwrap();
     assert!(sessions.is_empty(), "all sessions are handed out");
     let slots = slots
         .into_iter()
@@ -119,7 +121,7 @@ fn found(
     (coalesced, slots)
 }
 
-fn moved(coalesced: &Coalesced, slot: Slot) -> Slot {
+fn moved(coalesced: &CoalescedSessions, slot: Slot) -> Slot {
     coalesced
         .moves
         .as_ref()
@@ -127,7 +129,7 @@ fn moved(coalesced: &Coalesced, slot: Slot) -> Slot {
 }
 
 /// Sessions with the number of records that were given their slots.
-fn counted(coalesced: &Coalesced, records: &[Record], slots: &[Slot]) -> Found {
+fn counted(coalesced: &CoalescedSessions, records: &[Record], slots: &[Slot]) -> Found {
     let mut counts = vec![0; coalesced.keys.len()];
     for (&(key, time), slot) in records.iter().zip(slots) {
         let place = slot.0 as usize;
@@ -230,7 +232,7 @@ proptest! {
         let half = partials.len() / 2;
         let mut slots = sessions.assign_partials(&keys[..half], &extents[..half]);
         slots.extend(sessions.assign_partials(&keys[half..], &extents[half..]));
-        let coalesced = sessions.coalesce();
+        let coalesced = sessions.coalesce(&Interrupt::never()).unwrap();
         let mut got = Found::new();
         for (partial, slot) in partials.iter().zip(slots) {
             let place = moved(&coalesced, slot).0 as usize;

@@ -6,6 +6,7 @@ use std::ops::Range;
 use proptest::prelude::*;
 use windrow::aggregate::Run;
 use windrow::error::Error;
+use windrow::interrupt::Interrupt;
 use windrow::key::KeyId;
 use windrow::sliding::batch::{RowBuffer, WindowBatch};
 use windrow::sliding::plan::{Ends, Sliding};
@@ -165,7 +166,7 @@ proptest! {
             let times: Vec<Time> = come.iter().map(|record| Time(record.1)).collect();
             let seq_nos: Vec<u64> = come.iter().map(|record| record.2).collect();
             held.push(sliding, &keys, &times, &seq_nos, &[]).unwrap();
-            held.sort();
+            held.sort(&Interrupt::never()).unwrap();
             prop_assert!(held.keys().iter().zip(held.times()).zip(held.seq_nos()).is_sorted(), "by key, time and arrival");
 
             let until = frontier.map(|frontier| Time(frontier).floor(sliding.resolution).unwrap());
@@ -179,7 +180,7 @@ proptest! {
                 }
             }
             if let Some(until) = until {
-                held.release(sliding.horizon(until));
+                held.release(sliding.horizon(until), &Interrupt::never()).unwrap();
                 from = until;
             }
         }

@@ -2,6 +2,7 @@
 //! where they do not.
 
 use proptest::prelude::*;
+use windrow::interrupt::Interrupt;
 use windrow::key::KeyId;
 use windrow::sort::Sorted;
 use windrow::time::Time;
@@ -27,7 +28,7 @@ fn expected(rows: &[Row]) -> Rows {
 fn check(rows: &[Row]) {
     let keys: Vec<KeyId> = rows.iter().map(|row| KeyId(row.0)).collect();
     let times: Vec<Time> = rows.iter().map(|row| Time(row.1)).collect();
-    let sorted = Sorted::new(&keys, &times);
+    let sorted = Sorted::new(&keys, &times, &Interrupt::never()).unwrap();
     let found: Rows = sorted
         .by_key()
         .map(|(key, rows)| {
@@ -77,6 +78,52 @@ fn any_distance_of_times() {
             }
         }
     }
+}
+
+/// More rows of a key than are sorted at once; `time` makes a time of a random number.
+fn check_many(time: impl Fn(u64) -> i64) {
+    let mut random = 7_u64;
+    let rows: Vec<Row> = (0..(1 << 20) + 77_000)
+        .map(|row| {
+            random = random
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            (u32::from(row % 64 == 0), time(random))
+        })
+        .collect();
+    check(&rows);
+}
+
+#[test]
+fn many_rows_of_one_key() {
+    check_many(|number| (number >> 44) as i64);
+    check_many(|number| number as i64); // a time and a row do not fit one word
+}
+
+#[test]
+fn many_rows_of_one_key_most_of_them_close_together() {
+    let is_far = |number: u64| (number >> 40).is_multiple_of(5000);
+    check_many(|number| {
+        if is_far(number) {
+            i64::MAX - 3
+        } else {
+            (number >> 50) as i64
+        }
+    });
+    check_many(|number| {
+        if is_far(number) {
+            (number >> 20) as i64
+        } else {
+            5
+        }
+    });
+}
+
+#[test]
+fn many_rows_of_one_key_and_one_time() {
+    let is_far = |number: u64| (number >> 40).is_multiple_of(1_000_000);
+    check_many(|number| if is_far(number) { i64::MIN } else { i64::MAX });
+    check_many(|_| -1);
 }
 
 proptest! {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import pyarrow as pa
 
@@ -11,6 +11,9 @@ from windrow import _worker
 from windrow.input import Input
 from windrow.local.sources import Columns, Union, columns_of, rebased_stream
 from windrow.plan import Origins, Plan
+
+if TYPE_CHECKING:
+    from windrow._native import Query
 
 
 class LocalInput(Input[pa.Table]):
@@ -49,14 +52,25 @@ class LocalInput(Input[pa.Table]):
         if plan.functions:
             return self._record_by_record(plan)
         query = _worker.query(plan.spec, plan.schema)
-        batches, counters = query.run(self._stream(plan), plan.options.threads)
+        batches, counters = self._results(query, plan, plan.options.threads)
         return _counted(pa.Table.from_batches(batches, schema=query.output_schema), counters)
 
     def _record_by_record(self, plan: Plan) -> pa.Table:
         operator = _worker.operator(plan.spec_in_order, plan.schema, plan.folds())
-        rows, counters = _worker.rows_query(plan.spec_in_order, plan.schema).run(self._stream(plan))
+        rows, counters = self._results(_worker.rows_query(plan.spec_in_order, plan.schema), plan)
         windows = pa.Table.from_batches(_worker.finals(operator, rows), schema=operator.output_schema)
         return _counted(windows, counters)
+
+    def _results(
+        self, query: Query, plan: Plan, threads: int | None = None
+    ) -> tuple[list[pa.RecordBatch], dict[str, int]]:
+        """What the query gives; what Python code raises while it makes the batches comes out as it is."""
+        stream = self._stream(plan)
+        try:
+            return query.run(stream, threads)
+        except Exception as error:
+            failed, raised = error, self._table.raised
+        raise failed if raised is None else raised
 
     def _stream(self, plan: Plan) -> Any:
         stream = self._table.stream([self.columns.index(name) for name in plan.schema.names])

@@ -32,6 +32,11 @@ class Columns(ABC):
     def stream(self, positions: Sequence[int]) -> Any:
         """Some columns as an object with `__arrow_c_stream__`, in the schema of `schema`."""
 
+    @property
+    def raised(self) -> BaseException | None:
+        """What Python code raised while it made the batches of a stream, whose interface passes on a message alone."""
+        return None
+
 
 def columns_of(data: Any, libraries: set[str]) -> Columns:
     """The columns of `data`; `TypeError` when it has no Arrow data. `libraries` is where its type is defined."""
@@ -76,10 +81,15 @@ class _Reader(Columns):
 
     def __init__(self, reader: pa.RecordBatchReader) -> None:
         self._reader = reader
+        self._raised: BaseException | None = None
 
     @property
     def names(self) -> Sequence[str]:
         return self._reader.schema.names
+
+    @property
+    def raised(self) -> BaseException | None:
+        return self._raised
 
     def schema(self, positions: Sequence[int]) -> pa.Schema:
         return _without_metadata(self._reader.schema, positions)
@@ -88,9 +98,18 @@ class _Reader(Columns):
         if self._reader in _spent:
             raise ValueError("data: got a stream that an earlier query has read; allowed: a table, or a new stream")
         _spent.add(self._reader)
-        chosen, schema = list(positions), self.schema(positions)
-        projected = (pa.RecordBatch.from_arrays([b.column(i) for i in chosen], schema=schema) for b in self._reader)
-        return pa.RecordBatchReader.from_batches(schema, projected)
+        schema = self.schema(positions)
+        return pa.RecordBatchReader.from_batches(schema, self._projected(list(positions), schema))
+
+    def _projected(self, positions: list[int], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+        try:
+            for batch in self._reader:
+                yield pa.RecordBatch.from_arrays([batch.column(i) for i in positions], schema=schema)
+        except GeneratorExit:  # a query that fails reads no further
+            raise
+        except BaseException as raised:
+            self._raised = raised
+            raise
 
 
 class _Polars(Columns):
@@ -173,6 +192,11 @@ class Union(Columns):
     def names(self) -> Sequence[str]:
         """The names of the schema."""
         return self._schema.names
+
+    @property
+    def raised(self) -> BaseException | None:
+        """What Python code raised in one of the inputs."""
+        return next((raised for table in self._inputs if (raised := table.raised) is not None), None)
 
     def schema(self, positions: Sequence[int]) -> pa.Schema:
         """Some columns of the schema."""

@@ -11,7 +11,8 @@ use crate::arrow::plan::window_lengths::WindowLengths;
 use crate::error::Result;
 
 impl Query {
-    pub(crate) fn job(self: &Arc<Self>) -> Result<Box<dyn BatchOperator>> {
+    /// The operator of this query, without rows.
+    pub(super) fn batch_operator(self: &Arc<Self>) -> Result<Box<dyn BatchOperator>> {
         Ok(match (&self.output_kind, self.windows) {
             (QueryOutput::Rows { .. }, _) => Box::new(SortRows::new(Arc::clone(self))?),
             (QueryOutput::Windows { .. }, WindowLengths::Session(gap)) => {

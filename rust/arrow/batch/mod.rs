@@ -7,12 +7,16 @@
 //! | `sessions`, `session_groups` | session queries; their sessions with states |
 //! | `sliding` | sliding queries |
 //! | `sort_rows` | queries for rows in the order of time |
-//! | `pending` | rows that wait for the numbers of their keys |
-//! | [`packer`], [`merger`], [`sorter`] | through Spark: rows to packed rows, these to windows or sorted rows |
+//! | `layout` | the columns of blocks, written and read |
+//! | `shards` | the shards of keys |
+//! | `pending` | rows that wait for the numbers of their keys, and for their sessions |
+//! | `tuning` | when waiting rows are grouped: choices of speed |
+//! | [`packer`], [`merger`], [`sorter`] | on Spark: rows to packed rows, these to windows or sorted rows |
 //! | `run` | in this process |
 //! | `partition`, `workers` | rows by parts of the keys; the threads of a run |
 
 mod dispatch;
+mod layout;
 pub mod merger;
 mod operator;
 pub mod packer;
@@ -21,7 +25,9 @@ mod pending;
 mod run;
 mod session_groups;
 mod sessions;
+mod shards;
 mod sliding;
 mod sort_rows;
 pub mod sorter;
+mod tuning;
 mod workers;

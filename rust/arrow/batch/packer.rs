@@ -1,4 +1,4 @@
-//! The first of the two ways through Spark: rows of one split to packed rows.
+//! The first step of a query on Spark: rows of one split to packed rows.
 //!
 //! ```text
 //!   rows ─▶ Packer ─▶ packed rows ─▶ (shuffle, sort by shard and first) ─▶ Merger ─▶ windows
@@ -15,69 +15,91 @@ use crate::arrow::plan::query::Query;
 use crate::arrow::read::counters::ReadCounters;
 use crate::arrow::read::records::Records;
 use crate::error::Result;
+use crate::interrupt::Interrupt;
 
-/// Arrivals of one split are numbered within this many bits, the split above them.
+/// Bits of an arrival that number the rows of one split; those above are the split's own number.
 const ARRIVAL_BITS: u32 = 40;
 
 /// Rows of one split to packed rows.
 pub struct Packer {
     query: Arc<Query>,
-    job: Box<dyn BatchOperator>,
+    operator: Box<dyn BatchOperator>,
     counters: ReadCounters,
     split: SeqNo,
     rows: usize,
     bytes: usize,
+    interrupt: Interrupt,
 }
 
 impl Packer {
     /// A packer for one split of the input.
+    ///
+    /// # Errors
+    ///
+    /// Key columns of a type that cannot be one.
     pub fn new(query: Arc<Query>, split: u32) -> Result<Self> {
         let (split, counters) = (SeqNo::from(split) << ARRIVAL_BITS, ReadCounters::default());
         Ok(Self {
-            job: query.job()?,
+            operator: query.batch_operator()?,
             query,
             counters,
             split,
             rows: 0,
             bytes: 0,
+            interrupt: Interrupt::never(),
         })
     }
 
-    /// Takes rows in; gives packed rows when enough have come together.
+    /// The same, which stops when it is interrupted.
+    pub fn with_interrupt(self, interrupt: Interrupt) -> Self {
+        Self { interrupt, ..self }
+    }
+
+    /// Adds rows; gives packed rows when enough have come together.
+    ///
+    /// # Errors
+    ///
+    /// A column of another type than the query's, a record that it does not allow, or those of the
+    /// interrupt.
     pub fn push(&mut self, batch: &RecordBatch) -> Result<Vec<RecordBatch>> {
         let seq_no = self.split + self.counters.records;
         let input = Records::read(&self.query, batch, seq_no, &mut self.counters)?;
         self.rows += input.rows();
         self.bytes += batch.get_array_memory_size();
-        self.job.add(input)?;
+        self.operator.add(input)?;
         if self.rows < self.query.limits.pack_rows && self.bytes < self.query.limits.pack_bytes {
-            self.job.process(self.query.limits.pack_rows)?;
+            self.operator
+                .process(self.query.limits.pack_rows, &self.interrupt)?;
             return Ok(Vec::new());
         }
         self.finish()
     }
 
-    /// Packs what there is.
+    /// Packs all rows that there are.
+    ///
+    /// # Errors
+    ///
+    /// Those of the interrupt.
     pub fn finish(&mut self) -> Result<Vec<RecordBatch>> {
         (self.rows, self.bytes) = (0, 0);
         let mut packed = Vec::new();
         for ShardRows {
-            form,
+            kind,
             rows,
             shards,
             times,
-        } in self.job.take()?
+        } in self.operator.take(&self.interrupt)?
         {
             packed.extend(packed::pack(
-                form,
+                kind,
                 &rows,
                 &shards,
                 &times,
                 self.query.limits.block_bytes,
             )?);
         }
-        if self.job.keys().len() > self.query.limits.pack_keys {
-            self.job.keys().clear();
+        if self.operator.keys().len() > self.query.limits.pack_keys {
+            self.operator.keys().clear();
         }
         Ok(packed)
     }

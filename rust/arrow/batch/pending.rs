@@ -1,26 +1,34 @@
-//! Rows whose keys have no numbers yet: of many rows at once, the table of keys stays in a core's
-//! caches.
+//! Rows that wait: for the numbers of their keys, then for their sessions.
+
+use std::iter::repeat;
 
 use arrow_array::Array;
 
+use crate::aggregate::SeqNo;
 use crate::arrow::read::records::Records;
+use crate::key::KeyId;
+use crate::session::windows::Gap;
+use crate::time::{Span, Time};
+use crate::window::Extent;
 
-/// Rows that are enough.
+/// Rows whose keys are numbered at once: so many that the table of keys stays in a core's caches
+/// meanwhile, so few that they stay there too. A choice of speed.
 const ROWS: usize = 1 << 14;
-/// Bytes that are enough, of all that their key columns hold on to: a column may be a small part of
-/// its buffers.
+
+/// Bytes of the buffers of key columns that may wait: a column may be a small part of its buffers,
+/// which stay in memory as long as it does.
 const BYTES: usize = 8 << 20;
 
-/// Rows in the order they came.
+/// Rows whose keys have no numbers yet, in the order they came.
 #[derive(Default)]
-pub(crate) struct PendingRows {
+pub(super) struct PendingRows {
     inputs: Vec<Records>,
     rows: usize,
     bytes: usize,
 }
 
 impl PendingRows {
-    /// Takes rows in.
+    /// Adds rows.
     pub fn add(&mut self, input: Records) {
         self.rows += input.rows();
         self.bytes += input
@@ -44,5 +52,78 @@ impl PendingRows {
     /// Number of rows.
     pub fn rows(&self) -> usize {
         self.rows
+    }
+}
+
+/// Rows with the numbers of their keys, which wait for their sessions, in the order they came.
+#[derive(Default)]
+pub(super) struct NumberedRows {
+    rows: usize,
+    inputs: Vec<(Vec<KeyId>, Records)>,
+}
+
+impl NumberedRows {
+    /// Adds rows; `keys` are parallel to them.
+    pub fn add(&mut self, keys: Vec<KeyId>, input: Records) {
+        self.rows += input.rows();
+        self.inputs.push((keys, input));
+    }
+
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// The batches of rows.
+    pub fn inputs(&self) -> impl Iterator<Item = &Records> {
+        self.inputs.iter().map(|(_, input)| input)
+    }
+
+    /// The key of each row.
+    pub fn keys(&self) -> Vec<KeyId> {
+        self.joined(|(keys, _)| keys)
+    }
+
+    /// The time of each row.
+    pub fn times(&self) -> Vec<Time> {
+        self.joined(|(_, input)| input.times())
+    }
+
+    /// The own gap of each row, where rows have such.
+    pub fn gaps(&self) -> Vec<Span> {
+        self.joined(|(_, input)| input.gaps())
+    }
+
+    /// The arrival of each row, where an aggregate asks for it.
+    pub fn seq_nos(&self) -> Vec<SeqNo> {
+        self.joined(|(_, input)| input.seq_nos())
+    }
+
+    /// The batch of each row, and its row in there.
+    pub fn addresses(&self) -> Vec<(usize, usize)> {
+        let numbered = self.inputs().enumerate();
+        numbered
+            .flat_map(|(nth, input)| (0..input.rows()).map(move |row| (nth, row)))
+            .collect()
+    }
+
+    /// The key of each row, and how far it reaches.
+    pub fn extents(&self, gap: Gap) -> impl Iterator<Item = (KeyId, Extent)> {
+        self.inputs.iter().flat_map(move |(keys, input)| {
+            let gaps = input.gaps().iter().copied().chain(repeat(gap.longest()));
+            keys.iter()
+                .zip(input.times())
+                .zip(gaps)
+                .map(|((&key, &time), gap)| (key, Extent::of(time, gap)))
+        })
+    }
+
+    /// What is parallel to the rows of each batch, one batch after the other.
+    fn joined<T: Copy>(&self, column: impl Fn(&(Vec<KeyId>, Records)) -> &[T]) -> Vec<T> {
+        let mut joined = Vec::with_capacity(self.rows);
+        self.inputs
+            .iter()
+            .for_each(|input| joined.extend_from_slice(column(input)));
+        joined
     }
 }

@@ -1,5 +1,4 @@
-//! A query over batches in one process, on one thread or several: see
-//! [`crate::arrow::batch::workers`].
+//! A query over batches in this process, on one thread or several (`workers`).
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -8,7 +7,7 @@ use arrow_array::RecordBatch;
 use arrow_schema::{DataType, Field, Schema};
 use arrow_select::concat::concat_batches;
 
-use super::partition::PARTS;
+use super::partition::PARTITIONS;
 use super::{operator, workers};
 use crate::aggregate::SeqNo;
 use crate::arrow::array::dictionary::unpacked_field;
@@ -18,37 +17,58 @@ use crate::arrow::plan::query::{Query, QueryOutput};
 use crate::arrow::read::counters::ReadCounters;
 use crate::arrow::read::records::Records;
 use crate::error::{Error, Result};
+use crate::interrupt::Interrupt;
 
-/// Just below the 32 MiB up to which glibc minds what it sees.
+/// Just below the 32 MiB up to which glibc adapts to the blocks that are freed.
 const LARGE_BLOCK: usize = (32 << 20) - (64 << 10);
 
 impl Query {
     /// Runs the query over batches on `threads` threads: all windows, and what was counted.
+    ///
+    /// # Errors
+    ///
+    /// Those of the batches; a column of another type than the query's, a record that it does not
+    /// allow, or a result that does not fit its type.
     pub fn run(
         self: &Arc<Self>,
         batches: impl Iterator<Item = Result<RecordBatch>>,
         threads: usize,
+    ) -> Result<(Vec<RecordBatch>, ReadCounters)> {
+        self.run_until(batches, threads, &Interrupt::never())
+    }
+
+    /// The same until it is interrupted.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Query::run`], and those of the interrupt.
+    pub fn run_until(
+        self: &Arc<Self>,
+        batches: impl Iterator<Item = Result<RecordBatch>>,
+        threads: usize,
+        interrupt: &Interrupt,
     ) -> Result<(Vec<RecordBatch>, ReadCounters)> {
         let mut counters = ReadCounters::default();
         let mut steps = StepReader {
             batches,
             limits: self.limits,
             rest: None,
+            interrupt,
         }
         .peekable();
         let first = steps.next().transpose()?;
-        let few = steps.peek().is_none();
+        let is_one_step = steps.peek().is_none();
         let inputs = self.inputs(first.map(Ok).into_iter().chain(steps), &mut counters);
         let rows = matches!(self.output_kind, QueryOutput::Rows { .. });
-        let results = if few || rows {
-            self.run_whole(inputs)
+        let results = if is_one_step || rows {
+            self.run_whole(inputs, interrupt)
         } else {
-            self.run_parts(inputs, threads)
+            self.run_partitioned(inputs, threads, interrupt)
         };
         Ok((results?, counters))
     }
 
-    /// What is read of each step.
+    /// The records of each step.
     fn inputs<'a>(
         &'a self,
         steps: impl Iterator<Item = Result<RecordBatch>> + 'a,
@@ -63,52 +83,56 @@ impl Query {
         })
     }
 
-    /// Few rows, or rows that leave in one order: all keys are one part.
+    /// Few rows, or rows that leave in one order: in one operator.
     fn run_whole(
         self: &Arc<Self>,
         mut inputs: impl Iterator<Item = Result<Records>>,
+        interrupt: &Interrupt,
     ) -> Result<Vec<RecordBatch>> {
-        let mut job = self.job()?;
-        inputs.try_for_each(|input| job.add(input?))?;
-        operator::closed([job])
+        let mut operator = self.batch_operator()?;
+        inputs.try_for_each(|input| operator.add(input?))?;
+        operator::close_all([operator], interrupt)
     }
 
-    /// Many rows: in parts of the keys.
-    fn run_parts(
+    /// Many rows: in an operator for each partition of the keys.
+    fn run_partitioned(
         self: &Arc<Self>,
         inputs: impl Iterator<Item = Result<Records>>,
         threads: usize,
+        interrupt: &Interrupt,
     ) -> Result<Vec<RecordBatch>> {
-        show_large_block();
-        match threads.min(PARTS) {
-            0 | 1 => workers::alone(self, inputs),
-            threads => workers::together(self, inputs, threads),
+        free_large_block();
+        match threads.min(PARTITIONS) {
+            0 | 1 => workers::run_on_one_thread(self, inputs, interrupt),
+            threads => workers::run_on_threads(self, inputs, threads, interrupt),
         }
     }
 }
 
-/// Has the allocator see a large block come and go. The one of glibc gives memory of blocks up to
-/// the largest that it saw freed not back at once: otherwise each step asks the system for the same
+/// Allocates a large block and frees it. From then on the allocator of glibc keeps the memory of
+/// blocks up to this size when they are freed: otherwise each step asks the system for the same
 /// pages again, a tenth of all time.
-fn show_large_block() {
+fn free_large_block() {
     drop(black_box(Vec::<u8>::with_capacity(LARGE_BLOCK)));
 }
 
 /// Batches in steps of few enough rows to stay in the caches: long batches are cut evenly, short
 /// ones joined.
-struct StepReader<I> {
+struct StepReader<'a, I> {
     batches: I,
     limits: Limits,
-    /// What is left of a long batch.
+    /// The rest of a long batch.
     rest: Option<RecordBatch>,
+    interrupt: &'a Interrupt,
 }
 
-impl<I: Iterator<Item = Result<RecordBatch>>> StepReader<I> {
+impl<I: Iterator<Item = Result<RecordBatch>>> StepReader<'_, I> {
     fn step(&mut self) -> Result<Option<RecordBatch>> {
         let mut short: Vec<RecordBatch> = Vec::new();
         let (mut rows, mut bytes) = (0, 0);
-        // Half a step is enough: to join is to copy.
+        // Half a step is enough: joining batches copies them.
         while rows < self.limits.step_rows.div_ceil(2) && bytes < self.limits.step_bytes {
+            self.interrupt.check()?;
             let Some(batch) = self
                 .rest
                 .take()
@@ -178,7 +202,7 @@ fn unpacked_batch(batch: &RecordBatch) -> Result<RecordBatch> {
     Ok(RecordBatch::try_new(schema, columns)?)
 }
 
-impl<I: Iterator<Item = Result<RecordBatch>>> Iterator for StepReader<I> {
+impl<I: Iterator<Item = Result<RecordBatch>>> Iterator for StepReader<'_, I> {
     type Item = Result<RecordBatch>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -207,6 +231,7 @@ mod tests {
                 ..Limits::default()
             },
             rest: None,
+            interrupt: &Interrupt::never(),
         };
         let steps: Vec<RecordBatch> = steps.collect::<Result<_>>().unwrap();
         let rows: Vec<usize> = steps.iter().map(RecordBatch::num_rows).collect();

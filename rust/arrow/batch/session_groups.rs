@@ -1,66 +1,31 @@
 //! Rows with key numbers to sessions with states: the part of a session query that knows no keys.
 
-use std::iter::repeat;
 use std::sync::Arc;
 
+use super::pending::NumberedRows;
+use super::tuning;
 use crate::aggregate::accumulators::Accumulators;
 use crate::aggregate::slot::Slot;
 use crate::arrow::plan::query::Query;
 use crate::arrow::read::records::Records;
 use crate::error::{Error, Result};
+use crate::interrupt::{Interrupt, STRETCH};
 use crate::key::KeyId;
 use crate::session::batch::OpenSessions;
 use crate::session::windows::Gap;
-use crate::time::{Span, Time};
 use crate::window::{Extent, Window};
 
-/// Waiting rows that are enough where rows come in order, so that they stay in the caches.
-const CALM_ROWS: usize = 1 << 14;
-
-/// One key in so many is looked at, whether grouping pays.
-const SAMPLED: u32 = 16;
-
 /// Sessions that grow.
-pub(crate) struct SessionGroups {
+pub(super) struct SessionGroups {
     query: Arc<Query>,
     gap: Gap,
     sessions: OpenSessions,
     states: Accumulators,
-    waiting: KeyedRows,
+    waiting: NumberedRows,
 }
 
-/// Rows that wait for their sessions: the more rows at once, the better shuffled ones are grouped.
-#[derive(Default)]
-pub(crate) struct KeyedRows {
-    rows: usize,
-    /// With the keys of their rows.
-    pub inputs: Vec<(Vec<KeyId>, Records)>,
-}
-
-impl KeyedRows {
-    /// What is parallel to the rows of each input, one after the other.
-    pub fn all<T: Copy>(&self, of: impl Fn(&(Vec<KeyId>, Records)) -> &[T]) -> Vec<T> {
-        let mut all = Vec::with_capacity(self.rows);
-        self.inputs
-            .iter()
-            .for_each(|input| all.extend_from_slice(of(input)));
-        all
-    }
-
-    /// The key of each row, and how far it reaches.
-    fn extents(&self, gap: Gap) -> impl Iterator<Item = (KeyId, Extent)> {
-        self.inputs.iter().flat_map(move |(keys, input)| {
-            let gaps = input.gaps().iter().copied().chain(repeat(gap.longest()));
-            keys.iter()
-                .zip(input.times())
-                .zip(gaps)
-                .map(|((&key, &time), gap)| (key, Extent::of(time, gap)))
-        })
-    }
-}
-
-/// Sessions taken out, parallel by slot.
-pub(crate) struct SessionBatch {
+/// Sessions that have left [`SessionGroups`], parallel by slot.
+pub(super) struct SessionBatch {
     /// The key of each session.
     pub keys: Vec<KeyId>,
     /// The extent of each session.
@@ -72,10 +37,8 @@ pub(crate) struct SessionBatch {
 impl SessionBatch {
     /// The windows of slots.
     pub fn windows(&self, slots: &[Slot]) -> Vec<Window> {
-        of(slots, &self.extents)
-            .iter()
-            .map(Extent::window)
-            .collect()
+        let extents = slots.iter().map(|slot| self.extents.get(slot.0 as usize));
+        extents.flatten().map(Extent::window).collect()
     }
 }
 
@@ -86,45 +49,40 @@ impl SessionGroups {
             gap,
             sessions: OpenSessions::default(),
             states: query.accumulators(),
-            waiting: KeyedRows::default(),
+            waiting: NumberedRows::default(),
             query,
         }
     }
 
-    /// Takes rows in, whose keys are numbered.
+    /// Adds rows, whose keys are numbered.
     pub fn add(&mut self, keys: Vec<KeyId>, input: Records) {
-        self.waiting.rows += input.rows();
-        self.waiting.inputs.push((keys, input));
+        self.waiting.add(keys, input);
     }
 
-    /// Works off what waits, as soon as that pays and at the latest when about `most` rows wait.
-    pub fn process(&mut self, most: usize) -> Result<()> {
-        if self.waiting.rows < most.min(CALM_ROWS) {
-            return Ok(());
+    /// Gives the waiting rows their sessions as soon as that pays, and at the latest when about
+    /// `most` rows wait.
+    pub fn process(&mut self, most: usize, interrupt: &Interrupt) -> Result<()> {
+        if tuning::is_due(&self.waiting, &mut self.sessions, self.gap, most) {
+            self.assign(interrupt)?;
         }
-        if self.sessions.is_empty() && !self.sessions.is_shuffled() {
-            self.sessions.foresee(self.waiting.extents(self.gap));
-        }
-        if self.sessions.is_shuffled() && self.waiting.rows < most {
-            Ok(())
-        } else {
-            self.assign()
-        }
+        Ok(())
     }
 
     /// Gives the waiting rows their sessions.
-    fn assign(&mut self) -> Result<()> {
+    fn assign(&mut self, interrupt: &Interrupt) -> Result<()> {
         let waiting = std::mem::take(&mut self.waiting);
-        let (keys, times) = (
-            waiting.all(|(keys, _)| keys),
-            waiting.all(|(_, input)| input.times()),
-        );
-        let assigned = assigned(&mut self.sessions, self.gap, &keys, &times, || {
-            waiting.all(|(_, input)| input.gaps())
-        });
+        let (keys, times) = (waiting.keys(), waiting.times());
+        let slots = match self.gap {
+            Gap::Fixed(gap) => self.sessions.assign(&keys, &times, gap, interrupt)?,
+            Gap::Dynamic { .. } => {
+                let gaps = waiting.gaps();
+                self.sessions.assign_own(&keys, &times, &gaps, interrupt)?
+            }
+        };
         self.states.resize(self.sessions.len());
-        let mut rest = assigned.as_slice();
-        for (_, input) in &waiting.inputs {
+        let mut rest = slots.as_slice();
+        for input in waiting.inputs() {
+            interrupt.check()?;
             let (slots, others) = rest
                 .split_at_checked(input.rows())
                 .ok_or(Error::Internal("each row has a slot"))?;
@@ -139,31 +97,17 @@ impl SessionGroups {
         Ok(())
     }
 
-    /// The waiting rows, where grouping them would join few: as records they are lighter than as
-    /// partial sessions.
-    ///
-    /// The keys of every [`SAMPLED`]-th number are grouped to see.
-    pub fn loose(&mut self) -> Option<KeyedRows> {
-        if self.waiting.rows < self.query.limits.pack_loose {
-            return None;
+    /// Takes the waiting rows as they are, where grouping them would join few.
+    pub fn take_scattered(&mut self, interrupt: &Interrupt) -> Result<Option<NumberedRows>> {
+        let few = self.waiting.rows() < self.query.limits.pack_loose;
+        if few || !tuning::are_scattered(&self.waiting, self.gap, interrupt)? {
+            return Ok(None);
         }
-        let keys = self.waiting.all(|(keys, _)| keys);
-        let sampled: Vec<Slot> = Slot::below(keys.len())
-            .into_iter()
-            .zip(&keys)
-            .filter(|(_, key)| key.0 % SAMPLED == 0)
-            .map(|(row, _)| row)
-            .collect();
-        let (keys, mut trial) = (of(&sampled, &keys), OpenSessions::default());
-        let times = of(&sampled, &self.waiting.all(|(_, input)| input.times()));
-        assigned(&mut trial, self.gap, &keys, &times, || {
-            of(&sampled, &self.waiting.all(|(_, input)| input.gaps()))
-        });
-        (2 * trial.coalesce().keys.len() > sampled.len()).then(|| std::mem::take(&mut self.waiting))
+        Ok(Some(std::mem::take(&mut self.waiting)))
     }
 
-    /// Puts partial sessions in: slots `from` of `states`, parallel to `keys` and `extents`.
-    pub fn put(
+    /// Merges partial sessions: slots `from` of `states`, parallel to `keys` and `extents`.
+    pub fn merge(
         &mut self,
         keys: &[KeyId],
         extents: &[Extent],
@@ -176,14 +120,18 @@ impl SessionGroups {
     }
 
     /// Takes all sessions out, those joined that belong together.
-    pub fn coalesce(&mut self) -> Result<SessionBatch> {
-        self.assign()?;
-        let coalesced = self.sessions.coalesce();
+    pub fn coalesce(&mut self, interrupt: &Interrupt) -> Result<SessionBatch> {
+        self.assign(interrupt)?;
+        let coalesced = self.sessions.coalesce(interrupt)?;
         let mut states = std::mem::replace(&mut self.states, self.query.accumulators());
         if let Some(moves) = coalesced.moves {
             let mut joined = states.fresh();
             joined.resize(coalesced.keys.len());
-            joined.merge(&moves, &states, &Slot::below(moves.len()))?;
+            let from = Slot::below(moves.len());
+            for (into, from) in moves.chunks(STRETCH).zip(from.chunks(STRETCH)) {
+                interrupt.check()?;
+                joined.merge(into, &states, from)?;
+            }
             states = joined;
         }
         Ok(SessionBatch {
@@ -194,29 +142,7 @@ impl SessionGroups {
     }
 
     /// Number of partial sessions, and of waiting rows.
-    pub fn held(&self) -> usize {
-        self.sessions.len() + self.waiting.rows
+    pub fn rows(&self) -> usize {
+        self.sessions.len() + self.waiting.rows()
     }
-}
-
-/// The sessions of rows; `own` are the rows' own gaps, where they have such.
-fn assigned(
-    sessions: &mut OpenSessions,
-    gap: Gap,
-    keys: &[KeyId],
-    times: &[Time],
-    own: impl FnOnce() -> Vec<Span>,
-) -> Vec<Slot> {
-    match gap {
-        Gap::Fixed(gap) => sessions.assign(keys, times, gap),
-        Gap::Dynamic { .. } => sessions.assign_own(keys, times, &own()),
-    }
-}
-
-/// The entries of slots.
-pub(crate) fn of<T: Copy>(slots: &[Slot], entries: &[T]) -> Vec<T> {
-    slots
-        .iter()
-        .filter_map(|slot| entries.get(slot.0 as usize).copied())
-        .collect()
 }

@@ -4,36 +4,34 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::Int64Type;
-use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch, new_empty_array};
+use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_select::interleave::interleave;
 
-use super::operator::{BatchOperator, BatchSink, RESULT_ROWS, ShardRows, in_halves};
-use super::pending::PendingRows;
-use super::session_groups::{KeyedRows, SessionGroups, of};
+use super::layout::partial_sessions::PartialSessions;
+use super::layout::session_records::{self, SessionRecords};
+use super::operator::{BatchOperator, BatchSink, RESULT_ROWS, ShardRows, emit_in_halves};
+use super::pending::{NumberedRows, PendingRows};
+use super::session_groups::{SessionBatch, SessionGroups};
+use super::shards::SortedByShard;
 use crate::aggregate::slot::Slot;
-use crate::arrow::array::convert;
-use crate::arrow::array::named::unnamed;
 use crate::arrow::format::block::BlockKind;
-use crate::arrow::keys::{KeyInterner, shard};
-use crate::arrow::plan::input_column::InputColumn;
+use crate::arrow::keys::KeyInterner;
 use crate::arrow::plan::query::Query;
 use crate::arrow::read::records::Records;
 use crate::error::{Error, Result};
+use crate::interrupt::Interrupt;
 use crate::key::KeyId;
 use crate::session::windows::Gap;
-use crate::sort::Sorted;
-use crate::time::{Span, Time};
-use crate::window::Extent;
+use crate::sort::pick;
+use crate::time::Time;
 
 /// A session query at work.
-pub struct BatchSessions {
+pub(super) struct BatchSessions {
     query: Arc<Query>,
     gap: Gap,
     keys: KeyInterner,
-    grouping: SessionGroups,
-    fresh: PendingRows,
+    groups: SessionGroups,
+    pending: PendingRows,
 }
 
 impl BatchSessions {
@@ -41,149 +39,82 @@ impl BatchSessions {
     pub fn new(query: Arc<Query>, gap: Gap) -> Result<Self> {
         Ok(Self {
             keys: KeyInterner::new(&query.keys)?,
-            grouping: SessionGroups::new(Arc::clone(&query), gap),
+            groups: SessionGroups::new(Arc::clone(&query), gap),
             query,
             gap,
-            fresh: PendingRows::default(),
+            pending: PendingRows::default(),
         })
     }
 
     /// Numbers the keys of all rows, which then wait for their sessions.
     fn number(&mut self) -> Result<()> {
-        for mut input in self.fresh.take() {
+        for mut input in self.pending.take() {
             let mut keys = Vec::with_capacity(input.rows());
-            // The columns are let go: rows may wait long.
+            // The columns of keys are dropped here: rows may wait long.
             self.keys
                 .intern(&std::mem::take(&mut input.keys), &mut keys)?;
-            self.grouping.add(keys, input);
+            self.groups.add(keys, input);
         }
         Ok(())
     }
 
-    /// The shard of each key, as a number to sort by.
-    fn shards(&self, keys: &[KeyId]) -> Vec<KeyId> {
-        let hashes = self.keys.hashes();
-        let shard_of = |key: &KeyId| {
-            hashes
-                .get(key.0 as usize)
-                .map_or(0, |&hash| shard(hash, self.query.shards))
-        };
-        keys.iter().map(|key| KeyId(shard_of(key))).collect()
-    }
-
-    /// Records that are not grouped: keys, times, gaps and arrivals where there are any, and the
-    /// query's inputs.
-    fn loose(&self, waiting: &KeyedRows) -> Result<ShardRows> {
-        let (keys, times) = (
-            waiting.all(|(keys, _)| keys),
-            waiting.all(|(_, input)| input.times()),
-        );
-        let shards = self.shards(&keys);
-        let sorted: Vec<Slot> = Sorted::new(&shards, &times).rows().map(Slot).collect();
-        let times = of(&sorted, &times);
-        let mut columns = self.keys.columns(&of(&sorted, &keys))?;
-        columns.push(Arc::new(Int64Array::from(Time::ticks(&times).to_vec())));
-        if let Gap::Dynamic { .. } = self.gap {
-            let gaps = of(&sorted, &waiting.all(|(_, input)| input.gaps()));
-            columns.push(Arc::new(Int64Array::from_iter_values(
-                gaps.iter().map(|gap| gap.0.cast_signed()),
-            )));
-        }
-        if self.query.needs_seq_no {
-            let seq_nos = of(&sorted, &waiting.all(|(_, input)| input.seq_nos()));
-            columns.push(Arc::new(Int64Array::from_iter_values(
-                seq_nos.iter().map(|seq_no| seq_no.cast_signed()),
-            )));
-        }
-        let numbered = waiting.inputs.iter().enumerate();
-        let places: Vec<(usize, usize)> = numbered
-            .flat_map(|(nth, (_, input))| (0..input.rows()).map(move |row| (nth, row)))
-            .collect();
-        let places = of(&sorted, &places);
+    /// Records as they are, for blocks.
+    fn record_rows(&self, rows: &NumberedRows, interrupt: &Interrupt) -> Result<ShardRows> {
+        let keys = rows.keys();
+        let sorted = self.sort(&keys, &rows.times(), interrupt)?;
+        let addresses = pick(&rows.addresses(), &sorted.rows);
+        let mut inputs = Vec::with_capacity(self.query.inputs.len());
         for nth in 0..self.query.inputs.len() {
-            let arrays: Vec<&dyn Array> = waiting
-                .inputs
-                .iter()
-                .filter_map(|(_, input)| Some(input.arrays().get(nth)?.as_ref()))
+            interrupt.check()?;
+            let arrays: Vec<&dyn Array> = rows
+                .inputs()
+                .filter_map(|input| Some(input.arrays().get(nth)?.as_ref()))
                 .collect();
-            columns.push(interleave(&arrays, &places)?);
+            inputs.push(interleave(&arrays, &addresses)?);
         }
-        let shards = of(&sorted, &shards).iter().map(|shard| shard.0).collect();
+        let is_dynamic = matches!(self.gap, Gap::Dynamic { .. });
+        let needs_seq_no = self.query.needs_seq_no;
+        let records = SessionRecords {
+            keys: self.keys.columns(&pick(&keys, &sorted.rows))?,
+            times: &sorted.times,
+            gaps: is_dynamic.then(|| pick(&rows.gaps(), &sorted.rows)),
+            seq_nos: needs_seq_no.then(|| pick(&rows.seq_nos(), &sorted.rows)),
+            inputs,
+        };
         Ok(ShardRows {
-            form: BlockKind::Records,
-            rows: unnamed(columns)?,
-            shards,
-            times,
+            kind: BlockKind::Records,
+            rows: records.write()?,
+            shards: sorted.shards,
+            times: sorted.times,
         })
     }
 
-    /// What [`Self::loose`] gave away, without its keys; none of other columns.
-    fn records(&self, columns: &[ArrayRef]) -> Option<Records> {
-        let ticks = |array: &ArrayRef| {
-            array
-                .as_primitive_opt::<Int64Type>()
-                .map(|array| array.values().to_vec())
+    /// All sessions as partial ones, for blocks.
+    fn session_rows(&mut self, interrupt: &Interrupt) -> Result<ShardRows> {
+        let sessions = self.groups.coalesce(interrupt)?;
+        let starts: Vec<Time> = sessions.extents.iter().map(|extent| extent.start).collect();
+        let sorted = self.sort(&sessions.keys, &starts, interrupt)?;
+        let slots: Vec<Slot> = sorted.rows.iter().copied().map(Slot).collect();
+        let partials = PartialSessions {
+            keys: self.keys.columns(&pick(&sessions.keys, &sorted.rows))?,
+            extents: pick(&sessions.extents, &sorted.rows),
+            states: sessions.states.save(&slots),
         };
-        let (times, mut rest) = columns.split_first()?;
-        times.as_primitive_opt::<Int64Type>()?;
-        let mut next = || {
-            let (column, others) = rest.split_first()?;
-            rest = others;
-            ticks(column)
-        };
-        let gaps = match self.gap {
-            Gap::Fixed(_) => None,
-            Gap::Dynamic { .. } => Some(
-                next()?
-                    .into_iter()
-                    .map(|gap| Span(gap.cast_unsigned()))
-                    .collect(),
-            ),
-        };
-        let seq_nos = if self.query.needs_seq_no {
-            next()?.into_iter().map(i64::cast_unsigned).collect()
-        } else {
-            Vec::new()
-        };
-        let is_of = |taken: &InputColumn, array: &ArrayRef| {
-            convert::canonical(&new_empty_array(taken.field.data_type()))
-                .is_ok_and(|empty| empty.data_type() == array.data_type())
-        };
-        let fits = rest.len() == self.query.inputs.len()
-            && self
-                .query
-                .inputs
-                .iter()
-                .zip(rest)
-                .all(|(taken, array)| is_of(taken, array));
-        fits.then(|| Records::of(Arc::clone(times), gaps, seq_nos, rest.to_vec()))
-    }
-}
-
-impl BatchOperator for BatchSessions {
-    fn add(&mut self, input: Records) -> Result<()> {
-        self.fresh.add(input);
-        Ok(())
+        Ok(ShardRows {
+            kind: BlockKind::Sessions,
+            rows: partials.write(self.gap)?,
+            shards: sorted.shards,
+            times: sorted.times,
+        })
     }
 
-    fn process(&mut self, most: usize) -> Result<()> {
-        if !self.fresh.is_enough(most) {
-            return Ok(());
-        }
-        self.number()?;
-        self.grouping.process(most)
+    fn sort(&self, keys: &[KeyId], times: &[Time], interrupt: &Interrupt) -> Result<SortedByShard> {
+        SortedByShard::new(&self.keys, self.query.shards, keys, times, interrupt)
     }
 
-    fn add_block(&mut self, form: BlockKind, block: &RecordBatch) -> Result<()> {
-        let wrong = || Error::Format {
-            what: "block",
-            reason: format!("unexpected columns {:?}", block.schema().fields()),
-        };
-        let (keys, rest) = block
-            .columns()
-            .split_at_checked(self.query.keys.len())
-            .ok_or_else(wrong)?;
-        let mut ids = Vec::with_capacity(block.num_rows());
+    /// The numbers of the keys of a block.
+    fn numbers_of(&mut self, keys: &[ArrayRef], rows: usize) -> Result<Vec<KeyId>> {
+        let mut ids = Vec::with_capacity(rows);
         self.keys.intern(keys, &mut ids)?;
         if ids.contains(&KeyId::NULL) {
             return Err(Error::Format {
@@ -191,130 +122,91 @@ impl BatchOperator for BatchSessions {
                 reason: "a row has no key".into(),
             });
         }
-        if form == BlockKind::Records {
-            let records = self.records(rest).ok_or_else(wrong)?;
-            self.grouping.add(ids, records);
+        Ok(ids)
+    }
+}
+
+impl BatchOperator for BatchSessions {
+    fn add(&mut self, input: Records) -> Result<()> {
+        self.pending.add(input);
+        Ok(())
+    }
+
+    fn process(&mut self, most: usize, interrupt: &Interrupt) -> Result<()> {
+        if !self.pending.is_enough(most) {
             return Ok(());
         }
-        let [start, end, states @ ..] = rest else {
-            return Err(wrong());
-        };
-        let times = |array: &ArrayRef| {
-            array
-                .as_primitive_opt::<Int64Type>()
-                .map(|array| array.values().clone())
-                .ok_or_else(wrong)
-        };
-        let (starts, ends) = (times(start)?, times(end)?);
-        let bounds = starts
-            .iter()
-            .zip(&*ends)
-            .map(|(&start, &end)| (Time(start), Time(end)));
-        let (extents, states): (Vec<Extent>, _) = match (self.gap, states) {
-            (Gap::Fixed(gap), states) => (
-                bounds
-                    .map(|(start, end)| Extent {
-                        start,
-                        ..Extent::of(end, gap)
-                    })
-                    .collect(),
-                states,
-            ),
-            (Gap::Dynamic { .. }, [reach, states @ ..]) => {
-                let reaches = times(reach)?;
-                (
-                    bounds
-                        .zip(&*reaches)
-                        .map(|((start, end), &reach)| Extent {
-                            start,
-                            end,
-                            reach: Time(reach),
-                        })
-                        .collect(),
-                    states,
-                )
+        self.number()?;
+        self.groups.process(most, interrupt)
+    }
+
+    fn add_block(&mut self, kind: BlockKind, block: &RecordBatch) -> Result<()> {
+        match kind {
+            BlockKind::Records => {
+                let (keys, records) = session_records::read(&self.query, self.gap, block)?;
+                let keys = self.numbers_of(&keys, block.num_rows())?;
+                self.groups.add(keys, records);
+                Ok(())
             }
-            (Gap::Dynamic { .. }, []) => return Err(wrong()),
-        };
-        let states = states
-            .iter()
-            .map(convert::view)
-            .collect::<Result<Vec<_>>>()?;
-        let states = self.query.accumulators().load(&states)?;
-        self.grouping
-            .put(&ids, &extents, &states, &Slot::below(extents.len()))
+            BlockKind::Sessions => {
+                let partials = PartialSessions::read(&self.query, self.gap, block)?;
+                let keys = self.numbers_of(&partials.keys, block.num_rows())?;
+                let states = self.query.accumulators().load(&partials.states)?;
+                let from = Slot::below(partials.extents.len());
+                self.groups.merge(&keys, &partials.extents, &states, &from)
+            }
+        }
     }
 
-    fn take(&mut self) -> Result<Vec<ShardRows>> {
+    fn take(&mut self, interrupt: &Interrupt) -> Result<Vec<ShardRows>> {
         self.number()?;
-        self.grouping.process(usize::MAX)?;
-        let loose = self
-            .grouping
-            .loose()
-            .map(|waiting| self.loose(&waiting))
-            .transpose()?;
-        let taken = self.grouping.coalesce()?;
-        let shards = self.shards(&taken.keys);
-        let starts: Vec<Time> = taken.extents.iter().map(|extent| extent.start).collect();
-        let sorted: Vec<Slot> = Sorted::new(&shards, &starts).rows().map(Slot).collect();
-
-        let (starts, extents) = (of(&sorted, &starts), of(&sorted, &taken.extents));
-        let mut columns = self.keys.columns(&of(&sorted, &taken.keys))?;
-        columns.push(Arc::new(Int64Array::from(Time::ticks(&starts).to_vec())));
-        columns.push(Arc::new(Int64Array::from_iter_values(
-            extents.iter().map(|extent| extent.end.0),
-        )));
-        if let Gap::Dynamic { .. } = self.gap {
-            columns.push(Arc::new(Int64Array::from_iter_values(
-                extents.iter().map(|extent| extent.reach.0),
-            )));
+        self.groups.process(usize::MAX, interrupt)?;
+        let mut taken = Vec::with_capacity(2);
+        if let Some(rows) = self.groups.take_scattered(interrupt)? {
+            taken.push(self.record_rows(&rows, interrupt)?);
         }
-        for column in taken.states.save(&sorted) {
-            columns.push(convert::array(column)?);
-        }
-        let shards = of(&sorted, &shards).iter().map(|shard| shard.0).collect();
-        let sessions = ShardRows {
-            form: BlockKind::Sessions,
-            rows: unnamed(columns)?,
-            shards,
-            times: starts,
-        };
-        Ok(loose.into_iter().chain([sessions]).collect())
+        taken.push(self.session_rows(interrupt)?);
+        Ok(taken)
     }
 
-    fn close(&mut self, frontier: Option<Time>, emit: &mut BatchSink<'_>) -> Result<()> {
+    fn close(
+        &mut self,
+        frontier: Option<Time>,
+        emit: &mut BatchSink<'_>,
+        interrupt: &Interrupt,
+    ) -> Result<()> {
         self.number()?;
-        let taken = self.grouping.coalesce()?;
-        let (closed, open): (Vec<Slot>, Vec<Slot>) = Slot::below(taken.extents.len())
+        let sessions = self.groups.coalesce(interrupt)?;
+        let is_closed = |slot: &Slot| {
+            let extent = sessions.extents.get(slot.0 as usize);
+            let closes = |frontier| extent.is_some_and(|extent| extent.closed_before(frontier));
+            frontier.is_none_or(closes)
+        };
+        let (closed, open): (Vec<Slot>, Vec<Slot>) = Slot::below(sessions.extents.len())
             .into_iter()
-            .partition(|slot| {
-                frontier.is_none_or(|frontier| {
-                    taken
-                        .extents
-                        .get(slot.0 as usize)
-                        .is_some_and(|extent| extent.closed_before(frontier))
-                })
-            });
+            .partition(is_closed);
         for slots in closed.chunks(RESULT_ROWS) {
             let mut result = |range: Range<usize>| {
                 let slots = slots.get(range).unwrap_or_default();
-                let keys = self.keys.columns(&of(slots, &taken.keys))?;
+                let SessionBatch { keys, states, .. } = &sessions;
+                let keys = self.keys.columns(&pick(keys, Slot::numbers(slots)))?;
                 self.query
-                    .result(keys, &taken.windows(slots), taken.states.lower(slots))
+                    .result(keys, &sessions.windows(slots), states.lower(slots))
             };
-            in_halves(0..slots.len(), &mut result, emit)?;
+            emit_in_halves(0..slots.len(), &mut result, emit, interrupt)?;
         }
-        // Keys whose sessions have all left are forgotten.
-        let columns = self.keys.columns(&of(&open, &taken.keys))?;
+        // Keys without an open session are forgotten.
+        let numbers = Slot::numbers(&open);
+        let columns = self.keys.columns(&pick(&sessions.keys, numbers))?;
         self.keys.clear();
         let mut keys = Vec::with_capacity(open.len());
         self.keys.intern(&columns, &mut keys)?;
-        self.grouping
-            .put(&keys, &of(&open, &taken.extents), &taken.states, &open)
+        let extents = pick(&sessions.extents, numbers);
+        self.groups.merge(&keys, &extents, &sessions.states, &open)
     }
 
-    fn held(&self) -> usize {
-        self.fresh.rows() + self.grouping.held()
+    fn rows(&self) -> usize {
+        self.pending.rows() + self.groups.rows()
     }
 
     fn keys(&mut self) -> &mut KeyInterner {

@@ -1,39 +1,39 @@
-//! The work of a sliding query: rows are held, moved as they are, sorted and swept.
+//! The work of a sliding query: rows are kept and moved as they are, then sorted and swept.
 
 use std::ops::Range;
 use std::sync::Arc;
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::Int64Type;
-use arrow_array::{ArrayRef, Int64Array, RecordBatch};
+use arrow_array::{ArrayRef, RecordBatch};
 
-use super::operator::{BatchOperator, BatchSink, RESULT_ROWS, ShardRows, in_halves};
+use super::layout::sliding_records::SlidingRecords;
+use super::operator::{BatchOperator, BatchSink, RESULT_ROWS, ShardRows, emit_in_halves};
+use super::shards::SortedByShard;
 use crate::aggregate::SeqNo;
 use crate::aggregate::column::Column;
 use crate::arrow::array::convert;
-use crate::arrow::array::named::unnamed;
 use crate::arrow::format::block::BlockKind;
-use crate::arrow::keys::{KeyInterner, shard};
+use crate::arrow::keys::KeyInterner;
 use crate::arrow::plan::query::Query;
 use crate::arrow::read::records::Records;
 use crate::error::{Error, Result};
+use crate::interrupt::Interrupt;
 use crate::key::KeyId;
 use crate::sliding::batch::RowBuffer;
 use crate::sliding::plan::{Ends, Sliding};
-use crate::sort::Sorted;
+use crate::sort::pick;
 use crate::time::Time;
 
 /// Rows in the windows of one batch of results, about, where a list of a window holds them all.
 const GATHERED_ROWS: usize = 1 << 24;
 
 /// A sliding query at work.
-pub struct BatchSliding {
+pub(super) struct BatchSliding {
     query: Arc<Query>,
     sliding: Sliding,
     keys: KeyInterner,
     records: RowBuffer,
-    /// Windows that end before this have left.
-    planned: Time,
+    /// Windows that end before this were emitted.
+    emitted: Time,
 }
 
 impl BatchSliding {
@@ -44,7 +44,7 @@ impl BatchSliding {
             keys: KeyInterner::new(&query.keys)?,
             sliding,
             records,
-            planned: Time::MIN,
+            emitted: Time::MIN,
             query,
         })
     }
@@ -72,7 +72,7 @@ fn empty(query: &Query) -> Result<Vec<Column<'static>>> {
     let arrays = query
         .inputs
         .iter()
-        .map(|taken| convert::canonical(&arrow_array::new_empty_array(taken.field.data_type())));
+        .map(|input| convert::canonical(&arrow_array::new_empty_array(input.field.data_type())));
     arrays
         .map(|array| Ok(convert::view(&array?)?.gather(&[])))
         .collect()
@@ -88,132 +88,94 @@ impl BatchOperator for BatchSliding {
         )
     }
 
-    fn process(&mut self, _most: usize) -> Result<()> {
+    fn process(&mut self, _most: usize, _interrupt: &Interrupt) -> Result<()> {
         Ok(())
     }
 
-    fn add_block(&mut self, _form: BlockKind, block: &RecordBatch) -> Result<()> {
-        let wrong = || Error::Format {
-            what: "block",
-            reason: format!("unexpected columns {:?}", block.schema().fields()),
-        };
-        let (keys, rest) = block
-            .columns()
-            .split_at_checked(self.query.keys.len())
-            .ok_or_else(wrong)?;
-        let [times, seq_nos, inputs @ ..] = rest else {
-            return Err(wrong());
-        };
-        let times = times.as_primitive_opt::<Int64Type>().ok_or_else(wrong)?;
-        let seq_nos = seq_nos.as_primitive_opt::<Int64Type>().ok_or_else(wrong)?;
-        let seq_nos: Vec<SeqNo> = seq_nos
-            .values()
-            .iter()
-            .map(|seq_no| seq_no.cast_unsigned())
-            .collect();
-        if inputs.len() != self.query.inputs.len() {
-            return Err(wrong());
-        }
-        let inputs = inputs
-            .iter()
-            .map(convert::view)
-            .collect::<Result<Vec<_>>>()?;
-        self.push(keys, Time::slice(times.values()), &seq_nos, &inputs)
+    fn add_block(&mut self, _kind: BlockKind, block: &RecordBatch) -> Result<()> {
+        let records = SlidingRecords::read(&self.query, block)?;
+        let SlidingRecords {
+            keys,
+            times,
+            seq_nos,
+            inputs,
+        } = records;
+        self.push(&keys, times, &seq_nos, &inputs)
     }
 
-    fn take(&mut self) -> Result<Vec<ShardRows>> {
+    fn take(&mut self, interrupt: &Interrupt) -> Result<Vec<ShardRows>> {
         let records = std::mem::replace(&mut self.records, RowBuffer::new(empty(&self.query)?));
-        let hashes = self.keys.hashes();
-        let shard_of = |key: &KeyId| {
-            hashes
-                .get(key.0 as usize)
-                .map_or(0, |&hash| shard(hash, self.query.shards))
-        };
-        let shards: Vec<KeyId> = records
-            .keys()
-            .iter()
-            .map(|key| KeyId(shard_of(key)))
-            .collect();
-        let sorted: Vec<u32> = Sorted::new(&shards, records.times()).rows().collect();
-
-        let picked = |values: &[i64]| {
-            sorted
+        let (keys, times) = (records.keys(), records.times());
+        let shards = self.query.shards;
+        let sorted = SortedByShard::new(&self.keys, shards, keys, times, interrupt)?;
+        let columns = SlidingRecords {
+            keys: self.keys.columns(&pick(keys, &sorted.rows))?,
+            times: &sorted.times,
+            seq_nos: pick(records.seq_nos(), &sorted.rows),
+            inputs: records
+                .inputs()
                 .iter()
-                .filter_map(|&row| values.get(row as usize).copied())
-                .collect::<Vec<i64>>()
+                .map(|input| input.gather(&sorted.rows))
+                .collect(),
         };
-        let times = picked(Time::ticks(records.times()));
-        let keys: Vec<KeyId> = sorted
-            .iter()
-            .filter_map(|&row| records.keys().get(row as usize).copied())
-            .collect();
-        let mut columns = self.keys.columns(&keys)?;
-        columns.push(Arc::new(Int64Array::from(times.clone())));
-        columns.push(Arc::new(Int64Array::from(picked(bytemuck::cast_slice(
-            records.seq_nos(),
-        )))));
-        for input in records.inputs() {
-            columns.push(convert::array(input.gather(&sorted))?);
-        }
-        let shards = sorted
-            .iter()
-            .filter_map(|&row| shards.get(row as usize).map(|shard| shard.0))
-            .collect();
         Ok(vec![ShardRows {
-            form: BlockKind::Records,
-            rows: unnamed(columns)?,
-            shards,
-            times: Time::slice(&times).to_vec(),
+            kind: BlockKind::Records,
+            rows: columns.write()?,
+            shards: sorted.shards,
+            times: sorted.times,
         }])
     }
 
-    fn close(&mut self, frontier: Option<Time>, emit: &mut BatchSink<'_>) -> Result<()> {
-        self.records.sort();
+    fn close(
+        &mut self,
+        frontier: Option<Time>,
+        emit: &mut BatchSink<'_>,
+        interrupt: &Interrupt,
+    ) -> Result<()> {
+        self.records.sort(interrupt)?;
         let states = self.query.accumulators();
         let inputs = self.query.taken(self.records.inputs());
         let until = frontier.map(|time| time.floor(self.sliding.resolution).unwrap_or(Time::MIN));
-        for planned in self.records.plan(
-            self.sliding,
-            Ends {
-                from: self.planned,
-                until,
-            },
-        ) {
-            let planned = planned.map_err(|error| self.query.name_overflow(error, &[]))?;
+        let ends = Ends {
+            from: self.emitted,
+            until,
+        };
+        for batch in self.records.plan(self.sliding, ends) {
+            interrupt.check()?;
+            let batch = batch.map_err(|error| self.query.name_overflow(error, &[]))?;
             // A sweep begins with all rows of its first window: it pays for as many windows as that
             // has rows.
             let (windows, rows) = if states.result_grows() {
                 (RESULT_ROWS, GATHERED_ROWS)
             } else {
-                (RESULT_ROWS.max(planned.widest()), usize::MAX)
+                (RESULT_ROWS.max(batch.widest()), usize::MAX)
             };
             let mut result = |piece: Range<usize>| {
-                let runs = planned.runs.get(piece.clone()).unwrap_or_default();
+                let runs = batch.runs.get(piece.clone()).unwrap_or_default();
                 let lowered =
                     states.sweep(self.records.times(), self.records.seq_nos(), &inputs, runs);
                 let keys = self
                     .keys
-                    .columns(planned.keys.get(piece.clone()).unwrap_or_default())?;
-                self.query.result(
-                    keys,
-                    planned.windows.get(piece).unwrap_or_default(),
-                    lowered,
-                )
+                    .columns(batch.keys.get(piece.clone()).unwrap_or_default())?;
+                let windows = batch.windows.get(piece).unwrap_or_default();
+                self.query.result(keys, windows, lowered)
             };
-            planned
+            batch
                 .pieces(windows, rows)
-                .try_for_each(|piece| in_halves(piece, &mut result, emit))?;
+                .try_for_each(|piece| emit_in_halves(piece, &mut result, emit, interrupt))?;
         }
         match until {
             Some(until) => {
-                self.planned = until;
-                self.records.release(self.sliding.horizon(until));
+                self.emitted = until;
+                self.records
+                    .release(self.sliding.horizon(until), interrupt)?;
             }
             None => {
-                self.planned = Time::MIN;
+                self.emitted = Time::MIN;
                 self.records = RowBuffer::new(empty(&self.query)?);
             }
         }
+        // Keys without a row are forgotten.
         let columns = self.keys.columns(self.records.keys())?;
         self.keys.clear();
         let mut keys = Vec::with_capacity(self.records.len());
@@ -222,7 +184,7 @@ impl BatchOperator for BatchSliding {
         Ok(())
     }
 
-    fn held(&self) -> usize {
+    fn rows(&self) -> usize {
         self.records.len()
     }
 

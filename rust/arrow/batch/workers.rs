@@ -1,122 +1,129 @@
-//! The shares of threads in a run: each splits some of the steps into parts, and works on some of
-//! the parts of all.
+//! The threads of a run: each splits some of the steps into partitions of the keys, and works on
+//! some of the partitions of all steps.
 //!
 //! ```text
-//!   step 0 ─▶ thread 0 splits ─┬▶ thread 0: parts 0, 2, 4, ... ─▶ windows
-//!   step 1 ─▶ thread 1 splits ─┴▶ thread 1: parts 1, 3, 5, ... ─▶ windows
-//!   step 2 ─▶ thread 0 ...        (each takes the parts of steps 0, 1, 2, ... in this order)
+//!   step 0 ─▶ thread 0 splits ─┬▶ thread 0: partitions 0, 2, 4, ... ─▶ windows
+//!   step 1 ─▶ thread 1 splits ─┴▶ thread 1: partitions 1, 3, 5, ... ─▶ windows
+//!   step 2 ─▶ thread 0 ...        (each receives those of steps 0, 1, 2, ... in this order)
 //! ```
+//!
+//! The calling thread reads the steps, deals them, and asks the interrupt.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::thread;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, TrySendError};
+use std::sync::mpsc::{channel, sync_channel};
+use std::thread::{self, Thread};
 
 use arrow_array::RecordBatch;
 
-use super::operator::{BatchOperator, closed};
-use super::partition::{PARTS, Partitions};
+use super::operator::{BatchOperator, close_all};
+use super::partition::{PARTITIONS, Partitions};
 use crate::arrow::keys::partition_hash::PartitionHash;
 use crate::arrow::plan::query::Query;
 use crate::arrow::read::records::Records;
 use crate::error::{Error, Result};
+use crate::interrupt::{INTERVAL, Interrupt};
 
 /// Steps that may wait for the thread that splits them.
 const WAITING: usize = 1;
 
-/// The parts of one thread: those whose numbers leave `number` when they are divided by the number
-/// of threads.
+/// The partitions of one thread: those whose numbers leave `number` when they are divided by the
+/// number of threads.
 struct WorkerPartitions {
     number: usize,
     threads: usize,
-    jobs: Vec<Box<dyn BatchOperator>>,
+    operators: Vec<Box<dyn BatchOperator>>,
     most: usize,
 }
 
 impl WorkerPartitions {
     fn new(query: &Arc<Query>, number: usize, threads: usize) -> Result<Self> {
-        let jobs = (number..PARTS)
+        let operators = (number..PARTITIONS)
             .step_by(threads)
-            .map(|_| query.job())
+            .map(|_| query.batch_operator())
             .collect::<Result<_>>()?;
         Ok(Self {
             number,
             threads,
-            jobs,
-            most: query.limits.run_rows / PARTS,
+            operators,
+            most: query.limits.run_rows / PARTITIONS,
         })
     }
 
-    /// Takes in what is its own.
-    fn add(&mut self, rows: &Partitions) -> Result<()> {
-        let parts = (self.number..).step_by(self.threads);
-        for (part, job) in parts.zip(&mut self.jobs) {
-            if let Some(input) = rows.of(part)? {
-                job.add(input)?;
-                job.process(self.most)?;
+    /// Adds the rows of its own partitions.
+    fn add(&mut self, rows: &Partitions, interrupt: &Interrupt) -> Result<()> {
+        interrupt.check()?;
+        let partitions = (self.number..).step_by(self.threads);
+        for (partition, operator) in partitions.zip(&mut self.operators) {
+            if let Some(input) = rows.rows_of(partition)? {
+                operator.add(input)?;
+                operator.process(self.most, interrupt)?;
             }
         }
         Ok(())
     }
 }
 
-/// Splits steps into parts.
+/// Splits steps into partitions.
 struct Partitioner {
-    mixed: PartitionHash,
+    hash: PartitionHash,
     hashes: Vec<u64>,
 }
 
 impl Partitioner {
     fn new(query: &Query) -> Result<Self> {
         Ok(Self {
-            mixed: PartitionHash::new(&query.keys)?,
+            hash: PartitionHash::new(&query.keys)?,
             hashes: Vec::new(),
         })
     }
 
     fn split(&mut self, step: Records) -> Result<Partitions> {
-        self.mixed.hash(&step.keys, &mut self.hashes)?;
+        self.hash.hash(&step.keys, &mut self.hashes)?;
         Partitions::new(&step, &self.hashes)
     }
 }
 
 /// One of several threads.
-struct Worker<'a> {
-    splitter: Partitioner,
-    share: WorkerPartitions,
+struct Worker {
+    partitioner: Partitioner,
+    partitions: WorkerPartitions,
     /// The steps that it splits.
     steps: Receiver<Records>,
-    /// Where they go: to each thread.
+    /// The thread that waits while too many of them are there.
+    reader: Thread,
+    /// Where split steps go: to each thread.
     to: Vec<SyncSender<Arc<Partitions>>>,
-    /// Where the steps of each thread come from.
+    /// Where the split steps of each thread come from.
     from: Vec<Receiver<Arc<Partitions>>>,
-    /// Whether something failed, and no windows are wanted any more.
-    failed: &'a AtomicBool,
+    interrupt: Interrupt,
+    /// Ends with this thread.
+    _alive: Sender<()>,
 }
 
-impl Worker<'_> {
+impl Worker {
     fn work(mut self) -> Result<Vec<RecordBatch>> {
         let added = self.add();
         if added.is_err() {
-            self.failed.store(true, Ordering::Release); // before the channels end, so that the others know why
+            self.interrupt.stop(); // before the channels end, so that the others close nothing
         }
         added?;
-        if self.failed.load(Ordering::Acquire) {
-            Ok(Vec::new())
-        } else {
-            closed(self.share.jobs)
+        self.interrupt.check()?;
+        let windows = close_all(self.partitions.operators, &self.interrupt);
+        if windows.is_err() {
+            self.interrupt.stop();
         }
+        windows
     }
 
-    /// Takes in steps until a thread has no more: they are dealt in turn, so none has more after
-    /// that.
+    /// Adds steps until a thread has no more: they are dealt in turn, so none has more after that.
     fn add(&mut self) -> Result<()> {
         loop {
             match self.steps.recv() {
                 Ok(step) => {
-                    let rows = Arc::new(self.splitter.split(step)?);
-                    // A thread that takes nothing any more has seen the end, or a failure that is
-                    // told when all are joined.
+                    self.reader.unpark();
+                    let rows = Arc::new(self.partitioner.split(step)?);
+                    // A thread that receives no more has ended or failed, which joining it shows.
                     self.to
                         .iter()
                         .for_each(|to| drop(to.send(Arc::clone(&rows))));
@@ -125,7 +132,7 @@ impl Worker<'_> {
             }
             for from in &self.from {
                 match from.recv() {
-                    Ok(rows) => self.share.add(&rows)?,
+                    Ok(rows) => self.partitions.add(&rows, &self.interrupt)?,
                     Err(_) => return Ok(()),
                 }
             }
@@ -133,24 +140,24 @@ impl Worker<'_> {
     }
 }
 
-/// All windows of the steps, worked on by this thread alone.
-pub(crate) fn alone(
+/// All windows of the steps, on the calling thread.
+pub(super) fn run_on_one_thread(
     query: &Arc<Query>,
     mut steps: impl Iterator<Item = Result<Records>>,
+    interrupt: &Interrupt,
 ) -> Result<Vec<RecordBatch>> {
-    let (mut splitter, mut share) = (
-        Partitioner::new(query)?,
-        WorkerPartitions::new(query, 0, 1)?,
-    );
-    steps.try_for_each(|step| share.add(&splitter.split(step?)?))?;
-    closed(share.jobs)
+    let mut partitioner = Partitioner::new(query)?;
+    let mut partitions = WorkerPartitions::new(query, 0, 1)?;
+    steps.try_for_each(|step| partitions.add(&partitioner.split(step?)?, interrupt))?;
+    close_all(partitions.operators, interrupt)
 }
 
-/// The same on so many threads; this one reads the steps and deals them.
-pub(crate) fn together(
+/// The same on so many threads beside the calling one.
+pub(super) fn run_on_threads(
     query: &Arc<Query>,
     steps: impl Iterator<Item = Result<Records>>,
     threads: usize,
+    interrupt: &Interrupt,
 ) -> Result<Vec<RecordBatch>> {
     let mut froms: Vec<Vec<Receiver<Arc<Partitions>>>> = (0..threads).map(|_| Vec::new()).collect();
     let tos: Vec<Vec<SyncSender<Arc<Partitions>>>> = (0..threads)
@@ -163,29 +170,31 @@ pub(crate) fn together(
             froms.iter_mut().map(connect).collect()
         })
         .collect();
-    let failed = AtomicBool::new(false);
+    let (alive, ended) = channel();
     thread::scope(|scope| {
         let (mut dealt, mut workers) = (Vec::new(), Vec::new());
         for (number, (to, from)) in tos.into_iter().zip(froms).enumerate() {
             let (sender, steps) = sync_channel(WAITING);
-            let (splitter, share) = (
-                Partitioner::new(query)?,
-                WorkerPartitions::new(query, number, threads)?,
-            );
             let worker = Worker {
-                splitter,
-                share,
+                partitioner: Partitioner::new(query)?,
+                partitions: WorkerPartitions::new(query, number, threads)?,
                 steps,
+                reader: thread::current(),
                 to,
                 from,
-                failed: &failed,
+                interrupt: interrupt.for_worker(),
+                _alive: alive.clone(),
             };
             dealt.push(sender);
             workers.push(scope.spawn(move || worker.work()));
         }
-        let read = deal(steps, &dealt);
+        drop(alive);
+        let read = deal(steps, &dealt, interrupt).and_then(|()| {
+            dealt.clear();
+            wait(&ended, interrupt)
+        });
         if read.is_err() {
-            failed.store(true, Ordering::Release);
+            interrupt.stop();
         }
         drop(dealt);
         let panicked = |_| Err(Error::Internal("a thread panicked"));
@@ -193,22 +202,53 @@ pub(crate) fn together(
             .into_iter()
             .map(|worker| worker.join().unwrap_or_else(panicked))
             .collect();
-        read?;
-        Ok(windows
-            .into_iter()
-            .collect::<Result<Vec<_>>>()?
-            .into_iter()
-            .flatten()
-            .collect())
+        let windows = first_failure(read.map(|()| Vec::new()), windows)?;
+        Ok(windows.into_iter().flatten().collect())
     })
 }
 
-/// Deals steps in turn, as long as they are taken.
-fn deal(steps: impl Iterator<Item = Result<Records>>, to: &[SyncSender<Records>]) -> Result<()> {
-    for (step, to) in steps.zip(to.iter().cycle()) {
-        if to.send(step?).is_err() {
-            break;
+/// The results of all threads, or the error that stopped the others.
+fn first_failure<T>(reader: Result<T>, workers: Vec<Result<T>>) -> Result<Vec<T>> {
+    let (mut results, mut stopped) = (Vec::new(), false);
+    for result in std::iter::once(reader).chain(workers) {
+        match result {
+            Ok(result) => results.push(result),
+            Err(Error::Stopped) => stopped = true,
+            Err(error) => return Err(error),
         }
+    }
+    if stopped {
+        Err(Error::Stopped)
+    } else {
+        Ok(results)
+    }
+}
+
+/// Deals steps in turn, as long as they are taken.
+fn deal(
+    steps: impl Iterator<Item = Result<Records>>,
+    to: &[SyncSender<Records>],
+    interrupt: &Interrupt,
+) -> Result<()> {
+    for (step, to) in steps.zip(to.iter().cycle()) {
+        let mut step = step?;
+        loop {
+            match to.try_send(step) {
+                Ok(()) => break,
+                Err(TrySendError::Full(back)) => step = back,
+                Err(TrySendError::Disconnected(_)) => return Ok(()),
+            }
+            thread::park_timeout(INTERVAL);
+            interrupt.check()?;
+        }
+    }
+    Ok(())
+}
+
+/// Waits until all threads have ended.
+fn wait(ended: &Receiver<()>, interrupt: &Interrupt) -> Result<()> {
+    while ended.recv_timeout(INTERVAL) == Err(RecvTimeoutError::Timeout) {
+        interrupt.check()?;
     }
     Ok(())
 }

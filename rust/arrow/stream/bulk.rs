@@ -17,6 +17,7 @@ use crate::aggregate::slot::Slot;
 use crate::arrow::plan::query::Query;
 use crate::arrow::read::events::{Event, EventBatch, SOURCE};
 use crate::error::Result;
+use crate::interrupt::Interrupt;
 use crate::key::KeyId;
 use crate::operator::window_operator::{AdmittedRecord, WindowKind, WindowOperator};
 use crate::session::batch;
@@ -114,7 +115,7 @@ impl Joins for SlidingWindows {
             joined().map(|(key, record)| (key, record.time)).unzip();
         let numbers: Vec<u32> = joined().map(|(_, record)| record.row).collect();
         let (mut rows, mut taking) = (Vec::with_capacity(keys.len()), Vec::new());
-        for (number, records) in Sorted::new(&keys, &times).by_key() {
+        for (number, records) in Sorted::new(&keys, &times, &Interrupt::never())?.by_key() {
             let key = slides
                 .store_mut()
                 .intern(events.name_of(number).unwrap_or_default())?;
@@ -171,7 +172,7 @@ fn join_sessions<'r, 'a: 'r>(
         .clone()
         .map(|(_, record)| (record.time, record.gap))
         .unzip();
-    let assigned = groups.assign_own(&keys, &times, &gaps);
+    let assigned = groups.assign_own(&keys, &times, &gaps, &Interrupt::never())?;
     // Rows that are not of this way go into one more slot, which nobody reads.
     let count = groups.len();
     let mut slots = vec![Slot(count as u32); events.rows()];
@@ -181,14 +182,14 @@ fn join_sessions<'r, 'a: 'r>(
         }
     }
     let grouped = states.batch_states().group(&slots, count + 1)?;
-    let coalesced = groups.coalesce();
+    let coalesced = groups.coalesce(&Interrupt::never())?;
 
     let starts: Vec<Time> = coalesced
         .extents
         .iter()
         .map(|extent| extent.start)
         .collect();
-    let sorted = Sorted::new(&coalesced.keys, &starts);
+    let sorted = Sorted::new(&coalesced.keys, &starts, &Interrupt::never())?;
     let mut partials = Vec::with_capacity(starts.len());
     for (key, rows) in sorted.by_key() {
         let key = sessions

@@ -1,0 +1,68 @@
+//! Partial sessions as columns: keys, `start`, `end`, `reach` of dynamic gaps, states.
+
+use arrow_array::{ArrayRef, RecordBatch};
+
+use super::{ColumnReader, numbers};
+use crate::aggregate::column::Column;
+use crate::arrow::array::convert;
+use crate::arrow::array::named::unnamed;
+use crate::arrow::plan::query::Query;
+use crate::error::Result;
+use crate::session::windows::Gap;
+use crate::time::Time;
+use crate::window::Extent;
+
+/// Partial sessions, one a row.
+pub(in crate::arrow::batch) struct PartialSessions<'a> {
+    pub keys: Vec<ArrayRef>,
+    pub extents: Vec<Extent>,
+    pub states: Vec<Column<'a>>,
+}
+
+impl PartialSessions<'static> {
+    /// The columns; `reach` follows from `end` where all records have one gap.
+    pub fn write(self, gap: Gap) -> Result<RecordBatch> {
+        let bound = |bound: fn(&Extent) -> Time| numbers(self.extents.iter().map(|e| bound(e).0));
+        let mut columns = self.keys;
+        columns.push(bound(|extent| extent.start));
+        columns.push(bound(|extent| extent.end));
+        if let Gap::Dynamic { .. } = gap {
+            columns.push(bound(|extent| extent.reach));
+        }
+        for column in self.states {
+            columns.push(convert::array(column)?);
+        }
+        unnamed(columns)
+    }
+}
+
+impl<'a> PartialSessions<'a> {
+    /// Reads what [`Self::write`] wrote; other columns are an error.
+    pub fn read(query: &Query, gap: Gap, block: &'a RecordBatch) -> Result<Self> {
+        let mut columns = ColumnReader::new(block);
+        let keys = columns.arrays(query.keys.len())?.to_vec();
+        let bounds = columns.numbers()?.iter().zip(columns.numbers()?);
+        let extents = match gap {
+            Gap::Fixed(gap) => bounds
+                .map(|(&start, &end)| Extent {
+                    start: Time(start),
+                    ..Extent::of(Time(end), gap)
+                })
+                .collect(),
+            Gap::Dynamic { .. } => bounds
+                .zip(columns.numbers()?)
+                .map(|((&start, &end), &reach)| Extent {
+                    start: Time(start),
+                    end: Time(end),
+                    reach: Time(reach),
+                })
+                .collect(),
+        };
+        let states = columns.remaining().iter().map(convert::view);
+        Ok(Self {
+            keys,
+            extents,
+            states: states.collect::<Result<_>>()?,
+        })
+    }
+}

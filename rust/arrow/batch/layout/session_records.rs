@@ -1,0 +1,89 @@
+//! Records of a session query as columns: keys, `time`, `gap` of dynamic gaps, `arrival` where an
+//! aggregate asks for it, inputs.
+
+use std::sync::Arc;
+
+use arrow_array::{Array, ArrayRef, RecordBatch, new_empty_array};
+
+use super::{ColumnReader, numbers};
+use crate::aggregate::SeqNo;
+use crate::arrow::array::convert;
+use crate::arrow::array::named::unnamed;
+use crate::arrow::plan::input_column::InputColumn;
+use crate::arrow::plan::query::Query;
+use crate::arrow::read::records::Records;
+use crate::error::Result;
+use crate::session::windows::Gap;
+use crate::time::{Span, Time};
+
+/// Records of a session query, one a row.
+pub(in crate::arrow::batch) struct SessionRecords<'a> {
+    pub keys: Vec<ArrayRef>,
+    pub times: &'a [Time],
+    /// The gap of each record; none where all have one.
+    pub gaps: Option<Vec<Span>>,
+    /// The arrival of each record; none where no aggregate asks for it.
+    pub seq_nos: Option<Vec<SeqNo>>,
+    pub inputs: Vec<ArrayRef>,
+}
+
+impl SessionRecords<'_> {
+    /// The columns.
+    pub fn write(self) -> Result<RecordBatch> {
+        let mut columns = self.keys;
+        columns.push(numbers(self.times.iter().map(|time| time.0)));
+        if let Some(gaps) = self.gaps {
+            columns.push(numbers(gaps.iter().map(|gap| gap.0.cast_signed())));
+        }
+        if let Some(seq_nos) = self.seq_nos {
+            columns.push(numbers(seq_nos.iter().map(|seq_no| seq_no.cast_signed())));
+        }
+        columns.extend(self.inputs);
+        unnamed(columns)
+    }
+}
+
+/// Reads what [`SessionRecords::write`] wrote: the keys, and the records without them. Other
+/// columns are an error.
+pub(in crate::arrow::batch) fn read(
+    query: &Query,
+    gap: Gap,
+    block: &RecordBatch,
+) -> Result<(Vec<ArrayRef>, Records)> {
+    let mut columns = ColumnReader::new(block);
+    let keys = columns.arrays(query.keys.len())?.to_vec();
+    let times = match columns.rest.first() {
+        Some(times) => Arc::clone(times),
+        None => return Err(columns.unexpected()),
+    };
+    columns.numbers()?;
+    let gaps = match gap {
+        Gap::Fixed(_) => None,
+        Gap::Dynamic { .. } => {
+            let gaps = columns.numbers()?.iter();
+            Some(gaps.map(|gap| Span(gap.cast_unsigned())).collect())
+        }
+    };
+    let seq_nos = if query.needs_seq_no {
+        let seq_nos = columns.numbers()?.iter();
+        seq_nos.map(|seq_no| seq_no.cast_unsigned()).collect()
+    } else {
+        Vec::new()
+    };
+    let inputs = columns.arrays(query.inputs.len())?;
+    let fit = query
+        .inputs
+        .iter()
+        .zip(inputs)
+        .all(|(input, array)| is_of(input, array));
+    if !fit || !columns.rest.is_empty() {
+        return Err(columns.unexpected());
+    }
+    Ok((keys, Records::of(times, gaps, seq_nos, inputs.to_vec())))
+}
+
+/// Whether an array holds the values of an input column.
+fn is_of(input: &InputColumn, array: &ArrayRef) -> bool {
+    convert::canonical(&new_empty_array(input.field.data_type()))
+        .is_ok_and(|empty| empty.data_type() == array.data_type())
+}

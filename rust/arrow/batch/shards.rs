@@ -1,0 +1,54 @@
+//! The shards of keys, and rows sorted by them.
+
+use crate::arrow::keys::{KeyInterner, shard};
+use crate::error::Result;
+use crate::interrupt::Interrupt;
+use crate::key::KeyId;
+use crate::sort::{Sorted, pick};
+use crate::time::Time;
+
+/// Rows in the order of (shard, time).
+pub(super) struct SortedByShard {
+    /// The number of each row.
+    pub rows: Vec<u32>,
+    /// The shard of each row.
+    pub shards: Vec<u32>,
+    /// The time of each row.
+    pub times: Vec<Time>,
+}
+
+impl SortedByShard {
+    /// Sorts rows of the keys of `interner` into `count` shards; `keys` and `times` are parallel.
+    ///
+    /// # Errors
+    ///
+    /// Those of the interrupt.
+    pub fn new(
+        interner: &KeyInterner,
+        count: u32,
+        keys: &[KeyId],
+        times: &[Time],
+        interrupt: &Interrupt,
+    ) -> Result<Self> {
+        let shards = of(interner, count, keys);
+        // A shard is to this sort what a key is to others.
+        let sorted = Sorted::new(bytemuck::cast_slice(&shards), times, interrupt)?;
+        let rows: Vec<u32> = sorted.rows().collect();
+        Ok(Self {
+            shards: pick(&shards, &rows),
+            times: pick(times, &rows),
+            rows,
+        })
+    }
+}
+
+/// The shard of each key.
+pub(super) fn of(interner: &KeyInterner, count: u32, keys: &[KeyId]) -> Vec<u32> {
+    let hashes = interner.hashes();
+    let shard_of = |key: &KeyId| {
+        hashes
+            .get(key.0 as usize)
+            .map_or(0, |&hash| shard(hash, count))
+    };
+    keys.iter().map(shard_of).collect()
+}

@@ -1,0 +1,110 @@
+"""Ctrl-C during work on tables raises KeyboardInterrupt soon, however long the work would take."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+SETUP = """
+import threading, time
+from datetime import timedelta
+import numpy as np, pyarrow as pa
+import windrow as wr
+
+def table(rows, keys, times):
+    random = np.random.default_rng(1)
+    keys = pa.array(random.integers(0, keys, rows))
+    times = pa.array(times(random, rows)).cast(pa.timestamp("us"))
+    return pa.table({"key": keys, "ts": times, "x": random.random(rows)})
+
+def in_order(random, rows):
+    return np.arange(rows)
+
+def shuffled(random, rows):
+    return random.permutation(rows)
+
+def deviations(count):
+    return {f"deviation_{i}": wr.stddev("x") for i in range(count)}
+
+def query(data, windows):
+    return wr.group_by(data, "key", time="ts").windowed_by(windows)
+
+# A table of many chunks that are one in memory.
+long = pa.concat_tables([table(1 << 20, 1000, in_order)] * 1000)
+short = table(1 << 20, 1000, shuffled)
+hot = table(1 << 19, 1, shuffled)
+sessions = wr.SessionWindows.with_gap("1 second")
+few_rows = wr.SlidingWindows.with_time_difference(timedelta(milliseconds=20))
+most_rows = wr.SlidingWindows.with_time_difference("1 second")
+works = {
+    "sessions": lambda: query(long, sessions).agg(**deviations(10)),
+    "sessions on one thread": lambda: query(long, sessions).threads(1).agg(**deviations(10)),
+    "sliding windows": lambda: query(short, few_rows).agg(**deviations(100)),
+    "sliding windows of a hot key": lambda: query(hot, few_rows).agg(**deviations(150)),
+    "sliding windows of a hot key, each of most rows": lambda: query(hot, most_rows).agg(**deviations(100)),
+    "a Python function": lambda: query(short, sessions).agg(most=wr.reduce("x", max)),
+}
+"""
+
+MAIN = """
+try:
+    print("at work", flush=True)
+    works[WORK]()
+    print("the work ended", flush=True)
+except KeyboardInterrupt:
+    print(time.monotonic(), flush=True)
+"""
+
+# The main thread waits for another one, which works.
+THREAD = """
+threading.Thread(target=works[WORK], daemon=True).start()
+try:
+    print("at work", flush=True)
+    threading.Event().wait(60)
+    print("the work ended", flush=True)
+except KeyboardInterrupt:
+    print(time.monotonic(), flush=True)
+"""
+
+# How long an exception may take to come, on a machine at work on other things too; each work takes far longer.
+SOON = 2.0
+
+WORKS = [
+    "sessions",
+    "sessions on one thread",
+    "sliding windows",
+    "sliding windows of a hot key",
+    "sliding windows of a hot key, each of most rows",
+    "a Python function",
+]
+
+
+def seconds_to_interrupt(code: str, work: str, after: float) -> float:
+    """Starts a Python at this work, sends it SIGINT so many seconds later, and times its KeyboardInterrupt."""
+    source = SETUP + code.replace("WORK", repr(work))
+    with subprocess.Popen([sys.executable, "-c", source], stdout=subprocess.PIPE, text=True) as child:
+        assert child.stdout is not None
+        try:
+            assert child.stdout.readline() == "at work\n"
+            time.sleep(after)
+            sent = time.monotonic()
+            child.send_signal(signal.SIGINT)
+            raised = child.stdout.readline()
+        finally:
+            child.kill()
+    assert raised != "the work ended\n", "the work is too short to be interrupted"
+    return float(raised) - sent
+
+
+@pytest.mark.parametrize("work", WORKS)
+@pytest.mark.parametrize("after", [0.3, 1.5])
+def test_an_interrupt_ends_work_on_the_main_thread(work: str, after: float) -> None:
+    assert seconds_to_interrupt(MAIN, work, after) < SOON
+
+
+def test_an_interrupt_reaches_the_main_thread_while_another_one_works() -> None:
+    assert seconds_to_interrupt(THREAD, "sessions", 1.0) < SOON
