@@ -34,6 +34,8 @@ pub struct Interrupt {
     stopped: Arc<AtomicBool>,
     source: Option<Source>,
     asked: Cell<Instant>,
+    /// What the source gave, until it is told.
+    cause: Cell<Option<Cause>>,
 }
 
 impl Interrupt {
@@ -53,6 +55,7 @@ impl Interrupt {
             stopped: Arc::default(),
             source,
             asked: Cell::new(Instant::now()),
+            cause: Cell::new(None),
         }
     }
 
@@ -62,6 +65,7 @@ impl Interrupt {
             stopped: Arc::clone(&self.stopped),
             source: None,
             asked: self.asked.clone(),
+            cause: Cell::new(None),
         }
     }
 
@@ -70,27 +74,36 @@ impl Interrupt {
         self.stopped.store(true, Ordering::Release);
     }
 
-    /// An error when work is to stop.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Interrupted`] with the cause that the source gives; [`Error::Stopped`] where another
-    /// thread has stopped.
-    pub fn check(&self) -> Result<()> {
-        if self.stopped.load(Ordering::Acquire) {
-            return Err(Error::Stopped);
-        }
+    /// Whether work is to stop. The source is asked where it is time to.
+    pub fn is_stopped(&self) -> bool {
         if let Some(source) = &self.source
             && self.asked.get().elapsed() >= INTERVAL
+            && !self.stopped.load(Ordering::Acquire)
         {
             let answer = source();
             self.asked.set(Instant::now());
             if let Err(cause) = answer {
+                self.cause.set(Some(cause));
                 self.stop();
-                return Err(Error::Interrupted { cause });
             }
         }
-        Ok(())
+        self.stopped.load(Ordering::Acquire)
+    }
+
+    /// An error when work is to stop.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Interrupted`] with the cause that the source gave, once; [`Error::Stopped`] after
+    /// that, and where another thread has stopped.
+    pub fn check(&self) -> Result<()> {
+        if !self.is_stopped() {
+            return Ok(());
+        }
+        Err(match self.cause.take() {
+            Some(cause) => Error::Interrupted { cause },
+            None => Error::Stopped,
+        })
     }
 
     /// Checks where a stretch begins within these of many rows: for groups of rows, of which many

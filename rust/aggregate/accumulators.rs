@@ -14,9 +14,11 @@ use std::ops::Range;
 use super::aggregate_call::AggregateCall;
 use super::column::Column;
 use super::input_filter::RowsByInput;
+use super::runs::Runs;
 use super::slot::Slot;
 use super::{Aggregate, InputRows, Run, SeqNo, common_len};
 use crate::error::{Error, Result};
+use crate::interrupt::Interrupt;
 use crate::time::Time;
 
 /// The aggregates, and which slots are in use.
@@ -250,13 +252,14 @@ impl Accumulators {
     ///
     /// # Errors
     ///
-    /// As [`Self::lower`], and where a column is missing.
+    /// As [`Self::lower`], and where a column is missing; those of the interrupt.
     pub fn sweep(
         &self,
         times: &[Time],
         seq_nos: &[SeqNo],
         inputs: &[Column<'_>],
         runs: &[Run],
+        interrupt: &Interrupt,
     ) -> Result<Vec<Column<'static>>> {
         let swept = runs.first().map_or(0, |run| run.from as usize)
             ..runs.last().map_or(0, |run| run.to as usize);
@@ -267,7 +270,8 @@ impl Accumulators {
             inputs,
         };
         let columns = self.calls.iter().enumerate().map(|(position, call)| {
-            let column = call.sweep(rows, &mut by_input, runs);
+            let column = call.sweep(rows, &mut by_input, Runs::new(runs, interrupt));
+            interrupt.check()?;
             column.map_err(|error| of_aggregate(error, position))
         });
         columns.collect()

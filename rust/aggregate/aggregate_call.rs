@@ -5,8 +5,9 @@ use std::ops::Range;
 
 use super::column::Column;
 use super::input_filter::{self, RowsByInput};
+use super::runs::Runs;
 use super::slot::Slot;
-use super::{Aggregate, InputRows, Run};
+use super::{Aggregate, InputRows};
 use crate::error::{Error, Result};
 
 /// An aggregate with its arguments. The rows that its methods take have all input columns of the
@@ -87,13 +88,14 @@ impl AggregateCall {
         &self,
         rows: InputRows<'_>,
         by_input: &mut RowsByInput<'_>,
-        runs: &[Run],
+        runs: Runs<'_>,
     ) -> Result<Column<'static>> {
         let rows = self.arguments(rows)?;
         match self.input.map(|input| by_input.get(input)).transpose()? {
             Some(selection) if !selection.is_all() => {
-                let (columns, runs) = (selection.columns(rows.inputs), selection.runs(runs));
-                self.aggregate.sweep(selection.rows(&columns), &runs)
+                let (columns, own) = (selection.columns(rows.inputs), selection.runs(&runs));
+                self.aggregate
+                    .sweep(selection.rows(&columns), runs.with(&own))
             }
             _ => self.aggregate.sweep(rows, runs),
         }

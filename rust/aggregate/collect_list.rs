@@ -3,6 +3,7 @@
 
 use super::argument::{Argument, PositionedValue, Value};
 use super::column::Column;
+use super::runs::Runs;
 use super::scalar::Scalar;
 use super::state::{State, StateVec};
 use super::{InputRows, RowPosition, Run, state_columns};
@@ -113,12 +114,12 @@ impl<V: Scalar> State for CollectListState<V> {
         Ok(states)
     }
 
-    fn sweep((): &(), rows: InputRows<'_>, runs: &[Run]) -> Result<Column<'static>> {
+    fn sweep((): &(), rows: InputRows<'_>, runs: Runs<'_>) -> Result<Column<'static>> {
         let (column, values) = Value::<V>::columns(rows)?;
         let valid =
             |run: &Run| (run.from as usize..run.to as usize).filter(|&row| column.is_valid(row));
         let (mut offsets, mut end) = (vec![0], 0);
-        for run in runs {
+        for run in runs.iter() {
             end += valid(run).count() as i64;
             offsets.push(end);
         }

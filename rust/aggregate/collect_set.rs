@@ -4,9 +4,10 @@
 
 use super::argument::{Argument, Value};
 use super::column::Column;
+use super::runs::Runs;
 use super::scalar::Scalar;
 use super::state::{State, StateVec};
-use super::{InputRows, Run, state_columns, sweep};
+use super::{InputRows, state_columns, sweep};
 use crate::error::Result;
 
 /// `collect_set(column)`.
@@ -115,7 +116,7 @@ impl<V: Scalar> State for CollectSetState<V> {
         Ok((0..len).map(state).collect())
     }
 
-    fn sweep((): &(), rows: InputRows<'_>, runs: &[Run]) -> Result<Column<'static>> {
+    fn sweep((): &(), rows: InputRows<'_>, runs: Runs<'_>) -> Result<Column<'static>> {
         let (column, values) = Value::<V>::columns(rows)?;
         let Dictionary { codes, row_of } = Dictionary::new::<V>(column, values);
         let code = |row: usize| codes.get(row).copied().flatten();

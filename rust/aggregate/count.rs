@@ -2,8 +2,9 @@
 
 use super::argument::{Argument, Presence};
 use super::column::{Column, Values};
+use super::runs::Runs;
 use super::state::{State, StateVec};
-use super::{InputRows, Run, row_counts, state_columns, sweep};
+use super::{InputRows, row_counts, state_columns, sweep};
 use crate::error::Result;
 
 /// `count()` without an input column; with one, nulls do not count.
@@ -46,7 +47,7 @@ impl State for CountState {
         Ok(row_counts(counts)?.into_iter().map(Self).collect())
     }
 
-    fn sweep((): &(), rows: InputRows<'_>, runs: &[Run]) -> Result<Column<'static>> {
+    fn sweep((): &(), rows: InputRows<'_>, runs: Runs<'_>) -> Result<Column<'static>> {
         let Some(validity) = Presence::columns(rows)? else {
             return Ok(column(runs.iter().map(|run| run.len() as i64)));
         };

@@ -9,6 +9,7 @@
 use super::argument::{Argument, PositionedValue};
 use super::column::Column;
 use super::row_value::RowValue;
+use super::runs::Runs;
 use super::scalar::Scalar;
 use super::state::{State, StateVec};
 use super::{InputRows, RowPosition, Run, sweep};
@@ -77,7 +78,7 @@ impl<V: Scalar, const LAST: bool> State for FirstLastState<V, LAST> {
         Ok(RowValue::load(columns)?.into_iter().map(Self).collect())
     }
 
-    fn sweep(ignore_nulls: &bool, rows: InputRows<'_>, runs: &[Run]) -> Result<Column<'static>> {
+    fn sweep(ignore_nulls: &bool, rows: InputRows<'_>, runs: Runs<'_>) -> Result<Column<'static>> {
         let (_, column, _) = PositionedValue::<V>::columns(rows)?;
         let outermost = match (ignore_nulls, LAST) {
             (true, false) => first_valid(column, runs),
@@ -94,7 +95,7 @@ impl<V: Scalar, const LAST: bool> State for FirstLastState<V, LAST> {
 }
 
 /// The first row of each run that holds a value.
-fn first_valid(column: &Column<'_>, runs: &[Run]) -> Vec<Option<usize>> {
+fn first_valid(column: &Column<'_>, runs: Runs<'_>) -> Vec<Option<usize>> {
     let mut next = 0;
     let first = runs.iter().map(|run| {
         next = next.max(run.from);
@@ -107,7 +108,7 @@ fn first_valid(column: &Column<'_>, runs: &[Run]) -> Vec<Option<usize>> {
 }
 
 /// The last row of each run that holds a value.
-fn last_valid(column: &Column<'_>, runs: &[Run]) -> Vec<Option<usize>> {
+fn last_valid(column: &Column<'_>, runs: Runs<'_>) -> Vec<Option<usize>> {
     let (mut right, mut latest) = (0, None);
     let last = runs.iter().map(|run| {
         latest = (right.max(run.from)..run.to)

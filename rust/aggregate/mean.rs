@@ -2,10 +2,11 @@
 
 use super::argument::{Argument, Value};
 use super::column::{Column, Values};
+use super::runs::Runs;
 use super::scalar::Scalar;
 use super::state::{State, StateVec};
 use super::total::{Summable, Total};
-use super::{InputRows, Run, common_len, overflow, row_counts, sweep};
+use super::{InputRows, common_len, overflow, row_counts, sweep};
 use crate::error::{Error, Result};
 
 /// The kind of a mean.
@@ -93,7 +94,7 @@ impl<V: Summable> State for MeanState<V> {
         Ok(states.map(|(total, count)| Self { total, count }).collect())
     }
 
-    fn sweep(mean_type: &MeanType, rows: InputRows<'_>, runs: &[Run]) -> Result<Column<'static>> {
+    fn sweep(mean_type: &MeanType, rows: InputRows<'_>, runs: Runs<'_>) -> Result<Column<'static>> {
         let columns = Value::<V>::columns(rows)?;
         let mut states = Vec::with_capacity(runs.len());
         sweep::totals(

@@ -5,9 +5,10 @@ use std::cmp::Ordering;
 
 use super::argument::{Argument, Value};
 use super::column::Column;
+use super::runs::Runs;
 use super::scalar::Scalar;
 use super::state::{State, StateVec};
-use super::{InputRows, Run, state_columns, sweep};
+use super::{InputRows, state_columns, sweep};
 use crate::error::Result;
 
 /// `min(column)`, or where `MAX` is set `max(column)`.
@@ -80,7 +81,7 @@ impl<V: Scalar, const MAX: bool> State for MinMaxState<V, MAX> {
         Ok((0..len).map(state).collect())
     }
 
-    fn sweep((): &(), rows: InputRows<'_>, runs: &[Run]) -> Result<Column<'static>> {
+    fn sweep((): &(), rows: InputRows<'_>, runs: Runs<'_>) -> Result<Column<'static>> {
         let (column, values) = Value::<V>::columns(rows)?;
         let mut best: Vec<Option<usize>> = Vec::with_capacity(runs.len());
         sweep::monotonic_deque(

@@ -9,9 +9,10 @@ use std::cmp::Ordering;
 use super::argument::{Argument, RankedValue};
 use super::column::Column;
 use super::row_value::RowValue;
+use super::runs::Runs;
 use super::scalar::Scalar;
 use super::state::{State, StateVec};
-use super::{InputRows, RowPosition, Run, common_len, sweep};
+use super::{InputRows, RowPosition, common_len, sweep};
 use crate::error::{Error, Result};
 
 /// `min_by(value, by)`, or where `MAX` is set `max_by(value, by)`.
@@ -111,7 +112,7 @@ impl<V: Scalar, B: Scalar, const MAX: bool> State for MinMaxByState<V, B, MAX> {
         Ok(rows.map(state).collect())
     }
 
-    fn sweep((): &(), rows: InputRows<'_>, runs: &[Run]) -> Result<Column<'static>> {
+    fn sweep((): &(), rows: InputRows<'_>, runs: Runs<'_>) -> Result<Column<'static>> {
         let ((_, value, _), (by, ranks)) = RankedValue::<V, B>::columns(rows)?;
         let mut best: Vec<Option<usize>> = Vec::with_capacity(runs.len());
         sweep::monotonic_deque(

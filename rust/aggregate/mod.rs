@@ -13,7 +13,7 @@
 //! | [`total`], `double_double`, [`float_order`] | what sums are added up in; the order of floats |
 //! | [`argument`] | what an aggregate takes of a row |
 //! | [`column`], [`bytes`], [`validity`], [`scalar`] | values in columns |
-//! | `sweep` | sliding windows in one pass |
+//! | `sweep`, [`runs`] | sliding windows in one pass |
 //! | [`slot`], [`accumulators`], `aggregate_call`, `input_filter` | all aggregates of a query over shared slots |
 //! | [`states`], [`batch_states`] | what record-by-record operators update |
 
@@ -34,6 +34,7 @@ pub mod float_order;
 pub mod mean;
 pub mod min_max;
 pub mod min_max_by;
+pub mod runs;
 pub mod sum;
 pub mod total;
 pub mod variance;
@@ -52,6 +53,7 @@ use std::any::Any;
 use crate::error::{Error, Result};
 use crate::time::Time;
 use column::Column;
+use runs::Runs;
 use scalar::Scalar;
 use slot::Slot;
 
@@ -168,7 +170,7 @@ pub trait Aggregate: Any + Send + Sync {
     /// # Errors
     ///
     /// As [`Self::lower`], and where the columns are not those that the aggregate takes.
-    fn sweep(&self, rows: InputRows<'_>, runs: &[Run]) -> Result<Column<'static>>;
+    fn sweep(&self, rows: InputRows<'_>, runs: Runs<'_>) -> Result<Column<'static>>;
 }
 
 /// The number of rows that all of the state columns have.

@@ -3,8 +3,9 @@
 
 use super::argument::Argument;
 use super::column::Column;
+use super::runs::Runs;
 use super::slot::{PerSlot, Slot};
-use super::{Aggregate, InputRows, Run, downcast, sweep};
+use super::{Aggregate, InputRows, downcast, sweep};
 use crate::error::Result;
 
 /// The state of one slot. Its default is the identity: the state of no rows.
@@ -56,7 +57,7 @@ pub trait State: Clone + Default + Send + Sync + 'static {
     fn sweep(
         options: &Self::Options,
         rows: InputRows<'_>,
-        runs: &[Run],
+        runs: Runs<'_>,
     ) -> Result<Column<'static>> {
         let columns = Self::Argument::columns(rows)?;
         let mut states = Vec::with_capacity(runs.len());
@@ -158,7 +159,7 @@ impl<S: State> Aggregate for StateVec<S> {
         }))
     }
 
-    fn sweep(&self, rows: InputRows<'_>, runs: &[Run]) -> Result<Column<'static>> {
+    fn sweep(&self, rows: InputRows<'_>, runs: Runs<'_>) -> Result<Column<'static>> {
         S::sweep(&self.options, rows, runs)
     }
 }

@@ -2,10 +2,11 @@
 
 use super::argument::{Argument, Value};
 use super::column::{Column, Values};
+use super::runs::Runs;
 use super::scalar::Scalar;
 use super::state::{State, StateVec};
 use super::total::{Summable, Total};
-use super::{InputRows, Run, common_len, overflow, sweep};
+use super::{InputRows, common_len, overflow, sweep};
 use crate::error::{Error, Result};
 
 /// `sum(column)`. The option is what a decimal result stays below in size; other kinds ignore it.
@@ -75,7 +76,7 @@ impl<V: Summable> State for SumState<V> {
         Ok(states.map(state).collect())
     }
 
-    fn sweep(limit: &i128, rows: InputRows<'_>, runs: &[Run]) -> Result<Column<'static>> {
+    fn sweep(limit: &i128, rows: InputRows<'_>, runs: Runs<'_>) -> Result<Column<'static>> {
         let columns = Value::<V>::columns(rows)?;
         let mut states = Vec::with_capacity(runs.len());
         sweep::totals(

@@ -13,6 +13,7 @@ use std::collections::VecDeque;
 
 use super::Run;
 use super::column::Column;
+use super::runs::Runs;
 use super::scalar::Scalar;
 use super::total::Total;
 use crate::error::Result;
@@ -29,22 +30,24 @@ fn ranges(runs: &[Run]) -> impl Iterator<Item = (usize, usize)> {
 ///   ······├───┼───┼───┼───┤······   insert(row) at `to`, evict(row) at `from`
 /// ```
 pub(super) fn subtract_on_evict<S>(
-    runs: &[Run],
+    runs: Runs<'_>,
     state: &mut S,
     insert: impl Fn(&mut S, usize),
     evict: impl Fn(&mut S, usize),
     mut emit: impl FnMut(&S),
 ) {
     let (mut left, mut right) = (0, 0);
-    for (from, to) in ranges(runs) {
-        if from >= right {
-            (left..right).for_each(|row| evict(state, row));
-            (left, right) = (from, from);
+    for stretch in runs.stretches() {
+        for (from, to) in ranges(stretch) {
+            if from >= right {
+                (left..right).for_each(|row| evict(state, row));
+                (left, right) = (from, from);
+            }
+            (right..to).for_each(|row| insert(state, row));
+            (left..from).for_each(|row| evict(state, row));
+            (left, right) = (from, to.max(right));
+            emit(state);
         }
-        (right..to).for_each(|row| insert(state, row));
-        (left..from).for_each(|row| evict(state, row));
-        (left, right) = (from, to.max(right));
-        emit(state);
     }
 }
 
@@ -53,27 +56,29 @@ pub(super) fn subtract_on_evict<S>(
 /// `valid` tells which rows take part; `beats(new, old)` whether a later row makes an earlier one
 /// superfluous.
 pub(super) fn monotonic_deque(
-    runs: &[Run],
+    runs: Runs<'_>,
     valid: impl Fn(usize) -> bool,
     beats: impl Fn(usize, usize) -> bool,
     mut emit: impl FnMut(Option<usize>),
 ) {
     let mut deque: VecDeque<usize> = VecDeque::new();
     let mut right = 0;
-    for (from, to) in ranges(runs) {
-        for row in right.max(from)..to {
-            if valid(row) {
-                while deque.back().is_some_and(|&last| beats(row, last)) {
-                    deque.pop_back();
+    for stretch in runs.stretches() {
+        for (from, to) in ranges(stretch) {
+            for row in right.max(from)..to {
+                if valid(row) {
+                    while deque.back().is_some_and(|&last| beats(row, last)) {
+                        deque.pop_back();
+                    }
+                    deque.push_back(row);
                 }
-                deque.push_back(row);
             }
+            right = right.max(to);
+            while deque.front().is_some_and(|&first| first < from) {
+                deque.pop_front();
+            }
+            emit(deque.front().copied());
         }
-        right = right.max(to);
-        while deque.front().is_some_and(|&first| first < from) {
-            deque.pop_front();
-        }
-        emit(deque.front().copied());
     }
 }
 
@@ -85,7 +90,7 @@ pub(super) fn monotonic_deque(
 ///           suffixes     running state
 /// ```
 pub(super) fn two_stacks<S: Clone>(
-    runs: &[Run],
+    runs: Runs<'_>,
     identity: S,
     add: impl Fn(&mut S, usize),
     merge: impl Fn(&mut S, &S),
@@ -94,28 +99,30 @@ pub(super) fn two_stacks<S: Clone>(
     let mut front: Vec<S> = Vec::new();
     let mut back = identity.clone();
     let (mut middle, mut right) = (0, 0);
-    for (from, to) in ranges(runs) {
-        if from >= middle {
-            front.clear();
-            back = identity.clone();
-            let mut suffix = identity.clone();
-            for row in (from..to).rev() {
-                add(&mut suffix, row);
-                front.push(suffix.clone());
+    for stretch in runs.stretches() {
+        for (from, to) in ranges(stretch) {
+            if from >= middle {
+                front.clear();
+                back = identity.clone();
+                let mut suffix = identity.clone();
+                for row in (from..to).rev() {
+                    add(&mut suffix, row);
+                    front.push(suffix.clone());
+                }
+                middle = to;
+            } else {
+                (right..to).for_each(|row| add(&mut back, row));
+                front.truncate(middle - from);
             }
-            middle = to;
-        } else {
-            (right..to).for_each(|row| add(&mut back, row));
-            front.truncate(middle - from);
-        }
-        right = to;
-        match front.last() {
-            Some(suffix) => {
-                let mut state = suffix.clone();
-                merge(&mut state, &back);
-                emit(&state);
+            right = to;
+            match front.last() {
+                Some(suffix) => {
+                    let mut state = suffix.clone();
+                    merge(&mut state, &back);
+                    emit(&state);
+                }
+                None => emit(&back),
             }
-            None => emit(&back),
         }
     }
 }
@@ -124,7 +131,7 @@ pub(super) fn two_stacks<S: Clone>(
 /// are exact, else by [`two_stacks`].
 pub(super) fn totals<V: Copy, T: Total<V>>(
     value: impl Fn(usize) -> Option<V>,
-    runs: &[Run],
+    runs: Runs<'_>,
     mut emit: impl FnMut(&T, i64),
 ) {
     let insert = |(total, count): &mut (T, i64), row: usize| {

@@ -194,8 +194,13 @@ impl RowBuffer {
     ///
     /// # Errors
     ///
-    /// An item is an error where [`Sliding::plan`] fails.
-    pub fn plan(&self, sliding: Sliding, ends: Ends) -> impl Iterator<Item = Result<WindowBatch>> {
+    /// An item is an error where [`Sliding::plan`] fails, or the interrupt is stopped.
+    pub fn plan(
+        &self,
+        sliding: Sliding,
+        ends: Ends,
+        interrupt: &Interrupt,
+    ) -> impl Iterator<Item = Result<WindowBatch>> {
         let mut groups = self.keys.chunk_by(|left, right| left == right).peekable();
         let mut first = 0;
         std::iter::from_fn(move || {
@@ -207,9 +212,11 @@ impl RowBuffer {
                     .get(first..first + group.len())
                     .unwrap_or_default();
                 let result = sliding.plan(times, first as u32, ends, |window, run| {
+                    interrupt.check_rows(planned.runs.len()..planned.runs.len() + 1)?;
                     planned.keys.extend(group.first());
                     planned.windows.push(window);
                     planned.runs.push(run);
+                    Ok(())
                 });
                 if let Err(error) = result {
                     return Some(Err(error));

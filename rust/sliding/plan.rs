@@ -72,13 +72,14 @@ impl Sliding {
     ///
     /// # Errors
     ///
-    /// [`Error::TimeOverflow`] where a window has a bound beyond the representable times.
+    /// [`Error::TimeOverflow`] where a window has a bound beyond the representable times; those of
+    /// `emit`.
     pub fn plan(
         &self,
         times: &[Time],
         first: u32,
         ends: Ends,
-        mut emit: impl FnMut(Window, Run),
+        mut emit: impl FnMut(Window, Run) -> Result<()>,
     ) -> Result<()> {
         let (before, since) = times.split_at(times.partition_point(|&time| time < Time(0)));
         self.plan_side(before, first, false, ends, &mut emit)?;
@@ -92,7 +93,7 @@ impl Sliding {
         first: u32,
         early: bool,
         ends: Ends,
-        emit: &mut impl FnMut(Window, Run),
+        emit: &mut impl FnMut(Window, Run) -> Result<()>,
     ) -> Result<()> {
         // The first left window starts before all others: if its start is a time, all starts are.
         if let (Some(&earliest), false) = (times.first(), early) {
@@ -128,7 +129,7 @@ impl Sliding {
                         from: first + from.row,
                         to: first + to.row,
                     },
-                );
+                )?;
             }
         }
         Ok(())

@@ -10,6 +10,7 @@ use windrow::aggregate::slot::Slot;
 use windrow::aggregate::sum::Sum;
 use windrow::aggregate::{Aggregate, InputRows, Run};
 use windrow::error::{Error, Result};
+use windrow::interrupt::Interrupt;
 
 use crate::aggregate_trial::{Cell, Event, Input, Kind, WINDOWS, cells, same, trial};
 
@@ -170,11 +171,23 @@ fn an_overflow_names_aggregate_and_window() {
     let input = Input::new(&[Kind::Int, Kind::Bytes], &events);
     let runs = [Run { from: 0, to: 2 }, Run { from: 1, to: 3 }];
     let overflow = accumulators
-        .sweep(&input.times, &input.seq_nos, &input.columns, &runs)
+        .sweep(
+            &input.times,
+            &input.seq_nos,
+            &input.columns,
+            &runs,
+            &Interrupt::never(),
+        )
         .unwrap_err();
     assert_eq!(position(&overflow), (1, 1));
     let columns = accumulators
-        .sweep(&input.times, &input.seq_nos, &input.columns, &runs[..1])
+        .sweep(
+            &input.times,
+            &input.seq_nos,
+            &input.columns,
+            &runs[..1],
+            &Interrupt::never(),
+        )
         .unwrap();
     assert_eq!(
         columns
@@ -197,7 +210,13 @@ fn a_column_that_is_not_there_is_an_error() {
     );
     assert!(
         accumulators
-            .sweep(&input.times, &input.seq_nos, &input.columns, &[])
+            .sweep(
+                &input.times,
+                &input.seq_nos,
+                &input.columns,
+                &[],
+                &Interrupt::never()
+            )
             .is_err()
     );
     assert!(

@@ -2,9 +2,11 @@
 //! give what an oracle computes from the rows alone. The oracles use nothing of the package.
 
 use windrow::aggregate::column::{Column, Values};
+use windrow::aggregate::runs::Runs;
 use windrow::aggregate::slot::Slot;
 use windrow::aggregate::{Aggregate, Run};
 use windrow::error::{Error, Result};
+use windrow::interrupt::Interrupt;
 
 use crate::aggregate_trial::{Cell, Event, Input, Kind, Random, Trial, WINDOWS, cells, column};
 
@@ -217,7 +219,10 @@ pub(crate) fn obeys(
         .collect();
     laws.check(
         "sweeping",
-        aggregate.sweep(Input::new(&trial.kinds, &sorted).rows(), &windows),
+        aggregate.sweep(
+            Input::new(&trial.kinds, &sorted).rows(),
+            Runs::new(&windows, &Interrupt::never()),
+        ),
         &expected,
     );
 }

@@ -21,6 +21,7 @@ use windrow::arrow::batch::packer::Packer;
 use windrow::arrow::plan::query::Query;
 use windrow::arrow::plan::spec::Spec;
 use windrow::arrow::stream::operator::Operator;
+use windrow::interrupt::Interrupt;
 
 use crate::aggregate_trial::{
     Cell, Event, Input, Kind, Random, Trial, WINDOWS, cells, same, trial_of, value,
@@ -169,7 +170,7 @@ proptest! {
         let runs: Vec<Run> = bounds(most).into_iter().zip(bounds(most)).map(|(from, to)| Run { from, to: to.max(from) }).collect();
         let input = Input::new(&trial.kinds, &events);
         let accumulators = Accumulators::cogrouped(parts());
-        let swept = accumulators.sweep(&input.times, &input.seq_nos, &input.columns, &runs).unwrap();
+        let swept = accumulators.sweep(&input.times, &input.seq_nos, &input.columns, &runs, &Interrupt::never()).unwrap();
         let within = |(slot, run): (usize, &Run)| (run.from..run.to).map(move |row| (slot as u32, row));
         let (slots, members): (Vec<u32>, Vec<Event>) =
             runs.iter().enumerate().flat_map(within).map(|(slot, row)| (slot, events[row as usize].clone())).unzip();
@@ -268,7 +269,13 @@ fn a_bank_of_inputs_without_a_column_of_them_is_an_error() {
     assert!(accumulators.lift(Slot(0), 0, &[], &[], &[]).is_err());
     assert!(
         accumulators
-            .sweep(&[], &[], &[], &[Run { from: 0, to: 1 }])
+            .sweep(
+                &[],
+                &[],
+                &[],
+                &[Run { from: 0, to: 1 }],
+                &Interrupt::never()
+            )
             .is_err()
     );
 }

@@ -66,7 +66,10 @@ fn is_time(bound: i128) -> bool {
 fn planned(times: &[Time], sliding: Sliding, ends: Ends) -> Result<Windows, Time> {
     let mut found: Vec<(Window, Run)> = Vec::new();
     let first = 1000;
-    let plan = sliding.plan(times, first, ends, |window, run| found.push((window, run)));
+    let plan = sliding.plan(times, first, ends, |window, run| {
+        found.push((window, run));
+        Ok(())
+    });
     plan.map_err(|error| match error {
         Error::TimeOverflow { ticks } => Time(ticks),
         other => panic!("{other}"),
@@ -170,7 +173,7 @@ proptest! {
             prop_assert!(held.keys().iter().zip(held.times()).zip(held.seq_nos()).is_sorted(), "by key, time and arrival");
 
             let until = frontier.map(|frontier| Time(frontier).floor(sliding.resolution).unwrap());
-            for planned in held.plan(sliding, Ends { from, until }) {
+            for planned in held.plan(sliding, Ends { from, until }, &Interrupt::never()) {
                 let planned = planned.unwrap();
                 for ((key, window), run) in planned.keys.iter().zip(&planned.windows).zip(&planned.runs) {
                     let rows = run.from as usize..run.to as usize;

@@ -140,8 +140,7 @@ impl BatchOperator for BatchSliding {
             from: self.emitted,
             until,
         };
-        for batch in self.records.plan(self.sliding, ends) {
-            interrupt.check()?;
+        for batch in self.records.plan(self.sliding, ends, interrupt) {
             let batch = batch.map_err(|error| self.query.name_overflow(error, &[]))?;
             // A sweep begins with all rows of its first window: it pays for as many windows as that
             // has rows.
@@ -152,8 +151,8 @@ impl BatchOperator for BatchSliding {
             };
             let mut result = |piece: Range<usize>| {
                 let runs = batch.runs.get(piece.clone()).unwrap_or_default();
-                let lowered =
-                    states.sweep(self.records.times(), self.records.seq_nos(), &inputs, runs);
+                let (times, seq_nos) = (self.records.times(), self.records.seq_nos());
+                let lowered = states.sweep(times, seq_nos, &inputs, runs, interrupt);
                 let keys = self
                     .keys
                     .columns(batch.keys.get(piece.clone()).unwrap_or_default())?;

@@ -36,7 +36,7 @@ def query(data, windows):
 # A table of many chunks that are one in memory.
 long = pa.concat_tables([table(1 << 20, 1000, in_order)] * 1000)
 short = table(1 << 20, 1000, shuffled)
-hot = table(1 << 19, 1, shuffled)
+hot = table(1 << 17, 1, shuffled)
 sessions = wr.SessionWindows.with_gap("1 second")
 few_rows = wr.SlidingWindows.with_time_difference(timedelta(milliseconds=20))
 most_rows = wr.SlidingWindows.with_time_difference("1 second")
@@ -44,8 +44,8 @@ works = {
     "sessions": lambda: query(long, sessions).agg(**deviations(10)),
     "sessions on one thread": lambda: query(long, sessions).threads(1).agg(**deviations(10)),
     "sliding windows": lambda: query(short, few_rows).agg(**deviations(100)),
-    "sliding windows of a hot key": lambda: query(hot, few_rows).agg(**deviations(150)),
-    "sliding windows of a hot key, each of most rows": lambda: query(hot, most_rows).agg(**deviations(100)),
+    "sliding windows of a hot key": lambda: query(hot, few_rows).agg(**deviations(600)),
+    "sliding windows of a hot key, each of most rows": lambda: query(hot, most_rows).agg(**deviations(600)),
     "a Python function": lambda: query(short, sessions).agg(most=wr.reduce("x", max)),
 }
 """
