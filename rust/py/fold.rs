@@ -11,10 +11,10 @@ use pyo3_arrow::{PyArray, PyField};
 use crate::aggregate::slot::Slot;
 use crate::arrow::stream::user_function::{FunctionFailure, Outcome, UserFunction};
 
-/// The rows of the batch at work, as the functions are handed them.
+/// The rows of the batch that is pushed, as the functions are called with them.
 pub(super) type Rows = Arc<Mutex<Vec<Py<PyAny>>>>;
 
-/// The functions of one aggregate and what they made.
+/// The functions of one aggregate, and an accumulator for each slot.
 pub(super) struct Fold {
     init: Py<PyAny>,
     /// One for each input; none for an input whose rows it does not take.
@@ -26,7 +26,7 @@ pub(super) struct Fold {
     from_arrow: Py<PyAny>,
     deepcopy: Py<PyAny>,
     rows: Rows,
-    values: Vec<Option<Py<PyAny>>>,
+    accumulators: Vec<Option<Py<PyAny>>>,
 }
 
 /// An error of a Python function.
@@ -44,7 +44,7 @@ impl Fold {
     pub(super) fn new(fold: &Bound<'_, PyAny>, rows: Rows) -> PyResult<(Self, Field)> {
         let part = |name: &str| fold.getattr(name).map(Bound::unbind);
         let deepcopy = fold.py().import("copy")?.getattr("deepcopy")?.unbind();
-        let made = Self {
+        let functions = Self {
             init: part("init")?,
             adds: fold.getattr("adds")?.extract()?,
             merge: part("merge")?,
@@ -53,10 +53,10 @@ impl Fold {
             from_arrow: part("from_arrow")?,
             deepcopy,
             rows,
-            values: Vec::new(),
+            accumulators: Vec::new(),
         };
         Ok((
-            made,
+            functions,
             fold.getattr("type")?
                 .extract::<PyField>()?
                 .into_inner()
@@ -65,9 +65,13 @@ impl Fold {
         ))
     }
 
-    /// What a slot holds; the identity where it holds nothing.
+    /// Takes the accumulator out of a slot; a new one where it has none.
     fn take(&mut self, py: Python<'_>, slot: Slot) -> Outcome<Py<PyAny>> {
-        match self.values.get_mut(slot.0 as usize).and_then(Option::take) {
+        match self
+            .accumulators
+            .get_mut(slot.0 as usize)
+            .and_then(Option::take)
+        {
             Some(value) => Ok(value),
             None => self.init.call0(py).map_err(failure("init")),
         }
@@ -79,7 +83,7 @@ impl Fold {
             .map_err(failure(if self.reduces { "fn" } else { "merge" }))
     }
 
-    /// The values of slots as an array; an error for one that would not come back from it as it is.
+    /// The accumulators of slots as an array; an error where one would not be read back as it is.
     fn array(&self, py: Python<'_>, slots: &[Slot]) -> PyResult<ArrayRef> {
         let values = PyList::new(py, slots.iter().map(|&slot| self.get(py, slot)))?;
         Ok(self
@@ -92,21 +96,21 @@ impl Fold {
     }
 
     fn get<'py>(&self, py: Python<'py>, slot: Slot) -> Option<&Bound<'py, PyAny>> {
-        self.values
+        self.accumulators
             .get(slot.0 as usize)
             .and_then(Option::as_ref)
             .map(|value| value.bind(py))
     }
 
     fn set(&mut self, slot: Slot, value: Py<PyAny>) {
-        if let Some(place) = self.values.get_mut(slot.0 as usize) {
-            *place = Some(value);
+        if let Some(entry) = self.accumulators.get_mut(slot.0 as usize) {
+            *entry = Some(value);
         }
     }
 }
 
-/// Whether a value cannot change, so that it may be in two slots.
-fn is_plain(value: &Bound<'_, PyAny>) -> bool {
+/// Whether a value is immutable, so that two slots may share it.
+fn is_immutable(value: &Bound<'_, PyAny>) -> bool {
     value.is_none()
         || value.is_exact_instance_of::<PyString>()
         || value.is_exact_instance_of::<PyInt>()
@@ -117,14 +121,14 @@ fn is_plain(value: &Bound<'_, PyAny>) -> bool {
 
 impl UserFunction for Fold {
     fn resize(&mut self, slots: usize) {
-        if slots > self.values.len() {
-            self.values.resize_with(slots, || None);
+        if slots > self.accumulators.len() {
+            self.accumulators.resize_with(slots, || None);
         }
     }
 
     fn release(&mut self, slot: Slot) {
-        if let Some(place) = self.values.get_mut(slot.0 as usize) {
-            *place = None;
+        if let Some(entry) = self.accumulators.get_mut(slot.0 as usize) {
+            *entry = None;
         }
     }
 
@@ -134,9 +138,9 @@ impl UserFunction for Fold {
 
     fn update(&mut self, slot: Slot, row: usize, input: usize) -> Outcome<()> {
         Python::attach(|py| {
-            let held = self.take(py, slot)?;
+            let accumulator = self.take(py, slot)?;
             let function = if self.reduces { "fn" } else { "add" };
-            let lost = |what: String| FunctionFailure {
+            let missing = |what: String| FunctionFailure {
                 function,
                 cause: what.into(),
                 nth: None,
@@ -144,7 +148,7 @@ impl UserFunction for Fold {
             let add = self
                 .adds
                 .get(input)
-                .ok_or_else(|| lost(format!("there is no function for input {input}")))?;
+                .ok_or_else(|| missing(format!("there is no function for input {input}")))?;
             let added = match add {
                 Some(add) => {
                     let row = self
@@ -152,10 +156,11 @@ impl UserFunction for Fold {
                         .lock()
                         .ok()
                         .and_then(|rows| rows.get(row).map(|row| row.clone_ref(py)));
-                    let row = row.ok_or_else(|| lost("the batch has no such row".into()))?;
-                    add.call1(py, (held, row)).map_err(failure(function))?
+                    let row = row.ok_or_else(|| missing("the batch has no such row".into()))?;
+                    add.call1(py, (accumulator, row))
+                        .map_err(failure(function))?
                 }
-                None => held,
+                None => accumulator,
             };
             self.set(slot, added);
             Ok(())
@@ -174,7 +179,7 @@ impl UserFunction for Fold {
     fn copy(&mut self, to: Slot, from: Slot) -> Outcome<()> {
         Python::attach(|py| {
             let copy = match self.get(py, from) {
-                Some(value) if is_plain(value) => Some(value.clone().unbind()),
+                Some(value) if is_immutable(value) => Some(value.clone().unbind()),
                 Some(value) => Some(
                     self.deepcopy
                         .call1(py, (value,))
@@ -182,8 +187,8 @@ impl UserFunction for Fold {
                 ),
                 None => None,
             };
-            if let Some(place) = self.values.get_mut(to.0 as usize) {
-                *place = copy;
+            if let Some(entry) = self.accumulators.get_mut(to.0 as usize) {
+                *entry = copy;
             }
             Ok(())
         })
@@ -191,11 +196,11 @@ impl UserFunction for Fold {
 
     fn renew(&mut self, slot: Slot) -> Outcome<()> {
         Python::attach(|py| {
-            let (identity, held) = (
+            let (identity, accumulator) = (
                 self.init.call0(py).map_err(failure("init"))?,
                 self.take(py, slot)?,
             );
-            let merged = self.merged(py, identity, held)?;
+            let merged = self.merged(py, identity, accumulator)?;
             self.set(slot, merged);
             Ok(())
         })

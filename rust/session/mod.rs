@@ -3,6 +3,7 @@
 //! | module | does |
 //! |---|---|
 //! | [`batch`] | rows to sessions, all at once: nothing is late |
+//! | [`coalesce`] | partial sessions of a key, joined where they touch |
 //! | [`disorder`] | whether rows are better sorted first: a choice of speed |
 //! | [`windows`] | what the user asked for |
 //! | [`decide`] | decides: from the sessions a record joins to a choice |
@@ -11,6 +12,7 @@
 
 pub mod batch;
 pub mod bulk;
+pub mod coalesce;
 pub mod decide;
 pub mod disorder;
 pub mod record;

@@ -12,7 +12,8 @@ use proptest::prelude::*;
 use windrow::aggregate::slot::Slot;
 use windrow::interrupt::Interrupt;
 use windrow::key::KeyId;
-use windrow::session::batch::{CoalescedSessions, OpenSessions};
+use windrow::session::batch::OpenSessions;
+use windrow::session::coalesce::CoalescedSessions;
 use windrow::time::{Span, Time};
 use windrow::window::Extent;
 
