@@ -159,14 +159,12 @@ fn over_batches(criterion: &mut Criterion, who: &str, windows: &str, count: usiz
                     .unwrap()
                 };
                 let run = |mut operator: Operator| {
-                    let told: Vec<RecordBatch> = batches
+                    let pushed: Vec<RecordBatch> = batches
                         .iter()
-                        .map(|batch| operator.push(batch).unwrap())
+                        .flat_map(|batch| operator.push(batch).unwrap())
                         .collect();
-                    (
-                        rows(&told) + operator.finish().unwrap().num_rows(),
-                        operator.counters(),
-                    )
+                    let finals = operator.finish().unwrap();
+                    (rows(&pushed) + rows(&finals), operator.counters())
                 };
                 let (told, counters) = run(made());
                 assert!(told as u64 == counters.windows_closed || emit == "update");

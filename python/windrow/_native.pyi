@@ -214,18 +214,19 @@ class Operator:
     @property
     def stream_time(self) -> int | None:
         """Stream time in ticks of the time column, the smallest over all inputs; None before the first record."""
-    def push(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+    def push(self, batch: pa.RecordBatch) -> list[pa.RecordBatch]:
         """Takes records in their order, in the columns of the schema.
 
         Returns:
-            The changes, in their order, as `change_schema` has them. `op` is `upsert`, `delete` (aggregates are null)
-            or `late` (a late record alone); `time` is a session's end, or the largest time of a window's records.
+            The changes, in their order, as `change_schema` has them: one batch, or several where they do not fit one.
+            `op` is `upsert`, `delete` (aggregates are null) or `late` (a late record alone); `time` is a session's end,
+            or the largest time of a window's records.
 
         Raises:
             RuntimeError: a Python function raised; the message names it, the record and the window.
         """
-    def finish(self) -> pa.RecordBatch:
-        """The input has ended: the changes that make all windows final."""
+    def finish(self) -> list[pa.RecordBatch]:
+        """The input has ended: the changes that make all windows final, in the form of `push`."""
     def counters(self) -> dict[str, int]:
         """What was counted: what `Query.run` counts, `late`, `windows_refused`, `late_emitted`, `null_values`,
         `bad_ticks`, `updates`, `windows_closed`, and how many windows are open (`windows_open`).
@@ -237,9 +238,9 @@ class Operator:
         start: int | None,
         end: int | None,
         *,
-        due: bool = False,
+        by: str = "bounds",
         backward: bool = False,
-    ) -> pa.RecordBatch:
+    ) -> list[pa.RecordBatch]:
         """The visible windows between two keys and two times.
 
         Args:
@@ -247,17 +248,19 @@ class Operator:
             last: the last key, in the same form.
             start: ticks. Of sessions the earliest end; of sliding windows the earliest start.
             end: ticks. The latest start.
-            due: asks instead for windows that are due between the times (sessions: their end and gap).
+            by: what the times are. `"bounds"`: as above; `"window"`: the start and end of the window itself; `"due"`:
+                the first and last time at which windows of all keys are due (sessions: their end and gap).
             backward: in reverse.
 
         Returns:
-            The keys, `window`, the aggregates and `time`, by key, then end and start; with `due` by time.
+            The keys, `window`, the aggregates and `time`, by key, then end and start; by `"due"` time goes first. One
+            batch, or several where they do not fit one.
         """
     def pages(self) -> list[bytes]:
-        """The whole state as pages. What `changes` tells does not change by it."""
-    def changes(self) -> list[tuple[str, bytes | None]]:
-        """What a saved state lacks since this was last asked, or since `restore`: pages by name, None for one that is
-        no more.
+        """The whole state as pages. What `changed_pages` gives does not change by it."""
+    def changed_pages(self) -> list[tuple[str, bytes | None]]:
+        """The pages that have changed since this was last called, or since `restore`: by name, None for one that is no
+        more. Applied to those before they are the same state as `pages`.
         """
     def restore(self, pages: Sequence[bytes]) -> None:
         """Goes on from saved pages, in any order; the operator has seen no record yet.

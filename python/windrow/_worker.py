@@ -167,8 +167,8 @@ def finals(fed: Operator, rows: Iterable[pa.RecordBatch]) -> Batches:
         return pa.RecordBatch.from_arrays(changes.columns[: len(schema)], schema=schema)
 
     for batch in rows:
-        yield shown(fed.push(batch))
-    yield shown(fed.finish())
+        yield from map(shown, fed.push(batch))
+    yield from map(shown, fed.finish())
 
 
 def _sorted(sorter: Sorter, blocks: Batches) -> Iterator[tuple[int, pa.RecordBatch]]:

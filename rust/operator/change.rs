@@ -57,17 +57,36 @@ pub struct Change<'a> {
     pub time: Time,
     /// What happened.
     pub op: Op,
-    /// Where the window's states stand; none for a deleted window.
+    /// The slot of its states; none for a deleted window.
     pub slot: Option<Slot>,
-    /// Whether the window stood in the store before this change.
+    /// Whether the window was stored before this change.
+    pub known: bool,
+}
+
+/// A change of a stored window, before it is emitted.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WindowUpdate {
+    /// The key's number in the store.
+    pub key: StoreKey,
+    /// The window.
+    pub window: Window,
+    /// The largest time of its records.
+    pub time: Time,
+    /// The slot of its states; none where it is no more.
+    pub slot: Option<Slot>,
+    /// Whether it was stored before.
     pub known: bool,
 }
 
 /// Where changes go, in their order.
 ///
-/// A slot holds its value only during the call: who needs it longer copies or lowers it there.
+/// A slot has its value only during the call: a sink copies or lowers what it keeps.
 pub trait Sink<S> {
     /// Takes one change.
+    ///
+    /// # Errors
+    ///
+    /// What copying or lowering the states returns.
     fn emit(&mut self, change: Change<'_>, states: &mut S) -> Result<()>;
 }
 

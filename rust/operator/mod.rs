@@ -1,7 +1,17 @@
 //! What the record-by-record operators of sessions and sliding windows share.
+//!
+//! | file | noun |
+//! |---|---|
+//! | [`window_operator`] | the operator: stored windows, stream time and counters |
+//! | `emission` | what it emits: finals, updates, late records |
+//! | [`record`] | a record as it arrives, and its outcome |
+//! | [`change`] | one change of one window |
+//! | [`stream_time`] | how far each input has come, and what that closes |
+//! | [`counters`] | what is counted |
 
 pub mod change;
 pub mod counters;
+mod emission;
 pub mod record;
 pub mod stream_time;
 pub mod window_operator;

@@ -1,14 +1,14 @@
-//! A record as it arrives at an operator, and what becomes of it.
+//! A record as it arrives at an operator, and its outcome.
 
-use super::stream_time::Source;
+use super::stream_time::{Now, Source};
 use crate::store::StoreKey;
 use crate::time::{Span, Time};
 
-/// What became of a record.
+/// The outcome of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
-    /// It is in a session.
-    Kept,
+pub enum RecordOutcome {
+    /// It is in a window.
+    Accepted,
     /// It came too late.
     Late,
     /// It has no key; stream time does not move.
@@ -26,28 +26,51 @@ pub struct Record<'a, R> {
     pub key: Option<&'a [u8]>,
     /// Its time.
     pub time: Option<Time>,
-    /// What its gap column holds; fixed gaps do not look at it.
+    /// The value of its gap column; fixed gaps ignore it.
     pub gap: Option<i64>,
     /// The input of a cogroup; 0 otherwise.
     pub input: usize,
     /// The source partition.
     pub source: Source,
-    /// What the states are updated from.
+    /// The row that updates the states.
     pub row: R,
 }
 
 /// A record's gap in effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effective {
-    /// As asked.
-    StoreQuery(Span),
+    /// As the record has it.
+    Asked(Span),
     /// Cut to the longest gap.
     Clamped(Span),
     /// Null, zero or negative.
     Bad,
 }
 
-/// A record at work.
+/// A record with a key, a time and a good gap: it is counted and has moved stream time.
+#[derive(Clone, Copy, Debug)]
+pub struct ValidRecord<'a, R> {
+    /// Its key.
+    pub name: &'a [u8],
+    /// Its time.
+    pub time: Time,
+    /// Its gap in effect.
+    pub gap: Span,
+    /// The times that it is judged by.
+    pub now: Now,
+    /// The row that updates the states.
+    pub row: R,
+}
+
+impl<R> ValidRecord<'_, R> {
+    /// Whether it is before the close time of its input: it may be late, or meet a closed window
+    /// (rules 2.6).
+    pub fn is_behind(&self) -> bool {
+        self.time < self.now.late
+    }
+}
+
+/// A record with the number of its key in the store.
 #[derive(Clone, Copy, Debug)]
 pub struct KeyedRecord<R> {
     /// The number of its key in the store.
@@ -56,8 +79,8 @@ pub struct KeyedRecord<R> {
     pub time: Time,
     /// Its gap in effect.
     pub gap: Span,
-    /// What is behind this is late.
+    /// The close time of its input: windows before it are late.
     pub late: Time,
-    /// What the states are updated from.
+    /// The row that updates the states.
     pub row: R,
 }

@@ -55,7 +55,7 @@ impl Progress {
     }
 }
 
-/// Stream time of one world: of one source partition, or of all of them together ("slowest").
+/// Stream time of one source partition, or of all of them together ("slowest").
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StreamTime {
     grace: Option<Span>,
@@ -74,10 +74,10 @@ impl StreamTime {
         }
     }
 
-    /// Goes on from saved progress, one for each input.
-    pub fn resume(&mut self, saved: impl IntoIterator<Item = Progress>) {
-        for (input, saved) in self.inputs.iter_mut().zip(saved) {
-            *input = saved;
+    /// Sets the progress of each input.
+    pub fn resume(&mut self, progress: impl IntoIterator<Item = Progress>) {
+        for (input, progress) in self.inputs.iter_mut().zip(progress) {
+            *input = progress;
         }
     }
 
@@ -108,7 +108,7 @@ impl StreamTime {
                 Some((_, largest)) if *largest < time => *largest = time,
                 _ => return,
             },
-            Err(place) => progress.sources.insert(place, (source, time)),
+            Err(position) => progress.sources.insert(position, (source, time)),
         }
         let slowest = progress.sources.iter().map(|&(_, time)| time).min();
         let slowest = slowest.map(|time| time.floor(unit).unwrap_or(Time::MIN));
@@ -136,7 +136,7 @@ impl StreamTime {
         }
     }
 
-    /// What windows are closed by: the slowest input. An input not seen yet holds everything open.
+    /// The times that close windows: those of the slowest input. Before each input was seen, none does.
     pub fn slowest(&self) -> Now {
         let time = self.inputs.iter().map(|input| input.time).min().flatten();
         let close = self

@@ -1,22 +1,21 @@
-//! One world of windows: what is stored, stream time and counters, and the way of a record through
-//! them.
+//! The record-by-record operator: stored windows, stream time and counters, and what a record does
+//! to them.
 //!
 //! ```text
 //!   record ─▶ admit ────────▶ add ──────────────▶ close
-//!             counts it,      the kind of windows  windows due before the close
-//!             moves time      decides and applies  time are final, hidden ones go
+//!             counts it,      the kind of windows  windows due before the close time
+//!             moves time      decides and applies  are final, hidden ones are dropped
 //! ```
 //!
 //! What differs between sessions and sliding windows is their [`WindowKind`].
 
-use super::change::{Change, Emit, Op, Sink};
+use super::change::{Emit, Sink};
 use super::counters::Counters;
-use super::record::{Effective, Fate, KeyedRecord, Record};
+use super::record::{Effective, KeyedRecord, Record, RecordOutcome, ValidRecord};
 use super::stream_time::{Now, Progress, Source, StreamTime};
-use crate::aggregate::slot::Slot;
 use crate::aggregate::states::States;
 use crate::error::Result;
-use crate::store::{Entry, StoreKey, WindowTable};
+use crate::store::{Entry, WindowTable};
 use crate::time::{Span, Time};
 use crate::window::{Horizon, Window};
 
@@ -24,7 +23,7 @@ use crate::window::{Horizon, Window};
 pub trait WindowKind: Sized {
     /// A stored window.
     type Entry: Entry;
-    /// What [`Self::add`] uses again from record to record.
+    /// Buffers that [`Self::add`] reuses from record to record.
     type Scratch: Default;
 
     /// Whether the lengths fit together.
@@ -43,18 +42,18 @@ pub trait WindowKind: Sized {
     fn due_before(&self, close: Time) -> Time;
     /// The bounds of a stored window.
     fn window(&self, entry: &Self::Entry) -> Window;
-    /// A record's gap in effect, of what its gap column holds.
+    /// A record's gap in effect, by the value of its gap column.
     fn gap(&self, own: Option<i64>) -> Effective;
     /// What a record does to the stored windows of its key.
     fn add<S: States>(
         windows: &mut WindowOperator<Self>,
-        seq_no: KeyedRecord<S::Row>,
+        record: KeyedRecord<S::Row>,
         states: &mut S,
         out: &mut impl Sink<S>,
-    ) -> Result<Fate>;
+    ) -> Result<RecordOutcome>;
 }
 
-/// The windows of one world, and its stream time.
+/// The windows of one stream, and its stream time.
 #[derive(Clone, Debug)]
 pub struct WindowOperator<K: WindowKind> {
     pub(crate) windows: K,
@@ -62,29 +61,6 @@ pub struct WindowOperator<K: WindowKind> {
     pub(crate) counters: Counters,
     pub(crate) scratch: K::Scratch,
     time: StreamTime,
-}
-
-/// A record that has been counted and has moved stream time.
-#[derive(Clone, Copy, Debug)]
-pub struct AdmittedRecord<'a, R> {
-    /// Its key.
-    pub name: &'a [u8],
-    /// Its time.
-    pub time: Time,
-    /// Its gap in effect.
-    pub gap: Span,
-    /// What it is judged by.
-    pub now: Now,
-    /// What the states are updated from.
-    pub row: R,
-}
-
-impl<R> AdmittedRecord<'_, R> {
-    /// Whether it is before the close time of its input: it may be late, or meet a closed window
-    /// (rules 2.6).
-    pub fn is_behind(&self) -> bool {
-        self.time < self.now.late
-    }
 }
 
 impl<K: WindowKind> WindowOperator<K> {
@@ -115,13 +91,13 @@ impl<K: WindowKind> WindowOperator<K> {
         &self.time
     }
 
-    /// What was counted.
+    /// The counters.
     pub fn counters(&self) -> &Counters {
         &self.counters
     }
 
-    /// Goes on where saved state stopped: stream time, how far windows were closed, what was
-    /// counted. The stored windows follow through [`Self::store_mut`].
+    /// Sets stream time, how far windows were closed, and the counters of a saved state. Its windows
+    /// follow through [`Self::store_mut`].
     pub fn resume(
         &mut self,
         progress: impl IntoIterator<Item = Progress>,
@@ -135,29 +111,42 @@ impl<K: WindowKind> WindowOperator<K> {
         self.counters = counters;
     }
 
-    /// Closes what a grace that is smaller than before a restart closes: before the records of a
-    /// batch, as all that closes is emitted once and not hidden before.
+    /// Closes the windows that a smaller grace than before a restart closes: before the records of a
+    /// batch, so that each is emitted before it is hidden.
+    ///
+    /// # Errors
+    ///
+    /// What `states` and `out` return.
     pub fn catch_up<S: States>(&mut self, states: &mut S, out: &mut impl Sink<S>) -> Result<()> {
         self.time.catch_up();
         self.close(self.time.slowest(), states, out)
     }
 
-    /// One record in its order: moves stream time, changes windows, closes what that closes.
+    /// Takes the next record: moves stream time, changes windows, closes those that are due.
+    ///
+    /// # Errors
+    ///
+    /// What `states` and `out` return, and [`crate::error::Error::Overflow`] for a sliding window
+    /// that starts before the earliest time.
     pub fn push<S: States>(
         &mut self,
         record: Record<'_, S::Row>,
         states: &mut S,
         out: &mut impl Sink<S>,
-    ) -> Result<Fate> {
-        let fate = match self.admit(record) {
+    ) -> Result<RecordOutcome> {
+        let outcome = match self.admit(record) {
             Ok(admitted) => self.add(admitted, states, out)?,
-            Err(fate) => return Ok(fate),
+            Err(outcome) => return Ok(outcome),
         };
         self.close(self.time.slowest(), states, out)?;
-        Ok(fate)
+        Ok(outcome)
     }
 
-    /// A tick in its order: moves time as [`Self::hear`] does, and closes what that closes.
+    /// Takes the next tick: moves time as [`Self::observe_tick`] does, and closes windows.
+    ///
+    /// # Errors
+    ///
+    /// What `states` and `out` return.
     pub fn tick<S: States>(
         &mut self,
         input: Option<usize>,
@@ -166,38 +155,43 @@ impl<K: WindowKind> WindowOperator<K> {
         states: &mut S,
         out: &mut impl Sink<S>,
     ) -> Result<()> {
-        self.hear(input, source, time);
+        self.observe_tick(input, source, time);
         self.close(self.time.slowest(), states, out)
     }
 
-    /// Counts a record and moves stream time, unless it has no key, no time or a bad gap.
+    /// Counts a record and moves stream time; the outcome of a record without a key or a time or with
+    /// a bad gap, which does neither.
+    ///
+    /// # Errors
+    ///
+    /// That outcome.
     #[inline]
     pub fn admit<'a, R>(
         &mut self,
         record: Record<'a, R>,
-    ) -> std::result::Result<AdmittedRecord<'a, R>, Fate> {
+    ) -> std::result::Result<ValidRecord<'a, R>, RecordOutcome> {
         let Some(name) = record.key else {
             self.counters.null_keys += 1;
-            return Err(Fate::NullKey);
+            return Err(RecordOutcome::NullKey);
         };
         let Some(time) = record.time else {
             self.counters.null_times += 1;
-            return Err(Fate::NullTime);
+            return Err(RecordOutcome::NullTime);
         };
         let gap = match self.windows.gap(record.gap) {
-            Effective::StoreQuery(gap) => gap,
+            Effective::Asked(gap) => gap,
             Effective::Clamped(gap) => {
                 self.counters.clamped_gaps += 1;
                 gap
             }
             Effective::Bad => {
                 self.counters.bad_gaps += 1;
-                return Err(Fate::BadGap);
+                return Err(RecordOutcome::BadGap);
             }
         };
         self.counters.records += 1;
         self.time.observe(record.input, record.source, time);
-        Ok(AdmittedRecord {
+        Ok(ValidRecord {
             name,
             time,
             gap,
@@ -208,7 +202,12 @@ impl<K: WindowKind> WindowOperator<K> {
 
     /// Counts a tick and moves the time of one input or of all, of one source or of all known ones.
     /// Nothing closes.
-    pub fn hear(&mut self, input: Option<usize>, source: Option<Source>, time: Option<Time>) {
+    pub fn observe_tick(
+        &mut self,
+        input: Option<usize>,
+        source: Option<Source>,
+        time: Option<Time>,
+    ) {
         let Some(time) = time else {
             self.counters.bad_ticks += 1;
             return;
@@ -223,15 +222,19 @@ impl<K: WindowKind> WindowOperator<K> {
         }
     }
 
-    /// What an admitted record does, judged by its own time. Stream time does not move and nothing
-    /// closes.
+    /// Changes windows by a valid record, judged by its own time. Stream time does not move and
+    /// nothing closes.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::push`].
     pub fn add<S: States>(
         &mut self,
-        record: AdmittedRecord<'_, S::Row>,
+        record: ValidRecord<'_, S::Row>,
         states: &mut S,
         out: &mut impl Sink<S>,
-    ) -> Result<Fate> {
-        let AdmittedRecord {
+    ) -> Result<RecordOutcome> {
+        let ValidRecord {
             name,
             time,
             gap,
@@ -254,7 +257,11 @@ impl<K: WindowKind> WindowOperator<K> {
         )
     }
 
-    /// Closes the windows due before the close time, and drops what is hidden for good.
+    /// Closes the windows due before the close time, and drops those that are hidden for good.
+    ///
+    /// # Errors
+    ///
+    /// What `states` and `out` return.
     pub fn close<S: States>(
         &mut self,
         now: Now,
@@ -263,122 +270,27 @@ impl<K: WindowKind> WindowOperator<K> {
     ) -> Result<()> {
         self.store.advance(self.windows.horizon(now));
         let closed = self.store.close(self.windows.due_before(now.close));
-        self.finals(&closed, states, out)?;
+        self.emit_finals(&closed, states, out)?;
+        self.store
+            .drop_closed(&closed, |entry| states.release(entry.slot()));
         self.store.expire(|entry| states.release(entry.slot()));
         Ok(())
     }
 
+    /// Drops every window that is closed and hidden, so that a saved state has none of them.
+    pub fn drop_hidden<S: States>(&mut self, states: &mut S) {
+        self.store.drop_hidden(|entry| states.release(entry.slot()));
+    }
+
     /// Closes all windows: the input has ended.
+    ///
+    /// # Errors
+    ///
+    /// What `states` and `out` return.
     pub fn finish<S: States>(&mut self, states: &mut S, out: &mut impl Sink<S>) -> Result<()> {
         let pending = self.store.pending();
-        self.finals(&pending, states, out)?;
+        self.emit_finals(&pending, states, out)?;
         self.store.clear(|entry| states.release(entry.slot()));
         Ok(())
     }
-
-    fn finals<S: States>(
-        &mut self,
-        closed: &[(StoreKey, K::Entry)],
-        states: &mut S,
-        out: &mut impl Sink<S>,
-    ) -> Result<()> {
-        self.counters.windows_closed += closed.len() as u64;
-        if self.windows.emit() != Emit::Close {
-            return Ok(());
-        }
-        for (key, entry) in closed {
-            let (name, slot) = (self.store.name(*key), Some(entry.slot()));
-            let (window, time) = (self.windows.window(entry), entry.largest());
-            out.emit(
-                Change {
-                    key: *key,
-                    name,
-                    window,
-                    time,
-                    op: Op::Final,
-                    slot,
-                    known: true,
-                },
-                states,
-            )?;
-        }
-        Ok(())
-    }
-
-    /// A window has a new value, or with no slot is no more.
-    pub(crate) fn changed<S: States>(
-        &mut self,
-        changed: Changed,
-        states: &mut S,
-        out: &mut impl Sink<S>,
-    ) -> Result<()> {
-        if self.windows.emit() != Emit::Update {
-            return Ok(());
-        }
-        let Changed {
-            key,
-            window,
-            time,
-            slot,
-            known,
-        } = changed;
-        let op = if slot.is_some() {
-            Op::Upsert
-        } else {
-            Op::Delete
-        };
-        out.emit(
-            Change {
-                key,
-                name: self.store.name(key),
-                window,
-                time,
-                op,
-                slot,
-                known,
-            },
-            states,
-        )
-    }
-
-    /// A late record alone, emitted and not stored.
-    pub(crate) fn alone<S: States>(
-        &mut self,
-        seq_no: KeyedRecord<S::Row>,
-        window: Window,
-        states: &mut S,
-        out: &mut impl Sink<S>,
-    ) -> Result<()> {
-        self.counters.late_emitted += 1;
-        let slot = states.allocate()?;
-        states.update(slot, seq_no.row, window)?;
-        let KeyedRecord { key, time, .. } = seq_no;
-        out.emit(
-            Change {
-                key,
-                name: self.store.name(key),
-                window,
-                time,
-                op: Op::Late,
-                slot: Some(slot),
-                known: false,
-            },
-            states,
-        )?;
-        states.release(slot);
-        Ok(())
-    }
-}
-
-/// A window that has changed.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Changed {
-    pub key: StoreKey,
-    pub window: Window,
-    /// The largest time of its records.
-    pub time: Time,
-    /// Where its states stand; none where it is no more.
-    pub slot: Option<Slot>,
-    /// Whether it stood in the store before.
-    pub known: bool,
 }

@@ -35,6 +35,7 @@ fn failure(function: &'static str) -> impl Fn(PyErr) -> FunctionFailure {
         function,
         cause: Box::new(raised),
         nth: None,
+        crowded: false,
     }
 }
 
@@ -83,16 +84,29 @@ impl Fold {
             .map_err(failure(if self.reduces { "fn" } else { "merge" }))
     }
 
-    /// The accumulators of slots as an array; an error where one would not be read back as it is.
-    fn array(&self, py: Python<'_>, slots: &[Slot]) -> PyResult<ArrayRef> {
-        let values = PyList::new(py, slots.iter().map(|&slot| self.get(py, slot)))?;
-        Ok(self
-            .to_arrow
-            .bind(py)
-            .call1((values,))?
-            .extract::<PyArray>()?
-            .into_inner()
-            .0)
+    /// The values of slots as an array; an error for one that would not come back from it as it is,
+    /// and for more than fit one array.
+    fn array(&self, py: Python<'_>, slots: &[Slot]) -> Outcome<ArrayRef> {
+        let to_type = failure("conversion to its type");
+        let crowded = |cause: &str| FunctionFailure {
+            function: "conversion to its type",
+            cause: cause.into(),
+            nth: None,
+            crowded: true,
+        };
+        let values = slots.iter().map(|&slot| self.get(py, slot));
+        let values = PyList::new(py, values).map_err(&to_type)?;
+        match self.to_arrow.bind(py).call1((values,)) {
+            // pyarrow cuts strings and binaries into chunks.
+            Ok(array) if array.hasattr("chunks").map_err(&to_type)? => {
+                Err(crowded("the values do not fit one array"))
+            }
+            Ok(array) => Ok(array.extract::<PyArray>().map_err(&to_type)?.into_inner().0),
+            Err(raised) => match raised.get_type(py).name() {
+                Ok(name) if name == "ArrowCapacityError" => Err(crowded(&raised.to_string())),
+                _ => Err(to_type(raised)),
+            },
+        }
     }
 
     fn get<'py>(&self, py: Python<'py>, slot: Slot) -> Option<&Bound<'py, PyAny>> {
@@ -144,6 +158,7 @@ impl UserFunction for Fold {
                 function,
                 cause: what.into(),
                 nth: None,
+                crowded: false,
             };
             let add = self
                 .adds
@@ -212,14 +227,14 @@ impl UserFunction for Fold {
 
     fn save(&self, slots: &[Slot]) -> Outcome<ArrayRef> {
         Python::attach(|py| {
-            self.array(py, slots).map_err(|raised| {
+            self.array(py, slots).map_err(|failure| {
+                if failure.crowded {
+                    return failure;
+                }
                 let nth = slots
                     .iter()
                     .position(|&slot| self.array(py, &[slot]).is_err());
-                FunctionFailure {
-                    nth,
-                    ..failure("conversion to its type")(raised)
-                }
+                FunctionFailure { nth, ..failure }
             })
         })
     }

@@ -2,13 +2,14 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 
-use arrow_array::{ArrayRef, RecordBatch};
+use arrow_array::ArrayRef;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyDict};
 use pyo3_arrow::{PyRecordBatch, PySchema};
 
 use super::fold::{Fold, Rows};
+use super::to_python;
 use crate::arrow::plan::spec::Spec;
 use crate::arrow::stream::operator::Operator;
 use crate::arrow::stream::store_query::StoreQuery;
@@ -42,23 +43,19 @@ impl PyOperator {
     fn work<T: Send>(
         &self,
         py: Python<'_>,
-        does: impl FnOnce(&mut Operator) -> Result<T> + Send,
+        work: impl FnOnce(&mut Operator) -> Result<T> + Send,
     ) -> PyResult<T> {
         if self.folds.is_empty() {
-            return Ok(py.detach(|| does(&mut *self.lock()?))?);
+            return Ok(py.detach(|| work(&mut *self.lock()?))?);
         }
         // The rows are those of the call that holds the lock.
         let mut operator = self.lock()?;
-        let worked = does(&mut operator);
+        let result = work(&mut operator);
         self.folds
             .iter()
             .for_each(|(_, rows)| drop(rows.lock().map(|mut rows| std::mem::take(&mut *rows))));
-        Ok(worked?)
+        Ok(result?)
     }
-}
-
-fn to_python(py: Python<'_>, batch: RecordBatch) -> PyResult<Bound<'_, PyAny>> {
-    PyRecordBatch::new(batch).into_pyarrow(py)
 }
 
 fn columns(bound: Option<PyRecordBatch>) -> Option<Vec<ArrayRef>> {
@@ -104,7 +101,7 @@ impl PyOperator {
         Ok(self.lock()?.stream_time().map(|time| time.0))
     }
 
-    fn push<'py>(&self, py: Python<'py>, batch: PyRecordBatch) -> PyResult<Bound<'py, PyAny>> {
+    fn push<'py>(&self, py: Python<'py>, batch: PyRecordBatch) -> PyResult<Vec<Bound<'py, PyAny>>> {
         let batch = batch.into_inner();
         let mut made = Vec::with_capacity(self.folds.len());
         for (fold, _) in &self.folds {
@@ -124,7 +121,7 @@ impl PyOperator {
         to_python(py, self.work(py, push)?)
     }
 
-    fn finish<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+    fn finish<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyAny>>> {
         to_python(py, self.work(py, Operator::finish)?)
     }
 
@@ -155,7 +152,7 @@ impl PyOperator {
         Ok(dict)
     }
 
-    #[pyo3(signature = (first, last, start, end, *, due=false, backward=false))]
+    #[pyo3(signature = (first, last, start, end, *, by="bounds", backward=false))]
     #[expect(
         clippy::too_many_arguments,
         reason = "the bounds of a query, spelled out"
@@ -167,19 +164,29 @@ impl PyOperator {
         last: Option<PyRecordBatch>,
         start: Option<i64>,
         end: Option<i64>,
-        due: bool,
+        by: &str,
         backward: bool,
-    ) -> PyResult<Bound<'py, PyAny>> {
+    ) -> PyResult<Vec<Bound<'py, PyAny>>> {
         let (from, to) = (start.map_or(Time::MIN, Time), end.map_or(Time::MAX, Time));
-        let asked = if due {
-            StoreQuery::Due { from, to }
-        } else {
-            StoreQuery::Between { from, to }
+        let query = match by {
+            "bounds" => StoreQuery::Between { from, to },
+            "window" => StoreQuery::Exact {
+                start: from,
+                end: to,
+            },
+            "due" => StoreQuery::Due { from, to },
+            other => {
+                return Err(PyErr::from(Error::Argument {
+                    argument: "by".into(),
+                    got: format!("{other:?}"),
+                    allowed: "\"bounds\", \"window\" or \"due\"".into(),
+                }));
+            }
         };
         let keys = (columns(first), columns(last));
         to_python(
             py,
-            self.work(py, |operator| operator.select(asked, &keys, backward))?,
+            self.work(py, |operator| operator.select(query, &keys, backward))?,
         )
     }
 
@@ -188,8 +195,8 @@ impl PyOperator {
         Ok(pages.iter().map(|page| PyBytes::new(py, page)).collect())
     }
 
-    fn changes<'py>(&self, py: Python<'py>) -> PyResult<Vec<Page<'py>>> {
-        let pages = self.work(py, Operator::changes)?;
+    fn changed_pages<'py>(&self, py: Python<'py>) -> PyResult<Vec<Page<'py>>> {
+        let pages = self.work(py, Operator::changed_pages)?;
         Ok(pages
             .into_iter()
             .map(|(name, page)| (name, page.map(|page| PyBytes::new(py, &page))))

@@ -8,113 +8,82 @@
 //!   time of the record >= close time of its input >= close time that closes
 //! ```
 //!
-//! With what it joins, such a record reaches at least its own time: it is in time, and what it
-//! joins is open. So no session that such records join closes before the last of them, none of them
-//! meets a closed session, also not one that is kept visible, and their order does not matter.
+//! With the sessions it joins, such a record reaches at least its own time: it is in time, and they
+//! are open. So no session that such records join closes before the last of them, none of them
+//! meets a closed session, also not one that is still visible, and their order does not matter.
 
-use super::record::SessionOperator;
+use super::record::{SessionOperator, deleted};
 use crate::aggregate::slot::Slot;
 use crate::aggregate::states::States;
 use crate::error::Result;
-use crate::operator::change::{Emit, Sink};
-use crate::operator::window_operator::Changed;
+use crate::operator::change::{Emit, Sink, WindowUpdate};
 use crate::store::{SessionEntry, StoreKey};
 use crate::window::Extent;
 
-/// A partial session: records of one key that belong together.
-#[derive(Clone, Copy, Debug)]
-pub struct Partial {
-    /// Its key.
-    pub key: StoreKey,
-    /// Its bounds and its reach.
-    pub extent: Extent,
-}
-
-/// What became of partial sessions.
+/// Updates of sessions whose states are still to be merged.
 #[derive(Debug, Default)]
-pub struct Joined {
-    /// The slot of the stored session that each of them is in. Their states are still to be merged
-    /// into it.
-    pub into: Vec<Slot>,
-    changes: Vec<Changed>,
-}
+pub struct PendingUpdates(Vec<WindowUpdate>);
 
 impl SessionOperator {
-    /// Joins partial sessions with the stored ones. They are in the order of their starts for each
-    /// key, no two of them join, and none of their records was behind.
+    /// Joins a partial session with the stored ones: the slot into which its states are still to be
+    /// merged. The partial sessions of a key come in the order of their starts, no two of them join,
+    /// and none of their records was behind.
     ///
     /// ```text
     ///   stored       ├─x──────x─┤····   ├x┤····
-    ///   partial    ├xx┤····  ├x─x─┤····           the second joins what the first one has made: its slot stays
+    ///   partial    ├xx┤····  ├x─x─┤····           the second joins the result of the first: its slot stays
     /// ```
-    pub fn join<S: States>(&mut self, partials: &[Partial], states: &mut S) -> Result<Joined> {
-        let mut joined = Joined {
-            into: Vec::with_capacity(partials.len()),
-            changes: Vec::new(),
-        };
-        let mut found = std::mem::take(&mut self.scratch);
-        for &Partial { key, extent } in partials {
-            self.store
-                .joining(key, extent, self.windows.gap.longest(), &mut found);
-            let extent = found
-                .iter()
-                .fold(extent, |merged, session| merged.union(&session.extent));
-            joined.into.push(self.replace_found(
-                key,
-                extent,
-                &found,
-                states,
-                &mut joined.changes,
-            )?);
-        }
-        self.scratch = found;
-        Ok(joined)
-    }
-
-    /// One session in the stead of the found ones.
-    fn replace_found<S: States>(
+    ///
+    /// # Errors
+    ///
+    /// What `states` returns.
+    pub fn join<S: States>(
         &mut self,
         key: StoreKey,
-        extent: Extent,
-        found: &[SessionEntry],
+        partial: Extent,
         states: &mut S,
-        changes: &mut Vec<Changed>,
+        updates: &mut PendingUpdates,
     ) -> Result<Slot> {
+        let mut found = std::mem::take(&mut self.scratch);
+        self.store.joining(key, partial, &mut found);
+        let extent = found
+            .iter()
+            .fold(partial, |merged, session| merged.union(&session.extent));
         let window = extent.window();
-        let slot = self.gather(key, found, window, states)?;
-        self.put(key, found, SessionEntry { extent, slot }, states);
+        let slot = self.merge_found(key, &found, window, states)?;
+        self.replace_oldest(key, &found, SessionEntry { extent, slot }, states);
         if self.windows.emit == Emit::Update {
-            let stood = found.iter().map(SessionEntry::window);
-            let known = stood.clone().any(|stood| stood == window);
-            let gone = stood.filter(|stood| *stood != window);
-            changes.extend(gone.map(|window| Changed {
+            let before = || found.iter().map(SessionEntry::window);
+            let known = before().any(|before| before == window);
+            let gone = before().filter(|before| *before != window);
+            updates.0.extend(gone.map(|gone| deleted(key, gone)));
+            let slot = Some(slot);
+            updates.0.push(WindowUpdate {
                 key,
                 window,
                 time: window.end,
-                slot: None,
-                known: true,
-            }));
-            changes.push(Changed {
-                key,
-                window,
-                time: window.end,
-                slot: Some(slot),
+                slot,
                 known,
             });
         }
+        self.scratch = found;
         Ok(slot)
     }
 
-    /// Emits what has changed, once the states are merged.
-    pub fn tell<S: States>(
+    /// Emits the updates, once the states are merged.
+    ///
+    /// # Errors
+    ///
+    /// What `out` returns.
+    pub fn emit_updates<S: States>(
         &mut self,
-        joined: Joined,
+        updates: PendingUpdates,
         states: &mut S,
         out: &mut impl Sink<S>,
     ) -> Result<()> {
-        joined
-            .changes
+        updates
+            .0
             .into_iter()
-            .try_for_each(|changed| self.changed(changed, states, out))
+            .try_for_each(|update| self.emit_update(update, states, out))
     }
 }

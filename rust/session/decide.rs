@@ -1,19 +1,19 @@
-//! Decides what a record does to the sessions it joins. Nothing here has an effect.
+//! The choice for a record and the sessions that it joins, without an effect.
 
 use crate::time::Time;
 use crate::window::Extent;
 
-/// What a record does.
+/// What happens to a record and the sessions it joins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Choice {
-    /// It comes too late, with all that it joins. Nothing changes.
+    /// All of them together are behind the close time. Nothing changes.
     Late,
-    /// It makes one session of itself and all that it joins.
+    /// All of them become one session.
     Keep {
         /// The session.
         extent: Extent,
-        /// Whether the joined sessions are deleted by name first. Not so where the session is the
-        /// record's own instant again: then it is overwritten (rules 9.2).
+        /// Whether deletes of the joined sessions are emitted. Not where the session is the record's
+        /// own instant again: it is overwritten (rules 9.2).
         deletes: bool,
     },
 }

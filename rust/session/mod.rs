@@ -1,14 +1,14 @@
 //! Session windows: records with pauses no longer than the gap between them (rules 2 and 3).
 //!
-//! | module | does |
+//! | file | noun |
 //! |---|---|
 //! | [`batch`] | rows to sessions, all at once: nothing is late |
 //! | [`coalesce`] | partial sessions of a key, joined where they touch |
 //! | [`disorder`] | whether rows are better sorted first: a choice of speed |
-//! | [`windows`] | what the user asked for |
-//! | [`decide`] | decides: from the sessions a record joins to a choice |
-//! | [`record`] | applies it, record by record, as Kafka Streams does |
-//! | [`bulk`] | does the same for many records at once, where their order cannot matter |
+//! | [`windows`] | the settings of a query |
+//! | [`decide`] | the choice for a record and the sessions that it joins |
+//! | [`record`] | the operator, record by record, as Kafka Streams does it |
+//! | [`bulk`] | many records at once, where their order cannot matter |
 
 pub mod batch;
 pub mod bulk;

@@ -5,15 +5,15 @@ use super::windows::SessionWindows;
 use crate::aggregate::slot::Slot;
 use crate::aggregate::states::States;
 use crate::error::Result;
-use crate::operator::change::{Emit, Late, Sink};
-use crate::operator::record::{Effective, Fate, KeyedRecord};
+use crate::operator::change::{Emit, Late, Sink, WindowUpdate};
+use crate::operator::record::{Effective, KeyedRecord, RecordOutcome};
 use crate::operator::stream_time::Now;
-use crate::operator::window_operator::{Changed, WindowKind, WindowOperator};
+use crate::operator::window_operator::{WindowKind, WindowOperator};
 use crate::store::{Entry, SessionEntry, StoreKey};
 use crate::time::{Span, Time};
 use crate::window::{Extent, Horizon, Window};
 
-/// The sessions of one world, and its stream time.
+/// The sessions of one stream, and its stream time.
 pub type SessionOperator = WindowOperator<SessionWindows>;
 
 impl WindowKind for SessionWindows {
@@ -59,31 +59,24 @@ impl WindowKind for SessionWindows {
     }
 
     fn add<S: States>(
-        windows: &mut SessionOperator,
-        seq_no: KeyedRecord<S::Row>,
+        operator: &mut SessionOperator,
+        record: KeyedRecord<S::Row>,
         states: &mut S,
         out: &mut impl Sink<S>,
-    ) -> Result<Fate> {
-        let record = Extent::of(seq_no.time, seq_no.gap);
-        let mut found = std::mem::take(&mut windows.scratch);
-        windows.store.joining(
-            seq_no.key,
-            record,
-            windows.windows.gap.longest(),
-            &mut found,
-        );
-        let fate = match choose(
-            record,
-            found.iter().map(|session| session.extent),
-            seq_no.late,
-        ) {
-            Choice::Late => windows.late(seq_no, states, out).map(|()| Fate::Late),
-            Choice::Keep { extent, deletes } => windows
-                .keep(seq_no, extent, deletes, &found, states, out)
-                .map(|()| Fate::Kept),
+    ) -> Result<RecordOutcome> {
+        let own = Extent::of(record.time, record.gap);
+        let mut found = std::mem::take(&mut operator.scratch);
+        operator.store.joining(record.key, own, &mut found);
+        let outcome = match choose(own, found.iter().map(|session| session.extent), record.late) {
+            Choice::Late => operator
+                .drop_late(record, states, out)
+                .map(|()| RecordOutcome::Late),
+            Choice::Keep { extent, deletes } => operator
+                .keep(record, extent, deletes, &found, states, out)
+                .map(|()| RecordOutcome::Accepted),
         };
-        windows.scratch = found;
-        fate
+        operator.scratch = found;
+        outcome
     }
 }
 
@@ -91,32 +84,22 @@ impl SessionOperator {
     /// Merges the found sessions and the record, oldest first, the record last.
     fn keep<S: States>(
         &mut self,
-        seq_no: KeyedRecord<S::Row>,
+        record: KeyedRecord<S::Row>,
         extent: Extent,
         deletes: bool,
         found: &[SessionEntry],
         states: &mut S,
         out: &mut impl Sink<S>,
     ) -> Result<()> {
-        let (key, window) = (seq_no.key, extent.window());
-        let slot = self.gather(key, found, window, states)?;
+        let (key, window) = (record.key, extent.window());
+        let slot = self.merge_found(key, found, window, states)?;
         for session in found.iter().filter(|_| deletes) {
-            let (window, time) = (session.window(), session.extent.end);
-            self.changed(
-                Changed {
-                    key,
-                    window,
-                    time,
-                    slot: None,
-                    known: true,
-                },
-                states,
-                out,
-            )?;
+            self.emit_update(deleted(key, session.window()), states, out)?;
         }
-        states.update(slot, seq_no.row, window)?;
-        let known = found.iter().any(|session| session.window() == window);
-        let changed = Changed {
+        states.update(slot, record.row, window)?;
+        // After its delete a window of the same bounds is not stored any more.
+        let known = !deletes && found.iter().any(|session| session.window() == window);
+        let update = WindowUpdate {
             key,
             window,
             time: window.end,
@@ -126,24 +109,24 @@ impl SessionOperator {
         if states.is_null(slot) {
             found
                 .first()
-                .and_then(|oldest| self.store.remove(key, oldest.place()));
+                .and_then(|oldest| self.store.remove(key, oldest.id()));
             states.release(slot);
-            return self.changed(
-                Changed {
+            return self.emit_update(
+                WindowUpdate {
                     slot: None,
-                    ..changed
+                    ..update
                 },
                 states,
                 out,
             );
         }
-        self.put(key, found, SessionEntry { extent, slot }, states);
-        self.changed(changed, states, out)
+        self.replace_oldest(key, found, SessionEntry { extent, slot }, states);
+        self.emit_update(update, states, out)
     }
 
     /// Merges the states of the found sessions of a key, oldest first, into one slot. The younger
     /// ones leave the store.
-    pub(super) fn gather<S: States>(
+    pub(super) fn merge_found<S: States>(
         &mut self,
         key: StoreKey,
         found: &[SessionEntry],
@@ -157,13 +140,13 @@ impl SessionOperator {
         for session in younger {
             states.merge(slot, session.slot, window)?;
             states.release(session.slot);
-            self.store.remove(key, session.place());
+            self.store.remove(key, session.id());
         }
         Ok(slot)
     }
 
-    /// Stores what was gathered from the found sessions in the stead of the oldest.
-    pub(super) fn put<S: States>(
+    /// Stores the session that the found ones were merged into, instead of the oldest of them.
+    pub(super) fn replace_oldest<S: States>(
         &mut self,
         key: StoreKey,
         found: &[SessionEntry],
@@ -171,17 +154,18 @@ impl SessionOperator {
         states: &mut S,
     ) {
         let replaced = match found.first() {
-            Some(oldest) => self.store.replace(key, oldest.place(), session),
+            Some(oldest) => self.store.replace(key, oldest.id(), session),
             None => self.store.put(key, session),
         };
-        if let Some(replaced) = replaced {
-            states.release(replaced.slot);
-        }
+        replaced
+            .into_iter()
+            .for_each(|replaced| states.release(replaced.slot));
     }
 
-    fn late<S: States>(
+    /// Counts a late record, and emits it where that was asked for.
+    fn drop_late<S: States>(
         &mut self,
-        seq_no: KeyedRecord<S::Row>,
+        record: KeyedRecord<S::Row>,
         states: &mut S,
         out: &mut impl Sink<S>,
     ) -> Result<()> {
@@ -190,9 +174,20 @@ impl SessionOperator {
             return Ok(());
         }
         let instant = Window {
-            start: seq_no.time,
-            end: seq_no.time,
+            start: record.time,
+            end: record.time,
         };
-        self.alone(seq_no, instant, states, out)
+        self.emit_late(record, instant, states, out)
+    }
+}
+
+/// A stored session that is no more.
+pub(super) fn deleted(key: StoreKey, window: Window) -> WindowUpdate {
+    WindowUpdate {
+        key,
+        window,
+        time: window.end,
+        slot: None,
+        known: true,
     }
 }

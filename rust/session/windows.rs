@@ -1,4 +1,4 @@
-//! What the user asked for.
+//! The settings of session windows.
 
 use crate::error::{Error, Result};
 use crate::operator::change::{Emit, Late};
@@ -15,7 +15,7 @@ pub enum Gap {
     Fixed(Span),
     /// Each record's own (rules 3.1).
     Dynamic {
-        /// The longest gap, longer ones are cut to it; none: no gap is cut.
+        /// What longer gaps are cut to; none: gaps of any length.
         longest: Option<Span>,
     },
 }
@@ -29,15 +29,18 @@ impl Gap {
         }
     }
 
-    /// The gap of a record whose gap column holds `own`.
+    /// The gap in effect of a record with `own` in its gap column.
     pub fn of(self, own: Option<i64>) -> Effective {
         match (self, own.and_then(|own| u64::try_from(own).ok())) {
-            (Self::Fixed(gap), _) => Effective::StoreQuery(gap),
+            (Self::Fixed(gap), _) => Effective::Asked(gap),
             (_, None | Some(0)) => Effective::Bad,
-            (Self::Dynamic { .. }, Some(own)) if Span(own) > self.longest() => {
-                Effective::Clamped(self.longest())
-            }
-            (_, Some(own)) => Effective::StoreQuery(Span(own)),
+            (
+                Self::Dynamic {
+                    longest: Some(longest),
+                },
+                Some(own),
+            ) if Span(own) > longest => Effective::Clamped(longest),
+            (_, Some(own)) => Effective::Asked(Span(own)),
         }
     }
 }
@@ -47,7 +50,7 @@ impl Gap {
 pub struct SessionWindows {
     /// The inactivity gap.
     pub gap: Gap,
-    /// How long a closed gap still waits for late records; none: for ever, as in batch.
+    /// How long sessions wait for late records after their gap; none: for ever, as in batch.
     pub grace: Option<Span>,
     /// How long closed sessions stay visible; none: not at all.
     pub until: Option<Span>,
@@ -72,7 +75,11 @@ impl SessionWindows {
         }
     }
 
-    /// Whether the lengths fit together.
+    /// Checks that the lengths fit together.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Argument`] for a gap of zero, and for `until` below gap + grace.
     pub fn check(&self) -> Result<()> {
         let longest = self.gap.longest();
         if longest == Span(0) {
@@ -93,7 +100,7 @@ impl SessionWindows {
         }
     }
 
-    /// Length of a store's segments: live sessions lie in a few of them.
+    /// Length of a store's segments: sessions of the longest gap are in a few of them.
     pub(crate) fn segment(&self) -> Span {
         let Some(grace) = self.grace else {
             return Span(u64::MAX);
@@ -101,7 +108,7 @@ impl SessionWindows {
         if let Some(segment) = self.segment {
             return segment;
         }
-        let live = self.gap.longest().saturating_add(grace);
-        Span((live.saturating_add(self.until.unwrap_or_default()).0 / 8).max(1))
+        let visible = self.gap.longest().saturating_add(grace);
+        Span((visible.saturating_add(self.until.unwrap_or_default()).0 / 8).max(1))
     }
 }

@@ -1,21 +1,21 @@
 //! Many records of one key into its sliding windows at once: each window is changed once, not once
 //! for each record.
 //!
-//! Only for records that are not behind when they arrive (rules 2.6): every window that holds such
+//! Only for records that are not behind when they arrive (rules 2.6): every window that has such
 //! a record ends at its time or later, so none refuses it, and none is closed before the last of
 //! these records has come.
 //!
 //! ```text
-//!   records, in their order ─▶ sketch: windows by starts and largest times alone ─▶ changed windows, stored
+//!   records, in their order ─▶ sketch: windows by starts and largest times alone ─▶ changed windows, stored;
 //!                                                                                   runs of rows, merged once
 //! ```
 //!
-//! What a record makes is decided as record by record. The states wait: a window holds in the end
-//! what the stored window it goes back to held before the batch, and all records of the batch in
-//! its bounds. That is so where no window was made from another one that differs in the records of
-//! the batch it held so far. Without refusals none is. What a stored window lacks after a refusal
-//! decides what is made, so there each birth is looked at instead of reasoned about: a key with one
-//! that does not fit goes record by record.
+//! New windows are decided as record by record; states follow at the end. A window then has the
+//! states of the stored window that it goes back to, as they were before the batch, and all records
+//! of the batch in its bounds. That is right where no window is created from one that differs from
+//! it in the records of the batch so far. Without refusals none is. After a refusal a stored window
+//! lacks records, which changes the windows that are created; so each new window is checked, and a
+//! key with one that differs goes record by record.
 
 use std::collections::BTreeMap;
 
@@ -26,44 +26,43 @@ use crate::aggregate::Run;
 use crate::aggregate::slot::Slot;
 use crate::aggregate::states::States;
 use crate::error::Result;
-use crate::operator::change::Sink;
-use crate::operator::window_operator::Changed;
+use crate::operator::change::{Sink, WindowUpdate};
 use crate::store::{StoreKey, WindowEntry};
 use crate::time::Time;
 use crate::window::Window;
 
-/// The windows of a key as records find and make them.
+/// The windows of a key, without states.
 struct Sketch {
     sliding: Sliding,
     windows: BTreeMap<Time, SketchWindow>,
     /// The times of the records so far, floored, with the largest full time of each.
     times: BTreeMap<Time, Time>,
-    births: Vec<NewWindow>,
+    new_windows: Vec<NewWindow>,
 }
 
 /// A window, without the records of the batch.
 #[derive(Clone, Copy, Debug)]
 struct SketchWindow {
-    /// Where the states stand that it starts from; none: it starts from nothing.
+    /// The slot of the stored states that it starts from; none: of the identity.
     origin: Option<Slot>,
-    /// The largest time of what it starts from.
+    /// The largest time of the records in them.
     largest: Time,
     /// Whether it was stored before the batch.
     stored: bool,
 }
 
-/// A window that has changed.
+/// A changed window into which rows are still to be merged.
 #[derive(Debug)]
 pub struct PendingMerge {
-    /// Where its states stand.
+    /// The slot of its states.
     pub into: Slot,
-    /// The rows that are still to be merged into it; none where it only copies another window.
+    /// The rows; none where it only copies another window.
     pub run: Run,
-    changed: Changed,
+    update: WindowUpdate,
 }
 
 impl Sketch {
-    /// The times, floored, of the records that a window may hold: windows do not cross 1970 (rules
+    /// The first and last time, floored, of records in a window: windows do not cross 1970 (rules
     /// 4.2).
     fn bounds(&self, start: Time) -> (Time, Time) {
         let end = Window::sliding(start, self.sliding.difference).end;
@@ -89,7 +88,7 @@ impl Sketch {
         }
     }
 
-    /// Whether two windows hold the same of the records so far; the second starts later.
+    /// Whether two windows have the same of the records so far; the second starts later.
     fn agree(&self, first: Time, second: Time) -> bool {
         let ((_, first_end), (_, second_end)) = (self.bounds(first), self.bounds(second));
         let before = second
@@ -103,25 +102,26 @@ impl Sketch {
         before.is_none() && after.is_none()
     }
 
-    /// Takes a record; whether its windows are such as they can be told without their states.
-    fn take(&mut self, time: Time) -> bool {
+    /// Adds a record; whether its windows can be created without their states.
+    fn add(&mut self, time: Time) -> bool {
         let floored = time.floor(self.sliding.resolution);
         let own = floored.and_then(|floored| Window::of_record(floored, self.sliding.difference));
         let (Some(floored), Some(own)) = (floored, own) else {
             return false;
         };
-        let mut births = std::mem::take(&mut self.births);
-        decide(floored, own, self, self.sliding, &mut births);
-        let told = births.iter().all(|&birth| self.draw(birth));
-        self.births = births;
+        let mut new_windows = std::mem::take(&mut self.new_windows);
+        decide(floored, own, self, self.sliding, &mut new_windows);
+        let fits = new_windows.iter().all(|&new| self.draw(new));
+        self.new_windows = new_windows;
         let largest = self.times.entry(floored).or_insert(time);
         *largest = time.max(*largest);
-        told
+        fits
     }
 
-    fn draw(&mut self, birth: NewWindow) -> bool {
-        let (NewWindow::Create { start, .. } | NewWindow::Copy { start, .. }) = birth;
-        let base = match birth {
+    /// Creates a window; whether it has the records of its base in its bounds, and no other.
+    fn draw(&mut self, new: NewWindow) -> bool {
+        let (NewWindow::Create { start, .. } | NewWindow::Copy { start, .. }) = new;
+        let base = match new {
             NewWindow::Create { base, .. } => base,
             NewWindow::Copy { base, .. } => Some(base),
         };
@@ -167,16 +167,20 @@ impl Neighbors for Sketch {
 }
 
 impl SlidingOperator {
-    /// Takes records of a key, each with its place in the order of arrival, sorted by time; none of
-    /// them is behind. The rows of the runs are numbered from `first`. False, and nothing is done,
-    /// where they are to be taken one by one.
+    /// Joins records of a key, sorted by time, each with its number in the order of arrival; none of
+    /// them is behind. The rows of the runs are numbered from `first`. False, without an effect,
+    /// where the records have to be added one by one.
+    ///
+    /// # Errors
+    ///
+    /// What `states` returns.
     pub fn join<S: States>(
         &mut self,
         key: StoreKey,
         records: &[(Time, u32)],
         first: u32,
         states: &mut S,
-        taking: &mut Vec<PendingMerge>,
+        pending: &mut Vec<PendingMerge>,
     ) -> Result<bool> {
         let sliding = self.windows.sliding;
         let floored: Option<Vec<Time>> = records
@@ -203,13 +207,13 @@ impl SlidingOperator {
             sliding,
             windows,
             times: BTreeMap::new(),
-            births: std::mem::take(&mut self.scratch.1),
+            new_windows: std::mem::take(&mut self.scratch.1),
         };
         let mut arrived = records.to_vec();
         arrived.sort_unstable_by_key(|&(_, row)| row);
-        let told = arrived.iter().all(|&(time, _)| sketch.take(time));
-        self.scratch.1 = std::mem::take(&mut sketch.births);
-        if !told {
+        let fits = arrived.iter().all(|&(time, _)| sketch.add(time));
+        self.scratch.1 = std::mem::take(&mut sketch.new_windows);
+        if !fits {
             return Ok(false);
         }
         for (&start, &drawn) in &sketch.windows {
@@ -219,27 +223,27 @@ impl SlidingOperator {
                 continue;
             }
             let largest = latest.map_or(drawn.largest, |time| time.max(drawn.largest));
-            let into = self.hold(key, start, SketchWindow { largest, ..drawn }, states)?;
+            let into = self.store_window(key, start, SketchWindow { largest, ..drawn }, states)?;
             let window = Window::sliding(start, sliding.difference);
             let row = |rows: usize| first + rows as u32;
             let run = Run {
                 from: row(floored.partition_point(|&time| time < from)),
                 to: row(floored.partition_point(|&time| time <= to)),
             };
-            let changed = Changed {
+            let update = WindowUpdate {
                 key,
                 window,
                 time: largest,
                 slot: Some(into),
                 known: drawn.stored,
             };
-            taking.push(PendingMerge { into, run, changed });
+            pending.push(PendingMerge { into, run, update });
         }
         Ok(true)
     }
 
-    /// Stores a window with what it starts from; where its states stand.
-    fn hold<S: States>(
+    /// Stores a window with the states that it starts from; their slot.
+    fn store_window<S: States>(
         &mut self,
         key: StoreKey,
         start: Time,
@@ -271,15 +275,19 @@ impl SlidingOperator {
         Ok(slot)
     }
 
-    /// Emits what has changed, once the rows are merged.
-    pub fn tell<S: States>(
+    /// Emits the updates, once the rows are merged.
+    ///
+    /// # Errors
+    ///
+    /// What `out` returns.
+    pub fn emit_updates<S: States>(
         &mut self,
-        taking: Vec<PendingMerge>,
+        pending: Vec<PendingMerge>,
         states: &mut S,
         out: &mut impl Sink<S>,
     ) -> Result<()> {
-        taking
+        pending
             .into_iter()
-            .try_for_each(|taking| self.changed(taking.changed, states, out))
+            .try_for_each(|pending| self.emit_update(pending.update, states, out))
     }
 }

@@ -1,6 +1,6 @@
 //! Decides which windows a record makes, from those around it. Nothing here has an effect.
 //!
-//! The order of the births is Kafka's order of emission. Whether a window still takes the record is
+//! The order of the new_windows is Kafka's order of emission. Whether a window still takes the record is
 //! judged when it is made, each window for itself (rules 4.3).
 
 use super::plan::Sliding;
@@ -8,17 +8,17 @@ use crate::store::WindowEntry;
 use crate::time::{Span, Time};
 use crate::window::Window;
 
-/// A window that comes to be.
+/// A window that a record creates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NewWindow {
-    /// It takes the record, on top of what another window holds.
+    /// It has the record, and the records of another window.
     Create {
         /// Its start.
         start: Time,
-        /// The start of the other window; none: of nothing.
+        /// The start of the other window; none: it has the record alone.
         base: Option<Time>,
     },
-    /// It holds what another one held before this record.
+    /// It has the records of another one, without this record.
     Copy {
         /// Its start.
         start: Time,
@@ -45,8 +45,8 @@ pub trait Neighbors {
 /// Windows, latest first.
 impl Neighbors for [WindowEntry] {
     fn latest(&self, from: Time, to: Time) -> Option<Neighbor> {
-        let place = self.partition_point(|window| window.start > to);
-        let found = self.get(place).filter(|window| window.start >= from)?;
+        let position = self.partition_point(|window| window.start > to);
+        let found = self.get(position).filter(|window| window.start >= from)?;
         Some(Neighbor {
             start: found.start,
             largest: found.largest,
@@ -55,7 +55,7 @@ impl Neighbors for [WindowEntry] {
 }
 
 /// The starts of windows that a record at `time`, floored, needs to see, both inclusive.
-/// Windows on the other side of 1970 are none of its business (rules 4.2).
+/// Windows do not cross 1970 (rules 4.2).
 pub fn around(time: Time, sliding: Sliding) -> (Time, Time) {
     let (first, last) = (
         time.saturating_sub(sliding.difference.saturating_mul(2)),
@@ -68,16 +68,16 @@ pub fn around(time: Time, sliding: Sliding) -> (Time, Time) {
     }
 }
 
-/// The windows that a record at `time`, floored, makes; it is also in all that start from that of
+/// The windows that a record at `time`, floored, creates; it is also in all that start from that of
 /// `own` to it. `own` is the window of the record alone.
 pub fn decide<A: Neighbors + ?Sized>(
     time: Time,
     own: Window,
     found: &A,
     sliding: Sliding,
-    births: &mut Vec<NewWindow>,
+    new_windows: &mut Vec<NewWindow>,
 ) {
-    births.clear();
+    new_windows.clear();
     let near = Near {
         time,
         own,
@@ -85,13 +85,13 @@ pub fn decide<A: Neighbors + ?Sized>(
         sliding,
     };
     if is_early(time, own) {
-        near.early(births)
+        near.early(new_windows)
     } else {
-        near.main(births)
+        near.main(new_windows)
     }
 }
 
-/// Whether `own` is Kafka's early window and holds more than what came before the record.
+/// Whether `own` is Kafka's early window and ends after the record.
 pub fn is_early(time: Time, own: Window) -> bool {
     time >= Time(0) && own.start == Time(0) && own.end > time
 }
@@ -113,7 +113,7 @@ impl<A: Neighbors + ?Sized> Near<'_, A> {
     ///                           ├── covers it ─────────x──┤
     ///                                               ├── its right ───────┤
     /// ```
-    fn main(&self, births: &mut Vec<NewWindow>) {
+    fn main(&self, new_windows: &mut Vec<NewWindow>) {
         let start = self.own.start;
         let own = self.found.latest(start, start);
         if own.is_some_and(|own| self.largest(own) >= self.time) {
@@ -124,7 +124,7 @@ impl<A: Neighbors + ?Sized> Near<'_, A> {
             .checked_sub(Span(1))
             .and_then(|last| self.found.latest(first, last));
         let previous = left.or(own).map(|window| self.largest(window));
-        births.extend(
+        new_windows.extend(
             self.after(
                 previous.filter(|&previous| {
                     self.right_of(previous).is_some_and(|right| right >= start)
@@ -135,12 +135,12 @@ impl<A: Neighbors + ?Sized> Near<'_, A> {
             let base = left
                 .filter(|&left| self.largest(left) >= start)
                 .map(|left| left.start);
-            births.push(NewWindow::Create { start, base });
+            new_windows.push(NewWindow::Create { start, base });
         }
         let covering = start
             .checked_add(Span(1))
             .and_then(|first| self.found.latest(first, self.time));
-        births.extend(self.right(covering));
+        new_windows.extend(self.right(covering));
     }
 
     /// ```text
@@ -149,17 +149,17 @@ impl<A: Neighbors + ?Sized> Near<'_, A> {
     ///        ├ p's right ─────────────┤
     ///                 ├── its right ───────────┤
     /// ```
-    fn early(&self, births: &mut Vec<NewWindow>) {
+    fn early(&self, new_windows: &mut Vec<NewWindow>) {
         let own = self.found.latest(Time(0), Time(0));
-        births.extend(self.right(self.found.latest(Time(0), self.time)));
-        births.extend(
+        new_windows.extend(self.right(self.found.latest(Time(0), self.time)));
+        new_windows.extend(
             self.after(
                 own.map(|own| self.largest(own))
                     .filter(|&previous| previous < self.time),
             ),
         );
         if own.is_none() {
-            births.push(NewWindow::Create {
+            new_windows.push(NewWindow::Create {
                 start: Time(0),
                 base: None,
             });
@@ -175,7 +175,7 @@ impl<A: Neighbors + ?Sized> Near<'_, A> {
             .then_some(NewWindow::Create { start, base: None })
     }
 
-    /// The record's own right window holds what the latest window around the record held after it.
+    /// The record's own right window has the records after it of the latest window around it.
     fn right(&self, covering: Option<Neighbor>) -> Option<NewWindow> {
         let base = covering
             .filter(|&covering| self.largest(covering) > self.time)?

@@ -1,18 +1,20 @@
 //! Sliding windows: for each record the window that ends at it, and the one that starts after it
 //! (rules 4).
 //!
-//! | module | does |
+//! | file | noun |
 //! |---|---|
 //! | [`plan`] | which windows there are, in closed form |
 //! | [`batch`] | rows to windows, all at once: nothing is late |
-//! | [`windows`] | what the user asked for |
-//! | [`decide`] | decides: from the windows around a record to those that it makes |
-//! | [`record`] | applies it, record by record, as Kafka Streams does |
-//! | [`bulk`] | applies it to many records at once |
+//! | [`windows`] | the settings of a query |
+//! | [`decide`] | the windows that a record creates, decided from those around it |
+//! | [`record`] | the operator, record by record, as Kafka Streams does it |
+//! | `new_window` | the windows that a record creates, in the store |
+//! | [`bulk`] | many records at once, where their order cannot matter |
 
 pub mod batch;
 pub mod bulk;
 pub mod decide;
+mod new_window;
 pub mod plan;
 pub mod record;
 pub mod windows;

@@ -1,4 +1,4 @@
-//! What the user asked for.
+//! The settings of sliding windows.
 
 use super::plan::Sliding;
 use crate::error::{Error, Result};
@@ -8,7 +8,7 @@ use crate::time::Span;
 /// A sliding query. Lengths are in ticks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SlidingWindows {
-    /// Time difference and resolution: times are floored to the second.
+    /// Time difference and resolution: times are floored to the resolution.
     pub sliding: Sliding,
     /// How long windows still wait for late records; none: for ever, as in batch.
     pub grace: Option<Span>,
@@ -37,7 +37,12 @@ impl SlidingWindows {
         }
     }
 
-    /// Whether the lengths fit together.
+    /// Checks that the lengths fit together.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Argument`] for a length that is zero or no multiple of the resolution, and for
+    /// `until` below 2 x difference + grace.
     pub fn check(&self) -> Result<()> {
         let Sliding {
             difference,
@@ -87,7 +92,7 @@ impl SlidingWindows {
     }
 
     /// How long a window is visible after its start: as long as a record that is not late can touch
-    /// it, or read what it holds (rules 4.4).
+    /// it, or read its records (rules 4.4).
     pub fn retention(&self) -> Span {
         let Sliding {
             difference,
@@ -101,7 +106,7 @@ impl SlidingWindows {
             .max(self.until.unwrap_or_default())
     }
 
-    /// Length of a store's segments: live windows lie in a few of them.
+    /// Length of a store's segments: visible windows are in a few of them.
     pub(crate) fn segment(&self) -> Span {
         if self.grace.is_none() {
             Span(u64::MAX)

@@ -6,30 +6,30 @@ use crate::window::{Extent, Horizon, Window};
 
 /// A stored window of some kind.
 pub trait Entry: Clone + std::fmt::Debug {
-    /// Where it stands among the windows of its key.
-    type Place: Copy + Ord + std::fmt::Debug;
+    /// What tells the windows of a key apart, and sorts them (rules 6.9).
+    type Id: Copy + Ord + std::fmt::Debug;
 
-    /// Its place; no two windows of a key have the same.
-    fn place(&self) -> Self::Place;
+    /// Its id; no two windows of a key have the same.
+    fn id(&self) -> Self::Id;
 
-    /// The time that its place goes by first, at most `due`.
-    fn order(&self) -> Time;
+    /// The first time in its id, at most `due`.
+    fn sort_time(&self) -> Time;
 
-    /// Where its states stand.
+    /// The slot of its states.
     fn slot(&self) -> Slot;
 
     /// The largest time of its records.
     fn largest(&self) -> Time;
 
-    /// What segments go by. A window is closed and expires in the order of this time.
+    /// The time that puts it into a segment. Windows close and expire in the order of this time.
     fn due(&self) -> Time;
 
     /// Whether a record or a query may see it.
     fn is_visible(&self, horizon: Horizon) -> bool;
 
-    /// By how much it is due after the time of its order.
+    /// By how much it is due after its sort time.
     fn lead(&self) -> Span {
-        Span(self.due().0.abs_diff(self.order().0))
+        Span(self.due().0.abs_diff(self.sort_time().0))
     }
 }
 
@@ -49,15 +49,15 @@ impl SessionEntry {
     }
 }
 
-/// End, then start: rules 6.9.
+/// Its id is (end, start): rules 6.9.
 impl Entry for SessionEntry {
-    type Place = (Time, Time);
+    type Id = (Time, Time);
 
-    fn place(&self) -> Self::Place {
+    fn id(&self) -> Self::Id {
         (self.extent.end, self.extent.start)
     }
 
-    fn order(&self) -> Time {
+    fn sort_time(&self) -> Time {
         self.extent.end
     }
 
@@ -90,13 +90,13 @@ pub struct WindowEntry {
 }
 
 impl Entry for WindowEntry {
-    type Place = Time;
+    type Id = Time;
 
-    fn place(&self) -> Self::Place {
+    fn id(&self) -> Self::Id {
         self.start
     }
 
-    fn order(&self) -> Time {
+    fn sort_time(&self) -> Time {
         self.start
     }
 

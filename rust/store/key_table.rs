@@ -22,7 +22,7 @@ pub struct KeyTable {
     seed: u64,
     names: Vec<Option<Box<[u8]>>>,
     free: Vec<StoreKey>,
-    /// All keys in the order of their bytes, made when a range is first asked for.
+    /// All keys in the order of their bytes, sorted when a range is first read.
     order: OnceLock<Vec<StoreKey>>,
 }
 
@@ -67,6 +67,10 @@ impl KeyTable {
     }
 
     /// The number of a key, known or new, and whether it is new.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Internal`] for more than 2^32 keys.
     pub fn intern(&mut self, name: &[u8]) -> Result<(StoreKey, bool)> {
         let Self {
             table,
@@ -95,7 +99,7 @@ impl KeyTable {
                 entry.insert(key);
                 let name = Some(name.into());
                 match names.get_mut(key.0 as usize) {
-                    Some(place) => *place = name,
+                    Some(free) => *free = name,
                     None => names.push(name),
                 }
                 order.take();

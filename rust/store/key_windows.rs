@@ -1,4 +1,4 @@
-//! The windows of one key, in the order of their places.
+//! The windows of one key, in the order of their ids.
 
 use std::collections::VecDeque;
 use std::collections::vec_deque::Iter;
@@ -11,7 +11,7 @@ use crate::time::{Span, Time};
 /// The windows of one key.
 #[derive(Clone, Debug)]
 pub(super) struct KeyWindows<E> {
-    /// In the order of their places.
+    /// In the order of their ids.
     pub entries: VecDeque<E>,
     /// The segment in which the key was listed last.
     pub listed: Option<SegmentId>,
@@ -23,55 +23,65 @@ impl<E: Entry> KeyWindows<E> {
         listed: None,
     };
 
-    /// Where the window of a place stands, or would stand.
-    pub fn find(&self, place: &E::Place) -> std::result::Result<usize, usize> {
+    /// The position of the window with an id, or where it would be inserted.
+    pub fn find(&self, id: &E::Id) -> std::result::Result<usize, usize> {
         // Most records belong to the last window of their key.
         match self.entries.back() {
-            Some(last) if last.place() < *place => Err(self.entries.len()),
-            _ => self
-                .entries
-                .binary_search_by(|entry| entry.place().cmp(place)),
+            Some(last) if last.id() < *id => Err(self.entries.len()),
+            _ => self.entries.binary_search_by(|entry| entry.id().cmp(id)),
         }
     }
 
-    /// The windows with places in a range.
-    pub fn within(&self, places: RangeInclusive<E::Place>) -> Iter<'_, E> {
+    /// The windows with ids in a range.
+    pub fn within(&self, ids: RangeInclusive<E::Id>) -> Iter<'_, E> {
         let first = self
             .entries
-            .partition_point(|entry| entry.place() < *places.start());
+            .partition_point(|entry| entry.id() < *ids.start());
         let last = self
             .entries
-            .partition_point(|entry| entry.place() <= *places.end());
+            .partition_point(|entry| entry.id() <= *ids.end());
         self.entries.range(first..last.max(first))
     }
 
     /// The windows due from one time to another, both inclusive; no window is due more than `lead`
-    /// after the time of its order.
+    /// after its sort time.
     pub fn due(&self, (from, to): (Time, Time), lead: Span) -> impl DoubleEndedIterator<Item = &E> {
         let earliest = from.saturating_sub(lead);
         let first = self
             .entries
-            .partition_point(|entry| entry.order() < earliest);
-        let last = self.entries.partition_point(|entry| entry.order() <= to);
+            .partition_point(|entry| entry.sort_time() < earliest);
+        let last = self
+            .entries
+            .partition_point(|entry| entry.sort_time() <= to);
         self.entries
             .range(first..last.max(first))
             .filter(move |entry| (from..=to).contains(&entry.due()))
     }
 
-    /// Takes the windows out that are due before `bound`. Looks at those only that are ordered
-    /// before it.
+    /// Removes the windows due before `bound`. Reads those only that sort before it.
     pub fn drop_due(&mut self, bound: Time, mut dropped: impl FnMut(E)) {
-        let last = self.entries.partition_point(|entry| entry.order() < bound);
-        let mut kept = Vec::new();
+        let last = self
+            .entries
+            .partition_point(|entry| entry.sort_time() < bound);
+        let mut rest = Vec::new();
         for entry in self.entries.drain(..last) {
             if entry.due() < bound {
                 dropped(entry)
             } else {
-                kept.push(entry)
+                rest.push(entry)
             }
         }
-        kept.into_iter()
+        rest.into_iter()
             .rev()
             .for_each(|entry| self.entries.push_front(entry));
+    }
+
+    /// The windows that sort before a time.
+    pub fn before(&self, time: Time) -> Iter<'_, E> {
+        self.entries.range(
+            ..self
+                .entries
+                .partition_point(|entry| entry.sort_time() < time),
+        )
     }
 }

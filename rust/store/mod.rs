@@ -1,22 +1,26 @@
-//! Windows by key and time: what the record operators stand on, and what queries read.
+//! Windows by key and time: what the record operators read and write, and what queries read.
 //!
-//! ```text
-//!   keys       bytes <-> number            one hash probe per record
-//!   shelves    number -> windows of the key, in the order of their places
-//!   segments   slice of time -> keys       by a session's reach, by a window's start
-//! ```
+//! | file | noun |
+//! |---|---|
+//! | [`entry`] | one stored window |
+//! | [`key_table`] | keys: bytes to a small number and back |
+//! | `key_windows` | the windows of one key, in the order of rules 6.9 |
+//! | `segments` | slices of time that list the keys with windows due in them |
+//! | [`window_table`] | all windows: reads and writes |
+//! | `closing` | how windows close, and how they leave |
+//! | [`session_store`], [`window_store`] | queries of sessions and of sliding windows |
 //!
-//! A record touches its own key's shelf only. Closing walks the segments that the close time
-//! passes, expiry drops whole segments; neither looks at any other key.
+//! A record costs one hash probe and touches the windows of its own key only. Closing walks the
+//! segments that the close time enters, expiry drops whole segments; neither looks at other keys.
 
 mod closing;
-mod entry;
-mod key_table;
+pub mod entry;
+pub mod key_table;
 mod key_windows;
 mod segments;
-mod session_store;
-mod window_store;
-mod window_table;
+pub mod session_store;
+pub mod window_store;
+pub mod window_table;
 
 pub use entry::{Entry, SessionEntry, WindowEntry};
 pub use key_table::{KeyTable, StoreKey};

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! A segment is only a list of keys until the close time enters it; then its windows are queued by
-//! their due time. A key may be listed where it has no window any more; whoever reads looks again.
+//! their due time. A key may be listed, and a window queued, that is no more: readers check it.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
@@ -22,6 +22,12 @@ pub struct SegmentId(pub i64);
 /// The longest width as a power of two.
 const LONGEST: u32 = 62;
 
+/// The least length at which the queue is compacted.
+const SHORT_QUEUE: usize = 1 << 10;
+
+/// A window of a segment that the close time has entered: due time, id, key.
+type Queued<I> = Reverse<(Time, I, StoreKey)>;
+
 /// The keys of one segment, most of them once.
 #[derive(Clone, Debug, Default)]
 struct SegmentKeys {
@@ -30,7 +36,7 @@ struct SegmentKeys {
 }
 
 impl SegmentKeys {
-    /// Lists a key; doubles go whenever the list has doubled.
+    /// Lists a key; repeated ones are removed whenever the list has doubled.
     fn push(&mut self, key: StoreKey) {
         if self.keys.len() > 2 * self.distinct + 16 {
             self.keys.sort_unstable();
@@ -41,21 +47,24 @@ impl SegmentKeys {
     }
 }
 
-/// All segments of a store. `P` is a window's place on the shelf of its key.
+/// All segments of a store. `I` is the id of a window.
 #[derive(Clone, Debug)]
-pub(super) struct Segments<P> {
-    /// The width as a power of two: every record asks for some numbers of segments.
+pub(super) struct Segments<I> {
+    /// The width as a power of two, so that the segment of a time is a shift.
     shift: u32,
     listed: BTreeMap<SegmentId, SegmentKeys>,
     opened: Option<SegmentId>,
-    queue: BinaryHeap<Reverse<(Time, P, StoreKey)>>,
+    queue: BinaryHeap<Queued<I>>,
+    /// Above this length the queue is compacted.
+    queue_limit: usize,
     closed: Time,
-    /// Segments whose windows are not as they were when last asked, but for the latest one of them.
+    /// Segments with windows that have changed since all were marked clean.
     changed: BTreeSet<SegmentId>,
+    /// The last of them that was inserted: most changes come in its segment.
     latest: Option<SegmentId>,
 }
 
-impl<P: Copy + Ord> Segments<P> {
+impl<I: Copy + Ord> Segments<I> {
     /// No segments yet, of this length at least.
     pub(super) fn new(width: Span) -> Self {
         let shift = width
@@ -67,6 +76,7 @@ impl<P: Copy + Ord> Segments<P> {
             listed: BTreeMap::new(),
             opened: None,
             queue: BinaryHeap::new(),
+            queue_limit: SHORT_QUEUE,
             closed: Time::MIN,
             changed: BTreeSet::new(),
             latest: None,
@@ -78,7 +88,7 @@ impl<P: Copy + Ord> Segments<P> {
         1 << self.shift
     }
 
-    /// A window of this segment is not as it was.
+    /// Marks a segment as changed.
     #[inline]
     pub(super) fn change(&mut self, id: SegmentId) {
         if self.latest != Some(id) {
@@ -87,12 +97,12 @@ impl<P: Copy + Ord> Segments<P> {
         }
     }
 
-    /// The segments that have changed since they were settled, in order.
+    /// The segments that have changed since [`Self::mark_clean`], in order.
     pub(super) fn changed(&self) -> &BTreeSet<SegmentId> {
         &self.changed
     }
 
-    /// What has changed is known from here on.
+    /// Marks all segments clean.
     pub(super) fn mark_clean(&mut self) {
         self.latest = None;
         self.changed.clear();
@@ -145,19 +155,20 @@ impl<P: Copy + Ord> Segments<P> {
         self.closed
     }
 
-    /// Starts where a saved store had closed its windows.
+    /// Sets how far the windows of a saved store were closed.
     pub(super) fn resume(&mut self, closed: Time) {
         self.closed = closed;
     }
 
-    /// Lists a key. `again` tells that it was the last to be listed in this segment already.
-    pub(super) fn list(&mut self, due: Time, place: P, key: StoreKey, again: bool) {
-        let id = self.id(due);
-        if !again {
-            self.listed.entry(id).or_default().push(key);
+    /// Lists a key in the segment of a due time, unless it is `listed` there as the last one, and
+    /// queues the window if the segment is open.
+    pub(super) fn list(&mut self, due: Time, id: I, key: StoreKey, listed: bool) {
+        let segment = self.id(due);
+        if !listed {
+            self.listed.entry(segment).or_default().push(key);
         }
-        if self.opened.is_some_and(|opened| id <= opened) && due >= self.closed {
-            self.queue.push(Reverse((due, place, key)));
+        if self.opened.is_some_and(|opened| segment <= opened) {
+            self.queue(due, id, key);
         }
     }
 
@@ -179,14 +190,32 @@ impl<P: Copy + Ord> Segments<P> {
     }
 
     /// Queues a window of an opened segment.
-    pub(super) fn queue(&mut self, due: Time, place: P, key: StoreKey) {
+    pub(super) fn queue(&mut self, due: Time, id: I, key: StoreKey) {
         if due >= self.closed {
-            self.queue.push(Reverse((due, place, key)));
+            self.queue.push(Reverse((due, id, key)));
         }
     }
 
-    /// Takes the queued windows due before `to`, each once. Some are not there any more.
-    pub(super) fn close(&mut self, to: Time) -> Vec<(Time, P, StoreKey)> {
+    /// Whether the queue has doubled since it was last compacted.
+    #[inline]
+    pub(super) fn is_queue_long(&self) -> bool {
+        self.queue.len() > self.queue_limit
+    }
+
+    /// Removes the queued windows that are not due any more, and repeated ones: a window that has
+    /// grown is queued anew each time, so that without this the queue has an entry for each change.
+    pub(super) fn compact_queue(&mut self, mut is_due: impl FnMut(Time, I, StoreKey) -> bool) {
+        let mut queue = std::mem::take(&mut self.queue).into_vec();
+        queue.retain(|&Reverse((due, id, key))| is_due(due, id, key));
+        queue.sort_unstable();
+        queue.dedup();
+        queue.shrink_to(2 * queue.len());
+        self.queue_limit = SHORT_QUEUE.max(2 * queue.len());
+        self.queue = queue.into();
+    }
+
+    /// Removes the queued windows due before `to`, each once. Some are no more.
+    pub(super) fn close(&mut self, to: Time) -> Vec<(Time, I, StoreKey)> {
         let mut due = Vec::new();
         while self
             .queue

@@ -10,23 +10,6 @@ use crate::time::Time;
 pub type WindowStore = WindowTable<WindowEntry>;
 
 impl WindowStore {
-    /// The window of a key with this start.
-    pub fn fetch(&self, name: &[u8], start: Time) -> Option<&WindowEntry> {
-        self.get(self.key(name)?, start)
-    }
-
-    /// The windows of a key that start from one time to another.
-    pub fn fetch_between(
-        &self,
-        name: &[u8],
-        from: Time,
-        to: Time,
-    ) -> impl DoubleEndedIterator<Item = &WindowEntry> {
-        self.key(name)
-            .into_iter()
-            .flat_map(move |key| self.within(key, from..=to))
-    }
-
     /// The windows of the keys from one to another, both inclusive, that start from one time to
     /// another; none leaves a side of the keys open.
     pub fn fetch_range(
@@ -41,15 +24,6 @@ impl WindowStore {
         })
     }
 
-    /// The windows of all keys that start from one time to another, by key.
-    pub fn fetch_all(
-        &self,
-        from: Time,
-        to: Time,
-    ) -> impl DoubleEndedIterator<Item = (&[u8], &WindowEntry)> {
-        self.fetch_range((None, None), from, to)
-    }
-
     /// The windows that start from one time to another, by (start, key).
     pub fn find_closed(
         &self,
@@ -59,10 +33,5 @@ impl WindowStore {
         self.find_due(from, to)
             .into_iter()
             .map(|(key, window)| (self.name(key), window))
-    }
-
-    /// All windows, by key.
-    pub fn all(&self) -> impl DoubleEndedIterator<Item = (&[u8], &WindowEntry)> {
-        self.fetch_all(Time::MIN, Time::MAX)
     }
 }

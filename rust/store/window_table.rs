@@ -1,4 +1,4 @@
-//! The store: the windows of each key on a shelf, in the order of their places.
+//! The windows of all keys: reads and writes.
 
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
@@ -11,15 +11,16 @@ use crate::error::Result;
 use crate::time::{Span, Time};
 use crate::window::Horizon;
 
-/// Windows by key and place, in segments by due time.
+/// Windows by key and id, in segments by due time.
 #[derive(Clone, Debug)]
 pub struct WindowTable<E: Entry> {
     pub(super) keys: KeyTable,
     pub(super) key_windows: Vec<KeyWindows<E>>,
-    pub(super) segments: Segments<E::Place>,
-    /// The longest time by which a window was ever due after the time of its order.
+    pub(super) segments: Segments<E::Id>,
+    /// The longest time by which a window was ever due after its sort time.
     pub(super) lead: Span,
     pub(super) horizon: Horizon,
+    /// Keys that may have no windows.
     pub(super) idle: Vec<StoreKey>,
     pub(super) len: usize,
     pub(super) open: usize,
@@ -60,7 +61,7 @@ impl<E: Entry> WindowTable<E> {
         self.segments.closed()
     }
 
-    /// Starts where a saved store had closed its windows; before anything is put.
+    /// Sets how far the windows of a saved store were closed; before anything is put.
     pub fn resume(&mut self, closed: Time) {
         self.segments.resume(closed);
     }
@@ -85,8 +86,12 @@ impl<E: Entry> WindowTable<E> {
         self.keys.name(key)
     }
 
-    /// The number of a key. It stands for this key until the next [`Self::expire`], and as long as
-    /// the key has windows.
+    /// The number of a key, valid until the next [`Self::expire`], and as long as the key has
+    /// windows.
+    ///
+    /// # Errors
+    ///
+    /// [`crate::error::Error::Internal`] for more than 2^32 keys.
     pub fn intern(&mut self, name: &[u8]) -> Result<StoreKey> {
         let (key, new) = self.keys.intern(name)?;
         if new {
@@ -99,69 +104,54 @@ impl<E: Entry> WindowTable<E> {
         Ok(key)
     }
 
-    /// Stores a window and gives back the one that stood in its place.
+    /// Stores a window and returns the one with its id that it replaces.
     pub fn put(&mut self, key: StoreKey, entry: E) -> Option<E> {
         let windows = self.key_windows.get_mut(key.0 as usize)?;
-        let (due, place) = (entry.due(), entry.place());
-        let id = self.segments.id(due);
-        self.segments.change(id);
-        self.lead = self.lead.max(entry.lead());
-        let replaced = match windows.find(&place) {
+        let (due, id, lead) = (entry.due(), entry.id(), entry.lead());
+        let replaced = match windows.find(&id) {
             Ok(found) => windows
                 .entries
                 .get_mut(found)
                 .map(|old| std::mem::replace(old, entry)),
-            Err(place) => {
-                windows.entries.insert(place, entry);
+            Err(position) => {
+                windows.entries.insert(position, entry);
                 None
             }
         };
-        self.segments
-            .list(due, place, key, windows.listed == Some(id));
-        windows.listed = Some(id);
-        self.len += 1;
-        self.open += usize::from(due >= self.segments.closed());
+        self.count(key, id, due, lead);
         if let Some(old) = &replaced {
             self.uncount(old);
         }
         replaced
     }
 
-    /// Stores a window in the stead of the one in `place`. Gives back a third one that stood in its
-    /// new place.
-    pub fn replace(&mut self, key: StoreKey, place: E::Place, entry: E) -> Option<E> {
+    /// Stores a window instead of the one with `id`. Returns a third one that had its new id.
+    pub fn replace(&mut self, key: StoreKey, id: E::Id, entry: E) -> Option<E> {
         let windows = self.key_windows.get_mut(key.0 as usize)?;
-        let (due, new) = (entry.due(), entry.place());
-        let stays = windows.find(&place).ok().filter(|&found| {
+        let (due, new, lead) = (entry.due(), entry.id(), entry.lead());
+        let in_order = windows.find(&id).ok().filter(|&found| {
             let before = found
                 .checked_sub(1)
                 .and_then(|before| windows.entries.get(before));
             let after = windows.entries.get(found + 1);
-            before.is_none_or(|before| before.place() < new)
-                && after.is_none_or(|after| after.place() > new)
+            before.is_none_or(|before| before.id() < new)
+                && after.is_none_or(|after| after.id() > new)
         });
-        let Some(old) = stays.and_then(|found| windows.entries.get_mut(found)) else {
-            self.remove(key, place);
+        let Some(old) = in_order.and_then(|found| windows.entries.get_mut(found)) else {
+            self.remove(key, id);
             return self.put(key, entry);
         };
-        self.lead = self.lead.max(entry.lead());
         let old = std::mem::replace(old, entry);
-        let id = self.segments.id(due);
-        self.segments.change(id);
-        self.segments
-            .list(due, new, key, windows.listed == Some(id));
-        windows.listed = Some(id);
-        self.len += 1;
-        self.open += usize::from(due >= self.segments.closed());
+        self.count(key, new, due, lead);
         self.uncount(&old);
         None
     }
 
-    /// Takes a window out.
-    pub fn remove(&mut self, key: StoreKey, place: E::Place) -> Option<E> {
+    /// Removes a window.
+    pub fn remove(&mut self, key: StoreKey, id: E::Id) -> Option<E> {
         let windows = self.key_windows.get_mut(key.0 as usize)?;
         let entry = windows
-            .find(&place)
+            .find(&id)
             .ok()
             .and_then(|found| windows.entries.remove(found))?;
         if windows.entries.is_empty() {
@@ -171,16 +161,32 @@ impl<E: Entry> WindowTable<E> {
         Some(entry)
     }
 
+    /// Lists and counts a window that was stored.
+    fn count(&mut self, key: StoreKey, id: E::Id, due: Time, lead: Span) {
+        let Some(windows) = self.key_windows.get_mut(key.0 as usize) else {
+            return;
+        };
+        let segment = self.segments.id(due);
+        self.segments.change(segment);
+        self.segments
+            .list(due, id, key, windows.listed == Some(segment));
+        windows.listed = Some(segment);
+        self.lead = self.lead.max(lead);
+        self.len += 1;
+        self.open += usize::from(due >= self.segments.closed());
+        self.compact_queue();
+    }
+
     fn uncount(&mut self, entry: &E) {
         self.segments.change(self.segments.id(entry.due()));
         self.len -= 1;
         self.open -= usize::from(entry.due() >= self.segments.closed());
     }
 
-    /// A window, hidden or not, to be changed in what is neither place nor due time.
-    pub(crate) fn entry(&mut self, key: StoreKey, place: E::Place) -> Option<&mut E> {
+    /// A window, hidden or not, to change what is neither its id nor its due time.
+    pub(crate) fn entry(&mut self, key: StoreKey, id: E::Id) -> Option<&mut E> {
         let windows = self.key_windows.get_mut(key.0 as usize)?;
-        let found = windows.find(&place).ok()?;
+        let found = windows.find(&id).ok()?;
         let entry = windows.entries.get_mut(found)?;
         self.segments.change(self.segments.id(entry.due()));
         Some(entry)
@@ -191,8 +197,8 @@ impl<E: Entry> WindowTable<E> {
         self.segments.width()
     }
 
-    /// The segments that have changed since [`Self::mark_clean`], in order: those in which a window was
-    /// put, changed or removed, and those that were dropped.
+    /// The segments that have changed since [`Self::mark_clean`], in order: those in which a window
+    /// was put, changed or removed, and those that were dropped.
     pub fn changed(&self) -> &BTreeSet<SegmentId> {
         self.segments.changed()
     }
@@ -207,50 +213,38 @@ impl<E: Entry> WindowTable<E> {
         self.segments.ids()
     }
 
-    /// The visible windows of a segment, by key, then place: what a page holds.
-    pub fn segment(&self, id: SegmentId) -> Vec<(StoreKey, &E)> {
-        let mut keys = self.segments.keys(id);
+    /// The visible windows of a segment, by key, then id: what its pages hold.
+    pub fn segment(&self, segment: SegmentId) -> Vec<(StoreKey, &E)> {
+        let mut keys = self.segments.keys(segment);
         keys.sort_unstable_by(|&a, &b| self.name(a).cmp(self.name(b)));
-        let within = self.segments.within(id);
+        let within = self.segments.within(segment);
         keys.into_iter()
             .flat_map(|key| self.due(key, within).map(move |entry| (key, entry)))
             .collect()
     }
 
-    /// The visible window in a place.
-    pub fn get(&self, key: StoreKey, place: E::Place) -> Option<&E> {
+    /// The visible window with an id.
+    pub fn get(&self, key: StoreKey, id: E::Id) -> Option<&E> {
         let windows = self.key_windows.get(key.0 as usize)?;
         let entry = windows
-            .find(&place)
+            .find(&id)
             .ok()
             .and_then(|found| windows.entries.get(found))?;
         entry.is_visible(self.horizon).then_some(entry)
     }
 
-    /// The visible windows of a key with places in a range. Backward: `.rev()`, as for all reads.
+    /// The visible windows of a key with ids in a range. Backward: `.rev()`, as for all reads.
     pub fn within(
         &self,
         key: StoreKey,
-        places: RangeInclusive<E::Place>,
+        ids: RangeInclusive<E::Id>,
     ) -> impl DoubleEndedIterator<Item = &E> {
-        let horizon = self.horizon;
-        let windows = self
-            .key_windows
-            .get(key.0 as usize)
-            .filter(|_| places.start() <= places.end());
-        windows
-            .into_iter()
-            .flat_map(move |windows| windows.within(places.clone()))
-            .filter(move |entry| entry.is_visible(horizon))
-    }
-
-    /// The visible windows of a key.
-    pub fn windows(&self, key: StoreKey) -> impl DoubleEndedIterator<Item = &E> {
         let horizon = self.horizon;
         let windows = self.key_windows.get(key.0 as usize);
         windows
+            .filter(|_| ids.start() <= ids.end())
             .into_iter()
-            .flat_map(|windows| &windows.entries)
+            .flat_map(move |windows| windows.within(ids.clone()))
             .filter(move |entry| entry.is_visible(horizon))
     }
 
@@ -269,7 +263,7 @@ impl<E: Entry> WindowTable<E> {
         self.keys.range(from, to)
     }
 
-    /// The visible windows due from one time to another, both inclusive, by place, then key: what
+    /// The visible windows due from one time to another, both inclusive, by id, then key: what
     /// closes in that time if nothing more happens. Reads the segments that lie between.
     pub fn find_due(&self, from: Time, to: Time) -> Vec<(StoreKey, &E)> {
         let keys = self.segments.between(from, to);
@@ -279,8 +273,8 @@ impl<E: Entry> WindowTable<E> {
             .collect();
         found.sort_by(|(a, first), (b, second)| {
             first
-                .place()
-                .cmp(&second.place())
+                .id()
+                .cmp(&second.id())
                 .then_with(|| self.name(*a).cmp(self.name(*b)))
         });
         found

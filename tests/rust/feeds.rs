@@ -142,7 +142,11 @@ pub(crate) fn operator(spec: &Spec) -> Operator {
 pub(crate) type Row = (String, i64, i64, String, String, i64);
 
 /// The rows of changes, or of found windows.
-pub(crate) fn rows(batch: &RecordBatch) -> Vec<Row> {
+pub(crate) fn rows(batches: &[RecordBatch]) -> Vec<Row> {
+    batches.iter().flat_map(batch_rows).collect()
+}
+
+fn batch_rows(batch: &RecordBatch) -> Vec<Row> {
     let keys = batch.column(0).as_string::<i32>();
     let window = batch.column(1).as_struct();
     let ticks = |array: &ArrayRef| array.as_primitive::<TimestampMicrosecondType>().clone();

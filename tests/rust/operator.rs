@@ -58,7 +58,7 @@ fn of_batch_query(spec: &Spec, records: &[Fed]) -> Vec<(String, i64, i64, String
         )
         .unwrap()
     };
-    let found = results.iter().flat_map(|result| rows(&with_time(result)));
+    let found = results.iter().flat_map(|result| rows(&[with_time(result)]));
     let mut found: Vec<_> = found
         .map(|(key, start, end, values, ..)| (key, start, end, values))
         .collect();
@@ -138,6 +138,12 @@ proptest! {
         let found = rows(&operator.select(asked, &(key("a"), key("ab")), false).unwrap());
         prop_assert_eq!(found, expected);
 
+        for row in &all {
+            let exact = |end: i64| StoreQuery::Exact { start: Time(row.1), end: Time(end) };
+            let of_key = (key(&row.0), key(&row.0));
+            prop_assert_eq!(rows(&operator.select(exact(row.2), &of_key, false).unwrap()), std::slice::from_ref(row));
+            prop_assert_eq!(rows(&operator.select(exact(row.2 + 1000), &of_key, false).unwrap()), []);
+        }
         let backward = rows(&operator.select(ANY, &(None, None), true).unwrap());
         all.reverse();
         prop_assert_eq!(backward, all);
@@ -261,11 +267,11 @@ fn a_tick_of_no_input_moves_all_inputs_of_a_cogroup_at_once() {
     let mut operator = operator(&sessions);
     pushed(&mut operator, &[fed("a", 100, 1)]);
     assert_eq!(
-        operator.push(&sql(Some(0), 500)).unwrap().num_rows(),
+        operator.push(&sql(Some(0), 500)).unwrap()[0].num_rows(),
         0,
         "the other input holds everything open"
     );
-    assert_eq!(operator.push(&sql(None, 500)).unwrap().num_rows(), 1);
+    assert_eq!(operator.push(&sql(None, 500)).unwrap()[0].num_rows(), 1);
     assert_eq!(operator.counters().ticks, 2);
 }
 

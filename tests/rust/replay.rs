@@ -54,7 +54,7 @@ impl Operator {
                     old.store().closed(),
                     *old.counters(),
                 );
-                for (name, session) in old.store().all() {
+                for (name, session) in old.store().find_sessions(None, None, Time::MIN, Time::MAX) {
                     let key = new.store_mut().intern(name).unwrap();
                     new.store_mut().put(key, *session);
                 }
@@ -66,7 +66,7 @@ impl Operator {
                     old.store().closed(),
                     *old.counters(),
                 );
-                for (name, window) in old.store().all() {
+                for (name, window) in old.store().fetch_range((None, None), Time::MIN, Time::MAX) {
                     let key = new.store_mut().intern(name).unwrap();
                     new.store_mut().put(key, *window);
                 }

@@ -1,11 +1,11 @@
-//! The session operator against brute force, and at its bounds.
+//! The session operator against brute force.
 
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use windrow::error::Result;
 use windrow::operator::change::{Change, Emit, Late, Op};
-use windrow::operator::record::{Fate, Record};
+use windrow::operator::record::{Record, RecordOutcome};
 use windrow::operator::stream_time::Source;
 use windrow::session::record::SessionOperator;
 use windrow::session::windows::{Gap, SessionWindows};
@@ -14,11 +14,11 @@ use windrow::time::{Span, Time};
 use crate::members::Members;
 
 /// A record of a test: key, time, own gap.
-type Event = (u8, i64, i64);
+pub(crate) type Event = (u8, i64, i64);
 /// Key, start, end, and the records in it.
-type Row = (u8, i64, i64, Vec<usize>);
+pub(crate) type Row = (u8, i64, i64, Vec<usize>);
 
-fn record(number: usize, &(ref key, time, gap): &Event) -> Record<'_, usize> {
+pub(crate) fn record(number: usize, &(ref key, time, gap): &Event) -> Record<'_, usize> {
     let key = Some(std::slice::from_ref(key));
     Record {
         key,
@@ -32,17 +32,17 @@ fn record(number: usize, &(ref key, time, gap): &Event) -> Record<'_, usize> {
 
 /// What a run of an operator gave.
 #[derive(Debug, Default)]
-struct Run {
-    finals: Vec<Row>,
+pub(crate) struct Run {
+    pub(crate) finals: Vec<Row>,
     /// What is left after all upserts and deletes.
-    table: BTreeMap<(u8, i64, i64), Vec<usize>>,
-    late: Vec<usize>,
-    late_rows: Vec<Row>,
-    fates: Vec<Fate>,
+    pub(crate) table: BTreeMap<(u8, i64, i64), Vec<usize>>,
+    pub(crate) late: Vec<usize>,
+    pub(crate) late_rows: Vec<Row>,
+    pub(crate) outcomes: Vec<RecordOutcome>,
 }
 
 impl Run {
-    fn of(rule: SessionWindows, events: &[Event]) -> Self {
+    pub(crate) fn of(rule: SessionWindows, events: &[Event]) -> Self {
         let mut sessions = SessionOperator::new(rule, 1).unwrap();
         let (mut states, mut run) = (Members::default(), Self::default());
         for (number, event) in events.iter().enumerate() {
@@ -55,11 +55,11 @@ impl Run {
             let mut out = |change: Change<'_>, states: &mut Members| {
                 collect(finals, table, late_rows, change, states)
             };
-            let fate = sessions
+            let outcome = sessions
                 .push(record(number, event), &mut states, &mut out)
                 .unwrap();
-            run.fates.push(fate);
-            if fate == Fate::Late {
+            run.outcomes.push(outcome);
+            if outcome == RecordOutcome::Late {
                 run.late.push(number);
             }
             assert_eq!(
@@ -93,7 +93,7 @@ impl Run {
     }
 }
 
-fn collect(
+pub(crate) fn collect(
     finals: &mut Vec<Row>,
     table: &mut BTreeMap<(u8, i64, i64), Vec<usize>>,
     late: &mut Vec<Row>,
@@ -204,14 +204,14 @@ fn events() -> impl Strategy<Value = Vec<Event>> {
     })
 }
 
-fn fixed(gap: i64, grace: i64, emit: Emit) -> SessionWindows {
+pub(crate) fn fixed(gap: i64, grace: i64, emit: Emit) -> SessionWindows {
     SessionWindows {
         emit,
         ..SessionWindows::with_gap(Span(gap as u64), Some(Span(grace as u64)))
     }
 }
 
-fn dynamic(retention: i64, grace: i64, emit: Emit) -> SessionWindows {
+pub(crate) fn dynamic(retention: i64, grace: i64, emit: Emit) -> SessionWindows {
     SessionWindows {
         gap: Gap::Dynamic {
             longest: Some(Span(retention as u64)),
@@ -252,7 +252,7 @@ proptest! {
     fn a_constant_dynamic_gap_is_a_fixed_gap(events in events(), gap in 1..12_i64, grace in 0..25_i64) {
         let constant: Vec<Event> = events.iter().map(|&(key, time, _)| (key, time, gap)).collect();
         let (a, b) = (Run::of(dynamic(20, grace, Emit::Close), &constant), Run::of(fixed(gap, grace, Emit::Close), &constant));
-        prop_assert_eq!(a.fates, b.fates);
+        prop_assert_eq!(a.outcomes, b.outcomes);
         prop_assert_eq!(a.finals, b.finals);
     }
 
@@ -356,7 +356,8 @@ pub(crate) fn any_span() -> impl Strategy<Value = Span> {
     .prop_map(Span)
 }
 
-trait Of {
+/// A record of another input and source.
+pub(crate) trait Of {
     fn input_of(self, input: usize, source: u32) -> Self;
 }
 
@@ -368,163 +369,4 @@ impl<R> Of for Record<'_, R> {
             ..self
         }
     }
-}
-
-#[test]
-fn a_record_exactly_the_gap_away_joins() {
-    // gap 5:   10 ├────┤ 15        16 does not
-    for (time, windows) in [(14, 1), (15, 1), (16, 2)] {
-        let run = Run::of(fixed(5, 100, Emit::Close), &[(0, 10, 0), (0, time, 0)]);
-        assert_eq!(run.finals.len(), windows, "{time}");
-    }
-}
-
-#[test]
-fn a_session_on_the_close_time_is_open() {
-    // gap 5, grace 2, [10, 10]: closes when T > 17
-    for (time, finals) in [(16, 0), (17, 0), (18, 1)] {
-        let mut sessions = SessionOperator::new(fixed(5, 2, Emit::Close), 1).unwrap();
-        let (mut states, mut run) = (Members::default(), Run::default());
-        let mut out = |change: Change<'_>, states: &mut Members| {
-            collect(
-                &mut run.finals,
-                &mut run.table,
-                &mut run.late_rows,
-                change,
-                states,
-            )
-        };
-        sessions
-            .push(record(0, &(0, 10, 0)), &mut states, &mut out)
-            .unwrap();
-        sessions
-            .tick(
-                Some(0),
-                Some(Source(0)),
-                Some(Time(time)),
-                &mut states,
-                &mut out,
-            )
-            .unwrap();
-        assert_eq!(run.finals.len(), finals, "{time}");
-    }
-}
-
-#[test]
-fn until_revives_a_closed_session_which_is_then_final_again() {
-    // gap 5, grace 0:  a@0 closes at T=11;  a@6, a@4 bridge it
-    let events = [(0, 0, 0), (1, 11, 0), (0, 6, 0), (0, 4, 0), (1, 40, 0)];
-    let run = Run::of(
-        SessionWindows {
-            until: Some(Span(1000)),
-            ..fixed(5, 0, Emit::Close)
-        },
-        &events,
-    );
-    assert_eq!(
-        run.finals,
-        vec![
-            (0, 0, 0, vec![0]),
-            (0, 0, 6, vec![0, 2, 3]),
-            (1, 11, 11, vec![1]),
-            (1, 40, 40, vec![4])
-        ]
-    );
-    let run = Run::of(fixed(5, 0, Emit::Close), &events);
-    assert_eq!(
-        run.finals,
-        vec![
-            (0, 0, 0, vec![0]),
-            (0, 4, 6, vec![2, 3]),
-            (1, 11, 11, vec![1]),
-            (1, 40, 40, vec![4])
-        ]
-    );
-}
-
-#[test]
-fn an_unseen_input_of_a_cogroup_holds_everything_open() {
-    let mut sessions = SessionOperator::new(fixed(5, 0, Emit::Close), 2).unwrap();
-    let (mut states, mut run) = (Members::default(), Run::default());
-    let mut out = |change: Change<'_>, states: &mut Members| {
-        collect(
-            &mut run.finals,
-            &mut run.table,
-            &mut run.late_rows,
-            change,
-            states,
-        )
-    };
-    let mut push = |number, event: Event, input| {
-        sessions
-            .push(
-                record(number, &event).input_of(input, 0),
-                &mut states,
-                &mut out,
-            )
-            .unwrap()
-    };
-    assert_eq!(push(0, (0, 100, 0), 0), Fate::Kept);
-    assert_eq!(push(1, (0, 1000, 0), 0), Fate::Kept);
-    assert_eq!(push(2, (0, 50, 0), 0), Fate::Late, "by its own input");
-    assert_eq!(push(3, (0, 50, 0), 1), Fate::Kept, "by its own input");
-    assert_eq!(push(4, (0, 105, 0), 1), Fate::Kept);
-    assert_eq!(push(5, (0, 500, 0), 1), Fate::Kept);
-    assert_eq!(
-        run.finals,
-        vec![(0, 50, 50, vec![3]), (0, 100, 105, vec![0, 4])]
-    );
-}
-
-#[test]
-fn bad_and_long_gaps_are_counted_and_bad_ones_do_not_move_time() {
-    let mut sessions = SessionOperator::new(dynamic(10, 0, Emit::Close), 1).unwrap();
-    let mut states = Members::default();
-    let mut out = |_: Change<'_>, _: &mut Members| Ok(());
-    for (gap, fate) in [
-        (Some(10), Fate::Kept),
-        (Some(11), Fate::Kept),
-        (Some(0), Fate::BadGap),
-        (Some(-1), Fate::BadGap),
-        (None, Fate::BadGap),
-    ] {
-        let time = if fate == Fate::Kept { 0 } else { 1000 };
-        let event = (0, time, 0);
-        let record = Record {
-            gap,
-            ..record(0, &event)
-        };
-        assert_eq!(
-            sessions.push(record, &mut states, &mut out).unwrap(),
-            fate,
-            "{gap:?}"
-        );
-    }
-    assert_eq!(
-        (
-            sessions.counters().clamped_gaps,
-            sessions.counters().bad_gaps
-        ),
-        (1, 3)
-    );
-    assert_eq!(sessions.time().slowest().time, Some(Time(0)));
-}
-
-#[test]
-fn retention_below_gap_and_grace_is_refused() {
-    for (until, fine) in [(6, false), (7, true), (8, true)] {
-        assert_eq!(
-            SessionOperator::new(
-                SessionWindows {
-                    until: Some(Span(until)),
-                    ..fixed(5, 2, Emit::Close)
-                },
-                1
-            )
-            .is_ok(),
-            fine,
-            "{until}"
-        );
-    }
-    assert!(SessionOperator::new(fixed(0, 2, Emit::Close), 1).is_err());
 }

@@ -1,11 +1,11 @@
-//! The sliding operator against brute force, and at its bounds.
+//! The sliding operator against brute force.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 use windrow::error::Result;
 use windrow::operator::change::{Change, Emit, Late, Op};
-use windrow::operator::record::{Fate, Record};
+use windrow::operator::record::{Record, RecordOutcome};
 use windrow::operator::stream_time::Source;
 use windrow::sliding::plan::Sliding;
 use windrow::sliding::record::SlidingOperator;
@@ -16,11 +16,11 @@ use crate::members::Members;
 use crate::sessions::{any_span, any_time};
 
 /// A record of a test: key and time.
-type Event = (u8, i64);
+pub(crate) type Event = (u8, i64);
 /// Key and start, and the records in the window.
-type Table = BTreeMap<(u8, i64), Vec<usize>>;
+pub(crate) type Table = BTreeMap<(u8, i64), Vec<usize>>;
 
-fn record(number: usize, &(ref key, time): &Event) -> Record<'_, usize> {
+pub(crate) fn record(number: usize, &(ref key, time): &Event) -> Record<'_, usize> {
     let key = Some(std::slice::from_ref(key));
     Record {
         key,
@@ -33,23 +33,23 @@ fn record(number: usize, &(ref key, time): &Event) -> Record<'_, usize> {
 }
 
 #[derive(Debug, Default)]
-struct Run {
-    finals: Table,
-    table: Table,
-    late_rows: Vec<(u8, i64, Vec<usize>)>,
-    fates: Vec<Fate>,
-    refused: u64,
+pub(crate) struct Run {
+    pub(crate) finals: Table,
+    pub(crate) table: Table,
+    pub(crate) late_rows: Vec<(u8, i64, Vec<usize>)>,
+    pub(crate) outcomes: Vec<RecordOutcome>,
+    pub(crate) refused: u64,
 }
 
 impl Run {
-    fn of(rule: SlidingWindows, events: &[Event]) -> Self {
+    pub(crate) fn of(rule: SlidingWindows, events: &[Event]) -> Self {
         let mut slides = SlidingOperator::new(rule, 1).unwrap();
         let (mut states, mut run) = (Members::default(), Self::default());
         for (number, event) in events.iter().enumerate() {
-            let fate = slides
+            let outcome = slides
                 .push(record(number, event), &mut states, &mut run.sink(events))
                 .unwrap();
-            run.fates.push(fate);
+            run.outcomes.push(outcome);
             assert_eq!(
                 states.used(),
                 slides.store().len(),
@@ -62,7 +62,7 @@ impl Run {
         run
     }
 
-    fn sink<'a>(
+    pub(crate) fn sink<'a>(
         &'a mut self,
         events: &'a [Event],
     ) -> impl FnMut(Change<'_>, &mut Members) -> Result<()> + 'a {
@@ -134,7 +134,7 @@ fn events(reach: i64) -> impl Strategy<Value = Vec<Event>> {
 }
 
 /// The rule at another resolution.
-fn at(resolution: u64, rule: SlidingWindows) -> SlidingWindows {
+pub(crate) fn at(resolution: u64, rule: SlidingWindows) -> SlidingWindows {
     SlidingWindows {
         sliding: Sliding {
             resolution: Span(resolution),
@@ -144,7 +144,7 @@ fn at(resolution: u64, rule: SlidingWindows) -> SlidingWindows {
     }
 }
 
-fn rule(difference: i64, grace: i64, emit: Emit) -> SlidingWindows {
+pub(crate) fn rule(difference: i64, grace: i64, emit: Emit) -> SlidingWindows {
     SlidingWindows {
         emit,
         ..SlidingWindows::with_difference(Span(difference as u64), Some(Span(grace as u64)))
@@ -194,7 +194,7 @@ proptest! {
                 prop_assert!(told || records.is_empty());
             }
         }
-        let stored = |slides: &SlidingOperator| slides.store().all().map(|(name, entry)| (name[0], entry.start, entry.largest)).collect::<Vec<_>>();
+        let stored = |slides: &SlidingOperator| slides.store().fetch_range((None, None), Time::MIN, Time::MAX).map(|(name, entry)| (name[0], entry.start, entry.largest)).collect::<Vec<_>>();
         prop_assert_eq!(stored(&joined), stored(&alone));
     }
 
@@ -224,7 +224,7 @@ proptest! {
                 }
             }
             joined.close(joined.time().slowest(), &mut of_joined, ignore).unwrap();
-            let stored = |slides: &SlidingOperator| slides.store().all().map(|(_, entry)| (entry.start, entry.largest)).collect::<Vec<_>>();
+            let stored = |slides: &SlidingOperator| slides.store().fetch_range((None, None), Time::MIN, Time::MAX).map(|(_, entry)| (entry.start, entry.largest)).collect::<Vec<_>>();
             prop_assert_eq!(stored(&joined), stored(&alone));
             prop_assert_eq!(joined.counters(), alone.counters());
         }
@@ -235,7 +235,7 @@ proptest! {
         let run = Run::of(rule(difference, grace, Emit::Close), &events);
         let update = Run::of(rule(difference, grace, Emit::Update), &events);
         prop_assert_eq!(&run.finals, &update.table, "the last updates are the finals");
-        prop_assert_eq!(&run.fates, &update.fates);
+        prop_assert_eq!(&run.outcomes, &update.outcomes);
         let mut largest = i64::MIN;
         let close: Vec<i64> = events.iter().map(|&(_, time)| { largest = largest.max(time); largest - grace }).collect();
         for (&(key, start), members) in &run.finals {
@@ -254,7 +254,7 @@ proptest! {
         }
         for (n, &(key, time)) in events.iter().enumerate() {
             let late = time + difference < close[n];
-            prop_assert_eq!(run.fates[n] == Fate::Late, late);
+            prop_assert_eq!(run.outcomes[n] == RecordOutcome::Late, late);
             let own = if (0..difference).contains(&time) { 0 } else { time - difference };
             if own + difference >= close[n] {
                 prop_assert!(run.finals[&(key, own)].contains(&n), "a record is in its own window when that is open");
@@ -335,78 +335,4 @@ proptest! {
             prop_assert_eq!(states.used(), slides.store().len());
         }
     }
-}
-
-#[test]
-fn a_window_on_the_close_time_is_open() {
-    // d = 10, grace 2, [0, 10]: closes when T > 12
-    for (time, finals) in [(11, 0), (12, 0), (13, 1)] {
-        let mut slides = SlidingOperator::new(rule(10, 2, Emit::Close), 1).unwrap();
-        let (mut states, mut run) = (Members::default(), Run::default());
-        let events = [(0, 10)];
-        slides
-            .push(record(0, &events[0]), &mut states, &mut run.sink(&events))
-            .unwrap();
-        slides
-            .tick(
-                Some(0),
-                Some(Source(0)),
-                Some(Time(time)),
-                &mut states,
-                &mut run.sink(&events),
-            )
-            .unwrap();
-        assert_eq!(run.finals.len(), finals, "{time}");
-    }
-}
-
-#[test]
-fn windows_do_not_cross_1970() {
-    // d = 10:   -5         0    3
-    //   ├───────x┤         ├────x──────┤
-    let run = Run::of(rule(10, 100, Emit::Close), &[(0, -5), (0, 3), (0, -2)]);
-    let expected = [
-        ((0, -15), vec![0]),
-        ((0, -12), vec![0, 2]),
-        ((0, -4), vec![2]),
-        ((0, 0), vec![1]),
-    ];
-    assert_eq!(run.finals, Table::from(expected));
-}
-
-#[test]
-fn times_are_floored_for_windows_only() {
-    // resolution 10, d = 20: 25 and 29 are both at 20; 30 is a tick later
-    let rule = at(10, rule(20, 100, Emit::Close));
-    let run = Run::of(rule, &[(0, 29), (0, 25), (0, 30)]);
-    assert_eq!(
-        run.finals,
-        Table::from([
-            ((0, 0), vec![0, 1]),
-            ((0, 10), vec![0, 1, 2]),
-            ((0, 30), vec![2])
-        ])
-    );
-}
-
-#[test]
-fn lengths_that_do_not_fit_together_are_refused() {
-    for (until, fine) in [(21, false), (22, true), (23, true)] {
-        assert_eq!(
-            SlidingOperator::new(
-                SlidingWindows {
-                    until: Some(Span(until)),
-                    ..rule(10, 2, Emit::Close)
-                },
-                1
-            )
-            .is_ok(),
-            fine,
-            "{until}"
-        );
-    }
-    assert!(SlidingOperator::new(rule(0, 2, Emit::Close), 1).is_err());
-    assert!(SlidingOperator::new(at(4, rule(10, 4, Emit::Close)), 1).is_err());
-    assert!(SlidingOperator::new(at(5, rule(10, 4, Emit::Close)), 1).is_err());
-    assert!(SlidingOperator::new(at(0, rule(10, 4, Emit::Close)), 1).is_err());
 }

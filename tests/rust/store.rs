@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use windrow::aggregate::slot::Slot;
-use windrow::store::{
-    Entry, SessionEntry, SessionStore, StoreKey, WindowEntry, WindowStore, WindowTable,
-};
+use windrow::store::{Entry, SessionEntry, StoreKey, WindowEntry, WindowStore, WindowTable};
 use windrow::time::{Span, Time};
 use windrow::window::{Extent, Horizon};
+
+use crate::store_queries::{compare_sessions, compare_windows};
 
 /// Keys that are empty, prefixes of each other, or end in zero bytes.
 const NAMES: [&[u8]; 5] = [b"", b"a", b"a\0", b"ab", b"\xff"];
@@ -36,6 +36,7 @@ enum Step {
     Close {
         close: i64,
         kept: i64,
+        drop_hidden: bool,
     },
 }
 
@@ -59,7 +60,12 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         },
     );
     let remove = (0..NAMES.len(), 0..6_usize).prop_map(|(key, nth)| Step::Remove { key, nth });
-    let close = (0..9_i64, 0..30_i64).prop_map(|(close, kept)| Step::Close { close, kept });
+    let close =
+        (0..9_i64, 0..30_i64, any::<bool>()).prop_map(|(close, kept, drop_hidden)| Step::Close {
+            close,
+            kept,
+            drop_hidden,
+        });
     prop::collection::vec(
         prop_oneof![6 => put, 2 => replace, 2 => remove, 2 => close],
         0..60,
@@ -67,13 +73,13 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 }
 
 /// A sorted list, and how far it is closed.
-struct Naive<E: Entry> {
-    list: BTreeMap<(&'static [u8], E::Place), E>,
+pub(crate) struct Naive<E: Entry> {
+    list: BTreeMap<(&'static [u8], E::Id), E>,
     horizon: Horizon,
 }
 
 impl<E: Entry + PartialEq + std::fmt::Debug> Naive<E> {
-    fn visible(&self) -> Vec<(&[u8], &E)> {
+    pub(crate) fn visible(&self) -> Vec<(&[u8], &E)> {
         self.list
             .iter()
             .filter(|(_, entry)| entry.is_visible(self.horizon))
@@ -81,18 +87,18 @@ impl<E: Entry + PartialEq + std::fmt::Debug> Naive<E> {
             .collect()
     }
 
-    /// The place of a key's nth visible window.
-    fn nth(&self, name: &[u8], nth: usize) -> Option<E::Place> {
+    /// The id of a key's nth visible window.
+    fn nth(&self, name: &[u8], nth: usize) -> Option<E::Id> {
         self.visible()
             .into_iter()
             .filter(|(other, _)| *other == name)
-            .map(|(_, entry)| entry.place())
+            .map(|(_, entry)| entry.id())
             .nth(nth)
     }
 
     /// In the order of finals.
-    fn by_place<'e>(mut found: Vec<(&'e [u8], &'e E)>) -> Vec<(&'e [u8], &'e E)> {
-        found.sort_by_key(|&(name, entry)| (entry.place(), name));
+    pub(crate) fn by_id<'e>(mut found: Vec<(&'e [u8], &'e E)>) -> Vec<(&'e [u8], &'e E)> {
+        found.sort_by_key(|&(name, entry)| (entry.id(), name));
         found
     }
 }
@@ -123,7 +129,7 @@ fn run<E: Entry + PartialEq + std::fmt::Debug>(
                 let new = entry(start, length, gap, Slot(number as u32));
                 let key_number = store.intern(NAMES[key]).unwrap();
                 store.put(key_number, new.clone());
-                naive.list.insert((NAMES[key], new.place()), new);
+                naive.list.insert((NAMES[key], new.id()), new);
             }
             Step::Replace {
                 key,
@@ -133,25 +139,26 @@ fn run<E: Entry + PartialEq + std::fmt::Debug>(
                 gap,
             } => {
                 let new = entry(start, length, gap, Slot(number as u32));
-                if let (Some(place), Some(key_number)) =
+                if let (Some(id), Some(key_number)) =
                     (naive.nth(NAMES[key], nth), store.key(NAMES[key]))
                 {
-                    store.replace(key_number, place, new.clone());
-                    naive.list.remove(&(NAMES[key], place));
-                    naive.list.insert((NAMES[key], new.place()), new);
+                    store.replace(key_number, id, new.clone());
+                    naive.list.remove(&(NAMES[key], id));
+                    naive.list.insert((NAMES[key], new.id()), new);
                 }
             }
             Step::Remove { key, nth } => {
-                if let (Some(place), Some(key_number)) =
+                if let (Some(id), Some(key_number)) =
                     (naive.nth(NAMES[key], nth), store.key(NAMES[key]))
                 {
-                    let removed = store.remove(key_number, place);
-                    assert_eq!(removed, naive.list.remove(&(NAMES[key], place)));
+                    let removed = store.remove(key_number, id);
+                    assert_eq!(removed, naive.list.remove(&(NAMES[key], id)));
                 }
             }
             Step::Close {
                 close: more,
                 kept: back,
+                drop_hidden,
             } => {
                 close += more;
                 kept = kept.max(close - back);
@@ -167,20 +174,30 @@ fn run<E: Entry + PartialEq + std::fmt::Debug>(
                     .into_iter()
                     .filter(|(_, entry)| entry.due() >= closed && entry.due() < due)
                     .collect();
-                let expected: Vec<(Vec<u8>, E)> = Naive::by_place(expected)
+                let expected: Vec<(Vec<u8>, E)> = Naive::by_id(expected)
                     .into_iter()
                     .map(|(name, entry)| (name.to_vec(), entry.clone()))
                     .collect();
+                let now_closed = due.max(closed);
+                let dropped = |dropped: E| {
+                    assert!(!dropped.is_visible(horizon) && dropped.due() < now_closed)
+                };
                 let got = store.close(due);
+                store.drop_closed(&got, dropped);
                 let got: Vec<(Vec<u8>, E)> = got
                     .into_iter()
                     .map(|(key, entry): (StoreKey, E)| (store.name(key).to_vec(), entry))
                     .collect();
                 assert_eq!(got, expected, "each window closes once, in order");
-                closed = closed.max(due);
-                store.expire(|dropped| {
-                    assert!(!dropped.is_visible(horizon) && dropped.due() < closed)
-                });
+                closed = now_closed;
+                store.expire(dropped);
+                if drop_hidden {
+                    store.drop_hidden(dropped);
+                    let left = naive.list.values();
+                    let left =
+                        left.filter(|entry| entry.is_visible(horizon) || entry.due() >= closed);
+                    assert_eq!(store.len(), left.count(), "no closed window is hidden");
+                }
             }
         }
         let open = naive
@@ -205,169 +222,11 @@ fn run<E: Entry + PartialEq + std::fmt::Debug>(
         .collect();
     assert_eq!(
         pending.iter().collect::<Vec<_>>(),
-        Naive::by_place(all)
+        Naive::by_id(all)
             .into_iter()
             .map(|(_, entry)| entry)
             .collect::<Vec<_>>()
     );
-}
-
-/// Forward as expected, backward its exact reverse.
-macro_rules! assert_both_ways {
-    ($read:expr, $expected:expr) => {{
-        let expected: Vec<_> = $expected;
-        assert_eq!($read.collect::<Vec<_>>(), expected);
-        let mut backward: Vec<_> = $read.rev().collect();
-        backward.reverse();
-        assert_eq!(backward, expected, "backward is the exact reverse");
-    }};
-}
-
-fn compare_sessions(store: &SessionStore, naive: &Naive<SessionEntry>) {
-    let visible = naive.visible();
-    assert_both_ways!(store.all(), visible.clone());
-    for &name in &NAMES {
-        let mine: Vec<&SessionEntry> = visible
-            .iter()
-            .filter(|(other, _)| *other == name)
-            .map(|&(_, session)| session)
-            .collect();
-        assert_both_ways!(store.fetch(name), mine.clone());
-        for (earliest, latest) in [
-            (-10, 10),
-            (0, 0),
-            (10, -10),
-            (i64::MIN, i64::MAX),
-            (i64::MAX, i64::MIN),
-            (5, 30),
-        ] {
-            let overlaps =
-                |session: &Extent| session.end >= Time(earliest) && session.start <= Time(latest);
-            let expected = mine
-                .iter()
-                .copied()
-                .filter(|session| overlaps(&session.extent))
-                .collect();
-            assert_both_ways!(
-                store.find_sessions(name, Time(earliest), Time(latest)),
-                expected
-            );
-            for (from, to) in ranges() {
-                let within = |other: &[u8]| {
-                    from.is_none_or(|from| from <= other) && to.is_none_or(|to| other <= to)
-                };
-                let expected: Vec<_> = visible
-                    .iter()
-                    .copied()
-                    .filter(|(other, session)| within(other) && overlaps(&session.extent))
-                    .collect();
-                assert_both_ways!(
-                    store.find_sessions_of(from, to, Time(earliest), Time(latest)),
-                    expected
-                );
-            }
-            let reaches = |session: &SessionEntry| {
-                (Time(earliest)..=Time(latest)).contains(&session.extent.reach)
-            };
-            let expected = Naive::by_place(
-                visible
-                    .iter()
-                    .copied()
-                    .filter(|(_, session)| reaches(session))
-                    .collect(),
-            );
-            assert_both_ways!(store.find_closed(Time(earliest), Time(latest)), expected);
-        }
-    }
-    for (from, to) in ranges() {
-        let within =
-            |other: &[u8]| from.is_none_or(|from| from <= other) && to.is_none_or(|to| other <= to);
-        assert_both_ways!(
-            store.fetch_range(from, to),
-            visible
-                .iter()
-                .copied()
-                .filter(|(other, _)| within(other))
-                .collect()
-        );
-    }
-    for &(name, session) in &visible {
-        assert_eq!(
-            store.fetch_session(name, session.extent.start, session.extent.end),
-            Some(session)
-        );
-        assert_eq!(
-            store.fetch_session(
-                name,
-                session.extent.start,
-                session.extent.end.saturating_add(Span(100))
-            ),
-            None
-        );
-    }
-}
-
-/// A key, or an open side.
-type Side = Option<&'static [u8]>;
-
-/// Closed, open on a side, reversed, unknown bounds.
-fn ranges() -> [(Side, Side); 6] {
-    [
-        (None, None),
-        (Some(b"a"), Some(b"ab")),
-        (Some(b"ab"), Some(b"a")),
-        (Some(b"a\0\0"), None),
-        (None, Some(b"a")),
-        (Some(b"b"), Some(b"c")),
-    ]
-}
-
-fn compare_windows(store: &WindowStore, naive: &Naive<WindowEntry>) {
-    let visible = naive.visible();
-    assert_both_ways!(store.all(), visible.clone());
-    for (from, to) in [
-        (-10, 10),
-        (0, 0),
-        (10, -10),
-        (i64::MIN, i64::MAX),
-        (i64::MAX, i64::MIN),
-        (5, 30),
-    ] {
-        let (from, to) = (Time(from), Time(to));
-        let started: Vec<_> = visible
-            .iter()
-            .copied()
-            .filter(|(_, window)| from <= window.start && window.start <= to)
-            .collect();
-        assert_both_ways!(store.fetch_all(from, to), started.clone());
-        assert_both_ways!(
-            store.find_closed(from, to),
-            Naive::by_place(started.clone())
-        );
-        for &name in &NAMES {
-            let mine = started
-                .iter()
-                .filter(|(other, _)| *other == name)
-                .map(|&(_, window)| window)
-                .collect();
-            assert_both_ways!(store.fetch_between(name, from, to), mine);
-        }
-        for (first, last) in ranges() {
-            let within = |other: &[u8]| {
-                first.is_none_or(|first| first <= other) && last.is_none_or(|last| other <= last)
-            };
-            let expected = started
-                .iter()
-                .copied()
-                .filter(|(other, _)| within(other))
-                .collect();
-            assert_both_ways!(store.fetch_range((first, last), from, to), expected);
-        }
-    }
-    for &(name, window) in &visible {
-        assert_eq!(store.fetch(name, window.start), Some(window));
-        assert_eq!(store.fetch(b"unknown", window.start), None);
-    }
 }
 
 proptest! {

@@ -121,7 +121,7 @@ fn stored(operator: &Operator) -> (Vec<Row>, Vec<(String, RecordBatch)>) {
                 .zip(rows[0].columns().to_vec()),
         );
         (
-            format!("{} {:?}", label.place().unwrap(), label.bounds()),
+            format!("{} {:?}", label.id().unwrap(), label.bounds()),
             rows.unwrap(),
         )
     });
@@ -149,7 +149,7 @@ proptest! {
             prop_assert_eq!(together.windows_open(), alone.windows_open());
             prop_assert_eq!(together.stream_time(), alone.stream_time());
             prop_assert_eq!(stored(&together), stored(&alone));
-            for (name, page) in together.changes().unwrap() {
+            for (name, page) in together.changed_pages().unwrap() {
                 match page {
                     Some(page) => drop(written.insert(name, page)),
                     None => drop(written.remove(&name).unwrap()),

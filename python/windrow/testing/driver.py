@@ -243,7 +243,7 @@ class StreamDriver:
 
     def changed_pages(self) -> dict[str, bytes | None]:
         """The pages, by name, that differ from the last call, or from what was restored; None where one is no more."""
-        return dict(self._operator.changes())
+        return dict(self._operator.changed_pages())
 
     def restore(self, pages: Iterable[bytes]) -> Self:
         """Goes on from a snapshot, and forgets the state so far, but not where it raises.
@@ -273,10 +273,10 @@ class StreamDriver:
     def _push(self, batch: pa.RecordBatch) -> list[Change]:
         return self._changes(self._operator.push(batch))
 
-    def _changes(self, batch: pa.RecordBatch) -> list[Change]:
-        if batch.num_rows:
-            self._unread.append(batch)
-        return list(changes_of(batch, len(self._plan.keys), final=self._plan.options.emit == "close"))
+    def _changes(self, batches: list[pa.RecordBatch]) -> list[Change]:
+        self._unread += [batch for batch in batches if batch.num_rows]
+        keys, final = len(self._plan.keys), self._plan.options.emit == "close"
+        return [change for batch in batches for change in changes_of(batch, keys, final=final)]
 
     @property
     def _store(self) -> Store:

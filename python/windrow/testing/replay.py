@@ -49,7 +49,8 @@ class Player:
             pa.nulls(len(steps), pa.bool_()),
             pa.array([step.input for step in steps], pa.int8()),
         ]
-        return self._outputs(self._operator.push(pa.RecordBatch.from_arrays(columns, schema=SCHEMA)))
+        batches = self._operator.push(pa.RecordBatch.from_arrays(columns, schema=SCHEMA))
+        return [output for batch in batches for output in self._outputs(batch)]
 
     def restart(self) -> None:
         """Saves all state to pages, and restores a new operator from them."""

@@ -33,7 +33,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from windrow.errors import bad_value
 from windrow.testing.values import cell_of
@@ -44,7 +43,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Store:
-    """The way to the windows of an operator, the one that a driver has when it is asked."""
+    """Queries of the windows of an operator, the one that a driver has at the time of the query."""
 
     operator: Callable[[], Operator]
     schema: pa.Schema
@@ -55,12 +54,18 @@ class Store:
         """The windows between a first and a last key, or one key and `...`, and two times in ticks."""
         first = self._key("key", keys[0])
         last = first if keys[1] is ... else self._key("to_key", keys[1])
-        return pa.Table.from_batches([self.operator().select(first, last, *times, backward=backward)])
+        return pa.Table.from_batches(self.operator().select(first, last, *times, backward=backward))
+
+    def window(self, key: Any, start: int | None, end: int | None) -> dict[str, Any] | None:
+        """The window of a key with exactly these bounds in ticks, or None."""
+        only = self._key("key", key)
+        batches = self.operator().select(only, only, start, end, by="window")
+        return next((row for batch in batches for row in batch.to_pylist()), None)
 
     def closed(self, earliest: Any, latest: Any, *, backward: bool) -> pa.Table:
         """The windows that are due between two times."""
         times = self.ticks("earliest", earliest), self.ticks("latest", latest)
-        return pa.Table.from_batches([self.operator().select(None, None, *times, due=True, backward=backward)])
+        return pa.Table.from_batches(self.operator().select(None, None, *times, by="due", backward=backward))
 
     def ticks(self, argument: str, time: Any) -> int | None:
         """A time in ticks."""
@@ -120,12 +125,7 @@ class SessionStore:
     def fetch_session(self, key: Any, start: Any, end: Any) -> dict[str, Any] | None:
         """The session with exactly these bounds, or None. No bound is open."""
         _needed(key=key, start=start, end=end)
-        first, last = self._store.ticks("start", start), self._store.ticks("end", end)
-        found = self._store.select((key, ...), last, first, backward=False)
-        windows = found["window"].combine_chunks()
-        starts, ends = (pc.struct_field(windows, name).cast(pa.int64()).to_pylist() for name in ("start", "end"))
-        bounds = zip(starts, ends, strict=True)
-        return next((row for row, own in zip(found.to_pylist(), bounds, strict=True) if own == (first, last)), None)
+        return self._store.window(key, self._store.ticks("start", start), self._store.ticks("end", end))
 
     def find_closed(self, earliest: Any = None, latest: Any = None) -> pa.Table:
         """The sessions whose last record and its gap end within the bounds, by end, start and key."""

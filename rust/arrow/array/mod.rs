@@ -10,11 +10,13 @@
 //! | `comparable` | types whose values can be compared |
 //! | `zero_width` | types whose values take no bytes |
 //! | `canonical_float` | floats with one NaN and one zero |
+//! | `halves` | rows that do not fit one array, in halves |
 
 pub(crate) mod canonical_float;
 pub(crate) mod comparable;
 pub mod convert;
 pub mod dictionary;
+pub(crate) mod halves;
 pub(crate) mod named;
 pub(crate) mod type_name;
 pub(crate) mod validate;

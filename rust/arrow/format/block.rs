@@ -30,6 +30,10 @@ impl BlockKind {
 }
 
 /// Writes the rows of a batch.
+///
+/// # Errors
+///
+/// [`Error::Arrow`] for rows that Arrow cannot write.
 pub fn encode(form: BlockKind, batch: &RecordBatch) -> Result<Vec<u8>> {
     seal(
         batch,
@@ -37,7 +41,11 @@ pub fn encode(form: BlockKind, batch: &RecordBatch) -> Result<Vec<u8>> {
     )
 }
 
-/// Reads a block. Damaged bytes, or those of another format, are an error.
+/// Reads a block.
+///
+/// # Errors
+///
+/// [`Error::Format`] for damaged bytes, and those of another format.
 pub fn decode(bytes: &[u8]) -> Result<(BlockKind, RecordBatch)> {
     let (metadata, rows) = unseal(WHAT, bytes)?;
     let named = metadata.get(FORM_KEY);

@@ -1,4 +1,4 @@
-//! The head of a saved state: how far it has come, and which pages it has.
+//! The head of a saved state: stream time, counters, and which pages there are.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -42,7 +42,7 @@ struct InputClock {
 }
 
 impl Head {
-    /// A head of what `progress` says, all but the times of sources, which are rows of its page.
+    /// The head of a state; the times of sources in `progress` are rows of its page.
     pub fn new(
         progress: &[Progress],
         closed: Time,
@@ -138,9 +138,13 @@ impl Head {
         Ok((head, progress))
     }
 
-    /// Every page that it names is there once, and no other.
-    pub fn check_complete(&self, places: impl Iterator<Item = Result<PageId>>) -> Result<()> {
-        let mut found = places.collect::<Result<Vec<_>>>()?;
+    /// Checks that every page that it names is there once, and no other.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Format`] where it is not so.
+    pub fn check_complete(&self, ids: impl Iterator<Item = Result<PageId>>) -> Result<()> {
+        let mut found = ids.collect::<Result<Vec<_>>>()?;
         found.sort_unstable();
         let segments = self.pages.iter();
         let runs = segments.flat_map(|(&segment, runs)| {

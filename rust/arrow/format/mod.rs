@@ -5,7 +5,7 @@
 //! | [`envelope`] | a batch with metadata and a checksum |
 //! | [`block`] | rows of one shard, for the shuffle |
 //! | [`packed`] | blocks as rows that Spark shuffles and sorts |
-//! | [`page`] | a piece of a segment, for a state |
+//! | [`page`] | a part of a segment, for a state |
 //! | `head` | stream time and counters, as a page |
 //! | `window_row` | stored windows as rows of pages |
 

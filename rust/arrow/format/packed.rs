@@ -34,6 +34,10 @@ pub fn schema() -> SchemaRef {
 }
 
 /// Cuts rows, sorted by shard and time, into packed rows of blocks of about `block_bytes`.
+///
+/// # Errors
+///
+/// [`Error::Arrow`] for rows that Arrow cannot write.
 pub fn pack(
     form: BlockKind,
     rows: &RecordBatch,
@@ -105,6 +109,10 @@ pub struct Packed<'a> {
 }
 
 /// The packed rows of a batch; more columns may follow the three.
+///
+/// # Errors
+///
+/// [`Error::Format`] for other columns, and for a null.
 pub fn unpack(batch: &RecordBatch) -> Result<Vec<Packed<'_>>> {
     let [shard, first, block, ..] = batch.columns() else {
         return Err(Error::Format {

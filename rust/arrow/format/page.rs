@@ -1,4 +1,4 @@
-//! State pages: what an operator knows, as sealed batches (see [`crate::arrow::format::envelope`])
+//! State pages: the state of an operator as sealed batches (see [`crate::arrow::format::envelope`])
 //! that open with any Arrow library.
 //!
 //! | page | one row is | columns |
@@ -13,7 +13,7 @@
 //! | `windrow.fingerprint` | all | xxh3-64 of the specification |
 //! | `windrow.specification` | head | the specification, JSON |
 //! | `windrow.state` | head | stream time, close times, counters, the number of pages of each segment: JSON |
-//! | `windrow.segment`, `windrow.run`, `windrow.number` | windows | where the page stands |
+//! | `windrow.segment`, `windrow.run`, `windrow.number` | windows | the id of the page |
 //! | `windrow.first_key`, `windrow.last_key` | windows | its keys' bounds, inclusive: hexadecimal, see [`crate::arrow::keys::sort_key`] |
 //! | `windrow.first_time`, `windrow.last_time` | windows | the least start, and the greatest reach (of sliding windows: start) |
 //!
@@ -36,7 +36,7 @@ use crate::time::Time;
 const PAGE_BYTES: usize = 64 << 10;
 const WHAT: &str = "page";
 
-/// What a page holds.
+/// The kind of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PageKind {
     /// Stream time and counters.
@@ -59,7 +59,7 @@ impl PageKind {
     }
 }
 
-/// Where a page of windows stands.
+/// The id of a page of windows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PageId {
     /// The segment: reach or start divided by the length of a segment.
@@ -76,7 +76,7 @@ impl fmt::Display for PageId {
     }
 }
 
-/// What lies in a page of windows, known without reading its rows.
+/// The bounds of the windows in a page, known without reading its rows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PageBounds {
     /// The first key and the last one.
@@ -85,11 +85,11 @@ pub struct PageBounds {
     pub times: (Time, Time),
 }
 
-/// A page of windows: its place, its bounds and its bytes.
+/// A page of windows: its id, its bounds and its bytes.
 #[derive(Clone, Debug)]
 pub struct Page {
-    /// Where it stands.
-    pub place: PageId,
+    /// Its id.
+    pub id: PageId,
     /// What lies in it.
     pub bounds: PageBounds,
     /// The sealed rows.
@@ -99,14 +99,14 @@ pub struct Page {
 /// The label of a page: all but its rows.
 #[derive(Clone, Debug)]
 pub struct Label {
-    /// What it holds.
+    /// Its kind.
     pub form: PageKind,
     /// Of the specification that it belongs to.
     pub fingerprint: String,
     metadata: Metadata,
 }
 
-/// The error of a page that cannot be what it should.
+/// The error of a page.
 pub(crate) fn broken(reason: impl Into<String>) -> Error {
     Error::Format {
         what: WHAT,
@@ -137,11 +137,19 @@ impl Label {
     }
 
     /// Reads the label of a page, and not its rows.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Format`] for bytes that are damaged, of another version or no page.
     pub fn read(bytes: &[u8]) -> Result<Self> {
         Self::new(envelope::metadata(WHAT, bytes)?)
     }
 
     /// An entry of the metadata.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Format`] where it is missing.
     pub fn text(&self, name: &str) -> Result<&str> {
         self.metadata
             .get(name)
@@ -167,8 +175,12 @@ impl Label {
             .ok_or_else(|| broken(format!("{name} is {text:?}, not hexadecimal")))
     }
 
-    /// Where a page of windows stands.
-    pub fn place(&self) -> Result<PageId> {
+    /// The id of a page of windows.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Format`] where it has none.
+    pub fn id(&self) -> Result<PageId> {
         Ok(PageId {
             segment: self.number("windrow.segment")?,
             run: self.number("windrow.run")?,
@@ -176,7 +188,11 @@ impl Label {
         })
     }
 
-    /// What lies in a page of windows.
+    /// The bounds of a page of windows.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Format`] where it has none.
     pub fn bounds(&self) -> Result<PageBounds> {
         Ok(PageBounds {
             keys: (
@@ -205,37 +221,34 @@ pub(crate) fn write_head(
     envelope::seal(&batch(columns)?, metadata)
 }
 
-/// Writes the windows of a run, sorted, as pages. `bounds` tells what lies in a range of rows.
+/// Writes the windows of a run, or of a part of it, sorted, as pages from `first` on. `bounds` are
+/// those of a range of rows.
 pub(crate) fn write_run(
     columns: Columns,
     form: PageKind,
     fingerprint: &str,
-    (segment, run): (i64, u32),
+    first: PageId,
     bounds: impl Fn(std::ops::Range<usize>) -> Option<PageBounds>,
 ) -> Result<Vec<Page>> {
     let rows = batch(columns)?;
     let total = rows.num_rows();
     let width = rows.get_array_memory_size() / total.max(1);
     let most = (PAGE_BYTES / width.max(1)).max(1);
+    let hex = |key: &[u8]| {
+        key.iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect::<String>()
+    };
     let mut pages = Vec::new();
-    for (number, from) in (0_u32..).zip((0..total).step_by(most)) {
-        let place = PageId {
-            segment,
-            run,
-            number,
-        };
+    for (number, from) in (first.number..).zip((0..total).step_by(most)) {
+        let id = PageId { number, ..first };
         let length = most.min(total - from);
         let bounds = bounds(from..from + length).ok_or(Error::Internal("a page has rows"))?;
-        let hex = |key: &[u8]| {
-            key.iter()
-                .map(|byte| format!("{byte:02x}"))
-                .collect::<String>()
-        };
         let mut metadata = named(form, fingerprint);
         metadata.extend([
-            ("windrow.segment".to_owned(), segment.to_string()),
-            ("windrow.run".to_owned(), run.to_string()),
-            ("windrow.number".to_owned(), number.to_string()),
+            ("windrow.segment".to_owned(), id.segment.to_string()),
+            ("windrow.run".to_owned(), id.run.to_string()),
+            ("windrow.number".to_owned(), id.number.to_string()),
             ("windrow.first_key".to_owned(), hex(&bounds.keys.0)),
             ("windrow.last_key".to_owned(), hex(&bounds.keys.1)),
             (
@@ -244,11 +257,8 @@ pub(crate) fn write_run(
             ),
             ("windrow.last_time".to_owned(), bounds.times.1.0.to_string()),
         ]);
-        pages.push(Page {
-            place,
-            bounds,
-            bytes: envelope::seal(&rows.slice(from, length), metadata)?,
-        });
+        let bytes = envelope::seal(&rows.slice(from, length), metadata)?;
+        pages.push(Page { id, bounds, bytes });
     }
     Ok(pages)
 }
@@ -272,12 +282,16 @@ fn batch(columns: Columns) -> Result<RecordBatch> {
 }
 
 /// Reads a page.
+///
+/// # Errors
+///
+/// [`Error::Format`] for bytes that are damaged, of another version or no page.
 pub fn read(bytes: &[u8]) -> Result<(Label, RecordBatch)> {
     let (metadata, rows) = envelope::unseal(WHAT, bytes)?;
     Ok((Label::new(metadata)?, rows))
 }
 
-/// The times, or numbers, in a column of a page.
+/// The 64-bit integers of a column of a page.
 pub(crate) fn ticks(column: &ArrayRef) -> Result<&[i64]> {
     let column = column
         .as_primitive_opt::<Int64Type>()

@@ -6,7 +6,7 @@ use crate::store::{Entry, SessionEntry, WindowEntry};
 use crate::time::{Span, Time};
 use crate::window::{Extent, Window};
 
-/// What pages need to know of a stored window.
+/// A stored window as a row of a page.
 pub(crate) trait WindowRow: Entry {
     /// What its pages hold.
     const FORM: PageKind;

@@ -71,7 +71,7 @@ impl GapColumn {
         let mut gaps = Vec::with_capacity(good.count_set_bits());
         for row in good.set_indices() {
             match self.gap.of(self.asked(row)) {
-                Effective::StoreQuery(gap) => gaps.push(gap),
+                Effective::Asked(gap) => gaps.push(gap),
                 Effective::Clamped(gap) => {
                     counters.clamped_gaps += 1;
                     gaps.push(gap);

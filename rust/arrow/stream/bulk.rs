@@ -1,14 +1,14 @@
-//! The two ways of a batch into windows: the records of most keys together, those of the others one
-//! by one.
+//! The rows of a batch into windows: the records of most keys in bulk, those of the others one by
+//! one.
 //!
 //! ```text
 //!   records ─▶ admitted, each ─┬▶ keys without a record behind ─▶ sessions: partial ones, joined ──────────┐
 //!              judged by its   │                                  sliding: each window's records, merged ─┼▶ close
-//!              own time        └▶ keys with a record behind ───▶ add, in their order ─────────────────────┘
+//!              own time        └▶ keys with a record behind ───▶ added in their order ────────────────────┘
 //! ```
 //!
 //! A record is behind before the close time of its input: only then its order matters
-//! (`session/join.rs`, `sliding/join.rs`).
+//! (`session/bulk.rs`, `sliding/bulk.rs`).
 
 use super::changes::Changes;
 use super::states::OperatorStates;
@@ -19,9 +19,10 @@ use crate::arrow::read::events::{Event, EventBatch, SOURCE};
 use crate::error::Result;
 use crate::interrupt::Interrupt;
 use crate::key::KeyId;
-use crate::operator::window_operator::{AdmittedRecord, WindowKind, WindowOperator};
-use crate::session::batch;
-use crate::session::bulk::Partial;
+use crate::operator::record::ValidRecord;
+use crate::operator::window_operator::{WindowKind, WindowOperator};
+use crate::session::batch::OpenSessions;
+use crate::session::bulk::PendingUpdates;
 use crate::session::record::SessionOperator;
 use crate::session::windows::SessionWindows;
 use crate::sliding::record::SlidingOperator;
@@ -29,193 +30,175 @@ use crate::sliding::windows::SlidingWindows;
 use crate::sort::Sorted;
 use crate::time::{Span, Time};
 
-/// A record that came in, and the number of its key.
-pub(crate) type Numbered<'a> = (KeyId, AdmittedRecord<'a, u32>);
+/// A record and the number of its key in the batch.
+pub(crate) type NumberedRecord<'a> = (KeyId, ValidRecord<'a, u32>);
 
-/// Windows into which records may be joined many at once.
-pub(crate) trait Joins: WindowKind {
-    /// Joins the records of the keys that are not among `alone`, and adds to these the keys that
-    /// have to go one by one.
-    fn join(
-        windows: &mut WindowOperator<Self>,
+/// Windows to which many records may be added at once.
+pub(crate) trait BulkWindows: WindowKind {
+    /// Adds the records of the keys that are not among `ordered`, and inserts there the keys whose
+    /// records have to be added in their order.
+    fn add_all(
+        operator: &mut WindowOperator<Self>,
         events: &EventBatch,
-        records: &[Numbered<'_>],
-        alone: &mut SerialKeys,
+        records: &[NumberedRecord<'_>],
+        ordered: &mut OrderedKeys,
         states: &mut OperatorStates<'_>,
         out: &mut Changes,
     ) -> Result<()>;
 }
 
-/// The keys whose records go one by one.
-pub(crate) struct SerialKeys(Vec<bool>);
+/// The keys whose records are added one by one, in their order.
+pub(crate) struct OrderedKeys(Vec<bool>);
 
-impl SerialKeys {
-    fn add(&mut self, key: KeyId) {
-        if let Some(alone) = self.0.get_mut(key.0 as usize) {
-            *alone = true;
+impl OrderedKeys {
+    fn insert(&mut self, key: KeyId) {
+        if let Some(ordered) = self.0.get_mut(key.0 as usize) {
+            *ordered = true;
         }
     }
 
-    fn has(&self, key: KeyId) -> bool {
+    fn contains(&self, key: KeyId) -> bool {
         self.0.get(key.0 as usize).copied().unwrap_or_default()
+    }
+
+    /// The records of the other keys.
+    fn others<'r, 'a>(
+        &self,
+        records: &'r [NumberedRecord<'a>],
+    ) -> impl Iterator<Item = &'r NumberedRecord<'a>> {
+        records.iter().filter(|(key, _)| !self.contains(*key))
     }
 }
 
-/// Takes the rows of a batch whose keys are numbered.
-pub(crate) fn take<K: Joins>(
-    windows: &mut WindowOperator<K>,
+/// Adds the rows of a batch whose keys are numbered, and closes windows.
+pub(crate) fn add<K: BulkWindows>(
+    operator: &mut WindowOperator<K>,
     events: &EventBatch,
     query: &Query,
     states: &mut OperatorStates<'_>,
     out: &mut Changes,
 ) -> Result<()> {
-    let mut records: Vec<Numbered<'_>> = Vec::with_capacity(events.rows());
-    let mut alone = SerialKeys(vec![false; events.ids().len()]);
+    let mut records: Vec<NumberedRecord<'_>> = Vec::with_capacity(events.rows());
+    let mut ordered = OrderedKeys(vec![false; events.ids().len()]);
     for (row, &key) in events.ids().iter().enumerate() {
         match events.event(row, query)? {
-            Event::Tick { input, time } => windows.hear(input, Some(SOURCE), time),
+            Event::Tick { input, time } => operator.observe_tick(input, Some(SOURCE), time),
             Event::Record(record) => {
-                if let Ok(record) = windows.admit(record) {
+                if let Ok(record) = operator.admit(record) {
                     if record.is_behind() {
-                        alone.add(key);
+                        ordered.insert(key);
                     }
                     records.push((key, record));
                 }
             }
         }
     }
-    K::join(windows, events, &records, &mut alone, states, out)?;
-    // What the joined records' windows hold already does not matter: they close when they would
-    // have closed.
-    for &(_, record) in records.iter().filter(|(key, _)| alone.has(*key)) {
-        // The time of a record that is behind had come before it. Any other meets nothing that its
-        // own time closes.
-        windows.close(record.now, states, out)?;
-        windows.add(record, states, out)?;
+    K::add_all(operator, events, &records, &mut ordered, states, out)?;
+    // Windows of other keys close when they would have closed before, whatever is in them by now.
+    for &(_, record) in records.iter().filter(|(key, _)| ordered.contains(*key)) {
+        // Windows close up to the time before a record that is behind. Any other record meets none
+        // that its own time closes.
+        operator.close(record.now, states, out)?;
+        operator.add(record, states, out)?;
     }
-    windows.close(windows.time().slowest(), states, out)
+    operator.close(operator.time().slowest(), states, out)
 }
 
-impl Joins for SlidingWindows {
-    fn join(
-        slides: &mut SlidingOperator,
+impl BulkWindows for SlidingWindows {
+    fn add_all(
+        operator: &mut SlidingOperator,
         events: &EventBatch,
-        records: &[Numbered<'_>],
-        alone: &mut SerialKeys,
+        records: &[NumberedRecord<'_>],
+        ordered: &mut OrderedKeys,
         states: &mut OperatorStates<'_>,
         out: &mut Changes,
     ) -> Result<()> {
-        let joined = || {
-            records
-                .iter()
-                .filter(|(key, _)| !alone.has(*key))
-                .map(|&(key, record)| (key, record))
-        };
-        let (keys, times): (Vec<KeyId>, Vec<Time>) =
-            joined().map(|(key, record)| (key, record.time)).unzip();
-        let numbers: Vec<u32> = joined().map(|(_, record)| record.row).collect();
-        let (mut rows, mut taking) = (Vec::with_capacity(keys.len()), Vec::new());
-        for (number, records) in Sorted::new(&keys, &times, &Interrupt::never())?.by_key() {
-            let key = slides
-                .store_mut()
-                .intern(events.name_of(number).unwrap_or_default())?;
-            if slides.join(key, records, rows.len() as u32, states, &mut taking)? {
-                rows.extend(
-                    records
-                        .iter()
-                        .filter_map(|&(_, record)| numbers.get(record as usize).copied()),
-                );
+        let (keys, times): (Vec<KeyId>, Vec<Time>) = ordered
+            .others(records)
+            .map(|(key, record)| (*key, record.time))
+            .unzip();
+        let batch_rows: Vec<u32> = ordered
+            .others(records)
+            .map(|(_, record)| record.row)
+            .collect();
+        let never = Interrupt::never();
+        let (mut rows, mut pending) = (Vec::with_capacity(keys.len()), Vec::new());
+        for (number, records) in Sorted::new(&keys, &times, &never)?.by_key() {
+            let name = events.name_of(number).unwrap_or_default();
+            let key = operator.store_mut().intern(name)?;
+            if operator.join(key, records, rows.len() as u32, states, &mut pending)? {
+                let records = records.iter();
+                rows.extend(records.filter_map(|&(_, nth)| batch_rows.get(nth as usize).copied()));
             } else {
-                alone.add(number);
+                ordered.insert(number);
             }
         }
-        let into: Vec<Slot> = taking.iter().map(|taking| taking.into).collect();
-        let runs: Vec<Run> = taking.iter().map(|taking| taking.run).collect();
+        let into: Vec<Slot> = pending.iter().map(|merge| merge.into).collect();
+        let runs: Vec<Run> = pending.iter().map(|merge| merge.run).collect();
         states.batch_states().merge_runs(&rows, &runs, &into)?;
-        slides.tell(taking, states, out)
+        operator.emit_updates(pending, states, out)
     }
 }
 
-impl Joins for SessionWindows {
-    fn join(
-        sessions: &mut SessionOperator,
+impl BulkWindows for SessionWindows {
+    /// Rows become groups, groups become partial sessions, and each partial session is joined with
+    /// the stored ones. Then the states of each group are merged into the stored session of its
+    /// partial session.
+    fn add_all(
+        operator: &mut SessionOperator,
         events: &EventBatch,
-        records: &[Numbered<'_>],
-        alone: &mut SerialKeys,
+        records: &[NumberedRecord<'_>],
+        ordered: &mut OrderedKeys,
         states: &mut OperatorStates<'_>,
         out: &mut Changes,
     ) -> Result<()> {
-        join_sessions(
-            sessions,
-            events,
-            records.iter().filter(|(key, _)| !alone.has(*key)),
-            states,
-            out,
-        )
-    }
-}
-
-/// Joins records, none of them behind, with the stored sessions.
-fn join_sessions<'r, 'a: 'r>(
-    sessions: &mut SessionOperator,
-    events: &EventBatch,
-    records: impl Iterator<Item = &'r Numbered<'a>> + Clone,
-    states: &mut OperatorStates<'_>,
-    out: &mut Changes,
-) -> Result<()> {
-    let keys: Vec<KeyId> = records.clone().map(|(key, _)| *key).collect();
-    if keys.is_empty() {
-        return Ok(());
-    }
-    let mut groups = batch::OpenSessions::default();
-    let (times, gaps): (Vec<Time>, Vec<Span>) = records
-        .clone()
-        .map(|(_, record)| (record.time, record.gap))
-        .unzip();
-    let assigned = groups.assign_own(&keys, &times, &gaps, &Interrupt::never())?;
-    // Rows that are not of this way go into one more slot, which nobody reads.
-    let count = groups.len();
-    let mut slots = vec![Slot(count as u32); events.rows()];
-    for ((_, record), assigned) in records.clone().zip(assigned) {
-        if let Some(slot) = slots.get_mut(record.row as usize) {
-            *slot = assigned;
+        let keys: Vec<KeyId> = ordered.others(records).map(|(key, _)| *key).collect();
+        if keys.is_empty() {
+            return Ok(());
         }
-    }
-    let grouped = states.batch_states().group(&slots, count + 1)?;
-    let coalesced = groups.coalesce(&Interrupt::never())?;
+        let (times, gaps): (Vec<Time>, Vec<Span>) = ordered
+            .others(records)
+            .map(|(_, record)| (record.time, record.gap))
+            .unzip();
+        let never = Interrupt::never();
+        let mut open = OpenSessions::default();
+        let groups = open.assign_own(&keys, &times, &gaps, &never)?;
+        // Rows of ordered keys go into one more group, which is not read.
+        let count = open.len();
+        let mut group_of_row = vec![Slot(count as u32); events.rows()];
+        for ((_, record), group) in ordered.others(records).zip(groups) {
+            if let Some(row) = group_of_row.get_mut(record.row as usize) {
+                *row = group;
+            }
+        }
+        let grouped = states.batch_states().group(&group_of_row, count + 1)?;
 
-    let starts: Vec<Time> = coalesced
-        .extents
-        .iter()
-        .map(|extent| extent.start)
-        .collect();
-    let sorted = Sorted::new(&coalesced.keys, &starts, &Interrupt::never())?;
-    let mut partials = Vec::with_capacity(starts.len());
-    for (key, rows) in sorted.by_key() {
-        let key = sessions
-            .store_mut()
-            .intern(events.name_of(key).unwrap_or_default())?;
-        let extents = rows
+        let partials = open.coalesce(&never)?;
+        let mut updates = PendingUpdates::default();
+        let mut stored = vec![Slot(0); partials.extents.len()];
+        let starts: Vec<Time> = partials.extents.iter().map(|extent| extent.start).collect();
+        for (number, sorted) in Sorted::new(&partials.keys, &starts, &never)?.by_key() {
+            let name = events.name_of(number).unwrap_or_default();
+            let key = operator.store_mut().intern(name)?;
+            for &(_, partial) in sorted {
+                let partial = partial as usize;
+                if let (Some(&extent), Some(slot)) =
+                    (partials.extents.get(partial), stored.get_mut(partial))
+                {
+                    *slot = operator.join(key, extent, states, &mut updates)?;
+                }
+            }
+        }
+
+        let groups: Vec<Slot> = (0..count as u32).map(Slot).collect();
+        let partial_of_group = partials.moves.as_deref().unwrap_or(&groups);
+        let into: Vec<Slot> = partial_of_group
             .iter()
-            .filter_map(|&(_, row)| coalesced.extents.get(row as usize));
-        partials.extend(extents.map(|&extent| Partial { key, extent }));
+            .filter_map(|partial| stored.get(partial.0 as usize).copied())
+            .collect();
+        states
+            .batch_states()
+            .merge_grouped(&into, &grouped, &groups)?;
+        operator.emit_updates(updates, states, out)
     }
-    let joined = sessions.join(&partials, states)?;
-
-    let mut into = vec![Slot(0); partials.len()];
-    for (row, &slot) in sorted.rows().zip(&joined.into) {
-        if let Some(into) = into.get_mut(row as usize) {
-            *into = slot;
-        }
-    }
-    let from: Vec<Slot> = (0..count as u32).map(Slot).collect();
-    let moves = coalesced.moves.as_deref().unwrap_or(&from);
-    let into: Vec<Slot> = moves
-        .iter()
-        .filter_map(|moved| into.get(moved.0 as usize).copied())
-        .collect();
-    states
-        .batch_states()
-        .merge_grouped(&into, &grouped, &from)?;
-    sessions.tell(joined, states, out)
 }

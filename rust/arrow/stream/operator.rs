@@ -1,58 +1,46 @@
-//! An operator over Arrow batches: every record in its order, as Kafka Streams does it.
+//! The operator over Arrow batches: every record in its order, as Kafka Streams does it.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use arrow_schema::{Field, Schema, SchemaRef};
 
-use super::changes::{self, Changes};
-use super::states::{At, OperatorStates};
+use super::change_batch;
+use super::changes::Changes;
+use super::snapshot::{ChangedPage, Snapshot};
+use super::state_store::StateStore;
+use super::states::At;
+use super::store_query::{self, KeyRange, StoreQuery};
 use super::user_function::UserFunction;
 use super::windows::Windows;
 use crate::aggregate::SeqNo;
-use crate::aggregate::accumulators::Accumulators;
-use crate::aggregate::batch_states::BatchStates;
-use crate::arrow::format::head::PageCounts;
 use crate::arrow::keys::KeyInterner;
-use crate::arrow::keys::sort_key::SortKeys;
-use crate::arrow::plan::fingerprint::Fingerprint;
 use crate::arrow::plan::query::Query;
-use crate::arrow::plan::spec::{KafkaSemantics, Spec};
-use crate::arrow::plan::window_lengths::WindowLengths;
+use crate::arrow::plan::spec::Spec;
 use crate::arrow::read::events::{Event, EventBatch, SOURCE};
 use crate::error::{Error, Result};
 use crate::operator::counters::Counters;
-use crate::time::{Span, Time};
+use crate::time::Time;
 
 /// A record operator.
 pub struct Operator {
-    pub(crate) query: Arc<Query>,
-    pub(crate) names: SortKeys,
-    pub(crate) fingerprint: Fingerprint,
-    pub(crate) windows: Windows,
-    pub(crate) accumulators: Accumulators,
-    pub(crate) functions: Vec<Box<dyn UserFunction>>,
-    /// Rows that were read.
-    pub(crate) seq_nos: SeqNo,
-    pub(crate) null_values: u64,
-    /// Upserts and deletes that were given away.
-    pub(crate) updates: u64,
-    /// How many pages each segment was last written to.
-    pub(crate) written: PageCounts,
-    /// Segments whose pages are of another length of segments than this operator's.
-    pub(crate) stale: BTreeSet<i64>,
-    /// Numbers the keys of a batch that is joined.
-    keys: KeyInterner,
     spec: Spec,
-    kafka: KafkaSemantics,
-    deletes: bool,
-    failed: bool,
+    state: StateStore,
+    snapshot: Snapshot,
+    /// Numbers the keys of a batch.
+    keys: KeyInterner,
+    /// The call that failed and left a partially updated, unusable state.
+    failed: Option<&'static str>,
 }
 
 impl Operator {
-    /// An operator without records. `custom` are the Python functions of the spec, in their order,
-    /// and the fields of their results.
+    /// An operator without records. `functions` are the user's functions of the spec, in their
+    /// order, with the fields of their results.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Argument`], [`Error::ColumnType`] or [`Error::Format`] for a spec that does not go
+    /// together with itself, the columns of `input` or `functions`.
     pub fn new(
         spec: &Spec,
         input: &Schema,
@@ -60,264 +48,222 @@ impl Operator {
     ) -> Result<Self> {
         let (functions, fields): (Vec<_>, Vec<_>) = functions.into_iter().unzip();
         let query = Query::with_python(spec, input, &fields)?;
-        let inputs = spec
-            .inputs
-            .as_ref()
-            .map_or(1, |inputs| inputs.count as usize);
-        let times = spec.inputs.as_ref().map_or(1, |inputs| {
-            if inputs.one_time {
-                1
-            } else {
-                inputs.count as usize
-            }
-        });
-        let windows = Windows::new(spec, &query, times)?;
-        // What leaves out an input is null where a window holds none but that input's records.
-        let takes_all = functions
-            .iter()
-            .all(|functions| (0..inputs).all(|input| functions.takes(input)));
-        let only_custom = query.aggregates.len() == 1 && functions.len() == 1 && takes_all;
         Ok(Self {
-            names: SortKeys::new(&query.keys)?,
-            fingerprint: Fingerprint::new(spec, &query)?,
-            accumulators: query.accumulators(),
-            windows,
-            functions,
-            seq_nos: 0,
-            null_values: 0,
-            updates: 0,
+            snapshot: Snapshot::new(spec, &query)?,
             keys: KeyInterner::new(&query.keys)?,
-            written: PageCounts::new(),
-            stale: BTreeSet::new(),
+            state: StateStore::new(spec, query, functions)?,
             spec: spec.clone(),
-            kafka: spec.kafka.clone().unwrap_or_default(),
-            deletes: spec.kafka.is_some() && only_custom,
-            failed: false,
-            query: Arc::new(query),
+            failed: None,
         })
     }
 
     /// The schema of changes: keys, `window`, aggregates, `op`, `time`.
     pub fn schema(&self) -> SchemaRef {
-        changes::schema(&self.query)
+        change_batch::schema(&self.state.query)
     }
 
     /// The schema of a query's result over the same windows: keys, `window`, aggregates, and `op`
     /// where it was asked for.
     pub fn output(&self) -> SchemaRef {
-        Arc::clone(&self.query.output)
+        Arc::clone(&self.state.query.output)
     }
 
-    /// Takes the rows of a batch in their order; gives the changes. After an error there is no
-    /// going on.
-    pub fn push(&mut self, batch: &RecordBatch) -> Result<RecordBatch> {
-        self.run(|operator| operator.take(batch))
+    /// Pushes the rows of a batch, in their order. Returns the changes, in several batches where
+    /// they do not fit one. After an error the operator refuses every call.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Record`] for a row that the query refuses, [`Error::Overflow`] for a result or a
+    /// bound that does not fit its type, [`Error::Crowded`] where that of one window alone does not fit an array,
+    /// [`Error::Function`] for a function of the user that failed.
+    pub fn push(&mut self, batch: &RecordBatch) -> Result<Vec<RecordBatch>> {
+        self.run("batch", |operator| operator.push_rows(batch))
     }
 
-    /// The input has ended: all windows are final.
-    pub fn finish(&mut self) -> Result<RecordBatch> {
-        self.run(Self::end)
+    /// Closes all windows: the input has ended. Returns and fails as [`Self::push`] does.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::push`].
+    pub fn finish(&mut self) -> Result<Vec<RecordBatch>> {
+        self.run("batch", Self::close_all)
     }
 
-    fn run(&mut self, does: impl FnOnce(&mut Self) -> Result<RecordBatch>) -> Result<RecordBatch> {
-        self.check_whole()?;
-        self.failed = true;
-        let changes = does(self)?;
-        self.failed = false;
-        Ok(changes)
+    /// The whole state, as pages. [`Self::changed_pages`] returns the same pages afterwards as
+    /// without this call.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Format`] after a call that failed, [`Error::Function`] for accumulators that do not
+    /// fit their type.
+    pub fn pages(&self) -> Result<Vec<Vec<u8>>> {
+        self.check_usable()?;
+        self.snapshot.pages(&self.state)
     }
 
-    /// A batch that failed half way leaves a state that is nobody's.
-    pub(crate) fn check_whole(&self) -> Result<()> {
-        if self.failed {
-            let reason =
-                "an earlier batch failed half way: restore the operator from its pages".into();
-            return Err(Error::Format {
+    /// The pages that have changed since the last call, or since the operator was restored: by
+    /// name, without bytes where a page is no more. Applied to the pages before, they give the same
+    /// state as [`Self::pages`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::pages`].
+    pub fn changed_pages(&mut self) -> Result<Vec<ChangedPage>> {
+        self.check_usable()?;
+        self.snapshot.changed_pages(&mut self.state)
+    }
+
+    /// Reads the pages of a saved state, in any order, into an operator that has seen no record.
+    /// After an error the operator refuses every call.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Format`] for pages that are damaged, missing, or of another query, and for an
+    /// operator that has seen records.
+    pub fn restore(&mut self, pages: &[&[u8]]) -> Result<()> {
+        self.run("restore", |operator| {
+            operator.snapshot.restore(&mut operator.state, pages)
+        })
+    }
+
+    /// The visible windows of a query, in the order of rules 6.9, or in its reverse; in several
+    /// batches where they do not fit one.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Format`] after a call that failed, and what lowering the windows returns.
+    pub fn select(
+        &self,
+        query: StoreQuery,
+        keys: &KeyRange,
+        backward: bool,
+    ) -> Result<Vec<RecordBatch>> {
+        self.check_usable()?;
+        store_query::select(&self.state, query, keys, backward)
+    }
+
+    fn run<T>(
+        &mut self,
+        call: &'static str,
+        work: impl FnOnce(&mut Self) -> Result<T>,
+    ) -> Result<T> {
+        self.check_usable()?;
+        self.failed = Some(call);
+        let result = work(self)?;
+        self.failed = None;
+        Ok(result)
+    }
+
+    /// A call that failed leaves a partially updated, unusable state.
+    fn check_usable(&self) -> Result<()> {
+        match self.failed {
+            Some(call) => Err(Error::Format {
                 what: "operator",
-                reason,
-            });
+                reason: format!(
+                    "an earlier {call} failed half way: restore a new operator from saved pages"
+                ),
+            }),
+            None => Ok(()),
         }
-        Ok(())
     }
 
-    fn take(&mut self, batch: &RecordBatch) -> Result<RecordBatch> {
-        let mut out = Changes::new(self.spec.every_record);
-        self.catch_up(&mut out)?;
-        if self.joins() {
+    fn push_rows(&mut self, batch: &RecordBatch) -> Result<Vec<RecordBatch>> {
+        let mut changes = Changes::new(self.spec.every_record);
+        let (windows, mut states) = self.state.at_rest();
+        windows.catch_up(&mut states, &mut changes)?;
+        if self.adds_in_bulk() {
             // Few enough rows at once to stay in the caches.
-            let step = self.query.limits.step_rows;
+            let step = self.state.query.limits.step_rows;
             for from in (0..batch.num_rows()).step_by(step) {
-                self.take_together(
-                    &batch.slice(from, step.min(batch.num_rows() - from)),
-                    &mut out,
-                )?;
+                let rows = batch.slice(from, step.min(batch.num_rows() - from));
+                self.add_in_bulk(&rows, &mut changes)?;
             }
         } else {
-            self.take_one_by_one(batch, &mut out)?;
+            self.add_each(batch, &mut changes)?;
         }
-        let Self {
-            query,
-            names,
-            accumulators,
-            functions,
-            kafka,
-            ..
-        } = self;
-        let mut states = OperatorStates::new(
-            query,
-            BatchStates::new(accumulators, &[], &[], &[]),
-            functions,
-            self.deletes,
-        );
-        self.updates += out.updates();
-        out.finish(query, names, &mut states, kafka.saturate)
+        self.state.updates += changes.updates();
+        change_batch::write(changes, &mut self.state)
     }
 
-    /// Whether records may be taken many at once: functions of the user see the records in their
-    /// order, and sliding windows of Kafka's kind drop those without a value.
-    fn joins(&self) -> bool {
-        let drops =
-            matches!(self.windows, Windows::SlidingOperator(_)) && self.kafka.value.is_some();
-        self.functions.is_empty() && !self.spec.every_record && !drops
+    /// Whether records may be added in bulk: functions of the user see the records in their order,
+    /// and sliding windows of Kafka drop those without a value.
+    fn adds_in_bulk(&self) -> bool {
+        let drops = matches!(self.state.windows, Windows::Sliding(_))
+            && self
+                .spec
+                .kafka
+                .as_ref()
+                .is_some_and(|kafka| kafka.value.is_some());
+        self.state.functions.is_empty() && !self.spec.every_record && !drops
     }
 
-    fn catch_up(&mut self, out: &mut Changes) -> Result<()> {
-        let Self {
-            query,
-            windows,
-            accumulators,
-            functions,
-            ..
-        } = self;
-        let mut states = OperatorStates::new(
-            query,
-            BatchStates::new(accumulators, &[], &[], &[]),
-            functions,
-            self.deletes,
-        );
-        windows.catch_up(&mut states, out)
-    }
-
-    fn take_together(&mut self, batch: &RecordBatch, out: &mut Changes) -> Result<()> {
-        let Self {
-            query,
-            names,
-            keys,
-            windows,
-            accumulators,
-            functions,
-            seq_nos,
-            ..
-        } = self;
-        let events = EventBatch::read_numbered(query, names, keys, batch)?;
-        let columns = events.columns(query)?;
-        let numbers: Vec<SeqNo> = (*seq_nos..).take(events.rows()).collect();
-        let mut states = OperatorStates::new(
-            query,
-            BatchStates::new(accumulators, events.times(), &numbers, &columns),
-            functions,
-            self.deletes,
-        );
-        windows.take(&events, query, &mut states, out)?;
-        *seq_nos += events.rows() as u64;
+    fn add_in_bulk(&mut self, batch: &RecordBatch, changes: &mut Changes) -> Result<()> {
+        let Self { state, keys, .. } = self;
+        let query = Arc::clone(&state.query);
+        let events = EventBatch::read_numbered(&query, &state.sort_keys, keys, batch)?;
+        let columns = events.columns(&query)?;
+        let numbers: Vec<SeqNo> = (state.seq_nos..).take(events.rows()).collect();
+        let (windows, mut states) = state.with_rows(events.times(), &numbers, &columns);
+        windows.add_in_bulk(&events, &query, &mut states, changes)?;
+        state.seq_nos += events.rows() as u64;
         Ok(())
     }
 
-    fn take_one_by_one(&mut self, batch: &RecordBatch, out: &mut Changes) -> Result<()> {
-        let Self {
-            query,
-            names,
-            windows,
-            accumulators,
-            functions,
-            seq_nos,
-            ..
-        } = self;
-        let events = EventBatch::read(query, names, batch)?;
-        let columns = events.columns(query)?;
-        let numbers: Vec<SeqNo> = (*seq_nos..).take(events.rows()).collect();
-        let mut states = OperatorStates::new(
-            query,
-            BatchStates::new(accumulators, events.times(), &numbers, &columns),
-            functions,
-            self.deletes,
-        );
-        for row in 0..events.rows() {
-            let record = match events.event(row, query)? {
+    fn add_each(&mut self, batch: &RecordBatch, changes: &mut Changes) -> Result<()> {
+        let state = &mut self.state;
+        let query = Arc::clone(&state.query);
+        let events = EventBatch::read(&query, &state.sort_keys, batch)?;
+        let columns = events.columns(&query)?;
+        let numbers: Vec<SeqNo> = (state.seq_nos..).take(events.rows()).collect();
+        let mut null_values = 0;
+        let (windows, mut states) = state.with_rows(events.times(), &numbers, &columns);
+        let mut rows = 0..events.rows();
+        let added = rows.try_for_each(|row| {
+            let record = match events.event(row, &query)? {
                 Event::Tick { input, time } => {
                     states.at = At::default();
-                    windows.tick(input, SOURCE, time, &mut states, out)?;
-                    continue;
+                    return windows.tick(input, SOURCE, time, &mut states, changes);
                 }
                 Event::Record(record) => record,
             };
-            if record.key.is_some()
-                && matches!(windows, Windows::SlidingOperator(_))
-                && events.lacks_value(row)
-            {
-                self.null_values += 1;
-                continue;
+            let is_sliding = matches!(windows, Windows::Sliding(_));
+            if record.key.is_some() && is_sliding && events.lacks_value(row) {
+                null_values += 1;
+                return Ok(());
             }
+            let input = events.input(row)?.unwrap_or_default();
             states.at = At {
                 row,
-                input: events.input(row)?.unwrap_or_default(),
+                input,
                 time: record.time,
             };
-            windows.push(record, &mut states, out)?;
-        }
-        *seq_nos += events.rows() as u64;
+            windows.push(record, &mut states, changes).map(drop)
+        });
+        state.null_values += null_values;
+        added?;
+        state.seq_nos += events.rows() as u64;
         Ok(())
     }
 
-    fn end(&mut self) -> Result<RecordBatch> {
-        let Self {
-            query,
-            names,
-            windows,
-            accumulators,
-            functions,
-            kafka,
-            ..
-        } = self;
-        let mut states = OperatorStates::new(
-            query,
-            BatchStates::new(accumulators, &[], &[], &[]),
-            functions,
-            self.deletes,
-        );
-        let mut out = Changes::new(true);
-        windows.finish(&mut states, &mut out)?;
-        out.finish(query, names, &mut states, kafka.saturate)
+    fn close_all(&mut self) -> Result<Vec<RecordBatch>> {
+        let mut changes = Changes::new(true);
+        let (windows, mut states) = self.state.at_rest();
+        windows.finish(&mut states, &mut changes)?;
+        change_batch::write(changes, &mut self.state)
     }
 
-    /// What was counted.
+    /// The counters.
     pub fn counters(&self) -> Counters {
-        Counters {
-            null_values: self.null_values,
-            updates: self.updates,
-            ..*self.windows.counters()
-        }
+        self.state.counters()
     }
 
     /// Stored windows that are not closed.
     pub fn windows_open(&self) -> usize {
-        self.windows.open()
+        self.state.windows.open()
     }
 
     /// Stream time, in ticks of the time column: the smallest over all inputs.
     pub fn stream_time(&self) -> Option<Time> {
-        self.windows.time().slowest().time
-    }
-
-    /// The time difference of sliding windows.
-    pub(crate) fn difference(&self) -> Span {
-        match self.query.windows {
-            WindowLengths::Sliding(sliding) => sliding.difference,
-            WindowLengths::Session(_) => Span::default(),
-        }
-    }
-
-    pub(crate) fn saturates(&self) -> bool {
-        self.kafka.saturate
+        self.state.windows.time().slowest().time
     }
 }

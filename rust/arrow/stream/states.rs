@@ -1,5 +1,5 @@
-//! The states of a record operator at work on one batch: built-in aggregates and the user's own
-//! over the same slots.
+//! The states of a record operator during one batch: built-in aggregates and the user's own over
+//! the same slots.
 
 use arrow_array::ArrayRef;
 
@@ -8,6 +8,8 @@ use crate::aggregate::batch_states::BatchStates;
 use crate::aggregate::column::Column;
 use crate::aggregate::slot::Slot;
 use crate::aggregate::states::States;
+use crate::arrow::array::convert;
+use crate::arrow::plan::aggregate::AggregatePlan;
 use crate::arrow::plan::query::Query;
 use crate::error::{Error, Result};
 use crate::time::Time;
@@ -20,7 +22,7 @@ pub struct OperatorStates<'a> {
     functions: &'a mut [Box<dyn UserFunction>],
     /// A window whose only aggregate is null is deleted, as in Kafka (rules 6.5).
     deletes: bool,
-    /// The record that is worked on.
+    /// The record that updates the states, for messages.
     pub at: At,
 }
 
@@ -36,8 +38,8 @@ pub struct At {
 }
 
 impl<'a> OperatorStates<'a> {
-    /// `banked` holds the states of the query's built-in aggregates, `custom` those of its other
-    /// ones, in their order.
+    /// `batch_states` are of the query's built-in aggregates, `functions` the other ones, in their
+    /// order.
     pub fn new(
         query: &'a Query,
         batch_states: BatchStates<'a>,
@@ -58,38 +60,35 @@ impl<'a> OperatorStates<'a> {
         &mut self.batch_states
     }
 
-    /// A slot that holds a copy of another one's states.
+    /// A slot with a copy of another one's states.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::overwrite`].
     pub fn keep(&mut self, slot: Slot, window: Window) -> Result<Slot> {
         let kept = self.allocate()?;
         self.overwrite(kept, slot, window)?;
         Ok(kept)
     }
 
-    /// Makes slot `kept` hold a copy of another one's states, those of `window`.
+    /// Overwrites slot `kept` with a copy of another one's states, those of `window`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Function`] for an accumulator that cannot be copied.
     pub fn overwrite(&mut self, kept: Slot, slot: Slot, window: Window) -> Result<()> {
         self.batch_states.copy(kept, slot)?;
         self.each(Some(window), |functions| functions.copy(kept, slot))
     }
 
-    /// The results of slots, each of one of `windows`: a column per aggregate of the query.
-    pub fn lower(&self, slots: &[Slot], windows: &[Window]) -> Result<Vec<ArrayRef>> {
-        lower(
-            self.query,
-            self.batch_states.accumulators().lower(slots),
-            self.functions,
-            slots,
-            windows,
-        )
-    }
-
     fn each(
         &mut self,
         window: Option<Window>,
-        mut does: impl FnMut(&mut dyn UserFunction) -> std::result::Result<(), FunctionFailure>,
+        mut call: impl FnMut(&mut dyn UserFunction) -> std::result::Result<(), FunctionFailure>,
     ) -> Result<()> {
         let (query, at) = (self.query, self.at);
-        for (nth, functions) in self.functions.iter_mut().enumerate() {
-            does(functions.as_mut())
+        for (nth, function) in self.functions.iter_mut().enumerate() {
+            call(function.as_mut())
                 .map_err(|failure| failed(query, nth, failure, at.time, window.as_ref()))?;
         }
         Ok(())
@@ -104,14 +103,20 @@ pub fn failed(
     record: Option<Time>,
     window: Option<&Window>,
 ) -> Error {
-    let python = query
+    let mut functions = query
         .aggregates
         .iter()
         .filter(|planned| planned.states().is_none());
-    let aggregate = python
-        .map(|planned| planned.name.clone())
+    let aggregate = functions
         .nth(nth)
+        .map(|planned| planned.name.clone())
         .unwrap_or_default();
+    if failure.crowded {
+        return Error::Crowded {
+            column: aggregate,
+            reason: failure.cause.to_string(),
+        };
+    }
     let record = record
         .map(|time| format!(" for the record at {},", query.show(time)))
         .unwrap_or_default();
@@ -126,21 +131,31 @@ pub fn failed(
     }
 }
 
-/// What a function of the user made of slots, each of one of `windows`.
+/// The values of a function of the user in slots, each of one of `windows`.
+///
+/// # Errors
+///
+/// [`Error::Function`] for a value that does not fit its type, [`Error::Crowded`] where they do not
+/// fit one array.
 pub fn save(
     query: &Query,
     nth: usize,
-    functions: &dyn UserFunction,
+    function: &dyn UserFunction,
     slots: &[Slot],
     windows: &[Window],
 ) -> Result<ArrayRef> {
-    functions.save(slots).map_err(|failure| {
+    function.save(slots).map_err(|failure| {
         let window = failure.nth.and_then(|nth| windows.get(nth));
         failed(query, nth, failure, None, window)
     })
 }
 
 /// Built-in results and the user's own, in the order of the query's aggregates.
+///
+/// # Errors
+///
+/// [`Error::Overflow`] for a result that does not fit its type, [`Error::Crowded`] where those of a
+/// column do not fit one array, and as [`save`].
 pub fn lower(
     query: &Query,
     lowered: Result<Vec<Column<'static>>>,
@@ -150,17 +165,22 @@ pub fn lower(
 ) -> Result<Vec<ArrayRef>> {
     let lowered = lowered.map_err(|error| query.name_overflow(error, windows))?;
     let (mut lowered, mut functions) = (lowered.into_iter(), functions.iter().enumerate());
-    let column = |planned: &crate::arrow::plan::aggregate::AggregatePlan| {
+    let missing = || Error::Internal("each aggregate has results");
+    let column = |planned: &AggregatePlan| {
         if planned.states().is_some() {
-            let column = lowered
-                .next()
-                .ok_or(Error::Internal("each aggregate has results"))?;
-            return crate::arrow::array::convert::result(column, planned.field().data_type());
+            let column = lowered.next().ok_or_else(missing)?;
+            return convert::result(column, planned.field().data_type()).map_err(
+                |error| match error {
+                    Error::Crowded { reason, .. } => Error::Crowded {
+                        column: planned.name.clone(),
+                        reason,
+                    },
+                    other => other,
+                },
+            );
         }
-        let (nth, functions) = functions
-            .next()
-            .ok_or(Error::Internal("each aggregate has results"))?;
-        save(query, nth, functions.as_ref(), slots, windows)
+        let (nth, function) = functions.next().ok_or_else(missing)?;
+        save(query, nth, function.as_ref(), slots, windows)
     };
     query.aggregates.iter().map(column).collect()
 }

@@ -5,17 +5,18 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{Schema, SchemaRef};
 
-use super::changes;
-use super::operator::Operator;
-use super::states::lower;
+use super::change_batch;
+use super::state_store::{StateStore, key_columns};
 use super::windows::Windows;
 use crate::aggregate::slot::Slot;
+use crate::arrow::array::halves::in_halves;
+use crate::arrow::plan::query::Query;
 use crate::error::Result;
-use crate::store::{SessionEntry, WindowEntry};
+use crate::store::{SessionEntry, SessionStore, WindowEntry, WindowStore};
 use crate::time::{Span, Time};
 use crate::window::Window;
 
-/// Which windows are asked for. Time bounds are inclusive.
+/// The windows to select. Time bounds are inclusive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StoreQuery {
     /// Of a range of keys: sessions that end at `from` or later and start at `to` or earlier;
@@ -25,6 +26,13 @@ pub enum StoreQuery {
         from: Time,
         /// Latest start.
         to: Time,
+    },
+    /// Of a range of keys: windows with exactly these bounds.
+    Exact {
+        /// Start.
+        start: Time,
+        /// End.
+        end: Time,
     },
     /// Of all keys, by time before key: sessions that reach, and sliding windows that start, from
     /// one time to another.
@@ -40,109 +48,123 @@ pub enum StoreQuery {
 /// open.
 pub type KeyRange = (Option<Vec<ArrayRef>>, Option<Vec<ArrayRef>>);
 
-struct StoredWindow<'a> {
+/// A selected window.
+struct Found<'a> {
     name: &'a [u8],
     window: Window,
     largest: Time,
     slot: Slot,
 }
 
-fn session<'a>((name, entry): (&'a [u8], &SessionEntry)) -> StoredWindow<'a> {
-    StoredWindow {
+/// The schema of selected windows: keys, `window`, aggregates, and `time`, the largest time of a
+/// window's records.
+fn found_schema(query: &Query) -> SchemaRef {
+    let changes = change_batch::schema(query);
+    let shown = query.keys.len() + 1 + query.aggregates.len();
+    let fields = changes.fields();
+    Arc::new(Schema::new(
+        fields
+            .iter()
+            .take(shown)
+            .chain(fields.last())
+            .cloned()
+            .collect::<Vec<_>>(),
+    ))
+}
+
+/// The visible windows of a query, in the order of rules 6.9, or in its reverse; in several batches
+/// where they do not fit one.
+pub(crate) fn select(
+    state: &StateStore,
+    query: StoreQuery,
+    keys: &KeyRange,
+    backward: bool,
+) -> Result<Vec<RecordBatch>> {
+    let bound = |columns: &Option<Vec<ArrayRef>>| {
+        columns
+            .as_ref()
+            .map(|columns| state.sort_keys.of(columns))
+            .transpose()
+    };
+    let (first, last) = (bound(&keys.0)?, bound(&keys.1)?);
+    let keys = (
+        first.as_ref().and_then(|rows| rows.get(0)),
+        last.as_ref().and_then(|rows| rows.get(0)),
+    );
+    let mut found = match &state.windows {
+        Windows::Sessions(sessions) => find_sessions(sessions.store(), query, keys),
+        Windows::Sliding(sliding) => find_windows(sliding.store(), state.difference(), query, keys),
+    };
+    if backward {
+        found.reverse();
+    }
+    if !state.saturates {
+        change_batch::check(&state.query, found.iter().map(|found| found.window))?;
+    }
+    let mut batches = Vec::new();
+    in_halves(
+        0..found.len(),
+        &mut |rows| batch(state, found.get(rows).unwrap_or_default()),
+        &mut |batch| batches.push(batch),
+    )?;
+    Ok(batches)
+}
+
+/// The bytes of the first and the last key of a range.
+type Names<'n> = (Option<&'n [u8]>, Option<&'n [u8]>);
+
+fn find_sessions<'s>(
+    store: &'s SessionStore,
+    query: StoreQuery,
+    keys: Names<'_>,
+) -> Vec<Found<'s>> {
+    let found = |(name, session): (&'s [u8], &SessionEntry)| Found {
         name,
-        window: entry.window(),
-        largest: entry.extent.end,
-        slot: entry.slot,
+        window: session.window(),
+        largest: session.extent.end,
+        slot: session.slot,
+    };
+    match query {
+        StoreQuery::Between { from, to } => store
+            .find_sessions(keys.0, keys.1, from, to)
+            .map(found)
+            .collect(),
+        StoreQuery::Exact { start, end } => store
+            .fetch_sessions(keys.0, keys.1, start, end)
+            .map(found)
+            .collect(),
+        StoreQuery::Due { from, to } => store.find_closed(from, to).map(found).collect(),
     }
 }
 
-fn sliding(
+fn find_windows<'s>(
+    store: &'s WindowStore,
     difference: Span,
-) -> impl for<'a, 'e> Fn((&'a [u8], &'e WindowEntry)) -> StoredWindow<'a> {
-    move |(name, entry)| StoredWindow {
+    query: StoreQuery,
+    keys: Names<'_>,
+) -> Vec<Found<'s>> {
+    let found = |(name, window): (&'s [u8], &WindowEntry)| Found {
         name,
-        window: Window::sliding(entry.start, difference),
-        largest: entry.largest,
-        slot: entry.slot,
+        window: Window::sliding(window.start, difference),
+        largest: window.largest,
+        slot: window.slot,
+    };
+    match query {
+        StoreQuery::Between { from, to } => store.fetch_range(keys, from, to).map(found).collect(),
+        StoreQuery::Exact { start, end } => {
+            let windows = store.fetch_range(keys, start, start).map(found);
+            windows.filter(|found| found.window.end == end).collect()
+        }
+        StoreQuery::Due { from, to } => store.find_closed(from, to).map(found).collect(),
     }
 }
 
-impl Operator {
-    /// The schema of found windows: keys, `window`, aggregates, and `time`, the largest time of a
-    /// window's records.
-    pub fn found_schema(&self) -> SchemaRef {
-        let changes = changes::schema(&self.query);
-        let shown = self.query.keys.len() + 1 + self.query.aggregates.len();
-        Arc::new(Schema::new(
-            changes
-                .fields()
-                .iter()
-                .take(shown)
-                .chain(changes.fields().last())
-                .cloned()
-                .collect::<Vec<_>>(),
-        ))
-    }
-
-    /// The visible windows that are asked for, in the order of rules 6.9, or in its reverse.
-    pub fn select(
-        &self,
-        asked: StoreQuery,
-        keys: &KeyRange,
-        backward: bool,
-    ) -> Result<RecordBatch> {
-        self.check_whole()?;
-        let named = |bound: &Option<Vec<ArrayRef>>| {
-            bound
-                .as_ref()
-                .map(|columns| self.names.of(columns))
-                .transpose()
-        };
-        let (first, last) = (named(&keys.0)?, named(&keys.1)?);
-        let (first, last) = (
-            first.as_ref().and_then(|named| named.get(0)),
-            last.as_ref().and_then(|named| named.get(0)),
-        );
-        let mut found: Vec<StoredWindow<'_>> = match (&self.windows, asked) {
-            (Windows::Sessions(sessions), StoreQuery::Between { from, to }) => sessions
-                .store()
-                .find_sessions_of(first, last, from, to)
-                .map(session)
-                .collect(),
-            (Windows::Sessions(sessions), StoreQuery::Due { from, to }) => sessions
-                .store()
-                .find_closed(from, to)
-                .map(session)
-                .collect(),
-            (Windows::SlidingOperator(slides), StoreQuery::Between { from, to }) => slides
-                .store()
-                .fetch_range((first, last), from, to)
-                .map(sliding(self.difference()))
-                .collect(),
-            (Windows::SlidingOperator(slides), StoreQuery::Due { from, to }) => slides
-                .store()
-                .find_closed(from, to)
-                .map(sliding(self.difference()))
-                .collect(),
-        };
-        if backward {
-            found.reverse();
-        }
-        let windows: Vec<Window> = found.iter().map(|found| found.window).collect();
-        if !self.saturates() {
-            changes::check(&self.query, &windows)?;
-        }
-        let slots: Vec<Slot> = found.iter().map(|found| found.slot).collect();
-        let mut columns = self.names.columns(found.iter().map(|found| found.name))?;
-        columns.push(self.query.window(&windows)?);
-        columns.extend(lower(
-            &self.query,
-            self.accumulators.lower(&slots),
-            &self.functions,
-            &slots,
-            &windows,
-        )?);
-        columns.push(self.query.times(found.iter().map(|found| found.largest))?);
-        Ok(RecordBatch::try_new(self.found_schema(), columns)?)
-    }
+fn batch(state: &StateStore, found: &[Found<'_>]) -> Result<RecordBatch> {
+    let windows: Vec<Window> = found.iter().map(|found| found.window).collect();
+    let slots: Vec<Slot> = found.iter().map(|found| found.slot).collect();
+    let mut columns = key_columns(&state.sort_keys, found.iter().map(|found| found.name))?;
+    columns.push(state.query.window(&windows)?);
+    columns.extend(state.lower(&slots, &windows)?);
+    columns.push(state.query.times(found.iter().map(|found| found.largest))?);
+    Ok(RecordBatch::try_new(found_schema(&state.query), columns)?)
 }

@@ -1,4 +1,4 @@
-//! Aggregates that are not built in: one value per slot, known only to whoever holds it.
+//! Aggregates that are not built in: one value per slot, of a type that the core does not know.
 
 use arrow_array::ArrayRef;
 
@@ -15,39 +15,41 @@ pub struct FunctionFailure {
     pub cause: Cause,
     /// At which of several slots.
     pub nth: Option<usize>,
+    /// Whether the values of several slots do not fit one array, and those of fewer may.
+    pub crowded: bool,
 }
 
 /// Result of a function of the user.
 pub type Outcome<T> = Result<T, FunctionFailure>;
 
-/// One value per slot. A slot that was released holds nothing until it is updated, merged into or
-/// copied to.
+/// One value per slot. A slot that was released is empty until it is updated, merged into or copied
+/// to.
 pub trait UserFunction: Send {
     /// Grows to `slots` slots at least.
     fn resize(&mut self, slots: usize);
 
-    /// Makes a slot hold nothing.
+    /// Empties a slot.
     fn release(&mut self, slot: Slot);
 
-    /// Whether rows of an input of a cogroup change what a slot holds.
+    /// Whether rows of an input of a cogroup change the value of a slot.
     fn takes(&self, input: usize) -> bool;
 
     /// Adds a row of the batch; `input` is the input of a cogroup, 0 otherwise.
     fn update(&mut self, slot: Slot, row: usize, input: usize) -> Outcome<()>;
 
-    /// Merges slot `from` into slot `into`, which holds what is older.
+    /// Merges slot `from` into slot `into`, which is the older one.
     fn merge(&mut self, into: Slot, from: Slot) -> Outcome<()>;
 
-    /// Makes slot `to` hold the same as slot `from`, and nothing that changes with it.
+    /// Overwrites slot `to` with a copy of slot `from` that does not change with it.
     fn copy(&mut self, to: Slot, from: Slot) -> Outcome<()>;
 
-    /// Merges the identity with what a slot holds.
+    /// Merges the identity with the value of a slot.
     fn renew(&mut self, slot: Slot) -> Outcome<()>;
 
     /// Whether the value of a slot is null.
     fn is_null(&self, slot: Slot) -> bool;
 
-    /// The values of slots, one row each, as they are shown and saved.
+    /// The values of slots, one row each, as results and as saved state.
     fn save(&self, slots: &[Slot]) -> Outcome<ArrayRef>;
 
     /// Puts saved values back, one for each of the slots.

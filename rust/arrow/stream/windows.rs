@@ -1,4 +1,4 @@
-//! Windows of either kind, and what an operator does with them.
+//! Windows of either kind, as the operator calls them.
 
 use super::bulk;
 use super::changes::Changes;
@@ -9,7 +9,7 @@ use crate::arrow::plan::window_lengths::{WindowLengths, to_ticks};
 use crate::arrow::read::events::{self, EventBatch};
 use crate::error::{Error, Result};
 use crate::operator::counters::Counters;
-use crate::operator::record::{Fate, Record};
+use crate::operator::record::{Record, RecordOutcome};
 use crate::operator::stream_time::{Progress, Source, StreamTime};
 use crate::session::record::SessionOperator;
 use crate::session::windows::{Gap, SessionWindows};
@@ -24,15 +24,15 @@ const SEGMENT: i64 = 3 * 3_600_000_000;
 /// Windows of either kind.
 pub(crate) enum Windows {
     Sessions(SessionOperator),
-    SlidingOperator(SlidingOperator),
+    Sliding(SlidingOperator),
 }
 
 /// The same for both kinds.
 macro_rules! either {
-    ($of:expr, $windows:ident => $does:expr) => {
-        match $of {
-            Windows::Sessions($windows) => $does,
-            Windows::SlidingOperator($windows) => $does,
+    ($either:expr, $windows:ident => $call:expr) => {
+        match $either {
+            Windows::Sessions($windows) => $call,
+            Windows::Sliding($windows) => $call,
         }
     };
 }
@@ -83,7 +83,7 @@ impl Windows {
                     inputs,
                 )?))
             }
-            WindowLengths::Sliding(sliding) => Ok(Self::SlidingOperator(SlidingOperator::new(
+            WindowLengths::Sliding(sliding) => Ok(Self::Sliding(SlidingOperator::new(
                 SlidingWindows {
                     sliding,
                     grace,
@@ -105,7 +105,7 @@ impl Windows {
         record: Record<'_, u32>,
         states: &mut OperatorStates<'_>,
         out: &mut Changes,
-    ) -> Result<Fate> {
+    ) -> Result<RecordOutcome> {
         either!(self, windows => windows.push(record, states, out))
     }
 
@@ -120,18 +120,23 @@ impl Windows {
         either!(self, windows => windows.tick(input, Some(source), time, states, out))
     }
 
-    pub fn take(
+    pub fn add_in_bulk(
         &mut self,
         events: &EventBatch,
         query: &Query,
         states: &mut OperatorStates<'_>,
         out: &mut Changes,
     ) -> Result<()> {
-        either!(self, windows => bulk::take(windows, events, query, states, out))
+        either!(self, windows => bulk::add(windows, events, query, states, out))
     }
 
     pub fn finish(&mut self, states: &mut OperatorStates<'_>, out: &mut Changes) -> Result<()> {
         either!(self, windows => windows.finish(states, out))
+    }
+
+    /// Drops every window that is closed and hidden.
+    pub fn drop_hidden(&mut self, states: &mut OperatorStates<'_>) {
+        either!(self, windows => windows.drop_hidden(states));
     }
 
     pub fn counters(&self) -> &Counters {
@@ -171,7 +176,7 @@ impl Windows {
         either!(self, windows => windows.store_mut().mark_clean());
     }
 
-    /// Goes on where saved state stopped.
+    /// Sets stream time, how far windows were closed, and the counters of a saved state.
     pub fn resume(&mut self, progress: Vec<Progress>, closed: Time, counters: Counters) {
         either!(self, windows => windows.resume(progress, closed, counters));
     }

@@ -247,7 +247,11 @@ def _folds(asked: Scenario) -> list[Fold]:
     return [Fold(pa.string(), lambda: "0", adds, joined, rows)]
 
 
-def _changes(batch: pa.RecordBatch) -> list[Change]:
+def _changes(batches: list[pa.RecordBatch]) -> list[Change]:
+    return [change for batch in batches for change in _changes_of(batch)]
+
+
+def _changes_of(batch: pa.RecordBatch) -> list[Change]:
     keys, bounds, *aggregated, ops, times = batch.columns
     starts, ends = (pc.struct_field(bounds, name).cast(pa.int64()).to_pylist() for name in ("start", "end"))
     values = zip(*(column.to_pylist() for column in aggregated), strict=True)

@@ -374,6 +374,6 @@ def test_a_fold_without_a_function_for_an_input_names_the_input() -> None:
     )
     for operator, spent in ((fed, 3), (left_out, None)):
         operator.push(batch)
-        assert operator.finish()["spent"].to_pylist() == [spent]
+        assert pa.Table.from_batches(operator.finish())["spent"].to_pylist() == [spent]
     with pytest.raises(RuntimeError, match=r'"spent": fn failed .*: there is no function for input 1$'):
         short.push(batch)

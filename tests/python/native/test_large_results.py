@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
 import windrow as wr
+from windrow.testing import StreamDriver
 
 pytestmark = pytest.mark.soak
 
@@ -35,3 +38,27 @@ def test_a_window_that_does_not_fit_is_named() -> None:
     sessions = wr.group_by(table, "k", time="t").windowed_by(wr.SessionWindows.with_gap("1 minute"))
     with pytest.raises(OverflowError, match='column "all": 2200000000 bytes in one window'):
         sessions.agg(all=wr.collect_list("v"))
+
+
+def test_windows_of_a_python_function_leave_in_several_batches_too() -> None:
+    # 216 sessions of 10 MB, which no column of strings holds together.
+    schema = pa.schema([("k", pa.int64()), ("t", pa.timestamp("us")), ("v", pa.string())])
+    windows = wr.SessionWindows.with_gap("1 minute", grace="1 minute")
+    counted = wr.aggregate(int, lambda held, row: held + 1, lambda a, b: a + b, schema="bigint", columns=["k"])
+    longest = wr.reduce("v", max)
+
+    def definition(rows: Any) -> Any:
+        return wr.group_by(rows, "k", time="t").windowed_by(windows).agg(a=wr.max("v"), b=longest, n=counted)
+
+    driver = StreamDriver(definition, schema)
+    for key in range(216):
+        time = pa.array([BASE]).cast(pa.timestamp("us"))
+        assert driver.pipe_batch(pa.table({"k": [key], "t": time, "v": ["x" * 10_000_000]}, schema)) == []
+    again = StreamDriver(definition, schema).restore(driver.snapshot())
+    del driver
+    again.finish()
+    found = again.read_table()
+    assert found["n"].to_pylist() == [1] * 216
+    for name in ("a", "b"):
+        assert pc.unique(pc.utf8_length(found[name])).to_pylist() == [10_000_000]
+        assert found[name].num_chunks > 1

@@ -1,0 +1,114 @@
+//! Changes as Arrow batches.
+
+use std::sync::Arc;
+
+use arrow_array::{Array, ArrayRef, RecordBatch, StringArray, UInt32Array};
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use arrow_select::take::take;
+
+use super::changes::{Changes, Row};
+use super::state_store::{StateStore, key_columns};
+use crate::aggregate::slot::Slot;
+use crate::aggregate::states::States;
+use crate::arrow::array::halves::in_halves;
+use crate::arrow::plan::query::Query;
+use crate::arrow::plan::window_lengths::WindowLengths;
+use crate::error::Result;
+use crate::operator::change::Op;
+use crate::window::Window;
+
+/// Keys, `window`, aggregates, `op`, `time`: what happened, and the time of it as Kafka stamps it.
+pub fn schema(query: &Query) -> SchemaRef {
+    let nullable = |field: &Arc<Field>| Arc::new(field.as_ref().clone().with_nullable(true));
+    let keys_and_window = query.keys.len() + 1;
+    let shown = query.output.fields().iter().take(keys_and_window).cloned();
+    let aggregates = query
+        .output
+        .fields()
+        .iter()
+        .skip(keys_and_window)
+        .take(query.aggregates.len())
+        .map(nullable);
+    let op = Arc::new(Field::new("op", DataType::Utf8, false));
+    let time = Arc::new(Field::new("time", query.time.data_type().clone(), false));
+    Arc::new(Schema::new(
+        shown
+            .chain(aggregates)
+            .chain([op, time])
+            .collect::<Vec<_>>(),
+    ))
+}
+
+/// Writes changes as rows, in several batches where they do not fit one, and releases their slots.
+///
+/// # Errors
+///
+/// [`crate::error::Error::Overflow`] for a window that cannot be shown, and what lowering the
+/// states returns.
+pub(crate) fn write(changes: Changes, state: &mut StateStore) -> Result<Vec<RecordBatch>> {
+    let rows = changes.into_rows();
+    if !state.saturates {
+        check(&state.query, rows.iter().map(|row| row.window))?;
+    }
+    let mut batches = Vec::new();
+    in_halves(
+        0..rows.len(),
+        &mut |range| batch(state, rows.get(range).unwrap_or_default()),
+        &mut |batch| batches.push(batch),
+    )?;
+    let (_, mut states) = state.at_rest();
+    rows.iter()
+        .filter_map(|row| row.slot)
+        .for_each(|slot| states.release(slot));
+    Ok(batches)
+}
+
+/// A batch of changes.
+fn batch(state: &StateStore, rows: &[Row]) -> Result<RecordBatch> {
+    let query = &state.query;
+    let windows: Vec<Window> = rows.iter().map(|row| row.window).collect();
+    let with_states = rows.iter().filter_map(|row| Some((row.slot?, row.window)));
+    let (slots, of_slots): (Vec<Slot>, Vec<Window>) = with_states.unzip();
+    let mut columns = key_columns(&state.sort_keys, rows.iter().map(|row| row.name.as_ref()))?;
+    columns.push(query.window(&windows)?);
+    let mut next = 0..;
+    let positions: UInt32Array = rows
+        .iter()
+        .map(|row| row.slot.and_then(|_| next.next()))
+        .collect();
+    for column in state.lower(&slots, &of_slots)? {
+        columns.push(if positions.null_count() == 0 {
+            column
+        } else {
+            take(&column, &positions, None)?
+        });
+    }
+    let ops = StringArray::from_iter_values(rows.iter().map(|row| op_name(row.op)));
+    columns.push(Arc::new(ops) as ArrayRef);
+    columns.push(query.times(rows.iter().map(|row| row.time))?);
+    Ok(RecordBatch::try_new(schema(query), columns)?)
+}
+
+/// Checks that sliding windows end within the range of times.
+///
+/// # Errors
+///
+/// [`crate::error::Error::Overflow`] for one that does not.
+pub fn check(query: &Query, mut windows: impl Iterator<Item = Window>) -> Result<()> {
+    let WindowLengths::Sliding(sliding) = query.windows else {
+        return Ok(());
+    };
+    match windows.find(|window| window.start.checked_add(sliding.difference).is_none()) {
+        Some(window) => Err(query.beyond(window.start)),
+        None => Ok(()),
+    }
+}
+
+/// The value of the column `op`. A final window is an upsert of its last value.
+fn op_name(op: Op) -> &'static str {
+    match op {
+        Op::Upsert | Op::Final => "upsert",
+        Op::Delete => "delete",
+        Op::Late => "late",
+    }
+}

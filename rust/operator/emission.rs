@@ -1,0 +1,107 @@
+//! What an operator emits: the last values of closed windows, changes of open ones, and late
+//! records.
+
+use super::change::{Change, Emit, Op, Sink, WindowUpdate};
+use super::record::KeyedRecord;
+use super::window_operator::{WindowKind, WindowOperator};
+use crate::aggregate::states::States;
+use crate::error::Result;
+use crate::store::{Entry, StoreKey};
+use crate::window::Window;
+
+impl<K: WindowKind> WindowOperator<K> {
+    /// Counts windows that have closed, and emits their last values.
+    pub(super) fn emit_finals<S: States>(
+        &mut self,
+        closed: &[(StoreKey, K::Entry)],
+        states: &mut S,
+        out: &mut impl Sink<S>,
+    ) -> Result<()> {
+        self.counters.windows_closed += closed.len() as u64;
+        if self.windows.emit() != Emit::Close {
+            return Ok(());
+        }
+        for (key, entry) in closed {
+            out.emit(
+                Change {
+                    key: *key,
+                    name: self.store.name(*key),
+                    window: self.windows.window(entry),
+                    time: entry.largest(),
+                    op: Op::Final,
+                    slot: Some(entry.slot()),
+                    known: true,
+                },
+                states,
+            )?;
+        }
+        Ok(())
+    }
+
+    /// Emits the new value of a window, or that it is no more.
+    pub(crate) fn emit_update<S: States>(
+        &mut self,
+        update: WindowUpdate,
+        states: &mut S,
+        out: &mut impl Sink<S>,
+    ) -> Result<()> {
+        if self.windows.emit() != Emit::Update {
+            return Ok(());
+        }
+        let WindowUpdate {
+            key,
+            window,
+            time,
+            slot,
+            known,
+        } = update;
+        let op = if slot.is_some() {
+            Op::Upsert
+        } else {
+            Op::Delete
+        };
+        let name = self.store.name(key);
+        out.emit(
+            Change {
+                key,
+                name,
+                window,
+                time,
+                op,
+                slot,
+                known,
+            },
+            states,
+        )
+    }
+
+    /// Emits a late record as a window of its own, which is not stored.
+    pub(crate) fn emit_late<S: States>(
+        &mut self,
+        record: KeyedRecord<S::Row>,
+        window: Window,
+        states: &mut S,
+        out: &mut impl Sink<S>,
+    ) -> Result<()> {
+        self.counters.late_emitted += 1;
+        let slot = states.allocate()?;
+        states.update(slot, record.row, window)?;
+        let KeyedRecord { key, time, .. } = record;
+        let name = self.store.name(key);
+        let (op, slot) = (Op::Late, Some(slot));
+        out.emit(
+            Change {
+                key,
+                name,
+                window,
+                time,
+                op,
+                slot,
+                known: false,
+            },
+            states,
+        )?;
+        slot.into_iter().for_each(|slot| states.release(slot));
+        Ok(())
+    }
+}
