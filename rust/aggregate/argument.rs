@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 pub trait Argument: 'static {
     /// The columns that it is read from.
     type Columns<'a>: Copy;
-    /// What is taken of one row.
+    /// The argument of one row.
     type Row<'a>: Copy;
 
     /// The columns, resolved once for all rows.
@@ -23,7 +23,7 @@ pub trait Argument: 'static {
     /// A column is missing, superfluous or of another kind.
     fn columns<'a>(rows: InputRows<'a>) -> Result<Self::Columns<'a>>;
 
-    /// What is taken of a row; none where the row does not count.
+    /// The argument of a row; none where the row does not count.
     fn get<'a>(columns: Self::Columns<'a>, row: usize) -> Option<Self::Row<'a>>;
 
     /// Calls `visit` for each row that counts; `slots` is parallel to the rows.
@@ -39,8 +39,8 @@ pub trait Argument: 'static {
     ) -> Result<()> {
         let columns = Self::columns(rows)?;
         for (row, &slot) in slots.iter().enumerate() {
-            if let Some(taken) = Self::get(columns, row) {
-                visit(slot, taken);
+            if let Some(argument) = Self::get(columns, row) {
+                visit(slot, argument);
             }
         }
         Ok(())

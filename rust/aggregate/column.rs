@@ -139,7 +139,7 @@ impl Column<'_> {
                 elements: Box::new(elements.borrowed()),
             },
         };
-        let validity = self.validity.as_ref().map(|validity| validity.from_row(0));
+        let validity = self.validity.as_ref().map(|validity| validity.skip(0));
         Column { values, validity }
     }
 
@@ -170,10 +170,7 @@ impl Column<'_> {
                 }
             }
         };
-        let validity = self
-            .validity
-            .as_ref()
-            .map(|validity| validity.from_row(row));
+        let validity = self.validity.as_ref().map(|validity| validity.skip(row));
         Column { values, validity }
     }
 

@@ -88,6 +88,15 @@ impl DoubleDouble {
         difference.normal()
     }
 
+    /// The sum times a power of two.
+    #[inline]
+    pub fn scaled(self, factor: f64) -> Self {
+        Self {
+            high: self.high * factor,
+            low: self.low * factor,
+        }
+    }
+
     /// The same sum with all that fits in `high`.
     pub fn normal(self) -> Self {
         let (high, low) = two_sum(self.high, self.low);

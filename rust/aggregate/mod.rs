@@ -10,9 +10,10 @@
 //! | [`count`], [`sum`], [`mean`], [`variance`] | numbers |
 //! | [`min_max`], [`min_max_by`], [`first_last`], `row_value` | choices of one row |
 //! | [`collect_list`], [`collect_set`] | lists |
-//! | [`total`], `double_double`, [`float_order`] | what sums are added up in; the order of floats |
+//! | [`total`], [`distance`], `double_double` | what sums and variances are added up in |
+//! | [`float_order`] | the order of floats |
 //! | [`argument`] | what an aggregate takes of a row |
-//! | [`column`], [`bytes`], [`validity`], [`scalar`] | values in columns |
+//! | [`column`](mod@column), [`bytes`], [`validity`], [`scalar`] | values in columns |
 //! | `sweep`, [`runs`] | sliding windows in one pass |
 //! | [`slot`], [`accumulators`], `aggregate_call`, `input_filter` | all aggregates of a query over shared slots |
 //! | [`states`], [`batch_states`] | what record-by-record operators update |
@@ -29,6 +30,7 @@ pub mod validity;
 pub mod collect_list;
 pub mod collect_set;
 pub mod count;
+pub mod distance;
 pub mod first_last;
 pub mod float_order;
 pub mod mean;

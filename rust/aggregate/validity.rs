@@ -30,7 +30,7 @@ impl<'a> Validity<'a> {
 
 impl Validity<'_> {
     /// The same validity, borrowed, from a row on.
-    pub(super) fn from_row(&self, row: usize) -> Validity<'_> {
+    pub(super) fn skip(&self, row: usize) -> Validity<'_> {
         Validity::new(Cow::Borrowed(&*self.bits), self.offset + row)
     }
 }

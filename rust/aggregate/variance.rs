@@ -9,68 +9,16 @@
 //!
 //! `(c - mean)²` is at most `n` times the variance, whatever the mean is, so the subtraction loses
 //! at most a factor of `n`: far from what `DoubleDouble` keeps beyond rule 6.6. Equal values give
-//! exactly 0.
+//! exactly 0. Where squares would leave the range of floats, distances are scaled by [`Magnitude`].
 
 use super::argument::Value;
 use super::column::{Column, Values};
+use super::distance::{Distance, Magnitude};
 use super::double_double::DoubleDouble;
 use super::scalar::Scalar;
 use super::state::{State, StateVec};
-use super::total::Summable;
-use super::{row_counts, state_columns};
-use crate::error::Result;
-
-/// A value kind that has distances.
-pub trait Distance: Summable {
-    /// `self - other`: exact for integers and floats, to 30 digits for decimals.
-    fn distance(self, other: Self) -> DoubleDouble;
-    /// Whether the value is a number.
-    fn is_number(self) -> bool;
-}
-
-impl Distance for i64 {
-    #[inline]
-    fn distance(self, other: Self) -> DoubleDouble {
-        DoubleDouble::from_integer(i128::from(self) - i128::from(other))
-    }
-
-    #[inline]
-    fn is_number(self) -> bool {
-        true
-    }
-}
-
-impl Distance for i128 {
-    #[inline]
-    fn distance(self, other: Self) -> DoubleDouble {
-        match self.checked_sub(other) {
-            Some(distance) => DoubleDouble::from_integer(distance),
-            None => DoubleDouble::from_integer(self).minus(DoubleDouble::from_integer(other)),
-        }
-    }
-
-    #[inline]
-    fn is_number(self) -> bool {
-        true
-    }
-}
-
-impl Distance for f64 {
-    #[inline]
-    fn distance(self, other: Self) -> DoubleDouble {
-        let mut distance = DoubleDouble {
-            high: self,
-            low: 0.0,
-        };
-        distance.add(-other);
-        distance
-    }
-
-    #[inline]
-    fn is_number(self) -> bool {
-        self.is_finite()
-    }
-}
+use super::state_columns;
+use crate::error::{Error, Result};
 
 /// Which measure of spread.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -92,11 +40,52 @@ pub struct Moments<V> {
     count: i64,
     /// A value of the window; one that is not a number where there is such a one.
     center: V,
+    /// The magnitude of the distances, which both sums are scaled by.
+    magnitude: Magnitude,
     sum: DoubleDouble,
     squares: DoubleDouble,
 }
 
+/// The state column of counts holds the magnitude above this bit. It is 0 in most windows, and in
+/// all states of the first version.
+const MAGNITUDE_BIT: u32 = 48;
+
 impl<V: Distance> Moments<V> {
+    /// Adds the distance of a value, scaled as the sums are.
+    #[inline]
+    fn add_distance(&mut self, distance: DoubleDouble) {
+        self.sum.merge(distance);
+        self.squares.merge(distance.times(distance));
+    }
+
+    /// The same for a distance that is not of middle magnitude, or comes to such ones.
+    #[cold]
+    #[inline(never)]
+    fn add_extreme(&mut self, value: V) {
+        if self.center.is_number() {
+            let magnitude = Magnitude::of(value.distance(self.center));
+            self.scale_to(self.magnitude_of_sums().max(magnitude));
+            self.add_distance(value.scaled_distance(self.center, self.magnitude));
+        }
+    }
+
+    /// The magnitude of the sums; none where all distances are zero, which are of any magnitude.
+    fn magnitude_of_sums(&self) -> Option<Magnitude> {
+        let zero = self.sum.high == 0.0 && self.squares.high == 0.0;
+        (!zero).then_some(self.magnitude)
+    }
+
+    /// Scales the sums to a magnitude that is not below their own.
+    fn scale_to(&mut self, magnitude: Option<Magnitude>) {
+        let magnitude = magnitude.unwrap_or_default();
+        if magnitude != self.magnitude {
+            let (from, to) = (1.0 / self.magnitude.factor(), magnitude.factor());
+            self.sum = self.sum.scaled(from).scaled(to);
+            self.squares = self.squares.scaled(from).scaled(from).scaled(to).scaled(to);
+            self.magnitude = magnitude;
+        }
+    }
+
     fn result(&self, spread: &Spread) -> Option<f64> {
         let count = self.count;
         let divisor = if spread.population {
@@ -113,16 +102,17 @@ impl<V: Distance> Moments<V> {
         let squares = DoubleDouble::from_integer(count.into()).times(self.squares);
         let difference = squares.minus(self.sum.times(self.sum)).value();
         let quotient = difference / count as f64 / divisor as f64;
-        // Only squares beyond the largest float are not finite here.
+        // Sums that are not finite are of the first version of states.
         let variance = if quotient.is_finite() {
             quotient.max(0.0)
         } else {
             f64::INFINITY
         };
+        let unit = spread.scale * self.magnitude.factor();
         Some(if spread.root {
-            variance.sqrt() / spread.scale
+            variance.sqrt() / unit
         } else {
-            variance / spread.scale / spread.scale
+            variance / unit / unit
         })
     }
 }
@@ -136,37 +126,51 @@ impl<V: Distance> State for Moments<V> {
         if self.count == 0 || !value.is_number() {
             self.center = value;
         }
-        let distance = value.distance(self.center);
         self.count += 1;
-        self.sum.merge(distance);
-        self.squares.merge(distance.times(distance));
+        let distance = value.distance(self.center);
+        if V::EXTREMES
+            && !(self.magnitude == Magnitude::Middle && Magnitude::Middle.holds(distance))
+        {
+            self.add_extreme(value);
+        } else {
+            self.add_distance(distance);
+        }
     }
 
     fn merge(&mut self, other: &Self) {
         if self.count == 0 {
             *self = *other;
-        } else if other.count > 0 {
-            if !other.center.is_number() {
-                self.center = other.center;
-            }
-            // Σ (x - c)² = Σ (x - o)² + 2 (o - c) Σ (x - o) + n (o - c)²
-            let (shift, count) = (
-                other.center.distance(self.center),
-                DoubleDouble::from_integer(other.count.into()),
-            );
-            let shifts = shift.times(count);
-            let twice = DoubleDouble {
-                high: 2.0 * other.sum.high,
-                low: 2.0 * other.sum.low,
-            };
-            let mut factor = shifts;
-            factor.merge(twice);
-            self.count += other.count;
-            self.sum.merge(other.sum);
-            self.sum.merge(shifts);
-            self.squares.merge(other.squares);
-            self.squares.merge(shift.times(factor));
+            return;
         }
+        if other.count == 0 {
+            return;
+        }
+        self.count += other.count;
+        if !other.center.is_number() {
+            self.center = other.center;
+        }
+        if !self.center.is_number() {
+            return;
+        }
+        let mut other = *other;
+        let mut shift = other.center.distance(self.center);
+        if V::EXTREMES {
+            let magnitude = self
+                .magnitude_of_sums()
+                .max(other.magnitude_of_sums())
+                .max(Magnitude::of(shift));
+            self.scale_to(magnitude);
+            other.scale_to(magnitude);
+            shift = other.center.scaled_distance(self.center, self.magnitude);
+        }
+        // Σ (x - c)² = Σ (x - o)² + 2 (o - c) Σ (x - o) + n (o - c)²
+        let shifts = shift.times(DoubleDouble::from_integer(other.count.into()));
+        let mut factor = shifts;
+        factor.merge(other.sum.scaled(2.0));
+        self.sum.merge(other.sum);
+        self.sum.merge(shifts);
+        self.squares.merge(other.squares);
+        self.squares.merge(shift.times(factor));
     }
 
     fn lower<'s>(
@@ -177,12 +181,14 @@ impl<V: Distance> State for Moments<V> {
     }
 
     fn save<'s>(states: impl Iterator<Item = &'s Self> + Clone) -> Vec<Column<'static>> {
-        let counts = states.clone().map(|state| state.count).collect();
+        let counts = states
+            .clone()
+            .map(|state| state.count | state.magnitude.code() << MAGNITUDE_BIT);
         let floats = |field: fn(&Self) -> f64| {
             Column::new(Values::Float(states.clone().map(field).collect()))
         };
         vec![
-            Column::new(Values::Int(counts)),
+            Column::new(Values::Int(counts.collect())),
             V::column(states.clone().map(|state| Some(state.center))),
             floats(|state| state.sum.high),
             floats(|state| state.sum.low),
@@ -193,22 +199,30 @@ impl<V: Distance> State for Moments<V> {
 
     fn load(columns: &[Column<'_>]) -> Result<Vec<Self>> {
         let ([counts, centers, floats @ ..], _) = state_columns::<6>(columns)?;
-        let (counts, centers) = (row_counts(counts)?, V::view(centers)?);
+        let (counts, centers) = (i64::view(counts)?, V::view(centers)?);
         let [sum_highs, sum_lows, square_highs, square_lows] = floats;
         let (sum_highs, sum_lows) = (f64::view(sum_highs)?, f64::view(sum_lows)?);
         let (square_highs, square_lows) = (f64::view(square_highs)?, f64::view(square_lows)?);
-        let state = |(row, count)| Self {
-            count,
-            center: V::at(centers, row),
-            sum: DoubleDouble {
-                high: f64::at(sum_highs, row),
-                low: f64::at(sum_lows, row),
-            },
-            squares: DoubleDouble {
-                high: f64::at(square_highs, row),
-                low: f64::at(square_lows, row),
-            },
+        let state = |(row, count): (usize, &i64)| {
+            let magnitude = Magnitude::from_code(count >> MAGNITUDE_BIT)
+                .filter(|magnitude| V::EXTREMES || *magnitude == Magnitude::Middle)
+                .ok_or(Error::Internal(
+                    "a state holds an impossible number of rows",
+                ))?;
+            Ok(Self {
+                count: count & ((1 << MAGNITUDE_BIT) - 1),
+                center: V::at(centers, row),
+                magnitude,
+                sum: DoubleDouble {
+                    high: f64::at(sum_highs, row),
+                    low: f64::at(sum_lows, row),
+                },
+                squares: DoubleDouble {
+                    high: f64::at(square_highs, row),
+                    low: f64::at(square_lows, row),
+                },
+            })
         };
-        Ok(counts.into_iter().enumerate().map(state).collect())
+        counts.iter().enumerate().map(state).collect()
     }
 }

@@ -1,7 +1,7 @@
-//! Sliding windows of many rows at once: rows are held, sorted, and swept.
+//! Sliding windows of many rows at once: rows are collected, sorted, and swept.
 //!
-//! A window is planned when all its records are there: when it ends before the *frontier*, the time
-//! that nothing still to come goes behind. Rows that no later window can hold are then let go.
+//! A window is planned when all its records are there: when it ends before the *frontier*, which no
+//! later record is before. Rows that no later window holds are then released.
 
 use std::ops::Range;
 
@@ -15,7 +15,7 @@ use crate::sort::{Sorted, pick};
 use crate::time::Time;
 use crate::window::Window;
 
-/// Windows per [`WindowBatch`], about.
+/// The number of windows in a [`WindowBatch`], about.
 const CHUNK: usize = 1 << 16;
 
 /// Rows of many keys.
@@ -29,7 +29,7 @@ pub struct RowBuffer {
     inputs: Vec<Column<'static>>,
 }
 
-/// Some windows, and the rows that each holds.
+/// Windows, and the rows of each.
 #[derive(Debug, Default)]
 pub struct WindowBatch {
     /// The key of each window.
@@ -41,16 +41,16 @@ pub struct WindowBatch {
 }
 
 impl WindowBatch {
-    /// Ranges of at most `windows` windows that hold about `rows` rows at most, one window at
-    /// least: one key may have windows without number.
+    /// Ranges of at most `windows` windows and `rows` rows in them, but of one window at least: one
+    /// key may have any number of windows.
     pub fn pieces(&self, windows: usize, rows: usize) -> impl Iterator<Item = Range<usize>> {
         let mut from = 0;
         std::iter::from_fn(move || {
             let rest = self.runs.get(from..).filter(|rest| !rest.is_empty())?;
-            let mut held = 0;
+            let mut total = 0;
             let fits = |run: &&Run| {
-                held += run.len();
-                held <= rows
+                total += run.len();
+                total <= rows
             };
             let piece = from..from + rest.iter().take(windows).take_while(fits).count().max(1);
             from = piece.end;
@@ -158,7 +158,7 @@ impl RowBuffer {
         Ok(())
     }
 
-    /// Lets go of the rows before `horizon`; the rest stays in order.
+    /// Releases the rows before `horizon`; the others stay in order.
     ///
     /// # Errors
     ///
@@ -205,17 +205,17 @@ impl RowBuffer {
         let mut first = 0;
         std::iter::from_fn(move || {
             groups.peek()?;
-            let mut planned = WindowBatch::default();
-            while let Some(group) = groups.next_if(|_| planned.keys.len() < CHUNK) {
+            let mut batch = WindowBatch::default();
+            while let Some(group) = groups.next_if(|_| batch.keys.len() < CHUNK) {
                 let times = self
                     .floored
                     .get(first..first + group.len())
                     .unwrap_or_default();
                 let result = sliding.plan(times, first as u32, ends, |window, run| {
-                    interrupt.check_rows(planned.runs.len()..planned.runs.len() + 1)?;
-                    planned.keys.extend(group.first());
-                    planned.windows.push(window);
-                    planned.runs.push(run);
+                    interrupt.check_rows(batch.runs.len()..batch.runs.len() + 1)?;
+                    batch.keys.extend(group.first());
+                    batch.windows.push(window);
+                    batch.runs.push(run);
                     Ok(())
                 });
                 if let Err(error) = result {
@@ -223,7 +223,7 @@ impl RowBuffer {
                 }
                 first += group.len();
             }
-            Some(Ok(planned))
+            Some(Ok(batch))
         })
     }
 }

@@ -148,7 +148,7 @@ impl Sliding {
     }
 }
 
-/// A place in ascending times that only goes forward.
+/// A position in ascending times that only goes forward.
 struct Cursor<'a> {
     times: std::slice::Iter<'a, Time>,
     row: u32,

@@ -81,8 +81,64 @@ fn float_total(values: &[&Cell]) -> f64 {
     }
 }
 
+/// Whole numbers of three magnitudes, so that sums of them cancel over more bits than two floats
+/// have.
+fn cancelling() -> BoxedStrategy<Cell> {
+    let exponent = prop_oneof![0..20_i32, 70..90_i32, 140..160_i32];
+    (-3..4_i32, exponent)
+        .prop_map(|(digits, exponent)| Cell::Float(f64::from(digits) * f64::from(exponent).exp2()))
+        .boxed()
+}
+
+/// The number in a cell as an integer.
+fn whole(cell: &Cell) -> I256 {
+    match cell {
+        Cell::Float(value) => {
+            // 2^exponent times an integer below 2^63.
+            let exponent = (value.abs().log2() as i32).saturating_sub(60).max(0);
+            I256::from((value / f64::from(exponent).exp2()) as i64) << exponent.cast_unsigned()
+        }
+        _ => panic!("{cell:?} is no float"),
+    }
+}
+
+/// The sum of whole numbers, and how far off a sum of floats may be (rules 6.6).
+fn bounded(rows: &[&Event]) -> Expected {
+    let values = values(rows);
+    if values.is_empty() {
+        return Some(Cell::Null);
+    }
+    let count = values.len() as f64;
+    let (mut sum, mut sizes) = (I256::ZERO, I256::ZERO);
+    for value in values {
+        sum += whole(value);
+        sizes += whole(value).abs();
+    }
+    let bound = count * count * sizes.as_f64() * (-104_f64).exp2() + sum.as_f64().abs() * 1e-15;
+    Some(Cell::List(vec![
+        Cell::Float(sum.as_f64()),
+        Cell::Float(bound),
+    ]))
+}
+
+/// Whether a sum is not farther off than its bound.
+fn within(got: &Cell, expected: &Cell) -> bool {
+    match (got, expected) {
+        (Cell::Float(got), Cell::List(cells)) => match cells[..] {
+            [Cell::Float(exact), Cell::Float(bound)] => (got - exact).abs() <= bound,
+            _ => false,
+        },
+        _ => same(got, expected),
+    }
+}
+
 proptest! {
     #![proptest_config(crate::cases::usually(256))]
+
+    #[test]
+    fn a_float_sum_that_cancels_is_within_its_bound(trial in trial_of(vec![(Kind::Float, cancelling())])) {
+        obeys(&Sum::<f64>::new(0), &trial, bounded, within);
+    }
 
     #[test]
     fn count_counts_rows(trial in trial(&[])) {
@@ -191,6 +247,20 @@ fn what_cancels_leaves_what_is_left() {
         )
         .unwrap();
         assert!(same(&sum, &Cell::Float(left)), "{values:?}: {sum:?}");
+    }
+}
+
+#[test]
+fn a_float_sum_is_within_1e_9_where_no_more_cancels_than_the_bound() {
+    // Five values whose sizes are 2^161 in sum: within 1e-9 from 5² 2^-74 2^161 = 25 2^87 on.
+    for (left, exact) in [(2_f64.powi(46), false), (25.0 * 2_f64.powi(87), true)] {
+        let (large, middle) = (2_f64.powi(160), 2_f64.powi(100));
+        let values = [large, middle, left, -large, -middle];
+        let cells = values.map(Cell::Float).to_vec();
+        let sum = alone(&Sum::<f64>::new(0), Kind::Float, cells).unwrap();
+        assert_eq!(near(&sum, &Cell::Float(left)), exact, "{left}: {sum:?}");
+        let bound = Cell::List(vec![Cell::Float(left), Cell::Float(25.0 * 2_f64.powi(57))]);
+        assert!(within(&sum, &bound), "{left}: {sum:?}");
     }
 }
 

@@ -77,12 +77,12 @@ pub(crate) fn same(left: &Cell, right: &Cell) -> bool {
     }
 }
 
-/// Within 1e-9 of the exact value, relative (rules 6.6); everything that is not a number to the
-/// bit.
+/// Within 1e-9 of the exact value, relative, or next to it where floats are coarser than that
+/// (rules 6.6); everything that is not a number to the bit.
 pub(crate) fn near(got: &Cell, exact: &Cell) -> bool {
     match (got, exact) {
         (Cell::Float(got), Cell::Float(exact)) if exact.is_finite() => {
-            (got - exact).abs() <= 1e-9 * exact.abs()
+            (got - exact).abs() <= (1e-9 * exact.abs()).max(f64::from_bits(1))
         }
         _ => same(got, exact),
     }

@@ -2,7 +2,10 @@
 
 use ethnum::I256;
 use proptest::prelude::*;
-use windrow::aggregate::variance::{Distance, Spread, Variance};
+use windrow::aggregate::Aggregate;
+use windrow::aggregate::column::{Column, Values};
+use windrow::aggregate::distance::Distance;
+use windrow::aggregate::variance::{Spread, Variance};
 
 use crate::aggregate_laws::{Expected, alone, obeys};
 use crate::aggregate_trial::{Cell, Event, Kind, Trial, near, same, trial, trial_of};
@@ -71,6 +74,18 @@ fn of_any_size() -> BoxedStrategy<Cell> {
 
 const UNIT: f64 = 1.0 / 1_048_576.0;
 
+/// Exponents from which the squares of numbers leave the range of floats, or come near.
+const ENDS: [i32; 10] = [-1074, -1022, -590, -470, -430, -400, 380, 430, 510, 953];
+
+/// Whole multiples of 2^end: their distances lie on both sides of a bound where they are scaled.
+fn near_an_end(end: i32) -> BoxedStrategy<Cell> {
+    (-1000..1000_i32, 0..61_i32)
+        .prop_map(move |(digits, exponent)| {
+            Cell::Float(f64::from(digits) * f64::from(exponent).exp2() * f64::from(end).exp2())
+        })
+        .boxed()
+}
+
 fn all_four<V: Distance>(trial: &Trial, scale: f64, unit: f64) {
     for (population, root) in [(false, false), (false, true), (true, false), (true, true)] {
         obeys(
@@ -97,6 +112,11 @@ proptest! {
     #[test]
     fn numbers_of_any_size_vary_exactly(trial in trial_of(vec![(Kind::Float, of_any_size())])) {
         all_four::<f64>(&trial, 1.0, UNIT);
+    }
+
+    #[test]
+    fn numbers_near_the_ends_of_floats_vary_exactly((end, trial) in prop::sample::select(ENDS.to_vec()).prop_flat_map(|end| (Just(end), trial_of(vec![(Kind::Float, near_an_end(end))])))) {
+        all_four::<f64>(&trial, 1.0, f64::from(end).exp2());
     }
 
     #[test]
@@ -163,6 +183,65 @@ fn the_ends_of_each_kind_vary_without_overflow() {
         vec![Cell::Float(f64::MAX), Cell::Float(f64::MIN)],
     );
     assert!(variance == f64::INFINITY, "{variance}");
+    let deviation = of(
+        Kind::Float,
+        &Variance::<f64>::new(Spread {
+            population: true,
+            root: true,
+            scale: 1.0,
+        }),
+        vec![Cell::Float(f64::MAX), Cell::Float(f64::MIN)],
+    );
+    assert!((deviation / f64::MAX - 1.0).abs() < 1e-9, "{deviation}");
+}
+
+#[test]
+fn a_deviation_is_exact_where_its_square_is_no_float() {
+    let deviation = |values: &[f64]| {
+        let spread = Spread {
+            population: false,
+            root: true,
+            scale: 1.0,
+        };
+        let cells = values.iter().map(|&value| Cell::Float(value)).collect();
+        of(Kind::Float, &Variance::<f64>::new(spread), cells)
+    };
+    for size in [1e-300, 1e-200, 1e-150, 1e-120, 1e130, 1e150, 1e200, 1e300] {
+        // Of -1, 0 and 1 the deviation is 1.
+        let got = deviation(&[size, -size, 0.0]);
+        assert!((got / size - 1.0).abs() < 1e-9, "{size}: {got}");
+        // One value of another magnitude comes last: it is the only one that counts, or none.
+        let got = deviation(&[size, -size, 0.0, 1.0]);
+        let expected = if size > 1.0 {
+            size * (2_f64 / 3.0).sqrt()
+        } else {
+            0.5
+        };
+        assert!((got / expected - 1.0).abs() < 1e-9, "{size} and 1: {got}");
+    }
+}
+
+#[test]
+fn a_state_of_another_magnitude_than_there_are_is_refused() {
+    let aggregate = Variance::<f64>::new(Spread {
+        population: false,
+        root: false,
+        scale: 1.0,
+    });
+    let state = |code: i64| {
+        let mut states = aggregate.save(&[]);
+        states[0] = Column::new(Values::Int(vec![2 | code << 48].into()));
+        for state in &mut states[1..] {
+            *state = Column::new(Values::Float(vec![1.0].into()));
+        }
+        aggregate.load(&states)
+    };
+    for code in 0..3 {
+        assert!(state(code).is_ok(), "{code}");
+    }
+    for code in [-1, 3] {
+        assert!(state(code).is_err(), "{code}");
+    }
 }
 
 #[test]

@@ -20,31 +20,33 @@ from typing import Any
 from .records import Record, canonical
 
 LARGEST = Fraction(sys.float_info.max)
+SMALLEST = Fraction(math.ulp(0.0))
 EXACT = decimal.Context(prec=120, Emin=-999_999, Emax=999_999)
 
 
 @dataclass(frozen=True)
 class Near:
-    """A float: within 1e-9 of `exact`, relative to it (rules 6.6); infinite where no float is as large."""
+    """A float: within 1e-9 of `exact`, or next to it (rules 6.6); infinite where no float is as large."""
 
     exact: Fraction
 
     def accepts(self, got: Any) -> bool:
         if not isinstance(got, float) or not math.isfinite(got):
             return abs(self.exact) > LARGEST and got == (math.inf if self.exact > 0 else -math.inf)
-        return abs(Fraction(got) - self.exact) <= abs(self.exact) / 10**9
+        return abs(Fraction(got) - self.exact) <= max(abs(self.exact) / 10**9, SMALLEST)
 
 
 @dataclass(frozen=True)
 class Root:
-    """A float: within 1e-9 of the square root of `square`; infinite where that is, as in Spark."""
+    """A float: within 1e-9 of the square root of `square`; infinite only where no float is as large."""
 
     square: Fraction
 
     def accepts(self, got: Any) -> bool:
         if not isinstance(got, float) or not math.isfinite(got) or got < 0:
-            return self.square > LARGEST and got == math.inf
-        return abs(Fraction(got) ** 2 - self.square) <= self.square * 2 / 10**9
+            return self.square > LARGEST**2 and got == math.inf
+        coarsest = (2 * Fraction(got) + SMALLEST) * SMALLEST
+        return abs(Fraction(got) ** 2 - self.square) <= max(self.square * 2 / 10**9, coarsest)
 
 
 @dataclass(frozen=True)
