@@ -2,7 +2,8 @@
 //!
 //! | file | noun |
 //! |---|---|
-//! | [`convert`] | arrays to columns of the core and back |
+//! | [`convert`] | arrays to columns of the core |
+//! | [`result_array`] | columns of the core to arrays |
 //! | `named` | columns by their names |
 //! | `validate` | whether an array holds what Arrow promises |
 //! | [`dictionary`] | types with dictionaries replaced by their values |
@@ -16,6 +17,7 @@ pub(crate) mod comparable;
 pub mod convert;
 pub mod dictionary;
 pub(crate) mod named;
+pub mod result_array;
 pub(crate) mod type_name;
 pub(crate) mod validate;
 pub(crate) mod zero_width;

@@ -6,7 +6,7 @@
 //! | [`query`] | a spec resolved against a schema |
 //! | [`window_lengths`] | the kind of windows, with its lengths in ticks of the time column |
 //! | [`aggregate`] | one aggregate of a query |
-//! | `resolve` | which aggregate over which type, and the type of its result |
+//! | `resolve`, `result_type` | which aggregate over which type, and the type of its result |
 //! | [`results`] | batches of results, times and windows as text |
 //! | [`source_column`] | a column of the input that a query names |
 //! | [`input_column`] | a column that aggregates take |
@@ -21,6 +21,7 @@ pub mod input_column;
 pub mod limits;
 pub mod query;
 mod resolve;
+mod result_type;
 pub mod results;
 pub mod source_column;
 pub mod spec;

@@ -9,7 +9,7 @@ use arrow_schema::{DataType, Field, Fields};
 use super::aggregate::AggregatePlan;
 use super::query::{Query, QueryOutput};
 use crate::aggregate::column::{Column, Values};
-use crate::arrow::array::{convert, type_name};
+use crate::arrow::array::{convert, result_array, type_name};
 use crate::error::{Error, Result};
 use crate::time::Time;
 use crate::window::Window;
@@ -26,7 +26,7 @@ impl Query {
         columns.push(self.window(windows)?);
         let lowered = lowered.map_err(|error| self.name_overflow(error, windows))?;
         for (aggregate, column) in self.aggregates.iter().zip(lowered) {
-            let column = convert::result(column, aggregate.field().data_type());
+            let column = result_array::result(column, aggregate.field().data_type());
             columns.push(column.map_err(|error| match error {
                 Error::Crowded { reason, .. } => Error::Crowded {
                     column: aggregate.name.clone(),
@@ -59,7 +59,7 @@ impl Query {
 
     /// Times as an array of the time column's type.
     pub fn times(&self, times: impl Iterator<Item = Time>) -> Result<ArrayRef> {
-        convert::result(
+        result_array::result(
             Column::new(Values::Int(times.map(|time| time.0).collect())),
             self.time.data_type(),
         )
@@ -101,7 +101,7 @@ impl Query {
             DataType::Timestamp(unit, Some(_)) => (&DataType::Timestamp(*unit, None), "Z"),
             other => (other, ""),
         };
-        let text = convert::result(Column::new(Values::Int(vec![time.0].into())), local)
+        let text = result_array::result(Column::new(Values::Int(vec![time.0].into())), local)
             .and_then(|array| convert::cast(&array, &DataType::Utf8))
             .map(|array| format!("{}{mark}", array.as_string::<i32>().value(0)));
         text.unwrap_or_else(|_| format!("{} ticks", time.0))

@@ -9,7 +9,7 @@ use super::operator::Operator;
 use super::states::{failed, save};
 use super::windows::Windows;
 use crate::aggregate::slot::Slot;
-use crate::arrow::array::convert;
+use crate::arrow::array::{convert, result_array};
 use crate::arrow::format::head::{self, Head, PageCounts};
 use crate::arrow::format::page::{self, Columns, Label, Page, PageBounds, PageKind, broken};
 use crate::arrow::format::window_row::WindowRow;
@@ -185,7 +185,7 @@ impl Operator {
             Arc::new(Int64Array::from(vec![0; entries.len()])),
         ));
         for (nth, column) in self.accumulators.save(&slots).into_iter().enumerate() {
-            columns.push((format!("state {nth}"), convert::array(column)?));
+            columns.push((format!("state {nth}"), result_array::array(column)?));
         }
         let windows: Vec<Window> = entries
             .iter()

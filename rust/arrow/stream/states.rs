@@ -155,7 +155,7 @@ pub fn lower(
             let column = lowered
                 .next()
                 .ok_or(Error::Internal("each aggregate has results"))?;
-            return crate::arrow::array::convert::result(column, planned.field().data_type());
+            return crate::arrow::array::result_array::result(column, planned.field().data_type());
         }
         let (nth, functions) = functions
             .next()
