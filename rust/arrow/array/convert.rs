@@ -33,7 +33,7 @@ impl From<ArrowError> for Error {
 
 /// How a type's values are seen by aggregates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "told by the module's table")]
+#[expect(missing_docs, reason = "see the module's table")]
 pub enum ColumnKind {
     Int,
     Float,
@@ -59,6 +59,10 @@ pub fn kind(data_type: &DataType) -> Option<ColumnKind> {
 }
 
 /// A cast that fails rather than losing a value.
+///
+/// # Errors
+///
+/// A value that the type does not hold, or types that Arrow does not cast.
 pub fn cast(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
     if array.data_type() == to {
         return Ok(Arc::clone(array));
@@ -74,6 +78,10 @@ pub fn cast(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
 }
 
 /// The same buffers under another type of the same layout.
+///
+/// # Errors
+///
+/// Types of different layouts.
 pub(super) fn relabel(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
     Ok(make_array(
         array
@@ -90,11 +98,19 @@ pub(super) fn is_narrow(data_type: &DataType) -> bool {
 }
 
 /// An array without dictionaries, at any depth: row bytes do not keep them.
+///
+/// # Errors
+///
+/// Unpacked values that are too long for one array.
 pub fn unpack(array: &ArrayRef) -> Result<ArrayRef> {
     cast(array, &unpacked(array.data_type()))
 }
 
-/// The canonical array of a column (see the module's table).
+/// The canonical array of a column: see the table of this file.
+///
+/// # Errors
+///
+/// A type that aggregates cannot take, or values too long for one array.
 pub fn canonical(array: &ArrayRef) -> Result<ArrayRef> {
     use DataType::*;
     let array = &unpack(array)?;
@@ -138,6 +154,10 @@ pub fn canonical(array: &ArrayRef) -> Result<ArrayRef> {
 }
 
 /// Views a canonical array, or a list of them, as a column.
+///
+/// # Errors
+///
+/// [`Error::Format`] of an array that is not canonical.
 pub fn view(array: &ArrayRef) -> Result<Column<'_>> {
     let values = match array.data_type() {
         DataType::Int64 => Values::Int(array.as_primitive::<Int64Type>().values().as_ref().into()),

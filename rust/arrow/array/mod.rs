@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`convert`] | arrays to columns of the core |
 //! | [`result_array`] | columns of the core to arrays |
-//! | `named` | columns by their names |
+//! | `named` | columns by their names, and batches without |
 //! | `validate` | whether an array holds what Arrow promises |
 //! | [`dictionary`] | types with dictionaries replaced by their values |
 //! | `type_name` | types by the names that pyarrow gives them |

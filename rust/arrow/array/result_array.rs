@@ -17,6 +17,10 @@ use crate::aggregate::column::{Column, Values};
 use crate::error::{Error, Result};
 
 /// A column as its canonical array; lists become large lists.
+///
+/// # Errors
+///
+/// Offsets or lengths that do not fit each other; none of columns of the core.
 pub fn array(column: Column<'static>) -> Result<ArrayRef> {
     let rows = column.len();
     let nulls = column.validity.map(|validity| {
@@ -56,6 +60,10 @@ pub fn array(column: Column<'static>) -> Result<ArrayRef> {
 }
 
 /// A column as an array of the type that a user sees.
+///
+/// # Errors
+///
+/// [`Error::Crowded`] where the values are too long for one array of the type.
 pub fn result(column: Column<'static>, data_type: &DataType) -> Result<ArrayRef> {
     let array = array(column)?;
     typed(&array, data_type)
@@ -64,7 +72,7 @@ pub fn result(column: Column<'static>, data_type: &DataType) -> Result<ArrayRef>
 /// What the offsets of most types reach to.
 const MOST: usize = i32::MAX as usize;
 
-/// The error of values that are too long for one array; its column is named by who knows it.
+/// The error of values that are too long for one array; the caller fills in the column.
 pub(crate) fn crowded(length: usize, what: &str, data_type: &DataType) -> Error {
     Error::Crowded {
         column: String::new(),
@@ -131,6 +139,6 @@ fn typed(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
                 .pop()
                 .ok_or(Error::Internal("arrow-row gives one array for one field"))
         }
-        (from, _) => Err(Error::Arrow(format!("no way from {from} to {to}"))),
+        (from, _) => Err(Error::Arrow(format!("{from} does not become {to}"))),
     }
 }

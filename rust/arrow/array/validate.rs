@@ -1,6 +1,5 @@
-//! Whether a column holds what Arrow promises: offsets and indices that point into what they are
-//! of, strings in UTF-8. Who hands data over does not always look: Spark's strings may hold any
-//! bytes.
+//! Whether a column holds what Arrow promises: offsets and indices within their values, strings in
+//! UTF-8. Not every source checks that: Spark's strings may hold any bytes.
 
 use std::ops::Range;
 use std::str::from_utf8;
@@ -18,7 +17,11 @@ use crate::error::{Error, Result};
 const NO_TEXT: &str = "it has a string whose bytes are no UTF-8; allowed: strings in UTF-8, or the same bytes as binary (a cast)";
 const ASTRAY: &str = "it has an index or an offset that points beyond its values; allowed: valid Arrow data (pyarrow's validate(full=True))";
 
-/// An error where the column, at any depth, does not hold what its type says.
+/// Checks that the column, at any depth, holds what its type says.
+///
+/// # Errors
+///
+/// [`Error::Record`] where it does not.
 pub(crate) fn check(column: &str, array: &ArrayRef) -> Result<()> {
     match fault(array.as_ref()) {
         Some(reason) => Err(Error::Record {

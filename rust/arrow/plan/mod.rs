@@ -11,7 +11,7 @@
 //! | [`source_column`] | a column of the input that a query names |
 //! | [`input_column`] | a column that aggregates take |
 //! | [`cogroup`] | the column that tells the input of each row of a cogroup |
-//! | [`limits`] | how much is held before it moves on |
+//! | [`limits`] | how many rows and bytes wait before they move on |
 //! | [`fingerprint`] | what a saved state belongs to |
 
 pub mod aggregate;

@@ -16,6 +16,12 @@ use crate::window::Window;
 
 impl Query {
     /// A batch of the result.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Overflow`] of a result that does not fit its type, [`Error::Crowded`] of a column
+    /// that
+    /// does not fit one batch.
     pub fn result(
         &self,
         keys: Vec<ArrayRef>,
@@ -44,6 +50,10 @@ impl Query {
     }
 
     /// The column of windows.
+    ///
+    /// # Errors
+    ///
+    /// None of times of the time column.
     pub fn window(&self, windows: &[Window]) -> Result<ArrayRef> {
         let [start, end] = [
             self.times(windows.iter().map(|window| window.start))?,
@@ -58,6 +68,10 @@ impl Query {
     }
 
     /// Times as an array of the time column's type.
+    ///
+    /// # Errors
+    ///
+    /// None of times of the time column.
     pub fn times(&self, times: impl Iterator<Item = Time>) -> Result<ArrayRef> {
         result_array::result(
             Column::new(Values::Int(times.map(|time| time.0).collect())),
