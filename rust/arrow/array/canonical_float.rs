@@ -21,6 +21,10 @@ pub(crate) fn within(data_type: &DataType) -> bool {
 }
 
 /// The same values with every NaN the canonical one and -0.0 as 0.0, at any depth.
+///
+/// # Errors
+///
+/// Arrays that Arrow does not put together again; none of valid ones.
 pub(crate) fn canonical(array: &ArrayRef) -> Result<ArrayRef> {
     match array.data_type() {
         DataType::Float16 => Ok(map::<Float16Type>(array, |value| match f32::from(value) {

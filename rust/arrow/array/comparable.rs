@@ -10,8 +10,8 @@ const ORDERED: [&str; 4] = [
     "pandas.period",
 ];
 
-/// What is allowed in place of a column whose values cannot be told apart or, with `ranked`, one be
-/// called the larger; none where they can.
+/// What is allowed instead of a column whose values have no equality or, with `ranked`, no order;
+/// none where they have.
 pub(crate) fn refused(field: &Field, ranked: bool) -> Option<&'static str> {
     if ranked
         && field

@@ -1,4 +1,4 @@
-//! Arrow arrays to the aggregates' columns and back.
+//! Arrow arrays to the aggregates' columns; the way back is `result_array`.
 //!
 //! | Arrow type | kind | canonical array |
 //! |---|---|---|
@@ -14,14 +14,10 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Decimal128Type, Float64Type, Int64Type};
-use arrow_array::{
-    Array, ArrayRef, Decimal128Array, Float64Array, Int64Array, LargeBinaryArray, LargeListArray,
-    ListArray, make_array,
-};
-use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer, OffsetBuffer};
+use arrow_array::{Array, ArrayRef, LargeBinaryArray, make_array};
 use arrow_cast::{CastOptions, cast_with_options};
 use arrow_row::{RowConverter, SortField};
-use arrow_schema::{ArrowError, DataType, Field};
+use arrow_schema::{ArrowError, DataType};
 
 use super::dictionary::unpacked;
 use crate::aggregate::bytes::Bytes;
@@ -37,7 +33,7 @@ impl From<ArrowError> for Error {
 
 /// How a type's values are seen by aggregates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "told by the module's table")]
+#[expect(missing_docs, reason = "see the module's table")]
 pub enum ColumnKind {
     Int,
     Float,
@@ -63,6 +59,10 @@ pub fn kind(data_type: &DataType) -> Option<ColumnKind> {
 }
 
 /// A cast that fails rather than losing a value.
+///
+/// # Errors
+///
+/// A value that the type does not hold, or types that Arrow does not cast.
 pub fn cast(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
     if array.data_type() == to {
         return Ok(Arc::clone(array));
@@ -78,7 +78,11 @@ pub fn cast(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
 }
 
 /// The same buffers under another type of the same layout.
-fn relabel(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
+///
+/// # Errors
+///
+/// Types of different layouts.
+pub(super) fn relabel(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
     Ok(make_array(
         array
             .to_data()
@@ -89,16 +93,24 @@ fn relabel(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
 }
 
 /// Whether 32-bit integers stand behind a type.
-fn is_narrow(data_type: &DataType) -> bool {
+pub(super) fn is_narrow(data_type: &DataType) -> bool {
     matches!(data_type, DataType::Date32 | DataType::Time32(_))
 }
 
 /// An array without dictionaries, at any depth: row bytes do not keep them.
+///
+/// # Errors
+///
+/// Unpacked values that are too long for one array.
 pub fn unpack(array: &ArrayRef) -> Result<ArrayRef> {
     cast(array, &unpacked(array.data_type()))
 }
 
-/// The canonical array of a column (see the module's table).
+/// The canonical array of a column: see the table of this file.
+///
+/// # Errors
+///
+/// A type that aggregates cannot take, or values too long for one array.
 pub fn canonical(array: &ArrayRef) -> Result<ArrayRef> {
     use DataType::*;
     let array = &unpack(array)?;
@@ -142,6 +154,10 @@ pub fn canonical(array: &ArrayRef) -> Result<ArrayRef> {
 }
 
 /// Views a canonical array, or a list of them, as a column.
+///
+/// # Errors
+///
+/// [`Error::Format`] of an array that is not canonical.
 pub fn view(array: &ArrayRef) -> Result<Column<'_>> {
     let values = match array.data_type() {
         DataType::Int64 => Values::Int(array.as_primitive::<Int64Type>().values().as_ref().into()),
@@ -181,123 +197,4 @@ pub fn view(array: &ArrayRef) -> Result<Column<'_>> {
         values,
         validity: validity.map(|nulls| Validity::new(nulls.validity(), nulls.offset())),
     })
-}
-
-/// A column as its canonical array; lists become large lists.
-pub fn array(column: Column<'static>) -> Result<ArrayRef> {
-    let rows = column.len();
-    let nulls = column.validity.map(|validity| {
-        NullBuffer::new(BooleanBuffer::new(
-            Buffer::from_vec(validity.into_bits()),
-            0,
-            rows,
-        ))
-    });
-    Ok(match column.values {
-        Values::Int(values) => Arc::new(Int64Array::try_new(values.into_owned().into(), nulls)?),
-        Values::Float(values) => {
-            Arc::new(Float64Array::try_new(values.into_owned().into(), nulls)?)
-        }
-        Values::Wide(values) => {
-            Arc::new(Decimal128Array::try_new(values.into_owned().into(), nulls)?)
-        }
-        Values::Bytes(Bytes { offsets, data }) => {
-            let offsets = OffsetBuffer::new(offsets.into_owned().into());
-            Arc::new(LargeBinaryArray::try_new(
-                offsets,
-                Buffer::from_vec(data.into_owned()),
-                nulls,
-            )?)
-        }
-        Values::List { offsets, elements } => {
-            let elements = array(*elements)?;
-            let field = Arc::new(Field::new("item", elements.data_type().clone(), true));
-            Arc::new(LargeListArray::try_new(
-                field,
-                OffsetBuffer::new(offsets.into_owned().into()),
-                elements,
-                nulls,
-            )?)
-        }
-    })
-}
-
-/// A column as an array of the type that a user sees.
-pub fn result(column: Column<'static>, data_type: &DataType) -> Result<ArrayRef> {
-    let array = array(column)?;
-    typed(&array, data_type)
-}
-
-/// What the offsets of most types reach to.
-const MOST: usize = i32::MAX as usize;
-
-/// The error of values that are too long for one array; its column is named by who knows it.
-pub(crate) fn crowded(length: usize, what: &str, data_type: &DataType) -> Error {
-    Error::Crowded {
-        column: String::new(),
-        reason: format!("{length} {what} in one window, more than {data_type} holds ({MOST})"),
-    }
-}
-
-/// A canonical array as an array of type `to`.
-fn typed(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
-    use DataType::*;
-    match (array.data_type(), to) {
-        (LargeList(_), List(field)) => {
-            let lists = array.as_list::<i64>();
-            let offsets: Vec<i32> = lists
-                .offsets()
-                .iter()
-                .map(|&offset| i32::try_from(offset))
-                .collect::<std::result::Result<_, _>>()
-                .map_err(|_| crowded(lists.values().len(), "elements", to))?;
-            let values = typed(lists.values(), field.data_type())?;
-            Ok(Arc::new(ListArray::try_new(
-                Arc::clone(field),
-                OffsetBuffer::new(offsets.into()),
-                values,
-                lists.nulls().cloned(),
-            )?))
-        }
-        (Int64, Boolean | Int8 | Int16 | Int32 | Int64 | UInt8 | UInt16 | UInt32) => {
-            cast(array, to)
-        }
-        (Int64, narrow) if is_narrow(narrow) => relabel(&cast(array, &Int32)?, to),
-        (Int64, _) => relabel(array, to),
-        (Float64, _) => cast(array, to),
-        (Decimal128(..), Decimal128(..)) => relabel(array, to),
-        (Decimal128(..), Decimal32(precision, scale) | Decimal64(precision, scale)) => {
-            cast(&relabel(array, &Decimal128(*precision, *scale))?, to)
-        }
-        (Decimal128(..), UInt64) => cast(&relabel(array, &Decimal128(20, 0))?, to),
-        (LargeBinary, to)
-            if !matches!(to, LargeUtf8 | LargeBinary)
-                && array.as_binary::<i64>().value_data().len() > MOST =>
-        {
-            Err(crowded(
-                array.as_binary::<i64>().value_data().len(),
-                "bytes",
-                to,
-            ))
-        }
-        (LargeBinary, Utf8View) => cast(&cast(array, &LargeUtf8)?, to),
-        (LargeBinary, _) if kind(to) == Some(ColumnKind::Bytes) => cast(array, to),
-        (LargeBinary, _) => {
-            let converter = RowConverter::new(vec![SortField::new(to.clone())])?;
-            let (parser, bytes) = (converter.parser(), array.as_binary::<i64>());
-            let null = converter.convert_columns(&[arrow_array::new_null_array(to, 1)])?;
-            let rows = (0..bytes.len()).map(|row| {
-                if bytes.is_valid(row) {
-                    parser.parse(bytes.value(row))
-                } else {
-                    null.row(0)
-                }
-            });
-            converter
-                .convert_rows(rows)?
-                .pop()
-                .ok_or(Error::Internal("arrow-row gives one array for one field"))
-        }
-        (from, _) => Err(Error::Arrow(format!("no way from {from} to {to}"))),
-    }
 }

@@ -24,10 +24,10 @@ pub fn unpacked(data_type: &DataType) -> DataType {
     }
 }
 
-/// The field with dictionaries replaced by their values, at any depth. What is told beside a
-/// dictionary is not told of its values.
+/// The field with dictionaries replaced by their values, at any depth. The metadata of a dictionary
+/// is not that of its values, and is left out.
 pub fn unpacked_field(field: &Field) -> Field {
-    let told = if matches!(field.data_type(), DataType::Dictionary(..)) {
+    let metadata = if matches!(field.data_type(), DataType::Dictionary(..)) {
         HashMap::new()
     } else {
         field.metadata().clone()
@@ -37,5 +37,5 @@ pub fn unpacked_field(field: &Field) -> Field {
         unpacked(field.data_type()),
         field.is_nullable(),
     )
-    .with_metadata(told)
+    .with_metadata(metadata)
 }

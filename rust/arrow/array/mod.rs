@@ -2,8 +2,9 @@
 //!
 //! | file | noun |
 //! |---|---|
-//! | [`convert`] | arrays to columns of the core and back |
-//! | `named` | columns by their names |
+//! | [`convert`] | arrays to columns of the core |
+//! | [`result_array`] | columns of the core to arrays |
+//! | `named` | columns by their names, and batches without |
 //! | `validate` | whether an array holds what Arrow promises |
 //! | [`dictionary`] | types with dictionaries replaced by their values |
 //! | `type_name` | types by the names that pyarrow gives them |
@@ -18,6 +19,7 @@ pub mod convert;
 pub mod dictionary;
 pub(crate) mod halves;
 pub(crate) mod named;
+pub mod result_array;
 pub(crate) mod type_name;
 pub(crate) mod validate;
 pub(crate) mod zero_width;

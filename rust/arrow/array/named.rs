@@ -40,6 +40,10 @@ pub(crate) fn missing(name: &str) -> Error {
 }
 
 /// Arrays as a batch; the columns of a block are known by their positions.
+///
+/// # Errors
+///
+/// Arrays of different lengths.
 pub(crate) fn unnamed(columns: Vec<ArrayRef>) -> Result<RecordBatch> {
     let fields: Vec<Field> = columns
         .iter()

@@ -1,7 +1,7 @@
-//! Whether a column holds what Arrow promises: offsets and indices that point into what they are
-//! of, strings in UTF-8. Who hands data over does not always look: Spark's strings may hold any
-//! bytes.
+//! Whether a column holds what Arrow promises: offsets and indices within their values, strings in
+//! UTF-8. Not every source checks that: Spark's strings may hold any bytes.
 
+use std::ops::Range;
 use std::str::from_utf8;
 
 use arrow_array::cast::AsArray;
@@ -11,12 +11,17 @@ use arrow_array::{
 };
 use arrow_schema::DataType;
 
+use super::dictionary::unpacked;
 use crate::error::{Error, Result};
 
 const NO_TEXT: &str = "it has a string whose bytes are no UTF-8; allowed: strings in UTF-8, or the same bytes as binary (a cast)";
 const ASTRAY: &str = "it has an index or an offset that points beyond its values; allowed: valid Arrow data (pyarrow's validate(full=True))";
 
-/// An error where the column, at any depth, does not hold what its type says.
+/// Checks that the column, at any depth, holds what its type says.
+///
+/// # Errors
+///
+/// [`Error::Record`] where it does not.
 pub(crate) fn check(column: &str, array: &ArrayRef) -> Result<()> {
     match fault(array.as_ref()) {
         Some(reason) => Err(Error::Record {
@@ -103,15 +108,26 @@ fn fault_of_views<O: OffsetSizeTrait>(lists: &GenericListViewArray<O>) -> Option
             used = used.start.min(offset)..used.end.max(end);
         }
     }
-    fault(&values.slice(used.start.min(used.end), used.len()))
+    fault_of_range(values, used)
 }
 
 fn fault_of_elements<O: OffsetSizeTrait>(
     elements: &ArrayRef,
     offsets: &[O],
 ) -> Option<&'static str> {
-    let (first, last) = (offsets.first()?.as_usize(), offsets.last()?.as_usize());
-    fault(&elements.slice(first, last - first))
+    fault_of_range(
+        elements,
+        offsets.first()?.as_usize()..offsets.last()?.as_usize(),
+    )
+}
+
+/// Of the elements that lists use. Dictionaries are unpacked with all elements, used or not.
+fn fault_of_range(elements: &ArrayRef, used: Range<usize>) -> Option<&'static str> {
+    if unpacked(elements.data_type()) != *elements.data_type() {
+        return fault(elements);
+    }
+    let length = used.len();
+    fault(&elements.slice(used.end - length, length))
 }
 
 /// Of strings and bytes: the last offset is how many bytes were handed over, so that none before it

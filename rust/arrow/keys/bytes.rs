@@ -17,7 +17,8 @@ use crate::arrow::array::convert;
 use crate::error::{Error, Result};
 use crate::key::KeyId;
 
-/// Rows whose words are made before their numbers are looked up.
+/// Rows whose words are computed before their numbers are looked up: in a loop of its own each is
+/// faster.
 const CHUNK: usize = 1024;
 
 /// Distinct byte strings.
@@ -42,8 +43,13 @@ impl ByteTable {
         }
     }
 
-    /// Appends the number of each of `length` rows; `hash` tells the canonical hash of a row with a
-    /// new key.
+    /// Appends the number of each of `length` rows; `hash` gives the canonical hash of a row with a
+    /// new
+    /// key.
+    ///
+    /// # Errors
+    ///
+    /// Too many keys, or an error of `hash`.
     pub(super) fn intern(
         &mut self,
         cells: &dyn Cells,
@@ -129,6 +135,10 @@ impl BytesKeys {
     }
 
     /// Appends the number of each row.
+    ///
+    /// # Errors
+    ///
+    /// Too many keys.
     pub(super) fn intern(
         &mut self,
         array: &ArrayRef,
@@ -147,6 +157,10 @@ impl BytesKeys {
     }
 
     /// The values of these keys, as declared.
+    ///
+    /// # Errors
+    ///
+    /// Keys that together are too long for one array.
     pub(super) fn array(&self, ids: &[KeyId]) -> Result<ArrayRef> {
         let mut length = 0_usize;
         let mut cells: Vec<Option<&[u8]>> = Vec::with_capacity(ids.len());

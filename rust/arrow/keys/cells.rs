@@ -70,6 +70,10 @@ pub(super) trait Cells {
 }
 
 /// The cells of a column of bytes, in the layout that it has.
+///
+/// # Errors
+///
+/// An array of another type.
 pub(super) fn cells(array: &ArrayRef) -> Result<&dyn Cells> {
     Ok(match array.data_type() {
         DataType::Utf8 => array.as_string::<i32>(),

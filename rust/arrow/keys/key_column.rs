@@ -9,7 +9,7 @@ use crate::arrow::array::dictionary::{unpacked, unpacked_field};
 use crate::arrow::array::{canonical_float, convert, type_name};
 use crate::error::{Error, Result};
 
-/// What can be grouped, as an error tells it.
+/// What can be grouped, in the words of errors.
 const ALLOWED: &str = "integers, booleans, floats, decimals, strings, binary, dates, times, timestamps, durations, intervals, \
                        dictionaries of these, and structs and lists of these";
 
@@ -21,7 +21,11 @@ pub(crate) struct KeyColumn {
 }
 
 impl KeyColumn {
-    /// A column as declared; an error where its type cannot be grouped.
+    /// A column as declared.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::ColumnType`] where it cannot be grouped.
     pub(crate) fn new(declared: &Field) -> Result<Self> {
         if !groupable(declared.data_type()) {
             return Err(wrong(declared, type_name::of(declared), ALLOWED.into()));
@@ -44,6 +48,10 @@ impl KeyColumn {
     }
 
     /// A batch's array in the declared layout, floats with one NaN and one zero.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::ColumnType`] where the array has values of another type.
     pub(crate) fn read(&self, array: &ArrayRef) -> Result<ArrayRef> {
         let (expected, got) = (self.field.data_type(), array.data_type());
         let array = if expected == got {
@@ -66,6 +74,10 @@ impl KeyColumn {
 
     /// A batch's array of strings or binary in the layout that it has; only dictionaries are
     /// unpacked.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::ColumnType`] where the array has values of another type.
     pub(crate) fn read_bytes(&self, array: &ArrayRef) -> Result<ArrayRef> {
         let (expected, got) = (self.field.data_type(), array.data_type());
         if alike(expected, got) {
@@ -99,7 +111,8 @@ fn is_binary(data_type: &DataType) -> bool {
     )
 }
 
-/// Whether a column of this type can be a key: equality of its values is defined, and kept by rows and canonical bytes.
+/// Whether a column of this type can be a key: its values have an equality, which Arrow's rows and
+/// canonical bytes keep.
 pub fn groupable(data_type: &DataType) -> bool {
     match data_type {
         DataType::Dictionary(_, values) => groupable(values),

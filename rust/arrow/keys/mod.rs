@@ -37,7 +37,7 @@ pub use shard_hash::shard;
 /// The distinct keys of all batches so far.
 pub struct KeyInterner {
     columns: Vec<KeyColumn>,
-    store: InternTable,
+    table: InternTable,
     hashes: Vec<u64>,
 }
 
@@ -50,13 +50,17 @@ enum InternTable {
 }
 
 impl KeyInterner {
-    /// No keys yet, of these columns. A type that cannot be grouped is an error.
+    /// No keys yet, of these columns.
+    ///
+    /// # Errors
+    ///
+    /// A type that cannot be grouped, or no column.
     pub fn new(fields: &[Field]) -> Result<Self> {
         let columns = fields
             .iter()
             .map(KeyColumn::new)
             .collect::<Result<Vec<_>>>()?;
-        let store = match columns.as_slice() {
+        let table = match columns.as_slice() {
             [] => {
                 return Err(Error::Argument {
                     argument: "keys".into(),
@@ -69,13 +73,17 @@ impl KeyInterner {
         };
         Ok(Self {
             columns,
-            store,
+            table,
             hashes: Vec::new(),
         })
     }
 
     /// Appends the number of each row's key; [`KeyId::NULL`] where every key column is null. After
     /// an error nothing is appended.
+    ///
+    /// # Errors
+    ///
+    /// Columns of other types or lengths, or too many keys.
     pub fn intern(&mut self, columns: &[ArrayRef], ids: &mut Vec<KeyId>) -> Result<()> {
         if columns.len() != self.columns.len() {
             return Err(Error::Internal(
@@ -102,7 +110,7 @@ impl KeyInterner {
     fn append(&mut self, columns: &[ArrayRef], ids: &mut Vec<KeyId>) -> Result<()> {
         ids.reserve(columns.first().map_or(0, Array::len));
         let hashes = &mut self.hashes;
-        match (&mut self.store, self.columns.as_slice(), columns) {
+        match (&mut self.table, self.columns.as_slice(), columns) {
             (InternTable::Int(keys), [column], [array]) => {
                 keys.intern(&column.read(array)?, hashes, ids)
             }
@@ -136,9 +144,13 @@ impl KeyInterner {
 
     /// The key columns of these keys, in the types of [`Self::output_fields`]; null for
     /// [`KeyId::NULL`].
+    ///
+    /// # Errors
+    ///
+    /// Keys that together are too long for one array.
     pub fn columns(&self, ids: &[KeyId]) -> Result<Vec<ArrayRef>> {
         let single = |array: ArrayRef| vec![array];
-        match &self.store {
+        match &self.table {
             InternTable::Int(keys) => keys.array(ids).map(single),
             InternTable::Long(keys) => keys.array(ids).map(single),
             InternTable::Bytes(keys) => keys.array(ids).map(single),
@@ -162,7 +174,7 @@ impl KeyInterner {
     /// Forgets all keys and keeps the memory.
     pub fn clear(&mut self) {
         self.hashes.clear();
-        match &mut self.store {
+        match &mut self.table {
             InternTable::Int(keys) => keys.clear(),
             InternTable::Long(keys) => keys.clear(),
             InternTable::Bytes(keys) => keys.clear(),

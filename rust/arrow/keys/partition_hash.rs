@@ -12,21 +12,30 @@ use super::seed::{Seed, fold};
 use super::table::Word;
 use crate::error::{Error, Result};
 
-/// Columns of a key, to be hashed.
+/// The key columns that are hashed.
 pub struct PartitionHash {
     columns: Vec<KeyColumn>,
 }
 
 impl PartitionHash {
-    /// Of these columns. A type that cannot be grouped is an error.
+    /// The hash of these columns.
+    ///
+    /// # Errors
+    ///
+    /// A type that cannot be grouped, or no column.
     pub fn new(fields: &[Field]) -> Result<Self> {
         Ok(Self {
             columns: fields.iter().map(KeyColumn::new).collect::<Result<_>>()?,
         })
     }
 
-    /// The hash of each row, equal where the keys are. Only columns of 32 to 128 bits, of strings
-    /// and of binary tell keys apart. They take the place of what `hashes` held.
+    /// Puts the hash of each row into `hashes`, equal where the keys are, in place of what it held.
+    /// Only
+    /// columns of 32 to 128 bits, of strings and of binary tell keys apart.
+    ///
+    /// # Errors
+    ///
+    /// Columns of other types.
     pub fn hash(&self, arrays: &[ArrayRef], hashes: &mut Vec<u64>) -> Result<()> {
         hashes.clear();
         for (column, array) in self.columns.iter().zip(arrays) {

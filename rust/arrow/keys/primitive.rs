@@ -48,6 +48,10 @@ impl<B: Bits> PrimitiveKeys<B> {
     }
 
     /// Appends the number of each row.
+    ///
+    /// # Errors
+    ///
+    /// Too many keys.
     pub(super) fn intern(
         &mut self,
         array: &ArrayRef,
@@ -98,6 +102,10 @@ impl<B: Bits> PrimitiveKeys<B> {
     }
 
     /// The values of these keys.
+    ///
+    /// # Errors
+    ///
+    /// A number that was never given.
     pub(super) fn array(&self, ids: &[KeyId]) -> Result<ArrayRef> {
         let value = |&id: &KeyId| match self.values.get(id.0 as usize) {
             Some(&value) => Ok(value),

@@ -23,6 +23,11 @@ pub(super) struct RowKeys {
 }
 
 impl RowKeys {
+    /// No keys yet, of these columns.
+    ///
+    /// # Errors
+    ///
+    /// Types that Arrow's row format does not take.
     pub(super) fn new(columns: &[KeyColumn]) -> Result<Self> {
         let types = || columns.iter().map(|column| column.field().data_type());
         let converter = RowConverter::new(types().cloned().map(SortField::new).collect())?;
@@ -41,6 +46,10 @@ impl RowKeys {
     }
 
     /// Appends the number of each row.
+    ///
+    /// # Errors
+    ///
+    /// Columns of other types, or too many keys.
     pub(super) fn intern(
         &mut self,
         columns: &[ArrayRef],
@@ -69,6 +78,10 @@ impl RowKeys {
     }
 
     /// The columns of these keys.
+    ///
+    /// # Errors
+    ///
+    /// Keys that together are too long for one array.
     pub(super) fn arrays(&self, ids: &[KeyId]) -> Result<Vec<ArrayRef>> {
         let parser = self.converter.parser();
         let row = |&id: &KeyId| match self.table.get(id) {

@@ -44,7 +44,11 @@ pub fn shard(hash: u64, shards: u32) -> u32 {
     ((u128::from(hash) * u128::from(shards)) >> 64) as u32
 }
 
-/// The canonical hash of one row. `bytes` is scratch.
+/// The canonical hash of one row; `bytes` is overwritten.
+///
+/// # Errors
+///
+/// A value of 2^32 bytes or elements.
 pub(crate) fn hash(columns: &[ArrayRef], row: usize, bytes: &mut Vec<u8>) -> Result<u64> {
     bytes.clear();
     for column in columns {
@@ -103,6 +107,10 @@ impl Number {
 }
 
 /// The hash of a key of one string or binary column. `scratch` is overwritten.
+///
+/// # Errors
+///
+/// A value of 2^32 bytes.
 pub(crate) fn hash_bytes(value: &[u8], scratch: &mut Vec<u8>) -> Result<u64> {
     scratch.clear();
     scratch.push(VALUE);

@@ -1,6 +1,6 @@
 //! Keys as byte strings whose order is the order of the keys: what stores keep.
 //!
-//! | key columns | name |
+//! | key columns | sort key |
 //! |---|---|
 //! | one of strings or binary | its bytes |
 //! | everything else | Arrow's row format: ascending, nulls first |
@@ -18,13 +18,13 @@ use super::rows::all_null;
 use crate::arrow::array::convert;
 use crate::error::{Error, Result};
 
-/// The way from key columns to names and back.
+/// The conversion of key columns to sort keys and back.
 pub struct SortKeys {
     columns: Vec<KeyColumn>,
     converter: Option<RowConverter>,
 }
 
-/// The names of a batch's rows.
+/// The sort keys of a batch's rows.
 pub enum SortKeyRows {
     /// One column of strings or binary.
     Bytes(LargeBinaryArray),
@@ -33,7 +33,11 @@ pub enum SortKeyRows {
 }
 
 impl SortKeys {
-    /// Names of keys of these columns. A type that cannot be grouped is an error.
+    /// Sort keys of these columns.
+    ///
+    /// # Errors
+    ///
+    /// A type that cannot be grouped, or no column.
     pub fn new(fields: &[Field]) -> Result<Self> {
         let columns = fields
             .iter()
@@ -66,7 +70,11 @@ impl SortKeys {
             .collect()
     }
 
-    /// The names of rows.
+    /// The sort keys of rows.
+    ///
+    /// # Errors
+    ///
+    /// Columns of other types.
     pub fn of(&self, arrays: &[ArrayRef]) -> Result<SortKeyRows> {
         if arrays.len() != self.columns.len() {
             return Err(Error::Internal(
@@ -95,25 +103,31 @@ impl SortKeys {
                         .clone(),
                 ))
             }
-            (None, _) => Err(Error::Internal("plain names have one column")),
+            (None, _) => Err(Error::Internal("keys of bytes have one column")),
         }
     }
 
-    /// The key columns of names that [`Self::of`] gave, in the types of [`Self::fields`].
+    /// The key columns of sort keys that [`Self::of`] gave, in the types of [`Self::fields`].
+    ///
+    /// # Errors
+    ///
+    /// Bytes that no key has, or keys too long for one array.
     pub fn columns<'n>(
         &self,
-        names: impl ExactSizeIterator<Item = &'n [u8]>,
+        sort_keys: impl ExactSizeIterator<Item = &'n [u8]>,
     ) -> Result<Vec<ArrayRef>> {
         match (&self.converter, self.columns.as_slice()) {
             (Some(converter), _) => {
                 let parser = converter.parser();
-                Ok(converter.convert_rows(names.map(|name| parser.parse(name)))?)
+                Ok(converter.convert_rows(sort_keys.map(|sort_key| parser.parse(sort_key)))?)
             }
             (None, [column]) => {
                 let field = column.field();
                 let binary: ArrayRef = match field.data_type() {
-                    DataType::FixedSizeBinary(_) => Arc::new(BinaryArray::from_iter_values(names)),
-                    _ => Arc::new(LargeBinaryArray::from_iter_values(names)),
+                    DataType::FixedSizeBinary(_) => {
+                        Arc::new(BinaryArray::from_iter_values(sort_keys))
+                    }
+                    _ => Arc::new(LargeBinaryArray::from_iter_values(sort_keys)),
                 };
                 let plain = match field.data_type() {
                     DataType::Utf8View => convert::cast(&binary, &DataType::LargeUtf8)?,
@@ -122,17 +136,17 @@ impl SortKeys {
                 };
                 Ok(vec![convert::cast(&plain, field.data_type())?])
             }
-            (None, _) => Err(Error::Internal("plain names have one column")),
+            (None, _) => Err(Error::Internal("keys of bytes have one column")),
         }
     }
 }
 
 impl SortKeyRows {
-    /// The name of a row; none where every key column is null.
+    /// The sort key of a row; none where every key column is null.
     pub fn get(&self, row: usize) -> Option<&[u8]> {
         match self {
-            Self::Bytes(names) => {
-                (row < names.len() && names.is_valid(row)).then(|| names.value(row))
+            Self::Bytes(cells) => {
+                (row < cells.len() && cells.is_valid(row)).then(|| cells.value(row))
             }
             Self::Rows(rows, nulls) => {
                 let valid =

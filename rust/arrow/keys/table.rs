@@ -48,6 +48,10 @@ impl<W: Word> Table<W> {
 
     /// The number of a key. `same` tells, of a key with an equal word, whether it is this one;
     /// `add` stores a new key.
+    ///
+    /// # Errors
+    ///
+    /// Too many keys, or an error of `add`.
     #[inline]
     pub(super) fn number(
         &mut self,

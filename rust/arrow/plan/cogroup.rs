@@ -28,6 +28,10 @@ pub struct Cogroup {
 
 impl Cogroup {
     /// Resolves the inputs of a spec; the column joins those that the query takes.
+    ///
+    /// # Errors
+    ///
+    /// No such column, one of another type, or a number of inputs out of its bounds.
     pub(crate) fn new(
         spec: &CogroupSpec,
         schema: &Schema,
@@ -63,12 +67,16 @@ impl Cogroup {
         })
     }
 
-    /// The input of an aggregate is one of those of the query.
-    pub(crate) fn check_aggregate(of_query: Option<&Self>, named: &AggregateSpec) -> Result<()> {
-        let count = of_query.map_or(0, |origin| origin.count);
-        match named.input {
+    /// Checks that the input of an aggregate is one of those of the query.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Argument`] where it is not.
+    pub(crate) fn check_aggregate(cogroup: Option<&Self>, spec: &AggregateSpec) -> Result<()> {
+        let count = cogroup.map_or(0, |cogroup| cogroup.count);
+        match spec.input {
             Some(input) if input >= count => Err(Error::Argument {
-                argument: format!("aggregate {:?}: input", named.name),
+                argument: format!("aggregate {:?}: input", spec.name),
                 got: input.to_string(),
                 allowed: format!("a number below {count}, the number of inputs"),
             }),
@@ -77,6 +85,10 @@ impl Cogroup {
     }
 
     /// The numbers, among the canonical arrays of the query's inputs.
+    ///
+    /// # Errors
+    ///
+    /// Inputs of another query.
     pub(crate) fn numbers<'a>(&self, inputs: &'a [ArrayRef]) -> Result<&'a Int64Array> {
         let numbers = inputs
             .get(self.position)
@@ -84,13 +96,21 @@ impl Cogroup {
         numbers.ok_or(Error::Internal("the numbers of inputs are integers"))
     }
 
-    /// All rows are of an input.
+    /// Checks that all rows are of an input.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Record`] of the first row that is not.
     pub(crate) fn check_rows(&self, inputs: &[ArrayRef]) -> Result<()> {
         let numbers = self.numbers(inputs)?;
         (0..numbers.len()).try_for_each(|row| self.number(numbers, row).map(drop))
     }
 
     /// The input of a row.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Record`] where there is no such input.
     pub(crate) fn number(&self, numbers: &Int64Array, row: usize) -> Result<usize> {
         let number = (row < numbers.len() && numbers.is_valid(row)).then(|| numbers.value(row));
         let known = number

@@ -23,7 +23,11 @@ pub struct Fingerprint {
 }
 
 impl Fingerprint {
-    /// Of a spec, resolved against its input.
+    /// The fingerprint of a spec that is resolved against its input.
+    ///
+    /// # Errors
+    ///
+    /// None of a spec that was parsed.
     pub fn new(spec: &Spec, query: &Query) -> Result<Self> {
         let wrong = |_| Error::Internal("a specification is JSON");
         let Value::Object(mut asked) = serde_json::to_value(spec).map_err(wrong)? else {
@@ -33,7 +37,7 @@ impl Fingerprint {
         // It goes with the late policy; true of every query, so that the first pages stay readable.
         asked.insert("op".into(), Value::Bool(true));
         let typed = |field: &Field| (field.name().clone(), Value::String(name(field.data_type())));
-        let inputs = query.inputs.iter().map(|taken| typed(&taken.field));
+        let inputs = query.inputs.iter().map(|input| typed(&input.field));
         let types: Map<String, Value> = query
             .keys
             .iter()
@@ -44,7 +48,7 @@ impl Fingerprint {
         let results: Vec<Value> = query
             .aggregates
             .iter()
-            .map(|planned| json!(name(planned.field().data_type())))
+            .map(|aggregate| json!(name(aggregate.field().data_type())))
             .collect();
         asked.insert("types".into(), Value::Object(types));
         asked.insert("results".into(), Value::Array(results));
@@ -62,22 +66,22 @@ impl Fingerprint {
         let mut names: Vec<&String> = saved.keys().chain(own.keys()).collect();
         names.sort();
         names.dedup();
-        let mut told = String::new();
+        let mut text = String::new();
         for name in names
             .into_iter()
             .filter(|name| saved.get(*name) != own.get(*name))
         {
             let show = |value: Option<&Value>| value.map_or("nothing".into(), Value::to_string);
-            let comma = if told.is_empty() { "" } else { "; " };
+            let comma = if text.is_empty() { "" } else { "; " };
             // Writing to a string does not fail.
             let _ = write!(
-                told,
+                text,
                 "{comma}{name} was {} and is {}",
                 show(saved.get(name)),
                 show(own.get(name))
             );
         }
-        told
+        text
     }
 }
 

@@ -1,4 +1,4 @@
-//! How much is held before it moves on. No limit changes an answer.
+//! How many rows and bytes wait before they move on. No limit changes an answer.
 
 /// The sizes at which rows, blocks and windows move on.
 #[derive(Clone, Copy, Debug)]

@@ -6,12 +6,12 @@
 //! | [`query`] | a spec resolved against a schema |
 //! | [`window_lengths`] | the kind of windows, with its lengths in ticks of the time column |
 //! | [`aggregate`] | one aggregate of a query |
-//! | `resolve` | which aggregate over which type, and the type of its result |
+//! | `resolve`, `result_type` | which aggregate over which type, and the type of its result |
 //! | [`results`] | batches of results, times and windows as text |
 //! | [`source_column`] | a column of the input that a query names |
 //! | [`input_column`] | a column that aggregates take |
 //! | [`cogroup`] | the column that tells the input of each row of a cogroup |
-//! | [`limits`] | how much is held before it moves on |
+//! | [`limits`] | how many rows and bytes wait before they move on |
 //! | [`fingerprint`] | what a saved state belongs to |
 
 pub mod aggregate;
@@ -21,6 +21,7 @@ pub mod input_column;
 pub mod limits;
 pub mod query;
 mod resolve;
+mod result_type;
 pub mod results;
 pub mod source_column;
 pub mod spec;

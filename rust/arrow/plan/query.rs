@@ -67,11 +67,11 @@ pub struct Query {
     pub invalid_gap: InvalidGap,
     /// The distinct columns that aggregates take.
     pub inputs: Vec<InputColumn>,
-    /// Of a cogroup: which of these columns tells the input of each row.
-    pub origin: Option<Cogroup>,
+    /// Of a cogroup: the column that holds the input of each row.
+    pub cogroup: Option<Cogroup>,
     /// The aggregates, in order.
     pub aggregates: Vec<AggregatePlan>,
-    /// Whether rows with equal times must be told apart.
+    /// Whether the order of rows with equal times counts.
     pub needs_seq_no: bool,
     /// What leaves the query.
     pub output_kind: QueryOutput,
@@ -162,14 +162,14 @@ impl Query {
                 .map(|(column, _)| column),
         };
         let mut inputs: Vec<InputColumn> = Vec::new();
-        let origin = spec
+        let cogroup = spec
             .inputs
             .as_ref()
-            .map(|cogroup| Cogroup::new(cogroup, input, &mut inputs))
+            .map(|inputs_spec| Cogroup::new(inputs_spec, input, &mut inputs))
             .transpose()?;
         spec.aggregates
             .iter()
-            .try_for_each(|aggregate| Cogroup::check_aggregate(origin.as_ref(), aggregate))?;
+            .try_for_each(|aggregate| Cogroup::check_aggregate(cogroup.as_ref(), aggregate))?;
         let mut python = python.iter();
         let aggregates = spec
             .aggregates
@@ -196,7 +196,7 @@ impl Query {
             },
             time: time.clone(),
             inputs,
-            origin,
+            cogroup,
             aggregates,
             // Sliding rows are moved as they are, with all that the next one may ask of them.
             needs_seq_no: matches!(windows, WindowLengths::Sliding(_))
@@ -226,11 +226,11 @@ impl Query {
     /// Which of the query's inputs a bank takes: those of one aggregate after the other, then the
     /// one that tells each row's input.
     pub fn positions(&self) -> impl Iterator<Item = usize> {
-        let origin = self.origin.as_ref().map(|origin| origin.position);
+        let cogroup = self.cogroup.as_ref().map(|cogroup| cogroup.position);
         self.aggregates
             .iter()
             .flat_map(|aggregate| aggregate.inputs.iter().copied())
-            .chain(origin)
+            .chain(cogroup)
     }
 
     /// The columns that a bank takes, of the query's inputs.

@@ -9,13 +9,19 @@ use arrow_schema::{DataType, Field, Fields};
 use super::aggregate::AggregatePlan;
 use super::query::{Query, QueryOutput};
 use crate::aggregate::column::{Column, Values};
-use crate::arrow::array::{convert, type_name};
+use crate::arrow::array::{convert, result_array, type_name};
 use crate::error::{Error, Result};
 use crate::time::Time;
 use crate::window::Window;
 
 impl Query {
     /// A batch of the result.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Overflow`] of a result that does not fit its type, [`Error::Crowded`] of a column
+    /// that
+    /// does not fit one batch.
     pub fn result(
         &self,
         keys: Vec<ArrayRef>,
@@ -26,7 +32,7 @@ impl Query {
         columns.push(self.window(windows)?);
         let lowered = lowered.map_err(|error| self.name_overflow(error, windows))?;
         for (aggregate, column) in self.aggregates.iter().zip(lowered) {
-            let column = convert::result(column, aggregate.field().data_type());
+            let column = result_array::result(column, aggregate.field().data_type());
             columns.push(column.map_err(|error| match error {
                 Error::Crowded { reason, .. } => Error::Crowded {
                     column: aggregate.name.clone(),
@@ -44,6 +50,10 @@ impl Query {
     }
 
     /// The column of windows.
+    ///
+    /// # Errors
+    ///
+    /// None of times of the time column.
     pub fn window(&self, windows: &[Window]) -> Result<ArrayRef> {
         let [start, end] = [
             self.times(windows.iter().map(|window| window.start))?,
@@ -58,8 +68,12 @@ impl Query {
     }
 
     /// Times as an array of the time column's type.
+    ///
+    /// # Errors
+    ///
+    /// None of times of the time column.
     pub fn times(&self, times: impl Iterator<Item = Time>) -> Result<ArrayRef> {
-        convert::result(
+        result_array::result(
             Column::new(Values::Int(times.map(|time| time.0).collect())),
             self.time.data_type(),
         )
@@ -101,7 +115,7 @@ impl Query {
             DataType::Timestamp(unit, Some(_)) => (&DataType::Timestamp(*unit, None), "Z"),
             other => (other, ""),
         };
-        let text = convert::result(Column::new(Values::Int(vec![time.0].into())), local)
+        let text = result_array::result(Column::new(Values::Int(vec![time.0].into())), local)
             .and_then(|array| convert::cast(&array, &DataType::Utf8))
             .map(|array| format!("{}{mark}", array.as_string::<i32>().value(0)));
         text.unwrap_or_else(|_| format!("{} ticks", time.0))

@@ -206,6 +206,10 @@ impl Function {
 
 impl Spec {
     /// Reads a spec from JSON.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Format`] of text that is no spec.
     pub fn parse(json: &str) -> Result<Self> {
         serde_json::from_str(json).map_err(|error| Error::Format {
             what: "query",

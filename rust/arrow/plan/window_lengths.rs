@@ -21,7 +21,11 @@ pub enum WindowLengths {
 }
 
 impl WindowLengths {
-    /// Microseconds to ticks of the time column.
+    /// The windows of a spec, in ticks of the time column.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Argument`] of a length that the time column does not count.
     pub(crate) fn in_ticks(windows: &WindowSpec, unit: TimeUnit) -> Result<Self> {
         let wrong = |argument: &str, got: i64, allowed: &str| Error::Argument {
             argument: argument.into(),

@@ -1,4 +1,4 @@
-//! A batch as an operator is fed with it: every row in its order, nothing left out.
+//! The rows of a batch for the record operator: every one in its order, none left out.
 
 use arrow_array::{Array, ArrayRef, BooleanArray, Int64Array, RecordBatch, UInt32Array};
 use arrow_buffer::NullBuffer;
@@ -20,7 +20,7 @@ use crate::operator::record::Record;
 use crate::operator::stream_time::Source;
 use crate::time::Time;
 
-/// The one source there is where none is named.
+/// The source of all records, where sources have no names.
 pub const SOURCE: Source = Source(0);
 
 /// The rows of a batch.
@@ -33,7 +33,7 @@ pub struct EventBatch {
     ticks: Option<BooleanArray>,
     gaps: Option<GapColumn>,
     /// The input of each row of a cogroup.
-    origin: Option<(Cogroup, Int64Array)>,
+    cogroup: Option<(Cogroup, Int64Array)>,
     values: Option<NullBuffer>,
     inputs: Vec<ArrayRef>,
 }
@@ -101,15 +101,16 @@ impl EventBatch {
         ids: Option<Vec<KeyId>>,
     ) -> Result<Self> {
         let inputs = QueryColumns::canonical_inputs(query, &columns.inputs)?;
-        let numbered =
-            |origin: &Cogroup| Ok::<_, Error>((origin.clone(), origin.numbers(&inputs)?.clone()));
+        let numbered = |cogroup: &Cogroup| {
+            Ok::<_, Error>((cogroup.clone(), cogroup.numbers(&inputs)?.clone()))
+        };
         Ok(Self {
             sort_keys,
             ids,
             times: QueryColumns::times(&columns.time)?,
             ticks: columns.ticks,
             gaps: columns.gaps,
-            origin: query.origin.as_ref().map(numbered).transpose()?,
+            cogroup: query.cogroup.as_ref().map(numbered).transpose()?,
             values: columns.values,
             keys: columns.keys,
             inputs,
@@ -126,7 +127,11 @@ impl EventBatch {
         Time::slice(self.times.values())
     }
 
-    /// The columns that a bank of the query's aggregates takes.
+    /// The columns that the accumulators of the query take.
+    ///
+    /// # Errors
+    ///
+    /// None of a batch that was read.
     pub fn columns(&self, query: &Query) -> Result<Vec<Column<'_>>> {
         query
             .positions()
@@ -157,7 +162,11 @@ impl EventBatch {
         self.ids.as_deref().unwrap_or_default()
     }
 
-    /// A row, decoded.
+    /// A row.
+    ///
+    /// # Errors
+    ///
+    /// A gap that the query refuses, or a row of no input.
     pub fn event(&self, row: usize, query: &Query) -> Result<Event<'_>> {
         let (time, input) = (self.time(row), self.input(row)?);
         if self.is_tick(row) {
@@ -168,9 +177,9 @@ impl EventBatch {
         let input = input
             .filter(|_| {
                 !self
-                    .origin
+                    .cogroup
                     .as_ref()
-                    .is_some_and(|(origin, _)| origin.one_time)
+                    .is_some_and(|(cogroup, _)| cogroup.one_time)
             })
             .unwrap_or_default();
         Ok(Event::Record(Record {
@@ -221,17 +230,24 @@ impl EventBatch {
 
     /// The input of a row, 0 unless the query is a cogroup; none for all of them, which only a tick
     /// can mean.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Record`] of a row of no input.
     pub fn input(&self, row: usize) -> Result<Option<usize>> {
-        match &self.origin {
+        match &self.cogroup {
             Some((_, numbers)) if numbers.is_null(row) && self.is_tick(row) => Ok(None),
-            Some((origin, numbers)) => origin.number(numbers, row).map(Some),
+            Some((cogroup, numbers)) => cogroup.number(numbers, row).map(Some),
             None => Ok(Some(0)),
         }
     }
 }
 
-/// Whether a unit is finer than a microsecond or coarser, for lengths that are given in
-/// microseconds.
+/// The unit that a time column counts in.
+///
+/// # Errors
+///
+/// A time that is no timestamp.
 pub fn unit(time: &DataType) -> Result<TimeUnit> {
     match time {
         DataType::Timestamp(unit, _) => Ok(*unit),

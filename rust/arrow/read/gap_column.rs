@@ -51,6 +51,10 @@ impl GapColumn {
 
     /// The gaps in effect of the rows that are `kept`, after those with a bad one are left out or,
     /// where that was asked for, refused.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Record`] of the first bad gap, where the query refuses such.
     pub fn in_effect(
         &self,
         query: &Query,

@@ -71,9 +71,9 @@ impl Records {
         let pick_all = |arrays: &[ArrayRef]| arrays.iter().map(pick).collect::<Result<Vec<_>>>();
         let inputs = QueryColumns::canonical_inputs(query, &pick_all(&inputs)?)?;
         query
-            .origin
+            .cogroup
             .iter()
-            .try_for_each(|origin| origin.check_rows(&inputs))?;
+            .try_for_each(|cogroup| cogroup.check_rows(&inputs))?;
         Ok(Self {
             keys: pick_all(&keys)?,
             times: Arc::new(QueryColumns::times(&pick(&time)?)?),
@@ -88,7 +88,7 @@ impl Records {
         })
     }
 
-    /// Of columns that another one gave away, without keys.
+    /// Of columns of a block, without keys.
     pub fn of(
         times: ArrayRef,
         gaps: Option<Vec<Span>>,
@@ -105,7 +105,11 @@ impl Records {
         }
     }
 
-    /// The rows `rows`.
+    /// Some of the rows, in the order of `rows`.
+    ///
+    /// # Errors
+    ///
+    /// Rows beyond the last one.
     pub fn pick(&self, rows: &UInt32Array) -> Result<Self> {
         let pick = |array: &ArrayRef| Ok(take(array, rows, None)?);
         Ok(Self {
@@ -160,6 +164,10 @@ impl Records {
     }
 
     /// The query's inputs.
+    ///
+    /// # Errors
+    ///
+    /// None of a batch that was read.
     pub fn inputs(&self) -> Result<Vec<Column<'_>>> {
         self.inputs.iter().map(convert::view).collect()
     }

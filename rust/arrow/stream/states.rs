@@ -8,7 +8,7 @@ use crate::aggregate::batch_states::BatchStates;
 use crate::aggregate::column::Column;
 use crate::aggregate::slot::Slot;
 use crate::aggregate::states::States;
-use crate::arrow::array::convert;
+use crate::arrow::array::result_array;
 use crate::arrow::plan::aggregate::AggregatePlan;
 use crate::arrow::plan::query::Query;
 use crate::error::{Error, Result};
@@ -169,15 +169,15 @@ pub fn lower(
     let column = |planned: &AggregatePlan| {
         if planned.states().is_some() {
             let column = lowered.next().ok_or_else(missing)?;
-            return convert::result(column, planned.field().data_type()).map_err(
-                |error| match error {
+            return result_array::result(column, planned.field().data_type()).map_err(|error| {
+                match error {
                     Error::Crowded { reason, .. } => Error::Crowded {
                         column: planned.name.clone(),
                         reason,
                     },
                     other => other,
-                },
-            );
+                }
+            });
         }
         let (nth, function) = functions.next().ok_or_else(missing)?;
         save(query, nth, function.as_ref(), slots, windows)

@@ -9,8 +9,8 @@ use super::state_store::{StateStore, key_columns};
 use super::states::{failed, save};
 use super::windows::Windows;
 use crate::aggregate::slot::Slot;
-use crate::arrow::array::convert;
 use crate::arrow::array::halves::in_halves;
+use crate::arrow::array::{convert, result_array};
 use crate::arrow::format::page::{self, Columns, Label, Page, PageBounds, PageId, broken};
 use crate::arrow::format::window_row::WindowRow;
 use crate::error::Result;
@@ -112,7 +112,7 @@ fn columns<E: WindowRow>(
         Arc::new(Int64Array::from(vec![0; entries.len()])),
     ));
     for (nth, column) in state.accumulators.save(&slots).into_iter().enumerate() {
-        columns.push((format!("state {nth}"), convert::array(column)?));
+        columns.push((format!("state {nth}"), result_array::array(column)?));
     }
     let difference = state.difference();
     let windows: Vec<Window> = entries

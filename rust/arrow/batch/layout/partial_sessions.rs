@@ -4,8 +4,8 @@ use arrow_array::{ArrayRef, RecordBatch};
 
 use super::{ColumnReader, numbers};
 use crate::aggregate::column::Column;
-use crate::arrow::array::convert;
 use crate::arrow::array::named::unnamed;
+use crate::arrow::array::{convert, result_array};
 use crate::arrow::plan::query::Query;
 use crate::error::Result;
 use crate::session::windows::Gap;
@@ -30,7 +30,7 @@ impl PartialSessions<'static> {
             columns.push(bound(|extent| extent.reach));
         }
         for column in self.states {
-            columns.push(convert::array(column)?);
+            columns.push(result_array::array(column)?);
         }
         unnamed(columns)
     }

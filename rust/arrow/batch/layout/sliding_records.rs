@@ -5,8 +5,8 @@ use arrow_array::{ArrayRef, RecordBatch};
 use super::{ColumnReader, numbers};
 use crate::aggregate::SeqNo;
 use crate::aggregate::column::Column;
-use crate::arrow::array::convert;
 use crate::arrow::array::named::unnamed;
+use crate::arrow::array::{convert, result_array};
 use crate::arrow::plan::query::Query;
 use crate::error::Result;
 use crate::time::Time;
@@ -27,7 +27,7 @@ impl SlidingRecords<'_, 'static> {
         let seq_nos = self.seq_nos.iter();
         columns.push(numbers(seq_nos.map(|seq_no| seq_no.cast_signed())));
         for input in self.inputs {
-            columns.push(convert::array(input)?);
+            columns.push(result_array::array(input)?);
         }
         unnamed(columns)
     }
