@@ -132,7 +132,7 @@ pub(crate) fn key_columns<'n>(
         )
     };
     let fields = sort_keys.fields();
-    if i32::try_from(bytes).is_err() && !fields.iter().all(|field| is_wide(field)) {
+    if i32::try_from(bytes).is_err() && !fields.iter().all(is_wide) {
         return Err(Error::Crowded {
             column: fields
                 .iter()
