@@ -36,7 +36,9 @@ _VARYING = ("year", "month")
 _LENGTHS = ("char", "character", "varchar")
 _WORDS = [*_SIMPLE, *_DECIMAL, *_NESTED, "interval", *_LENGTHS]
 _TOKEN = re.compile(r"\s*(?:(`(?:[^`]|``)+`)|(\w+)|([<>(),:]))")
-_DEEPEST = 32
+DEEPEST = 24
+"""How many arrays, maps and structs may be nested in each other; Arrow's messages hold sixty levels, a map has two."""
+
 _ALLOWED = 'a type in Spark\'s words, such as "bigint", "array<string>" or "n bigint, total double"'
 
 
@@ -46,7 +48,7 @@ def arrow_type(argument: str, text: str) -> pa.DataType:
     The time that it takes is in proportion to the length of `text`.
 
     Raises:
-        ValueError: no such type, or one of more than 32 nested arrays, maps and structs.
+        ValueError: no such type, or one of more than 24 nested arrays, maps and structs.
 
     >>> print(arrow_type("schema", "decimal(10, 2)"))
     decimal128(10, 2)
@@ -156,8 +158,8 @@ class _Reader:
 
     def _deepen(self) -> None:
         self._depth += 1
-        if self._depth > _DEEPEST:
-            raise self.wrong(f"at most {_DEEPEST} arrays, maps and structs are nested in each other")
+        if self._depth > DEEPEST:
+            raise self.wrong(f"at most {DEEPEST} arrays, maps and structs are nested in each other")
 
     def _interval(self) -> pa.DataType:
         """`interval day to second` and what lies within: all are one type of Arrow."""

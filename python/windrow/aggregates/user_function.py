@@ -9,10 +9,10 @@ from typing import Any
 import pyarrow as pa
 
 from windrow.aggregates.aggregate import Aggregate, of_columns
-from windrow.ddl import arrow_type
+from windrow.ddl import DEEPEST, arrow_type
 from windrow.errors import bad_column_type, bad_type, bad_value
 from windrow.functions.fold import Adder, Fold, of_aggregate, of_cogroup, of_input, of_reduce
-from windrow.functions.python_shape import is_made
+from windrow.functions.python_shape import is_deeper, is_made
 
 _MADE = "types without unions, and without extension types inside of others: cast these to what they are stored in"
 
@@ -149,7 +149,7 @@ def aggregate(
     Raises:
         TypeError: not functions, not a type, not names. From `agg` on Spark: functions that cannot be pickled, or a
             type that Spark does not have.
-        ValueError: `schema` spells no type.
+        ValueError: `schema` spells no type, or one of more than 24 arrays, maps and structs nested in each other.
 
     >>> from datetime import datetime
     >>> import pyarrow as pa
@@ -187,6 +187,8 @@ def aggregate(
     if not isinstance(schema, str | pa.DataType):
         raise bad_type("aggregate(schema=)", schema, "a type in Spark's words, or an Arrow type")
     kind = arrow_type("aggregate(schema=)", schema) if isinstance(schema, str) else schema
+    if is_deeper(kind, DEEPEST):
+        raise bad_value("aggregate(schema=)", schema, f"at most {DEEPEST} lists, maps and structs nested in each other")
     if not is_made(kind):
         raise bad_value("aggregate(schema=)", schema, _MADE)
     names = [known.name for known in kind.fields] if isinstance(kind, pa.StructType) else []

@@ -63,6 +63,24 @@ def is_made(kind: Any, *, inside: bool = False) -> bool:
     return not pa.types.is_union(kind) and all(is_made(kind.field(i).type, inside=True) for i in range(kind.num_fields))
 
 
+def is_deeper(kind: Any, most: int) -> bool:
+    """Whether more than `most` lists, maps and structs are nested in each other; however deep, by no recursion."""
+    kinds = [kind]
+    for _ in range(most + 1):
+        kinds = [part for outer in kinds for part in _parts(outer)]
+    return bool(kinds)
+
+
+def _parts(kind: Any) -> list[pa.DataType]:
+    """The types that a type is made of."""
+    kind = decoded(kind)
+    if isinstance(kind, pa.BaseExtensionType):
+        return _parts(kind.storage_type)
+    if pa.types.is_map(kind):
+        return [kind.key_type, kind.item_type]
+    return [kind.field(i).type for i in range(kind.num_fields)]
+
+
 def can_change(kind: pa.DataType) -> bool:
     """Whether a function can change a value of the type in place."""
     return pa.types.is_nested(decoded(kind)) or isinstance(kind, pa.BaseExtensionType)
