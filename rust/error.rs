@@ -68,7 +68,7 @@ pub enum Error {
         /// The result column.
         aggregate: String,
         /// Which of its functions.
-        function: &'static str,
+        function: String,
         /// The record and the window, where there are any.
         place: String,
         /// What it raised.

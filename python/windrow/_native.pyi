@@ -2,8 +2,8 @@
 
 Arrow data goes over by the PyCapsule interface and is not copied. While the core works, other threads of Python run;
 not so while it calls Python functions. Long work on the main thread hears signals: what a handler raises, such as
-`KeyboardInterrupt`, ends it within a fraction of a second. An object is at work on one call at a time: another thread waits, and an
-`Operator` refuses (`ValueError`).
+`KeyboardInterrupt`, ends it within a fraction of a second. An object is at work on one call at a time: another thread
+waits, and an `Operator` refuses (`ValueError`).
 
 Errors, whatever the call:
 
@@ -19,6 +19,7 @@ A `spec` is the JSON of `windrow.plan.Plan`.
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from types import TracebackType
 from typing import Any, Protocol, final
 
 import pyarrow as pa
@@ -84,6 +85,8 @@ class _Fold(Protocol):
         """Accumulators as an array of `type`, one value for each."""
     def from_arrow(self, array: pa.Array[Any], /) -> Iterable[Any]:
         """The accumulators that `to_arrow` was handed."""
+    def user_frame(self, raised: TracebackType | None, /) -> str | None:
+        """Where in the functions an exception was raised; None where it was outside of them."""
 
 @final
 class Query:

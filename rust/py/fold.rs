@@ -1,5 +1,6 @@
 //! Aggregates of Python functions: one Python object per slot.
 
+use std::fmt;
 use std::sync::{Arc, Mutex};
 
 use arrow_array::ArrayRef;
@@ -24,24 +25,48 @@ pub(super) struct Fold {
     reduces: bool,
     to_arrow: Py<PyAny>,
     from_arrow: Py<PyAny>,
+    user_frame: Py<PyAny>,
     deepcopy: Py<PyAny>,
     rows: Rows,
-    accumulators: Vec<Option<Py<PyAny>>>,
+    accumulators: Vec<Option<Accumulator>>,
 }
 
-/// An error of a Python function.
-fn failure(function: &'static str) -> impl Fn(PyErr) -> FunctionFailure {
-    move |raised| FunctionFailure {
-        function,
-        cause: Box::new(raised),
-        nth: None,
-        crowded: false,
+/// What a function returned.
+struct Accumulator {
+    value: Py<PyAny>,
+    from: Function,
+}
+
+/// A function of the user.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Function {
+    Init,
+    Add,
+    Merge,
+}
+
+/// An exception of a Python function.
+#[derive(Debug)]
+pub(super) struct Raised {
+    pub(super) error: PyErr,
+    /// Where in the user's code: file, line, function and source.
+    user_frame: Option<String>,
+}
+
+impl fmt::Display for Raised {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.user_frame {
+            Some(frame) => write!(out, "{} ({frame})", self.error),
+            None => self.error.fmt(out),
+        }
     }
 }
 
+impl std::error::Error for Raised {}
+
 impl Fold {
-    /// Of a Python object with `type`, `init`, `adds`, `merge`, `reduces`, `to_arrow` and
-    /// `from_arrow`.
+    /// Of a Python object with `type`, `init`, `adds`, `merge`, `reduces`, `to_arrow`,
+    /// `from_arrow` and `user_frame`.
     pub(super) fn new(fold: &Bound<'_, PyAny>, rows: Rows) -> PyResult<(Self, Field)> {
         let part = |name: &str| fold.getattr(name).map(Bound::unbind);
         let deepcopy = fold.py().import("copy")?.getattr("deepcopy")?.unbind();
@@ -52,6 +77,7 @@ impl Fold {
             reduces: fold.getattr("reduces")?.extract()?,
             to_arrow: part("to_arrow")?,
             from_arrow: part("from_arrow")?,
+            user_frame: part("user_frame")?,
             deepcopy,
             rows,
             accumulators: Vec::new(),
@@ -66,42 +92,108 @@ impl Fold {
         ))
     }
 
+    /// The failure of a function.
+    fn failure(&self, py: Python<'_>, function: &str, error: PyErr) -> FunctionFailure {
+        // The error itself matters more than a line that cannot be found.
+        let told = self.user_frame.call1(py, (error.traceback(py),));
+        let user_frame = told.and_then(|frame| frame.extract(py)).unwrap_or_default();
+        FunctionFailure {
+            function: function.to_owned(),
+            cause: Box::new(Raised { error, user_frame }),
+            nth: None,
+            crowded: false,
+        }
+    }
+
+    /// The failure of a function that was handed accumulators: where one is None, and the
+    /// exception is of that, it begins with the function that returned it.
+    fn failure_of(
+        &self,
+        py: Python<'_>,
+        function: Function,
+        handed: &[(Function, bool)],
+        error: PyErr,
+    ) -> FunctionFailure {
+        let name = self.name(function);
+        let of_none = error.value(py).to_string().contains("NoneType");
+        let from = handed.iter().rev().find(|(_, is_none)| *is_none);
+        match from.filter(|_| of_none) {
+            Some(&(from, _)) => {
+                let from = self.name(from);
+                let both = format!("{from} returned None, not the accumulator, then {name}");
+                self.failure(py, &both, error)
+            }
+            None => self.failure(py, name, error),
+        }
+    }
+
+    /// The argument that takes a function.
+    fn name(&self, function: Function) -> &'static str {
+        match function {
+            Function::Init => "init",
+            Function::Add | Function::Merge if self.reduces => "fn",
+            Function::Add => "add",
+            Function::Merge => "merge",
+        }
+    }
+
+    /// The accumulator of no records.
+    fn identity(&self, py: Python<'_>) -> Outcome<Accumulator> {
+        match self.init.call0(py) {
+            Ok(value) => Ok(Accumulator {
+                value,
+                from: Function::Init,
+            }),
+            Err(error) => Err(self.failure(py, "init", error)),
+        }
+    }
+
     /// Takes the accumulator out of a slot; a new one where it has none.
-    fn take(&mut self, py: Python<'_>, slot: Slot) -> Outcome<Py<PyAny>> {
+    fn take(&mut self, py: Python<'_>, slot: Slot) -> Outcome<Accumulator> {
         match self
             .accumulators
             .get_mut(slot.0 as usize)
             .and_then(Option::take)
         {
-            Some(value) => Ok(value),
-            None => self.init.call0(py).map_err(failure("init")),
+            Some(accumulator) => Ok(accumulator),
+            None => self.identity(py),
         }
     }
 
-    fn merged(&self, py: Python<'_>, older: Py<PyAny>, later: Py<PyAny>) -> Outcome<Py<PyAny>> {
-        self.merge
-            .call1(py, (older, later))
-            .map_err(failure(if self.reduces { "fn" } else { "merge" }))
+    fn merged(
+        &self,
+        py: Python<'_>,
+        older: Accumulator,
+        later: Accumulator,
+    ) -> Outcome<Accumulator> {
+        let handed = [&older, &later].map(|each| (each.from, each.value.is_none(py)));
+        match self.merge.call1(py, (older.value, later.value)) {
+            Ok(value) => Ok(Accumulator {
+                value,
+                from: Function::Merge,
+            }),
+            Err(error) => Err(self.failure_of(py, Function::Merge, &handed, error)),
+        }
     }
 
     /// The values of slots as an array; an error for one that would not come back from it as it is,
     /// and for more than fit one array.
     fn array(&self, py: Python<'_>, slots: &[Slot]) -> Outcome<ArrayRef> {
-        let to_type = failure("conversion to its type");
+        let to_type = |raised| self.failure(py, "conversion to its type", raised);
         let crowded = |cause: &str| FunctionFailure {
-            function: "conversion to its type",
+            function: "conversion to its type".to_owned(),
             cause: cause.into(),
             nth: None,
             crowded: true,
         };
         let values = slots.iter().map(|&slot| self.get(py, slot));
-        let values = PyList::new(py, values).map_err(&to_type)?;
+        let values = PyList::new(py, values).map_err(to_type)?;
         match self.to_arrow.bind(py).call1((values,)) {
             // pyarrow cuts strings and binaries into chunks.
-            Ok(array) if array.hasattr("chunks").map_err(&to_type)? => {
+            Ok(array) if array.hasattr("chunks").map_err(to_type)? => {
                 Err(crowded("the values do not fit one array"))
             }
-            Ok(array) => Ok(array.extract::<PyArray>().map_err(&to_type)?.into_inner().0),
+            Ok(array) => Ok(array.extract::<PyArray>().map_err(to_type)?.into_inner().0),
             Err(raised) => match raised.get_type(py).name() {
                 Ok(name) if name == "ArrowCapacityError" => Err(crowded(&raised.to_string())),
                 _ => Err(to_type(raised)),
@@ -113,12 +205,12 @@ impl Fold {
         self.accumulators
             .get(slot.0 as usize)
             .and_then(Option::as_ref)
-            .map(|value| value.bind(py))
+            .map(|accumulator| accumulator.value.bind(py))
     }
 
-    fn set(&mut self, slot: Slot, value: Py<PyAny>) {
+    fn set(&mut self, slot: Slot, accumulator: Accumulator) {
         if let Some(entry) = self.accumulators.get_mut(slot.0 as usize) {
-            *entry = Some(value);
+            *entry = Some(accumulator);
         }
     }
 }
@@ -153,9 +245,8 @@ impl UserFunction for Fold {
     fn update(&mut self, slot: Slot, row: usize, input: usize) -> Outcome<()> {
         Python::attach(|py| {
             let accumulator = self.take(py, slot)?;
-            let function = if self.reduces { "fn" } else { "add" };
             let missing = |what: String| FunctionFailure {
-                function,
+                function: self.name(Function::Add).to_owned(),
                 cause: what.into(),
                 nth: None,
                 crowded: false,
@@ -172,8 +263,16 @@ impl UserFunction for Fold {
                         .ok()
                         .and_then(|rows| rows.get(row).map(|row| row.clone_ref(py)));
                     let row = row.ok_or_else(|| missing("the batch has no such row".into()))?;
-                    add.call1(py, (accumulator, row))
-                        .map_err(failure(function))?
+                    let handed = [(accumulator.from, accumulator.value.is_none(py))];
+                    match add.call1(py, (accumulator.value, row)) {
+                        Ok(value) => Accumulator {
+                            value,
+                            from: Function::Add,
+                        },
+                        Err(error) => {
+                            return Err(self.failure_of(py, Function::Add, &handed, error));
+                        }
+                    }
                 }
                 None => accumulator,
             };
@@ -193,13 +292,21 @@ impl UserFunction for Fold {
 
     fn copy(&mut self, to: Slot, from: Slot) -> Outcome<()> {
         Python::attach(|py| {
-            let copy = match self.get(py, from) {
-                Some(value) if is_immutable(value) => Some(value.clone().unbind()),
-                Some(value) => Some(
-                    self.deepcopy
-                        .call1(py, (value,))
-                        .map_err(failure("copy of an accumulator"))?,
-                ),
+            let copy = match self
+                .accumulators
+                .get(from.0 as usize)
+                .and_then(Option::as_ref)
+            {
+                Some(Accumulator { value, from }) => Some(Accumulator {
+                    value: if is_immutable(value.bind(py)) {
+                        value.clone_ref(py)
+                    } else {
+                        self.deepcopy
+                            .call1(py, (value,))
+                            .map_err(|error| self.failure(py, "copy of an accumulator", error))?
+                    },
+                    from: *from,
+                }),
                 None => None,
             };
             if let Some(entry) = self.accumulators.get_mut(to.0 as usize) {
@@ -211,10 +318,7 @@ impl UserFunction for Fold {
 
     fn renew(&mut self, slot: Slot) -> Outcome<()> {
         Python::attach(|py| {
-            let (identity, accumulator) = (
-                self.init.call0(py).map_err(failure("init"))?,
-                self.take(py, slot)?,
-            );
+            let (identity, accumulator) = (self.identity(py)?, self.take(py, slot)?);
             let merged = self.merged(py, identity, accumulator)?;
             self.set(slot, merged);
             Ok(())
@@ -248,11 +352,13 @@ impl UserFunction for Fold {
                 .map(|value| value.map(Bound::unbind))
                 .collect::<PyResult<Vec<_>>>()
         };
-        let loaded = Python::attach(load).map_err(failure("conversion from its type"))?;
-        slots
-            .iter()
-            .zip(loaded)
-            .for_each(|(&slot, value)| self.set(slot, value));
+        let loaded = Python::attach(|py| {
+            load(py).map_err(|error| self.failure(py, "conversion from its type", error))
+        })?;
+        slots.iter().zip(loaded).for_each(|(&slot, value)| {
+            let from = Function::Add; // a stored window has had a record added
+            self.set(slot, Accumulator { value, from });
+        });
         Ok(())
     }
 }

@@ -23,6 +23,7 @@ use crate::arrow::plan::spec::{Function, Spec};
 use crate::arrow::read::counters::ReadCounters;
 use crate::error::Error;
 use crate::interrupt::Interrupt;
+use fold::Raised;
 
 impl From<Error> for PyErr {
     fn from(error: Error) -> Self {
@@ -36,8 +37,8 @@ impl From<Error> for PyErr {
             | Error::ResultOverflow { .. }
             | Error::TimeOverflow { .. }
             | Error::Crowded { .. } => PyOverflowError::new_err(message),
-            Error::Function { cause, .. } => match cause.downcast::<PyErr>() {
-                Ok(cause) => Python::attach(|py| function_error(py, message, *cause)),
+            Error::Function { cause, .. } => match cause.downcast::<Raised>() {
+                Ok(raised) => Python::attach(|py| function_error(py, message, raised.error)),
                 Err(_) => PyRuntimeError::new_err(message),
             },
             Error::Interrupted { cause } => match cause.downcast::<PyErr>() {

@@ -89,9 +89,10 @@ def reduce(column: str, fn: Callable[[Any, Any], Any]) -> Aggregate:
 
     Values are handed over as `aggregate` tells for its rows, and `fn` may change them. A result has the same shape.
 
-    What `fn` raises surfaces as a `RuntimeError` that names the window and the record's time, and has the exception as
-    its cause. A result that the column's type does not hold as it is surfaces in the same way when the window is shown
-    or saved, with the window but without a record. On Spark the job fails with it.
+    What `fn` raises surfaces as a `RuntimeError` that names the window, the record's time, and file, line and source of
+    where it was raised, and has the exception as its cause. A result that the column's type does not hold as it is
+    surfaces in the same way when the window is shown or saved, with the window but without a record. On Spark the job
+    fails with it.
     Functions travel to Spark's executors as those of PySpark's UDFs do (cloudpickle): by value from a notebook or
     script, by name from a module, which the executors then need.
 
@@ -144,7 +145,10 @@ def aggregate(
     So an accumulator is equal after a restart (an int in a double comes back as a float). One of another shape is an
     error that names the window, at the latest when it is saved or shown; so is one that `schema` does not hold as it is
     (2.75 for a bigint, an unknown name): nothing is cut. Only a `float` of Spark, of 32 bits, takes the nearest value,
-    at each record. None gives null.
+    at each record.
+
+    None gives null; what is merged with it or added to it next is handed None. Where that fails, as it does after an
+    `add` that forgets to return the accumulator, the error names first the function that returned None.
 
     Raises:
         TypeError: not functions, not a type, not names. From `agg` on Spark: functions that cannot be pickled, or a

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import cached_property
+from types import TracebackType
 from typing import Any
 
 import pyarrow as pa
@@ -14,6 +15,7 @@ import pyarrow as pa
 from windrow.functions.check import array_of, check_of, fitted, is_rounded
 from windrow.functions.check_scalar import Check
 from windrow.functions.python_shape import Shaper, can_change, in_shape, plain, shaped, shaper_of
+from windrow.functions.user_frame import user_frame
 
 Adder = Callable[[Any, Any], Any]
 """Adds a record to an accumulator."""
@@ -50,6 +52,10 @@ class Fold:
         """Accumulators as they were; those of an extension type come as what it is stored in."""
         own = self.type.wrap_array(array) if isinstance(self.type, pa.BaseExtensionType) else array
         return shaped(own, self._shaper)
+
+    def user_frame(self, raised: TracebackType | None) -> str | None:
+        """Where in the functions an exception was raised: file, line, function and source."""
+        return user_frame(raised)
 
     @cached_property
     def _like(self) -> Any:

@@ -9,8 +9,9 @@ pub type Cause = Box<dyn std::error::Error + Send + Sync>;
 
 /// A function that failed.
 pub struct FunctionFailure {
-    /// Which of the user's functions, by the argument that takes it.
-    pub function: &'static str,
+    /// Which of the user's functions, by the argument that takes it; before it, where another one
+    /// returned None that it was handed, that other one.
+    pub function: String,
     /// Why.
     pub cause: Cause,
     /// At which of several slots.

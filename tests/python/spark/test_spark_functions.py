@@ -205,7 +205,12 @@ def test_what_a_function_raises_fails_the_job_with_window_and_time(spark: SparkS
         result.collect()
     told = str(raised.value)
     assert 'RuntimeError: aggregate "ratio": add failed for the record at 2026-01-01T08:05:00Z, in the window' in told
-    assert "ZeroDivisionError" in told
+    line = fails.add.__code__.co_firstlineno
+    assert f"ZeroDivisionError: integer division or modulo by zero ({__file__}:{line}, in <lambda>: " in told
+    forgets = wr.aggregate(list, lambda held, row: held.append(row.n), max, schema="array<int>", columns=["n"])
+    twice = given.union(given)
+    with pytest.raises(PythonException, match="add returned None, not the accumulator, then merge failed for the rec"):
+        wr.group_by(twice, "user", time="ts").windowed_by(GAP).agg(x=forgets).collect()
     wrong = wr.aggregate(int, lambda held, row: "text", lambda one, other: one, schema="int")
     with pytest.raises(PythonException, match='aggregate "x": conversion to its type failed in the window'):
         wr.group_by(given, "user", time="ts").windowed_by(GAP).agg(x=wrong).collect()

@@ -1,0 +1,149 @@
+"""What is told of a Python function that fails: where in the user's code, and which function returned None before."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime, timedelta
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import windrow as wr
+from windrow.testing import StreamDriver
+
+START = datetime(2026, 1, 1, 8)
+SCHEMA = pa.schema({"user": pa.string(), "ts": pa.timestamp("us"), "amount": pa.int64()})
+SESSIONS = wr.SessionWindows.with_gap("5 minutes", grace="1 hour")
+SLIDING = wr.SlidingWindows.with_time_difference("5 minutes", grace="1 hour")
+
+
+def table(*minutes: int) -> pa.Table:
+    rows = [{"user": "u", "ts": START + timedelta(minutes=minute), "amount": minute} for minute in minutes]
+    return pa.Table.from_pylist(rows, SCHEMA)
+
+
+def here(windows: Any, data: pa.Table, function: Any) -> pa.Table:
+    return wr.group_by(data, "user", time="ts").windowed_by(windows).agg(x=function, n=wr.count())
+
+
+def driven(windows: Any, data: pa.Table, function: Any) -> pa.Table:
+    driver = StreamDriver(lambda given: here(windows, given, function), SCHEMA)
+    driver.pipe_batch(data, rows=1)
+    driver.restore(driver.snapshot()).finish()
+    return driver.read_table()
+
+
+def appended(held: Any, row: Any) -> Any:
+    held.append(row.amount)
+
+
+def extended(older: Any, later: Any) -> Any:
+    older.extend(later)
+
+
+def forgotten() -> Any:
+    joined([], [])
+
+
+def added(held: Any, row: Any) -> Any:
+    return [*held, row.amount]
+
+
+def joined(older: Any, later: Any) -> Any:
+    return older + later
+
+
+NONES = {
+    "add, then merge": (SESSIONS, list, appended, joined, "add", "merge"),
+    "add, then add": (SLIDING, list, appended, joined, "add", "add"),
+    "merge, then add": (SESSIONS, list, added, extended, "merge", "add"),
+    "init, then add": (SLIDING, forgotten, added, joined, "init", "add"),
+    "init, then merge": (SESSIONS, forgotten, lambda held, row: [row.amount], joined, "init", "merge"),
+}
+
+
+@pytest.mark.parametrize("asked", [here, driven])
+@pytest.mark.parametrize(("windows", "init", "add", "merge", "returned", "failed"), NONES.values(), ids=NONES)
+def test_a_function_that_returned_none_is_named_before_the_one_that_was_handed_it(
+    asked: Any, windows: Any, init: Any, add: Any, merge: Any, returned: str, failed: str
+) -> None:
+    function = wr.aggregate(init, add, merge, schema="array<bigint>", columns=["amount"])
+    told = (
+        rf'^aggregate "x": {returned} returned None, not the accumulator, then {failed} failed for the record at '
+        r"2026-01-01T08:0\d:00, in the window \[20.*\]: \w+: .*NoneType.* "
+        r"\(.*test_failing_functions.py:\d+, in \w+: .*\)$"
+    )
+    with pytest.raises(RuntimeError, match=told) as raised:
+        asked(windows, table(0, 1, 2), function)
+    assert isinstance(raised.value.__cause__, TypeError | AttributeError)
+
+
+def test_none_after_a_restart_is_still_of_add() -> None:
+    function = wr.aggregate(list, appended, joined, schema="array<bigint>", columns=["amount"])
+    driver = StreamDriver(lambda given: here(SESSIONS, given, function), SCHEMA)
+    driver.pipe_batch(table(0))
+    with pytest.raises(RuntimeError, match="add returned None, not the accumulator, then merge failed"):
+        driver.restore(driver.snapshot()).pipe_batch(table(1))
+
+
+def test_none_is_not_blamed_for_what_it_did_not_cause() -> None:
+    def add(held: Any, row: Any) -> Any:
+        if row.amount:
+            raise KeyError(row.amount)
+
+    function = wr.aggregate(lambda: None, add, lambda older, later: None, schema="bigint", columns=["amount"])
+    with pytest.raises(
+        RuntimeError, match='^aggregate "x": add failed for the record at 2026-01-01T08:01:00, .*: KeyError: 1 '
+    ):
+        here(SESSIONS, table(0, 1), function)
+
+
+def test_functions_that_take_none_may_return_it() -> None:
+    last = wr.aggregate(
+        lambda: None, lambda held, row: row.amount or None, lambda older, later: later, schema="bigint",
+        columns=["amount"],
+    )  # fmt: skip
+    assert here(SESSIONS, table(0, 1, 20, 21, 40), last)["x"].to_pylist() == [1, 21, 40]
+    assert here(SESSIONS, table(0), last)["x"].to_pylist() == [None]
+
+
+def parsed(text: str) -> Any:
+    return json.loads(text)  # raised within, at some line of the library
+
+
+def wrong(held: int, row: Any) -> Any:
+    return held + parsed("{")
+
+
+PLACES = {
+    "its own line": (lambda held, row: held // 0, lambda line: f"{__file__}:{line}, in <lambda>: "),
+    "a function that it calls": (
+        wrong,
+        lambda line: f"{__file__}:{parsed.__code__.co_firstlineno + 1}, in parsed: return json.loads(text)",
+    ),
+    "a library's own function": (lambda held, row: json.loads(""), lambda line: f"{__file__}:{line}, in <lambda>: "),
+}
+
+
+@pytest.mark.parametrize("asked", [here, driven])
+@pytest.mark.parametrize(("add", "place"), PLACES.values(), ids=PLACES)
+def test_the_innermost_line_of_the_users_own_is_told(asked: Any, add: Any, place: Any) -> None:
+    function = wr.aggregate(int, add, max, schema="bigint", columns=["amount"])
+    with pytest.raises(RuntimeError, match="add failed for the record at 2026-01-01T08:00:00, in the window") as raised:
+        asked(SESSIONS, table(0), function)
+    told = str(raised.value)
+    assert f" ({place(add.__code__.co_firstlineno)}" in told
+    assert told.endswith(")")
+
+
+def test_a_function_of_a_library_is_told_by_its_own_line() -> None:
+    function = wr.aggregate(str, lambda held, row: held, json.JSONDecoder().raw_decode, schema="string")
+    with pytest.raises(RuntimeError, match=r"merge failed .*\(.*json.decoder.py:\d+, in raw_decode"):
+        here(SESSIONS, table(0, 1), function)
+
+
+def test_an_exception_without_lines_of_python_is_told_alone() -> None:
+    function = wr.reduce("amount", divmod)
+    with pytest.raises(RuntimeError, match=r": ZeroDivisionError: [^(]*$"):
+        here(SESSIONS, table(0, 0), function)
