@@ -12,7 +12,6 @@ import os
 import statistics
 import sys
 import time
-import warnings
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
@@ -31,9 +30,9 @@ FLIGHTS = 336_776
 
 
 def start_spark() -> SparkSession:
-    """Spark on two local cores, quiet; its workers run this very Python."""
+    """Spark on two local cores; its workers run this very Python."""
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     logs = (Path(__file__).parent / "log4j2.properties").resolve().as_uri()
     spark = (
         SparkSession.builder.master("local[2]")
@@ -45,6 +44,7 @@ def start_spark() -> SparkSession:
         .config("spark.ui.showConsoleProgress", "false")
         .config("spark.sql.session.timeZone", "America/New_York")
         .config("spark.sql.shuffle.partitions", "4")
+        .config("spark.default.parallelism", "64")  # the flights reach Spark in tasks of half a megabyte
         .getOrCreate()
     )
     wr.configure(spark)

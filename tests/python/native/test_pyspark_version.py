@@ -1,14 +1,19 @@
-"""A PySpark that is too old is named where it is met first: in `group_by` and in `configure`."""
+"""A PySpark that is too old is named where it is met first, in `group_by` and `configure`; what the extra allows."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
 import tomllib
+import warnings
+from importlib import metadata
 from pathlib import Path
 
+import pandas
 import pyspark
 import pytest
+from packaging.requirements import Requirement
+from pyspark.sql.pandas.utils import require_minimum_pandas_version
 
 import windrow as wr
 
@@ -69,8 +74,33 @@ def test_versions_are_numbers(monkeypatch: pytest.MonkeyPatch, version: str, wor
         wr.group_by(frame, "user", time="ts")
 
 
+def extra() -> dict[str, Requirement]:
+    """What `windrow[spark]` asks for, by package."""
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    return {Requirement(line).name: Requirement(line) for line in extras["spark"]}
+
+
 def test_the_extra_asks_for_the_pyspark_that_works() -> None:
     from windrow.spark.version import OLDEST
 
-    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
-    assert f"pyspark>={OLDEST[0]}.{OLDEST[1]}" in extras["spark"]
+    assert str(extra()["pyspark"].specifier) == f">={OLDEST[0]}.{OLDEST[1]}"
+
+
+@pytest.mark.parametrize("version", ["2.1.4", "2.2.0", "2.3.3", "3.0.0", "3.1.1"])
+def test_the_extra_allows_the_pandas_that_pyspark_takes_without_a_word(
+    monkeypatch: pytest.MonkeyPatch, version: str
+) -> None:
+    monkeypatch.setattr(pandas, "__version__", version)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        try:
+            require_minimum_pandas_version()
+            taken = True
+        except (ImportError, FutureWarning):
+            taken = False
+    assert (version in extra()["pandas"].specifier) is taken
+
+
+def test_what_is_pinned_here_is_allowed_by_the_extra() -> None:
+    for name, requirement in extra().items():
+        assert metadata.version(name) in requirement.specifier
