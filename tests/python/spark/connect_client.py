@@ -1,0 +1,91 @@
+"""A client of Spark Connect: runs queries of windrow at the server that it is handed, and prints their rows as JSON.
+
+    python connect_client.py sc://127.0.0.1:PORT
+
+A script of its own, since one process is of Spark classic or of Connect. It needs no JVM: package `pyspark-client` will
+do.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import sys
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pyarrow as pa
+
+import windrow as wr
+
+
+def joined(older: list[int], later: list[int]) -> list[int]:
+    return older + later
+
+
+def failing(held: int, row: Any) -> int:
+    return held + row.amount // 0
+
+
+SESSIONS = wr.SessionWindows.with_gap("10 minutes")
+SLIDING = wr.SlidingWindows.with_time_difference("10 minutes")
+AMOUNTS = wr.aggregate(list, lambda held, row: [*held, row.amount], joined, schema="array<bigint>", columns=["amount"])
+CASES: dict[str, Callable[[Any], Any]] = {
+    "sessions": lambda asked: asked(SESSIONS).agg(n=wr.count(), total=wr.sum("amount"), last=wr.last("amount")),
+    "sliding": lambda asked: asked(SLIDING).agg(n=wr.count(), total=wr.sum("amount"), least=wr.min("amount")),
+    "functions": lambda asked: asked(SESSIONS).agg(x=AMOUNTS, n=wr.count(), most=wr.reduce("amount", max)),
+    "sliding functions": lambda asked: asked(SLIDING).agg(x=AMOUNTS),
+}
+
+
+def events() -> pa.Table:
+    """A thousand records of seven users at distinct times, in no order, some without a key or a time."""
+    start = datetime(2026, 1, 1, tzinfo=UTC)
+    rows = [
+        {
+            "user": None if n % 41 == 0 else n % 7,
+            "ts": None if n % 97 == 5 else start + timedelta(seconds=n * 7919 % 1000 * 71),
+            "amount": None if n % 13 == 0 else n,
+        }
+        for n in range(1000)
+    ]
+    schema = pa.schema({"user": pa.int64(), "ts": pa.timestamp("us", "UTC"), "amount": pa.int64()})
+    return pa.Table.from_pylist(rows, schema)
+
+
+def asked(data: Any, observation: Any = None) -> Callable[[Any], Any]:
+    """From windows to the query, whose counters are observed where there is an observation."""
+
+    def windowed(windows: Any) -> Any:
+        query = wr.group_by(data, "user", time="ts").windowed_by(windows)
+        return query if observation is None else query.observe(observation)
+
+    return windowed
+
+
+def main(remote: str) -> None:
+    """Prints a line of JSON for each query: its rows as an Arrow stream, its counters; then what a failure tells."""
+    from pyspark.sql import Observation, SparkSession
+
+    spark = SparkSession.builder.remote(remote).getOrCreate()
+    print(json.dumps({"session": type(spark).__module__, "set": wr.configure(spark)}))
+    data = spark.createDataFrame(events()).repartition(3)
+    for name, query in CASES.items():
+        observation = Observation(name)
+        table = query(asked(data, observation)).toArrow()
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, table.schema) as writer:
+            writer.write_table(table)
+        rows = base64.b64encode(sink.getvalue()).decode()
+        print(json.dumps({"case": name, "rows": rows, "counters": observation.get}))
+    fails = wr.aggregate(int, failing, max, schema="bigint", columns=["amount"])
+    try:
+        asked(data)(SESSIONS).agg(x=fails).collect()
+    except Exception as error:
+        print(json.dumps({"raised": str(error)}))
+    spark.stop()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
