@@ -60,7 +60,7 @@ def arrow_type(argument: str, text: str) -> pa.DataType:
     alone = not more or more[0] in ("<", "(") or (first.lower() == "interval" and more[0].lower() in _SPANS + _VARYING)
     found = reader.type() if alone else reader.fields("")
     if reader.tokens[reader.place :]:
-        raise reader.wrong(f"what {reader.tokens[reader.place]!r} is for was not understood")
+        raise reader.wrong(f"{reader.tokens[reader.place]!r} cannot stand after {reader.tokens[reader.place - 1]!r}")
     return found
 
 
@@ -76,7 +76,7 @@ class _Reader:
         while position < end:
             token = _TOKEN.match(text, position)
             if token is None:
-                raise self.wrong(f"{text[position:].lstrip()[0]!r} was not understood")
+                raise self.wrong(f"{text[position:].lstrip()[0]!r} is no part of a type")
             self.tokens.append(token[0].strip())
             position = token.end()
         if not self.tokens:

@@ -89,7 +89,11 @@ def listed(names: Sequence[str]) -> str:
 
 def _shown(value: object) -> str:
     text = repr(value)
-    return text if len(text) <= 120 and "\n" not in text else f"a value of {type(value).__qualname__}"
+    if len(text) <= 120 and "\n" not in text:
+        return text
+    if isinstance(value, str) and len(value) > 60:
+        return f"{value[:60]!r} and {len(value) - 60:,} more characters"
+    return f"a value of {type(value).__qualname__}"
 
 
 def _a_type(value: object) -> str:

@@ -38,12 +38,12 @@ from windrow.testing import StreamDriver
         ("array<int", "'>' is missing after 'int'"),
         ("map<string>", "',' is missing after 'string'"),
         ("n bigint,", "a name or type is missing after ','"),
-        ("int int int", "what 'int' is for was not understood"),
+        ("int int int", "'int' cannot stand after 'int'"),
         ("decimal(39)", "a decimal has 1 to 38 digits"),
         ("decimal(x)", "'x' is no number of digits"),
         ("", "it is empty"),
-        ("a;b", "';' was not understood"),
-        ("day' is none", '"\'" was not understood'),
+        ("a;b", "';' is no part of a type"),
+        ("day' is none", '"\'" is no part of a type'),
         ("bigit", "'bigit' is no type, did you mean 'bigint'?"),
         ("n bigint not", "a name or type is missing after 'not'"),
         ("n bigint, n int", "each name once; 'n' is there twice"),
@@ -104,6 +104,12 @@ def test_an_arrow_type_of_any_depth_is_refused_in_words() -> None:
         kind = pa.list_(kind)
     with pytest.raises(ValueError, match="allowed: at most 24 lists, maps and structs nested in each other"):
         wr.aggregate(int, max, schema=kind)
+
+
+def test_a_long_type_is_shown_by_its_beginning() -> None:
+    told = r"^aggregate\(schema=\): got 'array<array<.*' and 5,940 more characters; allowed: a type in Spark's words"
+    with pytest.raises(ValueError, match=told):
+        wr.aggregate(int, max, schema="array<" * 1_000)
 
 
 def test_a_long_type_takes_time_in_proportion() -> None:
