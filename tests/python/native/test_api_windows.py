@@ -32,7 +32,7 @@ def test_sessions_hold_microseconds() -> None:
 def test_windows_of_dynamic_gaps_hold_microseconds_and_the_column() -> None:
     assert DYNAMIC.gap == DynamicGap("pause", longest=172_800_000_000, invalid="error")
     assert (DYNAMIC.grace, DYNAMIC.retention) == (3_600_000_000, 259_200_000_000)
-    assert SessionWindows.with_dynamic_gap("pause").gap == DynamicGap("pause", longest=86_400_000_000, invalid="drop")
+    assert SessionWindows.with_dynamic_gap("pause").gap == DynamicGap("pause", longest=None, invalid="drop")
     assert repr(DYNAMIC) == (
         "SessionWindows.with_dynamic_gap('pause', grace='1 hour', longest_gap='2 days', invalid_gap='error')"
         ".until('3 days')"
