@@ -2,8 +2,8 @@
 
 Arrow data goes over by the PyCapsule interface and is not copied. While the core works, other threads of Python run;
 not so while it calls Python functions. Long work on the main thread hears signals: what a handler raises, such as
-`KeyboardInterrupt`, ends it within a fraction of a second. An object is at work on one call at a time: another thread waits, and an
-`Operator` refuses (`ValueError`).
+`KeyboardInterrupt`, ends it within a fraction of a second. An object is at work on one call at a time: another thread
+waits, and an `Operator` refuses (`ValueError`).
 
 Errors, whatever the call:
 
