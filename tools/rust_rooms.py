@@ -2,7 +2,8 @@
 
 Each room uses only rooms to its right, rooms of one group never each other:
 
-    py -> arrow -> {session, sliding} -> operator -> store -> aggregate -> {window, sort} -> {time, key, interrupt} -> error
+    py -> arrow -> {session, sliding} -> operator -> store -> aggregate -> {window, sort}
+       -> {time, key, interrupt} -> error
 
 within `arrow`:
 

@@ -78,7 +78,8 @@ impl PyOperator {
             &Spec::parse(spec)?,
             &schema.into_inner(),
             made.collect::<PyResult<_>>()?,
-        )?;
+        )?
+        .with_interrupt(super::signals());
         let folds = folds.into_iter().map(Bound::unbind).zip(rows).collect();
         Ok(Self {
             operator: Mutex::new(operator),

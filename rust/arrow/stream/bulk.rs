@@ -30,6 +30,10 @@ use crate::sliding::windows::SlidingWindows;
 use crate::sort::Sorted;
 use crate::time::{Span, Time};
 
+/// Records that are added one by one between two checks of the interrupt: each may change thousands
+/// of windows.
+pub(crate) const RECORDS_PER_CHECK: usize = 64;
+
 /// A record and the number of its key in the batch.
 pub(crate) type NumberedRecord<'a> = (KeyId, ValidRecord<'a, u32>);
 
@@ -44,6 +48,7 @@ pub(crate) trait BulkWindows: WindowKind {
         ordered: &mut OrderedKeys,
         states: &mut OperatorStates<'_>,
         out: &mut Changes,
+        interrupt: &Interrupt,
     ) -> Result<()>;
 }
 
@@ -77,6 +82,7 @@ pub(crate) fn add<K: BulkWindows>(
     query: &Query,
     states: &mut OperatorStates<'_>,
     out: &mut Changes,
+    interrupt: &Interrupt,
 ) -> Result<()> {
     let mut records: Vec<NumberedRecord<'_>> = Vec::with_capacity(events.rows());
     let mut ordered = OrderedKeys(vec![false; events.ids().len()]);
@@ -93,9 +99,21 @@ pub(crate) fn add<K: BulkWindows>(
             }
         }
     }
-    K::add_all(operator, events, &records, &mut ordered, states, out)?;
+    K::add_all(
+        operator,
+        events,
+        &records,
+        &mut ordered,
+        states,
+        out,
+        interrupt,
+    )?;
     // Windows of other keys close when they would have closed before, whatever is in them by now.
-    for &(_, record) in records.iter().filter(|(key, _)| ordered.contains(*key)) {
+    let in_order = records.iter().filter(|(key, _)| ordered.contains(*key));
+    for (nth, &(_, record)) in in_order.enumerate() {
+        if nth.is_multiple_of(RECORDS_PER_CHECK) {
+            interrupt.check()?;
+        }
         // Windows close up to the time before a record that is behind. Any other record meets none
         // that its own time closes.
         operator.close(record.now, states, out)?;
@@ -112,6 +130,7 @@ impl BulkWindows for SlidingWindows {
         ordered: &mut OrderedKeys,
         states: &mut OperatorStates<'_>,
         out: &mut Changes,
+        interrupt: &Interrupt,
     ) -> Result<()> {
         let (keys, times): (Vec<KeyId>, Vec<Time>) = ordered
             .others(records)
@@ -121,9 +140,8 @@ impl BulkWindows for SlidingWindows {
             .others(records)
             .map(|(_, record)| record.row)
             .collect();
-        let never = Interrupt::never();
         let (mut rows, mut pending) = (Vec::with_capacity(keys.len()), Vec::new());
-        for (number, records) in Sorted::new(&keys, &times, &never)?.by_key() {
+        for (number, records) in Sorted::new(&keys, &times, interrupt)?.by_key() {
             let name = events.name_of(number).unwrap_or_default();
             let key = operator.store_mut().intern(name)?;
             if operator.join(key, records, rows.len() as u32, states, &mut pending)? {
@@ -151,6 +169,7 @@ impl BulkWindows for SessionWindows {
         ordered: &mut OrderedKeys,
         states: &mut OperatorStates<'_>,
         out: &mut Changes,
+        interrupt: &Interrupt,
     ) -> Result<()> {
         let keys: Vec<KeyId> = ordered.others(records).map(|(key, _)| *key).collect();
         if keys.is_empty() {
@@ -160,9 +179,8 @@ impl BulkWindows for SessionWindows {
             .others(records)
             .map(|(_, record)| (record.time, record.gap))
             .unzip();
-        let never = Interrupt::never();
         let mut open = OpenSessions::default();
-        let groups = open.assign_own(&keys, &times, &gaps, &never)?;
+        let groups = open.assign_own(&keys, &times, &gaps, interrupt)?;
         // Rows of ordered keys go into one more group, which is not read.
         let count = open.len();
         let mut group_of_row = vec![Slot(count as u32); events.rows()];
@@ -173,11 +191,11 @@ impl BulkWindows for SessionWindows {
         }
         let grouped = states.batch_states().group(&group_of_row, count + 1)?;
 
-        let partials = open.coalesce(&never)?;
+        let partials = open.coalesce(interrupt)?;
         let mut updates = PendingUpdates::default();
         let mut stored = vec![Slot(0); partials.extents.len()];
         let starts: Vec<Time> = partials.extents.iter().map(|extent| extent.start).collect();
-        for (number, sorted) in Sorted::new(&partials.keys, &starts, &never)?.by_key() {
+        for (number, sorted) in Sorted::new(&partials.keys, &starts, interrupt)?.by_key() {
             let name = events.name_of(number).unwrap_or_default();
             let key = operator.store_mut().intern(name)?;
             for &(_, partial) in sorted {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use arrow_schema::{Field, Schema, SchemaRef};
 
+use super::bulk;
 use super::change_batch;
 use super::changes::Changes;
 use super::snapshot::{ChangedPage, Snapshot};
@@ -19,6 +20,7 @@ use crate::arrow::plan::query::Query;
 use crate::arrow::plan::spec::Spec;
 use crate::arrow::read::events::{Event, EventBatch, SOURCE};
 use crate::error::{Error, Result};
+use crate::interrupt::Interrupt;
 use crate::operator::counters::Counters;
 use crate::time::Time;
 
@@ -31,6 +33,7 @@ pub struct Operator {
     keys: KeyInterner,
     /// The call that failed and left a partially updated, unusable state.
     failed: Option<&'static str>,
+    interrupt: Interrupt,
 }
 
 impl Operator {
@@ -54,7 +57,13 @@ impl Operator {
             state: StateStore::new(spec, query, functions)?,
             spec: spec.clone(),
             failed: None,
+            interrupt: Interrupt::never(),
         })
+    }
+
+    /// The same, of which a push stops when it is interrupted.
+    pub fn with_interrupt(self, interrupt: Interrupt) -> Self {
+        Self { interrupt, ..self }
     }
 
     /// The schema of changes: keys, `window`, aggregates, `op`, `time`.
@@ -74,8 +83,9 @@ impl Operator {
     /// # Errors
     ///
     /// [`Error::Record`] for a row that the query refuses, [`Error::Overflow`] for a result or a
-    /// bound that does not fit its type, [`Error::Crowded`] where that of one window alone does not fit an array,
-    /// [`Error::Function`] for a function of the user that failed.
+    /// bound that does not fit its type, [`Error::Crowded`] where that of one window alone does not
+    /// fit an array, [`Error::Function`] for a function of the user that failed; those of the
+    /// interrupt.
     pub fn push(&mut self, batch: &RecordBatch) -> Result<Vec<RecordBatch>> {
         self.run("batch", |operator| operator.push_rows(batch))
     }
@@ -198,13 +208,18 @@ impl Operator {
     }
 
     fn add_in_bulk(&mut self, batch: &RecordBatch, changes: &mut Changes) -> Result<()> {
-        let Self { state, keys, .. } = self;
+        let Self {
+            state,
+            keys,
+            interrupt,
+            ..
+        } = self;
         let query = Arc::clone(&state.query);
         let events = EventBatch::read_numbered(&query, &state.sort_keys, keys, batch)?;
         let columns = events.columns(&query)?;
         let numbers: Vec<SeqNo> = (state.seq_nos..).take(events.rows()).collect();
         let (windows, mut states) = state.with_rows(events.times(), &numbers, &columns);
-        windows.add_in_bulk(&events, &query, &mut states, changes)?;
+        windows.add_in_bulk(&events, &query, &mut states, changes, interrupt)?;
         state.seq_nos += events.rows() as u64;
         Ok(())
     }
@@ -218,7 +233,11 @@ impl Operator {
         let mut null_values = 0;
         let (windows, mut states) = state.with_rows(events.times(), &numbers, &columns);
         let mut rows = 0..events.rows();
+        let interrupt = &self.interrupt;
         let added = rows.try_for_each(|row| {
+            if row.is_multiple_of(bulk::RECORDS_PER_CHECK) {
+                interrupt.check()?;
+            }
             let record = match events.event(row, &query)? {
                 Event::Tick { input, time } => {
                     states.at = At::default();

@@ -8,6 +8,7 @@ use crate::arrow::plan::spec::{Spec, WindowSpec};
 use crate::arrow::plan::window_lengths::{WindowLengths, to_ticks};
 use crate::arrow::read::events::{self, EventBatch};
 use crate::error::{Error, Result};
+use crate::interrupt::Interrupt;
 use crate::operator::counters::Counters;
 use crate::operator::record::{Record, RecordOutcome};
 use crate::operator::stream_time::{Progress, Source, StreamTime};
@@ -126,8 +127,9 @@ impl Windows {
         query: &Query,
         states: &mut OperatorStates<'_>,
         out: &mut Changes,
+        interrupt: &Interrupt,
     ) -> Result<()> {
-        either!(self, windows => bulk::add(windows, events, query, states, out))
+        either!(self, windows => bulk::add(windows, events, query, states, out, interrupt))
     }
 
     pub fn finish(&mut self, states: &mut OperatorStates<'_>, out: &mut Changes) -> Result<()> {
