@@ -63,7 +63,7 @@ impl UserFunction for NarrowCount {
         let counts = slots.iter().map(|slot| self.counts[slot.0 as usize]);
         if slots.len() > self.slots || counts.clone().any(|count| count > self.most) {
             return Err(FunctionFailure {
-                function: "conversion",
+                function: "conversion".into(),
                 cause: "too long".into(),
                 nth: None,
                 crowded: true,
