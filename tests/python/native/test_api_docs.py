@@ -34,7 +34,8 @@ def test_public_names_say_what_they_are(name: str) -> None:
     assert isinstance(value, str) or (value.__doc__ and "\n" not in value.__doc__.splitlines()[0])
 
 
-BETWEEN_ROOMS = {"check", "check_time", "on_stream", "plan"}  # of public classes, but called by other modules of the package alone
+# Of public classes, but called by other modules of the package alone.
+BETWEEN_ROOMS = {"check", "check_time", "on_stream", "plan"}
 PUBLIC = {
     called.__qualname__: called
     for owner in (windrow, *(value for value in vars(windrow).values() if inspect.isclass(value)))
