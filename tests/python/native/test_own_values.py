@@ -26,9 +26,10 @@ def test_a_function_that_changes_a_value_in_place_changes_it_in_one_window() -> 
     rows = [(10, None), (12, None), (13, [1]), (14, [2])]
     table = pa.Table.from_pylist([{"k": "a", "ts": at(second), "l": value} for second, value in rows], SCHEMA)
     in_place, fresh = wr.reduce("l", extended), wr.reduce("l", lambda one, other: one + other)
-    stream = driver(SLIDING, x=in_place, n=wr.count())  # alone, an aggregate that is None deletes its window
+    windows = wr.SlidingWindows.with_time_difference("5 seconds", grace="1 minute", resolution="1 millisecond")
+    stream = driver(windows, x=in_place, n=wr.count())  # alone, an aggregate that is None deletes its window
     stream.pipe_batch(table)
-    here = wr.group_by(table, "k", time="ts").windowed_by(SLIDING).agg(x=in_place, y=fresh)
+    here = wr.group_by(table, "k", time="ts").windowed_by(windows).agg(x=in_place, y=fresh)
     assert here["x"].to_pylist() == here["y"].to_pylist()
     for found in (here, stream.windows.all()):
         by_start = {(row["window"]["start"] - START).total_seconds(): row["x"] for row in found.to_pylist()}
