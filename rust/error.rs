@@ -72,7 +72,7 @@ pub enum Error {
         /// The record and the window, where there are any.
         place: String,
         /// What it raised.
-        cause: Box<dyn std::error::Error + Send + Sync>,
+        cause: Cause,
     },
     /// A record that the query does not allow (`ValueError`).
     #[error("column {column:?}: {reason}")]
@@ -94,7 +94,7 @@ pub enum Error {
     #[error("interrupted: {cause}")]
     Interrupted {
         /// Why.
-        cause: Box<dyn std::error::Error + Send + Sync>,
+        cause: Cause,
     },
     /// Another thread of a run has failed; its error is that of the run.
     #[error("another thread has failed")]
@@ -106,6 +106,9 @@ pub enum Error {
     #[error("internal: {0}; please report this")]
     Internal(&'static str),
 }
+
+/// Why a function that is not of this crate failed.
+pub type Cause = Box<dyn std::error::Error + Send + Sync>;
 
 /// Result of windrow's operations.
 pub type Result<T> = std::result::Result<T, Error>;

@@ -1,7 +1,7 @@
 //! Stopping work that takes long, from outside.
 //!
 //! ```text
-//!   calling thread   check ─▶ asks its source, at most every 100 ms ─▶ a cause: stop, with this error
+//!   calling thread   check ─▶ asks its poll, at most every 100 ms ─▶ a cause: stop, with this error
 //!   worker threads   check ─▶ has the calling thread stopped?
 //! ```
 //!
@@ -14,27 +14,24 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::error::{Error, Result};
+use crate::error::{Cause, Error, Result};
 
 /// Rows between two checks: even where each of them costs a cache miss they take some
 /// milliseconds.
 pub const STRETCH: usize = 1 << 16;
 
-/// How often the source is asked.
+/// How often the poll is asked.
 pub const INTERVAL: Duration = Duration::from_millis(100);
 
-/// Why work is to stop.
-pub type Cause = Box<dyn std::error::Error + Send + Sync>;
-
 /// What is asked whether to stop.
-type Source = Box<dyn Fn() -> std::result::Result<(), Cause> + Send>;
+type Poll = Box<dyn Fn() -> std::result::Result<(), Cause> + Send>;
 
 /// Whether work is to stop, as one thread sees it.
 pub struct Interrupt {
     stopped: Arc<AtomicBool>,
-    source: Option<Source>,
+    poll: Option<Poll>,
     asked: Cell<Instant>,
-    /// What the source gave, until it is told.
+    /// What the poll gave, until it is told.
     cause: Cell<Option<Cause>>,
 }
 
@@ -44,26 +41,26 @@ impl Interrupt {
         Self::from(None)
     }
 
-    /// Work that stops as soon as `source` gives a cause. It is asked on the thread that holds
+    /// Work that stops as soon as `poll` gives a cause. It is asked on the thread that holds
     /// this, never on a worker.
-    pub fn new(source: impl Fn() -> std::result::Result<(), Cause> + Send + 'static) -> Self {
-        Self::from(Some(Box::new(source) as Source))
+    pub fn new(poll: impl Fn() -> std::result::Result<(), Cause> + Send + 'static) -> Self {
+        Self::from(Some(Box::new(poll) as Poll))
     }
 
-    fn from(source: Option<Source>) -> Self {
+    fn from(poll: Option<Poll>) -> Self {
         Self {
             stopped: Arc::default(),
-            source,
+            poll,
             asked: Cell::new(Instant::now()),
             cause: Cell::new(None),
         }
     }
 
-    /// The same for a thread that works for this one: it asks no source.
+    /// The same for a thread that works for this one: it asks no poll.
     pub fn for_worker(&self) -> Self {
         Self {
             stopped: Arc::clone(&self.stopped),
-            source: None,
+            poll: None,
             asked: self.asked.clone(),
             cause: Cell::new(None),
         }
@@ -74,13 +71,13 @@ impl Interrupt {
         self.stopped.store(true, Ordering::Release);
     }
 
-    /// Whether work is to stop. The source is asked where it is time to.
+    /// Whether work is to stop. The poll is asked where it is time to.
     pub fn is_stopped(&self) -> bool {
-        if let Some(source) = &self.source
+        if let Some(poll) = &self.poll
             && self.asked.get().elapsed() >= INTERVAL
             && !self.stopped.load(Ordering::Acquire)
         {
-            let answer = source();
+            let answer = poll();
             self.asked.set(Instant::now());
             if let Err(cause) = answer {
                 self.cause.set(Some(cause));
@@ -94,7 +91,7 @@ impl Interrupt {
     ///
     /// # Errors
     ///
-    /// [`Error::Interrupted`] with the cause that the source gave, once; [`Error::Stopped`] after
+    /// [`Error::Interrupted`] with the cause that the poll gave, once; [`Error::Stopped`] after
     /// that, and where another thread has stopped.
     pub fn check(&self) -> Result<()> {
         if !self.is_stopped() {

@@ -14,13 +14,13 @@ const BUCKET_BITS: u32 = 8;
 
 /// Rows sorted by (key, time, row). Linear where the rows of each key are already in order of time.
 #[derive(Debug)]
-pub struct Sorted {
+pub struct SortedRows {
     rows: Vec<(Time, u32)>,
     /// Where the rows of each key end.
     ends: Vec<usize>,
 }
 
-impl Sorted {
+impl SortedRows {
     /// Sorts rows; `keys` and `times` are parallel, no key is null.
     ///
     /// # Errors

@@ -6,7 +6,7 @@ use super::record::KeyedRecord;
 use super::window_operator::{WindowKind, WindowOperator};
 use crate::aggregate::states::States;
 use crate::error::Result;
-use crate::store::{Entry, StoreKey};
+use crate::store::{StoreEntry, StoreKey};
 use crate::window::Window;
 
 impl<K: WindowKind> WindowOperator<K> {

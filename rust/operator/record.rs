@@ -1,6 +1,6 @@
 //! A record as it arrives at an operator, and its outcome.
 
-use super::stream_time::{Now, Source};
+use super::stream_time::{Source, StreamTimes};
 use crate::store::StoreKey;
 use crate::time::{Span, Time};
 
@@ -38,7 +38,7 @@ pub struct Record<'a, R> {
 
 /// A record's gap in effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Effective {
+pub enum EffectiveGap {
     /// As the record has it.
     Asked(Span),
     /// Cut to the longest gap.
@@ -57,7 +57,7 @@ pub struct ValidRecord<'a, R> {
     /// Its gap in effect.
     pub gap: Span,
     /// The times that it is judged by.
-    pub now: Now,
+    pub now: StreamTimes,
     /// The row that updates the states.
     pub row: R,
 }

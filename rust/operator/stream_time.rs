@@ -9,7 +9,7 @@ pub struct Source(pub u32);
 
 /// What a record is judged by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Now {
+pub struct StreamTimes {
     /// The smallest stream time over all inputs; none as long as one of them is unseen.
     pub time: Option<Time>,
     /// The close time that goes with it: for visibility and closing. The earliest time closes
@@ -19,7 +19,7 @@ pub struct Now {
     pub late: Time,
 }
 
-impl Now {
+impl StreamTimes {
     /// Nothing is late, closed or hidden.
     pub const START: Self = Self {
         time: None,
@@ -129,15 +129,15 @@ impl StreamTime {
     }
 
     /// What a record of `input` is judged by.
-    pub fn now(&self, input: usize) -> Now {
-        Now {
+    pub fn now(&self, input: usize) -> StreamTimes {
+        StreamTimes {
             late: self.inputs.get(input).map_or(Time::MIN, |own| own.close),
             ..self.slowest()
         }
     }
 
     /// The times that close windows: those of the slowest input. Before each input was seen, none does.
-    pub fn slowest(&self) -> Now {
+    pub fn slowest(&self) -> StreamTimes {
         let time = self.inputs.iter().map(|input| input.time).min().flatten();
         let close = self
             .inputs
@@ -145,7 +145,7 @@ impl StreamTime {
             .map(|input| input.close)
             .min()
             .unwrap_or(Time::MIN);
-        Now {
+        StreamTimes {
             time,
             close,
             late: close,

@@ -11,18 +11,18 @@
 
 use super::change::{Emit, Sink};
 use super::counters::Counters;
-use super::record::{Effective, KeyedRecord, Record, RecordOutcome, ValidRecord};
-use super::stream_time::{Now, Progress, Source, StreamTime};
+use super::record::{EffectiveGap, KeyedRecord, Record, RecordOutcome, ValidRecord};
+use super::stream_time::{Progress, Source, StreamTime, StreamTimes};
 use crate::aggregate::states::States;
 use crate::error::Result;
-use crate::store::{Entry, WindowTable};
+use crate::store::{StoreEntry, WindowTable};
 use crate::time::{Span, Time};
 use crate::window::{Horizon, Window};
 
 /// A kind of windows, as the user asked for it.
 pub trait WindowKind: Sized {
     /// A stored window.
-    type Entry: Entry;
+    type Entry: StoreEntry;
     /// Buffers that [`Self::add`] reuses from record to record.
     type Scratch: Default;
 
@@ -37,13 +37,13 @@ pub trait WindowKind: Sized {
     /// When windows are emitted.
     fn emit(&self) -> Emit;
     /// What is visible.
-    fn horizon(&self, now: Now) -> Horizon;
+    fn horizon(&self, now: StreamTimes) -> Horizon;
     /// Windows due before this are closed at a close time.
     fn due_before(&self, close: Time) -> Time;
     /// The bounds of a stored window.
     fn window(&self, entry: &Self::Entry) -> Window;
     /// A record's gap in effect, by the value of its gap column.
-    fn gap(&self, own: Option<i64>) -> Effective;
+    fn gap(&self, own: Option<i64>) -> EffectiveGap;
     /// What a record does to the stored windows of its key.
     fn add<S: States>(
         windows: &mut WindowOperator<Self>,
@@ -179,12 +179,12 @@ impl<K: WindowKind> WindowOperator<K> {
             return Err(RecordOutcome::NullTime);
         };
         let gap = match self.windows.gap(record.gap) {
-            Effective::Asked(gap) => gap,
-            Effective::Clamped(gap) => {
+            EffectiveGap::Asked(gap) => gap,
+            EffectiveGap::Clamped(gap) => {
                 self.counters.clamped_gaps += 1;
                 gap
             }
-            Effective::Bad => {
+            EffectiveGap::Bad => {
                 self.counters.bad_gaps += 1;
                 return Err(RecordOutcome::BadGap);
             }
@@ -264,7 +264,7 @@ impl<K: WindowKind> WindowOperator<K> {
     /// What `states` and `out` return.
     pub fn close<S: States>(
         &mut self,
-        now: Now,
+        now: StreamTimes,
         states: &mut S,
         out: &mut impl Sink<S>,
     ) -> Result<()> {

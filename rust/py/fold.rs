@@ -34,12 +34,12 @@ pub(super) struct Fold {
 /// What a function returned.
 struct Accumulator {
     value: Py<PyAny>,
-    from: Function,
+    from: FoldFunction,
 }
 
 /// A function of the user.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Function {
+enum FoldFunction {
     Init,
     Add,
     Merge,
@@ -110,8 +110,8 @@ impl Fold {
     fn failure_of(
         &self,
         py: Python<'_>,
-        function: Function,
-        handed: &[(Function, bool)],
+        function: FoldFunction,
+        handed: &[(FoldFunction, bool)],
         error: PyErr,
     ) -> FunctionFailure {
         let name = self.name(function);
@@ -128,12 +128,12 @@ impl Fold {
     }
 
     /// The argument that takes a function.
-    fn name(&self, function: Function) -> &'static str {
+    fn name(&self, function: FoldFunction) -> &'static str {
         match function {
-            Function::Init => "init",
-            Function::Add | Function::Merge if self.reduces => "fn",
-            Function::Add => "add",
-            Function::Merge => "merge",
+            FoldFunction::Init => "init",
+            FoldFunction::Add | FoldFunction::Merge if self.reduces => "fn",
+            FoldFunction::Add => "add",
+            FoldFunction::Merge => "merge",
         }
     }
 
@@ -142,7 +142,7 @@ impl Fold {
         match self.init.call0(py) {
             Ok(value) => Ok(Accumulator {
                 value,
-                from: Function::Init,
+                from: FoldFunction::Init,
             }),
             Err(error) => Err(self.failure(py, "init", error)),
         }
@@ -170,9 +170,9 @@ impl Fold {
         match self.merge.call1(py, (older.value, later.value)) {
             Ok(value) => Ok(Accumulator {
                 value,
-                from: Function::Merge,
+                from: FoldFunction::Merge,
             }),
-            Err(error) => Err(self.failure_of(py, Function::Merge, &handed, error)),
+            Err(error) => Err(self.failure_of(py, FoldFunction::Merge, &handed, error)),
         }
     }
 
@@ -246,7 +246,7 @@ impl UserFunction for Fold {
         Python::attach(|py| {
             let accumulator = self.take(py, slot)?;
             let missing = |what: String| FunctionFailure {
-                function: self.name(Function::Add).to_owned(),
+                function: self.name(FoldFunction::Add).to_owned(),
                 cause: what.into(),
                 nth: None,
                 crowded: false,
@@ -267,10 +267,10 @@ impl UserFunction for Fold {
                     match add.call1(py, (accumulator.value, row)) {
                         Ok(value) => Accumulator {
                             value,
-                            from: Function::Add,
+                            from: FoldFunction::Add,
                         },
                         Err(error) => {
-                            return Err(self.failure_of(py, Function::Add, &handed, error));
+                            return Err(self.failure_of(py, FoldFunction::Add, &handed, error));
                         }
                     }
                 }
@@ -356,7 +356,7 @@ impl UserFunction for Fold {
             load(py).map_err(|error| self.failure(py, "conversion from its type", error))
         })?;
         slots.iter().zip(loaded).for_each(|(&slot, value)| {
-            let from = Function::Add; // a stored window has had a record added
+            let from = FoldFunction::Add; // a stored window has had a record added
             self.set(slot, Accumulator { value, from });
         });
         Ok(())

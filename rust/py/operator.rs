@@ -24,7 +24,7 @@ pub(super) struct PyOperator {
     folds: Vec<(Py<PyAny>, Rows)>,
 }
 
-type Page<'py> = (String, Option<Bound<'py, PyBytes>>);
+type PageTuple<'py> = (String, Option<Bound<'py, PyBytes>>);
 
 impl PyOperator {
     /// Python functions may come back to the operator that calls them: that is an error, not a
@@ -196,7 +196,7 @@ impl PyOperator {
         Ok(pages.iter().map(|page| PyBytes::new(py, page)).collect())
     }
 
-    fn changed_pages<'py>(&self, py: Python<'py>) -> PyResult<Vec<Page<'py>>> {
+    fn changed_pages<'py>(&self, py: Python<'py>) -> PyResult<Vec<PageTuple<'py>>> {
         let pages = self.work(py, Operator::changed_pages)?;
         Ok(pages
             .into_iter()

@@ -26,7 +26,7 @@ use crate::aggregate::slot::{PerSlot, Slot};
 use crate::error::Result;
 use crate::interrupt::Interrupt;
 use crate::key::KeyId;
-use crate::sort::Sorted;
+use crate::sort::SortedRows;
 use crate::time::{Span, Time};
 use crate::window::Extent;
 
@@ -155,7 +155,7 @@ impl OpenSessions {
         slots: &mut [Slot],
         interrupt: &Interrupt,
     ) -> Result<()> {
-        for (key, rows) in Sorted::new(keys, times, interrupt)?.by_key() {
+        for (key, rows) in SortedRows::new(keys, times, interrupt)?.by_key() {
             for &(time, row) in rows {
                 let row = row as usize;
                 if let Some(slot) = slots.get_mut(row) {

@@ -11,7 +11,7 @@ use crate::aggregate::slot::{PerSlot, Slot};
 use crate::error::Result;
 use crate::interrupt::{Interrupt, STRETCH};
 use crate::key::KeyId;
-use crate::sort::Sorted;
+use crate::sort::SortedRows;
 use crate::time::Time;
 use crate::window::Extent;
 
@@ -49,7 +49,7 @@ pub(super) fn coalesce(
     // Each joined slot points at the first slot of its session, by start.
     let mut root = PerSlot((0..keys.len() as u32).map(Slot).collect::<Vec<_>>());
     let mut done = 0;
-    for (_, rows) in Sorted::new(&dirty_keys, &starts, interrupt)?.by_key() {
+    for (_, rows) in SortedRows::new(&dirty_keys, &starts, interrupt)?.by_key() {
         let mut last: Option<Slot> = None;
         for rows in rows.chunks(STRETCH) {
             interrupt.check_rows(done..done + rows.len())?;

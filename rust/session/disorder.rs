@@ -19,7 +19,7 @@ pub(super) const REVIEW_ROWS: usize = 4096;
 /// Rows that a look ahead sees: few beside those that are then sorted.
 const LOOK_AHEAD: usize = 1 << 14;
 
-/// Steps between rows of one key that are too few to judge by: keys with less than two rows in a
+/// RowOrder between rows of one key that are too few to judge by: keys with less than two rows in a
 /// look ahead are judged by the steps between all rows.
 const LEAST_STEPS: usize = 64;
 
@@ -42,7 +42,7 @@ impl Disorder {
     /// further than a session reaches. Where keys hardly come again so soon, whether the rows do so
     /// one after the other.
     pub fn look_ahead(&mut self, rows: impl Iterator<Item = (KeyId, Extent)>) {
-        let (mut of_keys, mut of_all) = (Steps::default(), Steps::default());
+        let (mut of_keys, mut of_all) = (RowOrder::default(), RowOrder::default());
         let (mut ends, mut last) = (Vec::new(), None);
         for (KeyId(key), row) in rows.take(LOOK_AHEAD) {
             let key = key as usize;
@@ -71,15 +71,15 @@ impl Disorder {
     }
 }
 
-/// Steps from one row to the next.
+/// RowOrder from one row to the next.
 #[derive(Default)]
-struct Steps {
+struct RowOrder {
     all: usize,
     /// Further back than the row reaches.
     back: usize,
 }
 
-impl Steps {
+impl RowOrder {
     fn count(&mut self, from: Option<Time>, to: Extent) {
         let Some(from) = from else { return };
         self.all += 1;

@@ -6,10 +6,10 @@ use crate::aggregate::slot::Slot;
 use crate::aggregate::states::States;
 use crate::error::Result;
 use crate::operator::change::{Emit, Late, Sink, WindowUpdate};
-use crate::operator::record::{Effective, KeyedRecord, RecordOutcome};
-use crate::operator::stream_time::Now;
+use crate::operator::record::{EffectiveGap, KeyedRecord, RecordOutcome};
+use crate::operator::stream_time::StreamTimes;
 use crate::operator::window_operator::{WindowKind, WindowOperator};
-use crate::store::{Entry, SessionEntry, StoreKey};
+use crate::store::{SessionEntry, StoreEntry, StoreKey};
 use crate::time::{Span, Time};
 use crate::window::{Extent, Horizon, Window};
 
@@ -41,7 +41,7 @@ impl WindowKind for SessionWindows {
         self.emit
     }
 
-    fn horizon(&self, now: Now) -> Horizon {
+    fn horizon(&self, now: StreamTimes) -> Horizon {
         Horizon::of_sessions(now.time, now.close, self.until)
     }
 
@@ -54,7 +54,7 @@ impl WindowKind for SessionWindows {
         session.window()
     }
 
-    fn gap(&self, own: Option<i64>) -> Effective {
+    fn gap(&self, own: Option<i64>) -> EffectiveGap {
         self.gap.of(own)
     }
 

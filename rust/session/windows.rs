@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::operator::change::{Emit, Late};
-use crate::operator::record::Effective;
+use crate::operator::record::EffectiveGap;
 use crate::time::Span;
 
 /// The longest gap that a column holds.
@@ -30,17 +30,17 @@ impl Gap {
     }
 
     /// The gap in effect of a record with `own` in its gap column.
-    pub fn of(self, own: Option<i64>) -> Effective {
+    pub fn of(self, own: Option<i64>) -> EffectiveGap {
         match (self, own.and_then(|own| u64::try_from(own).ok())) {
-            (Self::Fixed(gap), _) => Effective::Asked(gap),
-            (_, None | Some(0)) => Effective::Bad,
+            (Self::Fixed(gap), _) => EffectiveGap::Asked(gap),
+            (_, None | Some(0)) => EffectiveGap::Bad,
             (
                 Self::Dynamic {
                     longest: Some(longest),
                 },
                 Some(own),
-            ) if Span(own) > longest => Effective::Clamped(longest),
-            (_, Some(own)) => Effective::Asked(Span(own)),
+            ) if Span(own) > longest => EffectiveGap::Clamped(longest),
+            (_, Some(own)) => EffectiveGap::Asked(Span(own)),
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::aggregate::{Run, SeqNo};
 use crate::error::Result;
 use crate::interrupt::Interrupt;
 use crate::key::KeyId;
-use crate::sort::{Sorted, pick};
+use crate::sort::{SortedRows, pick};
 use crate::time::Time;
 use crate::window::Window;
 
@@ -136,7 +136,7 @@ impl RowBuffer {
     ///
     /// Those of the interrupt.
     pub fn sort(&mut self, interrupt: &Interrupt) -> Result<()> {
-        let sorted = Sorted::new(&self.keys, &self.times, interrupt)?;
+        let sorted = SortedRows::new(&self.keys, &self.times, interrupt)?;
         let mut order: Vec<u32> = sorted.rows().collect();
         drop(sorted);
         self.sort_ties(&mut order, interrupt)?;

@@ -5,8 +5,8 @@ use super::windows::SlidingWindows;
 use crate::aggregate::states::States;
 use crate::error::{Error, Result};
 use crate::operator::change::{Emit, Late, Sink, WindowUpdate};
-use crate::operator::record::{Effective, KeyedRecord, RecordOutcome};
-use crate::operator::stream_time::Now;
+use crate::operator::record::{EffectiveGap, KeyedRecord, RecordOutcome};
+use crate::operator::stream_time::StreamTimes;
 use crate::operator::window_operator::{WindowKind, WindowOperator};
 use crate::store::WindowEntry;
 use crate::time::{Span, Time};
@@ -40,7 +40,7 @@ impl WindowKind for SlidingWindows {
         self.emit
     }
 
-    fn horizon(&self, now: Now) -> Horizon {
+    fn horizon(&self, now: StreamTimes) -> Horizon {
         match self.grace {
             Some(_) => Horizon::of_windows(
                 now.time,
@@ -62,8 +62,8 @@ impl WindowKind for SlidingWindows {
     }
 
     /// There are no gaps.
-    fn gap(&self, _own: Option<i64>) -> Effective {
-        Effective::Asked(Span(0))
+    fn gap(&self, _own: Option<i64>) -> EffectiveGap {
+        EffectiveGap::Asked(Span(0))
     }
 
     fn add<S: States>(

@@ -1,13 +1,13 @@
 //! How windows close when their time has come, and leave the store when no record or query sees
 //! them any more.
 
-use super::entry::Entry;
+use super::entry::StoreEntry;
 use super::key_table::{KeyTable, StoreKey};
 use super::key_windows::KeyWindows;
 use super::window_table::WindowTable;
 use crate::time::Time;
 
-impl<E: Entry> WindowTable<E> {
+impl<E: StoreEntry> WindowTable<E> {
     /// Closes the windows due before `to` and returns them by id, then key. Each window is
     /// returned once.
     pub fn close(&mut self, to: Time) -> Vec<(StoreKey, E)> {
@@ -157,7 +157,7 @@ impl<E: Entry> WindowTable<E> {
 }
 
 /// The window with an id, if it is still due at a time.
-fn due_entry<E: Entry>(
+fn due_entry<E: StoreEntry>(
     key_windows: &[KeyWindows<E>],
     key: StoreKey,
     id: E::Id,

@@ -5,7 +5,7 @@ use crate::time::{Span, Time};
 use crate::window::{Extent, Horizon, Window};
 
 /// A stored window of some kind.
-pub trait Entry: Clone + std::fmt::Debug {
+pub trait StoreEntry: Clone + std::fmt::Debug {
     /// What tells the windows of a key apart, and sorts them (rules 6.9).
     type Id: Copy + Ord + std::fmt::Debug;
 
@@ -50,7 +50,7 @@ impl SessionEntry {
 }
 
 /// Its id is (end, start): rules 6.9.
-impl Entry for SessionEntry {
+impl StoreEntry for SessionEntry {
     type Id = (Time, Time);
 
     fn id(&self) -> Self::Id {
@@ -89,7 +89,7 @@ pub struct WindowEntry {
     pub slot: Slot,
 }
 
-impl Entry for WindowEntry {
+impl StoreEntry for WindowEntry {
     type Id = Time;
 
     fn id(&self) -> Self::Id {

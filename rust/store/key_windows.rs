@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::collections::vec_deque::Iter;
 use std::ops::RangeInclusive;
 
-use super::entry::Entry;
+use super::entry::StoreEntry;
 use super::segments::SegmentId;
 use crate::time::{Span, Time};
 
@@ -17,7 +17,7 @@ pub(super) struct KeyWindows<E> {
     pub listed: Option<SegmentId>,
 }
 
-impl<E: Entry> KeyWindows<E> {
+impl<E: StoreEntry> KeyWindows<E> {
     pub const EMPTY: Self = Self {
         entries: VecDeque::new(),
         listed: None,

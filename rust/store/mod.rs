@@ -22,7 +22,7 @@ pub mod session_store;
 pub mod window_store;
 pub mod window_table;
 
-pub use entry::{Entry, SessionEntry, WindowEntry};
+pub use entry::{SessionEntry, StoreEntry, WindowEntry};
 pub use key_table::{KeyTable, StoreKey};
 pub use segments::SegmentId;
 pub use session_store::SessionStore;

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 
-use super::entry::Entry;
+use super::entry::StoreEntry;
 use super::key_table::{KeyTable, StoreKey};
 use super::key_windows::KeyWindows;
 use super::segments::{SegmentId, Segments};
@@ -13,7 +13,7 @@ use crate::window::Horizon;
 
 /// Windows by key and id, in segments by due time.
 #[derive(Clone, Debug)]
-pub struct WindowTable<E: Entry> {
+pub struct WindowTable<E: StoreEntry> {
     pub(super) keys: KeyTable,
     pub(super) key_windows: Vec<KeyWindows<E>>,
     pub(super) segments: Segments<E::Id>,
@@ -26,7 +26,7 @@ pub struct WindowTable<E: Entry> {
     pub(super) open: usize,
 }
 
-impl<E: Entry> WindowTable<E> {
+impl<E: StoreEntry> WindowTable<E> {
     /// An empty store; `width` is the length of a segment.
     pub fn new(width: Span) -> Self {
         Self {

@@ -62,7 +62,7 @@ fn parts() -> Vec<Part> {
         .collect()
 }
 
-/// Rows of three inputs, of which the bank asks for two, and of none.
+/// Rows of three inputs, of which the accumulators ask for two, and of none.
 fn trials() -> impl Strategy<Value = Trial> {
     let small = |values: Range<i64>| (Kind::Int, values.prop_map(Cell::Int).boxed());
     trial_of(vec![

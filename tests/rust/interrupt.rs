@@ -9,7 +9,7 @@ use windrow::arrow::plan::query::Query;
 use windrow::error::Error;
 use windrow::interrupt::{INTERVAL, Interrupt};
 use windrow::key::KeyId;
-use windrow::sort::Sorted;
+use windrow::sort::SortedRows;
 use windrow::time::Time;
 
 use crate::feeds;
@@ -88,9 +88,9 @@ fn an_interrupt_ends_a_run_over_input_without_end() {
 fn a_stopped_interrupt_ends_a_sort() {
     let interrupt = Interrupt::never();
     let (keys, times) = ([KeyId(0); 3], [3, 1, 2].map(Time));
-    assert!(Sorted::new(&keys, &times, &interrupt).is_ok());
+    assert!(SortedRows::new(&keys, &times, &interrupt).is_ok());
     interrupt.stop();
-    let error = Sorted::new(&keys, &times, &interrupt).unwrap_err();
+    let error = SortedRows::new(&keys, &times, &interrupt).unwrap_err();
     assert!(matches!(error, Error::Stopped));
 }
 

@@ -4,7 +4,7 @@
 use proptest::prelude::*;
 use windrow::interrupt::Interrupt;
 use windrow::key::KeyId;
-use windrow::sort::Sorted;
+use windrow::sort::SortedRows;
 use windrow::time::Time;
 
 type Row = (u32, i64);
@@ -28,7 +28,7 @@ fn expected(rows: &[Row]) -> Rows {
 fn check(rows: &[Row]) {
     let keys: Vec<KeyId> = rows.iter().map(|row| KeyId(row.0)).collect();
     let times: Vec<Time> = rows.iter().map(|row| Time(row.1)).collect();
-    let sorted = Sorted::new(&keys, &times, &Interrupt::never()).unwrap();
+    let sorted = SortedRows::new(&keys, &times, &Interrupt::never()).unwrap();
     let found: Rows = sorted
         .by_key()
         .map(|(key, rows)| {

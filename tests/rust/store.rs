@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use windrow::aggregate::slot::Slot;
-use windrow::store::{Entry, SessionEntry, StoreKey, WindowEntry, WindowStore, WindowTable};
+use windrow::store::{SessionEntry, StoreEntry, StoreKey, WindowEntry, WindowStore, WindowTable};
 use windrow::time::{Span, Time};
 use windrow::window::{Extent, Horizon};
 
@@ -73,12 +73,12 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 }
 
 /// A sorted list, and how far it is closed.
-pub(crate) struct Naive<E: Entry> {
+pub(crate) struct Naive<E: StoreEntry> {
     list: BTreeMap<(&'static [u8], E::Id), E>,
     horizon: Horizon,
 }
 
-impl<E: Entry + PartialEq + std::fmt::Debug> Naive<E> {
+impl<E: StoreEntry + PartialEq + std::fmt::Debug> Naive<E> {
     pub(crate) fn visible(&self) -> Vec<(&[u8], &E)> {
         self.list
             .iter()
@@ -105,7 +105,7 @@ impl<E: Entry + PartialEq + std::fmt::Debug> Naive<E> {
 
 /// Runs the steps on both; `entry` makes an entry, `due` a close time for the store from one for
 /// the horizon.
-fn run<E: Entry + PartialEq + std::fmt::Debug>(
+fn run<E: StoreEntry + PartialEq + std::fmt::Debug>(
     width: u64,
     steps: &[Step],
     entry: impl Fn(i64, i64, i64, Slot) -> E,

@@ -1,18 +1,18 @@
 //! Stream time: what moves it, and what it closes.
 
-use windrow::operator::stream_time::{Now, Progress, Source, StreamTime};
+use windrow::operator::stream_time::{Progress, Source, StreamTime, StreamTimes};
 use windrow::time::{Span, Time};
 
 #[test]
 fn it_is_the_largest_time_less_the_grace() {
     let mut time = StreamTime::new(1, Some(Span(10)), Span(1));
-    assert_eq!(time.now(0), Now::START);
+    assert_eq!(time.now(0), StreamTimes::START);
     for (seen, expected) in [(100, 100), (90, 100), (101, 101)] {
         time.observe(0, Source(0), Time(seen));
         let close = Time(expected - 10);
         assert_eq!(
             time.now(0),
-            Now {
+            StreamTimes {
                 time: Some(Time(expected)),
                 close,
                 late: close
@@ -50,17 +50,17 @@ fn lateness_is_by_the_own_input_closing_by_the_slowest() {
     time.observe(0, Source(0), Time(100));
     assert_eq!(
         time.now(0),
-        Now {
+        StreamTimes {
             time: None,
             close: Time::MIN,
             late: Time(100)
         }
     );
-    assert_eq!(time.now(1), Now::START);
+    assert_eq!(time.now(1), StreamTimes::START);
     time.observe(1, Source(0), Time(30));
     assert_eq!(
         time.now(0),
-        Now {
+        StreamTimes {
             time: Some(Time(30)),
             close: Time(30),
             late: Time(100)
@@ -68,7 +68,7 @@ fn lateness_is_by_the_own_input_closing_by_the_slowest() {
     );
     assert_eq!(
         time.now(1),
-        Now {
+        StreamTimes {
             time: Some(Time(30)),
             close: Time(30),
             late: Time(30)
@@ -95,7 +95,7 @@ fn without_a_grace_nothing_closes() {
     time.observe(0, Source(0), Time::MAX);
     assert_eq!(
         time.slowest(),
-        Now {
+        StreamTimes {
             time: Some(Time::MAX),
             close: Time::MIN,
             late: Time::MIN

@@ -4,7 +4,7 @@ use arrow_schema::{DataType, Field, FieldRef, IntervalUnit, TimeUnit, UnionMode}
 
 /// The type of a column.
 pub(crate) fn of(field: &Field) -> String {
-    let storage = spelled(field.data_type());
+    let storage = of_type(field.data_type());
     match field.extension_type_name() {
         Some(name) => format!("extension<{name}> over {storage}"),
         None => storage,
@@ -12,7 +12,7 @@ pub(crate) fn of(field: &Field) -> String {
 }
 
 /// A type.
-pub(crate) fn spelled(data_type: &DataType) -> String {
+pub(crate) fn of_type(data_type: &DataType) -> String {
     use DataType::*;
     match data_type {
         Boolean => "bool".into(),
@@ -54,12 +54,12 @@ pub(crate) fn spelled(data_type: &DataType) -> String {
                     "map<{}>",
                     fields
                         .iter()
-                        .map(|field| spelled(field.data_type()))
+                        .map(|field| of_type(field.data_type()))
                         .collect::<Vec<_>>()
                         .join(", ")
                 )
             }
-            other => format!("map<{}>", spelled(other)),
+            other => format!("map<{}>", of_type(other)),
         },
         Union(fields, mode) => {
             let mode = if *mode == UnionMode::Sparse {
@@ -74,14 +74,14 @@ pub(crate) fn spelled(data_type: &DataType) -> String {
         }
         Dictionary(indices, values) => format!(
             "dictionary<values={}, indices={}>",
-            spelled(values),
-            spelled(indices)
+            of_type(values),
+            of_type(indices)
         ),
         RunEndEncoded(ends, values) => {
             format!(
                 "run_end_encoded<run_ends: {}, values: {}>",
-                spelled(ends.data_type()),
-                spelled(values.data_type())
+                of_type(ends.data_type()),
+                of_type(values.data_type())
             )
         }
         // Integers, binary and null have one name.
@@ -91,7 +91,7 @@ pub(crate) fn spelled(data_type: &DataType) -> String {
 
 fn member(field: &FieldRef) -> String {
     let nulls = if field.is_nullable() { "" } else { " not null" };
-    format!("{}: {}{nulls}", field.name(), spelled(field.data_type()))
+    format!("{}: {}{nulls}", field.name(), of_type(field.data_type()))
 }
 
 fn abbreviated(unit: TimeUnit) -> &'static str {

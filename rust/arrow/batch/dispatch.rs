@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::operator::BatchOperator;
-use super::sessions::BatchSessions;
-use super::sliding::BatchSliding;
+use super::sessions::SessionQuery;
+use super::sliding::SlidingQuery;
 use super::sort_rows::SortRows;
 use crate::arrow::plan::query::{Query, QueryOutput};
 use crate::arrow::plan::window_lengths::WindowLengths;
@@ -16,10 +16,10 @@ impl Query {
         Ok(match (&self.output_kind, self.windows) {
             (QueryOutput::Rows { .. }, _) => Box::new(SortRows::new(Arc::clone(self))?),
             (QueryOutput::Windows { .. }, WindowLengths::Session(gap)) => {
-                Box::new(BatchSessions::new(Arc::clone(self), gap)?)
+                Box::new(SessionQuery::new(Arc::clone(self), gap)?)
             }
             (QueryOutput::Windows { .. }, WindowLengths::Sliding(sliding)) => {
-                Box::new(BatchSliding::new(Arc::clone(self), sliding)?)
+                Box::new(SlidingQuery::new(Arc::clone(self), sliding)?)
             }
         })
     }

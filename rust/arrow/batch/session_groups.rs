@@ -25,7 +25,7 @@ pub(super) struct SessionGroups {
 }
 
 /// Sessions that have left [`SessionGroups`], parallel by slot.
-pub(super) struct SessionBatch {
+pub(super) struct ClosedSessions {
     /// The key of each session.
     pub keys: Vec<KeyId>,
     /// The extent of each session.
@@ -34,7 +34,7 @@ pub(super) struct SessionBatch {
     pub states: Accumulators,
 }
 
-impl SessionBatch {
+impl ClosedSessions {
     /// The windows of slots.
     pub fn windows(&self, slots: &[Slot]) -> Vec<Window> {
         let extents = slots.iter().map(|slot| self.extents.get(slot.0 as usize));
@@ -91,7 +91,7 @@ impl SessionGroups {
                 slots,
                 input.times(),
                 input.seq_nos(),
-                &self.query.taken(&input.inputs()?),
+                &self.query.accumulator_inputs(&input.inputs()?),
             )?;
         }
         Ok(())
@@ -120,7 +120,7 @@ impl SessionGroups {
     }
 
     /// Takes all sessions out, those joined that belong together.
-    pub fn coalesce(&mut self, interrupt: &Interrupt) -> Result<SessionBatch> {
+    pub fn coalesce(&mut self, interrupt: &Interrupt) -> Result<ClosedSessions> {
         self.assign(interrupt)?;
         let coalesced = self.sessions.coalesce(interrupt)?;
         let mut states = std::mem::replace(&mut self.states, self.query.accumulators());
@@ -134,7 +134,7 @@ impl SessionGroups {
             }
             states = joined;
         }
-        Ok(SessionBatch {
+        Ok(ClosedSessions {
             keys: coalesced.keys,
             extents: coalesced.extents,
             states,

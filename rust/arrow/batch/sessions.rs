@@ -11,7 +11,7 @@ use super::layout::partial_sessions::PartialSessions;
 use super::layout::session_records::{self, SessionRecords};
 use super::operator::{BatchOperator, BatchSink, RESULT_ROWS, ShardRows, emit_in_halves};
 use super::pending::{NumberedRows, PendingRows};
-use super::session_groups::{SessionBatch, SessionGroups};
+use super::session_groups::{ClosedSessions, SessionGroups};
 use super::shards::SortedByShard;
 use crate::aggregate::slot::Slot;
 use crate::arrow::format::block::BlockKind;
@@ -26,7 +26,7 @@ use crate::sort::pick;
 use crate::time::Time;
 
 /// A session query at work.
-pub(super) struct BatchSessions {
+pub(super) struct SessionQuery {
     query: Arc<Query>,
     gap: Gap,
     keys: KeyInterner,
@@ -34,7 +34,7 @@ pub(super) struct BatchSessions {
     pending: PendingRows,
 }
 
-impl BatchSessions {
+impl SessionQuery {
     /// No rows yet.
     pub fn new(query: Arc<Query>, gap: Gap) -> Result<Self> {
         Ok(Self {
@@ -126,7 +126,7 @@ impl BatchSessions {
     }
 }
 
-impl BatchOperator for BatchSessions {
+impl BatchOperator for SessionQuery {
     fn add(&mut self, input: Records) -> Result<()> {
         self.pending.add(input);
         Ok(())
@@ -188,7 +188,7 @@ impl BatchOperator for BatchSessions {
         for slots in closed.chunks(RESULT_ROWS) {
             let mut result = |range: Range<usize>| {
                 let slots = slots.get(range).unwrap_or_default();
-                let SessionBatch { keys, states, .. } = &sessions;
+                let ClosedSessions { keys, states, .. } = &sessions;
                 let keys = self.keys.columns(&pick(keys, Slot::numbers(slots)))?;
                 self.query
                     .result(keys, &sessions.windows(slots), states.lower(slots))

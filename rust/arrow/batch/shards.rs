@@ -4,7 +4,7 @@ use crate::arrow::keys::{KeyInterner, shard};
 use crate::error::Result;
 use crate::interrupt::Interrupt;
 use crate::key::KeyId;
-use crate::sort::{Sorted, pick};
+use crate::sort::{SortedRows, pick};
 use crate::time::Time;
 
 /// Rows in the order of (shard, time).
@@ -32,7 +32,7 @@ impl SortedByShard {
     ) -> Result<Self> {
         let shards = of(interner, count, keys);
         // A shard is to this sort what a key is to others.
-        let sorted = Sorted::new(bytemuck::cast_slice(&shards), times, interrupt)?;
+        let sorted = SortedRows::new(bytemuck::cast_slice(&shards), times, interrupt)?;
         let rows: Vec<u32> = sorted.rows().collect();
         Ok(Self {
             shards: pick(&shards, &rows),

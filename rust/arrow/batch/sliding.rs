@@ -27,7 +27,7 @@ use crate::time::Time;
 const GATHERED_ROWS: usize = 1 << 24;
 
 /// A sliding query at work.
-pub(super) struct BatchSliding {
+pub(super) struct SlidingQuery {
     query: Arc<Query>,
     sliding: Sliding,
     keys: KeyInterner,
@@ -36,7 +36,7 @@ pub(super) struct BatchSliding {
     emitted: Time,
 }
 
-impl BatchSliding {
+impl SlidingQuery {
     /// No rows yet.
     pub fn new(query: Arc<Query>, sliding: Sliding) -> Result<Self> {
         let records = RowBuffer::new(empty(&query)?);
@@ -78,7 +78,7 @@ fn empty(query: &Query) -> Result<Vec<Column<'static>>> {
         .collect()
 }
 
-impl BatchOperator for BatchSliding {
+impl BatchOperator for SlidingQuery {
     fn add(&mut self, input: Records) -> Result<()> {
         self.push(
             &input.keys,
@@ -134,7 +134,7 @@ impl BatchOperator for BatchSliding {
     ) -> Result<()> {
         self.records.sort(interrupt)?;
         let states = self.query.accumulators();
-        let inputs = self.query.taken(self.records.inputs());
+        let inputs = self.query.accumulator_inputs(self.records.inputs());
         let until = frontier.map(|time| time.floor(self.sliding.resolution).unwrap_or(Time::MIN));
         let ends = Ends {
             from: self.emitted,

@@ -99,7 +99,7 @@ impl Builder {
 }
 
 /// A packed row.
-pub struct Packed<'a> {
+pub struct PackedRow<'a> {
     /// Which shard.
     pub shard: i32,
     /// The least time in the block.
@@ -113,7 +113,7 @@ pub struct Packed<'a> {
 /// # Errors
 ///
 /// [`Error::Format`] for other columns, and for a null.
-pub fn unpack(batch: &RecordBatch) -> Result<Vec<Packed<'_>>> {
+pub fn unpack(batch: &RecordBatch) -> Result<Vec<PackedRow<'_>>> {
     let [shard, first, block, ..] = batch.columns() else {
         return Err(Error::Format {
             what: "packed rows",
@@ -140,7 +140,7 @@ pub fn unpack(batch: &RecordBatch) -> Result<Vec<Packed<'_>>> {
     }
     let rows = shard.values().iter().zip(first.values()).zip(blocks);
     Ok(rows
-        .map(|((&shard, &first), block)| Packed {
+        .map(|((&shard, &first), block)| PackedRow {
             shard,
             first: Time(first),
             block,

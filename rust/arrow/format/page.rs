@@ -207,12 +207,12 @@ impl Label {
     }
 }
 
-/// Columns of a page, with their names.
-pub(crate) type Columns = Vec<(String, ArrayRef)>;
+/// PageColumns of a page, with their names.
+pub(crate) type PageColumns = Vec<(String, ArrayRef)>;
 
 /// Writes a head. `texts` are its own entries of metadata.
 pub(crate) fn write_head(
-    columns: Columns,
+    columns: PageColumns,
     fingerprint: &str,
     texts: [(&str, String); 2],
 ) -> Result<Vec<u8>> {
@@ -224,7 +224,7 @@ pub(crate) fn write_head(
 /// Writes the windows of a run, or of a part of it, sorted, as pages from `first` on. `bounds` are
 /// those of a range of rows.
 pub(crate) fn write_run(
-    columns: Columns,
+    columns: PageColumns,
     form: PageKind,
     fingerprint: &str,
     first: PageId,
@@ -270,7 +270,7 @@ fn named(form: PageKind, fingerprint: &str) -> Metadata {
     ])
 }
 
-fn batch(columns: Columns) -> Result<RecordBatch> {
+fn batch(columns: PageColumns) -> Result<RecordBatch> {
     let fields: Vec<Field> = columns
         .iter()
         .map(|(name, array)| Field::new(name, array.data_type().clone(), array.is_nullable()))

@@ -2,12 +2,12 @@
 
 use super::page::PageKind;
 use crate::aggregate::slot::Slot;
-use crate::store::{Entry, SessionEntry, WindowEntry};
+use crate::store::{SessionEntry, StoreEntry, WindowEntry};
 use crate::time::{Span, Time};
 use crate::window::{Extent, Window};
 
 /// A stored window as a row of a page.
-pub(crate) trait WindowRow: Entry {
+pub(crate) trait WindowRow: StoreEntry {
     /// What its pages hold.
     const FORM: PageKind;
     /// Names of its columns, before `source`.

@@ -61,8 +61,8 @@ impl KeyColumn {
         } else {
             return Err(wrong(
                 &self.field,
-                type_name::spelled(got),
-                type_name::spelled(expected),
+                type_name::of_type(got),
+                type_name::of_type(expected),
             ));
         };
         if self.floats {

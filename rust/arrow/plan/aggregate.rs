@@ -3,7 +3,7 @@
 use arrow_schema::{Field, Schema};
 
 use super::input_column::InputColumn;
-use super::resolve::{Resolved, resolve};
+use super::resolve::{ResolvedAggregate, resolve};
 use super::source_column::SourceColumn;
 use super::spec::{AggregateSpec, Function};
 use crate::aggregate::Aggregate;
@@ -24,7 +24,7 @@ pub struct AggregatePlan {
 
 /// What gives an aggregate's results.
 enum Output {
-    BuiltIn(Resolved),
+    BuiltIn(ResolvedAggregate),
     Python(Field),
 }
 

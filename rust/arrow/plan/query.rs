@@ -210,7 +210,7 @@ impl Query {
         })
     }
 
-    /// Empty states of all built-in aggregates, which take the columns of [`Self::taken`].
+    /// Empty states of all built-in aggregates, which take the columns of [`Self::accumulator_inputs`].
     pub fn accumulators(&self) -> Accumulators {
         let mut from = 0;
         let parts = self.aggregates.iter().filter_map(|aggregate| {
@@ -223,7 +223,7 @@ impl Query {
         Accumulators::cogrouped(parts.collect::<Vec<_>>())
     }
 
-    /// Which of the query's inputs a bank takes: those of one aggregate after the other, then the
+    /// Which of the query's inputs the accumulators take: those of one aggregate after the other, then the
     /// one that tells each row's input.
     pub fn positions(&self) -> impl Iterator<Item = usize> {
         let cogroup = self.cogroup.as_ref().map(|cogroup| cogroup.position);
@@ -233,8 +233,8 @@ impl Query {
             .chain(cogroup)
     }
 
-    /// The columns that a bank takes, of the query's inputs.
-    pub fn taken<'a>(&self, inputs: &'a [Column<'_>]) -> Vec<Column<'a>> {
+    /// The columns that the accumulators take, of the query's inputs.
+    pub fn accumulator_inputs<'a>(&self, inputs: &'a [Column<'_>]) -> Vec<Column<'a>> {
         self.positions()
             .filter_map(|position| inputs.get(position))
             .map(Column::borrowed)

@@ -18,7 +18,7 @@ use crate::arrow::array::{comparable, type_name};
 use crate::error::{Error, Result};
 
 /// An aggregate's empty states and the field of its result.
-pub struct Resolved {
+pub struct ResolvedAggregate {
     /// A vector of states without slots.
     pub states: Box<dyn Aggregate>,
     /// The result's name and type.
@@ -65,7 +65,7 @@ fn extreme<const MAX: bool>(kind: ColumnKind) -> Box<dyn Aggregate> {
 /// # Errors
 ///
 /// The aggregate takes another number of columns, or is not defined for their types.
-pub fn resolve(spec: &AggregateSpec, columns: &[Field]) -> Result<Resolved> {
+pub fn resolve(spec: &AggregateSpec, columns: &[Field]) -> Result<ResolvedAggregate> {
     let wrong = |allowed: &str, column: usize| Error::ColumnType {
         argument: format!(
             "aggregate {:?}: {}",
@@ -188,7 +188,7 @@ pub fn resolve(spec: &AggregateSpec, columns: &[Field]) -> Result<Resolved> {
     }) {
         return Err(wrong(allowed, position));
     }
-    Ok(Resolved { states, field })
+    Ok(ResolvedAggregate { states, field })
 }
 
 /// The name that a user calls.

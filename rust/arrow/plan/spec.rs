@@ -91,9 +91,9 @@ pub enum WindowSpec {
         #[serde(default)]
         gap_column: Option<String>,
         /// The longest gap of `gap_column`, longer ones are cut to it; none: no gap is cut. KIP-362
-        /// calls it retention.
-        #[serde(default)]
-        retention: Option<i64>,
+        /// calls it retention, and so do saved states.
+        #[serde(default, rename = "retention")]
+        longest_gap: Option<i64>,
         /// What happens to a record whose gap is null, zero or negative.
         #[serde(default)]
         invalid_gap: InvalidGap,

@@ -58,14 +58,14 @@ impl WindowLengths {
             &WindowSpec::Session {
                 gap: None,
                 gap_column: Some(_),
-                retention,
+                longest_gap,
                 ..
             } => {
-                let longest = |micros| match positive("retention", micros)? {
-                    Span(0) => Err(wrong("retention", micros, "at least one tick")),
+                let longest = |micros| match positive("longest_gap", micros)? {
+                    Span(0) => Err(wrong("longest_gap", micros, "at least one tick")),
                     longest => Ok(longest),
                 };
-                let longest = retention.map(longest).transpose()?;
+                let longest = longest_gap.map(longest).transpose()?;
                 Ok(Self::Session(Gap::Dynamic { longest }))
             }
             WindowSpec::Session { .. } => Err(Error::Format {

@@ -42,7 +42,7 @@ impl QueryColumns {
     /// A column is missing, does not hold what its type says, or holds a value that the declared
     /// type does not.
     pub fn read(query: &Query, batch: &RecordBatch) -> Result<Self> {
-        let mut reader = ColumnReader {
+        let mut reader = CheckedColumns {
             batch,
             checked: Vec::new(),
         };
@@ -115,13 +115,13 @@ impl QueryColumns {
 }
 
 /// The columns of one batch; each is checked once.
-struct ColumnReader<'b> {
+struct CheckedColumns<'b> {
     batch: &'b RecordBatch,
     /// Positions of columns that hold what their types say.
     checked: Vec<usize>,
 }
 
-impl ColumnReader<'_> {
+impl CheckedColumns<'_> {
     fn checked(&mut self, column: &SourceColumn) -> Result<ArrayRef> {
         let array = column.array(self.batch)?;
         let position = column.position(self.batch)?;

@@ -13,7 +13,7 @@ use crate::arrow::plan::query::Query;
 use crate::arrow::plan::spec::InvalidGap;
 use crate::arrow::plan::window_lengths::{WindowLengths, per_second};
 use crate::error::{Error, Result};
-use crate::operator::record::Effective;
+use crate::operator::record::EffectiveGap;
 use crate::session::windows::Gap;
 use crate::time::{Span, Time};
 
@@ -46,7 +46,7 @@ impl GapColumn {
 
     /// Whether the gap of a row is longer than zero.
     pub fn is_good(&self, row: usize) -> bool {
-        self.gap.of(self.asked(row)) != Effective::Bad
+        self.gap.of(self.asked(row)) != EffectiveGap::Bad
     }
 
     /// The gaps in effect of the rows that are `kept`, after those with a bad one are left out or,
@@ -75,12 +75,12 @@ impl GapColumn {
         let mut gaps = Vec::with_capacity(good.count_set_bits());
         for row in good.set_indices() {
             match self.gap.of(self.asked(row)) {
-                Effective::Asked(gap) => gaps.push(gap),
-                Effective::Clamped(gap) => {
+                EffectiveGap::Asked(gap) => gaps.push(gap),
+                EffectiveGap::Clamped(gap) => {
                     counters.clamped_gaps += 1;
                     gaps.push(gap);
                 }
-                Effective::Bad => {}
+                EffectiveGap::Bad => {}
             }
         }
         *kept = good;

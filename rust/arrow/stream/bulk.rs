@@ -27,7 +27,7 @@ use crate::session::record::SessionOperator;
 use crate::session::windows::SessionWindows;
 use crate::sliding::record::SlidingOperator;
 use crate::sliding::windows::SlidingWindows;
-use crate::sort::Sorted;
+use crate::sort::SortedRows;
 use crate::time::{Span, Time};
 
 /// Records that are added one by one between two checks of the interrupt: each may change thousands
@@ -141,7 +141,7 @@ impl BulkWindows for SlidingWindows {
             .map(|(_, record)| record.row)
             .collect();
         let (mut rows, mut pending) = (Vec::with_capacity(keys.len()), Vec::new());
-        for (number, records) in Sorted::new(&keys, &times, interrupt)?.by_key() {
+        for (number, records) in SortedRows::new(&keys, &times, interrupt)?.by_key() {
             let name = events.name_of(number).unwrap_or_default();
             let key = operator.store_mut().intern(name)?;
             if operator.join(key, records, rows.len() as u32, states, &mut pending)? {
@@ -195,7 +195,7 @@ impl BulkWindows for SessionWindows {
         let mut updates = PendingUpdates::default();
         let mut stored = vec![Slot(0); partials.extents.len()];
         let starts: Vec<Time> = partials.extents.iter().map(|extent| extent.start).collect();
-        for (number, sorted) in Sorted::new(&partials.keys, &starts, interrupt)?.by_key() {
+        for (number, sorted) in SortedRows::new(&partials.keys, &starts, interrupt)?.by_key() {
             let name = events.name_of(number).unwrap_or_default();
             let key = operator.store_mut().intern(name)?;
             for &(_, partial) in sorted {

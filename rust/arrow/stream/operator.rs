@@ -10,7 +10,7 @@ use super::change_batch;
 use super::changes::Changes;
 use super::snapshot::{ChangedPage, Snapshot};
 use super::state_store::StateStore;
-use super::states::At;
+use super::states::CurrentRecord;
 use super::store_query::{self, KeyRange, StoreQuery};
 use super::user_function::UserFunction;
 use super::windows::Windows;
@@ -240,7 +240,7 @@ impl Operator {
             }
             let record = match events.event(row, &query)? {
                 Event::Tick { input, time } => {
-                    states.at = At::default();
+                    states.at = CurrentRecord::default();
                     return windows.tick(input, SOURCE, time, &mut states, changes);
                 }
                 Event::Record(record) => record,
@@ -251,7 +251,7 @@ impl Operator {
                 return Ok(());
             }
             let input = events.input(row)?.unwrap_or_default();
-            states.at = At {
+            states.at = CurrentRecord {
                 row,
                 input,
                 time: record.time,

@@ -23,12 +23,12 @@ pub struct OperatorStates<'a> {
     /// A window whose only aggregate is null is deleted, as in Kafka (rules 6.5).
     deletes: bool,
     /// The record that updates the states, for messages.
-    pub at: At,
+    pub at: CurrentRecord,
 }
 
 /// A record of the batch, or none.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct At {
+pub struct CurrentRecord {
     /// Its row.
     pub row: usize,
     /// Its input, of a cogroup.
@@ -51,7 +51,7 @@ impl<'a> OperatorStates<'a> {
             batch_states,
             functions,
             deletes,
-            at: At::default(),
+            at: CurrentRecord::default(),
         }
     }
 
@@ -205,7 +205,7 @@ impl States for OperatorStates<'_> {
 
     fn update(&mut self, slot: Slot, row: u32, window: Window) -> Result<()> {
         self.batch_states.update(slot, row, window)?;
-        let At { row, input, .. } = self.at;
+        let CurrentRecord { row, input, .. } = self.at;
         self.each(Some(window), |functions| functions.update(slot, row, input))
     }
 

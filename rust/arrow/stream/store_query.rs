@@ -49,7 +49,7 @@ pub enum StoreQuery {
 pub type KeyRange = (Option<Vec<ArrayRef>>, Option<Vec<ArrayRef>>);
 
 /// A selected window.
-struct Found<'a> {
+struct SelectedWindow<'a> {
     name: &'a [u8],
     window: Window,
     largest: Time,
@@ -117,8 +117,8 @@ fn find_sessions<'s>(
     store: &'s SessionStore,
     query: StoreQuery,
     keys: Names<'_>,
-) -> Vec<Found<'s>> {
-    let found = |(name, session): (&'s [u8], &SessionEntry)| Found {
+) -> Vec<SelectedWindow<'s>> {
+    let found = |(name, session): (&'s [u8], &SessionEntry)| SelectedWindow {
         name,
         window: session.window(),
         largest: session.extent.end,
@@ -142,8 +142,8 @@ fn find_windows<'s>(
     difference: Span,
     query: StoreQuery,
     keys: Names<'_>,
-) -> Vec<Found<'s>> {
-    let found = |(name, window): (&'s [u8], &WindowEntry)| Found {
+) -> Vec<SelectedWindow<'s>> {
+    let found = |(name, window): (&'s [u8], &WindowEntry)| SelectedWindow {
         name,
         window: Window::sliding(window.start, difference),
         largest: window.largest,
@@ -159,7 +159,7 @@ fn find_windows<'s>(
     }
 }
 
-fn batch(state: &StateStore, found: &[Found<'_>]) -> Result<RecordBatch> {
+fn batch(state: &StateStore, found: &[SelectedWindow<'_>]) -> Result<RecordBatch> {
     let windows: Vec<Window> = found.iter().map(|found| found.window).collect();
     let slots: Vec<Slot> = found.iter().map(|found| found.slot).collect();
     let mut columns = key_columns(&state.sort_keys, found.iter().map(|found| found.name))?;

@@ -3,9 +3,7 @@
 use arrow_array::ArrayRef;
 
 use crate::aggregate::slot::Slot;
-
-/// Why a function failed.
-pub type Cause = Box<dyn std::error::Error + Send + Sync>;
+use crate::error::Cause;
 
 /// A function that failed.
 pub struct FunctionFailure {

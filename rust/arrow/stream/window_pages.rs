@@ -11,7 +11,7 @@ use super::windows::Windows;
 use crate::aggregate::slot::Slot;
 use crate::arrow::array::halves::in_halves;
 use crate::arrow::array::{convert, result_array};
-use crate::arrow::format::page::{self, Columns, Label, Page, PageBounds, PageId, broken};
+use crate::arrow::format::page::{self, Label, Page, PageBounds, PageColumns, PageId, broken};
 use crate::arrow::format::window_row::WindowRow;
 use crate::error::Result;
 use crate::store::{SegmentId, SessionEntry, StoreKey, WindowEntry, WindowTable};
@@ -87,7 +87,7 @@ fn columns<E: WindowRow>(
     state: &StateStore,
     store: &WindowTable<E>,
     entries: &[(StoreKey, &E)],
-) -> Result<Columns> {
+) -> Result<PageColumns> {
     let slots: Vec<Slot> = entries.iter().map(|(_, entry)| entry.slot()).collect();
     let times: Vec<Vec<i64>> = entries.iter().map(|(_, entry)| entry.times()).collect();
     let keys = key_columns(
@@ -99,7 +99,7 @@ fn columns<E: WindowRow>(
         .fields()
         .into_iter()
         .map(|field| field.name().clone());
-    let mut columns: Columns = names.zip(keys).collect();
+    let mut columns: PageColumns = names.zip(keys).collect();
     for (nth, name) in E::COLUMNS.iter().enumerate() {
         let ticks = times
             .iter()

@@ -24,12 +24,12 @@ use arrow_array::{ArrayRef, Int64Array, RecordBatch};
 use crate::error::{Error, Result};
 
 /// The columns of a block, as they are read one after the other.
-struct ColumnReader<'a> {
+struct BlockReader<'a> {
     block: &'a RecordBatch,
     rest: &'a [ArrayRef],
 }
 
-impl<'a> ColumnReader<'a> {
+impl<'a> BlockReader<'a> {
     fn new(block: &'a RecordBatch) -> Self {
         Self {
             block,

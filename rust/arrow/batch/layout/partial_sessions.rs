@@ -2,7 +2,7 @@
 
 use arrow_array::{ArrayRef, RecordBatch};
 
-use super::{ColumnReader, numbers};
+use super::{BlockReader, numbers};
 use crate::aggregate::column::Column;
 use crate::arrow::array::named::unnamed;
 use crate::arrow::array::{convert, result_array};
@@ -39,7 +39,7 @@ impl PartialSessions<'static> {
 impl<'a> PartialSessions<'a> {
     /// Reads what [`Self::write`] wrote; other columns are an error.
     pub fn read(query: &Query, gap: Gap, block: &'a RecordBatch) -> Result<Self> {
-        let mut columns = ColumnReader::new(block);
+        let mut columns = BlockReader::new(block);
         let keys = columns.arrays(query.keys.len())?.to_vec();
         let bounds = columns.numbers()?.iter().zip(columns.numbers()?);
         let extents = match gap {

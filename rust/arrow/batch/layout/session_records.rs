@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef, RecordBatch, new_empty_array};
 
-use super::{ColumnReader, numbers};
+use super::{BlockReader, numbers};
 use crate::aggregate::SeqNo;
 use crate::arrow::array::convert;
 use crate::arrow::array::named::unnamed;
@@ -50,7 +50,7 @@ pub(in crate::arrow::batch) fn read(
     gap: Gap,
     block: &RecordBatch,
 ) -> Result<(Vec<ArrayRef>, Records)> {
-    let mut columns = ColumnReader::new(block);
+    let mut columns = BlockReader::new(block);
     let keys = columns.arrays(query.keys.len())?.to_vec();
     let times = match columns.rest.first() {
         Some(times) => Arc::clone(times),

@@ -2,7 +2,7 @@
 
 use arrow_array::{ArrayRef, RecordBatch};
 
-use super::{ColumnReader, numbers};
+use super::{BlockReader, numbers};
 use crate::aggregate::SeqNo;
 use crate::aggregate::column::Column;
 use crate::arrow::array::named::unnamed;
@@ -36,7 +36,7 @@ impl SlidingRecords<'_, 'static> {
 impl<'a> SlidingRecords<'a, 'a> {
     /// Reads what [`Self::write`] wrote; other columns are an error.
     pub fn read(query: &Query, block: &'a RecordBatch) -> Result<Self> {
-        let mut columns = ColumnReader::new(block);
+        let mut columns = BlockReader::new(block);
         let keys = columns.arrays(query.keys.len())?.to_vec();
         let times = Time::slice(columns.numbers()?);
         let seq_nos = columns.numbers()?.iter();

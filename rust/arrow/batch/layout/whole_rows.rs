@@ -7,7 +7,7 @@ use arrow_array::types::Int64Type;
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 
-use super::{ColumnReader, numbers};
+use super::{BlockReader, numbers};
 use crate::aggregate::SeqNo;
 use crate::arrow::array::named::unnamed;
 use crate::arrow::plan::query::Query;
@@ -55,7 +55,7 @@ impl WholeRows {
 
     /// Reads what [`Self::write`] wrote; other columns are an error.
     pub fn read(&self, block: &RecordBatch) -> Result<RecordBatch> {
-        let unexpected = |_| ColumnReader::new(block).unexpected();
+        let unexpected = |_| BlockReader::new(block).unexpected();
         RecordBatch::try_new(Arc::clone(&self.schema), block.columns().to_vec()).map_err(unexpected)
     }
 }
