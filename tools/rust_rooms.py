@@ -1,4 +1,4 @@
-"""The rooms of the crate: which may use which, no circle, and where Arrow and pyo3 may be named.
+"""The rooms of the crate: which may use which, no circle, where Arrow and pyo3 may be named; each type has its own name.
 
 Each room uses only rooms to its right, rooms of one group never each other:
 
@@ -38,6 +38,7 @@ RANK = {room: rank for rank, rooms in enumerate(ORDER) for room in rooms}
 TABLES_OF_CONTENTS = {"lib", "arrow"}
 
 ARROW = re.compile(r"\b(arrow_(array|buffer|cast|data|ipc|row|schema|select|ord|arith)|pyo3_arrow)\b")
+TYPE = re.compile(r"^(?:pub(?:\([a-z: ]+\))? )?(?:struct|enum|trait|type) (\w+)", re.MULTILINE)
 PYO3 = re.compile(r"\bpyo3(_arrow)?\b")
 COMMENT = re.compile(r"//.*")
 OWN_TESTS = re.compile(r"#\[cfg\(test\)\]\nmod tests \{.*", re.DOTALL)
@@ -121,6 +122,11 @@ def breaches(texts: dict[str, str]) -> list[str]:
         TopologicalSorter(files).prepare()
     except CycleError as circle:
         found.append(f"files of the crate name each other in a circle: {' -> '.join(circle.args[1])}")
+    names: dict[str, str] = {}
+    for name, text in texts.items():
+        for type_name in TYPE.findall(text):
+            if names.setdefault(type_name, name) != name:
+                found.append(f"{name}: the type {type_name!r} is there twice, also in {names[type_name]}")
     edges = sum(map(len, graph.values()))
     if edges < LEAST_EDGES:
         found.append(
