@@ -1,4 +1,4 @@
-"""The rooms of the crate: which may use which, no circle, where Arrow and pyo3 may be named; each type has its own name.
+"""The rooms of the crate: which may use which, no circle, where Arrow and pyo3 may be named, no type name twice.
 
 Each room uses only rooms to its right, rooms of one group never each other:
 

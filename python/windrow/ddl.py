@@ -29,6 +29,7 @@ _SIMPLE: dict[str, pa.DataType] = {
     "timestamp_ntz": pa.timestamp("us"),
     "void": pa.null(),
 }
+_DECIMAL_DIGITS = 38
 _DECIMAL = ("decimal", "dec", "numeric")
 _NESTED = ("array", "map", "struct")
 _SPANS = ("day", "hour", "minute", "second")
@@ -181,7 +182,7 @@ class _Reader:
             if self._next(",", ")") == ",":
                 scale = self._digits()
                 self._next(")")
-        if not (1 <= precision <= 38 and scale <= precision):
+        if not (1 <= precision <= _DECIMAL_DIGITS and scale <= precision):
             raise self.wrong("a decimal has 1 to 38 digits, and no more of them after the point")
         return pa.decimal128(precision, scale)
 
@@ -189,4 +190,4 @@ class _Reader:
         token = self._next()
         if not token.isdecimal():
             raise self.wrong(f"{token!r} is no number of digits")
-        return int(token)
+        return int(token) if len(token) <= len("38") else _DECIMAL_DIGITS + 1

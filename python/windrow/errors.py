@@ -11,6 +11,9 @@ from difflib import get_close_matches
 _SHOWN = 20
 
 
+NO_NULL_CHARACTER = "a name without the null character, where Arrow's interface cuts names"
+
+
 def bad_value(argument: str, got: object, allowed: str) -> ValueError:
     """The value of an argument is outside of what is allowed."""
     return ValueError(f"{argument}: got {_shown(got)}; allowed: {allowed}")

@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar
 
 import pyarrow as pa
 
-from windrow.errors import ambiguous_column, bad_type, unknown_column
+from windrow.errors import NO_NULL_CHARACTER, ambiguous_column, bad_type, bad_value, unknown_column
 from windrow.plan import Origins, Plan
 
 Result = TypeVar("Result")
@@ -62,7 +62,11 @@ class Input(ABC, Generic[Result]):
         """The Arrow field of the column that `argument` names; `compared` where values meet each other."""
         if not isinstance(column, str):
             raise bad_type(argument, column, "the name of a column")
-        return self._field_at(argument, self.position(argument, column), compared)
+        field = self._field_at(argument, self.position(argument, column), compared)
+        cut = next((name for name in _names(field) if "\0" in name), None)
+        if cut is not None:
+            raise bad_value(argument, cut, NO_NULL_CHARACTER)
+        return field
 
     @property
     def allowed_gaps(self) -> str:
@@ -76,6 +80,13 @@ class Input(ABC, Generic[Result]):
             return pa.types.is_struct(self._field_at("column", list(self.columns).index(column), False).type)
         except TypeError:  # it cannot be read as Arrow data
             return False
+
+
+def _names(field: pa.Field[Any]) -> Iterator[str]:
+    """The names of a field and of the fields within its type."""
+    yield field.name
+    for position in range(field.type.num_fields):
+        yield from _names(field.type.field(position))
 
 
 def _before_dots(column: str) -> Iterator[str]:

@@ -30,7 +30,7 @@ from windrow import _worker
 from windrow.aggregates import builtin
 from windrow.aggregates.aggregate import MAKERS, Aggregate
 from windrow.aggregates.user_function import Accumulation
-from windrow.errors import aggregate_argument, bad_type, bad_value, unknown_word
+from windrow.errors import NO_NULL_CHARACTER, aggregate_argument, bad_type, bad_value, unknown_word
 from windrow.input import Result
 from windrow.options import Emit, Late, Options
 from windrow.plan import Plan
@@ -263,5 +263,7 @@ def _check_name(name: str, aggregate: Aggregate, taken: dict[str, str]) -> None:
         if callable(aggregate) and not hint:
             hint = "; functions of Python go into windrow.reduce(...) or windrow.aggregate(...)"
         raise bad_type(aggregate_argument(name), aggregate, f"an aggregate of windrow, such as windrow.count(){hint}")
+    if "\0" in name:
+        raise bad_value("aggregates", name, NO_NULL_CHARACTER)
     if name.casefold() in taken:
         raise bad_value("aggregates", name, f"a name that nothing else has; {taken[name.casefold()]} has this one")

@@ -123,3 +123,14 @@ fn an_operator_whose_restore_failed_refuses_every_call() {
     assert_eq!(damaged.pages().unwrap_err().to_string(), refused);
     assert_eq!(damaged.restore(&all).unwrap_err().to_string(), refused);
 }
+
+#[test]
+fn an_operator_that_has_seen_records_is_not_restored_and_goes_on() {
+    let (spec, pages) = saved();
+    let pages: Vec<&[u8]> = pages.iter().map(Vec::as_slice).collect();
+    let mut used = operator(&spec);
+    used.push(&batch(&[fed("a", 1, 3)])).unwrap();
+    let refused = used.restore(&pages).unwrap_err().to_string();
+    assert!(refused.contains("cannot be restored"), "{refused}");
+    used.push(&batch(&[fed("a", 2, 3)])).unwrap();
+}

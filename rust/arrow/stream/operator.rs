@@ -124,13 +124,16 @@ impl Operator {
     }
 
     /// Reads the pages of a saved state, in any order, into an operator that has seen no record.
-    /// After an error the operator refuses every call.
+    /// After an error the operator refuses every call, unless it has seen records: then nothing has
+    /// changed.
     ///
     /// # Errors
     ///
     /// [`Error::Format`] for pages that are damaged, missing, or of another query, and for an
     /// operator that has seen records.
     pub fn restore(&mut self, pages: &[&[u8]]) -> Result<()> {
+        self.check_usable()?;
+        self.state.check_unused()?;
         self.run("restore", |operator| {
             operator.snapshot.restore(&mut operator.state, pages)
         })

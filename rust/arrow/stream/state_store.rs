@@ -13,6 +13,7 @@ use crate::aggregate::accumulators::Accumulators;
 use crate::aggregate::batch_states::BatchStates;
 use crate::aggregate::column::Column;
 use crate::aggregate::slot::Slot;
+use crate::arrow::format::page::broken;
 use crate::arrow::keys::sort_key::SortKeys;
 use crate::arrow::plan::query::Query;
 use crate::arrow::plan::spec::Spec;
@@ -42,6 +43,21 @@ pub(crate) struct StateStore {
 }
 
 impl StateStore {
+    /// An error where a record or a tick was seen.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Format`], as for pages that cannot be read.
+    pub fn check_unused(&self) -> Result<()> {
+        let progress = self.windows.time().progress();
+        if self.seq_nos > 0 || progress.iter().any(|input| input.time.is_some()) {
+            return Err(broken(
+                "an operator that has seen records cannot be restored: make a new one",
+            ));
+        }
+        Ok(())
+    }
+
     /// No windows yet. `functions` are the user's functions of the spec, with the fields of their
     /// results.
     pub fn new(spec: &Spec, query: Query, functions: Vec<Box<dyn UserFunction>>) -> Result<Self> {
