@@ -55,7 +55,8 @@ def shared() -> Path:
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """One Spark for all tests: two cores, UTC, few partitions, quiet. Workers run this very Python."""
-    pyspark = pytest.importorskip("pyspark", reason="pyspark is not installed")
+    import pyspark.sql
+
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     session = (

@@ -1,6 +1,5 @@
 //! Aggregates of Python functions: one Python object per slot.
 
-use std::fmt;
 use std::sync::{Arc, Mutex};
 
 use arrow_array::ArrayRef;
@@ -9,6 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyFloat, PyInt, PyList, PyString};
 use pyo3_arrow::{PyArray, PyField};
 
+use super::user_exception::UserException;
 use crate::aggregate::slot::Slot;
 use crate::arrow::stream::user_function::{FunctionFailure, Outcome, UserFunction};
 
@@ -45,25 +45,6 @@ enum FoldFunction {
     Merge,
 }
 
-/// An exception of a Python function.
-#[derive(Debug)]
-pub(super) struct Raised {
-    pub(super) error: PyErr,
-    /// Where in the user's code: file, line, function and source.
-    user_frame: Option<String>,
-}
-
-impl fmt::Display for Raised {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.user_frame {
-            Some(frame) => write!(out, "{} ({frame})", self.error),
-            None => self.error.fmt(out),
-        }
-    }
-}
-
-impl std::error::Error for Raised {}
-
 impl Fold {
     /// Of a Python object with `type`, `init`, `adds`, `merge`, `reduces`, `to_arrow`,
     /// `from_arrow` and `user_frame`.
@@ -99,7 +80,7 @@ impl Fold {
         let user_frame = told.and_then(|frame| frame.extract(py)).unwrap_or_default();
         FunctionFailure {
             function: function.to_owned(),
-            cause: Box::new(Raised { error, user_frame }),
+            cause: Box::new(UserException { error, user_frame }),
             nth: None,
             crowded: false,
         }

@@ -2,6 +2,7 @@
 
 mod fold;
 mod operator;
+mod user_exception;
 
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -23,7 +24,7 @@ use crate::arrow::plan::spec::{Function, Spec};
 use crate::arrow::read::counters::ReadCounters;
 use crate::error::Error;
 use crate::interrupt::Interrupt;
-use fold::Raised;
+use user_exception::UserException;
 
 impl From<Error> for PyErr {
     fn from(error: Error) -> Self {
@@ -37,7 +38,7 @@ impl From<Error> for PyErr {
             | Error::ResultOverflow { .. }
             | Error::TimeOverflow { .. }
             | Error::Crowded { .. } => PyOverflowError::new_err(message),
-            Error::Function { cause, .. } => match cause.downcast::<Raised>() {
+            Error::Function { cause, .. } => match cause.downcast::<UserException>() {
                 Ok(raised) => Python::attach(|py| function_error(py, message, raised.error)),
                 Err(_) => PyRuntimeError::new_err(message),
             },

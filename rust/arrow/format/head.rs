@@ -7,6 +7,7 @@ use arrow_array::{ArrayRef, Int64Array};
 use serde::{Deserialize, Serialize};
 
 use super::page::{self, Label, PageId, broken};
+use super::page_writer;
 use crate::aggregate::SeqNo;
 use crate::arrow::plan::fingerprint::Fingerprint;
 use crate::error::{Error, Result};
@@ -95,7 +96,7 @@ impl Head {
             ("windrow.specification", fingerprint.text.clone()),
             ("windrow.state", state),
         ];
-        page::write_head(columns, &fingerprint.hash, texts)
+        page_writer::write_head(columns, &fingerprint.hash, texts)
     }
 
     /// The head of a page, and the progress of each input.

@@ -6,6 +6,7 @@
 //! | [`block`] | rows of one shard, for the shuffle |
 //! | [`packed`] | blocks as rows that Spark shuffles and sorts |
 //! | [`page`] | a part of a segment, for a state |
+//! | `page_writer` | rows to pages |
 //! | `head` | stream time and counters, as a page |
 //! | `window_row` | stored windows as rows of pages |
 
@@ -14,4 +15,5 @@ pub mod envelope;
 pub(crate) mod head;
 pub mod packed;
 pub mod page;
+pub(crate) mod page_writer;
 pub(crate) mod window_row;

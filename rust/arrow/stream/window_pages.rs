@@ -11,7 +11,8 @@ use super::windows::Windows;
 use crate::aggregate::slot::Slot;
 use crate::arrow::array::halves::in_halves;
 use crate::arrow::array::{convert, result_array};
-use crate::arrow::format::page::{self, Label, Page, PageBounds, PageColumns, PageId, broken};
+use crate::arrow::format::page::{self, Label, Page, PageBounds, PageId, broken};
+use crate::arrow::format::page_writer::{self, PageColumns};
 use crate::arrow::format::window_row::WindowRow;
 use crate::error::Result;
 use crate::store::{SegmentId, SessionEntry, StoreKey, WindowEntry, WindowTable};
@@ -71,7 +72,7 @@ fn write_entries<E: WindowRow>(
             number: pages.len() as u32,
         };
         let bounds = |part: Range<usize>| bounds(rows.start + part.start..rows.start + part.end);
-        pages.extend(page::write_run(
+        pages.extend(page_writer::write_run(
             columns,
             E::FORM,
             fingerprint,

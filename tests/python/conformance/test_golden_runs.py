@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pytest
+
+import windrow as wr
 
 from ..harness.golden import CHECKED, Finals, Run, content, runs
 from ..harness.tables import rows_of
 
 LATEST = 2**63 - 1
-
-wr: Any = pytest.importorskip("windrow")
 
 
 def batch(run: Run) -> Finals:

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
-pytest.importorskip("pyspark", reason="pyspark is not installed")
-
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 

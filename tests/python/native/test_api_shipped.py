@@ -8,12 +8,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pyspark
 import pytest
 
 import windrow
 from windrow import _worker
-
-pyspark = pytest.importorskip("pyspark", reason="pyspark is not installed")
 
 ROOT = Path(__file__).resolve().parents[3]
 

@@ -224,7 +224,8 @@ def test_a_class_is_no_data(kind: type) -> None:
 
 
 def test_the_class_of_spark_frames_is_no_data() -> None:
-    spark = pytest.importorskip("pyspark.sql")
+    import pyspark.sql as spark
+
     with pytest.raises(TypeError, match=r"^data: got <class .*DataFrame'>, a type; allowed: a Spark DataFrame"):
         wr.group_by(spark.DataFrame, "user", time="ts")
 

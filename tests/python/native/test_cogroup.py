@@ -171,7 +171,9 @@ def test_inputs_may_be_called_as_keys_and_times_are() -> None:
 
 
 def test_every_kind_of_data_in_this_process_is_joined() -> None:
-    polars, duckdb = pytest.importorskip("polars"), pytest.importorskip("duckdb")
+    import duckdb
+    import polars
+
     table = pa.table({"k": [1], "ts": pa.array([1], US), "x": [5]})
     others = {
         "batch": table.to_batches()[0],

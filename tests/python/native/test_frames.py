@@ -6,17 +6,15 @@ import subprocess
 import sys
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 import duckdb
 import pandas as pd
 import polars as pl
 import pyarrow as pa
-import pytest
+
+import windrow as wr
 
 from ..harness.tables import Rows, rows_of
-
-wr: Any = pytest.importorskip("windrow")
 
 ROOT = Path(__file__).resolve().parents[3]
 START = datetime(2024, 5, 1, 12)

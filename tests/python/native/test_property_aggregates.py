@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import windrow as wr
+
 from ..harness.families import FAMILIES, Family, often, some
 from ..harness.tables import Asked, Windows, assert_windows, by_sessions, by_sliding, in_batches, rows_of
-
-wr: Any = pytest.importorskip("windrow")
 
 
 @st.composite

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import windrow as wr
+
 from ..harness.families import some
 from ..harness.tables import Asked, assert_windows, by_sessions, by_sliding, in_batches, records, rows_of
 from ..oracle.records import null_keys, null_times
-
-wr: Any = pytest.importorskip("windrow")
 
 ASKED = {"n": Asked("count"), "values": Asked("collect_list", ("x",)), "total": Asked("sum", ("x",))}
 NAN, INFINITY = float("nan"), float("inf")

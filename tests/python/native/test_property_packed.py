@@ -14,6 +14,8 @@ from hypothesis import given
 from hypothesis import settings as limits
 from hypothesis import strategies as st
 
+from windrow import _native as native
+
 from ..harness.families import FAMILIES, often, some
 from ..harness.tables import (
     Asked,
@@ -29,8 +31,6 @@ from ..harness.tables import (
 )
 from ..oracle.records import null_keys, null_times
 from ..oracle.sessions import bad_gaps, clamped_gaps
-
-native: Any = pytest.importorskip("windrow._native")
 
 SESSION = {"kind": "session", "gap": 5}
 DYNAMIC = {"kind": "session", "gap_column": "gap", "retention": 20}

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import settings as limits
 from hypothesis import strategies as st
 
+import windrow as wr
+
 from ..harness.families import often, some
 from ..harness.tables import Asked, assert_windows, by_sessions, by_sliding, in_batches, rows_of
-
-wr: Any = pytest.importorskip("windrow")
 
 ASKED = {
     "n": Asked("count"),

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+import pyspark.sql.types as spark
 import pytest
-
-spark = pytest.importorskip("pyspark.sql.types")
 
 
 @pytest.mark.parametrize("argument", ["keys", "x", "column"])

@@ -11,7 +11,6 @@ import re
 from collections import Counter
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -21,12 +20,12 @@ import pytest
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
+import windrow as wr
+
 from ..harness.flights import flights
 from ..harness.scenes import spark_sessions
 from ..harness.tables import Asked, assert_windows, by_sessions, by_sliding, rows_of, ticks
 from ..oracle import vectorised
-
-wr: Any = pytest.importorskip("windrow")
 
 LINE = re.compile(r'(\S+) \S+ \S+ \[([^\]]+)\] "([^"]*)" (\d{3}) (\d+|-)')
 

@@ -12,11 +12,11 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import LongType, StringType
 
+import windrow as wr
+
 from ..harness.cogroups import AskedOfInput, assert_cogroup, counts
 from ..harness.scenes import START, rows, typed
 from ..harness.tables import Asked, assert_same, by_sessions, by_sliding, rows_of
-
-wr: Any = pytest.importorskip("windrow")
 
 SECOND = 10**6
 SIZES = {"clicks": 500, "orders": 120, "visits": 0}

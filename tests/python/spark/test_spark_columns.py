@@ -10,10 +10,10 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, IntegerType, NullType, StringType, StructType
 from pyspark.testing.objects import ExamplePoint, ExamplePointUDT
 
+import windrow as wr
+
 from ..harness.scenes import rows, spark_sessions, typed
 from ..harness.tables import assert_same
-
-wr: Any = pytest.importorskip("windrow")
 
 
 def of_one_session(spark: SparkSession, *columns: str) -> DataFrame:

@@ -8,10 +8,10 @@ import pytest
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
+import windrow as wr
+
 from ..harness.scenes import events, quoted, rows, spark_sessions, typed
 from ..harness.tables import assert_same
-
-wr: Any = pytest.importorskip("windrow")
 
 GAP = wr.SessionWindows.with_gap("10 minutes")
 

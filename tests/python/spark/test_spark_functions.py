@@ -22,13 +22,12 @@ from pyspark.errors import PythonException
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
+import windrow as wr
 from windrow.plan import PACK_COUNTERS
 
 from ..harness.scenes import rows, typed
 from ..harness.tables import Rows, assert_same, by_sessions, by_sliding, records, rows_of
 from ..oracle.records import Record, by_key
-
-wr: Any = pytest.importorskip("windrow")
 
 # Functions of a module that executors do not have travel by value.
 cloudpickle.register_pickle_by_value(sys.modules[__name__])

@@ -12,12 +12,12 @@ import pytest
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
+import windrow as wr
+
 from ..harness.flights import flights
 from ..harness.scenes import START, frame
 from ..harness.tables import Asked, assert_windows, by_dynamic_gap, gap_of, records, rows_of
 from ..oracle.sessions import bad_gaps, clamped_gaps
-
-wr: Any = pytest.importorskip("windrow")
 
 ASKED = {"n": Asked("count"), "items": Asked("sum", ("items",)), "low": Asked("min", ("items",))}
 RETENTION = 3_600 * 10**6

@@ -10,10 +10,10 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import LongType, StringType, StructField, StructType, TimestampNTZType, TimestampType
 
+import windrow as wr
+
 from ..harness.scenes import START, events, frame, rows, spark_sessions, typed
 from ..harness.tables import Asked, alike, assert_same, assert_windows, by_sliding, rows_of
-
-wr: Any = pytest.importorskip("windrow")
 
 SECOND = 10**6
 

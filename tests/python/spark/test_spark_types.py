@@ -8,10 +8,10 @@ import pytest
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+import windrow as wr
+
 from ..harness.scenes import rows, spark_sessions, typed
 from ..harness.tables import assert_same
-
-wr: Any = pytest.importorskip("windrow")
 
 TYPES = {
     "byte": "CAST(id % 100 - 50 AS TINYINT)",
