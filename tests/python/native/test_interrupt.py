@@ -70,8 +70,9 @@ except KeyboardInterrupt:
     print(time.monotonic(), flush=True)
 """
 
-# How long an exception may take to come, on a machine at work on other things too; each work takes far longer.
-SOON = 2.0
+# Seconds that an exception may take to come in one of some attempts: a machine may be at work on other things too.
+SOON = 0.5
+ATTEMPTS = 3
 
 WORKS = [
     "sessions",
@@ -100,11 +101,16 @@ def seconds_to_interrupt(code: str, work: str, after: float) -> float:
     return float(raised) - sent
 
 
+def comes_soon(code: str, work: str, after: float) -> bool:
+    return any(seconds_to_interrupt(code, work, after) < SOON for _ in range(ATTEMPTS))
+
+
 @pytest.mark.parametrize("work", WORKS)
 @pytest.mark.parametrize("after", [0.3, 1.5])
 def test_an_interrupt_ends_work_on_the_main_thread(work: str, after: float) -> None:
-    assert seconds_to_interrupt(MAIN, work, after) < SOON
+    assert comes_soon(MAIN, work, after)
 
 
-def test_an_interrupt_reaches_the_main_thread_while_another_one_works() -> None:
-    assert seconds_to_interrupt(THREAD, "sessions", 1.0) < SOON
+@pytest.mark.parametrize("work", WORKS)
+def test_an_interrupt_reaches_the_main_thread_while_another_one_works(work: str) -> None:
+    assert comes_soon(THREAD, work, 1.0)
