@@ -63,7 +63,7 @@ pub struct Change<'a> {
     pub known: bool,
 }
 
-/// A change of a stored window, before it is emitted.
+/// A change of a window, before it is emitted.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WindowUpdate {
     /// The key's number in the store.

@@ -22,18 +22,14 @@ impl<K: WindowKind> WindowOperator<K> {
             return Ok(());
         }
         for (key, entry) in closed {
-            out.emit(
-                Change {
-                    key: *key,
-                    name: self.store.name(*key),
-                    window: self.windows.window(entry),
-                    time: entry.largest(),
-                    op: Op::Final,
-                    slot: Some(entry.slot()),
-                    known: true,
-                },
-                states,
-            )?;
+            let last = WindowUpdate {
+                key: *key,
+                window: self.windows.window(entry),
+                time: entry.largest(),
+                slot: Some(entry.slot()),
+                known: true,
+            };
+            self.emit(Op::Final, last, states, out)?;
         }
         Ok(())
     }
@@ -48,31 +44,12 @@ impl<K: WindowKind> WindowOperator<K> {
         if self.windows.emit() != Emit::Update {
             return Ok(());
         }
-        let WindowUpdate {
-            key,
-            window,
-            time,
-            slot,
-            known,
-        } = update;
-        let op = if slot.is_some() {
+        let op = if update.slot.is_some() {
             Op::Upsert
         } else {
             Op::Delete
         };
-        let name = self.store.name(key);
-        out.emit(
-            Change {
-                key,
-                name,
-                window,
-                time,
-                op,
-                slot,
-                known,
-            },
-            states,
-        )
+        self.emit(op, update, states, out)
     }
 
     /// Emits a late record as a window of its own, which is not stored.
@@ -86,9 +63,33 @@ impl<K: WindowKind> WindowOperator<K> {
         self.counters.late_emitted += 1;
         let slot = states.allocate()?;
         states.update(slot, record.row, window)?;
-        let KeyedRecord { key, time, .. } = record;
+        let alone = WindowUpdate {
+            key: record.key,
+            window,
+            time: record.time,
+            slot: Some(slot),
+            known: false,
+        };
+        self.emit(Op::Late, alone, states, out)?;
+        states.release(slot);
+        Ok(())
+    }
+
+    fn emit<S: States>(
+        &self,
+        op: Op,
+        update: WindowUpdate,
+        states: &mut S,
+        out: &mut impl Sink<S>,
+    ) -> Result<()> {
+        let WindowUpdate {
+            key,
+            window,
+            time,
+            slot,
+            known,
+        } = update;
         let name = self.store.name(key);
-        let (op, slot) = (Op::Late, Some(slot));
         out.emit(
             Change {
                 key,
@@ -97,11 +98,9 @@ impl<K: WindowKind> WindowOperator<K> {
                 time,
                 op,
                 slot,
-                known: false,
+                known,
             },
             states,
-        )?;
-        slot.into_iter().for_each(|slot| states.release(slot));
-        Ok(())
+        )
     }
 }

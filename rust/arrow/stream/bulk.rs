@@ -37,18 +37,27 @@ pub(crate) const RECORDS_PER_CHECK: usize = 64;
 /// A record and the number of its key in the batch.
 pub(crate) type NumberedRecord<'a> = (KeyId, ValidRecord<'a, u32>);
 
+/// What the records of a batch are added with.
+pub(crate) struct BatchContext<'c, 's> {
+    /// The batch.
+    pub events: &'c EventBatch,
+    /// The states of the windows.
+    pub states: &'c mut OperatorStates<'s>,
+    /// Where changes go.
+    pub out: &'c mut Changes,
+    /// Stops long work.
+    pub interrupt: &'c Interrupt,
+}
+
 /// Windows to which many records may be added at once.
 pub(crate) trait BulkWindows: WindowKind {
     /// Adds the records of the keys that are not among `ordered`, and inserts there the keys whose
     /// records have to be added in their order.
     fn add_all(
         operator: &mut WindowOperator<Self>,
-        events: &EventBatch,
         records: &[NumberedRecord<'_>],
         ordered: &mut OrderedKeys,
-        states: &mut OperatorStates<'_>,
-        out: &mut Changes,
-        interrupt: &Interrupt,
+        context: &mut BatchContext<'_, '_>,
     ) -> Result<()>;
 }
 
@@ -99,15 +108,14 @@ pub(crate) fn add<K: BulkWindows>(
             }
         }
     }
-    K::add_all(
-        operator,
+    let mut context = BatchContext {
         events,
-        &records,
-        &mut ordered,
         states,
         out,
         interrupt,
-    )?;
+    };
+    K::add_all(operator, &records, &mut ordered, &mut context)?;
+    let BatchContext { states, out, .. } = context;
     // Windows of other keys close when they would have closed before, whatever is in them by now.
     let in_order = records.iter().filter(|(key, _)| ordered.contains(*key));
     for (nth, &(_, record)) in in_order.enumerate() {
@@ -125,20 +133,17 @@ pub(crate) fn add<K: BulkWindows>(
 impl BulkWindows for SlidingWindows {
     fn add_all(
         operator: &mut SlidingOperator,
-        events: &EventBatch,
         records: &[NumberedRecord<'_>],
         ordered: &mut OrderedKeys,
-        states: &mut OperatorStates<'_>,
-        out: &mut Changes,
-        interrupt: &Interrupt,
+        context: &mut BatchContext<'_, '_>,
     ) -> Result<()> {
-        let (keys, times): (Vec<KeyId>, Vec<Time>) = ordered
+        let BatchContext {
+            events, interrupt, ..
+        } = *context;
+        let (states, out) = (&mut *context.states, &mut *context.out);
+        let (keys, times, batch_rows): (Vec<KeyId>, Vec<Time>, Vec<u32>) = ordered
             .others(records)
-            .map(|(key, record)| (*key, record.time))
-            .unzip();
-        let batch_rows: Vec<u32> = ordered
-            .others(records)
-            .map(|(_, record)| record.row)
+            .map(|(key, record)| (*key, record.time, record.row))
             .collect();
         let (mut rows, mut pending) = (Vec::with_capacity(keys.len()), Vec::new());
         for (number, records) in SortedRows::new(&keys, &times, interrupt)?.by_key() {
@@ -151,8 +156,8 @@ impl BulkWindows for SlidingWindows {
                 ordered.insert(number);
             }
         }
-        let into: Vec<Slot> = pending.iter().map(|merge| merge.into).collect();
-        let runs: Vec<Run> = pending.iter().map(|merge| merge.run).collect();
+        let (into, runs): (Vec<Slot>, Vec<Run>) =
+            pending.iter().map(|merge| (merge.into, merge.run)).unzip();
         states.batch_states().merge_runs(&rows, &runs, &into)?;
         operator.emit_updates(pending, states, out)
     }
@@ -164,29 +169,29 @@ impl BulkWindows for SessionWindows {
     /// partial session.
     fn add_all(
         operator: &mut SessionOperator,
-        events: &EventBatch,
         records: &[NumberedRecord<'_>],
         ordered: &mut OrderedKeys,
-        states: &mut OperatorStates<'_>,
-        out: &mut Changes,
-        interrupt: &Interrupt,
+        context: &mut BatchContext<'_, '_>,
     ) -> Result<()> {
-        let keys: Vec<KeyId> = ordered.others(records).map(|(key, _)| *key).collect();
+        let BatchContext {
+            events, interrupt, ..
+        } = *context;
+        let (states, out) = (&mut *context.states, &mut *context.out);
+        let (keys, times, gaps, rows): (Vec<KeyId>, Vec<Time>, Vec<Span>, Vec<u32>) = ordered
+            .others(records)
+            .map(|(key, record)| (*key, record.time, record.gap, record.row))
+            .collect();
         if keys.is_empty() {
             return Ok(());
         }
-        let (times, gaps): (Vec<Time>, Vec<Span>) = ordered
-            .others(records)
-            .map(|(_, record)| (record.time, record.gap))
-            .unzip();
         let mut open = OpenSessions::default();
         let groups = open.assign_own(&keys, &times, &gaps, interrupt)?;
         // Rows of ordered keys go into one more group, which is not read.
         let count = open.len();
         let mut group_of_row = vec![Slot(count as u32); events.rows()];
-        for ((_, record), group) in ordered.others(records).zip(groups) {
-            if let Some(row) = group_of_row.get_mut(record.row as usize) {
-                *row = group;
+        for (row, group) in rows.into_iter().zip(groups) {
+            if let Some(group_of) = group_of_row.get_mut(row as usize) {
+                *group_of = group;
             }
         }
         let grouped = states.batch_states().group(&group_of_row, count + 1)?;
