@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 pub(crate) fn in_halves<T>(
     rows: Range<usize>,
     make: &mut impl FnMut(Range<usize>) -> Result<T>,
-    emit: &mut impl FnMut(T),
+    emit: &mut (impl FnMut(T) + ?Sized),
 ) -> Result<()> {
     match make(rows.clone()) {
         Err(Error::Crowded { .. }) if rows.len() > 1 => {

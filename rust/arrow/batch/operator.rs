@@ -1,13 +1,11 @@
 //! What every query does with rows and blocks.
 
-use std::ops::Range;
-
 use arrow_array::RecordBatch;
 
 use crate::arrow::format::block::BlockKind;
 use crate::arrow::keys::KeyInterner;
 use crate::arrow::read::records::Records;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::interrupt::Interrupt;
 use crate::time::Time;
 
@@ -54,27 +52,6 @@ pub(super) struct ShardRows {
     pub shards: Vec<u32>,
     /// The time of each row.
     pub times: Vec<Time>,
-}
-
-/// Emits the windows of a range, in halves where they do not fit one batch.
-pub(super) fn emit_in_halves(
-    range: Range<usize>,
-    result: &mut impl FnMut(Range<usize>) -> Result<RecordBatch>,
-    emit: &mut BatchSink<'_>,
-    interrupt: &Interrupt,
-) -> Result<()> {
-    interrupt.check()?;
-    match result(range.clone()) {
-        Err(Error::Crowded { .. }) if range.len() > 1 => {
-            let middle = range.start + range.len() / 2;
-            emit_in_halves(range.start..middle, result, emit, interrupt)?;
-            emit_in_halves(middle..range.end, result, emit, interrupt)
-        }
-        result => {
-            emit(result?);
-            Ok(())
-        }
-    }
 }
 
 /// All windows of operators that have all their rows.

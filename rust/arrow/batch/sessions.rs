@@ -9,11 +9,12 @@ use arrow_select::interleave::interleave;
 
 use super::layout::partial_sessions::PartialSessions;
 use super::layout::session_records::{self, SessionRecords};
-use super::operator::{BatchOperator, BatchSink, RESULT_ROWS, ShardRows, emit_in_halves};
+use super::operator::{BatchOperator, BatchSink, RESULT_ROWS, ShardRows};
 use super::pending::{NumberedRows, PendingRows};
 use super::session_groups::{ClosedSessions, SessionGroups};
 use super::shards::SortedByShard;
 use crate::aggregate::slot::Slot;
+use crate::arrow::array::halves::in_halves;
 use crate::arrow::format::block::BlockKind;
 use crate::arrow::keys::KeyInterner;
 use crate::arrow::plan::query::Query;
@@ -187,13 +188,14 @@ impl BatchOperator for SessionQuery {
             .partition(is_closed);
         for slots in closed.chunks(RESULT_ROWS) {
             let mut result = |range: Range<usize>| {
+                interrupt.check()?;
                 let slots = slots.get(range).unwrap_or_default();
                 let ClosedSessions { keys, states, .. } = &sessions;
                 let keys = self.keys.columns(&pick(keys, Slot::numbers(slots)))?;
                 self.query
                     .result(keys, &sessions.windows(slots), states.lower(slots))
             };
-            emit_in_halves(0..slots.len(), &mut result, emit, interrupt)?;
+            in_halves(0..slots.len(), &mut result, emit)?;
         }
         // Keys without an open session are forgotten.
         let numbers = Slot::numbers(&open);

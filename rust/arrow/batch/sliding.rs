@@ -6,11 +6,12 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, RecordBatch};
 
 use super::layout::sliding_records::SlidingRecords;
-use super::operator::{BatchOperator, BatchSink, RESULT_ROWS, ShardRows, emit_in_halves};
+use super::operator::{BatchOperator, BatchSink, RESULT_ROWS, ShardRows};
 use super::shards::SortedByShard;
 use crate::aggregate::SeqNo;
 use crate::aggregate::column::Column;
 use crate::arrow::array::convert;
+use crate::arrow::array::halves::in_halves;
 use crate::arrow::format::block::BlockKind;
 use crate::arrow::keys::KeyInterner;
 use crate::arrow::plan::query::Query;
@@ -150,6 +151,7 @@ impl BatchOperator for SlidingQuery {
                 (RESULT_ROWS.max(batch.widest()), usize::MAX)
             };
             let mut result = |piece: Range<usize>| {
+                interrupt.check()?;
                 let runs = batch.runs.get(piece.clone()).unwrap_or_default();
                 let (times, seq_nos) = (self.records.times(), self.records.seq_nos());
                 let lowered = states.sweep(times, seq_nos, &inputs, runs, interrupt);
@@ -161,7 +163,7 @@ impl BatchOperator for SlidingQuery {
             };
             batch
                 .pieces(windows, rows)
-                .try_for_each(|piece| emit_in_halves(piece, &mut result, emit, interrupt))?;
+                .try_for_each(|piece| in_halves(piece, &mut result, emit))?;
         }
         match until {
             Some(until) => {
