@@ -96,17 +96,8 @@ impl<V: Summable> State for MeanState<V> {
 
     fn sweep(mean_type: &MeanType, rows: InputRows<'_>, runs: Runs<'_>) -> Result<Column<'static>> {
         let columns = Value::<V>::columns(rows)?;
-        let mut states = Vec::with_capacity(runs.len());
-        sweep::totals(
-            |row| Value::<V>::get(columns, row),
-            runs,
-            |total: &V::Total, count| {
-                states.push(Self {
-                    total: total.clone(),
-                    count,
-                });
-            },
-        );
+        let value = |row| Value::<V>::get(columns, row);
+        let states = sweep::totals(value, runs, |total, count| Self { total, count });
         Self::lower(mean_type, states.iter())
     }
 }

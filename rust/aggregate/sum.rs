@@ -78,17 +78,11 @@ impl<V: Summable> State for SumState<V> {
 
     fn sweep(limit: &i128, rows: InputRows<'_>, runs: Runs<'_>) -> Result<Column<'static>> {
         let columns = Value::<V>::columns(rows)?;
-        let mut states = Vec::with_capacity(runs.len());
-        sweep::totals(
-            |row| Value::<V>::get(columns, row),
-            runs,
-            |total: &V::Total, count| {
-                states.push(Self {
-                    total: total.clone(),
-                    seen: count > 0,
-                });
-            },
-        );
+        let value = |row| Value::<V>::get(columns, row);
+        let states = sweep::totals(value, runs, |total, count| Self {
+            total,
+            seen: count > 0,
+        });
         Self::lower(limit, states.iter())
     }
 }

@@ -127,13 +127,15 @@ pub(super) fn two_stacks<S: Clone>(
     }
 }
 
-/// Totals and numbers of the values of rows that hold one: by [`subtract_on_evict`] where totals
-/// are exact, else by [`two_stacks`].
-pub(super) fn totals<V: Copy, T: Total<V>>(
+/// The states of runs, each made of the total and the number of its rows' values: by
+/// [`subtract_on_evict`] where totals are exact, else by [`two_stacks`].
+pub(super) fn totals<V: Copy, T: Total<V>, S>(
     value: impl Fn(usize) -> Option<V>,
     runs: Runs<'_>,
-    mut emit: impl FnMut(&T, i64),
-) {
+    state: impl Fn(T, i64) -> S,
+) -> Vec<S> {
+    let mut states = Vec::with_capacity(runs.len());
+    let emit = |(total, count): &(T, i64)| states.push(state(total.clone(), *count));
     let insert = |(total, count): &mut (T, i64), row: usize| {
         if let Some(value) = value(row) {
             total.add(value);
@@ -152,14 +154,11 @@ pub(super) fn totals<V: Copy, T: Total<V>>(
     };
     let mut identity = (T::default(), 0);
     if T::EXACT {
-        subtract_on_evict(runs, &mut identity, insert, evict, |(total, count)| {
-            emit(total, *count)
-        });
+        subtract_on_evict(runs, &mut identity, insert, evict, emit);
     } else {
-        two_stacks(runs, identity, insert, merge, |(total, count)| {
-            emit(total, *count)
-        });
+        two_stacks(runs, identity, insert, merge, emit);
     }
+    states
 }
 
 /// The values of rows; null where there is no row, or the row is null.
