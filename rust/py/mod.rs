@@ -1,6 +1,15 @@
 //! The binding: extract, detach from the interpreter, map the error.
+//!
+//! | file | noun |
+//! |---|---|
+//! | here | queries, their packers, mergers and sorters; errors as exceptions |
+//! | `operator` | the record operator |
+//! | `fold` | an aggregate of Python functions, and its accumulators |
+//! | `functions` | the functions of one such aggregate, and what they return |
+//! | `user_exception` | an exception of such a function |
 
 mod fold;
+mod functions;
 mod operator;
 mod user_exception;
 

@@ -1,0 +1,240 @@
+//! The Python functions of one aggregate, and what they return.
+
+use std::sync::Arc;
+
+use arrow_array::ArrayRef;
+use arrow_schema::Field;
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyBytes, PyFloat, PyInt, PyList, PyString};
+use pyo3_arrow::{PyArray, PyField};
+
+use super::user_exception::UserException;
+use crate::arrow::stream::user_function::{FunctionFailure, Outcome};
+
+/// The functions of one aggregate.
+pub(super) struct FoldFunctions {
+    init: Py<PyAny>,
+    /// One for each input; none for an input whose rows it does not take.
+    adds: Vec<Option<Py<PyAny>>>,
+    merge: Py<PyAny>,
+    /// Whether those are both of the one function of `reduce`.
+    reduces: bool,
+    to_arrow: Py<PyAny>,
+    from_arrow: Py<PyAny>,
+    user_frame: Py<PyAny>,
+    deepcopy: Py<PyAny>,
+}
+
+/// What a function returned.
+pub(super) struct Accumulator {
+    pub(super) value: Py<PyAny>,
+    from: FoldFunction,
+}
+
+/// A function of the user.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum FoldFunction {
+    Init,
+    Add,
+    Merge,
+}
+
+impl FoldFunctions {
+    /// Of a Python object with `type`, `init`, `adds`, `merge`, `reduces`, `to_arrow`,
+    /// `from_arrow` and `user_frame`.
+    pub(super) fn new(fold: &Bound<'_, PyAny>) -> PyResult<(Self, Field)> {
+        let part = |name: &str| fold.getattr(name).map(Bound::unbind);
+        let deepcopy = fold.py().import("copy")?.getattr("deepcopy")?.unbind();
+        let functions = Self {
+            init: part("init")?,
+            adds: fold.getattr("adds")?.extract()?,
+            merge: part("merge")?,
+            reduces: fold.getattr("reduces")?.extract()?,
+            to_arrow: part("to_arrow")?,
+            from_arrow: part("from_arrow")?,
+            user_frame: part("user_frame")?,
+            deepcopy,
+        };
+        let field = fold.getattr("type")?.extract::<PyField>()?.into_inner();
+        Ok((functions, field.as_ref().clone()))
+    }
+
+    /// Whether it takes the rows of an input.
+    pub(super) fn takes(&self, input: usize) -> bool {
+        self.adds.get(input).is_some_and(Option::is_some)
+    }
+
+    /// The accumulator of no records.
+    pub(super) fn identity(&self, py: Python<'_>) -> Outcome<Accumulator> {
+        match self.init.call0(py) {
+            Ok(value) => Ok(Accumulator {
+                value,
+                from: FoldFunction::Init,
+            }),
+            Err(error) => Err(self.failure(py, "init", error)),
+        }
+    }
+
+    /// An accumulator with a row of an input added; none is the row where the batch has no such.
+    pub(super) fn add(
+        &self,
+        py: Python<'_>,
+        accumulator: Accumulator,
+        input: usize,
+        row: impl FnOnce() -> Option<Py<PyAny>>,
+    ) -> Outcome<Accumulator> {
+        let missing = |what: String| FunctionFailure {
+            function: self.name(FoldFunction::Add).to_owned(),
+            cause: what.into(),
+            nth: None,
+            crowded: false,
+        };
+        let add = self
+            .adds
+            .get(input)
+            .ok_or_else(|| missing(format!("there is no function for input {input}")))?;
+        let Some(add) = add else {
+            return Ok(accumulator);
+        };
+        let row = row().ok_or_else(|| missing("the batch has no such row".into()))?;
+        let handed = [(accumulator.from, accumulator.value.is_none(py))];
+        match add.call1(py, (accumulator.value, row)) {
+            Ok(value) => Ok(Accumulator {
+                value,
+                from: FoldFunction::Add,
+            }),
+            Err(error) => Err(self.failure_of(py, FoldFunction::Add, &handed, error)),
+        }
+    }
+
+    /// Two accumulators as one.
+    pub(super) fn merge(
+        &self,
+        py: Python<'_>,
+        older: Accumulator,
+        later: Accumulator,
+    ) -> Outcome<Accumulator> {
+        let handed = [&older, &later].map(|each| (each.from, each.value.is_none(py)));
+        match self.merge.call1(py, (older.value, later.value)) {
+            Ok(value) => Ok(Accumulator {
+                value,
+                from: FoldFunction::Merge,
+            }),
+            Err(error) => Err(self.failure_of(py, FoldFunction::Merge, &handed, error)),
+        }
+    }
+
+    /// Another accumulator that is equal, so that what is done to one is not seen in the other.
+    pub(super) fn copy(&self, py: Python<'_>, accumulator: &Accumulator) -> Outcome<Accumulator> {
+        let Accumulator { value, from } = accumulator;
+        let value = if is_immutable(value.bind(py)) {
+            value.clone_ref(py)
+        } else {
+            self.deepcopy
+                .call1(py, (value,))
+                .map_err(|error| self.failure(py, "copy of an accumulator", error))?
+        };
+        Ok(Accumulator { value, from: *from })
+    }
+
+    /// Values as an array; an error for one that would not come back from it as it is, and for more
+    /// than fit one array.
+    pub(super) fn array<'v, 'py: 'v>(
+        &self,
+        py: Python<'py>,
+        values: impl ExactSizeIterator<Item = Option<&'v Bound<'py, PyAny>>>,
+    ) -> Outcome<ArrayRef> {
+        let to_type = |raised| self.failure(py, "conversion to its type", raised);
+        let crowded = |cause: &str| FunctionFailure {
+            function: "conversion to its type".to_owned(),
+            cause: cause.into(),
+            nth: None,
+            crowded: true,
+        };
+        let values = PyList::new(py, values).map_err(to_type)?;
+        match self.to_arrow.bind(py).call1((values,)) {
+            // pyarrow cuts strings and binaries into chunks.
+            Ok(array) if array.hasattr("chunks").map_err(to_type)? => {
+                Err(crowded("the values do not fit one array"))
+            }
+            Ok(array) => Ok(array.extract::<PyArray>().map_err(to_type)?.into_inner().0),
+            Err(raised) => match raised.get_type(py).name() {
+                Ok(name) if name == "ArrowCapacityError" => Err(crowded(&raised.to_string())),
+                _ => Err(to_type(raised)),
+            },
+        }
+    }
+
+    /// The accumulators of stored windows, of the array that [`Self::array`] made of them.
+    pub(super) fn accumulators(
+        &self,
+        py: Python<'_>,
+        array: &ArrayRef,
+    ) -> Outcome<Vec<Accumulator>> {
+        let load = || -> PyResult<Vec<Accumulator>> {
+            let array = PyArray::from_array_ref(Arc::clone(array));
+            let values = self.from_arrow.bind(py).call1((array.to_pyarrow(py)?,))?;
+            let stored = |value: Bound<'_, PyAny>| Accumulator {
+                value: value.unbind(),
+                from: FoldFunction::Add, // a stored window has had a record added
+            };
+            values.try_iter()?.map(|value| value.map(stored)).collect()
+        };
+        load().map_err(|error| self.failure(py, "conversion from its type", error))
+    }
+
+    /// The failure of a function.
+    fn failure(&self, py: Python<'_>, function: &str, error: PyErr) -> FunctionFailure {
+        // The error itself matters more than a line that cannot be found.
+        let told = self.user_frame.call1(py, (error.traceback(py),));
+        let user_frame = told.and_then(|frame| frame.extract(py)).unwrap_or_default();
+        FunctionFailure {
+            function: function.to_owned(),
+            cause: Box::new(UserException { error, user_frame }),
+            nth: None,
+            crowded: false,
+        }
+    }
+
+    /// The failure of a function that was handed accumulators: where one is None, and the
+    /// exception is of that, it begins with the function that returned it.
+    fn failure_of(
+        &self,
+        py: Python<'_>,
+        function: FoldFunction,
+        handed: &[(FoldFunction, bool)],
+        error: PyErr,
+    ) -> FunctionFailure {
+        let name = self.name(function);
+        let of_none = error.value(py).to_string().contains("NoneType");
+        let from = handed.iter().rev().find(|(_, is_none)| *is_none);
+        match from.filter(|_| of_none) {
+            Some(&(from, _)) => {
+                let from = self.name(from);
+                let both = format!("{from} returned None, not the accumulator, then {name}");
+                self.failure(py, &both, error)
+            }
+            None => self.failure(py, name, error),
+        }
+    }
+
+    /// The argument that takes a function.
+    fn name(&self, function: FoldFunction) -> &'static str {
+        match function {
+            FoldFunction::Init => "init",
+            FoldFunction::Add | FoldFunction::Merge if self.reduces => "fn",
+            FoldFunction::Add => "add",
+            FoldFunction::Merge => "merge",
+        }
+    }
+}
+
+/// Whether a value is immutable, so that two slots may share it.
+fn is_immutable(value: &Bound<'_, PyAny>) -> bool {
+    value.is_none()
+        || value.is_exact_instance_of::<PyString>()
+        || value.is_exact_instance_of::<PyInt>()
+        || value.is_exact_instance_of::<PyFloat>()
+        || value.is_exact_instance_of::<PyBool>()
+        || value.is_exact_instance_of::<PyBytes>()
+}
