@@ -9,6 +9,19 @@ driver.tick(datetime(2026, 1, 1, 12))          # time moves on: the session is f
 ```
 
 `python -m windrow.testing.replay FILE...` replays recorded runs of Kafka Streams.
+
+| file | what |
+|---|---|
+| `definition` | the function that a job calls, and the plan that it makes without data |
+| `driver` | `StreamDriver`: the query record by record, in virtual time |
+| `feed` | records and Arrow data in the columns that an operator is fed with |
+| `values` | single values of a record, held to the types of their columns |
+| `batches` | Arrow data, cut to the lengths that are asked for |
+| `change` | what a driver gives: changes of windows |
+| `stores` | queries of a driver's windows |
+| `scenario` | recorded runs of Kafka Streams: parameters and answers |
+| `recording` | files of them |
+| `replay` | the command that replays them |
 """
 
 from __future__ import annotations

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from numbers import Integral
 from typing import Any, Self
 
 import pyarrow as pa
@@ -15,6 +13,7 @@ from windrow import _worker
 from windrow.errors import bad_type, bad_value
 from windrow.local.sources import rebased
 from windrow.plan import Plan
+from windrow.testing.batches import cut
 from windrow.testing.change import Change, changes_of
 from windrow.testing.definition import Definition, Schemas, plan_of
 from windrow.testing.feed import Feed, without_rows
@@ -175,7 +174,7 @@ class StreamDriver:
             raise bad_type("data", data, "Arrow data: a pyarrow Table or RecordBatch, or any Arrow stream")
         # All of them, so that an error comes before any is taken; of a named input its columns also without rows.
         fed(without_rows(table.schema))
-        batches = [rebased(fed(batch)) for batch in _cut(table, rows)]
+        batches = [rebased(fed(batch)) for batch in cut(table, rows)]
         return [change for batch in batches for change in self._push(batch)]
 
     def tick(self, time: Any, *, input: str | None = None) -> list[Change]:
@@ -286,29 +285,3 @@ class StreamDriver:
     def plan(self) -> Plan:
         """The query that is driven."""
         return self._plan
-
-
-def _cut(table: pa.Table, rows: int | Iterable[int] | None) -> Sequence[pa.RecordBatch]:
-    if rows is None:
-        return table.to_batches()
-    whole = table.combine_chunks()
-    lengths: Iterator[int]
-    if isinstance(rows, Iterable) and not isinstance(rows, str):
-        lengths = map(_length, itertools.chain(rows, [whole.num_rows]))
-    else:
-        lengths = itertools.repeat(_length(rows))
-    batches: list[pa.RecordBatch] = []
-    start = 0
-    while start < whole.num_rows:
-        length = min(next(lengths), whole.num_rows)
-        batches.extend(whole.slice(start, length).to_batches())
-        start += length
-    return batches
-
-
-def _length(rows: Any) -> int:
-    if not isinstance(rows, Integral) or isinstance(rows, bool):
-        raise bad_type("rows", rows, "a whole number of rows in a batch, or several")
-    if rows < 1:
-        raise bad_value("rows", rows, "one row or more in a batch")
-    return int(rows)
