@@ -9,7 +9,7 @@ use windrow::arrow::plan::query::Query;
 use windrow::arrow::plan::spec::Spec;
 use windrow::arrow::stream::operator::Operator;
 
-use crate::feeds::{Fed, SESSIONS, SLIDING, batch, fed, feeds, rows, schema};
+use crate::operator_batches::{Fed, SESSIONS, SLIDING, batch, fed, feeds, rows, schema};
 
 proptest! {
     #![proptest_config(crate::cases::usually(256))]
@@ -56,7 +56,7 @@ proptest! {
     }
 }
 
-/// The four aggregates of a result that `feeds::rows` shows, each of another input.
+/// The four aggregates of a result that `operator_batches::rows` shows, each of another input.
 const OF_INPUTS: &str = r#"[{"name":"n","function":"count","input":1},{"name":"total","function":"sum","columns":["x"]},
     {"name":"latest","function":"last","columns":["x"],"input":0},{"name":"all","function":"collect_list","columns":["x"],"input":1}]"#;
 

@@ -147,7 +147,7 @@ proptest! {
         fresh.resize(WINDOWS);
         let input = Input::new(&trial.kinds, &trial.events);
         fresh.update(&slots.iter().copied().map(Slot).collect::<Vec<_>>(), &input.times, &input.seq_nos, &input.columns).unwrap();
-        prop_assert!(agree(&fresh.lower(&all).unwrap(), &expected), "a fresh bank has the same inputs");
+        prop_assert!(agree(&fresh.lower(&all).unwrap(), &expected), "fresh accumulators have the same inputs");
     }
 
     #[test]

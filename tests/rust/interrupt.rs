@@ -12,7 +12,7 @@ use windrow::key::KeyId;
 use windrow::sort::SortedRows;
 use windrow::time::Time;
 
-use crate::feeds;
+use crate::operator_batches;
 use crate::query::{Row, batch, query};
 use crate::rows::query as rows_query;
 
@@ -99,15 +99,18 @@ fn a_stopped_interrupt_ends_a_sort() {
 fn an_interrupt_ends_a_push_and_leaves_an_operator_that_refuses_the_next() {
     let windows = r#"{"kind":"sliding","difference":1000000,"resolution":1}"#;
     let counts = r#"[{"name":"n","function":"count"}]"#;
-    let spec = feeds::spec_of(windows, counts, r#","grace":1000000,"every_record":true"#);
+    let spec =
+        operator_batches::spec_of(windows, counts, r#","grace":1000000,"every_record":true"#);
     let records: Vec<_> = (0..60_000)
-        .map(|nth| feeds::fed("a", nth * 7919 % 60_000, 1))
+        .map(|nth| operator_batches::fed("a", nth * 7919 % 60_000, 1))
         .collect();
     let (interrupt, asked) = second();
-    let mut operator = feeds::operator(&spec).with_interrupt(interrupt);
-    let error = operator.push(&feeds::batch(&records)).unwrap_err();
+    let mut operator = operator_batches::operator(&spec).with_interrupt(interrupt);
+    let error = operator
+        .push(&operator_batches::batch(&records))
+        .unwrap_err();
     assert!(matches!(error, Error::Interrupted { .. }), "{error}");
     assert_eq!(asked.load(Ordering::Relaxed), 2);
-    let error = operator.push(&feeds::batch(&[])).unwrap_err();
+    let error = operator.push(&operator_batches::batch(&[])).unwrap_err();
     assert!(matches!(error, Error::Format { .. }), "{error}");
 }

@@ -13,7 +13,7 @@ use windrow::sliding::windows as sliding;
 use windrow::time::{Span, Time};
 
 use crate::kafka_model::{Event, Model, Row, SessionModel, SlidingModel};
-use crate::texts::{Fold, Texts, Value};
+use crate::text_aggregates::{Fold, Texts, Value};
 
 fn events(inputs: usize) -> impl Strategy<Value = Vec<Event>> {
     let step = prop_oneof![8 => -9..9_i64, 1 => Just(0), 1 => 20..60_i64, 1 => -40..-10_i64, 1 => 3..8_i64];

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::texts::Fold;
+use crate::text_aggregates::Fold;
 
 /// Key, value, time, input.
 pub(crate) type Event = (u8, Option<&'static str>, i64, usize);

@@ -11,7 +11,7 @@ use windrow::arrow::stream::operator::Operator;
 use windrow::arrow::stream::store_query::StoreQuery;
 use windrow::time::Time;
 
-use crate::feeds::{
+use crate::operator_batches::{
     DYNAMIC, Fed, Row, SESSIONS, SLIDING, batch, by_key, fed, feeds, operator, rows, schema, spec,
 };
 

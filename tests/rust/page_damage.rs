@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use windrow::arrow::format::page::Label;
 
-use crate::feeds::{batch, fed, operator};
+use crate::operator_batches::{batch, fed, operator};
 use crate::pages::{refusal, saved};
 
 /// Makes the checksum of a page that of its bytes.

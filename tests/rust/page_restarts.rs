@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use windrow::arrow::stream::store_query::StoreQuery;
 use windrow::time::Time;
 
-use crate::feeds::{Fed, SESSIONS, SLIDING, fed, operator, rows, spec};
+use crate::operator_batches::{Fed, SESSIONS, SLIDING, fed, operator, rows, spec};
 use crate::pages::{pushed, restored, saved};
 
 #[test]

@@ -8,7 +8,7 @@ use windrow::arrow::format::page::{Label, PageKind};
 use windrow::arrow::plan::spec::Spec;
 use windrow::arrow::stream::operator::Operator;
 
-use crate::feeds::{DYNAMIC, Fed, Row, SESSIONS, SLIDING, batch, fed, feeds, operator, rows, spec};
+use crate::operator_batches::{DYNAMIC, Fed, Row, SESSIONS, SLIDING, batch, fed, feeds, operator, rows, spec};
 
 const UPDATES: &str = r#","grace":15,"emit":"update","every_record":true,"op":true"#;
 const CLOSES: &str = r#","grace":15,"late":"emit","op":true"#;

@@ -15,7 +15,7 @@ use windrow::sliding::record::SlidingOperator;
 use windrow::sliding::windows as sliding;
 use windrow::time::{Span, Time};
 
-use crate::texts::{Fold, Texts, Value};
+use crate::text_aggregates::{Fold, Texts, Value};
 
 /// Either operator.
 enum Operator {

@@ -7,8 +7,8 @@ use windrow::session::record::SessionOperator;
 use windrow::session::windows::{Gap, SessionWindows};
 use windrow::time::{Span, Time};
 
-use crate::members::Members;
 use crate::sessions::{Event, Of, Run, collect, dynamic, fixed, record};
+use crate::window_members::Members;
 
 #[test]
 fn a_record_exactly_the_gap_away_joins() {

@@ -11,7 +11,7 @@ use windrow::session::record::SessionOperator;
 use windrow::session::windows::{Gap, SessionWindows};
 use windrow::time::{Span, Time};
 
-use crate::members::Members;
+use crate::window_members::Members;
 
 /// A record of a test: key, time, own gap.
 pub(crate) type Event = (u8, i64, i64);

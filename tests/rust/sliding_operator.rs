@@ -12,8 +12,8 @@ use windrow::sliding::record::SlidingOperator;
 use windrow::sliding::windows::SlidingWindows;
 use windrow::time::{Span, Time};
 
-use crate::members::Members;
 use crate::sessions::{any_span, any_time};
+use crate::window_members::Members;
 
 /// A record of a test: key and time.
 pub(crate) type Event = (u8, i64);

@@ -6,8 +6,8 @@ use windrow::sliding::record::SlidingOperator;
 use windrow::sliding::windows::SlidingWindows;
 use windrow::time::{Span, Time};
 
-use crate::members::Members;
-use crate::slides::{Run, Table, at, record, rule};
+use crate::sliding_operator::{Run, Table, at, record, rule};
+use crate::window_members::Members;
 
 #[test]
 fn a_window_on_the_close_time_is_open() {

@@ -14,7 +14,7 @@ use windrow::arrow::stream::store_query::StoreQuery;
 use windrow::arrow::stream::user_function::{FunctionFailure, Outcome, UserFunction};
 use windrow::time::Time;
 
-use crate::feeds::{Fed, SESSIONS, batch, fed, schema, spec_of};
+use crate::operator_batches::{Fed, SESSIONS, batch, fed, schema, spec_of};
 
 /// Counts rows. An array holds the counts of at most so many windows, and none above a limit.
 struct NarrowCount {

@@ -1,4 +1,4 @@
-//! A bank: several aggregates over shared slots.
+//! Accumulators: several aggregates over shared slots.
 
 use proptest::prelude::*;
 use windrow::aggregate::accumulators::Accumulators;
@@ -74,7 +74,7 @@ proptest! {
     #![proptest_config(crate::cases::usually(256))]
 
     #[test]
-    fn a_bank_does_to_all_what_each_aggregate_does_alone(trial in trial(&[Kind::Int, Kind::Bytes]), cut in 0..40_usize) {
+    fn accumulators_do_to_all_what_each_aggregate_does_alone(trial in trial(&[Kind::Int, Kind::Bytes]), cut in 0..40_usize) {
         let slots: Vec<Slot> = (0..WINDOWS as u32).map(Slot).collect();
         let input = Input::new(&trial.kinds, &trial.events);
         let mut alone: Result<Vec<Vec<Cell>>> = Ok(Vec::new());
@@ -143,7 +143,7 @@ fn a_released_slot_is_handed_out_again_and_empty() {
 }
 
 #[test]
-fn a_bank_grows_beside_allocated_slots() {
+fn accumulators_grow_beside_allocated_slots() {
     let mut accumulators = Accumulators::new(aggregates());
     assert!(accumulators.is_empty());
     accumulators.resize(5);

@@ -13,7 +13,7 @@ use windrow::arrow::stream::store_query::StoreQuery;
 use windrow::operator::counters::Counters;
 use windrow::time::Time;
 
-use crate::feeds::{
+use crate::operator_batches::{
     self, DYNAMIC, Fed, Row, SESSIONS, SLIDING, batch, by_key, fed, feeds, operator, rows, spec_of,
 };
 
@@ -32,7 +32,7 @@ fn spec(windows: &str, more: &str) -> Spec {
     if more.contains(INPUTS) {
         spec_of(windows, OF_INPUTS, more)
     } else {
-        feeds::spec(windows, more)
+        operator_batches::spec(windows, more)
     }
 }
 
