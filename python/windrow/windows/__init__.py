@@ -11,7 +11,7 @@ steps of the clock.
 
 | file | what |
 |---|---|
-| `windows` | what both kinds have |
+| `specification` | what both kinds have |
 | `session` | `SessionWindows`, with one gap or with each record's own |
 | `sliding` | `SlidingWindows` |
 """

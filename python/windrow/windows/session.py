@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from windrow.duration import LONGEST, Duration, microseconds, words
 from windrow.errors import bad_type, bad_value, positional_options, unknown_option, unknown_word
-from windrow.windows.windows import Windows
+from windrow.windows.specification import Windows
 
 InvalidGap = Literal["drop", "error"]
 """What becomes of a record whose own gap is null, zero or negative: it is counted and left out, or the query fails."""

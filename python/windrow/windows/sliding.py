@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from windrow.duration import LONGEST, TIME_UNITS, Duration, microseconds, words
 from windrow.errors import bad_value, positional_options
-from windrow.windows.windows import Windows
+from windrow.windows.specification import Windows
 
 _STREAM_TICK = 1_000
 """What Kafka's time counts in, and so a stream where nothing else is said: a millisecond."""

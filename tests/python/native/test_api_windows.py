@@ -16,7 +16,7 @@ import windrow as wr
 from windrow import SessionWindows, SlidingWindows
 from windrow.duration import LONGEST
 from windrow.windows.session import DynamicGap
-from windrow.windows.windows import Windows
+from windrow.windows.specification import Windows
 
 SESSIONS = SessionWindows.with_gap("5 minutes", grace="1 hour").until("1 day")
 DYNAMIC = SessionWindows.with_dynamic_gap("pause", grace="1 hour", longest_gap="2 days", invalid_gap="error").until(

@@ -115,8 +115,8 @@ def test_a_record_joins_at_exactly_the_reach(at: int, expected: list[tuple[int, 
 
 
 @pytest.mark.parametrize(("gap", "clamped"), [(9, 0), (10, 0), (11, 1), (2**63 - 1, 1)])
-def test_gaps_longer_than_the_retention_are_cut_to_it_and_counted(gap: int, clamped: int) -> None:
-    # retention 10    0 ├──────────┤ 10  11
+def test_gaps_longer_than_the_longest_gap_are_cut_to_it_and_counted(gap: int, clamped: int) -> None:
+    # longest_gap 10    0 ├──────────┤ 10  11
     reached = [at for at in (9, 10, 11) if at <= min(gap, 10)]
     result = sessions(table_of([(1, 0, gap), *((1, at, 1) for at in (9, 10, 11))]))
     joined = {((1,), 0, 11)} if reached else {((1,), 0, 0), ((1,), 9, 11)}
@@ -313,7 +313,7 @@ def test_finals_of_a_driver_wait_for_the_reach_and_the_grace() -> None:
 
 @pytest.mark.parametrize(("until", "start"), [(None, 1), ("11 minutes", 0)])
 def test_the_least_until_keeps_sessions_that_closed_before(until: str | None, start: int) -> None:
-    # retention 10, grace 1: the least is 11. [0], gap 1, closes past 2; 1, gap 9, touches it and is in time at 9
+    # longest_gap 10, grace 1: the least is 11. [0], gap 1, closes past 2; 1, gap 9, touches it and is in time at 9
     driven = driver("close", PAUSES if until is None else PAUSES.until(until))
     assert pipe(driven, 0, 1) == []
     assert told(driven.tick(at(9))) == [("final", 0.0, 0.0, {"n": 1})]

@@ -20,7 +20,7 @@ from ..harness.tables import Asked, assert_windows, by_dynamic_gap, gap_of, reco
 from ..oracle.sessions import bad_gaps, clamped_gaps
 
 ASKED = {"n": Asked("count"), "items": Asked("sum", ("items",)), "low": Asked("min", ("items",))}
-RETENTION = 3_600 * 10**6
+LONGEST_GAP = 3_600 * 10**6
 HOUR = wr.SessionWindows.with_dynamic_gap("pause", longest_gap="1 hour")
 
 
@@ -44,10 +44,10 @@ def test_sessions_and_counters_equal_the_oracle(spark: SparkSession, shards: int
     got = rows_of(windowed.agg(**aggregates()).toArrow(), ["user_id"])
     table = data.toArrow()
     table = table.set_column(1, "ts", table["ts"].cast(pa.timestamp("us", "UTC")))
-    assert_windows(got, table, ["user_id"], by_dynamic_gap("pause", RETENTION), ASKED)
+    assert_windows(got, table, ["user_id"], by_dynamic_gap("pause", LONGEST_GAP), ASKED)
     rows, own = records(table, ["user_id"]), gap_of("pause")
     counted = {name: observation.get[name] for name in ("records", "bad_gaps", "clamped_gaps", "windows")}
-    expected = {"bad_gaps": bad_gaps(rows, own), "clamped_gaps": clamped_gaps(rows, own, RETENTION)}
+    expected = {"bad_gaps": bad_gaps(rows, own), "clamped_gaps": clamped_gaps(rows, own, LONGEST_GAP)}
     assert counted == {"records": 3_000, "windows": len(got), **expected}
     assert min(counted.values()) > 30
 
