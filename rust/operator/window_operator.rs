@@ -126,7 +126,7 @@ impl<K: WindowKind> WindowOperator<K> {
     ///
     /// # Errors
     ///
-    /// What `states` and `out` return, and [`crate::error::Error::Overflow`] for a sliding window
+    /// What `states` and `out` return, and [`crate::error::Error::TimeOverflow`] for a sliding window
     /// that starts before the earliest time.
     pub fn push<S: States>(
         &mut self,

@@ -1,9 +1,10 @@
 //! The sliding operator, record by record, as Kafka Streams does it.
 
 use super::decide::{NewWindow, around, decide, is_early};
+use super::plan::beyond_time;
 use super::windows::SlidingWindows;
 use crate::aggregate::states::States;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::operator::change::{Emit, Late, Sink, WindowUpdate};
 use crate::operator::record::{EffectiveGap, KeyedRecord, RecordOutcome};
 use crate::operator::stream_time::StreamTimes;
@@ -76,13 +77,7 @@ impl WindowKind for SlidingWindows {
         let floored = record.time.floor(sliding.resolution);
         let own = floored.and_then(|floored| Window::of_record(floored, sliding.difference));
         let (Some(floored), Some(own)) = (floored, own) else {
-            return Err(Error::Overflow {
-                column: "window".into(),
-                reason: format!(
-                    "a window around {} starts before the earliest time",
-                    record.time.0
-                ),
-            });
+            return Err(beyond_time(record.time));
         };
         let widest = Window::sliding(floored, sliding.difference);
         let outcome = if widest.is_late(record.late) {

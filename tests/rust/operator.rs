@@ -309,6 +309,14 @@ fn a_sliding_window_that_cannot_be_shown_is_an_overflow() {
         told.contains("\"ts\"") && told.contains("beyond the range"),
         "{told}"
     );
+    let mut early = operator(&spec(SLIDING, r#","grace":0,"emit":"update","op":true"#));
+    let told = early.push(&batch(&[fed("a", i64::MIN + 9, 1)]));
+    let told = told.unwrap_err().to_string();
+    let words = r#"column "ts": the window of the record at "#;
+    assert!(
+        told.starts_with(words) && told.ends_with("has a bound beyond the range of timestamp[us]"),
+        "{told}"
+    );
     let mut shown = operator(&spec(
         SLIDING,
         r#","grace":0,"emit":"update","op":true,"kafka":{"saturate":true}"#,

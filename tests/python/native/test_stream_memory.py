@@ -67,6 +67,19 @@ operator.push(batch_of(np.zeros(1_500, np.int64), 10_000 * SECOND + SECOND * np.
 print(kibibytes("VmHWM") - before)
 """
 
+OVERTAKEN_PUSHES = """
+USED = ["key", "ts"]
+told = wr.aggregate(bytes, lambda held, row: held[:400] + bytes(40), lambda a, b: a + b, schema="binary", columns=["key"])
+operator = operator_of(wr.SlidingWindows.with_time_difference("10 seconds", grace="1 minute"), told)
+for push in range(PUSHES):
+    times = SECOND * (10_000 + 10 * push + np.arange(10))
+    batches = operator.push(batch_of(np.zeros(10, np.int64), times))
+    assert push == 0 or sum(batch.num_rows for batch in batches) == CHANGED, sum(batch.num_rows for batch in batches)
+    if push == PUSHES // 10:
+        before = kibibytes("VmRSS")
+print(kibibytes("VmRSS") - before)
+"""
+
 
 def growth(source: str, emit: str = "emit('close')", spec: str = "{}") -> int:
     """Kibibytes by which a process grows."""
@@ -90,3 +103,8 @@ def test_sessions_that_go_on_are_queued_for_closing_a_few_times_each() -> None:
 def test_updates_that_later_ones_of_the_batch_replace_are_not_kept() -> None:
     # 1,500 records of one key in 2,999 windows, each of which changes up to 1,500 times.
     assert growth(OVERTAKEN, emit="emit('update')") < 32 << 10
+
+
+def test_updates_that_later_ones_replace_leave_over_many_pushes() -> None:
+    # 1,800 pushes of 10 records of one key: each changes some 40 windows, up to 10 times, with 440 bytes each time.
+    assert growth(OVERTAKEN_PUSHES, emit="emit('update')") < 16 << 10
