@@ -4,10 +4,23 @@ use arrow_schema::{DataType, Field, FieldRef, IntervalUnit, TimeUnit, UnionMode}
 
 /// The type of a column.
 pub(crate) fn of(field: &Field) -> String {
-    let storage = of_type(field.data_type());
+    let storage = stored(field);
     match field.extension_type_name() {
         Some(name) => format!("extension<{name}> over {storage}"),
         None => storage,
+    }
+}
+
+/// The type that a column is stored in. Of a dictionary the field alone knows whether it is ordered.
+fn stored(field: &Field) -> String {
+    match (field.data_type(), field.dict_is_ordered()) {
+        (DataType::Dictionary(indices, values), Some(is_ordered)) => format!(
+            "dictionary<values={}, indices={}, ordered={}>",
+            of_type(values),
+            of_type(indices),
+            u8::from(is_ordered)
+        ),
+        (data_type, _) => of_type(data_type),
     }
 }
 
@@ -54,7 +67,7 @@ pub(crate) fn of_type(data_type: &DataType) -> String {
                     "map<{}>",
                     fields
                         .iter()
-                        .map(|field| of_type(field.data_type()))
+                        .map(|field| stored(field))
                         .collect::<Vec<_>>()
                         .join(", ")
                 )
@@ -80,8 +93,8 @@ pub(crate) fn of_type(data_type: &DataType) -> String {
         RunEndEncoded(ends, values) => {
             format!(
                 "run_end_encoded<run_ends: {}, values: {}>",
-                of_type(ends.data_type()),
-                of_type(values.data_type())
+                stored(ends),
+                stored(values)
             )
         }
         // Integers, binary and null have one name.
@@ -91,7 +104,7 @@ pub(crate) fn of_type(data_type: &DataType) -> String {
 
 fn member(field: &FieldRef) -> String {
     let nulls = if field.is_nullable() { "" } else { " not null" };
-    format!("{}: {}{nulls}", field.name(), of_type(field.data_type()))
+    format!("{}: {}{nulls}", field.name(), stored(field))
 }
 
 fn abbreviated(unit: TimeUnit) -> &'static str {
