@@ -219,7 +219,7 @@ fn numbers_of_shards_and_inputs_have_bounds() {
         Field::new("ts", DataType::Timestamp(TimeUnit::Second, None), true),
         Field::new("input", DataType::Int32, true),
     ]);
-    let query = |shards: u32, inputs: u32| {
+    let query = |shards: i64, inputs: i64| {
         let spec = format!(
             r#"{{"keys": ["key"], "time": "ts", "windows": {}, "aggregates": [], "shards": {shards}, "inputs": {{"column": "input", "count": {inputs}}}}}"#,
             session(1_000_000)
@@ -231,20 +231,28 @@ fn numbers_of_shards_and_inputs_have_bounds() {
         (65_536, 65_536, None),
         (0, 1, Some("shards")),
         (65_537, 1, Some("shards")),
-        (u32::MAX, 1, Some("shards")),
+        (u32::MAX.into(), 1, Some("shards")),
+        (1 << 32, 1, Some("shards")),
+        (-1, 1, Some("shards")),
+        (i64::MIN, -1, Some("shards")),
         (1, 0, Some("inputs: count")),
         (1, 65_537, Some("inputs: count")),
-        (1, u32::MAX, Some("inputs: count")),
+        (1, u32::MAX.into(), Some("inputs: count")),
+        (1, 1 << 32, Some("inputs: count")),
+        (1, -1, Some("inputs: count")),
     ] {
         match (query(shards, inputs), wrong) {
             (Ok(_), None) => {}
             (
                 Err(Error::Argument {
-                    argument, allowed, ..
+                    argument,
+                    got,
+                    allowed,
                 }),
                 Some(wrong),
             ) => {
-                assert_eq!(argument, wrong);
+                let count = if wrong == "shards" { shards } else { inputs };
+                assert_eq!((argument.as_str(), got), (wrong, count.to_string()));
                 assert_eq!(allowed, "1 to 65536");
             }
             (other, _) => panic!("{shards} {inputs}: {:?}", other.err()),

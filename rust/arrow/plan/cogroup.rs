@@ -7,13 +7,10 @@ use arrow_schema::{DataType, Schema};
 
 use super::input_column::InputColumn;
 use super::source_column::SourceColumn;
-use super::spec::{AggregateSpec, CogroupSpec};
+use super::spec::{AggregateSpec, CogroupSpec, MOST_INPUTS, wrong_count};
 use crate::arrow::array::dictionary::unpacked;
 use crate::arrow::array::type_name;
 use crate::error::{Error, Result};
-
-/// The largest number of inputs: each has a stream time of its own, which is held and saved.
-const MOST_INPUTS: u32 = 1 << 16;
 
 /// The column of the inputs' numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,11 +45,7 @@ impl Cogroup {
             });
         }
         if !(1..=MOST_INPUTS).contains(&spec.count) {
-            return Err(Error::Argument {
-                argument: "inputs: count".into(),
-                got: spec.count.to_string(),
-                allowed: format!("1 to {MOST_INPUTS}"),
-            });
+            return Err(wrong_count("inputs: count", spec.count, MOST_INPUTS));
         }
         let column = InputColumn {
             source,

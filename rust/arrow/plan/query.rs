@@ -9,7 +9,7 @@ use super::cogroup::Cogroup;
 use super::input_column::InputColumn;
 use super::limits::Limits;
 use super::source_column::SourceColumn;
-use super::spec::{InvalidGap, Spec, WindowSpec};
+use super::spec::{InvalidGap, MOST_SHARDS, Spec, WindowSpec, wrong_count};
 use super::window_lengths::WindowLengths;
 use crate::aggregate::accumulators::Accumulators;
 use crate::aggregate::column::Column;
@@ -17,9 +17,6 @@ use crate::arrow::array::dictionary::{unpacked, unpacked_field};
 use crate::arrow::array::type_name;
 use crate::arrow::keys::KeyInterner;
 use crate::error::{Error, Result};
-
-/// The largest number of shards.
-const MOST_SHARDS: u32 = 1 << 16;
 
 /// What leaves a query.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -121,11 +118,7 @@ impl Query {
     /// that the time column does not count, or a number out of its bounds.
     pub fn with_python(spec: &Spec, input: &Schema, python: &[Field]) -> Result<Self> {
         if !(1..=MOST_SHARDS).contains(&spec.shards) {
-            return Err(Error::Argument {
-                argument: "shards".into(),
-                got: spec.shards.to_string(),
-                allowed: format!("1 to {MOST_SHARDS}"),
-            });
+            return Err(wrong_count("shards", spec.shards, MOST_SHARDS));
         }
         let (key_columns, keys): (Vec<_>, Vec<_>) = spec
             .keys

@@ -1,12 +1,21 @@
 //! The query as it travels to executors: JSON, checked in shape here and against the input in
 //! [`crate::arrow::plan::query`].
 
+use std::fmt::Display;
+
 use serde::de::IntoDeserializer;
 use serde::de::value::StrDeserializer;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::error::{Error, Result};
 use crate::operator::change::{Emit, Late};
+
+/// The largest number of shards.
+pub(crate) const MOST_SHARDS: u32 = 1 << 16;
+
+/// The largest number of inputs: each has a stream time of its own, which is held and saved.
+pub(crate) const MOST_INPUTS: u32 = 1 << 16;
 
 /// What a user asked for. Times are in microseconds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -209,11 +218,39 @@ impl Spec {
     ///
     /// # Errors
     ///
-    /// [`Error::Format`] of text that is no spec.
+    /// [`Error::Argument`] of a count that is no number from 0 on or far too large, [`Error::Format`]
+    /// of text that is no spec.
     pub fn parse(json: &str) -> Result<Self> {
-        serde_json::from_str(json).map_err(|error| Error::Format {
-            what: "query",
-            reason: error.to_string(),
+        serde_json::from_str(json).map_err(|error| {
+            bad_count(json).unwrap_or_else(|| Error::Format {
+                what: "query",
+                reason: error.to_string(),
+            })
         })
+    }
+}
+
+/// The error of a count, of the text of a spec, that is a number, but none that a [`Spec`] holds.
+fn bad_count(json: &str) -> Option<Error> {
+    let asked: Value = serde_json::from_str(json).ok()?;
+    let counts = [
+        ("/shards", "shards", MOST_SHARDS),
+        ("/inputs/count", "inputs: count", MOST_INPUTS),
+    ];
+    counts.into_iter().find_map(|(pointer, argument, most)| {
+        let count = asked.pointer(pointer).filter(|count| count.is_number())?;
+        let held = count
+            .as_u64()
+            .is_some_and(|count| u32::try_from(count).is_ok());
+        (!held).then(|| wrong_count(argument, count, most))
+    })
+}
+
+/// The error of a count that is not one of 1 to `most`.
+pub(crate) fn wrong_count(argument: &str, got: impl Display, most: u32) -> Error {
+    Error::Argument {
+        argument: argument.into(),
+        got: got.to_string(),
+        allowed: format!("1 to {most}"),
     }
 }
