@@ -8,7 +8,9 @@ use windrow::arrow::format::page::{Label, PageKind};
 use windrow::arrow::plan::spec::Spec;
 use windrow::arrow::stream::operator::Operator;
 
-use crate::operator_batches::{DYNAMIC, Fed, Row, SESSIONS, SLIDING, batch, fed, feeds, operator, rows, spec};
+use crate::operator_batches::{
+    DYNAMIC, Fed, Row, SESSIONS, SLIDING, batch, fed, feeds, operator, rows, spec,
+};
 
 const UPDATES: &str = r#","grace":15,"emit":"update","every_record":true,"op":true"#;
 const CLOSES: &str = r#","grace":15,"late":"emit","op":true"#;
@@ -156,7 +158,14 @@ fn another_query_is_refused_by_what_differs() {
     assert!(
         told.contains("another specification: windows was")
             && told.contains("\"gap\":10")
-            && told.contains("\"gap\":11"),
+            && told.contains("\"gap\":11")
+            && told.ends_with(", in microseconds"),
+        "{told}"
+    );
+    let until = format!(r#"{UPDATES},"until":60000000"#);
+    let told = refusal(&spec(SESSIONS, &until), &pages);
+    assert!(
+        told.ends_with("specification: until was null and is 60000000, in microseconds"),
         "{told}"
     );
 }

@@ -73,10 +73,14 @@ impl Fingerprint {
         {
             let show = |value: Option<&Value>| value.map_or("nothing".into(), Value::to_string);
             let comma = if text.is_empty() { "" } else { "; " };
+            let unit = match name.as_str() {
+                "until" | "windows" => ", in microseconds",
+                _ => "",
+            };
             // Writing to a string does not fail.
             let _ = write!(
                 text,
-                "{comma}{name} was {} and is {}",
+                "{comma}{name} was {} and is {}{unit}",
                 show(saved.get(name)),
                 show(own.get(name))
             );
