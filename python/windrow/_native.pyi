@@ -216,7 +216,11 @@ class Operator:
         """What a query of the plan gives: the keys, `window`, the aggregates, and `op` where the plan asks for it."""
     @property
     def stream_time(self) -> int | None:
-        """Stream time in ticks of the time column, the smallest over all inputs; None before the first record."""
+        """Stream time in ticks of the time column, the smallest over all inputs; None before the first record.
+
+        Raises:
+            ValueError: after a `restore` that failed.
+        """
     def push(self, batch: pa.RecordBatch) -> list[pa.RecordBatch]:
         """Takes records in their order, in the columns of the schema.
 
@@ -233,6 +237,9 @@ class Operator:
     def counters(self) -> dict[str, int]:
         """What was counted: what `Query.run` counts, `late`, `windows_refused`, `late_emitted`, `null_values`,
         `bad_ticks`, `updates`, `windows_closed`, and how many windows are open (`windows_open`).
+
+        Raises:
+            ValueError: after a `restore` that failed.
         """
     def select(
         self,

@@ -99,7 +99,9 @@ impl PyOperator {
 
     #[getter]
     fn stream_time(&self) -> PyResult<Option<i64>> {
-        Ok(self.lock()?.stream_time().map(|time| time.0))
+        let operator = self.lock()?;
+        operator.check_restored()?;
+        Ok(operator.stream_time().map(|time| time.0))
     }
 
     fn push<'py>(&self, py: Python<'py>, batch: PyRecordBatch) -> PyResult<Vec<Bound<'py, PyAny>>> {
@@ -129,6 +131,7 @@ impl PyOperator {
     fn counters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let (counters, open) = {
             let operator = self.lock()?;
+            operator.check_restored()?;
             (operator.counters(), operator.windows_open())
         };
         let dict = PyDict::new(py);

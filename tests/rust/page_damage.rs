@@ -122,6 +122,8 @@ fn an_operator_whose_restore_failed_refuses_every_call() {
     assert_eq!(damaged.finish().unwrap_err().to_string(), refused);
     assert_eq!(damaged.pages().unwrap_err().to_string(), refused);
     assert_eq!(damaged.restore(&all).unwrap_err().to_string(), refused);
+    let told = damaged.check_restored().unwrap_err().to_string();
+    assert_eq!(told, refused);
 }
 
 #[test]

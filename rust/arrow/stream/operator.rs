@@ -24,6 +24,9 @@ use crate::interrupt::Interrupt;
 use crate::operator::counters::Counters;
 use crate::time::Time;
 
+/// The call that reads a saved state.
+const RESTORE: &str = "restore";
+
 /// A record operator.
 pub struct Operator {
     spec: Spec,
@@ -134,7 +137,7 @@ impl Operator {
     pub fn restore(&mut self, pages: &[&[u8]]) -> Result<()> {
         self.check_usable()?;
         self.state.check_unused()?;
-        self.run("restore", |operator| {
+        self.run(RESTORE, |operator| {
             operator.snapshot.restore(&mut operator.state, pages)
         })
     }
@@ -177,6 +180,18 @@ impl Operator {
                 ),
             }),
             None => Ok(()),
+        }
+    }
+
+    /// Checks that counters and times are those of the rows that it has seen.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Format`] after a restore that failed: what was saved is lost, or there in part.
+    pub fn check_restored(&self) -> Result<()> {
+        match self.failed {
+            Some(RESTORE) => self.check_usable(),
+            _ => Ok(()),
         }
     }
 
@@ -274,7 +289,8 @@ impl Operator {
         change_batch::write(changes, &mut self.state)
     }
 
-    /// The counters.
+    /// The counters, also of the part of a batch that came before an error. They tell nothing where
+    /// [`Self::check_restored`] fails, nor do open windows and stream time.
     pub fn counters(&self) -> Counters {
         self.state.counters()
     }

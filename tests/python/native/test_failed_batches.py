@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -9,7 +10,9 @@ import pyarrow as pa
 import pytest
 
 import windrow as wr
+from windrow import _worker
 from windrow.testing import StreamDriver
+from windrow.testing.definition import plan_of
 
 SCHEMA = pa.schema([("k", pa.string()), ("ts", pa.timestamp("us")), ("v", pa.int64())])
 
@@ -109,6 +112,19 @@ def test_what_are_no_pages_is_told_and_nothing_is_forgotten(case: str) -> None:
     with pytest.raises(TypeError, match=message):
         counting.restore(pages)
     assert counting.sessions.all().num_rows == 1
+
+
+def test_after_a_restore_that_failed_nothing_is_counted() -> None:
+    windows = wr.SessionWindows.with_gap("5 seconds", grace="100 seconds")
+    plan = plan_of(lambda rows: wr.group_by(rows, "k", time="ts").windowed_by(windows).count(), SCHEMA)
+    first, second = (_worker.operator(json.dumps(plan.asked()), plan.schema, []) for _ in range(2))
+    first.push(pa.record_batch({"k": ["a"], "ts": pa.array([at(0)], pa.timestamp("us"))}, plan.schema))
+    head, *_ = first.pages()
+    with pytest.raises(ValueError, match="page"):
+        second.restore([head])
+    for ask in (second.counters, lambda: second.stream_time, second.pages):
+        with pytest.raises(ValueError, match="an earlier restore failed half way: restore"):
+            ask()
 
 
 def test_the_changes_of_pages_together_are_the_state() -> None:
