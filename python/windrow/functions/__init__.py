@@ -6,5 +6,6 @@
 | `check` | what functions return, held to an Arrow type |
 | `check_scalar` | the same of single values: numbers, texts, times |
 | `python_shape` | of which class a value is, by its Arrow type and by what `init` makes |
+| `python_values` | values of Arrow as Python has them, or has not: times past the year 9999 |
 | `user_frame` | where in the user's own code an exception was raised |
 """

@@ -15,6 +15,7 @@ import pyarrow as pa
 from windrow.functions.check import array_of, check_of, fitted, is_rounded
 from windrow.functions.check_scalar import Check
 from windrow.functions.python_shape import Shaper, can_change, in_shape, plain, shaped, shaper_of
+from windrow.functions.python_values import values_of
 from windrow.functions.user_frame import user_frame
 
 Adder = Callable[[Any, Any], Any]
@@ -161,8 +162,13 @@ def _values(columns: Sequence[pa.Field[Any]]) -> Callable[[pa.RecordBatch], list
 
 
 def _shaped(batch: pa.RecordBatch, column: str, shaper: Shaper | None) -> list[Any]:
-    """The values of a column in their shape; `ValueError` that names it for what has none (a map with a key twice)."""
+    """The values of a column in their shape.
+
+    Errors name the column: `OverflowError` for a time that Python does not have, `ValueError` for a map with a key
+    twice.
+    """
+    values = values_of(column, batch.column(column))
     try:
-        return shaped(batch.column(column), shaper)
+        return values if shaper is None else [in_shape(shaper, value) for value in values]
     except ValueError as error:
         raise ValueError(f"column {column!r}: {error}") from error

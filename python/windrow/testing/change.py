@@ -8,6 +8,8 @@ from typing import Any, Literal, NamedTuple
 
 import pyarrow as pa
 
+from windrow.functions.python_values import values_of
+
 Kind = Literal["update", "tombstone", "final", "late"]
 """A window's new value, its end without a value, its last value, or a late record alone."""
 
@@ -41,7 +43,8 @@ class Change:
 def changes_of(batch: pa.RecordBatch, keys: int, *, final: bool) -> Iterator[Change]:
     """The rows of the core: keys, window, aggregates, op and time. Without updates, what is no late record is final."""
     kinds: dict[str, Kind] = {"upsert": "final" if final else "update", "delete": "tombstone", "late": "late"}
-    names, columns = batch.schema.names, [column.to_pylist() for column in batch.columns]
+    names = batch.schema.names
+    columns = [values_of(name, column) for name, column in zip(names, batch.columns, strict=True)]
     for *cells, op, time in zip(*columns, strict=True):
         kind = kinds[op]
         aggregates = zip(names[keys + 1 : -2], cells[keys + 1 :], strict=True) if kind != "tombstone" else ()

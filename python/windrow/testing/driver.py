@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from windrow import _worker
 from windrow.errors import bad_type, bad_value
+from windrow.functions.python_values import values_of
 from windrow.local.sources import rebased
 from windrow.plan import Plan
 from windrow.testing.batches import cut
@@ -125,7 +126,7 @@ class StreamDriver:
                 that its column does not hold as it is: finer than its unit, or a time with a zone where it has none.
                 While the record is worked on: a gap that `invalid_gap="error"` refuses, or a string in data of Arrow
                 that is no UTF-8.
-            OverflowError: a result or a bound does not fit its type.
+            OverflowError: a result or a bound does not fit its type, or Python has no such time.
             RuntimeError: a Python function failed; its exception is the cause.
 
         An error of the work (the last two, such a gap or such a string) leaves a batch half done: then the driver takes
@@ -217,10 +218,14 @@ class StreamDriver:
 
     @property
     def stream_time(self) -> Any:
-        """The largest time so far, as the time column shows it; None before the first record."""
-        time = self._operator.stream_time
-        kind = self._schema.field(self._plan.time).type
-        return None if time is None else pa.scalar(time, pa.int64()).cast(kind).as_py()
+        """The largest time so far, as the time column shows it; None before the first record.
+
+        Raises:
+            OverflowError: a time that Python does not have, such as one past the year 9999.
+        """
+        ticks = pa.array([self._operator.stream_time], pa.int64())
+        (time,) = values_of(self._plan.time, ticks.cast(self._schema.field(self._plan.time).type))
+        return time
 
     @property
     def sessions(self) -> SessionStore:
