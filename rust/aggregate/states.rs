@@ -13,23 +13,43 @@ pub trait States {
     type Row: Copy;
 
     /// A slot that holds the identity.
+    ///
+    /// # Errors
+    ///
+    /// More windows than there are numbers for slots.
     fn allocate(&mut self) -> Result<Slot>;
 
     /// Gives a slot back.
     fn release(&mut self, slot: Slot);
 
     /// Adds a row. `window` is the window that the slot stands for, for messages.
+    ///
+    /// # Errors
+    ///
+    /// A row that cannot be added: a function of the user failed.
     fn update(&mut self, slot: Slot, row: Self::Row, window: Window) -> Result<()>;
 
     /// Merges slot `from` into slot `into`, which holds what is older. `window` is the merged
     /// window.
+    ///
+    /// # Errors
+    ///
+    /// States that cannot be merged: a function of the user failed.
     fn merge(&mut self, into: Slot, from: Slot, window: Window) -> Result<()>;
 
     /// Overwrites slot `to` with a copy of slot `from`.
+    ///
+    /// # Errors
+    ///
+    /// States that cannot be copied: a function of the user failed.
     fn copy(&mut self, to: Slot, from: Slot) -> Result<()>;
 
     /// The identity merged with slot `from`, which is given back. Where merging with the identity
     /// changes nothing, that is `from` itself.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::allocate`] and [`Self::merge`].
     fn adopt(&mut self, from: Slot, window: Window) -> Result<Slot> {
         let into = self.allocate()?;
         self.merge(into, from, window)?;

@@ -27,6 +27,10 @@ pub trait WindowKind: Sized {
     type Scratch: Default;
 
     /// Whether the lengths fit together.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Argument`](crate::error::Error::Argument) for lengths that do not fit together.
     fn check(&self) -> Result<()>;
     /// Length of a store's segments.
     fn segment(&self) -> Span;
@@ -45,6 +49,10 @@ pub trait WindowKind: Sized {
     /// A record's gap in effect, by the value of its gap column.
     fn gap(&self, own: Option<i64>) -> EffectiveGap;
     /// What a record does to the stored windows of its key.
+    ///
+    /// # Errors
+    ///
+    /// As [`WindowOperator::push`].
     fn add<S: States>(
         windows: &mut WindowOperator<Self>,
         record: KeyedRecord<S::Row>,
@@ -65,6 +73,10 @@ pub struct WindowOperator<K: WindowKind> {
 
 impl<K: WindowKind> WindowOperator<K> {
     /// No windows yet; `inputs` is 1 except for a cogroup.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Argument`](crate::error::Error::Argument) for lengths that do not fit together.
     pub fn new(windows: K, inputs: usize) -> Result<Self> {
         windows.check()?;
         Ok(Self {

@@ -40,6 +40,10 @@ const PREFIX: usize = 8;
 pub type Metadata = HashMap<String, String>;
 
 /// Writes the rows of a batch, and metadata beside them.
+///
+/// # Errors
+///
+/// None of rows that Arrow can hold.
 pub fn seal(batch: &RecordBatch, mut metadata: Metadata) -> Result<Vec<u8>> {
     metadata.insert(FORMAT_KEY.to_owned(), FORMAT.to_owned());
     metadata.insert(
@@ -65,7 +69,11 @@ pub fn seal(batch: &RecordBatch, mut metadata: Metadata) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Reads what `seal` wrote. Damaged bytes, or those of another format, are an error about `what`.
+/// Reads what [`seal`] wrote.
+///
+/// # Errors
+///
+/// [`Error::Format`] about `what` for damaged bytes, and for those of another format.
 pub fn unseal(what: &'static str, bytes: &[u8]) -> Result<(Metadata, RecordBatch)> {
     let metadata = metadata(what, bytes)?;
     let rows = read(what, || {
@@ -81,6 +89,10 @@ pub fn unseal(what: &'static str, bytes: &[u8]) -> Result<(Metadata, RecordBatch
 }
 
 /// Reads only what stands beside the rows.
+///
+/// # Errors
+///
+/// As [`unseal`].
 pub fn metadata(what: &'static str, bytes: &[u8]) -> Result<Metadata> {
     let broken = |reason: String| Error::Format { what, reason };
     if !is_whole(bytes) {

@@ -34,23 +34,47 @@ pub trait UserFunction: Send {
     fn takes(&self, input: usize) -> bool;
 
     /// Adds a row of the batch; `input` is the input of a cogroup, 0 otherwise.
+    ///
+    /// # Errors
+    ///
+    /// A [`FunctionFailure`] of the function that adds a row, or that makes the value of an empty slot.
     fn update(&mut self, slot: Slot, row: usize, input: usize) -> Outcome<()>;
 
     /// Merges slot `from` into slot `into`, which is the older one.
+    ///
+    /// # Errors
+    ///
+    /// A [`FunctionFailure`] of the function that merges, or that makes the value of an empty slot.
     fn merge(&mut self, into: Slot, from: Slot) -> Outcome<()>;
 
     /// Overwrites slot `to` with a copy of slot `from` that does not change with it.
+    ///
+    /// # Errors
+    ///
+    /// A [`FunctionFailure`] of a value that cannot be copied.
     fn copy(&mut self, to: Slot, from: Slot) -> Outcome<()>;
 
     /// Merges the identity with the value of a slot.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::merge`].
     fn renew(&mut self, slot: Slot) -> Outcome<()>;
 
     /// Whether the value of a slot is null.
     fn is_null(&self, slot: Slot) -> bool;
 
     /// The values of slots, one row each, as results and as saved state.
+    ///
+    /// # Errors
+    ///
+    /// A [`FunctionFailure`] of a value that is none of the result's type, or of more values than fit one array.
     fn save(&self, slots: &[Slot]) -> Outcome<ArrayRef>;
 
     /// Puts saved values back, one for each of the slots.
+    ///
+    /// # Errors
+    ///
+    /// A [`FunctionFailure`] of values that are not as [`Self::save`] made them.
     fn load(&mut self, slots: &[Slot], values: &ArrayRef) -> Outcome<()>;
 }
