@@ -221,6 +221,21 @@ class Operator:
         Raises:
             ValueError: after a `restore` that failed.
         """
+    @property
+    def source_times(self) -> list[tuple[int, int, int]]:
+        """The largest time of each known source: the number of its input, its own number, and ticks of the time column.
+
+        Without `sources` in the plan there is one, 0.
+
+        Raises:
+            ValueError: after a `restore` that failed.
+        """
+    def sort_keys(self, keys: pa.RecordBatch) -> list[bytes | None]:
+        """The bytes by which keys are ordered, for each row of the key columns; None where all of them are null.
+
+        Raises:
+            TypeError: columns of other types than the keys have.
+        """
     def push(self, batch: pa.RecordBatch) -> list[pa.RecordBatch]:
         """Takes records in their order, in the columns of the schema.
 

@@ -104,6 +104,26 @@ impl PyOperator {
         Ok(operator.stream_time().map(|time| time.0))
     }
 
+    #[getter]
+    fn source_times(&self) -> PyResult<Vec<(usize, u32, i64)>> {
+        let operator = self.lock()?;
+        operator.check_restored()?;
+        let times = operator.source_times();
+        Ok(times
+            .map(|(input, source, time)| (input, source.0, time.0))
+            .collect())
+    }
+
+    fn sort_keys<'py>(
+        &self,
+        py: Python<'py>,
+        keys: PyRecordBatch,
+    ) -> PyResult<Vec<Option<Bound<'py, PyBytes>>>> {
+        let keys = self.lock()?.sort_keys(keys.into_inner().columns())?;
+        let bytes = |key: Option<Vec<u8>>| key.map(|key| PyBytes::new(py, &key));
+        Ok(keys.into_iter().map(bytes).collect())
+    }
+
     fn push<'py>(&self, py: Python<'py>, batch: PyRecordBatch) -> PyResult<Vec<Bound<'py, PyAny>>> {
         let batch = batch.into_inner();
         let mut made = Vec::with_capacity(self.folds.len());

@@ -43,6 +43,7 @@ mod sliding_bounds;
 mod sliding_operator;
 mod sliding_plan;
 mod sorted;
+mod sources;
 mod store;
 mod store_queries;
 mod stream_time;

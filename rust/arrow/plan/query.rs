@@ -46,6 +46,8 @@ pub(crate) struct QuerySources {
     pub gap: Option<SourceColumn>,
     /// The column of record values, where these are Kafka's.
     pub value: Option<SourceColumn>,
+    /// The column that numbers each row's source partition.
+    pub source_number: Option<SourceColumn>,
 }
 
 /// A checked query. Everything that can be wrong before data arrives is wrong here.
@@ -153,6 +155,11 @@ impl Query {
                 .map(|name| SourceColumn::find(input, "value", name))
                 .transpose()?
                 .map(|(column, _)| column),
+            source_number: spec
+                .sources
+                .as_ref()
+                .map(|name| source_number_column(name, input))
+                .transpose()?,
         };
         let mut inputs: Vec<InputColumn> = Vec::new();
         let cogroup = spec
@@ -268,4 +275,18 @@ fn tick_column(name: &str, input: &Schema) -> Result<SourceColumn> {
             allowed: "a boolean".into(),
         }),
     }
+}
+
+/// The column that numbers source partitions.
+fn source_number_column(name: &str, input: &Schema) -> Result<SourceColumn> {
+    let (column, field) = SourceColumn::find(input, "sources", name)?;
+    if unpacked(field.data_type()).is_integer() {
+        return Ok(column);
+    }
+    Err(Error::ColumnType {
+        argument: "sources".into(),
+        column: name.into(),
+        got: type_name::of(field),
+        allowed: "an integer".into(),
+    })
 }

@@ -58,6 +58,10 @@ pub struct Spec {
     /// Kafka's treatment of null values, which only the driver has.
     #[serde(default)]
     pub kafka: Option<KafkaSemantics>,
+    /// The integer column that numbers the source of each row, where stream time is that of the
+    /// slowest source; none: all rows are of one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sources: Option<String>,
 }
 
 /// The inputs of a cogroup, interleaved in one batch.

@@ -30,6 +30,8 @@ pub(crate) struct QueryColumns {
     pub inputs: Vec<ArrayRef>,
     /// Which rows have a record value, of a query with Kafka's treatment of nulls.
     pub values: Option<NullBuffer>,
+    /// The number of each row's source partition, where sources have names.
+    pub source_numbers: Option<Int64Array>,
     /// Of a query for rows, all columns of its output.
     pub output: Vec<ArrayRef>,
 }
@@ -77,6 +79,12 @@ impl QueryColumns {
                 .map(|value| reader.checked(value))
                 .transpose()?
                 .and_then(|array| array.logical_nulls()),
+            source_numbers: columns
+                .source_number
+                .as_ref()
+                .map(|number| reader.cast(number, &DataType::Int64))
+                .transpose()?
+                .map(|numbers| numbers.as_primitive::<Int64Type>().clone()),
             output: match &query.output_kind {
                 QueryOutput::Windows { .. } => Vec::new(),
                 QueryOutput::Rows { columns } => columns

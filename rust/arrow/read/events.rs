@@ -35,6 +35,8 @@ pub struct EventBatch {
     /// The input of each row of a cogroup.
     cogroup: Option<(Cogroup, Int64Array)>,
     values: Option<NullBuffer>,
+    /// The number of each row's source, where sources have names.
+    source_numbers: Option<Int64Array>,
     inputs: Vec<ArrayRef>,
 }
 
@@ -44,6 +46,8 @@ pub enum Event<'a> {
     Tick {
         /// Its input, of a cogroup; none for all of them.
         input: Option<usize>,
+        /// Its source; none for all that are known.
+        source: Option<Source>,
         /// Its time.
         time: Option<Time>,
     },
@@ -112,6 +116,7 @@ impl EventBatch {
             gaps: columns.gaps,
             cogroup: query.cogroup.as_ref().map(numbered).transpose()?,
             values: columns.values,
+            source_numbers: columns.source_numbers,
             keys: columns.keys,
             inputs,
         })
@@ -166,11 +171,16 @@ impl EventBatch {
     ///
     /// # Errors
     ///
-    /// A gap that the query refuses, or a row of no input.
+    /// A gap that the query refuses, or a row of no input or no source.
     pub fn event(&self, row: usize, query: &Query) -> Result<Event<'_>> {
         let (time, input) = (self.time(row), self.input(row)?);
+        let source = self.source(row, query)?;
         if self.is_tick(row) {
-            return Ok(Event::Tick { input, time });
+            return Ok(Event::Tick {
+                input,
+                source,
+                time,
+            });
         }
         let gap = self.gap(row, query)?;
         // What moves and judges by the time of an input.
@@ -187,7 +197,7 @@ impl EventBatch {
             time,
             gap,
             input,
-            source: SOURCE,
+            source: source.unwrap_or(SOURCE),
             row: row as u32,
         }))
     }
@@ -240,6 +250,34 @@ impl EventBatch {
             Some((cogroup, numbers)) => cogroup.number(numbers, row).map(Some),
             None => Ok(Some(0)),
         }
+    }
+
+    /// The source of a row, [`SOURCE`] where sources have no names; none for all that are known,
+    /// which only a tick can mean.
+    fn source(&self, row: usize, query: &Query) -> Result<Option<Source>> {
+        let Some(numbers) = &self.source_numbers else {
+            return Ok(Some(SOURCE));
+        };
+        let number = (row < numbers.len() && numbers.is_valid(row)).then(|| numbers.value(row));
+        if number.is_none() && self.is_tick(row) {
+            return Ok(None);
+        }
+        let known = number.and_then(|number| u32::try_from(number).ok());
+        known
+            .map(|number| Some(Source(number)))
+            .ok_or_else(|| Error::Record {
+                column: query
+                    .columns
+                    .source_number
+                    .as_ref()
+                    .map_or("", |column| column.name())
+                    .to_owned(),
+                reason: format!(
+                    "row {row} is of source {}; allowed: 0 to {}",
+                    number.map_or("null".into(), |number| number.to_string()),
+                    u32::MAX
+                ),
+            })
     }
 }
 

@@ -15,7 +15,7 @@ use super::states::OperatorStates;
 use crate::aggregate::Run;
 use crate::aggregate::slot::Slot;
 use crate::arrow::plan::query::Query;
-use crate::arrow::read::events::{Event, EventBatch, SOURCE};
+use crate::arrow::read::events::{Event, EventBatch};
 use crate::error::Result;
 use crate::interrupt::Interrupt;
 use crate::key::KeyId;
@@ -97,7 +97,11 @@ pub(crate) fn add<K: BulkWindows>(
     let mut ordered = OrderedKeys(vec![false; events.ids().len()]);
     for (row, &key) in events.ids().iter().enumerate() {
         match events.event(row, query)? {
-            Event::Tick { input, time } => operator.observe_tick(input, Some(SOURCE), time),
+            Event::Tick {
+                input,
+                source,
+                time,
+            } => operator.observe_tick(input, source, time),
             Event::Record(record) => {
                 if let Ok(record) = operator.admit(record) {
                     if record.is_behind() {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use arrow_array::RecordBatch;
+use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::{Field, Schema, SchemaRef};
 
 use super::bulk;
@@ -18,10 +18,11 @@ use crate::aggregate::SeqNo;
 use crate::arrow::keys::KeyInterner;
 use crate::arrow::plan::query::Query;
 use crate::arrow::plan::spec::Spec;
-use crate::arrow::read::events::{Event, EventBatch, SOURCE};
+use crate::arrow::read::events::{Event, EventBatch};
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
 use crate::operator::counters::Counters;
+use crate::operator::stream_time::Source;
 use crate::time::Time;
 
 /// The call that reads a saved state.
@@ -257,9 +258,13 @@ impl Operator {
                 interrupt.check()?;
             }
             let record = match events.event(row, &query)? {
-                Event::Tick { input, time } => {
+                Event::Tick {
+                    input,
+                    source,
+                    time,
+                } => {
                     states.at = CurrentRecord::default();
-                    return windows.tick(input, SOURCE, time, &mut states, changes);
+                    return windows.tick(input, source, time, &mut states, changes);
                 }
                 Event::Record(record) => record,
             };
@@ -303,5 +308,28 @@ impl Operator {
     /// Stream time, in ticks of the time column: the smallest over all inputs.
     pub fn stream_time(&self) -> Option<Time> {
         self.state.windows.time().slowest().time
+    }
+
+    /// The largest time of each known source of each input.
+    pub fn source_times(&self) -> impl Iterator<Item = (usize, Source, Time)> {
+        let inputs = self.state.windows.time().progress().iter().enumerate();
+        inputs.flat_map(|(input, known)| {
+            let sources = known.sources.iter();
+            sources.map(move |&(source, time)| (input, source, time))
+        })
+    }
+
+    /// The bytes by which keys are ordered, one for each row of key columns; none where all of them
+    /// are null.
+    ///
+    /// # Errors
+    ///
+    /// Columns of other types.
+    pub fn sort_keys(&self, keys: &[ArrayRef]) -> Result<Vec<Option<Vec<u8>>>> {
+        let rows = keys.first().map_or(0, |column| column.len());
+        let sorted = self.state.sort_keys.of(keys)?;
+        Ok((0..rows)
+            .map(|row| sorted.get(row).map(<[u8]>::to_vec))
+            .collect())
     }
 }

@@ -113,12 +113,12 @@ impl Windows {
     pub fn tick(
         &mut self,
         input: Option<usize>,
-        source: Source,
+        source: Option<Source>,
         time: Option<Time>,
         states: &mut OperatorStates<'_>,
         out: &mut Changes,
     ) -> Result<()> {
-        either!(self, windows => windows.tick(input, Some(source), time, states, out))
+        either!(self, windows => windows.tick(input, source, time, states, out))
     }
 
     pub fn add_in_bulk(
