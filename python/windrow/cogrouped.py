@@ -19,7 +19,7 @@ from windrow.aggregates.user_function import Accumulation
 from windrow.errors import bad_column_type, bad_type, bad_value, listed
 from windrow.grouped import GroupedData, gap_field
 from windrow.input import Input, Result
-from windrow.plan import Origins, Plan
+from windrow.plan import Origins, Plan, Stream
 
 
 def cogroup(**inputs: GroupedData[Result]) -> CogroupedData[Result]:
@@ -40,8 +40,8 @@ def cogroup(**inputs: GroupedData[Result]) -> CogroupedData[Result]:
     Raises:
         ValueError: one input or none, a name that is no Python name, other keys than the first input has, `source` or
             `order` on some inputs only, or a key that looks like a column of an input.
-        TypeError: an input that is not what `group_by` returned, keys or times of different types, or inputs of Spark
-            beside inputs in this process.
+        TypeError: an input that is not what `group_by` returned, keys, times, sources or orders of different types, or
+            inputs of Spark beside inputs in this process.
 
     >>> from datetime import datetime
     >>> import pyarrow as pa
@@ -117,6 +117,7 @@ class CogroupedData(GroupedData[Result]):
             if self.tick is not None and grouped.tick is not None:
                 names[self.tick] = grouped.tick
             names |= {column: _split(column)[1] for column in columns if _split(column)[0] == name}
+            names |= dict(zip(self._stream.columns, grouped._stream.columns, strict=True))
         return Origins(tuple(self.inputs), self._column, tuple(own))
 
 
@@ -160,7 +161,17 @@ def _cogrouped(inputs: Mapping[str, GroupedData[Result]], first: GroupedData[Res
     fields += [pa.field(tick, pa.bool_())] if tick is not None else []
     fields.append(pa.field(column, pa.int32()))
     opened = _Inputs({name: grouped._input for name, grouped in inputs.items()})
-    return CogroupedData(first.keys, time, tick, opened, tuple(fields), first._stream, dict(inputs), column)
+    stream = _stream_of(first._stream, inputs)
+    return CogroupedData(first.keys, time, tick, opened, tuple(fields), stream, dict(inputs), column)
+
+
+def _stream_of(first: Stream, inputs: Mapping[str, GroupedData[Any]]) -> Stream:
+    """The streams of the inputs as one: their source columns and orders under names that no input has."""
+    sources = tuple(_free(f"windrow.source.{position}", inputs) for position in range(len(first.source)))
+    order = None if first.order is None else _free("windrow.order", inputs)
+    stream = replace(first, source=sources, order=order)
+    fields = (known.with_name(name) for name, known in zip(stream.columns, first.fields, strict=True))
+    return replace(stream, fields=tuple(fields))
 
 
 def _check_alike(name: str, other: GroupedData[Any], first: str, grouped: GroupedData[Any]) -> None:
@@ -178,6 +189,8 @@ def _check_alike(name: str, other: GroupedData[Any], first: str, grouped: Groupe
         raise bad_value(f"{name}: source", ours.source, f"as many columns as {first} has, {len(theirs.source)}")
     if (ours.order is None) != (theirs.order is None):
         raise bad_value(f"{name}: order", ours.order, f"one for all inputs or for none; {first} has {theirs.order!r}")
+    for mine, known in zip(ours.fields, theirs.fields, strict=True):
+        _check_type(name, mine, first, known)
     if ours.stream_time != theirs.stream_time:
         raise bad_value(f"{name}: stream_time", ours.stream_time, f"that of {first}, {theirs.stream_time!r}")
 

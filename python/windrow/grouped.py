@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Generic, Literal, get_args, overload
+from typing import TYPE_CHECKING, Generic, get_args, overload
 
 import pyarrow as pa
 
@@ -18,16 +18,13 @@ from windrow.aggregates.user_function import Accumulation
 from windrow.detect import open_input
 from windrow.errors import bad_column_type, bad_type, bad_value, unknown_word
 from windrow.input import Input, Result
-from windrow.plan import Origins
+from windrow.plan import Origins, Stream, StreamTime
 from windrow.windowed import WindowedData
 from windrow.windows.session import DynamicGap, SessionWindows
 from windrow.windows.sliding import SlidingWindows
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-
-StreamTime = Literal["source", "slowest"]
-"""How stream time is kept over several sources."""
 
 
 @overload
@@ -74,16 +71,20 @@ def group_by(
         time: the timestamp column, in any order. A record without a time is left out and counted (`null_times`).
         tick: a boolean column. A row where it is true moves stream time on a stream and is no record; in a batch it is
             left out.
-        source: the columns that name a record's source partition. Checked, and of no effect in a batch; a
-            `StreamDriver` of this release keeps one stream time for all sources, too.
-        order: the column that orders the records of a source. Checked, and of no effect in a batch.
-        stream_time: `"source"` or `"slowest"`. Checked, and of no effect in a batch.
+        source: the columns that name a record's source partition, such as Kafka's topic and partition: strings or
+            integers. Checked, and of no effect in a batch.
+        order: the integer column that orders the records of a source, such as Kafka's offset. Checked, and of no effect
+            in a batch; in a `StreamDriver` the order of feeding is the order.
+        stream_time: `"source"`: on a stream each source has its own time and its own windows, as each partition has in
+            Kafka; or `"slowest"`: all have one time, that of the slowest, for sources that share keys. Checked, and of
+            no effect in a batch.
 
     Raises:
         ValueError: no key, a key or a source column twice, a column that the data does not have or has twice, an
-            unknown word, or a streaming DataFrame.
+            unknown word, `order` beside `stream_time="slowest"`, or a streaming DataFrame.
         TypeError: data that cannot be read or is grouped already, a source that is no names, a key type that cannot be
-            grouped, a time column that is no timestamp, a tick column that is no boolean.
+            grouped, a time column that is no timestamp, a tick column that is no boolean, a source column of other
+            values than strings and integers, or an order of other values than integers.
         ImportError: a DataFrame of a PySpark that is older than 4.1.
 
     >>> from datetime import datetime
@@ -105,27 +106,9 @@ def group_by(
     fields.append(_time_field(opened, time))
     if tick is not None:
         fields.append(_tick_field(opened, tick))
-    sources = _sources(opened, source)
-    if order is not None:
-        opened.field("order", order)
     if stream_time not in get_args(StreamTime):
         raise unknown_word("stream_time", stream_time, get_args(StreamTime))
-    return GroupedData(keys, time, tick, opened, tuple(fields), Stream(sources, order, stream_time))
-
-
-@dataclass(frozen=True)
-class Stream:
-    """How the records of a stream are ordered.
-
-    Attributes:
-        source: the columns that name a record's source partition.
-        order: the column that orders the records of a source.
-        stream_time: how stream time is kept over several sources.
-    """
-
-    source: tuple[str, ...]
-    order: str | None
-    stream_time: StreamTime
+    return GroupedData(keys, time, tick, opened, tuple(fields), _stream(opened, source, order, stream_time))
 
 
 @dataclass(frozen=True)
@@ -159,7 +142,7 @@ class GroupedData(Generic[Result]):
         >>> group_by(empty, "card", time="ts").windowed_by(SlidingWindows.with_time_difference("10 minutes"))
         WindowedData(grouped=GroupedData(keys=('card',), time='ts', tick=None), \
 windows=SlidingWindows.with_time_difference('10 minutes'), options=Options(emit='close', every_record=False, \
-late='drop', shards=32, threads=None, observation=None))
+late='drop', shards=32, threads=None, observation=None, max_ahead=None))
         """
         if not isinstance(windows, SessionWindows | SlidingWindows):
             ways = "SessionWindows.with_gap(...) or with_dynamic_gap(...), or SlidingWindows.with_time_difference(...)"
@@ -181,6 +164,11 @@ late='drop', shards=32, threads=None, observation=None))
         if isinstance(aggregate, Accumulation) and isinstance(aggregate.add, Mapping):
             raise bad_type(f"{argument}: aggregate(add=)", aggregate.add, "one function, as there is one input")
         return aggregate
+
+    @property
+    def stream(self) -> Stream:
+        """How the records of a stream are ordered, and whose time they move."""
+        return self._stream
 
     def _origins(self, _columns: Collection[str]) -> Origins | None:
         """Which inputs the records of a plan with these columns are of; None where there is one."""
@@ -212,6 +200,32 @@ def _tick_field(opened: Input[Result], tick: str) -> pa.Field[pa.DataType]:
     if not pa.types.is_boolean(known.type):
         raise bad_column_type("tick", tick, known.type, "a boolean")
     return known
+
+
+def _stream(opened: Input[Result], source: object, order: str | None, stream_time: StreamTime) -> Stream:
+    sources = _sources(opened, source)
+    fields = [opened.field("source", column) for column in sources]
+    for known in fields:
+        if (
+            not _is_integer(known.type)
+            and not pa.types.is_string(known.type)
+            and not pa.types.is_large_string(known.type)
+        ):
+            raise bad_column_type(
+                "source", known.name, known.type, "strings or integers, as a topic and a partition are"
+            )
+    if order is not None:
+        known = opened.field("order", order)
+        if not _is_integer(known.type):
+            raise bad_column_type("order", order, known.type, "integers, as offsets are")
+        if stream_time == "slowest":
+            raise bad_value("order", order, 'None beside stream_time="slowest", where sources have no common order')
+        fields.append(known)
+    return Stream(sources, order, stream_time, tuple(fields))
+
+
+def _is_integer(kind: pa.DataType) -> bool:
+    return pa.types.is_integer(kind) and not pa.types.is_uint64(kind)
 
 
 def _sources(opened: Input[Result], source: object) -> tuple[str, ...]:

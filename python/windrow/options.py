@@ -25,7 +25,8 @@ class Options:
         late: what becomes of late records.
         shards: how many ranges of key hashes the work is cut into.
         threads: how many threads a query in this process uses; None for one a core.
-        observation: where Spark reports the counters, if anywhere.
+        observation: where Spark reports the counters, if anywhere; on a stream the name that they have.
+        max_ahead: on a stream, how far ahead of the wall clock a record may be, in microseconds; None for any.
     """
 
     emit: Emit = "close"
@@ -34,6 +35,7 @@ class Options:
     shards: int = SHARDS
     threads: int | None = None
     observation: object | None = None
+    max_ahead: int | None = None
 
     @property
     def op(self) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 import pyarrow as pa
 
@@ -14,6 +15,9 @@ from windrow.functions.fold import Fold
 from windrow.options import Options
 from windrow.windows.session import SessionWindows
 from windrow.windows.sliding import SlidingWindows
+
+StreamTime = Literal["source", "slowest"]
+"""How stream time is kept over several sources."""
 
 PACK_COUNTERS = ("records", "null_keys", "null_times", "bad_gaps", "clamped_gaps", "ticks")
 """What is counted where records are read."""
@@ -36,6 +40,28 @@ class Origins:
 
 
 @dataclass(frozen=True)
+class Stream:
+    """How the records of a stream are ordered, and whose time they move.
+
+    Attributes:
+        source: the columns that name a record's source partition.
+        order: the column that orders the records of a source.
+        stream_time: how stream time is kept over several sources.
+        fields: these columns, in the order of their names.
+    """
+
+    source: tuple[str, ...]
+    order: str | None
+    stream_time: StreamTime
+    fields: tuple[pa.Field[pa.DataType], ...]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The source columns, then the order."""
+        return (*self.source, *(() if self.order is None else (self.order,)))
+
+
+@dataclass(frozen=True)
 class Plan:
     """One query over one input, or over the inputs of a cogroup.
 
@@ -48,6 +74,7 @@ class Plan:
         options: when windows give rows, what becomes of late records, how the work is cut.
         schema: the columns that are read, and no others.
         origins: the inputs of a cogroup; None where there is one input.
+        stream: what a stream reads beside the schema, and how it keeps time; of no effect in a batch.
     """
 
     keys: tuple[str, ...]
@@ -58,6 +85,7 @@ class Plan:
     options: Options
     schema: pa.Schema
     origins: Origins | None
+    stream: Stream
 
     @property
     def functions(self) -> dict[str, Reduction | Accumulation]:

@@ -30,6 +30,7 @@ from windrow import _worker
 from windrow.aggregates import builtin
 from windrow.aggregates.aggregate import MAKERS, Aggregate
 from windrow.aggregates.user_function import Accumulation
+from windrow.duration import Duration, microseconds
 from windrow.errors import NO_NULL_CHARACTER, aggregate_argument, bad_type, bad_value, unknown_word
 from windrow.input import Result
 from windrow.options import Emit, Late, Options
@@ -101,6 +102,26 @@ class WindowedData(Generic[Result]):
         if policy not in get_args(Late):
             raise unknown_word("policy", policy, get_args(Late))
         return self._with(late=policy)._checked_op("late('emit')")
+
+    def max_ahead(self, duration: Duration) -> WindowedData[Result]:
+        """How far ahead of the wall clock a time on a stream may be: any, unless this says how far.
+
+        A record or tick of a stream whose time is more than `duration` ahead of the wall clock at the start of its
+        micro-batch is set aside and counted: a record as `ahead`, a tick as `bad_ticks`. It moves no time, so that one
+        clock that is wrong by years does not make late what comes after it. Over a batch and in this process it
+        changes nothing (rules 1.8). A `StreamDriver` has a wall clock of its own.
+
+        Args:
+            duration: zero or more, in words or as a `timedelta`.
+
+        Raises:
+            TypeError: neither `str` nor `timedelta`.
+            ValueError: negative, or no duration.
+
+        >>> sorted(sessions.max_ahead("1 hour").count()["count"].to_pylist())
+        [1, 2]
+        """
+        return self._with(max_ahead=microseconds("duration", duration, zero=True))
 
     def shards(self, count: int) -> WindowedData[Result]:
         """Cuts the work into `count` ranges of key hashes: 1 to 65,536, 32 unless said otherwise.
@@ -241,6 +262,7 @@ class WindowedData(Generic[Result]):
             options=self.options,
             schema=pa.schema(fields.values()),
             origins=grouped._origins(fields),
+            stream=grouped._stream,
         )
 
     def _read(self, argument: str, aggregate: Aggregate) -> Iterator[pa.Field[pa.DataType]]:

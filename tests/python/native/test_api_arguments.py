@@ -48,10 +48,12 @@ def sessions() -> Any:
 
 
 def test_good_input_is_not_refused() -> None:
-    every = grouped("user_id", "partition", tick="tick", source=["partition"], order="amount", stream_time="slowest")
-    result = every.windowed_by(GAP.until("1 day")).emit("update").shards(3).agg(n=wr.count(), s=wr.sum("amount"))
-    assert result.column_names == ["user_id", "partition", "window", "n", "s", "op"]
-    assert result["op"].to_pylist() == ["upsert", "upsert"]
+    for stream in ({"order": "op", "stream_time": "source"}, {"stream_time": "slowest"}):
+        every = grouped("user_id", "partition", tick="tick", source=["partition"], **stream)
+        windowed = every.windowed_by(GAP.until("1 day")).emit("update").max_ahead("1 hour").shards(3)
+        result = windowed.agg(n=wr.count(), s=wr.sum("amount"))
+        assert result.column_names == ["user_id", "partition", "window", "n", "s", "op"]
+        assert result["op"].to_pylist() == ["upsert", "upsert"]
 
 
 REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
@@ -157,7 +159,22 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         TypeError,
         "keys: column 'user_id' cannot be read as Arrow data",
     ),
+    "a source of floats": (
+        lambda: grouped(source=("op", "amount")),
+        TypeError,
+        "source: column 'amount' has type double; allowed: strings or integers",
+    ),
+    "an order of floats": (
+        lambda: grouped(order="amount"),
+        TypeError,
+        "order: column 'amount' has type double; allowed: integers",
+    ),
     "an unknown order": (lambda: grouped(order="offset"), ValueError, "order: got 'offset'"),
+    "an order beside the slowest": (
+        lambda: grouped(order="partition", stream_time="slowest"),
+        ValueError,
+        "order: got 'partition'; allowed: None beside stream_time=",
+    ),
     "an unknown stream time": (
         lambda: grouped(stream_time="fastest"),
         ValueError,
