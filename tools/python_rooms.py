@@ -22,7 +22,7 @@ ORDER = (
     {"aggregates"},
     {"plan"},
     {"input"},
-    {"_worker"},
+    {"_worker", "tasks"},
     {"local", "spark"},
     {"detect"},
     {"windowed"},

@@ -17,6 +17,9 @@ driver.tick(datetime(2026, 1, 1, 12))          # time moves on: the session is f
 | `feed` | records and Arrow data in the columns that an operator is fed with |
 | `values` | single values of a record, held to the types of their columns |
 | `batches` | Arrow data, cut to the lengths that are asked for |
+| `wall_clock` | the clock that `max_ahead` looks at |
+| `operators` | what a driver feeds: one operator, or one for each source |
+| `pages` | the pages of a driver beside those of its operators |
 | `change` | what a driver gives: changes of windows |
 | `stores` | queries of a driver's windows |
 | `scenario` | recorded runs of Kafka Streams: parameters and answers |

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from types import TracebackType
 from typing import Any, Self
 
 import pyarrow as pa
@@ -20,7 +21,29 @@ Schemas = pa.Schema | Mapping[str, pa.Schema]
 """The columns of the data; for a cogroup, of its inputs by name."""
 
 
-class Blank(Input[Plan]):
+_STEPS = (
+    "allowed: a function from data to group_by(data, ...).windowed_by(...).agg(...) and nothing else, with the steps "
+    "of Spark before and after it outside of the function"
+)
+
+
+class Answer:
+    """What `agg` gives a definition: its plan, and no rows that a step could go on with."""
+
+    def __init__(self, plan: Plan) -> None:
+        """Of a plan."""
+        self.plan = plan
+
+    def __getattr__(self, name: str) -> Any:
+        """There is nothing more."""
+        raise _step(name, "behind agg(...)")
+
+    def __getitem__(self, column: object) -> Any:
+        """There are no columns."""
+        raise _step(f"[{column!r}]", "behind agg(...)")
+
+
+class Blank(Input[Answer]):
     """Columns without rows; a query over it is its plan."""
 
     def __init__(self, schema: pa.Schema) -> None:
@@ -38,13 +61,23 @@ class Blank(Input[Plan]):
     def check_threads(self, count: int) -> None:
         """Raises nothing: a driver has one thread, whatever a query asks for."""
 
-    def union(self, inputs: Sequence[Self], schema: pa.Schema, origins: Origins) -> Blank:
-        """The columns of a cogroup."""
+    def union(self, inputs: Sequence[Self], schema: pa.Schema | None = None, origins: Origins | None = None) -> Blank:
+        """The columns of a cogroup; not the union of two DataFrames, which has no schema."""
+        if schema is None:
+            raise _step("union", "on the data")
         return Blank(schema)
 
-    def run(self, plan: Plan) -> Plan:
+    def run(self, plan: Plan) -> Answer:
         """The plan itself."""
-        return plan
+        return Answer(plan)
+
+    def __getattr__(self, name: str) -> Any:
+        """There are no rows, so none of what DataFrames and tables have."""
+        raise _step(name, "on the data")
+
+    def __getitem__(self, column: object) -> Any:
+        """There are no columns of values."""
+        raise _step(f"[{column!r}]", "on the data")
 
     def _field_at(self, argument: str, position: int, compared: bool) -> pa.Field[Any]:
         return self._schema.field(position)
@@ -57,9 +90,12 @@ def plan_of(definition: Definition, schema: Schemas) -> Plan:
             raise bad_type(name, known, "a pyarrow.Schema of the data; for a cogroup, a dict of them by input")
     if not callable(definition):
         raise bad_type("definition", definition, "a function from data to a query over it")
-    plan = _called(definition, schema)
-    if not isinstance(plan, Plan):
-        raise bad_type("definition", plan, "a function that returns what agg(...) returned, and does nothing after it")
+    answer = _called(definition, schema)
+    if not isinstance(answer, Answer):
+        raise bad_type(
+            "definition", answer, "a function that returns what agg(...) returned, and does nothing after it"
+        )
+    plan = answer.plan
     inputs = plan.origins.names if plan.origins is not None else ()
     named = tuple(schema) if isinstance(schema, Mapping) else ()
     if set(inputs) != set(named):
@@ -75,13 +111,41 @@ def _called(definition: Definition, schema: Schemas) -> Any:
     try:
         signature = inspect.signature(definition)
     except (TypeError, ValueError):  # it is not known of some functions that are not written in Python
-        return definition(*single, **named)
+        return _run(definition, single, named)
     try:
         signature.bind(*single, **named)
     except TypeError as error:
         allowed = f"schemas of what the definition takes, {signature} ({error})"
         raise bad_value("schema", _shown(schema), allowed) from None
-    return definition(*single, **named)
+    return _run(definition, single, named)
+
+
+def _run(definition: Definition, single: Sequence[Blank], named: Mapping[str, Blank]) -> Any:
+    try:
+        return definition(*single, **named)
+    except AttributeError:  # its own, or that of a step
+        raise
+    except Exception as error:
+        if not _in_pyspark(error.__traceback__):
+            raise
+        shown = f"{type(error).__name__}: {error}".rstrip(": ")
+        raise TypeError(f"definition: got a function of pyspark, which raised {shown}; {_STEPS}") from error
+
+
+def _in_pyspark(traceback: TracebackType | None) -> bool:
+    """Whether an exception came through PySpark."""
+    while traceback is not None:
+        if str(traceback.tb_frame.f_globals.get("__name__")).partition(".")[0] == "pyspark":
+            return True
+        traceback = traceback.tb_next
+    return False
+
+
+def _step(name: str, where: str) -> AttributeError:
+    if name.startswith("__"):  # what Python itself looks for
+        return AttributeError(name)
+    shown = name if name.startswith("[") else f".{name}"
+    return AttributeError(f"definition: got {shown} {where}; {_STEPS}")
 
 
 def _shown(schema: Schemas) -> object:

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-import json
+import functools
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from datetime import datetime
 from typing import Any, Self
 
 import pyarrow as pa
 
-from windrow import _worker
+from windrow.duration import Duration
 from windrow.errors import bad_type, bad_value
 from windrow.functions.python_values import values_of
-from windrow.local.sources import rebased
 from windrow.plan import Plan
+from windrow.tasks import Source
 from windrow.testing.batches import cut
 from windrow.testing.change import Change, changes_of
 from windrow.testing.definition import Definition, Schemas, plan_of
-from windrow.testing.feed import Feed, without_rows
+from windrow.testing.feed import Fed, Feed, without_rows
+from windrow.testing.operators import operators_of
+from windrow.testing.pages import DRIVER, driver_page, read
 from windrow.testing.stores import SessionStore, Store, WindowStore
+from windrow.testing.wall_clock import WallClock
 from windrow.windows.session import SessionWindows
 
 _DROPPED = ("late", "windows_refused", "null_keys", "null_times", "null_values", "bad_gaps")
@@ -28,7 +33,8 @@ class StreamDriver:
     """Runs the query that a job runs on a stream, record by record, in this process.
 
     Time is virtual: it moves by the records and by `tick`, never by a clock. The order of feeding is the order of the
-    stream; each record is judged by the stream time that those before it have reached, as Kafka Streams does it.
+    stream, whatever `order=` says, though a record without an order is refused; each record is judged by the stream
+    time that those before it have reached, as Kafka Streams does it.
 
     >>> from datetime import datetime, timedelta
     >>> import pyarrow as pa
@@ -77,9 +83,39 @@ class StreamDriver:
     >>> (final,) = driver.tick(eight + timedelta(minutes=20), input="orders")
     >>> final.key["user"], final.window.end.minute, final.values
     ('ann', 1, {'clicks': 1, 'spent': 5})
+
+    With `source=` each source keeps its own time and its own windows, as each partition does in Kafka; or with
+    `stream_time="slowest"` all have one time, that of the source that is behind the others:
+
+    >>> def views_of(clicks):
+    ...     return (
+    ...         wr.group_by(clicks, "user", time="ts", source="partition")
+    ...         .windowed_by(wr.SessionWindows.with_gap("5 minutes", grace="1 minute"))
+    ...         .max_ahead("1 day")
+    ...         .agg(n=wr.count())
+    ...     )
+    >>> parts = pa.schema({"user": pa.string(), "ts": pa.timestamp("us"), "partition": pa.int32()})
+    >>> driver = StreamDriver(views_of, parts, wall_clock=eight)
+    >>> driver.pipe(user="ann", ts=eight, partition=0)
+    []
+    >>> driver.pipe(user="bob", ts=eight + timedelta(minutes=30), partition=1)  # moves no time of partition 0
+    []
+    >>> {source: time.minute for source, time in driver.stream_times.items()}
+    {(0,): 0, (1,): 30}
+    >>> [change.key["user"] for change in driver.tick(eight + timedelta(minutes=7), source=0)]
+    ['ann']
+    >>> driver.pipe(user="cid", ts=eight + timedelta(days=2), partition=1)  # more than a day ahead of the wall clock
+    []
+    >>> driver.advance_wall_clock("1 day")
+    >>> driver.pipe(user="cid", ts=eight + timedelta(days=2), partition=1)[0].key["user"]
+    'bob'
+    >>> driver.counters["ahead"]
+    1
     """
 
-    def __init__(self, definition: Definition, schema: Schemas, *, value: str | None = None) -> None:
+    def __init__(
+        self, definition: Definition, schema: Schemas, *, value: str | None = None, wall_clock: Any = None
+    ) -> None:
         """A driver of what `definition` makes of data with the columns of `schema`.
 
         Args:
@@ -89,15 +125,20 @@ class StreamDriver:
             value: the column that is the record's value in Kafka. With it, nulls there are what they are in Kafka:
                 sliding windows drop the record and count it (`null_values`), `reduce` is handed them. Not for a
                 cogroup.
+            wall_clock: the time that the wall clock shows, as the time column shows it, until `advance_wall_clock`
+                moves it. Needed, and looked at, only where the definition has `max_ahead`.
 
         A single Python aggregate that becomes None deletes its window, as in Kafka; not where it leaves out the records
         of an input.
 
         Raises:
-            TypeError: no function, or one that returns anything but what `agg` returned.
+            TypeError: no function, or one that returns anything but what `agg` returned, or calls PySpark.
+            AttributeError: the function takes steps on the data before `group_by` or after `agg`, such as `where` or
+                `select`: those stay outside of it.
             ValueError: windows without a grace, which every stream needs, sliding windows without a resolution whose
                 lengths are no multiples of a driver's, a millisecond, schemas of other inputs than the definition has,
-                or a column that is read under the name of the driver's own ticks, `windrow.tick`.
+                a column that is read under the name of the driver's own ticks, `windrow.tick`, or `max_ahead` without a
+                `wall_clock`.
         """
         plan = plan_of(definition, schema)
         plan = replace(plan, windows=plan.windows.on_stream(plan.schema.field(plan.time)))
@@ -107,9 +148,11 @@ class StreamDriver:
         self._plan = plan
         self._feed = Feed(plan, schema, value)
         self._schema = self._feed.schema
-        self._spec = json.dumps(plan.asked() | {"tick": self._feed.tick, "kafka": {"value": value}})
-        self._folds = plan.folds(kafka=value is not None)
-        self._operator = _worker.operator(self._spec, self._schema, self._folds)
+        self._new = functools.partial(operators_of, plan, self._schema, self._feed.tick, value)
+        time = plan.schema.field(plan.time)
+        self._wall_clock = WallClock(wall_clock, plan.options.max_ahead, time, self._feed.tick)
+        self._operators = self._new()
+        self._set_aside = Counter[str]()
         self._unread: list[pa.RecordBatch] = []
 
     def pipe(self, input: str | None = None, /, **record: Any) -> list[Change]:
@@ -175,15 +218,26 @@ class StreamDriver:
             raise bad_type("data", data, "Arrow data: a pyarrow Table or RecordBatch, or any Arrow stream")
         # All of them, so that an error comes before any is taken; of a named input its columns also without rows.
         fed(without_rows(table.schema))
-        batches = [rebased(fed(batch)) for batch in cut(table, rows)]
+        batches = [fed(batch).rebased() for batch in cut(table, rows)]
         return [change for batch in batches for change in self._push(batch)]
 
-    def tick(self, time: Any, *, input: str | None = None) -> list[Change]:
+    def tick(self, time: Any, *, input: str | None = None, source: Any = None) -> list[Change]:
         """Moves stream time, as a tick does: nothing else happens but what closes. Returns what that closes.
 
-        For a cogroup it is the time of all inputs, or of the one that is named. Raises as `pipe` does.
+        For a cogroup it is the time of all inputs, or of the one that is named. With `source=` in the definition it is
+        the time of every source that is known, or of the one that is named: by the value of the source column, or by a
+        tuple of the values of several. Raises as `pipe` does.
         """
-        return self._push(self._feed.tick_at(input, time))
+        return self._push(self._feed.tick_at(input, time, source))
+
+    def advance_wall_clock(self, duration_or_time: Duration | datetime) -> None:
+        """Moves the wall clock on by a duration, or to a time (Kafka's `advanceWallClockTime`). Nothing else happens.
+
+        Raises:
+            TypeError: neither a duration nor a time as the time column shows it.
+            ValueError: a time before that of the clock, or a driver without a `wall_clock`.
+        """
+        self._wall_clock.advance(duration_or_time)
 
     def finish(self) -> list[Change]:
         """Closes every window that is open, as at the end of a batch query. Returns the finals.
@@ -191,24 +245,30 @@ class StreamDriver:
         Stream time does not move. So a record that is piped afterwards may still be in time, and then makes a new
         window, also within the gap of a session that was final here.
         """
-        return self._changes(self._operator.finish())
+        return self._changes(self._operators.finish())
 
     def read_table(self) -> pa.Table:
         """The rows that the streaming query has given since this was last called or the state restored, in its schema.
 
         With `emit("update")` every aggregate may be null there, as it is where a window is deleted.
         """
-        output = self._operator.output_schema
+        output = self._operators.output_schema
         if self._plan.options.emit == "update":  # where deletes come, which have no aggregates
-            output = pa.schema(list(self._operator.change_schema)[: len(output)])
+            output = pa.schema(list(self._operators.change_schema)[: len(output)])
         batches = [pa.RecordBatch.from_arrays(batch.columns[: len(output)], schema=output) for batch in self._unread]
         self._unread.clear()
         return pa.Table.from_batches(batches, schema=output)
 
     @property
     def counters(self) -> dict[str, int]:
-        """What was counted, by name, also in the part of a batch that came before an error of the work itself."""
-        return self._operator.counters()
+        """What was counted over all sources, also in the part of a batch that came before an error of the work itself.
+
+        `ahead` are the records that `max_ahead` set aside; its ticks are among the `bad_ticks`. A tick of every source
+        is one in each, with `stream_time="source"`.
+        """
+        counted = Counter(self._operators.counters() | {"ahead": 0})
+        counted.update(self._set_aside)
+        return dict(counted)
 
     @property
     def dropped(self) -> int:
@@ -220,12 +280,20 @@ class StreamDriver:
     def stream_time(self) -> Any:
         """The largest time so far, as the time column shows it; None before the first record.
 
+        With `source=` it is the smallest over the sources, and over the inputs of a cogroup.
+
         Raises:
             OverflowError: a time that Python does not have, such as one past the year 9999.
         """
-        ticks = pa.array([self._operator.stream_time], pa.int64())
-        (time,) = values_of(self._plan.time, ticks.cast(self._schema.field(self._plan.time).type))
-        return time
+        return self._shown(self._operators.stream_time)
+
+    @property
+    def stream_times(self) -> dict[Source, Any]:
+        """The stream time of each source that is known, by the tuple of its values; without `source=` that of `()`.
+
+        Raises as `stream_time` does.
+        """
+        return {source: self._shown(time) for source, time in self._operators.stream_times.items()}
 
     @property
     def sessions(self) -> SessionStore:
@@ -242,12 +310,18 @@ class StreamDriver:
         return WindowStore(self._store)
 
     def snapshot(self) -> list[bytes]:
-        """The whole state as pages: Arrow IPC streams, as a checkpoint holds them."""
-        return self._operator.pages()
+        """The whole state as pages: Arrow IPC streams, as a checkpoint holds them.
+
+        With `source=` or `max_ahead` there is one more, which lists the sources and what was set aside
+        (`windrow.testing.pages`).
+        """
+        pages = self._operators.pages()
+        return [self._driver_page(), *pages] if self._has_page else pages
 
     def changed_pages(self) -> dict[str, bytes | None]:
         """The pages, by name, that differ from the last call, or from what was restored; None where one is no more."""
-        return dict(self._operator.changed_pages())
+        pages = self._operators.changed_pages()
+        return pages | {DRIVER: self._driver_page()} if self._has_page else pages
 
     def restore(self, pages: Iterable[bytes]) -> Self:
         """Goes on from a snapshot, and forgets the state so far, but not where it raises.
@@ -268,14 +342,31 @@ class StreamDriver:
         for number, page in enumerate(held):
             if not isinstance(page, bytes | bytearray):
                 raise bad_type(f"pages[{number}]", page, "bytes, as snapshot() gives them")
-        operator = _worker.operator(self._spec, self._schema, self._folds)
-        operator.restore(held)
-        self._operator = operator
+        saved = read(held, self._plan.stream)
+        operators = self._new()
+        operators.restore(saved.sources, saved.pages)
+        self._operators, self._set_aside = operators, Counter(saved.counters)
         self._unread.clear()
         return self
 
-    def _push(self, batch: pa.RecordBatch) -> list[Change]:
-        return self._changes(self._operator.push(batch))
+    @property
+    def _has_page(self) -> bool:
+        sources = self._plan.stream.source
+        return bool(sources) or self._plan.options.max_ahead is not None or self._set_aside.total() > 0
+
+    def _driver_page(self) -> bytes:
+        return driver_page(self._plan.stream, self._operators.sources, self._set_aside)
+
+    def _shown(self, ticks: int | None) -> Any:
+        times = pa.array([ticks], pa.int64()).cast(self._schema.field(self._plan.time).type)
+        (time,) = values_of(self._plan.time, times)
+        return time
+
+    def _push(self, fed: Fed) -> list[Change]:
+        admitted, set_aside = self._wall_clock.admitted(fed)
+        changes = self._operators.push(admitted)
+        self._set_aside.update(set_aside)
+        return self._changes(changes)
 
     def _changes(self, batches: list[pa.RecordBatch]) -> list[Change]:
         self._unread += [batch for batch in batches if batch.num_rows]
@@ -284,7 +375,7 @@ class StreamDriver:
 
     @property
     def _store(self) -> Store:
-        return Store(lambda: self._operator, self._schema, self._plan.keys, self._plan.time)
+        return Store(lambda: self._operators, self._schema, self._plan.keys, self._plan.time)
 
     @property
     def plan(self) -> Plan:

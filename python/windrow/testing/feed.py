@@ -6,27 +6,48 @@ import functools
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from windrow.errors import ambiguous_column, bad_type, bad_value, unknown_column, unknown_word
+from windrow.errors import ambiguous_column, bad_type, bad_value, listed, unknown_column, unknown_word
+from windrow.local.sources import rebased
 from windrow.plan import Plan
+from windrow.tasks import Source
 from windrow.testing.definition import Schemas
 from windrow.testing.values import cast_of, cell_of
 
 _VIEWS: dict[Any, Any] = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
 """Types of which pyarrow takes no single rows, and what it casts them to and from."""
 _TICK = "windrow.tick"
+_ORDERED = "a value for every record, as the definition has order=; null for ticks only"
+
+
+class Fed(NamedTuple):
+    """What an operator is fed with.
+
+    Attributes:
+        batch: rows in the columns of the operator.
+        sources: the source of each row; None where it is a tick of every known one.
+    """
+
+    batch: pa.RecordBatch
+    sources: list[Source | None]
+
+    def rebased(self) -> Fed:
+        """The same; see `windrow.local.sources.rebased`."""
+        return Fed(rebased(self.batch), self.sources)
 
 
 @dataclass(frozen=True)
-class _Source:
-    """An input: its number, its columns, and its own names for the columns of the operator."""
+class _Origin:
+    """An input: its number, its columns, its own names for those of the operator, and what orders its records."""
 
     number: int
     columns: Sequence[str]
     own: Mapping[str, str]
+    source: Sequence[pa.Field[Any]]
+    order: pa.Field[Any] | None
 
 
 class Feed:
@@ -41,19 +62,19 @@ class Feed:
         """`value` is the column that is the record's value in Kafka, of a plan with one input."""
         fields = {field.name: field for field in plan.schema}
         self._time = plan.time
-        self._sources: dict[str | None, _Source] = {}
+        self._origins: dict[str | None, _Origin] = {}
         if value is not None and not isinstance(value, str):
             raise bad_type("value", value, "the name of a column")
         if isinstance(schema, Mapping):
             if value is not None:
                 raise bad_value("value", value, "None for a cogroup, where nulls are what they are in SQL")
             for number, (name, own) in enumerate(zip(*_named(plan), strict=True)):
-                self._sources[name] = _Source(number, schema[name].names, own)
+                self._origins[name] = _origin_of(plan, number, schema[name], own)
         else:
             if value is not None and value not in schema.names:
                 raise unknown_column("value", value, schema.names)
             fields |= {} if value is None else {value: schema.field(value)}
-            self._sources[None] = _Source(0, schema.names, {name: name for name in fields})
+            self._origins[None] = _origin_of(plan, 0, schema, {name: name for name in (*fields, *plan.stream.columns)})
         self._number = plan.origins.column if plan.origins is not None else None
         self.tick = plan.tick or _TICK
         if plan.tick is None and _TICK in fields:
@@ -61,28 +82,35 @@ class Feed:
         fields.setdefault(self.tick, pa.field(self.tick, pa.bool_()))
         self.schema = pa.schema(fields.values())
 
-    def record(self, name: str | None, record: Mapping[str, Any]) -> pa.RecordBatch:
+    def record(self, name: str | None, record: Mapping[str, Any]) -> Fed:
         """A record of an input; columns that are left out are null."""
-        source = self._source(name)
+        origin = self._origin(name)
         for column in record:
-            if column not in source.columns:
-                raise unknown_column("record", column, source.columns)
-        cells = {
-            name: cell_of(f"record: column {own!r}", record.get(own), self.schema.field(name).type)
-            for name, own in source.own.items()
-        }
-        return self._row(cells, source.number)
+            if column not in origin.columns:
+                raise unknown_column("record", column, origin.columns)
 
-    def tick_at(self, name: str | None, time: Any) -> pa.RecordBatch:
-        """A tick of an input; of all inputs where none is named."""
-        number = self._source(name).number if name is not None else None
+        def cell(own: str, kind: pa.DataType) -> pa.Array[Any]:
+            return cell_of(f"record: column {own!r}", record.get(own), kind)
+
+        read = {field.name: field.type for field in self.schema if field.name in origin.own}
+        cells = {name: cell(origin.own[name], kind) for name, kind in read.items()}
+        ticking = self.tick in cells and cells[self.tick][0].as_py() is True
+        order = origin.order
+        if order is not None and cell(order.name, order.type).null_count and not ticking:
+            raise bad_value(f"record: column {order.name!r}", None, _ORDERED)
+        columns = [cell(known.name, known.type) for known in origin.source]
+        return Fed(self._row(cells, origin.number), _sources(columns, [ticking]))
+
+    def tick_at(self, name: str | None, time: Any, source: Any = None) -> Fed:
+        """A tick of an input and a source; of all that are known where none is named."""
+        number = self._origin(name).number if name is not None else None
         at = cell_of("time", time, self.schema.field(self._time).type)
-        return self._row({self._time: at, self.tick: pa.array([True])}, number)
+        return Fed(self._row({self._time: at, self.tick: pa.array([True])}, number), [self._named(name, source)])
 
-    def taking(self, name: str | None, column: str | None) -> Callable[[pa.RecordBatch], pa.RecordBatch]:
+    def taking(self, name: str | None, column: str | None) -> Callable[[pa.RecordBatch], Fed]:
         """The way of batches: of the input that is named, or of those that a column of the data names."""
         if column is None:
-            self._source(name)
+            self._origin(name)
             return functools.partial(self.batch, name)
         if not isinstance(column, str):
             raise bad_type("input_column", column, "the name of a column")
@@ -91,44 +119,58 @@ class Feed:
             raise bad_value("input_column", column, allowed)
         return functools.partial(self.interleaved, column)
 
-    def batch(self, name: str | None, batch: pa.RecordBatch, *, of_all: bool = False) -> pa.RecordBatch:
+    def batch(self, name: str | None, batch: pa.RecordBatch, *, of_all: bool = False) -> Fed:
         """Data of an input; with `of_all` rows in its columns that are of all inputs."""
-        source = self._source(name)
+        origin = self._origin(name)
         columns: list[pa.Array[Any]] = []
         for field in self.schema:
             if field.name == self._number and not of_all:
-                columns.append(pa.repeat(pa.scalar(source.number, field.type), batch.num_rows))
-            elif field.name not in source.own:
+                columns.append(pa.repeat(pa.scalar(origin.number, field.type), batch.num_rows))
+            elif field.name not in origin.own:
                 columns.append(pa.nulls(batch.num_rows, field.type))
             else:
-                own = source.own[field.name]
+                own = origin.own[field.name]
                 columns.append(cast_of(own, _column("data", own, batch), field.type))
-        return pa.RecordBatch.from_arrays(columns, schema=self.schema)
+        own_rows = pa.RecordBatch.from_arrays(columns, schema=self.schema)
+        if not origin.source and origin.order is None:
+            return Fed(own_rows, [()] * batch.num_rows)
 
-    def interleaved(self, column: str, batch: pa.RecordBatch) -> pa.RecordBatch:
+        def read(known: pa.Field[Any]) -> pa.Array[Any]:
+            return cast_of(known.name, _column("data", known.name, batch), known.type)
+
+        ticking = own_rows.column(self.tick).to_pylist()
+        if origin.order is not None:
+            nulls = zip(read(origin.order).is_null().to_pylist(), ticking, strict=True)
+            if any(null and not tick for null, tick in nulls):
+                raise bad_value(f"data: column {origin.order.name!r}", None, _ORDERED)
+        return Fed(own_rows, _sources([read(known) for known in origin.source], ticking))
+
+    def interleaved(self, column: str, batch: pa.RecordBatch) -> Fed:
         """Data of all inputs of a cogroup; the column holds the name of each row's input, null for ticks of all."""
         told: list[str | None] = _column("input_column", column, batch).to_pylist()
         ticking = self._ticking(batch) if None in told else {}
-        read = {own for source in self._sources.values() for own in source.own.values()}
+        read = {own for origin in self._origins.values() for own in origin.own.values()}
         batch = batch.select([i for i, known in enumerate(batch.schema.names) if known in read])
         rows: dict[tuple[str | None, bool], list[int]] = {}
         for row, name in enumerate(told):
-            source = name if name is not None else ticking.get(row)
-            self._source(source, "input_column")
-            rows.setdefault((source, name is None), []).append(row)
-        pieces = [self.batch(source, _taken(batch, own), of_all=of_all) for (source, of_all), own in rows.items()]
-        whole = pa.Table.from_batches([without_rows(self.schema), *pieces], self.schema)
+            of = name if name is not None else ticking.get(row)
+            self._origin(of, "input_column")
+            rows.setdefault((of, name is None), []).append(row)
+        pieces = [self.batch(of, taken(batch, own), of_all=of_all) for (of, of_all), own in rows.items()]
+        whole = pa.Table.from_batches([without_rows(self.schema), *(piece.batch for piece in pieces)], self.schema)
         together = [column.combine_chunks() for column in whole.columns]
+        sources = [source for piece in pieces for source in piece.sources]
         place = {row: place for place, row in enumerate(itertools.chain.from_iterable(rows.values()))}
         order = [place[row] for row in range(len(told))]
-        return _taken(pa.RecordBatch.from_arrays(together, schema=self.schema), order)
+        in_order = taken(pa.RecordBatch.from_arrays(together, schema=self.schema), order)
+        return Fed(in_order, [sources[place] for place in order])
 
     def _ticking(self, batch: pa.RecordBatch) -> dict[int, str | None]:
         """For each row that is a tick the first input whose column says so."""
         found: dict[int, str | None] = {}
-        for name, source in self._sources.items():
-            if self.tick in source.own:
-                ticks = _column("data", source.own[self.tick], batch).to_pylist()
+        for name, origin in self._origins.items():
+            if self.tick in origin.own:
+                ticks = _column("data", origin.own[self.tick], batch).to_pylist()
                 found = {row: name for row, tick in enumerate(ticks) if tick} | found
         return found
 
@@ -139,12 +181,24 @@ class Feed:
         columns = [shown.get(field.name, pa.nulls(1, field.type)) for field in self.schema]
         return pa.RecordBatch.from_arrays(columns, schema=self.schema)
 
-    def _source(self, name: str | None, argument: str = "input") -> _Source:
-        if (name is None or isinstance(name, str)) and name in self._sources:
-            return self._sources[name]
-        if None in self._sources:
+    def _named(self, name: str | None, source: Any) -> Source | None:
+        if source is None:
+            return None
+        columns = self._origins[name if name is not None else next(iter(self._origins))].source
+        if not columns:
+            raise bad_value("source", source, "none: the definition names no source columns")
+        values = source if isinstance(source, tuple) else (source,)
+        if len(values) != len(columns):
+            raise bad_value("source", source, f"a tuple of the values of {listed([known.name for known in columns])}")
+        cells = zip(columns, values, strict=True)
+        return tuple(cell_of(f"source: column {known.name!r}", value, known.type)[0].as_py() for known, value in cells)
+
+    def _origin(self, name: str | None, argument: str = "input") -> _Origin:
+        if (name is None or isinstance(name, str)) and name in self._origins:
+            return self._origins[name]
+        if None in self._origins:
             raise bad_value(argument, name, "none: the definition has one input")
-        raise unknown_word(argument, name, [known for known in self._sources if known is not None])
+        raise unknown_word(argument, name, [known for known in self._origins if known is not None])
 
 
 def without_rows(schema: pa.Schema) -> pa.RecordBatch:
@@ -152,7 +206,18 @@ def without_rows(schema: pa.Schema) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays([pa.nulls(0, field.type) for field in schema], schema=schema)
 
 
-def _taken(batch: pa.RecordBatch, rows: Sequence[int]) -> pa.RecordBatch:
+def _sources(columns: Sequence[pa.Array[Any]], ticking: Sequence[bool | None]) -> list[Source | None]:
+    """The source of each row: the values of the columns; of a tick without any value every known one."""
+    if not columns:
+        return [()] * len(ticking)
+    sources = zip(*(column.to_pylist() for column in columns), strict=True)
+    return [
+        None if tick and all(value is None for value in source) else source
+        for source, tick in zip(sources, ticking, strict=True)
+    ]
+
+
+def taken(batch: pa.RecordBatch, rows: Sequence[int]) -> pa.RecordBatch:
     """These rows, in this order."""
     return pa.RecordBatch.from_arrays([_cells(column, rows) for column in batch.columns], schema=batch.schema)
 
@@ -172,6 +237,12 @@ def _column(argument: str, name: str, batch: pa.RecordBatch) -> pa.Array[Any]:
     if names.count(name) != 1:
         raise (ambiguous_column if name in names else unknown_column)(argument, name, names)
     return batch.column(name)
+
+
+def _origin_of(plan: Plan, number: int, schema: pa.Schema, own: Mapping[str, str]) -> _Origin:
+    fields = [known.with_name(own[known.name]) for known in plan.stream.fields]
+    count = len(plan.stream.source)
+    return _Origin(number, schema.names, own, fields[:count], fields[count] if plan.stream.order is not None else None)
 
 
 def _named(plan: Plan) -> tuple[Sequence[str], Sequence[Mapping[str, str]]]:

@@ -21,7 +21,9 @@ records. The order is by key, then end and start; backward is its exact reverse.
 >>> users(driver.sessions.backward_fetch(None, "bob"))
 ['bob', 'ann']
 
-A store goes on with its driver: after a `restore` it has what was restored.
+A store goes on with its driver: after a `restore` it has what was restored. With `source=` and `stream_time="source"`
+it has the windows of all sources together; of those that are alike, that of the source that was known first comes
+first, and is the one that `fetch_session` and `fetch_window` return.
 
 A key or a bound of another type than its column raises `TypeError`, one that the column does not hold `ValueError`.
 """
@@ -38,14 +40,14 @@ from windrow.errors import bad_value
 from windrow.testing.values import cell_of
 
 if TYPE_CHECKING:
-    from windrow._native import Operator
+    from windrow.testing.operators import Operators
 
 
 @dataclass(frozen=True)
 class Store:
-    """Queries of the windows of an operator, the one that a driver has at the time of the query."""
+    """Queries of the windows of the operators that a driver has at the time of the query."""
 
-    operator: Callable[[], Operator]
+    operators: Callable[[], Operators]
     schema: pa.Schema
     keys: tuple[str, ...]
     time: str
@@ -54,18 +56,18 @@ class Store:
         """The windows between a first and a last key, or one key and `...`, and two times in ticks."""
         first = self._key("key", keys[0])
         last = first if keys[1] is ... else self._key("to_key", keys[1])
-        return pa.Table.from_batches(self.operator().select(first, last, *times, backward=backward))
+        return pa.Table.from_batches(self.operators().select(first, last, *times, backward=backward))
 
     def window(self, key: Any, start: int | None, end: int | None) -> dict[str, Any] | None:
         """The window of a key with exactly these bounds in ticks, or None."""
         only = self._key("key", key)
-        batches = self.operator().select(only, only, start, end, by="window")
+        batches = self.operators().select(only, only, start, end, by="window")
         return next((row for batch in batches for row in batch.to_pylist()), None)
 
     def closed(self, earliest: Any, latest: Any, *, backward: bool) -> pa.Table:
         """The windows that are due between two times."""
         times = self.ticks("earliest", earliest), self.ticks("latest", latest)
-        return pa.Table.from_batches(self.operator().select(None, None, *times, by="due", backward=backward))
+        return pa.Table.from_batches(self.operators().select(None, None, *times, by="due", backward=backward))
 
     def ticks(self, argument: str, time: Any) -> int | None:
         """A time in ticks."""

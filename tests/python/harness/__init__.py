@@ -7,6 +7,7 @@
 | `cogroups` | queries over several inputs |
 | `nested` | values that Python functions can change in place |
 | `scenes` | events in Spark |
+| `sources` | streams of several sources, and drivers of them |
 | `players` | a scenario of the oracle, played by the package |
 | `shrink` | a failing scenario made small |
 | `golden` | the recorded runs of Kafka Streams |

@@ -1,0 +1,308 @@
+"""Several sources in a driver: each with its own time and its own windows (rules 1.4)."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import settings as limits
+from hypothesis import strategies as st
+
+import windrow as wr
+from windrow.testing import Change, StreamDriver
+
+from ..harness.sources import ORDERS, ROWS, SCHEMA, SESSIONS, SLIDING, at, cogrouped, driven, feeds, of, table, told
+
+
+def test_each_source_has_its_own_time_and_its_own_windows() -> None:
+    """
+    partition 0   x─x·····|       closes when 0 has passed 1 + 5 + 1
+                  0 1     7.1
+    partition 1                      x     moves no time of 0
+                                     30
+    """
+    driver = driven()
+    for partition, minute in ((0, 0), (1, 30), (0, 1)):
+        assert driver.pipe(user="ann", ts=at(minute), partition=partition) == []
+    assert driver.counters["late"] == 0
+    assert driver.pipe(user="ann", ts=at(2), partition=1) == []  # behind by its own source
+    assert driver.counters["late"] == 1
+    assert driver.tick(at(7), source=0) == []
+    assert told(driver.tick(at(7.1), source=0)) == [("final", "ann", 0.0, 1.0, 2)]
+    assert driver.sessions.all()["window"].to_pylist() == [{"start": at(30), "end": at(30)}]
+    assert driver.stream_times == {(0,): at(7.1), (1,): at(30)}
+    assert driver.stream_time == at(7.1)
+
+
+def test_a_key_in_two_sources_has_windows_in_each() -> None:
+    driver = driven()
+    for partition, minute in ((0, 0), (1, 3)):
+        driver.pipe(user="ann", ts=at(minute), partition=partition)
+    assert driver.sessions.fetch("ann")["n"].to_pylist() == [1, 1]
+    assert told(driver.finish()) == [("final", "ann", 0.0, 0.0, 1), ("final", "ann", 3.0, 3.0, 1)]
+
+
+def test_a_tick_without_a_source_is_one_of_every_source_that_is_known() -> None:
+    driver = driven()
+    assert driver.tick(at(50)) == []
+    assert (driver.stream_time, driver.stream_times, driver.counters["ticks"]) == (None, {}, 0)
+    driver.pipe(user="bob", ts=at(30), partition=1)
+    driver.pipe(user="ann", ts=at(0), partition=0)
+    assert told(driver.tick(at(40))) == [("final", "bob", 30.0, 30.0, 1), ("final", "ann", 0.0, 0.0, 1)]
+    assert driver.stream_times == {(1,): at(40), (0,): at(40)}
+    assert driver.counters["ticks"] == 2
+    driver.pipe(user="ann", ts=at(0), partition=2)  # a source that is new starts without a time
+    assert (driver.counters["late"], driver.stream_time) == (0, at(0))
+    driver.tick(at(60), source=3)  # and a tick makes one known
+    assert driver.stream_times[(3,)] == at(60)
+
+
+def test_null_is_the_source_of_a_record_and_every_source_of_a_tick() -> None:
+    driver = driven()
+    driver.pipe(user="ann", ts=at(0))
+    driver.pipe(user="bob", ts=at(0), partition=0)
+    assert driver.stream_times == {(None,): at(0), (0,): at(0)}
+    driver.tick(at(3), source=(None,))
+    assert driver.stream_times == {(None,): at(3), (0,): at(0)}
+    driver.pipe(ts=at(4), beat=True)
+    assert driver.stream_times == {(None,): at(4), (0,): at(4)}
+    driver.pipe(ts=at(5), beat=True, partition=0)
+    assert driver.stream_times == {(None,): at(4), (0,): at(5)}
+
+
+def test_a_source_has_the_values_of_all_its_columns() -> None:
+    driver = driven(source=["topic", "partition"])
+    for topic, partition in (("a", 0), ("b", 0), ("a", 1), (None, 0)):
+        driver.pipe(user="ann", ts=at(0), topic=topic, partition=partition)
+    driver.tick(at(2), source=("b", 0))
+    driver.pipe(ts=at(3), topic="a", beat=True)  # a tick with a value is of one source, this one new
+    assert driver.stream_times == {
+        ("a", 0): at(0),
+        ("b", 0): at(2),
+        ("a", 1): at(0),
+        (None, 0): at(0),
+        ("a", None): at(3),
+    }
+
+
+def test_a_batch_gives_its_changes_in_the_order_of_its_rows() -> None:
+    finals = [("final", "ann", 0.0, 0.0, 1)] * 2 + [("final", "bob", 9.0, 9.0, 1), ("final", "bob", 20.0, 20.0, 1)]
+    whole = driven()
+    assert told(whole.pipe_batch(ROWS)) == finals
+    assert whole.stream_times == {(0,): at(41), (1,): at(30), (2,): at(40)}
+    assert whole.counters | {"windows_open": 2, "records": 6, "ticks": 2, "windows_closed": 4} == whole.counters
+    for rows in (1, 2, 3):
+        cut = driven()
+        assert told(cut.pipe_batch(ROWS, rows=rows)) == finals
+        assert cut.counters == whole.counters
+
+
+def test_updates_of_a_batch_are_coalesced_in_each_source() -> None:
+    rows = table(("ann", 0, 0), ("ann", 1, 1), ("ann", 2, 0), ("ann", 3, 1))
+    assert told(driven(every=False).pipe_batch(rows)) == [
+        ("update", "ann", 0.0, 2.0, 2),
+        ("update", "ann", 1.0, 3.0, 2),
+    ]
+    kinds = [change.kind for change in driven(every=True).pipe_batch(rows)]
+    assert kinds == ["update", "update", "tombstone", "update", "tombstone", "update"]
+
+
+def test_a_failure_in_one_source_stops_all_until_a_restore() -> None:
+    def add(held: int, row: Any) -> int:
+        if row.amount == 9:
+            raise KeyError(row.amount)
+        return held + int(row.amount)
+
+    def definition(data: Any) -> Any:
+        grouped = wr.group_by(data, "user", time="ts", source="partition").windowed_by(SESSIONS)
+        return grouped.agg(
+            a=wr.aggregate(int, add, lambda one, other: one + other, schema="bigint", columns=["amount"])
+        )
+
+    driver = StreamDriver(definition, SCHEMA)
+    driver.pipe(user="ann", ts=at(0), amount=1, partition=0)
+    saved = driver.snapshot()
+    with pytest.raises(RuntimeError, match="KeyError"):
+        driver.pipe(user="ann", ts=at(0), amount=9, partition=1)
+    for ask in (
+        lambda: driver.pipe(user="ann", ts=at(0), amount=1, partition=0),
+        driver.finish,
+        driver.snapshot,
+        driver.changed_pages,
+        driver.sessions.all,
+    ):
+        with pytest.raises(ValueError, match="an earlier batch failed half way: restore"):
+            ask()
+    assert driver.restore(saved).pipe(user="ann", ts=at(1), amount=2, partition=0) == []
+    assert driver.finish()[0].values == {"a": 3}
+
+
+DEFINITIONS: dict[str, tuple[Any, bool | None]] = {
+    "sessions": (SESSIONS, None),
+    "sessions, each update": (SESSIONS, True),
+    "sliding": (SLIDING, None),
+    "sliding, each update": (SLIDING, True),
+    "sessions that stay": (SESSIONS.until("20 minutes"), None),
+}
+
+
+class Alone:
+    """The reference: a driver without sources for each of them."""
+
+    def __init__(self, windows: Any, every: bool | None) -> None:
+        self._make = lambda: StreamDriver(of(windows, every), SCHEMA)
+        self.drivers: dict[Any, StreamDriver] = {}
+
+    def feed(self, row: dict[str, Any]) -> list[Change]:
+        every = row["beat"] and row["partition"] is None
+        if not every:
+            self.drivers.setdefault(row["partition"], self._make())
+        to = list(self.drivers) if every else [row["partition"]]
+        return [change for source in to for change in self.drivers[source].pipe(**row)]
+
+    @property
+    def counters(self) -> Counter[str]:
+        return sum((Counter(driver.counters) for driver in self.drivers.values()), Counter[str]())
+
+
+@pytest.mark.parametrize("name", DEFINITIONS)
+@limits(max_examples=40)
+@given(feeds(), st.integers(1, 9), st.integers(0, 30))
+def test_each_source_is_what_a_driver_of_its_own_is(
+    name: str, rows: list[tuple[Any, int, Any]], size: int, restart: int
+) -> None:
+    windows, every = DEFINITIONS[name]
+    alone, piped, cut = Alone(windows, every), driven(windows, every), driven(windows, every)
+    expected: list[Change] = []
+    for place, row in enumerate(table(*rows).to_pylist()):
+        if place == restart:
+            pages = piped.snapshot()
+            piped = driven(windows, every).restore(random.Random(place).sample(pages, len(pages)))
+        own = alone.feed(row)
+        assert piped.pipe(**row) == own
+        expected += own
+    assert cut.pipe_batch(table(*rows), rows=size) == expected
+    for driver in (piped, cut):
+        assert +Counter(driver.counters) == +alone.counters
+        assert driver.stream_times == {(source,): held.stream_time for source, held in alone.drivers.items()}
+    store = "windows" if windows is SLIDING else "sessions"
+    found = [row for held in alone.drivers.values() for row in getattr(held, store).all().to_pylist()]
+    found.sort(key=lambda row: (row["user"].encode(), row["window"]["end"], row["window"]["start"]))
+    assert getattr(piped, store).all().to_pylist() == found
+    assert getattr(piped, store).backward_all().to_pylist() == found[::-1]
+    found.sort(key=lambda row: (row["window"]["end"], row["window"]["start"], row["user"].encode()))
+    assert getattr(piped, store).find_closed().to_pylist() == found
+    assert getattr(piped, store).backward_find_closed().to_pylist() == found[::-1]
+    last = [change for held in alone.drivers.values() for change in held.finish()]
+    assert piped.finish() == cut.finish() == last
+
+
+def test_windows_of_all_sources_are_found_by_key_and_bounds() -> None:
+    driver = driven()
+    assert driver.sessions.all().num_rows == 0
+    assert driver.sessions.all().column_names == ["user", "window", "n", "spent", "time"]
+    for user, minute, partition in (("b", 0, 0), ("a", 1, 1), ("a", 0, 0), ("a", 1, 2), ("ab", 0, 1)):
+        driver.pipe(user=user, ts=at(minute), amount=partition, partition=partition)
+    assert driver.sessions.fetch("a")["spent"].to_pylist() == [0, 1, 2]
+    assert driver.sessions.fetch("a", "ab")["user"].to_pylist() == ["a", "a", "a", "ab"]
+    assert driver.sessions.backward_fetch("a", "ab")["spent"].to_pylist() == [1, 2, 1, 0]
+    assert driver.sessions.find_sessions("a", at(1), at(1))["spent"].to_pylist() == [1, 2]
+    found = driver.sessions.fetch_session("a", at(1), at(1))
+    assert found is not None
+    assert found["spent"] == 1  # of the source that was known before the other
+    assert driver.sessions.fetch_session("b", at(1), at(1)) is None
+
+
+def test_keys_of_several_columns_are_in_their_order_over_all_sources() -> None:
+    def definition(data: Any) -> Any:
+        grouped = wr.group_by(data, "partition", "user", time="ts", source=["partition", "topic"])
+        return grouped.windowed_by(SESSIONS).count()
+
+    driver = StreamDriver(definition, SCHEMA)
+    for partition, user in itertools.product((2, None, -1, 0), ("b", None, "a")):
+        driver.pipe(user=user, ts=at(0), partition=partition, topic=user)
+    named = [(row["partition"], row["user"]) for row in driver.sessions.all().to_pylist()]
+    # Nulls first; the key that is null in all of its columns has no windows.
+    assert named == list(itertools.product((None, -1, 0, 2), (None, "a", "b")))[1:]
+
+
+def test_the_order_of_feeding_is_the_order_whatever_the_column_says() -> None:
+    driver = driven(order="offset")
+    driver.pipe(user="ann", ts=at(20), partition=0, offset=9)
+    driver.pipe(user="ann", ts=at(2), partition=0, offset=1)
+    assert driver.counters["late"] == 1
+
+
+def test_a_record_without_an_order_is_refused_and_a_tick_without_one_is_not() -> None:
+    driver = driven(order="offset")
+    with pytest.raises(ValueError, match="record: column 'offset': got None; allowed: a value for every record"):
+        driver.pipe(user="ann", ts=at(0), partition=0)
+    rows = table(("ann", 0, 0), (None, 3, 0))
+    with pytest.raises(ValueError, match="data: column 'offset': got None; allowed: a value for every record"):
+        driver.pipe_batch(rows)
+    with pytest.raises(ValueError, match="data: got 'offset'; allowed: a column of the data"):
+        driver.pipe_batch(rows.drop_columns("offset"))
+    assert (driver.counters["records"], driver.stream_times) == (0, {})
+    driver.pipe_batch(rows.set_column(5, "offset", pa.array([1, None], pa.int64())))
+    driver.pipe(ts=at(4), beat=True, partition=0)
+    driver.tick(at(5))
+    assert driver.stream_times == {(0,): at(5)}
+
+
+REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
+    "an order beside the slowest": (
+        lambda: driven(order="offset", stream_time="slowest"),
+        ValueError,
+        "order: got 'offset'; allowed: None beside stream_time=",
+    ),
+    "a source of a tick without sources": (
+        lambda: StreamDriver(of(), SCHEMA).tick(at(0), source=0),
+        ValueError,
+        "source: got 0; allowed: none: the definition names no source columns",
+    ),
+    "a source of another type": (
+        lambda: driven().tick(at(0), source="0"),
+        TypeError,
+        "source: column 'partition': got '0', a str; allowed: an int",
+    ),
+    "half a source": (
+        lambda: driven(source=("topic", "partition")).tick(at(0), source="a"),
+        ValueError,
+        "source: got 'a'; allowed: a tuple of the values of 'topic', 'partition'",
+    ),
+    "a source of a record of another type": (
+        lambda: driven().pipe(user="ann", ts=at(0), partition="0"),
+        TypeError,
+        "record: column 'partition': got '0', a str; allowed: an int",
+    ),
+    "data without its source": (
+        lambda: driven().pipe_batch(ROWS.drop_columns("partition")),
+        ValueError,
+        "data: got 'partition'; allowed: a column of the data",
+    ),
+    "sources of other types": (
+        lambda: cogrouped(orders=ORDERS.set(2, pa.field("partition", pa.string()))),
+        TypeError,
+        "orders: column 'partition' has type string; allowed: int32, the type of column 'part' of clicks",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_wrong_arguments_are_told(case: str) -> None:
+    make, error, message = REFUSED[case]
+    with pytest.raises(error, match=message):
+        make()
+
+
+@pytest.mark.parametrize("kind", [pa.float64(), pa.timestamp("us"), pa.list_(pa.int32()), pa.bool_(), pa.null()])
+def test_a_source_is_named_by_values_that_tell_it_apart(kind: pa.DataType) -> None:
+    schema = SCHEMA.set(4, pa.field("partition", kind))
+    with pytest.raises(TypeError, match="source: column 'partition' has type .*; allowed: strings or integers"):
+        StreamDriver(of(source="partition"), schema)
