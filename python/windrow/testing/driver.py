@@ -165,8 +165,9 @@ class StreamDriver:
 
         Raises:
             TypeError: a value of another class than its column holds.
-            ValueError: a column that the data does not have, an input that the definition does not have, or a value
-                that its column does not hold as it is: finer than its unit, or a time with a zone where it has none.
+            ValueError: a column that the data does not have, an input that the definition does not have, a record
+                with a null in the column of `order=`, or a value that its column does not hold as it is: finer than
+                its unit, or a time with a zone where it has none.
                 While the record is worked on: a gap that `invalid_gap="error"` refuses, or a string in data of Arrow
                 that is no UTF-8.
             OverflowError: a result or a bound does not fit its type, or Python has no such time.
@@ -188,7 +189,8 @@ class StreamDriver:
     ) -> list[Change]:
         """Takes Arrow data in its order, cut into batches of `rows` rows. Returns what they change.
 
-        Unless the query asks for `every_record`, a batch gives one update for each window that it changed.
+        Unless the query asks for `every_record`, a batch gives one update for each window that it changed; of several
+        sources with their own time, those of one come after those of another.
 
         Args:
             data: a pyarrow Table or RecordBatch, or anything else that gives an Arrow stream.
@@ -203,7 +205,8 @@ class StreamDriver:
             TypeError: no Arrow data, a column of a type whose values are not those of the declared type, or `rows` that
                 are no whole numbers.
             ValueError: a column that the data does not have, or has twice, a value that the declared type does not
-                hold exactly, an input that the definition does not have, or batches of no rows.
+                hold exactly, a record with a null in the column of `order=`, an input that the definition does not
+                have, or batches of no rows.
 
         All of these come before anything is taken. While the batches are worked on, errors are those of `pipe`, and as
         there the driver has to be restored after one. The changes of the batches before it are then not returned, but
