@@ -10,7 +10,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Row:
-    """A record, or a tick. Times and gaps are ticks of the time column."""
+    """A record, or a tick. Times and gaps are ticks of the time column; source and order are those of a micro-batch."""
 
     key: str | None = None
     time: int | None = None
@@ -19,6 +19,8 @@ class Row:
     gap: int | None = None
     input: int | None = 0
     tick: bool = False
+    source: int | None = 0
+    order: int | None = None
 
 
 @dataclass(frozen=True)

@@ -68,6 +68,11 @@ class Stream(ABC):
     def closes(self, time: int | None) -> float | int:
         return float("-inf") if time is None else time - self.asked.grace
 
+    @property
+    def close_time(self) -> float | int:
+        """What is before it is closed."""
+        return self.closes(self.time)
+
     def move(self, input: int | None, time: int) -> None:
         floored = time // self.asked.resolution * self.asked.resolution
         for place in range(len(self.times)) if input is None else [input]:
@@ -97,7 +102,7 @@ class Stream(ABC):
             assert row.input is not None
             self.take(row, gap, self.closes(self.times[row.input]))
         self.arrivals += 1
-        self.close(self.closes(self.time))
+        self.close(self.close_time)
         return self.out
 
     def gap(self, row: Row) -> int | None:

@@ -26,7 +26,7 @@ class Sessions(Stream):
     def visible(self, window: Window) -> bool:
         time, until = self.time, self.asked.until
         kept = time is None or (until is not None and window.end > time - until)
-        return window.reach >= self.closes(time) or kept
+        return window.reach >= self.close_time or kept
 
     def time_of(self, window: Window) -> int:
         return window.end

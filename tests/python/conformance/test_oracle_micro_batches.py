@@ -1,0 +1,336 @@
+"""The oracle of micro-batches: cases by hand, and that it is the other oracles where both must be the same."""
+
+from __future__ import annotations
+
+import dataclasses
+import random
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from ..oracle.coalesced import coalesced
+from ..oracle.generator import stream_of
+from ..oracle.micro_batch_cases import CASES, Case, text_of
+from ..oracle.micro_batch_generator import streaming_scenario
+from ..oracle.micro_batches import ALL, COUNTED, MicroBatches
+from ..oracle.records import Record
+from ..oracle.scenario import Row
+from ..oracle.sessions import dynamic_sessions
+from ..oracle.sliding import sliding
+from ..oracle.stream import Change
+from ..oracle.streaming_scenario import Restart, StreamingScenario, streaming_scenario_of
+
+SEEDS = range(600)
+Rows = list[list[str]]
+
+
+def played(asked: StreamingScenario) -> tuple[Rows, dict[str, int]]:
+    """The rows of each batch, in no order, and the counters."""
+    oracle = MicroBatches(asked)
+    return [sorted(map(repr, rows)) for rows in oracle.play()], oracle.counters
+
+
+def some(seeds: range = SEEDS, **wanted: Any) -> list[StreamingScenario]:
+    """The scenarios of some seeds that have these fields."""
+    found = map(streaming_scenario, seeds)
+    return [asked for asked in found if all(getattr(asked, name) == value for name, value in wanted.items())]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_cases_are_answered_as_computed_by_hand(case: Case) -> None:
+    oracle = MicroBatches(case.asked)
+    got = [sorted(map(text_of, rows)) for rows in oracle.play()]
+    assert got == [sorted(rows) for rows in case.rows]
+    assert {name: oracle.counters[name] for name in case.counted} == case.counted
+
+
+def test_a_scenario_goes_to_a_line_and_back() -> None:
+    for asked in some(range(50)):
+        assert streaming_scenario_of(asked.line()) == asked
+
+
+# One record a batch, with an order, is a record of the stream
+
+
+def one_by_one(asked: StreamingScenario) -> StreamingScenario:
+    every = [row for rows in asked.batches for row in rows if row.order is not None]
+    rows = sorted(every, key=lambda row: row.order or 0)
+    return dataclasses.replace(asked, sourced=False, restarts=(), batches=tuple((row,) for row in rows))
+
+
+def test_micro_batches_of_one_record_are_the_stream_record_by_record() -> None:
+    compared = 0
+    for asked in map(one_by_one, some(ordered=True)):
+        oracle, stream = MicroBatches(asked), stream_of(dataclasses.replace(asked, values="built_in"))
+        for rows in asked.batches:
+            before = {window.number for window in stream.stored}
+            steps = stream.feed(rows[0])
+            together = asked.emit == "update" and not asked.every_record
+            found = coalesced(steps, before) if together else [change for change, _ in steps]
+            got = oracle.push(rows)
+            expected = [oracle.windows[ALL].settled(change) for change in found]
+            assert (sorted(got, key=repr) if together else got) == (
+                sorted(expected, key=repr) if together else expected
+            ), asked.line()
+            compared += len(expected)
+        skipped = set() if asked.every_record or asked.emit == "close" else {"updates"}
+        counted = stream.counted()
+        assert {name: oracle.counters[name] for name in COUNTED if name not in skipped} == {
+            name: counted[name] for name in COUNTED if name not in skipped
+        }, asked.line()
+    assert compared > 1_000
+
+
+# Where all is within the grace, the cut does not matter
+
+
+def timely(asked: StreamingScenario, draw: random.Random) -> StreamingScenario:
+    """A random cut of records none of which is behind the grace when it comes, then an end that closes all."""
+    latest: int | None = None
+    kept: list[Row] = []
+    rows = [row for rows in asked.batches for row in rows]
+    for row in rows:
+        gap = row.gap if asked.kind == "dynamic" else 1
+        if row.tick or row.key is None or row.time is None or gap is None or gap <= 0:
+            continue
+        floored = row.time // asked.resolution * asked.resolution
+        latest = floored if latest is None else max(latest, floored)
+        if floored >= latest - asked.grace:
+            kept.append(dataclasses.replace(row, input=0))
+    batches, rest = [], kept
+    while rest:
+        size = draw.choice([1, 2, 5, len(kept)])
+        # Shuffled: a record is then judged by the time before the batch, which is no later.
+        batches.append(tuple(draw.sample(rest[:size], len(rest[:size]))))
+        rest = rest[size:]
+    order = {id(row): place for place, row in enumerate(kept)}
+    ordered = tuple(
+        tuple(dataclasses.replace(row, order=order[id(row)] if asked.ordered else None) for row in rows)
+        for rows in batches
+    )
+    end = Row(time=(latest or 0) + 10 * (asked.length + asked.grace), tick=True)
+    plain = {"inputs": 1, "sourced": False, "until": None, "emit": "close", "every_record": False, "restarts": ()}
+    return dataclasses.replace(asked, **plain, values="built_in", batches=(*ordered, (end,)))
+
+
+def batch_query(asked: StreamingScenario) -> list[tuple[Any, ...]]:
+    """The windows of all records by the oracles of the batch query."""
+    rows = [row for rows in asked.batches for row in rows if not row.tick]
+    found = []
+    for key in {row.key for row in rows}:
+        records = [Record((key,), row.time, 0, {"x": row.x, "gap": row.gap}) for row in rows if row.key == key]
+        if asked.sliding:
+            windows = sliding(records, asked.length, asked.resolution)
+        else:
+            length = asked.length if asked.kind == "session" else None
+            windows = dynamic_sessions(records, lambda record, own=length: own or record.values["gap"], asked.length)
+        for start, end, members in windows:
+            values = sorted(record.values["x"] for record in members if record.values["x"] is not None)
+            found.append((key, start, end, len(members), tuple(values)))
+    return sorted(found, key=repr)
+
+
+def test_where_nothing_is_behind_the_grace_any_cut_gives_the_windows_of_the_batch_query() -> None:
+    windows = 0
+    for seed, asked in enumerate(some()):
+        cut = timely(asked, random.Random(seed))
+        oracle = MicroBatches(cut)
+        changes = [change for rows in oracle.play() for change in rows]
+        got = sorted(((c.key, c.start, c.end, c.values[0], c.values[2]) for c in changes if c.values), key=repr)
+        assert got == batch_query(cut), cut.line()
+        assert oracle.counters["late"] == oracle.counters["windows_refused"] == 0
+        windows += len(got)
+    assert windows > 2_000
+
+
+# What answers do not depend on
+
+
+def shuffled(asked: StreamingScenario, seed: int) -> StreamingScenario:
+    draw = random.Random(seed)
+    return dataclasses.replace(asked, batches=tuple(tuple(draw.sample(rows, len(rows))) for rows in asked.batches))
+
+
+def test_the_order_of_rows_in_a_batch_does_not_matter() -> None:
+    for seed, asked in enumerate(some()):
+        assert played(shuffled(asked, seed)) == played(asked), asked.line()
+
+
+def test_with_an_order_every_update_is_the_same_however_batches_are_cut() -> None:
+    compared = 0
+    for asked in some(ordered=True, emit="update", restarts=(), inputs=1):
+        rows = tuple(row for rows in asked.batches for row in rows)
+        # Orders of two inputs are those of one batch only; a tick without one is after its batch, one without a source
+        # of the sources of its batch.
+        if any(row.order is None or (asked.sourced and row.source is None) for row in rows):
+            continue
+        every = dataclasses.replace(asked, every_record=True)
+        cut, whole = played(every), played(dataclasses.replace(every, batches=(rows,)))
+        assert sorted(row for rows in cut[0] for row in rows) == whole[0][0], asked.line()
+        assert cut[1] == whole[1], asked.line()
+        compared += len(asked.batches) > 1 and len(whole[0][0]) > 2
+    assert compared > 20
+
+
+Table = dict[tuple[str, int, int], Any]
+
+
+def applied(table: Table, changes: list[Change]) -> None:
+    """Rows in their order to the table that they are of."""
+    for change in changes:
+        if change.op == "upsert":
+            table[change.key, change.start, change.end] = change.values
+        elif change.op == "delete":
+            del table[change.key, change.start, change.end]
+
+
+def stored(oracle: MicroBatches) -> list[tuple[str, int, int]]:
+    return [window.name for windows in oracle.windows.values() for window in windows.stored]
+
+
+def test_updates_lead_to_the_same_table_coalesced_or_not() -> None:
+    tables = twins = 0
+    for asked in some(ordered=True, emit="update", sourced=False):
+        every, last = (MicroBatches(dataclasses.replace(asked, every_record=every)) for every in (True, False))
+        table_of_every: Table = {}
+        table_of_last: Table = {}
+        for place, rows in enumerate(asked.batches):
+            if (restart := asked.restart_before(place)) is not None:
+                every.restart(restart.grace, restart.late)
+                last.restart(restart.grace, restart.late)
+            changes = last.push(rows)
+            names = [change[1:4] for change in changes if change.op != "late"]
+            assert len(names) == len(set(names)), asked.line()
+            applied(table_of_last, changes)
+            applied(table_of_every, every.push(rows))
+            if len(stored(last)) != len(set(stored(last))):
+                # A window with the bounds of a frozen one (rules 3.4): one row of a table by bounds is both.
+                twins += 1
+                break
+            assert table_of_every == table_of_last, asked.line()
+        tables += bool(table_of_last)
+    assert tables > 50
+    assert twins * 10 < tables
+
+
+def test_updates_lead_to_the_windows_that_are_stored() -> None:
+    """Nothing is ever dropped here, so that the table is what there ever was."""
+    tables = 0
+    for asked in some(emit="update", sourced=False):
+        oracle = MicroBatches(asked)
+        table: Table = {}
+        for changes in oracle.play():
+            applied(table, changes)
+            tables += 1
+        assert set(table) == set(stored(oracle)), asked.line()
+    assert tables > 100
+
+
+def test_a_source_gives_what_it_gives_alone() -> None:
+    compared = 0
+    for asked in some(sourced=True, stream_time="source"):
+        if any(row.source is None for rows in asked.batches for row in rows):
+            continue
+        together = MicroBatches(asked)
+        sources = {row.source for rows in asked.batches for row in rows}
+        alone = {
+            source: MicroBatches(
+                dataclasses.replace(
+                    asked,
+                    sourced=False,
+                    batches=tuple(tuple(row for row in rows if row.source == source) for rows in asked.batches),
+                )
+            ).play()
+            for source in sources
+        }
+        got = together.play()
+        for number, rows in enumerate(got):
+            expected = [change for changes in alone.values() for change in changes[number]]
+            assert sorted(rows, key=repr) == sorted(expected, key=repr), asked.line()
+            compared += len(rows)
+    assert compared > 200
+
+
+def test_one_source_is_the_slowest_of_one() -> None:
+    for asked in some(ordered=False, inputs=1):
+        rows = tuple(tuple(dataclasses.replace(row, source=0) for row in rows) for rows in asked.batches)
+        one = dataclasses.replace(asked, batches=rows, sourced=False)
+        assert played(dataclasses.replace(one, sourced=True, stream_time="slowest")) == played(one), asked.line()
+
+
+def test_a_restart_with_the_same_grace_changes_nothing() -> None:
+    for asked in some(restarts=()):
+        again = tuple(Restart(number, asked.grace, asked.late) for number in range(1, len(asked.batches)))
+        assert played(dataclasses.replace(asked, restarts=again)) == played(asked)
+
+
+def test_what_cannot_be_asked_for_is_refused() -> None:
+    ordered = StreamingScenario("session", 5, 0, ordered=True)
+    with pytest.raises(ValueError, match="a record without an order"):
+        MicroBatches(ordered).push([Row("a", 1)])
+    with pytest.raises(ValueError, match="refused with the slowest source"):
+        MicroBatches(dataclasses.replace(ordered, sourced=True, stream_time="slowest"))
+    with pytest.raises(ValueError, match="every record on a stream needs an order"):
+        MicroBatches(dataclasses.replace(ordered, ordered=False, every_record=True))
+
+
+# Of so many scenarios at least so many have one of these; a generator that lost them would prove nothing.
+OFTEN = {
+    "ordered": 200,
+    "sourced": 200,
+    "slowest": 50,
+    "cogroup": 100,
+    "every_record": 50,
+    "restarted": 100,
+    "empty batch": 100,
+    "only ticks": 100,
+    "only late": 15,
+    "new source later": 30,
+    "negative": 100,
+    "groups_of_several": 80,
+    "bridges": 5,
+    "kept_by_the_group": 10,
+    "late_by_own_input": 5,
+    "revivals": 3,
+    "on_the_close_time": 60,
+    "late": 150,
+    "windows_refused": 60,
+    "late_emitted": 100,
+    "updates": 150,
+    "windows_closed": 200,
+    "bad_ticks": 8,
+    "clamped_gaps": 40,
+    "bad_gaps": 40,
+}
+
+
+def features(asked: StreamingScenario) -> Counter[str]:
+    """What a scenario has."""
+    oracle = MicroBatches(asked)
+    having = Counter[str]()
+    for number, rows in enumerate(asked.batches):
+        if (restart := asked.restart_before(number)) is not None:
+            oracle.restart(restart.grace, restart.late)
+        before, sources = oracle.counters, set(oracle.windows)
+        oracle.push(rows)
+        new = {name: count - before[name] for name, count in oracle.counters.items()}
+        having["only late"] += new["late"] == new["records"] > 0
+        having["only ticks"] += bool(rows) and all(row.tick for row in rows)
+        having["empty batch"] += not rows
+        having["new source later"] += bool(sources) and set(oracle.windows) != sources
+    times = [row.time for rows in asked.batches for row in rows if row.time is not None]
+    having |= Counter(oracle.counters) + oracle.seen
+    having["negative"] += any(time < 0 for time in times)
+    having["cogroup"] += asked.inputs > 1
+    having["restarted"] += any(restart.grace != asked.grace for restart in asked.restarts)
+    for name in ("ordered", "sourced", "slowest", "every_record"):
+        having[name] += getattr(asked, name)
+    return having
+
+
+def test_these_scenarios_have_what_is_tested() -> None:
+    having = Counter[str]()
+    for asked in some():
+        having.update(name for name, count in features(asked).items() if count > 0)
+    assert not {name: having[name] for name, least in OFTEN.items() if having[name] < least}, having

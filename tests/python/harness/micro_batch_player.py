@@ -1,0 +1,239 @@
+"""Plays micro-batches with the core's operator, as the tasks of a streaming query do, and tells where it differs from
+the oracle.
+
+A batch goes to the operator of its source as records without ticks, how far each input and source has come, and, with
+an order, how far each input had come at each record.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from windrow import _worker
+from windrow.functions.fold import Fold
+
+from ..oracle.micro_batches import ALL, MicroBatches
+from ..oracle.scenario import Row
+from ..oracle.stream import Change
+from ..oracle.streaming_scenario import StreamingScenario
+from .micro_batch_tables import TIME, schema_of, table_of
+
+BUILT_IN = [
+    {"name": "n", "function": "count", "columns": []},
+    {"name": "total", "function": "sum", "columns": ["v"]},
+    {"name": "all", "function": "collect_list", "columns": ["v"]},
+]
+PYTHON = [{"name": "text", "function": "python", "columns": ["v"]}]
+COUNTED = ("records", "late", "windows_refused", "late_emitted", "null_keys", "null_times", "bad_gaps", "clamped_gaps")
+"""What an operator counts itself; ticks are counted where they are read."""
+
+Step = tuple[int, int]
+Progress = tuple[int, int, int]
+"""An input, a source, and the largest time in ticks of the time column."""
+
+
+def texts(held: str, value: int | None) -> str:
+    return held if value is None else joined(held, str(value))
+
+
+def joined(older: str, later: str) -> str:
+    return " ".join(map(str, sorted(map(int, f"{older} {later}".split()))))
+
+
+class Operators:
+    """The operators of a streaming query: one for each source, or one for all."""
+
+    def __init__(self, asked: StreamingScenario) -> None:
+        self.asked = asked
+        names = [name for name in schema_of(asked).names if name in ("k", "ts", "v", "gap", "input")]
+        self.schema = pa.schema([schema_of(asked).field(name) for name in names])
+        self._known: set[Step] = set()
+        self._operators: dict[int, Any] = {}
+
+    def push(self, rows: Sequence[Row]) -> dict[int, list[Change]]:
+        """A micro-batch; returns the changes of each source."""
+        ticks = self._ticks(rows)
+        moving = [row for row in rows if self._moves(row)] + ticks
+        self._known |= {(row.input or 0, self._source(row)) for row in moving}
+        records = [row for row in rows if not row.tick]
+        found: dict[int, list[Change]] = {}
+        for place in sorted({*self._operators, *map(self._place, records), *map(self._place, ticks)}):
+            operator = self._operators[place] = self._operators.get(place) or self._new()
+            own = [row for row in records if self._place(row) == place]
+            own_moving = [row for row in moving if self._place(row) == place]
+            times = None
+            if self.asked.ordered:
+                own = sorted(own, key=_step)
+                times = self._times(own, own_moving)
+            batch = self._batch(own)
+            batches = operator.push_micro_batch(batch, self._progress(own_moving), times)
+            found[place] = [change for changes in batches for change in changes_of(changes)]
+        return found
+
+    def restart(self, grace: int, late: str) -> None:
+        """All state goes to pages, and from there into operators of the new query."""
+        self.asked = replace(self.asked, grace=grace, late=late)
+        for place, before in self._operators.items():
+            self._operators[place] = self._new()
+            self._operators[place].restore(before.pages())
+
+    @property
+    def counters(self) -> dict[str, int]:
+        """The sum over all operators."""
+        counted = [operator.counters() for operator in self._operators.values()]
+        return {name: sum(each[name] for each in counted) for name in (*COUNTED, "windows_closed", "updates")}
+
+    # What an operator is told
+
+    def _new(self) -> Any:
+        asked = self.asked
+        spec = {
+            "keys": ["k"],
+            "time": "ts",
+            "windows": _windows(asked),
+            "grace": asked.grace,
+            "until": asked.until,
+            "aggregates": PYTHON if asked.values == "python" else BUILT_IN,
+            "op": True,
+            "emit": asked.emit,
+            "every_record": asked.every_record,
+            "late": asked.late,
+            "shards": 1,
+            "inputs": {"column": "input", "count": asked.inputs} if asked.inputs > 1 else None,
+        }
+        return _worker.operator(json.dumps(spec), self.schema, _folds(asked))
+
+    def _batch(self, rows: Sequence[Row]) -> pa.RecordBatch:
+        table = table_of(self.asked, rows).select(self.schema.names).combine_chunks()
+        return pa.RecordBatch.from_arrays([column.combine_chunks() for column in table.columns], schema=self.schema)
+
+    def _source(self, row: Row) -> int:
+        return row.source if self.asked.sourced and row.source is not None else ALL
+
+    def _place(self, row: Row) -> int:
+        return ALL if self.asked.slowest else self._source(row)
+
+    def _moves(self, row: Row) -> bool:
+        good_gap = self.asked.kind != "dynamic" or (row.gap is not None and row.gap > 0)
+        return not row.tick and row.key is not None and row.time is not None and good_gap
+
+    def _ticks(self, rows: Sequence[Row]) -> list[Row]:
+        """The ticks with a time; one without a source as one of each known source."""
+        timed = [row for row in rows if row.tick and row.time is not None]
+        moving = [row for row in rows if self._moves(row)] + [row for row in timed if row.source is not None]
+        known = self._known | {(row.input or 0, self._source(row)) for row in moving}
+        found: list[Row] = []
+        for row in timed:
+            if row.source is not None or not self.asked.sourced:
+                found.append(row)
+                continue
+            of = {source for input, source in known if input == row.input or not self.asked.slowest}
+            found += [replace(row, source=source) for source in sorted(of)]
+        return found
+
+    def _progress(self, moving: Sequence[Row]) -> list[Progress]:
+        largest: dict[Step, int] = {}
+        for row in moving:
+            # An operator of one source knows it as the one that there is.
+            place = (row.input or 0, self._source(row) if self.asked.slowest else ALL)
+            largest[place] = max(_time(row), largest.get(place, _time(row)))
+        return [(input, source, time) for (input, source), time in largest.items()]
+
+    def _times(self, records: Sequence[Row], moving: Sequence[Row]) -> pa.RecordBatch:
+        """How far each input has come at each record, which are in the order of judging."""
+        ordered = [row for row in moving if row.order is not None]
+
+        def until(record: Row, input: int) -> int | None:
+            seen = [row for row in ordered if row.input == input and _step(row) <= _step(record)]
+            return max(map(_time, seen), default=None)
+
+        names = [str(input) for input in range(self.asked.inputs)]
+        columns = [
+            pa.array([until(record, input) for record in records], pa.int64()) for input in range(self.asked.inputs)
+        ]
+        return pa.RecordBatch.from_arrays(columns, names)
+
+
+def _step(row: Row) -> Step:
+    assert row.order is not None
+    assert row.input is not None
+    return row.order, row.input
+
+
+def _time(row: Row) -> int:
+    assert row.time is not None
+    return row.time
+
+
+def _windows(asked: StreamingScenario) -> dict[str, Any]:
+    match asked.kind:
+        case "sliding":
+            return {"kind": "sliding", "difference": asked.length, "resolution": asked.resolution}
+        case "session":
+            return {"kind": "session", "gap": asked.length}
+        case _:
+            return {"kind": "session", "gap_column": "gap", "retention": asked.length}
+
+
+def _folds(asked: StreamingScenario) -> list[Fold]:
+    def values(batch: pa.RecordBatch) -> list[Any]:
+        return batch.column("v").to_pylist()
+
+    return [Fold(pa.string(), lambda: "", (texts,) * asked.inputs, joined, values)] if asked.values == "python" else []
+
+
+def changes_of(batch: pa.RecordBatch) -> Iterator[Change]:
+    """The rows of the core; lists in the order of values, as the rules leave that of equal times open."""
+    keys, bounds, *aggregated, ops, times = batch.columns
+    starts, ends = (_ticks_of(pc.struct_field(bounds, name)) for name in ("start", "end"))
+    values = zip(*(column.to_pylist() for column in aggregated), strict=True)
+    rows = zip(ops.to_pylist(), keys.to_pylist(), starts, ends, values, _ticks_of(times), strict=True)
+    for op, key, start, end, held, time in rows:
+        shown = tuple(tuple(sorted(value)) if isinstance(value, list) else value for value in held)
+        yield Change(op, key, start, end, None if op == "delete" else shown, time)
+
+
+def _ticks_of(column: Any) -> list[int]:
+    found: list[int] = column.cast(TIME).cast(pa.int64()).to_pylist()
+    return found
+
+
+def differences(asked: StreamingScenario) -> list[str]:
+    """How the operators' answers differ from the oracle's, in words; empty where they do not."""
+    oracle, played = MicroBatches(asked), Operators(asked)
+    for number, rows in enumerate(asked.batches):
+        if (restart := asked.restart_before(number)) is not None:
+            oracle.restart(restart.grace, restart.late)
+            played.restart(restart.grace, restart.late)
+        expected, got = oracle.push_by_source(rows), played.push(rows)
+        told = [
+            f"batch {number}, source {source}: {line}"
+            for source in sorted({*expected, *got})
+            for line in _differing(expected.get(source, []), got.get(source, []), asked.every_record)
+        ]
+        told += _counted(number, oracle.counters, played.counters)
+        if told:
+            return told
+    return []
+
+
+def _differing(expected: list[Change], got: list[Change], in_order: bool) -> list[str]:
+    if not in_order:
+        expected, got = (sorted(changes, key=repr) for changes in (expected, got))
+    pairs = itertools.zip_longest(expected, got)
+    return [f"expected {wanted}, got {found}" for wanted, found in pairs if wanted != found][:4]
+
+
+def _counted(number: int, expected: dict[str, int], got: dict[str, int]) -> list[str]:
+    return [
+        f"batch {number}: expected {name} {expected[name]}, got {count}"
+        for name, count in got.items()
+        if expected[name] != count
+    ]

@@ -1,0 +1,82 @@
+"""Makes a failing scenario of micro-batches small, as long as it still fails."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator
+
+from ..oracle.scenario import Row
+from ..oracle.streaming_scenario import StreamingScenario
+
+Fails = Callable[[StreamingScenario], bool]
+
+
+def shrunk(asked: StreamingScenario, fails: Fails) -> StreamingScenario:
+    """The smallest scenario that steps of this module reach."""
+    while True:
+        smaller = next((found for found in plainer(asked) if fails(found)), None)
+        if smaller is None:
+            return asked
+        asked = smaller
+
+
+def plainer(asked: StreamingScenario) -> Iterator[StreamingScenario]:
+    """What is a little plainer, the boldest steps first."""
+    for number in reversed(range(len(asked.batches))):
+        yield _without_batch(asked, number)
+    for place in range(len(asked.restarts)):
+        yield dataclasses.replace(asked, restarts=asked.restarts[:place] + asked.restarts[place + 1 :])
+    for number, rows in enumerate(asked.batches):
+        size = len(rows)
+        while size:
+            for first in range(0, len(rows), size):
+                yield _with_batch(asked, number, rows[:first] + rows[first + size :])
+            size //= 2
+    defaults = {"until": None, "late": "drop", "values": "built_in", "every_record": False, "resolution": 1}
+    for name, default in defaults.items():
+        if getattr(asked, name) != default:
+            yield dataclasses.replace(asked, **{name: default})
+    if asked.sourced and not asked.slowest and all(row.source == 0 for rows in asked.batches for row in rows):
+        yield dataclasses.replace(asked, sourced=False)
+    if asked.inputs > 1 and all(row.input == 0 for rows in asked.batches for row in rows):
+        yield dataclasses.replace(asked, inputs=1)
+    times = [row.time for rows in asked.batches for row in rows if row.time is not None]
+    if min(map(abs, times), default=0) > 20 * asked.length:
+        base = min(times)
+        yield dataclasses.replace(
+            asked, batches=tuple(tuple(_moved_row(row, base) for row in rows) for rows in asked.batches)
+        )
+    for number, rows in enumerate(asked.batches):
+        for place, row in enumerate(rows):
+            for name, value in (("input", 0), ("source", 0), ("key", "a")):
+                if getattr(row, name) not in (value, None):
+                    plain = dataclasses.replace(row, **{name: value})  # type: ignore[arg-type]
+                    if not _meets(rows, place, plain):
+                        yield _with_batch(asked, number, (*rows[:place], plain, *rows[place + 1 :]))
+
+
+def _meets(rows: tuple[Row, ...], place: int, plain: Row) -> bool:
+    """Whether another row has the same order, input and source, which no source gives."""
+    others = [row for other, row in enumerate(rows) if other != place and row.order is not None]
+    return any((row.order, row.input, row.source) == (plain.order, plain.input, plain.source) for row in others)
+
+
+def _with_batch(asked: StreamingScenario, number: int, rows: tuple[Row, ...]) -> StreamingScenario:
+    return dataclasses.replace(asked, batches=(*asked.batches[:number], rows, *asked.batches[number + 1 :]))
+
+
+def _without_batch(asked: StreamingScenario, gone: int) -> StreamingScenario:
+    restarts = [restart for restart in asked.restarts if restart.batch != gone]
+    moved = [dataclasses.replace(each, batch=each.batch - (each.batch > gone)) for each in restarts]
+    started = next((restart for restart in moved if restart.batch == 0), None)
+    return dataclasses.replace(
+        asked,
+        grace=asked.grace if started is None else started.grace,
+        late=asked.late if started is None else started.late,
+        batches=asked.batches[:gone] + asked.batches[gone + 1 :],
+        restarts=tuple(restart for restart in moved if restart.batch > 0),
+    )
+
+
+def _moved_row(row: Row, base: int) -> Row:
+    return dataclasses.replace(row, time=None if row.time is None else row.time - base)

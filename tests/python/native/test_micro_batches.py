@@ -1,0 +1,96 @@
+"""Micro-batches: the operator, as tasks of a streaming query feed it, against the oracle of rules 1 to 7.
+
+A failure prints the seed and a small scenario that fails, as a line that `streaming_scenario_of` reads. `make soak`
+plays more of them (WINDROW_STREAMS).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Callable
+
+import pytest
+
+from ..harness import micro_batch_player
+from ..harness.micro_batch_player import Operators, differences
+from ..harness.micro_batch_tables import tables
+from ..harness.shrink_micro_batches import shrunk
+from ..oracle.micro_batch_cases import CASES, Case, text_of
+from ..oracle.micro_batch_generator import streaming_scenario
+from ..oracle.scenario import Row
+from ..oracle.streaming_scenario import StreamingScenario
+
+SOON, TOGETHER = 600, 50
+LONG = int(os.environ.get("WINDROW_STREAMS", "12000"))
+
+
+def failures(asked: StreamingScenario) -> list[str]:
+    """The differences; an exception is one too."""
+    try:
+        return differences(asked)
+    except Exception as error:
+        return [f"{type(error).__name__}: {error}"]
+
+
+def check(seed: int) -> None:
+    """Fails with the smallest scenario that can be found."""
+    asked = streaming_scenario(seed)
+    if failures(asked):
+        small = shrunk(asked, lambda asked: bool(failures(asked)))
+        told = "\n  ".join(failures(small))
+        pytest.fail(f"seed {seed}\n  {told}\n{small.line()}", pytrace=False)
+
+
+@pytest.mark.parametrize("first", range(0, SOON, TOGETHER))
+def test_random_micro_batches_are_answered_as_the_rules_say(first: int) -> None:
+    for seed in range(first, first + TOGETHER):
+        check(seed)
+
+
+@pytest.mark.soak
+def test_many_micro_batches_are_answered_as_the_rules_say(soaked: Callable[[str], None]) -> None:
+    for seed in range(SOON, SOON + LONG):
+        check(seed)
+    soaked(f"{LONG} streams in micro-batches")
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_cases_are_answered_as_computed_by_hand(case: Case) -> None:
+    asked = case.asked
+    played = Operators(asked)
+    for number, (rows, expected) in enumerate(zip(asked.batches, case.rows, strict=True)):
+        if (restart := asked.restart_before(number)) is not None:
+            played.restart(restart.grace, restart.late)
+        got = [text_of(change) for changes in played.push(rows).values() for change in changes]
+        assert sorted(got) == sorted(expected), f"batch {number}"
+    counters = played.counters
+    assert {name: counters[name] for name in case.counted if name in counters} == {
+        name: count for name, count in case.counted.items() if name in counters
+    }
+
+
+def test_a_difference_is_found_and_made_small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Operators whose gap is one too long: two records show it, that far apart."""
+    plain = micro_batch_player._windows
+    monkeypatch.setattr(
+        micro_batch_player, "_windows", lambda asked: plain(dataclasses.replace(asked, length=asked.length + 1))
+    )
+    rows = tuple(Row(key, time, 1) for time in (0, 3, 9, 20, 26, 27, 40, 41) for key in ("b", "ab"))
+    asked = StreamingScenario("session", 5, 100, batches=(rows[:5], rows[5:], (), rows))
+    assert failures(asked)
+    small = shrunk(asked, lambda asked: bool(failures(asked)))
+    times = sorted(row.time or 0 for rows in small.batches for row in rows)
+    assert len(times) == 2
+    assert times[1] - times[0] == 6
+
+
+def test_tables_have_what_a_query_asks_for() -> None:
+    columns = set[str]()
+    for seed in range(60):
+        asked = streaming_scenario(seed)
+        for table, rows in zip(tables(asked), asked.batches, strict=True):
+            assert table.num_rows == len(rows)
+            columns |= set(table.column_names)
+            assert table["tick"].to_pylist() == [row.tick for row in rows]
+    assert columns == {"k", "ts", "v", "gap", "input", "topic", "partition", "offset", "tick"}

@@ -1,0 +1,75 @@
+"""A query on a stream of micro-batches, with restarts between them, as plain data."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from .scenario import Row, Scenario
+
+
+@dataclass(frozen=True)
+class Restart:
+    """The query stops before a batch and goes on from its state, with another grace or another way with late records.
+
+    Attributes:
+        batch: the number of the batch before which it is.
+        grace: the grace from then on.
+        late: `drop` or `emit`, from then on.
+    """
+
+    batch: int
+    grace: int
+    late: str
+
+
+@dataclass(frozen=True)
+class StreamingScenario(Scenario):
+    """A scenario whose rows come in micro-batches; `rows` stays empty, and `kafka` false.
+
+    Attributes:
+        ordered: whether the query names an order.
+        sourced: whether the query names a source; otherwise the source of rows counts for nothing.
+        stream_time: with a source, `source` or `slowest`.
+        every_record: whether each change is asked for.
+        batches: the rows of each micro-batch, in any order.
+        restarts: at most one before a batch.
+    """
+
+    ordered: bool = False
+    sourced: bool = False
+    stream_time: str = "source"
+    every_record: bool = False
+    batches: tuple[tuple[Row, ...], ...] = ()
+    restarts: tuple[Restart, ...] = ()
+
+    @property
+    def slowest(self) -> bool:
+        return self.sourced and self.stream_time == "slowest"
+
+    def restart_before(self, batch: int) -> Restart | None:
+        return next((restart for restart in self.restarts if restart.batch == batch), None)
+
+    def line(self) -> str:
+        """The scenario as a line of JSON; what is left at its default is left out."""
+        nested = {
+            "batches": [[_changed(row) for row in rows] for rows in self.batches],
+            "restarts": [dataclasses.asdict(restart) for restart in self.restarts],
+        }
+        plain = {name: value for name, value in _changed(self).items() if name not in ("rows", *nested)}
+        return json.dumps({**plain, **nested}, ensure_ascii=False)
+
+
+def _changed(item: StreamingScenario | Row) -> dict[str, Any]:
+    pairs = ((field, getattr(item, field.name)) for field in dataclasses.fields(item))
+    return {field.name: value for field, value in pairs if value != field.default}
+
+
+def streaming_scenario_of(line: str) -> StreamingScenario:
+    """The scenario of a line of JSON."""
+    read = json.loads(line)
+    batches = tuple(tuple(Row(**row) for row in rows) for rows in read["batches"])
+    restarts = tuple(Restart(**restart) for restart in read["restarts"])
+    return StreamingScenario(**{**read, "batches": batches, "restarts": restarts})
