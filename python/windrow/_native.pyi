@@ -138,6 +138,8 @@ class Query:
         """
     def merger(self) -> Merger:
         """A merger of what packers of this query gave."""
+    def combiner(self) -> Combiner:
+        """A combiner of what packers of this query gave; `ValueError` for sliding windows."""
     def sorter(self) -> Sorter:
         """A sorter of what packers of this query gave, for a query of rows."""
 
@@ -156,6 +158,8 @@ class Packer:
         """Packs what there is; in the form of `push`."""
     def counters(self) -> dict[str, int]:
         """What was counted so far, under the names that `Query.run` has."""
+    def latest(self) -> list[int | None]:
+        """The largest time of the records of each input so far, in ticks of the time column; None before the first."""
 
 @final
 class Merger:
@@ -172,6 +176,15 @@ class Merger:
         """
     def finish(self) -> list[pa.RecordBatch]:
         """All windows that remain; in the form of `push`."""
+
+@final
+class Combiner:
+    """Packed blocks of sessions of one shard and one micro-batch to partial sessions."""
+
+    def push(self, batch: pa.RecordBatch) -> None:
+        """Takes blocks, in any order."""
+    def finish(self) -> pa.RecordBatch:
+        """The partial sessions of all blocks, for `Operator.push_partials`; no two of a key join."""
 
 @final
 class Sorter:
@@ -246,6 +259,41 @@ class Operator:
 
         Raises:
             RuntimeError: a Python function raised; the message names it, the record and the window.
+        """
+    def push_micro_batch(
+        self,
+        batch: pa.RecordBatch,
+        progress: Sequence[tuple[int, int, int]],
+        times: pa.RecordBatch | None = None,
+    ) -> list[pa.RecordBatch]:
+        """Takes the records of a micro-batch, then moves stream time and closes windows (rules 1.2, 1.3, 1.6).
+
+        Args:
+            batch: the records, in the columns of the schema.
+            progress: what the records and ticks of all shards have reached in the micro-batch: input (0 where there is
+                one), source (numbered by the caller), largest time in ticks of the time column.
+            times: None to judge all records by the stream time before this call; else, parallel to the records and in
+                the order of their source, an int64 column for each input with its largest time so far, null for none.
+
+        Returns:
+            The changes, as `push` does.
+
+        Raises:
+            ValueError: `times` that do not go with the batch or are missing where each record's changes are asked for,
+                or progress of no input. Else what `push` raises.
+        """
+    def push_partials(
+        self, partials: pa.RecordBatch, progress: Sequence[tuple[int, int, int]]
+    ) -> list[pa.RecordBatch]:
+        """Takes the partial sessions of a micro-batch in place of its records; else as `push_micro_batch`.
+
+        Args:
+            partials: what a `Combiner` gave for this plan with one more aggregate, the last one: `count()`.
+            progress: as in `push_micro_batch`.
+
+        Raises:
+            ValueError: other columns, or a plan that needs the records: sliding windows, several inputs, Python
+                functions, late records that are emitted, each record's changes.
         """
     def finish(self) -> list[pa.RecordBatch]:
         """The input has ended: the changes that make all windows final, in the form of `push`."""

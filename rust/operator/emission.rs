@@ -11,7 +11,7 @@ use crate::window::Window;
 
 impl<K: WindowKind> WindowOperator<K> {
     /// Counts windows that have closed, and emits their last values.
-    pub(super) fn emit_finals<S: States>(
+    pub(crate) fn emit_finals<S: States>(
         &mut self,
         closed: &[(StoreKey, K::Entry)],
         states: &mut S,

@@ -47,6 +47,29 @@ impl Progress {
         close: Time::MIN,
     };
 
+    /// Raises the largest time of a source; whether it has.
+    fn raise(&mut self, source: Source, time: Time) -> bool {
+        let known = self
+            .sources
+            .binary_search_by_key(&source, |&(source, _)| source);
+        match known {
+            Ok(known) => match self.sources.get_mut(known) {
+                Some((_, largest)) if *largest < time => *largest = time,
+                _ => return false,
+            },
+            Err(position) => self.sources.insert(position, (source, time)),
+        }
+        true
+    }
+
+    /// Stream time follows the slowest source.
+    fn follow_slowest(&mut self, unit: Span, grace: Option<Span>) {
+        let slowest = self.sources.iter().map(|&(_, time)| time).min();
+        let slowest = slowest.map(|time| time.floor(unit).unwrap_or(Time::MIN));
+        self.time = self.time.max(slowest);
+        self.close_by(grace);
+    }
+
     /// The close time follows stream time.
     fn close_by(&mut self, grace: Option<Span>) {
         if let (Some(time), Some(grace)) = (self.time, grace) {
@@ -96,24 +119,24 @@ impl StreamTime {
     /// A record or a tick of a source moves its input's time. Times that are not the largest change
     /// nothing.
     pub fn observe(&mut self, input: usize, source: Source, time: Time) {
-        let (unit, grace) = (self.unit, self.grace);
-        let Some(progress) = self.inputs.get_mut(input) else {
-            return;
-        };
-        match progress
-            .sources
-            .binary_search_by_key(&source, |&(source, _)| source)
+        if let Some(progress) = self.inputs.get_mut(input)
+            && progress.raise(source, time)
         {
-            Ok(known) => match progress.sources.get_mut(known) {
-                Some((_, largest)) if *largest < time => *largest = time,
-                _ => return,
-            },
-            Err(position) => progress.sources.insert(position, (source, time)),
+            progress.follow_slowest(self.unit, self.grace);
         }
-        let slowest = progress.sources.iter().map(|&(_, time)| time).min();
-        let slowest = slowest.map(|time| time.floor(unit).unwrap_or(Time::MIN));
-        progress.time = progress.time.max(slowest);
-        progress.close_by(grace);
+    }
+
+    /// What a micro-batch has seen of several sources moves time at once: the slowest of those that
+    /// are new in it counts from the start.
+    pub fn observe_together(&mut self, seen: impl Iterator<Item = (usize, Source, Time)>) {
+        for (input, source, time) in seen {
+            if let Some(progress) = self.inputs.get_mut(input) {
+                progress.raise(source, time);
+            }
+        }
+        for progress in &mut self.inputs {
+            progress.follow_slowest(self.unit, self.grace);
+        }
     }
 
     /// A tick for every known source of an input.

@@ -130,7 +130,7 @@ impl<K: WindowKind> WindowOperator<K> {
     ///
     /// What `states` and `out` return.
     pub fn catch_up<S: States>(&mut self, states: &mut S, out: &mut impl Sink<S>) -> Result<()> {
-        self.time.catch_up();
+        self.catch_up_time();
         self.close(self.time.slowest(), states, out)
     }
 
@@ -171,14 +171,43 @@ impl<K: WindowKind> WindowOperator<K> {
         self.close(self.time.slowest(), states, out)
     }
 
-    /// Counts a record and moves stream time; the outcome of a record without a key or a time or with
-    /// a bad gap, which does neither.
+    /// Counts a record and moves stream time, which then judges it; the outcome of a record without a
+    /// key or a time or with a bad gap, which does neither.
     ///
     /// # Errors
     ///
     /// That outcome.
     #[inline]
     pub fn admit<'a, R>(
+        &mut self,
+        record: Record<'a, R>,
+    ) -> std::result::Result<ValidRecord<'a, R>, RecordOutcome> {
+        let (input, source) = (record.input, record.source);
+        let mut valid = self.validate(record)?;
+        self.time.observe(input, source, valid.time);
+        valid.now = self.time.now(input);
+        Ok(valid)
+    }
+
+    /// Counts a record that stream time judges as it stands: it does not move (rules 1.2). Otherwise as
+    /// [`Self::admit`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::admit`].
+    pub fn admit_at_start<'a, R>(
+        &mut self,
+        record: Record<'a, R>,
+    ) -> std::result::Result<ValidRecord<'a, R>, RecordOutcome> {
+        let input = record.input;
+        let mut valid = self.validate(record)?;
+        valid.now = self.time.now(input);
+        Ok(valid)
+    }
+
+    /// Counts a record that has a key, a time and a good gap; it is judged by no time yet.
+    #[inline]
+    fn validate<'a, R>(
         &mut self,
         record: Record<'a, R>,
     ) -> std::result::Result<ValidRecord<'a, R>, RecordOutcome> {
@@ -202,14 +231,30 @@ impl<K: WindowKind> WindowOperator<K> {
             }
         };
         self.counters.records += 1;
-        self.time.observe(record.input, record.source, time);
         Ok(ValidRecord {
             name,
             time,
             gap,
-            now: self.time.now(record.input),
+            now: StreamTimes::START,
             row: record.row,
         })
+    }
+
+    /// Moves the time of a source of an input to what was seen there. Nothing closes.
+    pub fn observe(&mut self, input: usize, source: Source, time: Time) {
+        self.time.observe(input, source, time);
+    }
+
+    /// The same of several sources at once.
+    pub fn observe_together(&mut self, seen: impl Iterator<Item = (usize, Source, Time)>) {
+        self.time.observe_together(seen);
+    }
+
+    /// The close times go with the grace, which may be smaller than before a restart. Nothing closes.
+    pub fn catch_up_time(&mut self) {
+        self.time.catch_up();
+        self.store
+            .advance(self.windows.horizon(self.time.slowest()));
     }
 
     /// Counts a tick and moves the time of one input or of all, of one source or of all known ones.

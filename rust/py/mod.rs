@@ -24,6 +24,7 @@ use pyo3::types::PyDict;
 use pyo3_arrow::input::AnyRecordBatch;
 use pyo3_arrow::{PyDataType, PyRecordBatch, PySchema};
 
+use crate::arrow::batch::combiner::Combiner;
 use crate::arrow::batch::merger::Merger;
 use crate::arrow::batch::packer::Packer;
 use crate::arrow::batch::sorter::Sorter;
@@ -143,6 +144,11 @@ impl PyQuery {
         Ok(PyMerger(Mutex::new(merger)))
     }
 
+    fn combiner(&self) -> PyResult<PyCombiner> {
+        let combiner = Combiner::new(&self.0)?.with_interrupt(signals());
+        Ok(PyCombiner(Mutex::new(combiner)))
+    }
+
     fn sorter(&self) -> PyResult<PySorter> {
         let sorter = Sorter::new(&self.0)?.with_interrupt(signals());
         Ok(PySorter(Mutex::new(sorter)))
@@ -166,6 +172,12 @@ impl PyPacker {
     fn counters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         counted(py, lock(&self.0)?.counters())
     }
+
+    fn latest(&self) -> PyResult<Vec<Option<i64>>> {
+        let packer = lock(&self.0)?;
+        let latest = packer.latest().iter();
+        Ok(latest.map(|time| time.map(|time| time.0)).collect())
+    }
 }
 
 #[pyclass(frozen, name = "Merger", module = "windrow._native")]
@@ -180,6 +192,22 @@ impl PyMerger {
 
     fn finish<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyAny>>> {
         to_python(py, py.detach(|| lock(&self.0)?.finish())?)
+    }
+}
+
+#[pyclass(frozen, name = "Combiner", module = "windrow._native")]
+struct PyCombiner(Mutex<Combiner>);
+
+#[pymethods]
+impl PyCombiner {
+    fn push(&self, py: Python<'_>, batch: PyRecordBatch) -> PyResult<()> {
+        let batch = batch.into_inner();
+        Ok(py.detach(|| lock(&self.0)?.push(&batch))?)
+    }
+
+    fn finish<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let partials = py.detach(|| lock(&self.0)?.finish())?;
+        PyRecordBatch::new(partials).into_pyarrow(py)
     }
 }
 
@@ -242,6 +270,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<PyPacker>()?;
     module.add_class::<PyMerger>()?;
     module.add_class::<PySorter>()?;
+    module.add_class::<PyCombiner>()?;
     module.add_class::<operator::PyOperator>()?;
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 
-use arrow_array::ArrayRef;
+use arrow_array::{ArrayRef, RecordBatch};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyDict};
@@ -11,10 +11,12 @@ use pyo3_arrow::{PyRecordBatch, PySchema};
 use super::fold::{Fold, Rows};
 use super::to_python;
 use crate::arrow::plan::spec::Spec;
+use crate::arrow::stream::micro_batch::SourceTime;
 use crate::arrow::stream::operator::Operator;
 use crate::arrow::stream::store_query::StoreQuery;
 use crate::arrow::stream::user_function::UserFunction;
 use crate::error::{Error, Result};
+use crate::operator::stream_time::Source;
 use crate::time::Time;
 
 #[pyclass(frozen, name = "Operator", module = "windrow._native")]
@@ -39,6 +41,31 @@ impl PyOperator {
         })
     }
 
+    /// Pushes the rows of a batch, of which each Python aggregate makes its own rows first.
+    fn push_with_rows<'py>(
+        &self,
+        py: Python<'py>,
+        batch: &RecordBatch,
+        push: impl FnOnce(&mut Operator) -> Result<Vec<RecordBatch>> + Send,
+    ) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        let mut made = Vec::with_capacity(self.folds.len());
+        for (fold, _) in &self.folds {
+            let shown = PyRecordBatch::new(batch.clone()).into_pyarrow(py)?;
+            let rows = fold.bind(py).call_method1("rows", (shown,))?.try_iter()?;
+            made.push(
+                rows.map(|row| row.map(Bound::unbind))
+                    .collect::<PyResult<Vec<_>>>()?,
+            );
+        }
+        let push = |operator: &mut Operator| {
+            for ((_, rows), made) in self.folds.iter().zip(made) {
+                *super::lock(rows)? = made;
+            }
+            push(operator)
+        };
+        to_python(py, self.work(py, push)?)
+    }
+
     /// Works with the operator, the interpreter released unless Python functions are called.
     fn work<T: Send>(
         &self,
@@ -56,6 +83,18 @@ impl PyOperator {
             .for_each(|(_, rows)| drop(rows.lock().map(|mut rows| std::mem::take(&mut *rows))));
         Ok(result?)
     }
+}
+
+/// Progress as Python has it: tuples of input, source and time.
+fn source_times(progress: Vec<(usize, u32, i64)>) -> Vec<SourceTime> {
+    progress
+        .into_iter()
+        .map(|(input, source, time)| SourceTime {
+            input,
+            source: Source(source),
+            time: Time(time),
+        })
+        .collect()
 }
 
 fn columns(bound: Option<PyRecordBatch>) -> Option<Vec<ArrayRef>> {
@@ -126,22 +165,36 @@ impl PyOperator {
 
     fn push<'py>(&self, py: Python<'py>, batch: PyRecordBatch) -> PyResult<Vec<Bound<'py, PyAny>>> {
         let batch = batch.into_inner();
-        let mut made = Vec::with_capacity(self.folds.len());
-        for (fold, _) in &self.folds {
-            let shown = PyRecordBatch::new(batch.clone()).into_pyarrow(py)?;
-            let rows = fold.bind(py).call_method1("rows", (shown,))?.try_iter()?;
-            made.push(
-                rows.map(|row| row.map(Bound::unbind))
-                    .collect::<PyResult<Vec<_>>>()?,
-            );
-        }
-        let push = |operator: &mut Operator| {
-            for ((_, rows), made) in self.folds.iter().zip(made) {
-                *super::lock(rows)? = made;
-            }
-            operator.push(&batch)
-        };
-        to_python(py, self.work(py, push)?)
+        self.push_with_rows(py, &batch, |operator| operator.push(&batch))
+    }
+
+    #[pyo3(signature = (batch, progress, times=None))]
+    fn push_micro_batch<'py>(
+        &self,
+        py: Python<'py>,
+        batch: PyRecordBatch,
+        progress: Vec<(usize, u32, i64)>,
+        times: Option<PyRecordBatch>,
+    ) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        let batch = batch.into_inner();
+        let times = times.map(PyRecordBatch::into_inner);
+        let progress = source_times(progress);
+        self.push_with_rows(py, &batch, |operator| {
+            operator.push_micro_batch(&batch, times.as_ref(), &progress)
+        })
+    }
+
+    fn push_partials<'py>(
+        &self,
+        py: Python<'py>,
+        partials: PyRecordBatch,
+        progress: Vec<(usize, u32, i64)>,
+    ) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        let (partials, progress) = (partials.into_inner(), source_times(progress));
+        to_python(
+            py,
+            self.work(py, |operator| operator.push_partials(&partials, &progress))?,
+        )
     }
 
     fn finish<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyAny>>> {

@@ -12,12 +12,14 @@
 //! are open. So no session that such records join closes before the last of them, none of them
 //! meets a closed session, also not one that is still visible, and their order does not matter.
 
+use super::decide::{Choice, choose};
 use super::record::{SessionOperator, deleted};
 use crate::aggregate::slot::Slot;
 use crate::aggregate::states::States;
 use crate::error::Result;
 use crate::operator::change::{Emit, Sink, WindowUpdate};
 use crate::store::{SessionEntry, StoreKey};
+use crate::time::Time;
 use crate::window::Extent;
 
 /// Updates of sessions whose states are still to be merged.
@@ -43,6 +45,7 @@ impl SessionOperator {
         partial: Extent,
         states: &mut S,
         updates: &mut PendingUpdates,
+        out: &mut impl Sink<S>,
     ) -> Result<Slot> {
         let mut found = std::mem::take(&mut self.scratch);
         self.store.joining(key, partial, &mut found);
@@ -51,7 +54,7 @@ impl SessionOperator {
             .fold(partial, |merged, session| merged.union(&session.extent));
         let window = extent.window();
         let slot = self.merge_found(key, &found, window, states)?;
-        self.replace_oldest(key, &found, SessionEntry { extent, slot }, states);
+        self.replace_oldest(key, &found, SessionEntry { extent, slot }, states, out)?;
         if self.windows.emit == Emit::Update {
             let before = || found.iter().map(SessionEntry::window);
             let known = before().any(|before| before == window);
@@ -68,6 +71,16 @@ impl SessionOperator {
         }
         self.scratch = found;
         Ok(slot)
+    }
+
+    /// Whether a partial session, with the stored ones that it joins, is late as a whole, by the close
+    /// time of its input (rules 1.2).
+    pub fn is_late(&mut self, key: StoreKey, partial: Extent, close: Time) -> bool {
+        let mut found = std::mem::take(&mut self.scratch);
+        self.store.joining(key, partial, &mut found);
+        let choice = choose(partial, found.iter().map(|session| session.extent), close);
+        self.scratch = found;
+        choice == Choice::Late
     }
 
     /// Emits the updates, once the states are merged.

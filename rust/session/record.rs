@@ -120,7 +120,7 @@ impl SessionOperator {
                 out,
             );
         }
-        self.replace_oldest(key, found, SessionEntry { extent, slot }, states);
+        self.replace_oldest(key, found, SessionEntry { extent, slot }, states, out)?;
         self.emit_update(update, states, out)
     }
 
@@ -145,21 +145,28 @@ impl SessionOperator {
         Ok(slot)
     }
 
-    /// Stores the session that the found ones were merged into, instead of the oldest of them.
+    /// Stores the session that the found ones were merged into, instead of the oldest of them. A hidden
+    /// one that has its bounds (rules 3.4), and was not closed yet, is closed now.
     pub(super) fn replace_oldest<S: States>(
         &mut self,
         key: StoreKey,
         found: &[SessionEntry],
         session: SessionEntry,
         states: &mut S,
-    ) {
+        out: &mut impl Sink<S>,
+    ) -> Result<()> {
+        let closed = self.store.closed();
         let replaced = match found.first() {
             Some(oldest) => self.store.replace(key, oldest.id(), session),
             None => self.store.put(key, session),
         };
-        replaced
-            .into_iter()
-            .for_each(|replaced| states.release(replaced.slot));
+        if let Some(replaced) = replaced {
+            if replaced.due() >= closed {
+                self.emit_finals(&[(key, replaced)], states, out)?;
+            }
+            states.release(replaced.slot);
+        }
+        Ok(())
     }
 
     /// Counts a late record, and emits it where that was asked for.

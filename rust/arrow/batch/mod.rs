@@ -12,9 +12,11 @@
 //! | `pending` | rows that wait for the numbers of their keys, and for their sessions |
 //! | `tuning` | when waiting rows are grouped: choices of speed |
 //! | [`packer`], [`merger`], [`sorter`] | on Spark: rows to packed rows, these to windows or sorted rows |
+//! | [`combiner`] | of a stream: the packed rows of a shard to partial sessions |
 //! | `run` | in this process |
 //! | `partition`, `workers` | rows by parts of the keys; the threads of a run |
 
+pub mod combiner;
 mod dispatch;
 mod layout;
 pub mod merger;

@@ -11,11 +11,13 @@ use arrow_array::RecordBatch;
 use super::operator::{BatchOperator, ShardRows};
 use crate::aggregate::SeqNo;
 use crate::arrow::format::packed;
+use crate::arrow::plan::cogroup::Cogroup;
 use crate::arrow::plan::query::Query;
 use crate::arrow::read::counters::ReadCounters;
 use crate::arrow::read::records::Records;
 use crate::error::Result;
 use crate::interrupt::Interrupt;
+use crate::time::Time;
 
 /// Bits of an arrival that number the rows of one split; those above are the split's own number.
 const ARRIVAL_BITS: u32 = 40;
@@ -25,6 +27,8 @@ pub struct Packer {
     query: Arc<Query>,
     operator: Box<dyn BatchOperator>,
     counters: ReadCounters,
+    /// The largest time of the records of each input.
+    latest: Vec<Option<Time>>,
     split: SeqNo,
     rows: usize,
     bytes: usize,
@@ -41,6 +45,7 @@ impl Packer {
         let (split, counters) = (SeqNo::from(split) << ARRIVAL_BITS, ReadCounters::default());
         Ok(Self {
             operator: query.batch_operator()?,
+            latest: vec![None; query.cogroup.as_ref().map_or(1, Cogroup::inputs)],
             query,
             counters,
             split,
@@ -64,6 +69,7 @@ impl Packer {
     pub fn push(&mut self, batch: &RecordBatch) -> Result<Vec<RecordBatch>> {
         let seq_no = self.split + self.counters.records;
         let input = Records::read(&self.query, batch, seq_no, &mut self.counters)?;
+        self.observe(&input)?;
         self.rows += input.rows();
         self.bytes += batch.get_array_memory_size();
         self.operator.add(input)?;
@@ -102,6 +108,28 @@ impl Packer {
             self.operator.keys().clear();
         }
         Ok(packed)
+    }
+
+    fn observe(&mut self, input: &Records) -> Result<()> {
+        let Some(cogroup) = &self.query.cogroup else {
+            let latest = input.times().iter().max().copied();
+            self.latest
+                .iter_mut()
+                .for_each(|of_all| *of_all = latest.max(*of_all));
+            return Ok(());
+        };
+        let numbers = cogroup.numbers(input.arrays())?;
+        for (row, &time) in input.times().iter().enumerate() {
+            if let Some(latest) = self.latest.get_mut(cogroup.number(numbers, row)?) {
+                *latest = Some(time).max(*latest);
+            }
+        }
+        Ok(())
+    }
+
+    /// The largest time of the records of each input so far.
+    pub fn latest(&self) -> &[Option<Time>] {
+        &self.latest
     }
 
     /// What was counted so far.

@@ -7,7 +7,6 @@ use std::sync::Arc;
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_select::interleave::interleave;
 
-use super::layout::partial_sessions::PartialSessions;
 use super::layout::session_records::{self, SessionRecords};
 use super::operator::{BatchOperator, BatchSink, RESULT_ROWS, ShardRows};
 use super::pending::{NumberedRows, PendingRows};
@@ -16,6 +15,7 @@ use super::shards::SortedByShard;
 use crate::aggregate::slot::Slot;
 use crate::arrow::array::halves::in_halves;
 use crate::arrow::format::block::BlockKind;
+use crate::arrow::format::partial_sessions::PartialSessions;
 use crate::arrow::keys::KeyInterner;
 use crate::arrow::plan::query::Query;
 use crate::arrow::read::records::Records;
@@ -23,7 +23,7 @@ use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
 use crate::key::KeyId;
 use crate::session::windows::Gap;
-use crate::sort::pick;
+use crate::sort::{SortedRows, pick};
 use crate::time::Time;
 
 /// A session query at work.
@@ -107,6 +107,24 @@ impl SessionQuery {
             shards: sorted.shards,
             times: sorted.times,
         })
+    }
+
+    /// All sessions as partial ones, in the columns of blocks: those of a key next to each other, by
+    /// their starts, and no two of them join.
+    pub fn partials(&mut self, interrupt: &Interrupt) -> Result<RecordBatch> {
+        self.number()?;
+        let sessions = self.groups.coalesce(interrupt)?;
+        let starts: Vec<Time> = sessions.extents.iter().map(|extent| extent.start).collect();
+        let rows: Vec<u32> = SortedRows::new(&sessions.keys, &starts, interrupt)?
+            .rows()
+            .collect();
+        let slots: Vec<Slot> = rows.iter().copied().map(Slot).collect();
+        PartialSessions {
+            keys: self.keys.columns(&pick(&sessions.keys, &rows))?,
+            extents: pick(&sessions.extents, &rows),
+            states: sessions.states.save(&slots),
+        }
+        .write(self.gap)
     }
 
     fn sort(&self, keys: &[KeyId], times: &[Time], interrupt: &Interrupt) -> Result<SortedByShard> {

@@ -4,6 +4,8 @@
 //! |---|---|
 //! | [`envelope`] | a batch with metadata and a checksum |
 //! | [`block`] | rows of one shard, for the shuffle |
+//! | `block_reader` | the columns of a block, one after the other |
+//! | `partial_sessions` | partial sessions as columns |
 //! | [`packed`] | blocks as rows that Spark shuffles and sorts |
 //! | [`page`] | a part of a segment, for a state |
 //! | `page_writer` | rows to pages |
@@ -11,9 +13,11 @@
 //! | `window_row` | stored windows as rows of pages |
 
 pub mod block;
+pub(crate) mod block_reader;
 pub mod envelope;
 pub(crate) mod head;
 pub mod packed;
 pub mod page;
 pub(crate) mod page_writer;
+pub(crate) mod partial_sessions;
 pub(crate) mod window_row;

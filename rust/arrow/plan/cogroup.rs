@@ -60,6 +60,11 @@ impl Cogroup {
         })
     }
 
+    /// How many inputs there are.
+    pub fn inputs(&self) -> usize {
+        self.count as usize
+    }
+
     /// Checks that the input of an aggregate is one of those of the query.
     ///
     /// # Errors

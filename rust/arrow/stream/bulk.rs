@@ -2,16 +2,19 @@
 //! one.
 //!
 //! ```text
-//!   records ─▶ admitted, each ─┬▶ keys without a record behind ─▶ sessions: partial ones, joined ──────────┐
-//!              judged by its   │                                  sliding: each window's records, merged ─┼▶ close
-//!              own time        └▶ keys with a record behind ───▶ added in their order ────────────────────┘
+//!   records ─▶ admitted, ───┬▶ keys without a record behind ─▶ sessions: partial ones, joined ──────────┐
+//!              judged by    │                                  sliding: each window's records, merged ─┼▶ close
+//!              stream time  └▶ keys with a record behind ───▶ added one by one ────────────────────────┘
 //! ```
 //!
 //! A record is behind before the close time of its input: only then its order matters
 //! (`session/bulk.rs`, `sliding/bulk.rs`).
 
+use std::cmp::Reverse;
+
 use super::changes::Changes;
-use super::states::OperatorStates;
+use super::judgement::Judgement;
+use super::states::{CurrentRecord, OperatorStates};
 use crate::aggregate::Run;
 use crate::aggregate::slot::Slot;
 use crate::arrow::plan::query::Query;
@@ -47,6 +50,19 @@ pub(crate) struct BatchContext<'c, 's> {
     pub out: &'c mut Changes,
     /// Stops long work.
     pub interrupt: &'c Interrupt,
+}
+
+impl<'c, 's> BatchContext<'c, 's> {
+    fn parts(
+        &mut self,
+    ) -> (
+        &'c EventBatch,
+        &mut OperatorStates<'s>,
+        &mut Changes,
+        &'c Interrupt,
+    ) {
+        (self.events, self.states, self.out, self.interrupt)
+    }
 }
 
 /// Windows to which many records may be added at once.
@@ -87,12 +103,11 @@ impl OrderedKeys {
 /// Adds the rows of a batch whose keys are numbered, and closes windows.
 pub(crate) fn add<K: BulkWindows>(
     operator: &mut WindowOperator<K>,
-    events: &EventBatch,
     query: &Query,
-    states: &mut OperatorStates<'_>,
-    out: &mut Changes,
-    interrupt: &Interrupt,
+    judgement: &Judgement,
+    context: &mut BatchContext<'_, '_>,
 ) -> Result<()> {
+    let events = context.events;
     let mut records: Vec<NumberedRecord<'_>> = Vec::with_capacity(events.rows());
     let mut ordered = OrderedKeys(vec![false; events.ids().len()]);
     for (row, &key) in events.ids().iter().enumerate() {
@@ -103,7 +118,7 @@ pub(crate) fn add<K: BulkWindows>(
                 time,
             } => operator.observe_tick(input, source, time),
             Event::Record(record) => {
-                if let Ok(record) = operator.admit(record) {
+                if let Ok(record) = judgement.admit(operator, record) {
                     if record.is_behind() {
                         ordered.insert(key);
                     }
@@ -112,26 +127,56 @@ pub(crate) fn add<K: BulkWindows>(
             }
         }
     }
-    let mut context = BatchContext {
-        events,
-        states,
-        out,
-        interrupt,
-    };
-    K::add_all(operator, &records, &mut ordered, &mut context)?;
-    let BatchContext { states, out, .. } = context;
-    // Windows of other keys close when they would have closed before, whatever is in them by now.
-    let in_order = records.iter().filter(|(key, _)| ordered.contains(*key));
-    for (nth, &(_, record)) in in_order.enumerate() {
+    if context.states.has_functions() {
+        // They see the records one by one; none of these is late, and time sorts them.
+        let mut others: Vec<_> = ordered.others(&records).copied().collect();
+        others.sort_by_key(|(_, record)| record.time);
+        add_each(operator, &others, judgement, context)?;
+    } else {
+        K::add_all(operator, &records, &mut ordered, context)?;
+    }
+    records.retain(|(key, _)| ordered.contains(*key));
+    if let Judgement::Start = judgement {
+        // Together they are late as their group is: the furthest reach of a group comes first, and
+        // each of the others joins one that came before it (rules 1.2). Sliding windows have no gap.
+        let reach = |record: &ValidRecord<'_, u32>| record.time.saturating_add(record.gap);
+        records.sort_by_key(|(_, record)| Reverse(reach(record)));
+    }
+    add_each(operator, &records, judgement, context)?;
+    if judgement.closes() {
+        operator.close(operator.time().slowest(), context.states, context.out)?;
+    }
+    Ok(())
+}
+
+/// Adds records one by one.
+fn add_each<K: BulkWindows>(
+    operator: &mut WindowOperator<K>,
+    records: &[NumberedRecord<'_>],
+    judgement: &Judgement,
+    context: &mut BatchContext<'_, '_>,
+) -> Result<()> {
+    let (events, states, out, interrupt) = context.parts();
+    for (nth, &(_, record)) in records.iter().enumerate() {
         if nth.is_multiple_of(RECORDS_PER_CHECK) {
             interrupt.check()?;
         }
-        // Windows close up to the time before a record that is behind. Any other record meets none
-        // that its own time closes.
-        operator.close(record.now, states, out)?;
+        let row = record.row as usize;
+        states.at = CurrentRecord {
+            row,
+            input: events.input(row)?.unwrap_or_default(),
+            time: Some(record.time),
+        };
+        // Windows of other keys close when they would have closed before, whatever is in them by
+        // now: up to the time before a record that is behind. Any other record meets none that its
+        // own time closes.
+        if judgement.closes() {
+            operator.close(record.now, states, out)?;
+        }
         operator.add(record, states, out)?;
     }
-    operator.close(operator.time().slowest(), states, out)
+    states.at = CurrentRecord::default();
+    Ok(())
 }
 
 impl BulkWindows for SlidingWindows {
@@ -141,10 +186,7 @@ impl BulkWindows for SlidingWindows {
         ordered: &mut OrderedKeys,
         context: &mut BatchContext<'_, '_>,
     ) -> Result<()> {
-        let BatchContext {
-            events, interrupt, ..
-        } = *context;
-        let (states, out) = (&mut *context.states, &mut *context.out);
+        let (events, states, out, interrupt) = context.parts();
         let (keys, times, batch_rows): (Vec<KeyId>, Vec<Time>, Vec<u32>) = ordered
             .others(records)
             .map(|(key, record)| (*key, record.time, record.row))
@@ -177,10 +219,7 @@ impl BulkWindows for SessionWindows {
         ordered: &mut OrderedKeys,
         context: &mut BatchContext<'_, '_>,
     ) -> Result<()> {
-        let BatchContext {
-            events, interrupt, ..
-        } = *context;
-        let (states, out) = (&mut *context.states, &mut *context.out);
+        let (events, states, out, interrupt) = context.parts();
         let (keys, times, gaps, rows): (Vec<KeyId>, Vec<Time>, Vec<Span>, Vec<u32>) = ordered
             .others(records)
             .map(|(key, record)| (*key, record.time, record.gap, record.row))
@@ -212,7 +251,7 @@ impl BulkWindows for SessionWindows {
                 if let (Some(&extent), Some(slot)) =
                     (partials.extents.get(partial), stored.get_mut(partial))
                 {
-                    *slot = operator.join(key, extent, states, &mut updates)?;
+                    *slot = operator.join(key, extent, states, &mut updates, out)?;
                 }
             }
         }

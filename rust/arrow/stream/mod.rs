@@ -1,8 +1,12 @@
-//! The record operator: every record in its order, as Kafka Streams does it.
+//! The record operator: every record in its order, as Kafka Streams does it, and the micro-batches of
+//! Structured Streaming.
 //!
 //! | file | noun |
 //! |---|---|
 //! | [`operator`] | the operator |
+//! | [`micro_batch`] | the records of one micro-batch, and stream time after it |
+//! | [`partials`] | the same of sessions, from partial ones |
+//! | `judgement` | by which stream time records are judged |
 //! | `state_store` | the windows and states that it works on |
 //! | `windows` | the windows of either kind in it |
 //! | `bulk` | records of many keys at once, where their order cannot matter |
@@ -17,7 +21,10 @@
 mod bulk;
 pub mod change_batch;
 mod changes;
+mod judgement;
+pub mod micro_batch;
 pub mod operator;
+pub mod partials;
 pub mod snapshot;
 mod state_store;
 pub mod states;

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::{Field, Schema, SchemaRef};
 
-use super::bulk;
+use super::bulk::{self, BatchContext};
 use super::change_batch;
 use super::changes::Changes;
+use super::judgement::Judgement;
 use super::snapshot::{ChangedPage, Snapshot};
 use super::state_store::StateStore;
 use super::states::CurrentRecord;
@@ -30,14 +31,14 @@ const RESTORE: &str = "restore";
 
 /// A record operator.
 pub struct Operator {
-    spec: Spec,
-    state: StateStore,
+    pub(super) spec: Spec,
+    pub(super) state: StateStore,
     snapshot: Snapshot,
     /// Numbers the keys of a batch.
     keys: KeyInterner,
     /// The call that failed and left a partially updated, unusable state.
     failed: Option<&'static str>,
-    interrupt: Interrupt,
+    pub(super) interrupt: Interrupt,
 }
 
 impl Operator {
@@ -159,7 +160,7 @@ impl Operator {
         store_query::select(&self.state, query, keys, backward)
     }
 
-    fn run<T>(
+    pub(super) fn run<T>(
         &mut self,
         call: &'static str,
         work: impl FnOnce(&mut Self) -> Result<T>,
@@ -200,18 +201,32 @@ impl Operator {
         let mut changes = Changes::new(self.spec.every_record);
         let (windows, mut states) = self.state.at_rest();
         windows.catch_up(&mut states, &mut changes)?;
-        if self.adds_in_bulk() {
-            // Few enough rows at once to stay in the caches.
-            let step = self.state.query.limits.step_rows;
-            for from in (0..batch.num_rows()).step_by(step) {
-                let rows = batch.slice(from, step.min(batch.num_rows() - from));
-                self.add_in_bulk(&rows, &mut changes)?;
-            }
-        } else {
-            self.add_each(batch, &mut changes)?;
-        }
+        self.add_rows(batch, &Judgement::Arrival, &mut changes)?;
         self.state.updates += changes.updates();
         change_batch::write(changes, &mut self.state)
+    }
+
+    /// Adds rows in their order.
+    pub(super) fn add_rows(
+        &mut self,
+        batch: &RecordBatch,
+        judgement: &Judgement,
+        changes: &mut Changes,
+    ) -> Result<()> {
+        if !self.adds_in_bulk() {
+            return self.add_each(batch, judgement, changes);
+        }
+        // Few enough rows at once to stay in the caches.
+        let step = self.state.query.limits.step_rows;
+        for from in (0..batch.num_rows()).step_by(step) {
+            let length = step.min(batch.num_rows() - from);
+            self.add_in_bulk(
+                &batch.slice(from, length),
+                &judgement.slice(from, length),
+                changes,
+            )?;
+        }
+        Ok(())
     }
 
     /// Whether records may be added in bulk: functions of the user see the records in their order,
@@ -226,7 +241,13 @@ impl Operator {
         self.state.functions.is_empty() && !self.spec.every_record && !drops
     }
 
-    fn add_in_bulk(&mut self, batch: &RecordBatch, changes: &mut Changes) -> Result<()> {
+    /// Adds rows, those of most keys all at once.
+    pub(super) fn add_in_bulk(
+        &mut self,
+        batch: &RecordBatch,
+        judgement: &Judgement,
+        changes: &mut Changes,
+    ) -> Result<()> {
         let Self {
             state,
             keys,
@@ -238,12 +259,23 @@ impl Operator {
         let columns = events.columns(&query)?;
         let numbers: Vec<SeqNo> = (state.seq_nos..).take(events.rows()).collect();
         let (windows, mut states) = state.with_rows(events.times(), &numbers, &columns);
-        windows.add_in_bulk(&events, &query, &mut states, changes, interrupt)?;
+        let mut context = BatchContext {
+            events: &events,
+            states: &mut states,
+            out: changes,
+            interrupt,
+        };
+        windows.add_in_bulk(&query, judgement, &mut context)?;
         state.seq_nos += events.rows() as u64;
         Ok(())
     }
 
-    fn add_each(&mut self, batch: &RecordBatch, changes: &mut Changes) -> Result<()> {
+    fn add_each(
+        &mut self,
+        batch: &RecordBatch,
+        judgement: &Judgement,
+        changes: &mut Changes,
+    ) -> Result<()> {
         let state = &mut self.state;
         let query = Arc::clone(&state.query);
         let events = EventBatch::read(&query, &state.sort_keys, batch)?;
@@ -279,7 +311,9 @@ impl Operator {
                 input,
                 time: record.time,
             };
-            windows.push(record, &mut states, changes).map(drop)
+            windows
+                .push(record, judgement, &mut states, changes)
+                .map(drop)
         });
         state.null_values += null_values;
         added?;

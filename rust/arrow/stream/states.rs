@@ -60,6 +60,11 @@ impl<'a> OperatorStates<'a> {
         &mut self.batch_states
     }
 
+    /// Whether there are functions of the user.
+    pub fn has_functions(&self) -> bool {
+        !self.functions.is_empty()
+    }
+
     /// A slot with a copy of another one's states.
     ///
     /// # Errors

@@ -1,14 +1,15 @@
 //! Windows of either kind, as the operator calls them.
 
-use super::bulk;
+use super::bulk::{self, BatchContext};
 use super::changes::Changes;
+use super::judgement::Judgement;
+use super::micro_batch::SourceTime;
 use super::states::OperatorStates;
 use crate::arrow::plan::query::Query;
 use crate::arrow::plan::spec::{Spec, WindowSpec};
 use crate::arrow::plan::window_lengths::{WindowLengths, to_ticks};
-use crate::arrow::read::events::{self, EventBatch};
+use crate::arrow::read::events;
 use crate::error::{Error, Result};
-use crate::interrupt::Interrupt;
 use crate::operator::counters::Counters;
 use crate::operator::record::{Record, RecordOutcome};
 use crate::operator::stream_time::{Progress, Source, StreamTime};
@@ -101,13 +102,24 @@ impl Windows {
         either!(self, windows => windows.catch_up(states, out))
     }
 
+    /// Pushes a record, judged in its order.
     pub fn push(
         &mut self,
         record: Record<'_, u32>,
+        judgement: &Judgement,
         states: &mut OperatorStates<'_>,
         out: &mut Changes,
     ) -> Result<RecordOutcome> {
-        either!(self, windows => windows.push(record, states, out))
+        either!(self, windows => {
+            judgement.observe(windows, record.row as usize);
+            if judgement.closes() {
+                return windows.push(record, states, out);
+            }
+            match windows.admit(record) {
+                Ok(valid) => windows.add(valid, states, out),
+                Err(outcome) => Ok(outcome),
+            }
+        })
     }
 
     pub fn tick(
@@ -123,13 +135,29 @@ impl Windows {
 
     pub fn add_in_bulk(
         &mut self,
-        events: &EventBatch,
         query: &Query,
-        states: &mut OperatorStates<'_>,
-        out: &mut Changes,
-        interrupt: &Interrupt,
+        judgement: &Judgement,
+        context: &mut BatchContext<'_, '_>,
     ) -> Result<()> {
-        either!(self, windows => bulk::add(windows, events, query, states, out, interrupt))
+        either!(self, windows => bulk::add(windows, query, judgement, context))
+    }
+
+    /// The close times go with the grace. Nothing closes.
+    pub fn catch_up_time(&mut self) {
+        either!(self, windows => windows.catch_up_time());
+    }
+
+    /// Moves stream time to what sources have reached. Nothing closes.
+    pub fn observe(&mut self, progress: &[SourceTime]) {
+        let seen = progress
+            .iter()
+            .map(|known| (known.input, known.source, known.time));
+        either!(self, windows => windows.observe_together(seen));
+    }
+
+    /// Closes the windows that stream time has passed.
+    pub fn close(&mut self, states: &mut OperatorStates<'_>, out: &mut Changes) -> Result<()> {
+        either!(self, windows => windows.close(windows.time().slowest(), states, out))
     }
 
     pub fn finish(&mut self, states: &mut OperatorStates<'_>, out: &mut Changes) -> Result<()> {

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef, RecordBatch, new_empty_array};
 
-use super::{BlockReader, numbers};
 use crate::aggregate::SeqNo;
 use crate::arrow::array::convert;
 use crate::arrow::array::named::unnamed;
+use crate::arrow::format::block_reader::{BlockReader, numbers};
 use crate::arrow::plan::input_column::InputColumn;
 use crate::arrow::plan::query::Query;
 use crate::arrow::read::records::Records;

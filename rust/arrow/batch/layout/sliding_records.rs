@@ -2,11 +2,11 @@
 
 use arrow_array::{ArrayRef, RecordBatch};
 
-use super::{BlockReader, numbers};
 use crate::aggregate::SeqNo;
 use crate::aggregate::column::Column;
 use crate::arrow::array::named::unnamed;
 use crate::arrow::array::{convert, result_array};
+use crate::arrow::format::block_reader::{BlockReader, numbers};
 use crate::arrow::plan::query::Query;
 use crate::error::Result;
 use crate::time::Time;

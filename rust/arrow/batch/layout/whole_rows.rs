@@ -7,9 +7,9 @@ use arrow_array::types::Int64Type;
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 
-use super::{BlockReader, numbers};
 use crate::aggregate::SeqNo;
 use crate::arrow::array::named::unnamed;
+use crate::arrow::format::block_reader::{BlockReader, numbers};
 use crate::arrow::plan::query::Query;
 use crate::error::{Error, Result};
 

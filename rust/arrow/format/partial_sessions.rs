@@ -2,7 +2,7 @@
 
 use arrow_array::{ArrayRef, RecordBatch};
 
-use super::{BlockReader, numbers};
+use super::block_reader::{BlockReader, numbers};
 use crate::aggregate::column::Column;
 use crate::arrow::array::named::unnamed;
 use crate::arrow::array::{convert, result_array};
@@ -13,14 +13,21 @@ use crate::time::Time;
 use crate::window::Extent;
 
 /// Partial sessions, one a row.
-pub(in crate::arrow::batch) struct PartialSessions<'a> {
+pub(crate) struct PartialSessions<'a> {
+    /// The key columns.
     pub keys: Vec<ArrayRef>,
+    /// The extent of each.
     pub extents: Vec<Extent>,
+    /// The states of the aggregates.
     pub states: Vec<Column<'a>>,
 }
 
 impl PartialSessions<'static> {
     /// The columns; `reach` follows from `end` where all records have one gap.
+    ///
+    /// # Errors
+    ///
+    /// States that Arrow cannot hold.
     pub fn write(self, gap: Gap) -> Result<RecordBatch> {
         let bound = |bound: fn(&Extent) -> Time| numbers(self.extents.iter().map(|e| bound(e).0));
         let mut columns = self.keys;
@@ -37,7 +44,11 @@ impl PartialSessions<'static> {
 }
 
 impl<'a> PartialSessions<'a> {
-    /// Reads what [`Self::write`] wrote; other columns are an error.
+    /// Reads what [`Self::write`] wrote.
+    ///
+    /// # Errors
+    ///
+    /// [`crate::error::Error::Format`] of other columns.
     pub fn read(query: &Query, gap: Gap, block: &'a RecordBatch) -> Result<Self> {
         let mut columns = BlockReader::new(block);
         let keys = columns.arrays(query.keys.len())?.to_vec();

@@ -1,0 +1,68 @@
+//! The blocks of a shard, of one micro-batch, to partial sessions: no two of a key join.
+
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+
+use super::operator::BatchOperator;
+use super::sessions::SessionQuery;
+use crate::arrow::format::{block, packed};
+use crate::arrow::plan::query::Query;
+use crate::arrow::plan::window_lengths::WindowLengths;
+use crate::error::{Error, Result};
+use crate::interrupt::Interrupt;
+
+/// Packed rows of a session query, in any order, to the partial sessions of all of them.
+pub struct Combiner {
+    sessions: SessionQuery,
+    interrupt: Interrupt,
+}
+
+impl Combiner {
+    /// A combiner without rows.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Format`] for a query of other windows.
+    pub fn new(query: &Arc<Query>) -> Result<Self> {
+        let WindowLengths::Session(gap) = query.windows else {
+            return Err(Error::Format {
+                what: "query",
+                reason: "sliding windows have no partial ones".into(),
+            });
+        };
+        Ok(Self {
+            sessions: SessionQuery::new(Arc::clone(query), gap)?,
+            interrupt: Interrupt::never(),
+        })
+    }
+
+    /// The same, which stops when it is interrupted.
+    pub fn with_interrupt(self, interrupt: Interrupt) -> Self {
+        Self { interrupt, ..self }
+    }
+
+    /// Takes packed rows.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Format`] for blocks of another query; those of the interrupt.
+    pub fn push(&mut self, packed: &RecordBatch) -> Result<()> {
+        for row in packed::unpack(packed)? {
+            self.interrupt.check()?;
+            let (kind, block) = block::decode(row.block)?;
+            self.sessions.add_block(kind, &block)?;
+        }
+        Ok(())
+    }
+
+    /// The partial sessions of all rows: the columns of keys, `start`, `end`, `reach` of dynamic gaps,
+    /// then states; those of a key next to each other, by their starts.
+    ///
+    /// # Errors
+    ///
+    /// States that do not fit one batch; those of the interrupt.
+    pub fn finish(&mut self) -> Result<RecordBatch> {
+        self.sessions.partials(&self.interrupt)
+    }
+}
