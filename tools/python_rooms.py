@@ -23,6 +23,7 @@ ORDER = (
     {"plan"},
     {"input"},
     {"_worker", "tasks"},
+    {"stream"},
     {"local", "spark"},
     {"detect"},
     {"windowed"},

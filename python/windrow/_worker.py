@@ -66,10 +66,13 @@ def operator(spec: str, schema: pa.Schema, folds: list[Fold]) -> Operator:
     return Operator(spec, schema, folds)
 
 
-def shipped(step: str, expected: str, *plan: Any) -> Callable[[Batches], Batches]:
-    """A function for `mapInArrow` that runs the named step of an executor's own windrow of version `expected`."""
+def loader(expected: str) -> Callable[[str], Any]:
+    """A function that imports a module of an executor's own windrow, by name, where that has version `expected`.
 
-    def task(batches: Batches) -> Batches:
+    It is pickled by value, with what it is called from: a reference would be resolved while that is unpickled.
+    """
+
+    def load(module: str) -> Any:
         import importlib
         import socket
         import sys
@@ -88,8 +91,17 @@ def shipped(step: str, expected: str, *plan: Any) -> Callable[[Batches], Batches
                 f"{sys.executable} on host {socket.gethostname()}, the Python of this executor, {problem}: install "
                 f"windrow {expected} there, or set PYSPARK_PYTHON or spark.archives to an environment that has it."
             )
-        # By name: a reference to this module would be resolved while the function is unpickled.
-        run: Callable[..., Batches] = getattr(importlib.import_module("windrow._worker"), step)
+        return importlib.import_module(module)
+
+    return load
+
+
+def shipped(step: str, expected: str, *plan: Any, module: str = "windrow._worker") -> Callable[[Batches], Batches]:
+    """A function for `mapInArrow` that runs a step, of that name, of an executor's own windrow."""
+    load = loader(expected)
+
+    def task(batches: Batches) -> Batches:
+        run: Callable[..., Batches] = getattr(load(module), step)
         return run(batches, *plan)
 
     return task
@@ -98,16 +110,17 @@ def shipped(step: str, expected: str, *plan: Any) -> Callable[[Batches], Batches
 def pack(batches: Batches, spec: str, schema: bytes, observed: tuple[str, ...]) -> Batches:
     """Records to packed blocks: rows of (shard, first time, block), and one row of counters when `observed`."""
     columns = _schema(schema)
-    return _packed(batches, query(spec, columns).packer(_partition()), columns, observed)
+    return _packed(batches, query(spec, columns).packer(partition()), columns, observed)
 
 
 def pack_rows(batches: Batches, spec: str, schema: bytes, observed: tuple[str, ...]) -> Batches:
     """The same as `pack` for a plan with Python functions: its blocks hold the records as they are."""
     columns = _schema(schema)
-    return _packed(batches, rows_query(spec, columns).packer(_partition()), columns, observed)
+    return _packed(batches, rows_query(spec, columns).packer(partition()), columns, observed)
 
 
-def _partition() -> int:
+def partition() -> int:
+    """The number of the partition that a task of Spark works on; 0 outside of one."""
     from pyspark import TaskContext
 
     context = TaskContext.get()
@@ -117,7 +130,7 @@ def _partition() -> int:
 def _packed(batches: Batches, packer: Packer, columns: pa.Schema, observed: tuple[str, ...]) -> Batches:
     blank = dict.fromkeys(observed)
     for batch in batches:
-        for packed in packer.push(_conformed(batch, columns)):
+        for packed in packer.push(conformed(batch, columns)):
             yield _with_counters(packed, blank)
     for packed in packer.finish():
         yield _with_counters(packed, blank)
@@ -200,7 +213,8 @@ _BLOCKS = 128
 _EARLIEST = -(2**63)
 
 
-def _conformed(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+def conformed(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    """A batch of Spark in the columns of a plan."""
     # Spark sends its session's zone and, when asked to, large strings; the plan knows one form of each type.
     columns = [
         column if column.type == field.type else column.cast(field.type)

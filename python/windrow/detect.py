@@ -35,6 +35,10 @@ def open_input(data: object) -> Input[Any]:
         from windrow.spark.version import check_pyspark
 
         check_pyspark("data", "a DataFrame")  # an older one lacks what the next import names
+        if getattr(data, "isStreaming", False) is True:
+            from windrow.spark.streaming import StreamInput
+
+            return StreamInput.over(data)
         from windrow.spark.dataframe import SparkInput
 
         return SparkInput.over(data)

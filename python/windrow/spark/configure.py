@@ -14,12 +14,20 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _BYTES = "spark.sql.execution.arrow.maxBytesPerBatch"
+_ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 
 SETTINGS = {
     # At any smaller limit Spark measures the whole Arrow batch again for every row that it writes.
     _BYTES: "2147483647",
     # With no limit of bytes, this alone bounds a batch: also one of packed blocks, of about 16 KiB each.
     "spark.sql.execution.arrow.maxRecordsPerBatch": "10000",
+    # Of streaming queries: state in RocksDB, of which a micro-batch writes what changed.
+    "spark.sql.streaming.stateStore.providerClass": _ROCKSDB,
+    "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+    # Counting rows would read each page again before it is written.
+    "spark.sql.streaming.stateStore.rocksdb.trackTotalNumberOfRows": "false",
+    # Pages of some 64 KiB that travel to Python at once.
+    "spark.sql.execution.arrow.transformWithStateInPySpark.maxStateRecordsPerBatch": "64",
 }
 """What `configure` sets."""
 

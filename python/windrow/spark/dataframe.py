@@ -68,10 +68,6 @@ class SparkInput(Input[DataFrame]):
         """Over what may be a batch DataFrame; `TypeError` or `ValueError` for anything else of Spark."""
         if not isinstance(data, DataFrame):
             raise bad_type("data", data, "a DataFrame that is not grouped (of pandas on Spark: to_spark())")
-        if data.isStreaming:
-            raise ValueError(
-                "data: got a streaming DataFrame; allowed: a batch DataFrame, this release reads no streams"
-            )
         return cls(data)
 
     @property
@@ -123,14 +119,14 @@ class SparkInput(Input[DataFrame]):
         packed = StructType([*_PACKED, *_nullable_longs(observed)])
         merged = StructType([*output.fields, *_nullable_longs(observed.values())])
         if plan.functions:
-            functions = tuple(_pickled(name, function) for name, function in plan.functions.items())
+            functions = tuple(pickled(name, function) for name, function in plan.functions.items())
             pack = _worker.shipped("pack_rows", version, plan.spec_in_order, schema, tuple(observed))
             merge = _worker.shipped("fold", version, plan.spec_in_order, schema, observed, functions)
         else:
             pack = _worker.shipped("pack", version, plan.spec, schema, tuple(observed))
             merge = _worker.shipped("merge", version, plan.spec, schema, observed)
         result = (
-            _projected(self._frame, plan.schema.names)
+            projected(self._frame, plan.schema.names)
             .mapInArrow(pack, packed)
             .repartition("shard")
             .sortWithinPartitions("shard", "first")
@@ -143,11 +139,14 @@ class SparkInput(Input[DataFrame]):
     def _field_at(self, argument: str, position: int, compared: bool) -> pa.Field[Any]:
         return arrow_field(argument, self._schema.fields[position], compared=compared)
 
-    def _output(self, plan: Plan) -> StructType:
+    def _arrow_output(self, plan: Plan) -> pa.Schema:
+        """The columns of the result, as the core gives them."""
         if plan.functions:
-            arrow = _worker.operator(plan.spec_in_order, plan.schema, plan.folds()).output_schema
-        else:
-            arrow = _worker.query(plan.spec, plan.schema).output_schema
+            return _worker.operator(plan.spec_in_order, plan.schema, plan.folds()).output_schema
+        return _worker.query(plan.spec, plan.schema).output_schema
+
+    def _output(self, plan: Plan) -> StructType:
+        arrow = self._arrow_output(plan)
         time = self._type(plan.time)
         window = StructType([StructField("start", time), StructField("end", time)])
         fields = [StructField(key, self._type(key)) for key in plan.keys]
@@ -174,7 +173,7 @@ class SparkInput(Input[DataFrame]):
         return found
 
 
-def _pickled(name: str, function: Aggregate) -> bytes:
+def pickled(name: str, function: Aggregate) -> bytes:
     """An aggregate with its functions, by value where they are the user's own: they may stand in a notebook."""
     try:
         pickled: bytes = cloudpickle.dumps(function)  # type: ignore[no-untyped-call]
@@ -186,7 +185,8 @@ def _pickled(name: str, function: Aggregate) -> bytes:
         ) from error
 
 
-def _projected(frame: DataFrame, names: Sequence[str]) -> DataFrame:
+def projected(frame: DataFrame, names: Sequence[str]) -> DataFrame:
+    """The columns of these names."""
     # mapInArrow looks columns up by unquoted names, and Spark finds names whatever their case: columns whose names
     # would then mean something else go by number. The packing function gives them their names back.
     columns = frame.columns

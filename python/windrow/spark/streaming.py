@@ -1,0 +1,160 @@
+"""Queries over a streaming DataFrame of Spark, by its public interface alone.
+
+```text
+select(referenced columns)
+└─ mapInArrow(stream.pack)                   rows of (shard, source, first time, block), control rows for every shard
+   └─ groupBy("shard").transformWithState    the operator of a shard; its pages are in Spark's own state store
+      └─ observe(counters)
+         └─ mapInArrow(stream.unpack)        typed rows
+```
+With `order=` the records of a source meet in one task of the first step, where a record's place among them is known.
+Stream time is windrow's own: there is no watermark, and no timer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any, Self
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, Row
+from pyspark.sql import functions as F
+from pyspark.sql.streaming import StatefulProcessor
+from pyspark.sql.types import BinaryType, IntegerType, LongType, StringType, StructField, StructType, TimestampNTZType
+
+from windrow import _worker
+from windrow.errors import bad_type, bad_value
+from windrow.plan import Origins, Plan
+from windrow.spark.configure import warn_unless_configured
+from windrow.spark.dataframe import SparkInput, pickled, projected
+from windrow.stream.pack import PACKED
+from windrow.stream.query import Asked, asked_of, read_columns
+from windrow.stream.shard import SUMS
+from windrow.windows.session import SessionWindows
+
+OBSERVED = "windrow"
+"""The name of the counters in a query's progress, unless `observe` gives another."""
+
+_CLOCK = "windrow.clock"
+_WATERMARK = "spark.watermarkDelayMs"
+_STORE = "spark.sql.streaming.stateStore.providerClass"
+_TYPES = {"int32": IntegerType(), "string": StringType(), "int64": LongType(), "binary": BinaryType()}
+_CHANGED = StructType(
+    [StructField("block", BinaryType()), *(StructField(name, LongType()) for name in (*SUMS, "stream_time"))]
+)
+
+
+class StreamInput(SparkInput):
+    """A streaming DataFrame."""
+
+    @classmethod
+    def over(cls, data: DataFrame) -> Self:
+        """Over a streaming DataFrame; `ValueError` where it has a watermark."""
+        given = cls(data)
+        for field in given._schema.fields:
+            if _WATERMARK in field.metadata:
+                raise bad_value(
+                    "data",
+                    f"a stream with a watermark on {field.name!r}",
+                    "a stream without withWatermark before windrow, whose grace= says how long records are waited for",
+                )
+        return given
+
+    def check_observation(self, observation: object) -> None:
+        """Raises `TypeError` or `ValueError` unless it is a name."""
+        if not isinstance(observation, str):
+            allowed = "the name of the counters in the query's progress (an Observation is for batch DataFrames)"
+            raise bad_type("observation", observation, allowed)
+        if not observation:
+            raise bad_value("observation", observation, "a name of one character at least")
+
+    def union(self, inputs: Sequence[Self], schema: Any, origins: Origins) -> StreamInput:
+        """One frame of the rows of several."""
+        return StreamInput(super().union(inputs, schema, origins)._frame)
+
+    def run(self, plan: Plan) -> DataFrame:
+        """The streaming frame of the result."""
+        _check(plan)
+        spark = self._frame.sparkSession
+        _check_store(spark)
+        warn_unless_configured(spark)
+        if isinstance(plan.windows, SessionWindows):
+            plan = replace(plan, windows=plan.windows.on_stream(plan.schema.field(plan.time)))
+        output = self._output(plan)
+        asked, frame = self._asked(plan)
+        version = _worker.version()
+        packed = StructType([StructField(known.name, _TYPES[str(known.type)], known.nullable) for known in PACKED])
+        blocks = frame.mapInArrow(_worker.shipped("pack", version, asked, module="windrow.stream.pack"), packed)
+        changes = blocks.groupBy("shard").transformWithState(_processor(asked, version), _CHANGED, "Append", "None")
+        observed = changes.observe(str(plan.options.observation or OBSERVED), *_counters(self._type(plan.time)))
+        shown = pa.schema([field.with_nullable(True) for field in self._arrow_output(plan)])
+        schema = shown.serialize().to_pybytes()
+        unpack = _worker.shipped("unpack", version, schema, module="windrow.stream.unpack")
+        return observed.select("block").mapInArrow(unpack, output)
+
+    def _asked(self, plan: Plan) -> tuple[Asked, DataFrame]:
+        """The query as it travels, and the frame of the columns that it reads."""
+        names = list(read_columns(plan))
+        frame = projected(self._frame, names)
+        columns, clock = frame.columns, None
+        if plan.options.max_ahead is not None:
+            is_local = isinstance(self._type(plan.time), TimestampNTZType)
+            clock = _CLOCK
+            frame = frame.withColumn(clock, F.localtimestamp() if is_local else F.current_timestamp())
+        if plan.stream.order is not None:
+            sources = [columns[names.index(column)] for column in plan.stream.source]
+            frame = frame.repartition(*sources) if sources else frame.repartition(1)
+        functions = tuple(pickled(name, function) for name, function in plan.functions.items())
+        return asked_of(plan, functions, clock), frame
+
+
+def _check(plan: Plan) -> None:
+    """Raises `ValueError` for what a batch query does without and a stream does not."""
+    if plan.windows.grace is None:
+        raise bad_value(
+            "grace",
+            None,
+            "on a stream, how far behind stream time a record may be, such as grace='1 hour': until then windows stay "
+            "open for it, and after that it is late; '0 seconds' for records in order",
+        )
+    if plan.options.every_record and plan.stream.order is None:
+        raise bad_value(
+            "every_record", True, "False, or group_by(order=...) with the column that orders records, such as 'offset'"
+        )
+
+
+def _check_store(spark: Any) -> None:
+    provider = spark.conf.get(_STORE, "")
+    if not provider.endswith("RocksDBStateStoreProvider"):
+        raise bad_value(
+            _STORE, provider, "Spark's RocksDBStateStoreProvider, for a streaming query; windrow.configure(spark) sets it"
+        )
+
+
+def _counters(time: Any) -> list[Any]:
+    sums = [F.coalesce(F.sum(name), F.lit(0)).alias(name) for name in SUMS]
+    latest = F.timestamp_micros(F.min("stream_time"))
+    return [*sums, (latest.cast(time) if isinstance(time, TimestampNTZType) else latest).alias("stream_time")]
+
+
+def _processor(asked: Asked, version: str) -> StatefulProcessor:
+    """What Spark calls for each shard; pickled by value, it finds windrow on the executor."""
+    load, counted = _worker.loader(version), tuple(_CHANGED.names[1:])
+
+    class Shards(StatefulProcessor):
+        def init(self, handle: Any) -> None:
+            from pyspark.sql.types import BinaryType, StringType, StructField, StructType
+
+            # Types as objects: as text each would cost a task two calls to the JVM.
+            name, page = StructType([StructField("name", StringType())]), StructType([StructField("page", BinaryType())])
+            self.pages = handle.getMapState("pages", name, page)
+
+        def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:  # noqa: N802, N803
+            for block, counters in load("windrow.stream.shard").changes(rows, self.pages, asked):
+                yield Row(block=block, **{name: counters.get(name) for name in counted})
+
+        def close(self) -> None:
+            pass
+
+    return Shards()

@@ -1,0 +1,64 @@
+"""How far sources have come in a split, and what was counted there: what a split tells every shard."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+Source = tuple[str | int | None, ...]
+"""The values of the source columns; empty where there is one source."""
+
+
+@dataclass
+class Control:
+    """What the splits of a micro-batch have seen.
+
+    Attributes:
+        times: the largest time of the records and ticks of each source and input, in ticks of the time column.
+        ticks: the largest time of the ticks of all known sources, by input.
+        counters: what was counted.
+    """
+
+    times: dict[tuple[Source, int], int] = field(default_factory=dict)
+    ticks: dict[int, int] = field(default_factory=dict)
+    counters: dict[str, int] = field(default_factory=dict)
+
+    def observe(self, source: Source, number: int, time: int | None) -> None:
+        """A record or a tick of a source and an input; no time changes nothing."""
+        if time is not None:
+            self.times[source, number] = max(time, self.times.get((source, number), time))
+
+    def observe_all(self, number: int, time: int) -> None:
+        """A tick of an input for all sources."""
+        self.ticks[number] = max(time, self.ticks.get(number, time))
+
+    def count(self, counters: Iterable[tuple[str, int]]) -> None:
+        """Adds to the counters."""
+        for name, count in counters:
+            self.counters[name] = self.counters.get(name, 0) + count
+
+    def add(self, other: Control) -> None:
+        """What another split has seen."""
+        for (source, number), time in other.times.items():
+            self.observe(source, number, time)
+        for number, time in other.ticks.items():
+            self.observe_all(number, time)
+        self.count(other.counters.items())
+
+    @property
+    def sources(self) -> Iterator[Source]:
+        """The sources that were seen, some of them twice."""
+        return (source for source, _ in self.times)
+
+    def write(self, *, counted: bool) -> str:
+        """As JSON; the counters only where they are to be counted."""
+        times = [[list(source), number, time] for (source, number), time in self.times.items()]
+        return json.dumps({"times": times, "ticks": list(self.ticks.items()), "counters": self.counters if counted else {}})
+
+    @classmethod
+    def read(cls, text: str) -> Control:
+        """Of what `write` wrote."""
+        known = json.loads(text)
+        times = {(tuple(source), number): time for source, number, time in known["times"]}
+        return cls(times, dict(known["ticks"]), known["counters"])

@@ -1,0 +1,136 @@
+"""What the steps of one streaming query have to know. Plain data, so that it is pickled without windrow."""
+
+from __future__ import annotations
+
+import json
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypedDict
+
+import pyarrow as pa
+
+from windrow import _worker
+from windrow.plan import Plan
+from windrow.windows.session import SessionWindows
+
+if TYPE_CHECKING:
+    from windrow._native import Query
+
+ORDER = "windrow.order"
+"""The order of a record in its source, in blocks."""
+
+
+class Asked(TypedDict):
+    """A streaming query as it travels to executors.
+
+    Attributes:
+        spec: the plan, as the core reads it.
+        schema: the columns of the plan, then those of source and order, then the wall clock: serialized.
+        columns: how many of them are the plan's own.
+        functions: the aggregates of Python functions, pickled.
+        source: the columns that name a source; none where there is one.
+        order: the column that orders the records of a source; None where all are judged by the start of a micro-batch.
+        slowest: whether stream time is that of the slowest source, and not one for each.
+        partials: whether blocks hold partial sessions, and not the records themselves.
+        clock: the column of the wall clock; None where no record is ahead of it.
+        max_ahead: how far ahead of it a record may be, in microseconds.
+    """
+
+    spec: str
+    schema: bytes
+    columns: int
+    functions: tuple[bytes, ...]
+    source: tuple[str, ...]
+    order: str | None
+    slowest: bool
+    partials: bool
+    clock: str | None
+    max_ahead: int
+
+
+def read_columns(plan: Plan) -> dict[str, pa.Field[Any]]:
+    """The columns that a stream of a plan reads: those of the plan, then those of source and order."""
+    return {field.name: field for field in (*plan.schema, *plan.stream.fields)}
+
+
+def asked_of(plan: Plan, functions: tuple[bytes, ...], clock: str | None = None) -> Asked:
+    """A plan as it travels.
+
+    Args:
+        plan: the plan; its windows are those of a stream.
+        functions: the aggregates of Python functions, pickled.
+        clock: the column of the wall clock, which follows the columns that a plan reads.
+    """
+    read = list(read_columns(plan).values())
+    if clock is not None:
+        read.append(plan.schema.field(plan.time).with_name(clock))
+    return Asked(
+        spec=plan.spec,
+        schema=pa.schema(read).serialize().to_pybytes(),
+        columns=len(plan.schema),
+        functions=functions,
+        source=plan.stream.source,
+        order=plan.stream.order,
+        slowest=plan.stream.stream_time == "slowest" and bool(plan.stream.source),
+        partials=_takes_partials(plan),
+        clock=clock,
+        max_ahead=plan.options.max_ahead or 0,
+    )
+
+
+def _takes_partials(plan: Plan) -> bool:
+    """Whether the records of a micro-batch may be made partial sessions before they are judged."""
+    is_plain = not plan.functions and plan.origins is None and plan.stream.order is None
+    return isinstance(plan.windows, SessionWindows) and is_plain and plan.options.late == "drop"
+
+
+class StreamQuery:
+    """The same, opened."""
+
+    def __init__(self, asked: Asked) -> None:
+        """Opens what travelled."""
+        self.asked = asked
+        self.spec: dict[str, Any] = json.loads(asked["spec"])
+        self.read = pa.ipc.read_schema(pa.py_buffer(asked["schema"]))
+        """The columns that are read."""
+        self.schema = pa.schema(list(self.read)[: asked["columns"]])
+        """The columns of the plan."""
+        self.tick: str | None = self.spec["tick"]
+        self.time: str = self.spec["time"]
+        inputs = self.spec["inputs"]
+        self.input: str | None = None if inputs is None else inputs["column"]
+        """Of a cogroup, the column of the number of each record's input."""
+        self.inputs: int = 1 if inputs is None else inputs["count"]
+
+    @cached_property
+    def shards(self) -> int:
+        """How many shards there are."""
+        count: int = self.spec["shards"]
+        return count
+
+    @cached_property
+    def operator_spec(self) -> str:
+        """The plan of a shard's operator: ticks come as control rows."""
+        return json.dumps({**self.spec, "tick": None})
+
+    @cached_property
+    def seen(self) -> list[str]:
+        """The columns of the times that judge a record, one for each input."""
+        return [f"windrow.seen.{number}" for number in range(self.inputs)]
+
+    @cached_property
+    def rows_schema(self) -> pa.Schema:
+        """The columns of blocks."""
+        if self.asked["order"] is None:
+            return self.schema
+        added = [pa.field(ORDER, pa.timestamp("us")), *(pa.field(name, pa.int64()) for name in self.seen)]
+        return pa.schema([*self.schema, *added])
+
+    def block_query(self) -> Query:
+        """The query of the blocks: of partial sessions, and how many records each is of; else of rows as they are, in
+        the order of time, with `order=` in that of their source.
+        """
+        if self.asked["partials"]:
+            counted = [*self.spec["aggregates"], {"name": "windrow.records", "function": "count"}]
+            return _worker.query(json.dumps({**self.spec, "tick": None, "aggregates": counted}), self.schema)
+        time = self.time if self.asked["order"] is None else ORDER
+        return _worker.rows_query(json.dumps({**self.spec, "tick": None, "time": time}), self.rows_schema)

@@ -1,0 +1,162 @@
+"""The second step of a streaming query: the blocks of a shard in one micro-batch, and its state, to changes."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from windrow import _worker
+from windrow.stream.control import Control, Source
+from windrow.stream.pages import Pages, PageState
+from windrow.stream.query import Asked, StreamQuery
+
+if TYPE_CHECKING:
+    from windrow._native import Operator
+
+Progress = list[tuple[int, int, int]]
+"""How far sources have come: the input, the number of the source, the largest time."""
+
+_SPLIT = ("null_keys", "null_times", "bad_gaps", "clamped_gaps", "ahead", "ticks", "bad_ticks")
+_SHARD = ("records", "late", "windows_refused", "late_emitted", "updates", "windows_closed")
+_NOW = ("windows_open", "state_pages", "state_bytes", "pages_written")
+SUMS = (*_SPLIT, *_SHARD, *_NOW)
+"""The counters that are sums over all shards."""
+
+_ROWS = 1 << 16
+
+
+def changes(rows: Iterable[Any], state: PageState, asked: Asked) -> Iterator[tuple[bytes, dict[str, int | None]]]:
+    """What the rows of a shard in one micro-batch change, and what was counted.
+
+    Args:
+        rows: the blocks and controls of the shard, in any order.
+        state: the pages of the shard.
+        asked: the query.
+
+    Returns:
+        Arrow IPC streams of changes, and the counters of `SUMS` and `stream_time` beside the last one.
+
+    Raises:
+        ValueError: a state that is damaged or of another query, or rows of one shard that do not fit one batch.
+    """
+    query = StreamQuery(asked)
+    blocks, control = _received(rows)
+    pages = Pages(state, asked["source"], "slowest" if asked["slowest"] else "source")
+    work = Shard(query, pages)
+    counters = dict.fromkeys(SUMS, 0)
+    for name in _SPLIT:
+        counters[name] = control.counters.get(name, 0)
+    for number, own, progress in work.tasks(control, blocks):
+        operator = work.operator(number)
+        before = operator.counters()
+        for batch in work.push(operator, own, progress):
+            yield from ((_written(batch.slice(at, _ROWS)), {}) for at in range(0, batch.num_rows, _ROWS))
+        after = operator.counters()
+        for name in _SHARD:
+            counters[name] += after[name] - before[name]
+        pages.gauges[str(number)] = (operator.stream_time, after["windows_open"])
+        pages.write(number, operator.changed_pages())
+    pages.finish()
+    counters["windows_open"] = sum(count for _, count in pages.gauges.values())
+    counters |= {"state_pages": pages.count, "state_bytes": pages.size, "pages_written": pages.written}
+    known = [time for time, _ in pages.gauges.values() if time is not None]
+    yield b"", {**counters, "stream_time": min(known, default=None)}
+
+
+def _received(rows: Iterable[Any]) -> tuple[dict[Source, list[Any]], Control]:
+    blocks, control = dict[Source, list[Any]](), Control()
+    for row in rows:
+        if row.control is not None:
+            control.add(Control.read(row.control))
+        else:
+            blocks.setdefault(tuple(json.loads(row.source)), []).append(row)
+    return blocks, control
+
+
+def _written(batch: pa.RecordBatch) -> bytes:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, batch.schema) as writer:
+        writer.write_batch(batch)
+    written: bytes = sink.getvalue().to_pybytes()
+    return written
+
+
+class Shard:
+    """A shard of a streaming query."""
+
+    def __init__(self, query: StreamQuery, pages: Pages) -> None:
+        """The query, and the state of the shard."""
+        self._query = query
+        self._pages = pages
+        self._block_query = query.block_query()
+
+    def operator(self, number: int) -> Operator:
+        """The operator with a number, as its pages have it."""
+        query = self._query
+        folds = [pickle.loads(function).fold(query.schema, kafka=False) for function in query.asked["functions"]]
+        operator = _worker.operator(query.operator_spec, query.schema, folds)
+        pages = self._pages.of(number)
+        if pages:
+            operator.restore(pages)
+        return operator
+
+    def tasks(self, control: Control, blocks: dict[Source, list[Any]]) -> Iterator[tuple[int, list[Any], Progress]]:
+        """For each operator that has something to do: its number, its blocks, and how far its sources have come."""
+        pages, is_slowest = self._pages, self._query.asked["slowest"]
+        for source, number in sorted(control.times, key=repr):
+            pages.see(source, number)
+        for source in sorted(blocks, key=repr):
+            pages.see(source)
+        known = pages.sources
+        progress = [(number, known.index(source), time) for (source, number), time in control.times.items()]
+        for number, time in control.ticks.items():
+            # Of the slowest source an input knows only those that it has seen; else each has a time of its own.
+            seen = (each for each in range(len(known)) if not is_slowest or number in pages.inputs[each])
+            progress += [(number, each, time) for each in seen]
+        if is_slowest:
+            rows = [row for of_source in blocks.values() for row in of_source]
+            if rows or progress:
+                yield 0, rows, progress
+            return
+        for each, source in enumerate(known):
+            own = [(number, 0, time) for number, of, time in progress if of == each]
+            if own or source in blocks:
+                yield each, blocks.get(source, []), own
+
+    def push(self, operator: Operator, rows: list[Any], progress: Progress) -> list[pa.RecordBatch]:
+        """The changes that the records of blocks make, and stream time after them."""
+        rows = sorted(rows, key=lambda row: (row.first, row.block))
+        packed = pa.RecordBatch.from_arrays(
+            [
+                pa.array([0] * len(rows), pa.int32()),
+                pa.array([row.first for row in rows], pa.int64()),
+                pa.array([row.block for row in rows], pa.binary()),
+            ],
+            names=["shard", "first", "block"],
+        )
+        if self._query.asked["partials"]:
+            combiner = self._block_query.combiner()
+            combiner.push(packed)
+            return operator.push_partials(combiner.finish(), progress)
+        records, times = self._records(packed)
+        return operator.push_micro_batch(records, progress, times)
+
+    def _records(self, packed: pa.RecordBatch) -> tuple[pa.RecordBatch, pa.RecordBatch | None]:
+        """The records of blocks in their order, and the times that judge each."""
+        query = self._query
+        sorter = self._block_query.sorter()
+        batches = [batch for _, batch in [*sorter.push(packed), *sorter.finish()]]
+        table = pa.Table.from_batches(batches, schema=query.rows_schema)
+        batches = table.combine_chunks().to_batches()
+        if len(batches) > 1:
+            raise ValueError(
+                f"micro-batch: {table.num_rows} records of one shard have more than 2 GiB in a column; allowed: less: "
+                "more shards (.shards(...)), or smaller micro-batches (such as maxFilesPerTrigger, maxOffsetsPerTrigger)"
+            )
+        records = batches[0] if batches else pa.RecordBatch.from_pylist([], schema=query.rows_schema)
+        times = records.select(query.seen) if query.asked["order"] is not None else None
+        return records.select(query.schema.names), times

@@ -1,0 +1,19 @@
+"""The last step of a streaming query: changes as typed rows."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from windrow import _worker
+
+
+def unpack(batches: _worker.Batches, schema: bytes) -> _worker.Batches:
+    """The rows of Arrow IPC streams in the column `block`, in the first columns of which there are those of `schema`."""
+    columns = pa.ipc.read_schema(pa.py_buffer(schema))
+    for batch in batches:
+        for block in batch.column(0):
+            held = block.as_buffer()
+            if held is None or not held.size:
+                continue
+            for rows in pa.ipc.open_stream(held):
+                yield pa.RecordBatch.from_arrays(rows.columns[: len(columns)], schema=columns)
