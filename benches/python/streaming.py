@@ -1,0 +1,200 @@
+"""Streaming sessions: windrow beside Spark's session_window, the same files in turn, one file a micro-batch.
+
+    python benches/python/streaming.py                                all sizes (some 40 minutes)
+    python benches/python/streaming.py --sessions 100000 --events 1000000
+    python benches/python/streaming.py --sessions 10000000 --query close
+
+All queries of a size run in one Spark session and take turns, so that each sees the same machine. State is in RocksDB
+with changelogs for all. Prints the median time of a micro-batch (`triggerExecution`) and how many times as fast as
+session_window windrow is, the bytes of state for each open session, and windrow's own counters of the last micro-batch.
+The finals of all queries are added up and compared. Exit 1 when they differ.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import os
+import platform
+import statistics
+import sys
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import events
+import local_spark
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+import windrow as wr
+
+GAP, GRACE = "5 minutes", "1 minute"
+SHUFFLED = 2  # partitions of the shuffle, one a core
+WARM = 2  # micro-batches before the measured ones
+SCHEMA = "user long, ts timestamp, amount double"
+FAR = 10**12  # microseconds: later than any session
+
+
+class Files:
+    """Files of events, in the order of time from file to file and shuffled within each."""
+
+    def __init__(self, folder: Path, sessions: int) -> None:
+        self.folder = folder
+        self.sessions = sessions
+        self.random = np.random.default_rng(events.SEED)
+        self.time = events.EPOCH
+        self.paths: list[Path] = []
+        folder.mkdir(parents=True)
+
+    def each_user(self) -> None:
+        """A file in which each user has one event, in files of a million at most."""
+        for users in np.array_split(np.arange(self.sessions), max(1, self.sessions // 1_000_000)):
+            self._add(self.random.permutation(users))
+
+    def events(self, count: int) -> None:
+        """A file of so many events of any users."""
+        self._add(self.random.integers(0, self.sessions, count))
+
+    def last(self) -> None:
+        """One event of nobody else, far away, that closes all sessions."""
+        self.time += FAR
+        self._add(np.array([-1]))
+
+    def _add(self, user: np.ndarray) -> None:
+        span = max(1, len(user) * events.MEAN_DISTANCE // self.sessions)
+        ts = self.time + self.random.integers(0, span, len(user))
+        self.time += span
+        amount = self.random.integers(1, 10_000, len(user)) / 100
+        columns = {"user": pa.array(user, pa.int64()), "ts": pa.array(ts, pa.timestamp("us", "UTC")), "amount": amount}
+        path = self.folder / f"{len(self.paths):04d}.parquet"
+        pq.write_table(pa.table(columns), path, row_group_size=max(1, len(user) // 4))
+        os.utime(path, (1_600_000_000 + 10 * len(self.paths),) * 2)
+        self.paths.append(path)
+
+
+def ours(data: DataFrame, emit: Any) -> DataFrame:
+    """Sessions by windrow."""
+    windowed = wr.group_by(data, "user", time="ts").windowed_by(wr.SessionWindows.with_gap(GAP, grace=GRACE))
+    return windowed.emit(emit).agg(clicks=wr.count(), spend=wr.sum("amount"), low=wr.min("amount"), high=wr.max("amount"))
+
+
+def theirs(data: DataFrame) -> DataFrame:
+    """The same by Spark."""
+    window = F.session_window("ts", GAP).alias("window")
+    return (
+        data.withWatermark("ts", GRACE)
+        .groupBy("user", window)
+        .agg(
+            F.count("*").alias("clicks"),
+            F.sum("amount").alias("spend"),
+            F.min("amount").alias("low"),
+            F.max("amount").alias("high"),
+        )
+    )
+
+
+QUERIES = {"close": lambda data: ours(data, "close"), "update": lambda data: ours(data, "update"), "session_window": theirs}
+
+
+@dataclass
+class Running:
+    """A query that takes files one by one."""
+
+    name: str
+    spark: SparkSession
+    place: Path
+    seen: list[dict[str, Any]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.input = self.place / "in"
+        self.input.mkdir(parents=True)
+        data = self.spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1).parquet(str(self.input))
+        cents = F.sum(F.round(F.col("spend") * 100).cast("long"))
+        answer = [F.count("*").alias("rows"), F.sum("clicks").alias("clicks"), cents.alias("cents")]
+        result = QUERIES[self.name](data).where("user >= 0").observe("answer", *answer)
+        writer = result.writeStream.format("noop").outputMode("append").queryName(self.name)
+        self.query = writer.option("checkpointLocation", str(self.place / "checkpoint")).start()
+
+    def take(self, path: Path) -> None:
+        """One file, to its end."""
+        os.link(path, self.input / path.name)
+        self.query.processAllAvailable()
+        known = {progress["batchId"] for progress in self.seen}
+        for progress in (json.loads(progress.json) for progress in self.query.recentProgress):
+            if progress["batchId"] not in known and progress["numInputRows"] + len(progress["stateOperators"]):
+                self.seen.append(progress)
+
+    def times(self, since: int) -> list[int]:
+        """Milliseconds of the micro-batches with rows."""
+        return [known["durationMs"]["triggerExecution"] for known in self.seen if known["numInputRows"]][since:]
+
+    def answer(self) -> tuple[int, ...]:
+        """Finals, events and cents in them."""
+        observed = [known["observedMetrics"].get("answer") or {} for known in self.seen]
+        return tuple(sum(known.get(name) or 0 for known in observed) for name in ("rows", "clicks", "cents"))
+
+
+def measure(spark: SparkSession, sessions: int, count: int, names: list[str], repeats: int, place: Path) -> bool:
+    """All queries over one size of state and of micro-batches. Whether their finals agree."""
+    files = Files(place / "files", sessions)
+    before = WARM
+    if sessions > 500_000:
+        files.each_user()
+        before += len(files.paths)
+    for _ in range(WARM + repeats):
+        files.events(count)
+    files.last()
+    running = [Running(name, spark, place / name) for name in names]
+    for path in files.paths[:-1]:
+        for query in running:
+            query.take(path)
+    print(f"\n{sessions:,} open sessions, micro-batches of {count:,} events")
+    median = {query.name: statistics.median(query.times(before)) for query in running}
+    for query in running:
+        times, counters = query.times(before), query.seen[-1]["observedMetrics"].get("windrow", {})
+        theirs = median.get("session_window")
+        ratio = f"{theirs / median[query.name]:5.2f} times as fast" if theirs and query.name != "session_window" else ""
+        state = f"{counters['state_bytes'] / max(1, counters['windows_open']):6.1f} bytes a session" if counters else ""
+        print(f"  {query.name:<15}{median[query.name]:8.0f} ms  ({min(times)} to {max(times)})  {ratio:<22}{state}")
+    for query in running:
+        query.take(files.paths[-1])
+    finals = {query.name: query.answer() for query in running if query.name != "update"}
+    for query in running:
+        query.query.stop()
+    agree = len(set(finals.values())) <= 1
+    print(f"  {finals}: {'agree' if agree else 'DIFFER'}", flush=True)
+    return agree
+
+
+def main() -> int:
+    """All sizes that were asked for."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sessions", type=int, action="append", help="open sessions, again for more")
+    parser.add_argument("--events", type=int, action="append", help="events of a micro-batch, again for more")
+    parser.add_argument("--query", action="append", choices=QUERIES)
+    parser.add_argument("--repeats", type=int, default=5)
+    chosen = parser.parse_args()
+    spark = local_spark.start()
+    spark.conf.set("spark.sql.shuffle.partitions", str(SHUFFLED))
+    spark.conf.set("spark.sql.streaming.numRecentProgressUpdates", "1000")
+    print(f"{datetime.date.today()}, {platform.machine()}, {os.cpu_count()} cores, medians of {chosen.repeats}")
+    agree = True
+    for sessions in chosen.sessions or [100_000, 1_000_000, 10_000_000]:
+        for count in chosen.events or [1_000_000, 50_000]:
+            names = list(chosen.query or QUERIES)
+            if sessions > 1_000_000 and not chosen.query:
+                names = ["close"]  # session_window scans its whole store in every micro-batch
+            with tempfile.TemporaryDirectory() as folder:
+                agree = measure(spark, sessions, count, names, chosen.repeats, Path(folder)) and agree
+    spark.stop()
+    return 0 if agree else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

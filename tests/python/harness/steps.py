@@ -1,0 +1,102 @@
+"""The steps of a streaming query without Spark: splits are packed, blocks go to shards, whose states are dicts."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+
+import pyarrow as pa
+from pyspark import cloudpickle
+
+from windrow.stream.pack import pack
+from windrow.stream.query import asked_of, read_columns
+from windrow.stream.shard import SUMS, changes
+from windrow.stream.unpack import unpack
+from windrow.testing.definition import Schemas, plan_of
+from windrow.windows.session import SessionWindows
+
+
+class DictState:
+    """A map of Spark's state store as a dict."""
+
+    def __init__(self) -> None:
+        self.pages = dict[str, bytes]()
+
+    def iterator(self) -> Iterator[tuple[tuple[str], tuple[bytes]]]:
+        return iter([((name,), (page,)) for name, page in self.pages.items()])
+
+    def updateValue(self, key: tuple[str], value: tuple[bytes]) -> None:  # noqa: N802
+        self.pages[key[0]] = value[0]
+
+    def removeKey(self, key: tuple[str]) -> None:  # noqa: N802
+        del self.pages[key[0]]
+
+
+@dataclass
+class Row:
+    """A row that Spark hands to a shard."""
+
+    source: str
+    first: int
+    block: bytes | None
+    control: str | None
+
+
+@dataclass
+class LocalStream:
+    """A streaming query: `definition` over data of `schema`."""
+
+    definition: Callable[..., Any]
+    schema: Schemas
+    shards: int = 4
+    seed: int = 0
+    states: dict[int, DictState] = field(default_factory=dict)
+    counters: dict[str, int] = field(default_factory=lambda: dict.fromkeys(SUMS, 0))
+    stream_time: int | None = None
+
+    def __post_init__(self) -> None:
+        self.draw = random.Random(self.seed)
+        self.define(self.definition)
+
+    def define(self, definition: Callable[..., Any]) -> None:
+        """What the query is from now on."""
+        plan = plan_of(definition, self.schema)
+        if isinstance(plan.windows, SessionWindows):
+            plan = replace(plan, windows=plan.windows.on_stream(plan.schema.field(plan.time)))
+        self.plan = replace(plan, options=replace(plan.options, shards=self.shards))
+        functions = tuple(cloudpickle.dumps(function) for function in self.plan.functions.values())
+        self.asked = asked_of(self.plan, functions)
+        self.read = pa.schema(read_columns(self.plan).values())
+
+    def push(self, splits: Sequence[pa.Table]) -> list[dict[str, Any]]:
+        """A micro-batch of several splits; gives its rows."""
+        received: dict[int, list[Row]] = {}
+        for split in splits:
+            batches = split.select(self.read.names).cast(self.read).to_batches(max_chunksize=self.draw.choice([1, 3, 100]))
+            for packed in pack(iter(batches), self.asked):
+                for row in packed.to_pylist():
+                    received.setdefault(row.pop("shard"), []).append(Row(**row))
+        gave: list[dict[str, Any]] = []
+        output = pa.schema([*self._output()])
+        for shard, rows in sorted(received.items()):
+            self.draw.shuffle(rows)
+            state = self.states.setdefault(shard, DictState())
+            for block, counted in changes(rows, state, self.asked):
+                if block:
+                    blocks = pa.RecordBatch.from_arrays([pa.array([block], pa.binary())], names=["block"])
+                    gave += [row for batch in unpack(iter([blocks]), output.serialize().to_pybytes()) for row in batch.to_pylist()]
+                for name in SUMS:
+                    self.counters[name] += counted.get(name) or 0
+                if counted:
+                    self.stream_time = counted["stream_time"]
+        return gave
+
+    def _output(self) -> pa.Schema:
+        from windrow import _worker
+
+        if self.plan.functions:
+            return _worker.operator(self.plan.spec_in_order, self.plan.schema, self.plan.folds()).output_schema
+        return _worker.query(self.plan.spec, self.plan.schema).output_schema

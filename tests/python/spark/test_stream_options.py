@@ -1,0 +1,298 @@
+"""Streaming queries: what their options do, what is refused at the call, restarts, triggers, counters, sinks."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pytest
+from pyspark.errors import StreamingQueryException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+import windrow as wr
+
+from ..harness.streams import Folder, Run, play, source, start
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+SCHEMA = pa.schema(
+    [
+        ("user", pa.string()),
+        ("ts", pa.timestamp("us", "UTC")),
+        ("amount", pa.int64()),
+        ("part", pa.int32()),
+        ("offset", pa.int64()),
+        ("tick", pa.bool_()),
+    ]
+)
+DDL = "user string, ts timestamp, amount bigint, part int, offset bigint, tick boolean"
+GAP = wr.SessionWindows.with_gap("5 minutes", grace="1 minute")
+
+
+def at(minutes: float) -> datetime:
+    return START + timedelta(minutes=minutes)
+
+
+def table(*rows: tuple[Any, ...], part: int | None = None) -> pa.Table:
+    """Rows of (user, minutes, amount); the amount may be missing."""
+    records = []
+    for user, minutes, *rest in rows:
+        records.append({"user": user, "ts": at(minutes), "amount": rest[0] if rest else 1, "part": part})
+    return pa.Table.from_pylist(records, SCHEMA)
+
+
+def tick(minutes: float, part: int | None = None) -> pa.Table:
+    """A tick of a source, or of all."""
+    return pa.Table.from_pylist([{"ts": at(minutes), "tick": True, "part": part}], SCHEMA)
+
+
+def grouped(data: DataFrame, **options: Any) -> Any:
+    return wr.group_by(data, "user", time="ts", **options).windowed_by(GAP)
+
+
+def short(rows: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
+    """Rows as (user, first minute, last minute, count, op)."""
+    found = []
+    for row in rows:
+        bounds = [(bound.replace(tzinfo=UTC) - START) / timedelta(minutes=1) for bound in row["window"].values()]
+        found.append((row["user"], *bounds, row["n"], *([row["op"]] if "op" in row else [])))
+    return sorted(found, key=repr)
+
+
+@pytest.fixture
+def empty_stream(spark: SparkSession, tmp_path: Path) -> DataFrame:
+    return source(spark, Folder(tmp_path / "none"), DDL)
+
+
+def test_a_stream_asks_for_a_grace(empty_stream: DataFrame) -> None:
+    windowed = wr.group_by(empty_stream, "user", time="ts").windowed_by(wr.SessionWindows.with_gap("5 minutes"))
+    with pytest.raises(ValueError, match=r"grace: got None; allowed: on a stream, how far behind .*'1 hour'"):
+        windowed.count()
+
+
+def test_a_watermark_before_windrow_is_refused(empty_stream: DataFrame) -> None:
+    with pytest.raises(ValueError, match=r"data: got .*a watermark on 'ts'.*; allowed: a stream without withWatermark"):
+        wr.group_by(empty_stream.withWatermark("ts", "1 minute"), "user", time="ts")
+
+
+def test_each_record_needs_an_order(empty_stream: DataFrame) -> None:
+    with pytest.raises(ValueError, match=r"every_record: got True; allowed: False, or group_by\(order=...\)"):
+        grouped(empty_stream).emit("update", every_record=True).count()
+
+
+def test_a_stream_is_observed_by_name(empty_stream: DataFrame) -> None:
+    from pyspark.sql import Observation
+
+    with pytest.raises(TypeError, match="observation: got .*; allowed: the name of the counters"):
+        grouped(empty_stream).observe(Observation("x"))
+
+
+def test_another_state_store_is_refused(spark: SparkSession, empty_stream: DataFrame) -> None:
+    name = "spark.sql.streaming.stateStore.providerClass"
+    before = spark.conf.get(name)
+    spark.conf.set(name, "org.apache.spark.sql.execution.streaming.state.HDFSBackedStateStoreProvider")
+    try:
+        with pytest.raises(ValueError, match=r"providerClass: got .*HDFS.*windrow.configure\(spark\) sets it"):
+            grouped(empty_stream).count()
+    finally:
+        spark.conf.set(name, before)
+
+
+def test_ticks_close_what_nothing_else_does(spark: SparkSession, tmp_path: Path) -> None:
+    def query(data: DataFrame) -> DataFrame:
+        return grouped(data, tick="tick").agg(n=wr.count())
+
+    run = play(spark, tmp_path, [table(("ann", 0), ("ann", 4)), tick(10)], query, DDL)
+    assert short(run.rows) == []  # 10 is not past 4 + 5 + 1
+    play(spark, tmp_path, [tick(10.01)], query, DDL, run=run)
+    assert short(run.rows) == [("ann", 0, 4, 2)]
+    assert (run.total("ticks"), run.total("records"), run.total("late")) == (2, 2, 0)
+
+
+def test_late_records_are_counted_or_emitted(spark: SparkSession, tmp_path: Path) -> None:
+    tables = [table(("ann", 0), ("bob", 30)), table(("ann", 1), ("cem", 29), ("bob", 31))]
+
+    def dropped(data: DataFrame) -> DataFrame:
+        return grouped(data).emit("update").agg(n=wr.count())
+
+    def emitted(data: DataFrame) -> DataFrame:
+        return grouped(data).emit("update").late("emit").agg(n=wr.count())
+
+    plain = play(spark, tmp_path / "drop", tables, dropped, DDL)
+    shown = play(spark, tmp_path / "emit", tables, emitted, DDL)
+    updates = [("ann", 0, 0, 1), ("bob", 30, 30, 1), ("bob", 30, 30, 0), ("bob", 30, 31, 2), ("cem", 29, 29, 1)]
+    assert [row[:3] for row in short(plain.rows)] == sorted([row[:3] for row in updates], key=repr)
+    late = [row for row in short(shown.rows) if row[-1] == "late"]
+    assert late == [("ann", 1, 1, 1, "late")]
+    assert [row for row in short(shown.rows) if row[-1] != "late"] == short(plain.rows)
+    assert (plain.total("late"), plain.total("late_emitted")) == (1, 0)
+    assert (shown.total("late"), shown.total("late_emitted")) == (1, 1)
+
+
+@pytest.mark.parametrize("order", [None, "offset"])
+def test_sources_have_times_of_their_own(spark: SparkSession, tmp_path: Path, order: str | None) -> None:
+    # the second source lags by hours: alone it is in time, beside the first one all of it is late
+    fast = pa.concat_tables([table(("ann", 600), ("ann", 603), part=0), tick(700, part=0)])
+    slow = table(("ann", 0), ("bob", 2), ("ann", 4), part=1)
+    columns = {name: fast[name] for name in fast.column_names}
+    columns["offset"] = pa.array(range(fast.num_rows), pa.int64())
+    fast = pa.table(columns, schema=SCHEMA)
+    slow = slow.set_column(4, SCHEMA.field("offset"), pa.array(range(slow.num_rows), pa.int64()))
+
+    def query(**options: Any) -> Callable[[DataFrame], DataFrame]:
+        return lambda data: grouped(data, tick="tick", order=order, **options).agg(n=wr.count())
+
+    tables = [fast, slow, tick(100, part=1)]
+    alone = play(spark, tmp_path / "alone", tables, query(), DDL)
+    assert short(alone.rows) == [("ann", 600, 603, 2)]
+    assert alone.total("late") == 3
+    each = play(spark, tmp_path / "each", tables, query(source="part"), DDL)
+    assert short(each.rows) == [("ann", 0, 4, 2), ("ann", 600, 603, 2), ("bob", 2, 2, 1)]
+    assert each.total("late") == 0
+
+
+def test_the_slowest_source_holds_all_open(spark: SparkSession, tmp_path: Path) -> None:
+    def query(data: DataFrame) -> DataFrame:
+        return grouped(data, tick="tick", source=["part"], stream_time="slowest").agg(n=wr.count())
+
+    tables = [
+        pa.concat_tables([table(("ann", 600), part=0), table(("bob", 0), part=1)]),
+        table(("ann", 605), ("cem", 700), part=0),
+        table(("ann", 1), ("bob", 3), part=1),
+    ]
+    run = play(spark, tmp_path, tables, query, DDL)
+    assert short(run.rows) == []
+    assert run.total("late") == 0
+    play(spark, tmp_path, [tick(650, part=1)], query, DDL, run=run)
+    assert short(run.rows) == [("ann", 1, 1, 1), ("ann", 600, 605, 2), ("bob", 0, 3, 2)]
+    play(spark, tmp_path, [tick(800)], query, DDL, run=run)  # of both sources
+    assert ("cem", 700, 700, 1) in short(run.rows)
+
+
+def test_a_cogroup_closes_by_its_slowest_input(spark: SparkSession, tmp_path: Path) -> None:
+    clicks, orders = Folder(tmp_path / "clicks"), Folder(tmp_path / "orders")
+    run = Run()
+
+    def step() -> None:
+        inputs = {
+            name: wr.group_by(source(spark, folder, DDL), "user", time="ts", tick="tick")
+            for name, folder in (("clicks", clicks), ("orders", orders))
+        }
+        windowed = wr.cogroup(**inputs).windowed_by(GAP)
+        result = windowed.agg(n=wr.count(), clicks=wr.count("clicks.*"), paid=wr.sum("orders.amount"))
+        start(result, run, tmp_path / "checkpoint").awaitTermination()
+
+    clicks.add(table(("ann", 0), ("ann", 3), ("bob", 30)))
+    step()
+    assert run.rows == []  # no order was seen: nothing closes
+    orders.add(table(("ann", 4, 9)))
+    orders.add(tick(20))
+    step()
+    (row,) = run.rows
+    assert (row["user"], row["n"], row["clicks"], row["paid"]) == ("ann", 3, 2, 9)
+
+
+def test_updates_go_into_duckdb(spark: SparkSession, tmp_path: Path) -> None:
+    """The recipe of docs/streaming.md: upserts and deletes, idempotent by the number of the micro-batch."""
+    file = str(tmp_path / "sessions.duckdb")
+    with duckdb.connect(file) as db:
+        db.execute("create table sessions (user text, start timestamptz, stop timestamptz, n bigint)")
+        db.execute("create table done (batch bigint)")
+
+    def sink(frame: DataFrame, number: int) -> None:
+        changes = frame.select("user", F.col("window.start").alias("start"), F.col("window.end").alias("stop"), "n", "op")
+        rows = changes.toArrow()  # once: foreachBatch would compute the frame again for each action
+        with duckdb.connect(file) as db:
+            if db.execute("select count(*) from done where batch = ?", [number]).fetchone() != (0,):
+                return
+            db.execute("begin")
+            db.execute("delete from sessions using rows where sessions.user is not distinct from rows.user "
+                       "and sessions.start = rows.start and sessions.stop = rows.stop")
+            db.execute("insert into sessions select user, start, stop, n from rows where op = 'upsert'")
+            db.execute("insert into done values (?)", [number])
+            db.execute("commit")
+
+    folder = Folder(tmp_path / "in")
+    tables = [table(("ann", 0), ("ann", 8), ("bob", 1)), table(("ann", 4)), table(("bob", 3), ("cem", 5))]
+    for each in tables:
+        folder.add(each)
+    windows = wr.SessionWindows.with_gap("5 minutes", grace="1 hour")
+    windowed = wr.group_by(source(spark, folder, DDL), "user", time="ts").windowed_by(windows)
+    result = windowed.emit("update").agg(n=wr.count())
+    writer = result.writeStream.option("checkpointLocation", str(tmp_path / "checkpoint")).trigger(availableNow=True)
+    writer.foreachBatch(sink).start().awaitTermination()
+    with duckdb.connect(file) as db:
+        got = db.execute("select user, epoch(start)::bigint, epoch(stop)::bigint, n from sessions order by all").fetchall()
+    batch = wr.group_by(pa.concat_tables(tables), "user", time="ts").windowed_by(GAP).agg(n=wr.count())
+    expected = [
+        (row["user"], *(int(bound.timestamp()) for bound in row["window"].values()), row["n"]) for row in batch.to_pylist()
+    ]
+    assert got == sorted(expected)
+
+
+def test_a_watermark_may_follow(spark: SparkSession, tmp_path: Path) -> None:
+    def query(data: DataFrame) -> DataFrame:
+        closed = grouped(data, tick="tick").agg(n=wr.count()).select("user", "n", F.col("window.end").alias("closed"))
+        hours = closed.withWatermark("closed", "10 minutes").groupBy(F.window("closed", "1 hour")).agg(F.sum("n").alias("n"))
+        return hours.select(F.hour("window.start").alias("hour"), "n")
+
+    tables = [table(("ann", 0), ("bob", 20)), table(("ann", 70)), tick(200), table(("ann", 290)), tick(400), tick(500)]
+    run = play(spark, tmp_path, tables, query, DDL)
+    assert sorted((row["hour"], row["n"]) for row in run.rows)[:2] == [(0, 2), (1, 1)]
+
+
+def test_changes_of_the_query_are_refused_at_the_first_batch(spark: SparkSession, tmp_path: Path) -> None:
+    def query(gap: str = "5 minutes", grace: str = "1 minute", shards: int = 32, **aggregates: Any) -> Any:
+        windows = wr.SessionWindows.with_gap(gap, grace=grace)
+        chosen = aggregates or {"n": wr.count()}
+        return lambda data: wr.group_by(data, "user", time="ts", tick="tick").windowed_by(windows).shards(shards).agg(**chosen)
+
+    play(spark, tmp_path, [table(("ann", 0))], query(), DDL)
+    for changed, named in (
+        (query(gap="6 minutes"), "windows was .*300000000.* and is .*360000000"),
+        (query(total=wr.sum("amount")), "aggregates was .*count.* and is .*sum"),
+        (query(shards=8), "shards was 32 and is 8"),
+    ):
+        with pytest.raises(StreamingQueryException, match=named):
+            play(spark, tmp_path, [table(("ann", 1))], changed, DDL)
+    run = play(spark, tmp_path, [tick(8)], query(grace="2 minutes"), DDL)  # a longer grace: ann waits until 2 + 5 + 2
+    assert short(run.rows) == []
+    play(spark, tmp_path, [tick(8.5)], query(grace="0 seconds"), DDL, run=run)
+    assert [row[0] for row in short(run.rows)] == ["ann"]
+
+
+def test_an_idle_query_does_not_spin(spark: SparkSession, tmp_path: Path) -> None:
+    folder, run = Folder(tmp_path / "in"), Run()
+    folder.add(table(("ann", 0)))
+    query = start(grouped(source(spark, folder, DDL)).agg(n=wr.count()), run, tmp_path / "c", processingTime="0 seconds")
+    try:
+        query.processAllAvailable()
+        batches = query.lastProgress["batchId"]
+        time.sleep(2)
+        assert query.lastProgress["batchId"] == batches
+    finally:
+        query.stop()
+        query.awaitTermination()
+
+
+def test_counters_of_a_name_of_ones_own(spark: SparkSession, tmp_path: Path) -> None:
+    def query(data: DataFrame) -> DataFrame:
+        return grouped(data).observe("visits").agg(n=wr.count())
+
+    run = play(spark, tmp_path, [table(("ann", 0), (None, 1), ("bob", 20)), table(("ann", 1))], query, DDL)
+    first, second = run.counters("visits")
+    assert {name: first[name] for name in ("records", "null_keys", "windows_closed", "late")} == {
+        "records": 2,
+        "null_keys": 1,
+        "windows_closed": 1,
+        "late": 0,
+    }
+    assert first["stream_time"] == "2026-01-01 00:20:00"
+    assert second["late"] == 1
+    assert second["windows_open"] == 1
+    assert second["state_pages"] > 0 < second["state_bytes"]
