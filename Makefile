@@ -5,7 +5,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-rust test-python test-spark check bench soak clean toolchain package
+.PHONY: help demo test test-rust test-python test-spark check bench bench-stream soak clean toolchain package
 
 VENV := $(CURDIR)/.venv
 PY := $(VENV)/bin/python
@@ -88,6 +88,9 @@ bench: package ## the core by layer, then windrow beside Spark, Polars and DuckD
 	cargo bench --locked --benches -- --quick
 	"$(PY)" benches/python/sessions.py --events $(BENCH_EVENTS) --repeats $(BENCH_REPEATS)
 	"$(PY)" benches/python/memory.py --events $$((10 * $(BENCH_EVENTS)))
+
+bench-stream: package ## streaming sessions beside session_window: micro-batches and open sessions of several sizes (some 40 minutes)
+	"$(PY)" benches/python/streaming.py --repeats $(BENCH_REPEATS)
 
 soak: package ## long random tests: Rust properties (SOAK_CASES=), streams against the oracle (SOAK_STREAMS=)
 	SOAK_CASES=$(SOAK_CASES) cargo test --locked

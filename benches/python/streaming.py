@@ -136,7 +136,7 @@ class Running:
 
     def answer(self) -> tuple[int, ...]:
         """Finals, events and cents in them."""
-        observed = [known["observedMetrics"].get("answer") or {} for known in self.seen]
+        observed = [known.get("observedMetrics", {}).get("answer") or {} for known in self.seen]
         return tuple(sum(known.get(name) or 0 for known in observed) for name in ("rows", "clicks", "cents"))
 
 
@@ -157,7 +157,7 @@ def measure(spark: SparkSession, sessions: int, count: int, names: list[str], re
     print(f"\n{sessions:,} open sessions, micro-batches of {count:,} events")
     median = {query.name: statistics.median(query.times(before)) for query in running}
     for query in running:
-        times, counters = query.times(before), query.seen[-1]["observedMetrics"].get("windrow", {})
+        times, counters = query.times(before), query.seen[-1].get("observedMetrics", {}).get("windrow", {})
         theirs = median.get("session_window")
         ratio = f"{theirs / median[query.name]:5.2f} times as fast" if theirs and query.name != "session_window" else ""
         state = f"{counters['state_bytes'] / max(1, counters['windows_open']):6.1f} bytes a session" if counters else ""

@@ -35,11 +35,12 @@ _warned: WeakSet[Any] = WeakSet()
 
 
 def configure(spark: SparkSession) -> dict[str, str]:
-    """Sets the runtime configuration of a Spark session that windrow's speed depends on.
+    """Sets the runtime configuration of a Spark session that windrow needs.
 
-    To be called before a query runs. The two settings are the session's: they hold for every function of it that works
-    on Arrow batches (`mapInArrow`, pandas UDFs and the like), not for windrow alone. Without them a query gives the
-    same rows, about three times slower, and warns once. Works on Spark classic and on Spark Connect.
+    To be called before a query runs. The settings are the session's, not windrow's alone. Those of Arrow batches hold
+    for every function that works on such (`mapInArrow`, pandas UDFs and the like): without them a query gives the same
+    rows, about three times slower, and warns once. Those of the state store hold for every streaming query that starts
+    with a new checkpoint: without RocksDB a streaming query is refused. Works on Spark classic and on Spark Connect.
 
     Returns:
         What was set: each configuration key and its value.
@@ -53,6 +54,10 @@ def configure(spark: SparkSession) -> dict[str, str]:
     ...     print(key, value)
     spark.sql.execution.arrow.maxBytesPerBatch 2147483647
     spark.sql.execution.arrow.maxRecordsPerBatch 10000
+    spark.sql.streaming.stateStore.providerClass org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider
+    spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled true
+    spark.sql.streaming.stateStore.rocksdb.trackTotalNumberOfRows false
+    spark.sql.execution.arrow.transformWithStateInPySpark.maxStateRecordsPerBatch 64
     """
     if not (hasattr(spark, "conf") and hasattr(spark, "createDataFrame")):
         raise bad_type("spark", spark, "a SparkSession")
