@@ -21,7 +21,7 @@ def open_input(data: object) -> Input[Any]:
 
     Raises:
         TypeError: nothing that windrow reads.
-        ValueError: a streaming DataFrame.
+        ValueError: a streaming DataFrame with a watermark.
         ImportError: a DataFrame of a PySpark that is older than 4.1.
     """
     if isinstance(data, Input):

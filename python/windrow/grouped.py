@@ -63,7 +63,7 @@ def group_by(
     """Groups records by key columns (Kafka's `KStream.groupBy`), to be windowed by `windowed_by`.
 
     Args:
-        data: a batch DataFrame of Spark, classic or Connect; or, in this process, a pyarrow Table, RecordBatch or
+        data: a DataFrame of Spark, classic or Connect, batch or streaming; or, in this process, a pyarrow Table, RecordBatch or
             RecordBatchReader, a Polars frame, a DuckDB relation, a pandas frame (whose NaNs are nulls, as they mark
             what is missing there), or any Arrow stream.
         keys: one or more columns, by their exact names, upper and lower case too. A record whose keys are all null is
@@ -81,7 +81,7 @@ def group_by(
 
     Raises:
         ValueError: no key, a key or a source column twice, a column that the data does not have or has twice, an
-            unknown word, `order` beside `stream_time="slowest"`, or a streaming DataFrame.
+            unknown word, `order` beside `stream_time="slowest"`, or a streaming DataFrame with a watermark.
         TypeError: data that cannot be read or is grouped already, a source that is no names, a key type that cannot be
             grouped, a time column that is no timestamp, a tick column that is no boolean, a source column of other
             values than strings and integers, or an order of other values than integers.

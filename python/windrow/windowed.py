@@ -156,10 +156,13 @@ class WindowedData(Generic[Result]):
         self.grouped._input.check_threads(count)
         return self._with(threads=count)
 
-    def observe(self, observation: Observation) -> WindowedData[Result]:
+    def observe(self, observation: Observation | str) -> WindowedData[Result]:
         """Has Spark report the counters of the query to PySpark's `Observation`, at the first action on the result.
 
-        They are `records` (rows that are no ticks), of them left out `null_keys` (every key column is null),
+        Of a stream they are always in the progress of the query (`StreamingQueryProgress.observedMetrics`), for each
+        micro-batch; `observation` is then the name that they have there, in place of `windrow`.
+
+        Of a batch they are `records` (rows that are no ticks), of them left out `null_keys` (every key column is null),
         `null_times` and `bad_gaps`, of them cut `clamped_gaps` (both 0 unless records have their own gaps), then
         `ticks` and `windows`. A query in this process has them in its result's schema metadata.
 
@@ -168,7 +171,8 @@ class WindowedData(Generic[Result]):
         may be `records` of 0 beside some `windows`; later actions do not report again.
 
         Raises:
-            TypeError: not an `Observation`, or the data is not a Spark DataFrame.
+            TypeError: not an `Observation`, of a stream not a name, or the data is not a Spark DataFrame.
+            ValueError: an empty name.
 
         >>> from pyspark.sql import Observation, SparkSession
         >>> spark = SparkSession.builder.getOrCreate()
@@ -196,6 +200,8 @@ class WindowedData(Generic[Result]):
             TypeError: not an aggregate, an aggregate that is not defined for the type of its column, or, on Spark,
                 Python functions that cannot be pickled.
             RuntimeError: a Python function of `reduce` or `aggregate` raised. On Spark the job fails with it.
+            ValueError: of a streaming DataFrame, windows without a grace, `every_record` without `order`, or a session
+                whose state store is not RocksDB (`windrow.configure` sets it).
             OverflowError: a result or a bound of a window does not fit its type. On Spark the job fails with it.
 
         With a dynamic gap and `invalid_gap="error"` a record whose gap is null, zero or negative is a `ValueError`
