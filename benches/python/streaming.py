@@ -81,7 +81,9 @@ class Files:
 def ours(data: DataFrame, emit: Any) -> DataFrame:
     """Sessions by windrow."""
     windowed = wr.group_by(data, "user", time="ts").windowed_by(wr.SessionWindows.with_gap(GAP, grace=GRACE))
-    return windowed.emit(emit).agg(clicks=wr.count(), spend=wr.sum("amount"), low=wr.min("amount"), high=wr.max("amount"))
+    return windowed.emit(emit).agg(
+        clicks=wr.count(), spend=wr.sum("amount"), low=wr.min("amount"), high=wr.max("amount")
+    )
 
 
 def theirs(data: DataFrame) -> DataFrame:
@@ -99,7 +101,11 @@ def theirs(data: DataFrame) -> DataFrame:
     )
 
 
-QUERIES = {"close": lambda data: ours(data, "close"), "update": lambda data: ours(data, "update"), "session_window": theirs}
+QUERIES = {
+    "close": lambda data: ours(data, "close"),
+    "update": lambda data: ours(data, "update"),
+    "session_window": theirs,
+}
 
 
 @dataclass

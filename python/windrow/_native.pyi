@@ -282,9 +282,7 @@ class Operator:
             ValueError: `times` that do not go with the batch or are missing where each record's changes are asked for,
                 or progress of no input. Else what `push` raises.
         """
-    def push_partials(
-        self, partials: pa.RecordBatch, progress: Sequence[tuple[int, int, int]]
-    ) -> list[pa.RecordBatch]:
+    def push_partials(self, partials: pa.RecordBatch, progress: Sequence[tuple[int, int, int]]) -> list[pa.RecordBatch]:
         """Takes the partial sessions of a micro-batch in place of its records; else as `push_micro_batch`.
 
         Args:

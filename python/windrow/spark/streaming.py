@@ -128,7 +128,9 @@ def _check_store(spark: Any) -> None:
     provider = spark.conf.get(_STORE, "")
     if not provider.endswith("RocksDBStateStoreProvider"):
         raise bad_value(
-            _STORE, provider, "Spark's RocksDBStateStoreProvider, for a streaming query; windrow.configure(spark) sets it"
+            _STORE,
+            provider,
+            "Spark's RocksDBStateStoreProvider, for a streaming query; windrow.configure(spark) sets it",
         )
 
 
@@ -147,7 +149,10 @@ def _processor(asked: Asked, version: str) -> StatefulProcessor:
             from pyspark.sql.types import BinaryType, StringType, StructField, StructType
 
             # Types as objects: as text each would cost a task two calls to the JVM.
-            name, page = StructType([StructField("name", StringType())]), StructType([StructField("page", BinaryType())])
+            name, page = (
+                StructType([StructField("name", StringType())]),
+                StructType([StructField("page", BinaryType())]),
+            )
             self.pages = handle.getMapState("pages", name, page)
 
         def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:  # noqa: N802, N803

@@ -54,7 +54,9 @@ class Control:
     def write(self, *, counted: bool) -> str:
         """As JSON; the counters only where they are to be counted."""
         times = [[list(source), number, time] for (source, number), time in self.times.items()]
-        return json.dumps({"times": times, "ticks": list(self.ticks.items()), "counters": self.counters if counted else {}})
+        return json.dumps(
+            {"times": times, "ticks": list(self.ticks.items()), "counters": self.counters if counted else {}}
+        )
 
     @classmethod
     def read(cls, text: str) -> Control:

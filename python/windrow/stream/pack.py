@@ -113,7 +113,9 @@ class Split:
         count = pc.sum(ahead).as_py() or 0
         if not count:
             return batch
-        ticks = 0 if query.tick is None else pc.sum(pc.and_(ahead, pc.fill_null(batch.column(query.tick), False))).as_py()
+        ticks = (
+            0 if query.tick is None else pc.sum(pc.and_(ahead, pc.fill_null(batch.column(query.tick), False))).as_py()
+        )
         self._control.count([("ahead", count - ticks), ("bad_ticks", ticks)])
         return batch.filter(pc.invert(ahead))
 

@@ -72,14 +72,20 @@ class Pages:
             self.gauges = {number: (time, count) for number, (time, count) in known["gauges"].items()}
         except (ValueError, KeyError, TypeError) as error:
             raise ValueError(f"state: its index cannot be read ({error!r}): it is damaged") from None
-        differs = [f"{name} was {found[name]!r} and is {self._about[name]!r}" for name in found if found[name] != self._about[name]]
+        differs = [
+            f"{name} was {found[name]!r} and is {self._about[name]!r}"
+            for name in found
+            if found[name] != self._about[name]
+        ]
         if differs:
             raise ValueError(f"state: it belongs to another query: {'; '.join(differs)}: start from a new checkpoint")
         for name, checksum in self._checksums.items():
             if name not in self._read:
                 raise ValueError(f"state: page {name!r} is missing: the checkpoint is damaged")
             if zlib.crc32(self._read[name]) != checksum:
-                raise ValueError(f"state: page {name!r} is not the one that was written last: the checkpoint is damaged")
+                raise ValueError(
+                    f"state: page {name!r} is not the one that was written last: the checkpoint is damaged"
+                )
         for name in self._read:
             if name not in self._checksums:
                 raise ValueError(f"state: page {name!r} is of no state: the checkpoint is damaged")

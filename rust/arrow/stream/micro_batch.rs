@@ -8,21 +8,10 @@ use super::change_batch;
 use super::changes::Changes;
 use super::judgement::Judgement;
 use super::operator::Operator;
+use super::source_time::SourceTime;
 use crate::arrow::read::columns::QueryColumns;
 use crate::error::{Error, Result};
-use crate::operator::stream_time::Source;
 use crate::time::Time;
-
-/// How far a source of an input has come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SourceTime {
-    /// The input, of a cogroup; 0 otherwise.
-    pub input: usize,
-    /// The source partition.
-    pub source: Source,
-    /// The largest time of its records and ticks in the micro-batch.
-    pub time: Time,
-}
 
 impl Operator {
     /// Pushes the records of a micro-batch, then moves stream time by `progress`, what the records

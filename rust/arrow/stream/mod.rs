@@ -6,6 +6,7 @@
 //! | [`operator`] | the operator |
 //! | [`micro_batch`] | the records of one micro-batch, and stream time after it |
 //! | [`partials`] | the same of sessions, from partial ones |
+//! | [`source_time`] | how far a source has come in a micro-batch |
 //! | `judgement` | by which stream time records are judged |
 //! | `state_store` | the windows and states that it works on |
 //! | `windows` | the windows of either kind in it |
@@ -26,6 +27,7 @@ pub mod micro_batch;
 pub mod operator;
 pub mod partials;
 pub mod snapshot;
+pub mod source_time;
 mod state_store;
 pub mod states;
 pub mod store_query;

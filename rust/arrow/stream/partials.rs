@@ -9,8 +9,8 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 
 use super::changes::Changes;
-use super::micro_batch::SourceTime;
 use super::operator::Operator;
+use super::source_time::SourceTime;
 use super::states::OperatorStates;
 use super::windows::Windows;
 use crate::aggregate::accumulators::Accumulators;

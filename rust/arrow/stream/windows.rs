@@ -3,7 +3,7 @@
 use super::bulk::{self, BatchContext};
 use super::changes::Changes;
 use super::judgement::Judgement;
-use super::micro_batch::SourceTime;
+use super::source_time::SourceTime;
 use super::states::OperatorStates;
 use crate::arrow::plan::query::Query;
 use crate::arrow::plan::spec::{Spec, WindowSpec};

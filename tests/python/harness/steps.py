@@ -75,7 +75,9 @@ class LocalStream:
         """A micro-batch of several splits; gives its rows."""
         received: dict[int, list[Row]] = {}
         for split in splits:
-            batches = split.select(self.read.names).cast(self.read).to_batches(max_chunksize=self.draw.choice([1, 3, 100]))
+            batches = (
+                split.select(self.read.names).cast(self.read).to_batches(max_chunksize=self.draw.choice([1, 3, 100]))
+            )
             for packed in pack(iter(batches), self.asked):
                 for row in packed.to_pylist():
                     received.setdefault(row.pop("shard"), []).append(Row(**row))
@@ -87,7 +89,11 @@ class LocalStream:
             for block, counted in changes(rows, state, self.asked):
                 if block:
                     blocks = pa.RecordBatch.from_arrays([pa.array([block], pa.binary())], names=["block"])
-                    gave += [row for batch in unpack(iter([blocks]), output.serialize().to_pybytes()) for row in batch.to_pylist()]
+                    gave += [
+                        row
+                        for batch in unpack(iter([blocks]), output.serialize().to_pybytes())
+                        for row in batch.to_pylist()
+                    ]
                 for name in SUMS:
                     self.counters[name] += counted.get(name) or 0
                 if counted:

@@ -26,9 +26,7 @@ FILES = 3
 
 def events() -> pa.Table:
     """Records of five users, an hour of them a file, and at last one that closes all sessions."""
-    rows = [
-        {"user": f"user {n * 31 % 5}", "ts": START + timedelta(minutes=n), "amount": n} for n in range(FILES * 60)
-    ]
+    rows = [{"user": f"user {n * 31 % 5}", "ts": START + timedelta(minutes=n), "amount": n} for n in range(FILES * 60)]
     rows.append({"user": "last", "ts": START + timedelta(days=1), "amount": 0})
     schema = pa.schema({"user": pa.string(), "ts": pa.timestamp("us", "UTC"), "amount": pa.int64()})
     return pa.Table.from_pylist(rows, schema)

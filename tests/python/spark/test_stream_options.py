@@ -205,14 +205,18 @@ def test_updates_go_into_duckdb(spark: SparkSession, tmp_path: Path) -> None:
         db.execute("create table done (batch bigint)")
 
     def sink(frame: DataFrame, number: int) -> None:
-        changes = frame.select("user", F.col("window.start").alias("start"), F.col("window.end").alias("stop"), "n", "op")
+        changes = frame.select(
+            "user", F.col("window.start").alias("start"), F.col("window.end").alias("stop"), "n", "op"
+        )
         rows = changes.toArrow()  # once: foreachBatch would compute the frame again for each action
         with duckdb.connect(file) as db:
             if db.execute("select count(*) from done where batch = ?", [number]).fetchone() != (0,):
                 return
             db.execute("begin")
-            db.execute("delete from sessions using rows where sessions.user is not distinct from rows.user "
-                       "and sessions.start = rows.start and sessions.stop = rows.stop")
+            db.execute(
+                "delete from sessions using rows where sessions.user is not distinct from rows.user "
+                "and sessions.start = rows.start and sessions.stop = rows.stop"
+            )
             db.execute("insert into sessions select user, start, stop, n from rows where op = 'upsert'")
             db.execute("insert into done values (?)", [number])
             db.execute("commit")
@@ -227,10 +231,13 @@ def test_updates_go_into_duckdb(spark: SparkSession, tmp_path: Path) -> None:
     writer = result.writeStream.option("checkpointLocation", str(tmp_path / "checkpoint")).trigger(availableNow=True)
     writer.foreachBatch(sink).start().awaitTermination()
     with duckdb.connect(file) as db:
-        got = db.execute("select user, epoch(start)::bigint, epoch(stop)::bigint, n from sessions order by all").fetchall()
+        got = db.execute(
+            "select user, epoch(start)::bigint, epoch(stop)::bigint, n from sessions order by all"
+        ).fetchall()
     batch = wr.group_by(pa.concat_tables(tables), "user", time="ts").windowed_by(GAP).agg(n=wr.count())
     expected = [
-        (row["user"], *(int(bound.timestamp()) for bound in row["window"].values()), row["n"]) for row in batch.to_pylist()
+        (row["user"], *(int(bound.timestamp()) for bound in row["window"].values()), row["n"])
+        for row in batch.to_pylist()
     ]
     assert got == sorted(expected)
 
@@ -238,7 +245,11 @@ def test_updates_go_into_duckdb(spark: SparkSession, tmp_path: Path) -> None:
 def test_a_watermark_may_follow(spark: SparkSession, tmp_path: Path) -> None:
     def query(data: DataFrame) -> DataFrame:
         closed = grouped(data, tick="tick").agg(n=wr.count()).select("user", "n", F.col("window.end").alias("closed"))
-        hours = closed.withWatermark("closed", "10 minutes").groupBy(F.window("closed", "1 hour")).agg(F.sum("n").alias("n"))
+        hours = (
+            closed.withWatermark("closed", "10 minutes")
+            .groupBy(F.window("closed", "1 hour"))
+            .agg(F.sum("n").alias("n"))
+        )
         return hours.select(F.hour("window.start").alias("hour"), "n")
 
     tables = [table(("ann", 0), ("bob", 20)), table(("ann", 70)), tick(200), table(("ann", 290)), tick(400), tick(500)]
@@ -250,7 +261,9 @@ def test_changes_of_the_query_are_refused_at_the_first_batch(spark: SparkSession
     def query(gap: str = "5 minutes", grace: str = "1 minute", shards: int = 32, **aggregates: Any) -> Any:
         windows = wr.SessionWindows.with_gap(gap, grace=grace)
         chosen = aggregates or {"n": wr.count()}
-        return lambda data: wr.group_by(data, "user", time="ts", tick="tick").windowed_by(windows).shards(shards).agg(**chosen)
+        return lambda data: (
+            wr.group_by(data, "user", time="ts", tick="tick").windowed_by(windows).shards(shards).agg(**chosen)
+        )
 
     play(spark, tmp_path, [table(("ann", 0))], query(), DDL)
     for changed, named in (
@@ -269,7 +282,9 @@ def test_changes_of_the_query_are_refused_at_the_first_batch(spark: SparkSession
 def test_an_idle_query_does_not_spin(spark: SparkSession, tmp_path: Path) -> None:
     folder, run = Folder(tmp_path / "in"), Run()
     folder.add(table(("ann", 0)))
-    query = start(grouped(source(spark, folder, DDL)).agg(n=wr.count()), run, tmp_path / "c", processingTime="0 seconds")
+    query = start(
+        grouped(source(spark, folder, DDL)).agg(n=wr.count()), run, tmp_path / "c", processingTime="0 seconds"
+    )
     try:
         query.processAllAvailable()
         batches = query.lastProgress["batchId"]

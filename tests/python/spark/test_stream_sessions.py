@@ -43,7 +43,9 @@ def events(seed: int, count: int = 240, lag: float = 4) -> pa.Table:
         pause = timedelta(minutes=draw.choice([1, 2, 3, 7]))
         rows.append((draw.choice(USERS), at(minutes), float(draw.randint(1, 99)), number, pause))
     columns = zip(*rows, strict=True)
-    return pa.table([pa.array(column, field.type) for column, field in zip(columns, SCHEMA, strict=True)], schema=SCHEMA)
+    return pa.table(
+        [pa.array(column, field.type) for column, field in zip(columns, SCHEMA, strict=True)], schema=SCHEMA
+    )
 
 
 def cut(table: pa.Table, seed: int) -> list[pa.Table]:
@@ -125,8 +127,10 @@ def test_updates_lead_to_the_batch_query(spark: SparkSession, tmp_path: Path, ki
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_each_record_in_order_is_the_drivers_sequence(spark: SparkSession, tmp_path: Path, kind: str) -> None:
-    windows = KINDS[kind] if kind != "sliding" else wr.SlidingWindows.with_time_difference(
-        "3 minutes", grace="1 minute", resolution="1 millisecond"
+    windows = (
+        KINDS[kind]
+        if kind != "sliding"
+        else wr.SlidingWindows.with_time_difference("3 minutes", grace="1 minute", resolution="1 millisecond")
     )
     table = events(9, lag=9)
 
