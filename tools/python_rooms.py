@@ -30,6 +30,7 @@ ORDER = (
     {"grouped"},
     {"cogrouped"},
     {"testing"},
+    {"state"},
     {""},  # the face
 )
 RANK = {room: rank for rank, rooms in enumerate(ORDER) for room in rooms}

@@ -82,7 +82,7 @@ class StreamInput(SparkInput):
         if isinstance(plan.windows, SessionWindows):
             plan = replace(plan, windows=plan.windows.on_stream(plan.schema.field(plan.time)))
         output = self._output(plan)
-        asked, frame = self._asked(plan)
+        asked, frame = self._asked(plan, output)
         version = _worker.version()
         packed = StructType([StructField(known.name, _TYPES[str(known.type)], known.nullable) for known in PACKED])
         blocks = frame.mapInArrow(_worker.shipped("pack", version, asked, module="windrow.stream.pack"), packed)
@@ -93,7 +93,7 @@ class StreamInput(SparkInput):
         unpack = _worker.shipped("unpack", version, schema, module="windrow.stream.unpack")
         return observed.select("block").mapInArrow(unpack, output)
 
-    def _asked(self, plan: Plan) -> tuple[Asked, DataFrame]:
+    def _asked(self, plan: Plan, output: StructType) -> tuple[Asked, DataFrame]:
         """The query as it travels, and the frame of the columns that it reads."""
         names = list(read_columns(plan))
         frame = projected(self._frame, names)
@@ -106,7 +106,20 @@ class StreamInput(SparkInput):
             sources = [columns[names.index(column)] for column in plan.stream.source]
             frame = frame.repartition(*sources) if sources else frame.repartition(1)
         functions = tuple(pickled(name, function) for name, function in plan.functions.items())
-        return asked_of(plan, functions, clock), frame
+        return asked_of(plan, functions, clock, self._stored(plan, output).json()), frame
+
+    def _stored(self, plan: Plan, output: StructType) -> StructType:
+        """The columns of `windrow.state.read`: those of the result, the source of windows of its own, stream time."""
+        fields = output.fields[: len(plan.keys) + 1 + len(plan.aggregates)]
+        of_source = plan.stream.source if plan.stream.stream_time == "source" else ()
+        added = [(column, self._type(column)) for column in of_source if column not in plan.keys]
+        for name, kind in (*added, ("stream_time", self._type(plan.time))):
+            taken = {field.name.casefold() for field in fields}
+            free = name
+            while free.casefold() in taken:
+                free = f"_{free}"
+            fields.append(StructField(free, kind))
+        return StructType(fields)
 
 
 def _check(plan: Plan) -> None:

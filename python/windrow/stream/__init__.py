@@ -9,5 +9,6 @@
 | `control` | how far sources have come, and what was counted: what a split tells every shard |
 | `shard` | the second step: the blocks of a shard and its state to changes |
 | `pages` | the state of a shard as pages in Spark's state store |
+| `index` | what these pages are |
 | `unpack` | the last step: changes as typed rows |
 """

@@ -1,24 +1,16 @@
-"""The state of a shard in Spark's state store: pages by name, and an index of them.
-
-| name | value |
-|---|---|
-| `index` | JSON: `format`; `source`, the source columns; `stream_time`; `sources`, the values of each source, by number; `inputs`, the inputs that have seen each; `pages`, the checksum of each page; `gauges`, stream time and open windows of each operator |
-| `0/head`, `0/17/0/0` | the pages of an operator, after the number of its source (0 where sources share one) |
+"""The state of a shard in Spark's state store: pages by name, and an index of them (`index.py`).
 
 A state store may be damaged, or hold values of two states: the index tells, and nothing is emitted.
 """
 
 from __future__ import annotations
 
-import json
 import zlib
 from collections.abc import Iterator
 from typing import Any, Protocol
 
 from windrow.stream.control import Source
-
-FORMAT = 1
-INDEX = "index"
+from windrow.stream.index import INDEX, QUERY, Index, Page
 
 
 class PageState(Protocol):
@@ -44,59 +36,40 @@ class Pages:
             ValueError: pages are damaged or missing, or of a query with other sources.
         """
         self._state = state
-        self._about: dict[str, Any] = {"format": FORMAT, "source": list(source), "stream_time": stream_time}
         self._read = {name[0]: bytes(value[0]) for name, value in state.iterator()}
         index = self._read.pop(INDEX, None)
-        self.sources = list[Source]()
-        """The known sources; their numbers are their positions."""
-        self.inputs = list[set[int]]()
-        """The inputs that have seen each source."""
-        self._checksums = dict[str, int]()
+        self.index = Index(source, stream_time)
+        """What the pages are, as it is written by `finish`."""
         self._sizes = {name: len(page) for name, page in self._read.items()}
-        self.gauges = dict[str, tuple[int | None, int]]()
-        """Stream time and the number of open windows of each operator, by its number."""
         self.written = 0
         """How many pages were written."""
         if index is not None:
-            self._open(index)
+            self._open(Index.read(index))
         elif self._read:
             raise ValueError(f"state: has pages such as {next(iter(self._read))!r} and no index: it is damaged")
 
-    def _open(self, index: bytes) -> None:
-        try:
-            known = json.loads(index)
-            found = {name: known[name] for name in self._about}
-            self.sources = [tuple(source) for source in known["sources"]]
-            self.inputs = [set(inputs) for inputs in known["inputs"]]
-            self._checksums = dict(known["pages"])
-            self.gauges = {number: (time, count) for number, (time, count) in known["gauges"].items()}
-        except (ValueError, KeyError, TypeError) as error:
-            raise ValueError(f"state: its index cannot be read ({error!r}): it is damaged") from None
+    def _open(self, found: Index) -> None:
         differs = [
-            f"{name} was {found[name]!r} and is {self._about[name]!r}"
-            for name in found
-            if found[name] != self._about[name]
+            f"{name} was {was!r} and is {now!r}"
+            for name, was, now in (
+                ("source", list(found.source), list(self.index.source)),
+                ("stream_time", found.stream_time, self.index.stream_time),
+            )
+            if was != now
         ]
         if differs:
             raise ValueError(f"state: it belongs to another query: {'; '.join(differs)}: start from a new checkpoint")
-        for name, checksum in self._checksums.items():
-            if name not in self._read:
-                raise ValueError(f"state: page {name!r} is missing: the checkpoint is damaged")
-            if zlib.crc32(self._read[name]) != checksum:
-                raise ValueError(
-                    f"state: page {name!r} is not the one that was written last: the checkpoint is damaged"
-                )
-        for name in self._read:
-            if name not in self._checksums:
-                raise ValueError(f"state: page {name!r} is of no state: the checkpoint is damaged")
+        found.check_all(self._read)
+        self.index = found
 
     def see(self, source: Source, number: int | None = None) -> None:
         """A source is known from now on, and was seen by an input."""
-        if source not in self.sources:
-            self.sources.append(source)
-            self.inputs.append(set())
+        index = self.index
+        if source not in index.sources:
+            index.sources.append(source)
+            index.inputs.append(set())
         if number is not None:
-            self.inputs[self.sources.index(source)].add(number)
+            index.inputs[index.sources.index(source)].add(number)
 
     def of(self, number: int) -> list[bytes]:
         """The pages of the operator with a number; none where it is new."""
@@ -107,18 +80,21 @@ class Pages:
         for own, page in changed:
             name = f"{number}/{own}"
             if page is not None:
-                self._state.updateValue((name,), (page,))
-                self._checksums[name], self._sizes[name] = zlib.crc32(page), len(page)
-                self.written += 1
-            elif self._checksums.pop(name, None) is not None:
+                self._write(name, page, Page.of(page))
+            elif self.index.pages.pop(name, None) is not None:
                 self._state.removeKey((name,))
                 del self._sizes[name]
 
-    def finish(self) -> None:
-        """Writes the index."""
-        sources = {"sources": self.sources, "inputs": [sorted(inputs) for inputs in self.inputs]}
-        index = {**self._about, **sources, "pages": self._checksums, "gauges": self.gauges}
-        self._state.updateValue((INDEX,), (json.dumps(index).encode(),))
+    def finish(self, query: bytes) -> None:
+        """Writes the index, and the query where it is another one than before."""
+        if self._read.get(QUERY) != query:
+            self._write(QUERY, query, Page(zlib.crc32(query)))
+        self._state.updateValue((INDEX,), (self.index.write(),))
+
+    def _write(self, name: str, page: bytes, known: Page) -> None:
+        self._state.updateValue((name,), (page,))
+        self.index.pages[name], self._sizes[name] = known, len(page)
+        self.written += 1
 
     @property
     def count(self) -> int:

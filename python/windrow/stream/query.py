@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypedDict
@@ -27,6 +28,8 @@ class Asked(TypedDict):
         schema: the columns of the plan, then those of source and order, then the wall clock: serialized.
         columns: how many of them are the plan's own.
         functions: the aggregates of Python functions, pickled.
+        accumulators: their columns and types: serialized.
+        result: the columns that a reader of the state gives, as Spark's JSON; empty where nobody reads it.
         source: the columns that name a source; none where there is one.
         order: the column that orders the records of a source; None where all are judged by the start of a micro-batch.
         slowest: whether stream time is that of the slowest source, and not one for each.
@@ -39,6 +42,8 @@ class Asked(TypedDict):
     schema: bytes
     columns: int
     functions: tuple[bytes, ...]
+    accumulators: bytes
+    result: str
     source: tuple[str, ...]
     order: str | None
     slowest: bool
@@ -52,14 +57,16 @@ def read_columns(plan: Plan) -> dict[str, pa.Field[Any]]:
     return {field.name: field for field in (*plan.schema, *plan.stream.fields)}
 
 
-def asked_of(plan: Plan, functions: tuple[bytes, ...], clock: str | None = None) -> Asked:
+def asked_of(plan: Plan, functions: tuple[bytes, ...], clock: str | None = None, result: str = "") -> Asked:
     """A plan as it travels.
 
     Args:
         plan: the plan; its windows are those of a stream.
         functions: the aggregates of Python functions, pickled.
         clock: the column of the wall clock, which follows the columns that a plan reads.
+        result: the columns that a reader of the state gives, as Spark's JSON.
     """
+    accumulators = [pa.field(name, fold.type) for name, fold in zip(plan.functions, plan.folds(), strict=True)]
     read = list(read_columns(plan).values())
     if clock is not None:
         read.append(plan.schema.field(plan.time).with_name(clock))
@@ -68,6 +75,8 @@ def asked_of(plan: Plan, functions: tuple[bytes, ...], clock: str | None = None)
         schema=pa.schema(read).serialize().to_pybytes(),
         columns=len(plan.schema),
         functions=functions,
+        accumulators=pa.schema(accumulators).serialize().to_pybytes(),
+        result=result,
         source=plan.stream.source,
         order=plan.stream.order,
         slowest=plan.stream.stream_time == "slowest" and bool(plan.stream.source),
@@ -111,6 +120,14 @@ class StreamQuery:
     def operator_spec(self) -> str:
         """The plan of a shard's operator: ticks come as control rows."""
         return json.dumps({**self.spec, "tick": None})
+
+    @cached_property
+    def stored(self) -> bytes:
+        """The query as it is in the state, for those who look into it."""
+        told: dict[str, Any] = {"spec": json.loads(self.operator_spec), "columns": self.asked["columns"]}
+        for name in ("schema", "accumulators"):
+            told[name] = base64.b64encode(self.asked[name]).decode()
+        return json.dumps({**told, "result": self.asked["result"]}).encode()
 
     @cached_property
     def seen(self) -> list[str]:

@@ -58,12 +58,12 @@ def changes(rows: Iterable[Any], state: PageState, asked: Asked) -> Iterator[tup
         after = operator.counters()
         for name in _SHARD:
             counters[name] += after[name] - before[name]
-        pages.gauges[str(number)] = (operator.stream_time, after["windows_open"])
+        pages.index.gauges[str(number)] = (operator.stream_time, after["windows_open"])
         pages.write(number, operator.changed_pages())
-    pages.finish()
-    counters["windows_open"] = sum(count for _, count in pages.gauges.values())
+    pages.finish(query.stored)
+    counters["windows_open"] = sum(count for _, count in pages.index.gauges.values())
     counters |= {"state_pages": pages.count, "state_bytes": pages.size, "pages_written": pages.written}
-    known = [time for time, _ in pages.gauges.values() if time is not None]
+    known = [time for time, _ in pages.index.gauges.values() if time is not None]
     yield b"", {**counters, "stream_time": min(known, default=None)}
 
 
@@ -111,11 +111,11 @@ class Shard:
             pages.see(source, number)
         for source in sorted(blocks, key=repr):
             pages.see(source)
-        known = pages.sources
+        known = pages.index.sources
         progress = [(number, known.index(source), time) for (source, number), time in control.times.items()]
         for number, time in control.ticks.items():
             # Of the slowest source an input knows only those that it has seen; else each has a time of its own.
-            seen = (each for each in range(len(known)) if not is_slowest or number in pages.inputs[each])
+            seen = (each for each in range(len(known)) if not is_slowest or number in pages.index.inputs[each])
             progress += [(number, each, time) for each in seen]
         if is_slowest:
             rows = [row for of_source in blocks.values() for row in of_source]

@@ -1,0 +1,154 @@
+"""A look into the state of a streaming query: its open windows, from the last micro-batch that was committed.
+
+Any process that can read the checkpoint may look, also while the query runs; nothing is written, and the query does
+not notice. Spark's own source of states (`spark.read.format("statestore")`) reads the pages, windrow opens them.
+
+>>> import tempfile
+>>> from datetime import datetime
+>>> from pathlib import Path
+>>> from pyspark.sql import SparkSession
+>>> import windrow as wr
+>>> spark = SparkSession.builder.getOrCreate()
+>>> _ = wr.configure(spark)
+>>> place = Path(tempfile.mkdtemp())
+>>> rows = [("ann", datetime(2026, 1, 1, 8)), ("ann", datetime(2026, 1, 1, 8, 3)), ("bob", datetime(2026, 1, 1, 8, 1))]
+>>> spark.createDataFrame(rows, "user string, ts timestamp_ntz").write.parquet(str(place / "visits"))
+>>> visits = spark.readStream.schema("user string, ts timestamp_ntz").parquet(str(place / "visits"))
+>>> windows = wr.SessionWindows.with_gap("5 minutes", grace="1 hour")
+>>> sessions = wr.group_by(visits, "user", time="ts").windowed_by(windows).shards(2).count()
+>>> checkpoint = str(place / "checkpoint")
+>>> started = sessions.writeStream.option("checkpointLocation", checkpoint).format("noop").trigger(availableNow=True)
+>>> _ = started.start().awaitTermination()
+
+| file | what |
+|---|---|
+| `checkpoint` | the entries of a checkpoint |
+| `stored_query` | the query, as its shards have written it |
+| `shard` | the open windows of whole shards, on executors |
+| `fetch` | those of one key, of the pages that may hold them |
+| `part` | a state of some of its windows |
+| `xxh3` | the checksum of pages |
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from windrow import _worker
+from windrow.errors import bad_type
+from windrow.state.checkpoint import entries
+from windrow.state.fetch import Shards, fetch_key
+from windrow.state.shard import NO_SHARDS
+from windrow.state.stored_query import StoredQuery
+from windrow.stream.index import QUERY
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+__all__ = ["fetch", "read"]
+
+
+def read(spark: SparkSession, checkpoint: str | os.PathLike[str], *, operator: int = 0) -> DataFrame:
+    """The open windows of a streaming query, as they were when this was called.
+
+    Args:
+        spark: the session that reads.
+        checkpoint: the `checkpointLocation` of the query.
+        operator: the number of windrow's operator among the stateful operators of the query, as Spark numbers them.
+
+    Returns:
+        A row for each window that is stored and not closed, in no order: the keys, `window`, the aggregates so far,
+        the source columns where each source has windows of its own, and `stream_time`, that of the window's source, or
+        of all. The types are those of the query's result. Spark keeps the states of the last micro-batches only
+        (`spark.sql.streaming.minBatchesToRetain`): an action on it long after fails, read again then.
+
+    Raises:
+        TypeError: arguments of other types.
+        ValueError: no checkpoint with a committed micro-batch, no such operator, or one that is not windrow's; a state
+            without records, or whose query is damaged. Damaged pages fail the action.
+
+    Source: Kafka Streams' interactive queries (`ReadOnlySessionStore`, `ReadOnlyWindowStore`: `all`).
+
+    >>> found = read(spark, checkpoint)
+    >>> found.selectExpr("user", "window.end", "count", "stream_time").orderBy("user").show()
+    +----+-------------------+-----+-------------------+
+    |user|                end|count|        stream_time|
+    +----+-------------------+-----+-------------------+
+    | ann|2026-01-01 08:03:00|    2|2026-01-01 08:03:00|
+    | bob|2026-01-01 08:01:00|    1|2026-01-01 08:03:00|
+    +----+-------------------+-----+-------------------+
+    <BLANKLINE>
+    """
+    from pyspark.sql.types import StructType
+
+    stored = entries(spark, checkpoint, operator)
+    told = stored.where(stored["name"] == QUERY).head(1)
+    if not told:
+        raise ValueError(NO_SHARDS)
+    query = StoredQuery.open(bytes(told[0]["page"]))
+    result = StructType.fromJson(json.loads(query.result))
+    task = _worker.shipped("open_windows", _worker.version(), module="windrow.state.shard")
+    return stored.sortWithinPartitions("shard").mapInArrow(task, result)
+
+
+def fetch(
+    spark: SparkSession,
+    checkpoint: str | os.PathLike[str],
+    key: Any,
+    start: Any = None,
+    end: Any = None,
+    *,
+    backward: bool = False,
+    operator: int = 0,
+) -> pa.Table:
+    """The windows of one key, as they are now: as in Kafka's stores, open ones and closed ones that are still kept.
+
+    Sliding windows are kept for three times their difference and the grace, sessions until they close, both for
+    `.until(...)` where that is longer; `read` leaves closed ones out.
+
+    Only the shard of the key is looked at, and of its pages only those whose bounds may hold the key and the times: of
+    each page its index knows the first and the last time, and the first 16 bytes of the first and the last key. Two
+    jobs of Spark run: one for the indexes, one for the pages, which come to this process.
+
+    Args:
+        spark: the session that reads.
+        checkpoint: the `checkpointLocation` of the query.
+        key: the value of the key column; of several a tuple of their values, or a dict by name. A part may be None.
+        start: sessions that end at this time or later; sliding windows that start at it or later. A value of the time
+            column (a `datetime`, aware where the column is a `TIMESTAMP`); None leaves the side open.
+        end: windows that start at this time or earlier; None leaves the side open.
+        backward: in reverse.
+        operator: the number of windrow's operator among the stateful operators of the query, as Spark numbers them.
+
+    Returns:
+        The columns of `read`, by end, then start; where each source has windows of its own, source after source.
+
+    Raises:
+        TypeError: arguments of other types; a key or a time of another type than its column.
+        ValueError: as `read`; a key of more or fewer columns; a damaged state.
+
+    Source: Kafka Streams' interactive queries (`ReadOnlySessionStore.findSessions`, `ReadOnlyWindowStore.fetch`).
+
+    >>> fetch(spark, checkpoint, "ann")["window"].to_pylist()
+    [{'start': datetime.datetime(2026, 1, 1, 8, 0), 'end': datetime.datetime(2026, 1, 1, 8, 3)}]
+    >>> fetch(spark, checkpoint, "ann", datetime(2026, 1, 1, 8, 4)).num_rows
+    0
+    """
+    if not isinstance(backward, bool):
+        raise bad_type("backward", backward, "True or False")
+    stored = entries(spark, checkpoint, operator)
+
+    def pages(shard: int | None, names: list[str]) -> Shards:
+        asked = stored.where(stored["name"].isin(names))
+        if shard is not None:
+            asked = asked.where(stored["shard"] == shard)
+        found: Shards = {}
+        for row in asked.collect():
+            found.setdefault(row["shard"], {})[row["name"]] = bytes(row["page"])
+        return found
+
+    return fetch_key(pages, key, start, end, backward=backward)

@@ -1,0 +1,72 @@
+"""The open windows of whole shards: what runs on executors."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Iterator
+
+import pyarrow as pa
+
+from windrow import _worker
+from windrow.state.stored_query import StoredQuery
+from windrow.stream.index import INDEX, QUERY, Index
+
+HEAD = "head"
+"""The page of an operator that tells how far it has come."""
+
+NO_SHARDS = "state: it has no shards yet: no micro-batch with records was committed"
+
+
+def open_windows(batches: _worker.Batches) -> _worker.Batches:
+    """The open windows of shards.
+
+    Args:
+        batches: rows of `shard`, `name` and `page`, each shard's one after the other.
+
+    Raises:
+        ValueError: pages are damaged or missing.
+    """
+    for _, entries in itertools.groupby(_entries(batches), lambda entry: entry[0]):
+        yield from _of_shard({name: page for _, name, page in entries})
+
+
+def opened(pages: dict[str, bytes]) -> tuple[Index, StoredQuery]:
+    """The index and the query among the entries of a shard."""
+    if INDEX not in pages:
+        raise ValueError(f"state: has {len(pages)} pages and no index: the checkpoint is damaged")
+    index = Index.read(pages[INDEX])
+    if QUERY not in index.pages:
+        raise ValueError("state: its index names no query: the checkpoint is damaged")
+    return index, StoredQuery.open(index.check(QUERY, pages.get(QUERY)))
+
+
+def operators(index: Index) -> list[int]:
+    """The numbers of the operators of a shard."""
+    return sorted(int(name.removesuffix(f"/{HEAD}")) for name in index.pages if name.endswith(f"/{HEAD}"))
+
+
+def _of_shard(pages: dict[str, bytes]) -> _worker.Batches:
+    index, query = opened(pages)
+    del pages[INDEX]
+    index.check_all(pages)
+    for number in operators(index):
+        own = [page for name, page in pages.items() if name.startswith(f"{number}/")]
+        operator = query.operator(own)
+        # Sliding windows are kept for a while after they have closed, as are sessions with until().
+        for windows in operator.select(None, None, _closed(pages[f"{number}/{HEAD}"]), None, by="due"):
+            yield query.shown(operator, windows, query.source(index, number))
+
+
+def _closed(head: bytes) -> int:
+    """The windows that are due before this time have closed."""
+    known = pa.ipc.open_stream(head).schema.metadata or {}
+    closed: int = json.loads(known[b"windrow.state"])["closed"]
+    return closed
+
+
+def _entries(batches: _worker.Batches) -> Iterator[tuple[int, str, bytes]]:
+    for batch in batches:
+        for row in range(batch.num_rows):
+            shard, name, page = (batch.column(place)[row].as_py() for place in range(3))
+            yield shard, name, page

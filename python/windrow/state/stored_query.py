@@ -1,0 +1,138 @@
+"""The query of a state, as its shards have written it."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from windrow import _worker
+from windrow.functions.fold import Fold
+from windrow.stream.index import Index
+
+if TYPE_CHECKING:
+    from windrow._native import Operator
+
+
+@dataclass(frozen=True)
+class StoredQuery:
+    """The query of a state.
+
+    Attributes:
+        spec: the plan of a shard's operator.
+        read: the columns that the stream reads, those of sources among them.
+        schema: the columns of the plan.
+        accumulators: the columns of Python functions, and their types.
+        result: the columns of the open windows, as Spark's JSON.
+    """
+
+    spec: dict[str, Any]
+    read: pa.Schema
+    schema: pa.Schema
+    accumulators: pa.Schema
+    result: str
+
+    @classmethod
+    def open(cls, page: bytes) -> StoredQuery:
+        """Of what a shard has written; `ValueError` for anything else."""
+        try:
+            told = json.loads(page)
+            read, accumulators = (
+                pa.ipc.read_schema(pa.py_buffer(base64.b64decode(told[name]))) for name in ("schema", "accumulators")
+            )
+            plan = pa.schema(list(read)[: told["columns"]])
+            return cls(told["spec"], read, plan, accumulators, told["result"])
+        except (ValueError, KeyError, TypeError, OSError) as error:
+            raise ValueError(f"state: its query cannot be read ({error!r}): it is damaged") from None
+
+    @property
+    def keys(self) -> list[pa.Field[Any]]:
+        """The key columns."""
+        return [self.schema.field(name) for name in self.spec["keys"]]
+
+    @property
+    def time(self) -> pa.DataType:
+        """The type of the time column."""
+        kind: pa.DataType = self.schema.field(self.spec["time"]).type
+        return kind
+
+    def operator(self, pages: Sequence[bytes]) -> Operator:
+        """The operator of a state, to be asked and not to be pushed to: it has no Python functions."""
+        operator = _worker.operator(json.dumps(self.spec), self.schema, self._folds)
+        operator.restore(pages)
+        return operator
+
+    def shown(self, operator: Operator, windows: pa.RecordBatch, source: dict[str, Any]) -> pa.RecordBatch:
+        """Selected windows beside the source columns and stream time, named as in the result."""
+        count = windows.num_rows
+        columns = windows.columns[:-1]  # the last one is the largest time of the records
+        for name, value in source.items():
+            columns.append(pa.array([value] * count, self.read.field(name).type))
+        columns.append(pa.array([operator.stream_time] * count, pa.int64()).cast(self.time))
+        return pa.RecordBatch.from_arrays(columns, names=self.names)
+
+    @cached_property
+    def names(self) -> list[str]:
+        """The names of the columns of the result."""
+        return [field["name"] for field in json.loads(self.result)["fields"]]
+
+    def source(self, index: Index, number: int) -> dict[str, Any]:
+        """The source of an operator, for the columns of the result; none where sources share their windows."""
+        if index.stream_time != "source" or not index.source:
+            return {}
+        values = zip(index.source, index.sources[number], strict=True)
+        return {name: value for name, value in values if name not in self.spec["keys"]}
+
+    @cached_property
+    def _folds(self) -> list[Fold]:
+        inputs = self.spec["inputs"]
+        adds = (_kept,) * (1 if inputs is None else inputs["count"])
+        return [Fold(field.type, _nothing, adds, _kept, _no_rows) for field in self.accumulators]
+
+    def place(self, key: pa.RecordBatch) -> tuple[int, str]:
+        """The shard of a key, and its sort key in hexadecimal digits.
+
+        The core tells both of a record of the key: where it is packed to, and between which keys its page is.
+        """
+        record = self._record(key)
+        packer = _worker.rows_query(json.dumps(self.spec), self.schema).packer(0)
+        blocks = [*packer.push(record), *packer.finish()]
+        shard: int = blocks[0].column("shard")[0].as_py()
+        counted = {**self.spec, "aggregates": [{"name": "windrow.count", "function": "count"}]}
+        operator = _worker.operator(json.dumps(counted), self.schema, [])
+        operator.push(record)
+        bounds = (pa.ipc.open_stream(page).schema.metadata or {} for page in operator.pages())
+        return shard, next(known[b"windrow.first_key"] for known in bounds if b"windrow.first_key" in known).decode()
+
+    def _record(self, key: pa.RecordBatch) -> pa.RecordBatch:
+        """A record of a key at time 0, null where a query does not ask for a value."""
+        inputs, windows = self.spec["inputs"], self.spec["windows"]
+        numbers = {self.spec["time"]: 0, windows.get("gap_column"): 1, inputs and inputs["column"]: 0}
+        columns = []
+        for field in self.schema:
+            if field.name in key.schema.names:
+                columns.append(key.column(field.name))
+            elif field.name in numbers:
+                columns.append(pa.array([numbers[field.name]], pa.int64()).cast(field.type))
+            else:
+                columns.append(pa.nulls(1, field.type))
+        return pa.RecordBatch.from_arrays(
+            columns, schema=pa.schema([field.with_nullable(True) for field in self.schema])
+        )
+
+
+def _nothing() -> None:
+    """The accumulator of no records."""
+
+
+def _kept(held: Any, _: Any) -> Any:
+    return held
+
+
+def _no_rows(_: pa.RecordBatch) -> list[Any]:
+    return []

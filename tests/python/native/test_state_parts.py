@@ -1,0 +1,259 @@
+"""Windows of a state without Spark: those of one key of some of its pages are those of all of them, and damage is told.
+
+`differential_`: the same windows out of the whole state. The windows themselves are proved beside Spark
+(`test_stream_state.py`).
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from collections import Counter, namedtuple
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import windrow as wr
+from windrow.state.fetch import Shards, fetch_key
+from windrow.state.shard import open_windows
+from windrow.state.xxh3 import SHORTEST, xxh3_64
+from windrow.testing import StreamDriver
+
+from ..harness.steps import LocalStream
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+SCHEMA = pa.schema(
+    [
+        ("user", pa.string()),
+        ("start", pa.float64()),
+        ("ts", pa.timestamp("us", "UTC")),
+        ("amount", pa.int64()),
+        ("part", pa.int32()),
+        ("pause", pa.duration("us")),
+    ]
+)
+Total = namedtuple("Total", ["n", "words"])
+
+
+def add(total: Any, row: Any) -> Any:
+    total.words[str(row.amount % 3)] += 1
+    return Total(total.n + 1, total.words)
+
+
+SHAPES = wr.aggregate(
+    lambda: Total(0, Counter()),
+    add,
+    lambda older, later: Total(older.n + later.n, older.words + later.words),
+    schema="n bigint, words map<string, bigint>",
+    columns=["amount"],
+)
+KINDS: dict[str, Any] = {
+    "sessions": wr.SessionWindows.with_gap("3 minutes", grace="2 hours"),
+    "dynamic gaps": wr.SessionWindows.with_dynamic_gap("pause", grace="2 hours"),
+    "sliding": wr.SlidingWindows.with_time_difference("3 minutes", grace="2 hours", resolution="1 millisecond"),
+}
+AGGREGATES: dict[str, dict[str, Any]] = {
+    "built in": {"n": wr.count(), "mean": wr.mean("amount"), "all": wr.collect_list("amount")},
+    "python": {"n": wr.count(), "total": SHAPES},
+}
+
+
+def at(minutes: float) -> datetime:
+    return START + timedelta(minutes=minutes)
+
+
+def rows(seed: int, count: int, minutes: float = 300) -> pa.Table:
+    draw = random.Random(seed)
+    return pa.Table.from_pylist(
+        [
+            {
+                "user": draw.choice(["ann", "bob", "", None]),
+                "start": draw.choice([0.0, 1.5, float("nan"), None]),
+                "ts": at(round(number / count * minutes + draw.uniform(0, 20), 3)),
+                "amount": draw.randint(0, 99),
+                "part": draw.randrange(2),
+                "pause": timedelta(minutes=draw.choice([1, 2, 5])),
+            }
+            for number in range(count)
+        ],
+        SCHEMA,
+    )
+
+
+class Stored:
+    """The states of a stream's shards, as Spark would read them; counts the pages that were asked for."""
+
+    def __init__(self, definition: Any, columns: list[str], shards: int = 2) -> None:
+        self.stream = LocalStream(definition, SCHEMA, shards=shards)
+        # what a streaming query of Spark adds: the names of the columns that are shown
+        self.stream.asked["result"] = json.dumps({"fields": [{"name": name} for name in columns]})
+        self.asked = list[str]()
+
+    def read(self, shard: int | None, names: list[str]) -> Shards:
+        if shard is not None:
+            self.asked = [name for name in names if not name.endswith("head")]
+        return {
+            number: {name: state.pages[name] for name in names if name in state.pages}
+            for number, state in self.stream.states.items()
+            if shard in (None, number)
+        }
+
+    def fetch(self, key: Any, start: Any = None, end: Any = None, *, backward: bool = False) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = fetch_key(self.read, key, start, end, backward=backward).to_pylist()
+        return found
+
+    def all(self) -> list[dict[str, Any]]:
+        """The open windows of all shards."""
+        entries = [
+            {"shard": shard, "name": name, "page": page}
+            for shard, state in self.stream.states.items()
+            for name, page in state.pages.items()
+        ]
+        batch = pa.RecordBatch.from_pylist(entries)
+        parts: Iterator[pa.RecordBatch] = iter([batch.slice(0, 3), batch.slice(3)])
+        return [row for shown in open_windows(parts) for row in shown.to_pylist()]
+
+
+def name_of(row: dict[str, Any], *columns: str) -> tuple[str, ...]:
+    return tuple(repr(row[column]) for column in columns)
+
+
+@pytest.mark.parametrize("aggregates", AGGREGATES)
+@pytest.mark.parametrize("kind", KINDS)
+def test_differential_windows_of_a_key_are_those_of_the_driver(kind: str, aggregates: str) -> None:
+    table, chosen = rows(1, 400), AGGREGATES[aggregates]
+
+    def query(data: Any) -> Any:
+        return wr.group_by(data, "user", "start", time="ts").windowed_by(KINDS[kind]).agg(**chosen)
+
+    stored = Stored(query, ["user", "start", "window", *chosen, "stream_time"])
+    driver = StreamDriver(query, SCHEMA)
+    for first in range(0, table.num_rows, 100):
+        stored.stream.push([table.slice(first, 60), table.slice(first + 60, 40)])
+    driver.pipe_batch(table, rows=1)
+    is_sliding = kind == "sliding"
+    store: Any = driver.windows if is_sliding else driver.sessions
+    seen = 0
+    for key in [("ann", 1.5), ("bob", float("nan")), ("", None), (None, 0.0), (None, -0.0), ("nobody", 0.0)]:
+        for start, end in ((None, None), (at(250), None), (None, at(250)), (at(240), at(260.5)), (at(2000), None)):
+            for backward in (False, True):
+                got = stored.fetch(key, start, end, backward=backward)
+                find = "fetch" if is_sliding else "find_sessions"
+                expected = getattr(store, f"backward_{find}" if backward else find)(key, start, end).to_pylist()
+                for row in got:
+                    assert row.pop("stream_time") == driver.stream_time
+                for row in expected:
+                    row.pop("time")
+                for row in (*got, *expected) if aggregates == "python" else ():
+                    row["total"]["words"].sort()  # the driver adds records in the order of arrival
+                assert repr(got) == repr(expected)
+                seen += len(got)
+    assert seen > 100
+
+
+def test_what_is_open_is_shown_of_all_shards_and_sources() -> None:
+    table = rows(2, 300)
+
+    def query(data: Any) -> Any:
+        return wr.group_by(data, "user", time="ts", source="part").windowed_by(KINDS["sliding"]).agg(n=wr.count())
+
+    stored = Stored(query, ["user", "window", "n", "part", "stream_time"])
+    closed = stored.stream.push([table])
+    found = stored.all()
+    assert len(found) == stored.stream.counters["windows_open"] > 0
+    assert closed
+    names = {name_of(row, "user", "window", "part") for row in found}
+    assert len(names) == len(found)
+    fetched = [row for user in ("ann", "bob", "") for row in stored.fetch(user)]
+    assert names < {name_of(row, "user", "window", "part") for row in fetched}  # sliding windows are kept a while
+    assert {row["part"]: row["stream_time"] for row in fetched} == {
+        part: max(row["ts"] for row in table.to_pylist() if row["part"] == part and row["user"] is not None)
+        for part in (0, 1)
+    }
+
+
+def test_pages_out_of_the_times_and_keys_are_not_opened() -> None:
+    table = rows(3, 400, minutes=100_000)
+
+    def query(data: Any) -> Any:
+        windows = wr.SessionWindows.with_gap("3 minutes", grace="100 days")
+        return wr.group_by(data, "user", time="ts").windowed_by(windows).agg(n=wr.count())
+
+    stored = Stored(query, ["user", "window", "n", "stream_time"], shards=1)
+    stored.stream.push([table])
+    pages = [name for name in stored.stream.states[0].pages if re.fullmatch(r"0/[-\d]+/\d+/\d+", name)]
+    everything = stored.fetch("ann")
+    assert len(stored.asked) == len(pages) > 4
+    assert stored.fetch("ann", at(50_000), at(50_001)) == [
+        row for row in everything if row["window"]["end"] >= at(50_000) and row["window"]["start"] <= at(50_001)
+    ]
+    assert len(stored.asked) < 3
+    for start, end in ((at(200_000), None), (None, at(-1))):
+        assert stored.fetch("ann", start, end) == []
+        assert stored.asked == []
+    assert stored.fetch("zoe") == []
+    assert stored.asked == []  # her key is behind the last one of every page
+    middle = everything[len(everything) // 2]["window"]
+    assert stored.fetch("ann", middle["end"], middle["start"])[0]["window"] == middle
+    assert stored.fetch("ann", middle["end"] + timedelta(microseconds=1), middle["start"]) == []
+
+
+def test_a_page_of_many_windows_is_found_by_the_keys_in_it() -> None:
+    users = [f"a long prefix of every user {number:05d}" for number in range(4000)]
+    table = pa.Table.from_pylist([{"user": user, "ts": at(0), "amount": 1} for user in users], SCHEMA)
+    stored = Stored(
+        lambda data: wr.group_by(data, "user", time="ts").windowed_by(KINDS["sessions"]).agg(n=wr.count()),
+        ["user", "window", "n", "stream_time"],
+        shards=1,
+    )
+    stored.stream.push([table])
+    assert sum(name.startswith("0/") for name in stored.stream.states[0].pages) > 3
+    for user in (users[0], users[1999], users[-1]):
+        assert [row["user"] for row in stored.fetch(user)] == [user]  # the beginnings of all keys are equal
+    assert stored.fetch("a") == stored.fetch("b") == []
+    assert stored.asked == []
+
+
+@pytest.mark.parametrize("name", ["index", "query", "0/head", "page"])
+@pytest.mark.parametrize("damage", ["cut", "gone"])
+def test_damage_is_told(name: str, damage: str) -> None:
+    stored = Stored(
+        lambda data: wr.group_by(data, "user", time="ts").windowed_by(KINDS["sessions"]).agg(n=wr.count()),
+        ["user", "window", "n", "stream_time"],
+        shards=1,
+    )
+    stored.stream.push([rows(4, 50)])
+    pages = stored.stream.states[0].pages
+    found = next(each for each in pages if re.fullmatch(r"0/[-\d]+/\d+/\d+", each)) if name == "page" else name
+    if damage == "gone":
+        del pages[found]
+    else:
+        pages[found] = pages[found][:-9]
+    with pytest.raises(ValueError, match=r"^state: .*(damaged|missing)"):
+        stored.fetch("ann")
+    with pytest.raises(ValueError, match=r"^state: .*(damaged|missing)"):
+        stored.all()
+
+
+def test_the_checksum_is_that_of_the_core() -> None:
+    stored = Stored(
+        lambda data: wr.group_by(data, "user", time="ts").windowed_by(KINDS["sliding"]).agg(n=wr.count()),
+        ["user", "window", "n", "stream_time"],
+    )
+    stored.stream.push([rows(5, 900)])
+    sizes = set()
+    for state in stored.stream.states.values():
+        for name, page in state.pages.items():
+            if name not in ("index", "query"):
+                digits = re.search(rb"xxh3:([0-9a-f]{16})", page)
+                assert digits is not None
+                first, last = digits.span(1)
+                assert f"{xxh3_64(page[:first] + b'.' * 16 + page[last:]):016x}".encode() == digits[1]
+                sizes.add(len(page) % 1024)
+    assert len(sizes) > 5
+    with pytest.raises(ValueError, match="data: got 240 bytes; allowed: 241 or more"):
+        xxh3_64(bytes(SHORTEST - 1))
