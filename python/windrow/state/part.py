@@ -49,7 +49,8 @@ def _in_time(windows: pa.Table, start: int | None, end: int | None) -> pa.Array[
     is_session = (windows.schema.metadata or {})[b"windrow.page"] == b"sessions"
     first, last = (windows.column(place[name]) for name in ("start", "end" if is_session else "start"))
     spans: Iterable[tuple[Any, Any]] = zip(first.to_pylist(), last.to_pylist(), strict=True)
-    return pa.array([(start is None or ends >= start) and (end is None or starts <= end) for starts, ends in spans])
+    asked = [(start is None or ends >= start) and (end is None or starts <= end) for starts, ends in spans]
+    return pa.array(asked, pa.bool_())
 
 
 def _seal(rows: pa.Table, metadata: dict[bytes, bytes]) -> bytes:

@@ -102,6 +102,8 @@ class StoredQuery:
         record = self._record(key)
         packer = _worker.rows_query(json.dumps(self.spec), self.schema).packer(0)
         blocks = [*packer.push(record), *packer.finish()]
+        if not blocks:  # a key that is a gap too, and not a good one: it has no windows
+            return 0, ""
         shard: int = blocks[0].column("shard")[0].as_py()
         counted = {**self.spec, "aggregates": [{"name": "windrow.count", "function": "count"}]}
         operator = _worker.operator(json.dumps(counted), self.schema, [])

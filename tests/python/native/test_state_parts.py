@@ -218,6 +218,16 @@ def test_a_page_of_many_windows_is_found_by_the_keys_in_it() -> None:
     assert stored.asked == []
 
 
+def test_a_key_that_no_record_can_have_has_no_windows() -> None:
+    stored = Stored(
+        lambda data: wr.group_by(data, "pause", time="ts").windowed_by(KINDS["dynamic gaps"]).agg(n=wr.count()),
+        ["pause", "window", "n", "stream_time"],
+    )
+    stored.stream.push([rows(6, 20)])
+    assert stored.fetch(timedelta(minutes=1))
+    assert stored.fetch(timedelta(0)) == stored.fetch(timedelta(minutes=3)) == []
+
+
 @pytest.mark.parametrize("name", ["index", "query", "0/head", "page"])
 @pytest.mark.parametrize("damage", ["cut", "gone"])
 def test_damage_is_told(name: str, damage: str) -> None:
