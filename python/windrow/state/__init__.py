@@ -25,7 +25,7 @@ not notice. Spark's own source of states (`spark.read.format("statestore")`) rea
 | `checkpoint` | the entries of a checkpoint |
 | `stored_query` | the query, as its shards have written it |
 | `shard` | the open windows of whole shards, on executors |
-| `fetch` | those of one key, of the pages that may hold them |
+| `key` | those of one key, of the pages that may hold them |
 | `part` | a state of some of its windows |
 | `xxh3` | the checksum of pages |
 """
@@ -41,7 +41,7 @@ import pyarrow as pa
 from windrow import _worker
 from windrow.errors import bad_type
 from windrow.state.checkpoint import entries
-from windrow.state.fetch import Shards, fetch_key
+from windrow.state.key import Shards, fetch_key
 from windrow.state.shard import NO_SHARDS
 from windrow.state.stored_query import StoredQuery
 from windrow.stream.index import QUERY

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pytest
 
 import windrow as wr
-from windrow.state.fetch import Shards, fetch_key
+from windrow.state.key import Shards, fetch_key
 from windrow.state.shard import open_windows
 from windrow.state.xxh3 import SHORTEST, xxh3_64
 from windrow.testing import StreamDriver

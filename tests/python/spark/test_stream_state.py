@@ -258,3 +258,18 @@ def test_what_is_no_state_of_windrow_is_told(spark: SparkSession, tmp_path: Path
         asked: dict[str, Any] = {"spark": spark, "checkpoint": str(tmp_path / "c"), "key": "ann"}
         with pytest.raises(TypeError, match=f"^{argument}: got "):
             windrow.state.fetch(**{**asked, **wrong})
+
+
+def test_a_session_needs_no_settings_to_look(spark: SparkSession, tmp_path: Path) -> None:
+    def query(data: DataFrame) -> DataFrame:
+        return wr.group_by(data, "user", time="ts").windowed_by(KINDS["sessions"]).shards(2).agg(**AGGREGATES)
+
+    rows = events(7, 20)
+    play(spark, tmp_path, [table(rows)], query, DDL)
+    plain = spark.newSession()
+    plain.conf.set(
+        "spark.sql.streaming.stateStore.providerClass",
+        "org.apache.spark.sql.execution.streaming.state.HDFSBackedStateStoreProvider",
+    )
+    found = read(plain, tmp_path / "checkpoint")
+    assert by_window(found) == expected("sessions", rows, max(row["ts"] for row in rows))
