@@ -63,9 +63,9 @@ def group_by(
     """Groups records by key columns (Kafka's `KStream.groupBy`), to be windowed by `windowed_by`.
 
     Args:
-        data: a DataFrame of Spark, classic or Connect, batch or streaming; or, in this process, a pyarrow Table, RecordBatch or
-            RecordBatchReader, a Polars frame, a DuckDB relation, a pandas frame (whose NaNs are nulls, as they mark
-            what is missing there), or any Arrow stream.
+        data: a DataFrame of Spark, classic or Connect, batch or streaming; or, in this process, a pyarrow Table,
+            RecordBatch or RecordBatchReader, a Polars frame, a DuckDB relation, a pandas frame (whose NaNs are nulls,
+            as they mark what is missing there), or any Arrow stream.
         keys: one or more columns, by their exact names, upper and lower case too. A record whose keys are all null is
             left out and counted (`null_keys`).
         time: the timestamp column, in any order. A record without a time is left out and counted (`null_times`).

@@ -51,10 +51,10 @@ def configure(spark: SparkSession) -> dict[str, str]:
 
     >>> from pyspark.sql import SparkSession
     >>> for key, value in configure(SparkSession.builder.getOrCreate()).items():
-    ...     print(key, value)
+    ...     print(key, value.rpartition(".")[2])
     spark.sql.execution.arrow.maxBytesPerBatch 2147483647
     spark.sql.execution.arrow.maxRecordsPerBatch 10000
-    spark.sql.streaming.stateStore.providerClass org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider
+    spark.sql.streaming.stateStore.providerClass RocksDBStateStoreProvider
     spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled true
     spark.sql.streaming.stateStore.rocksdb.trackTotalNumberOfRows false
     spark.sql.execution.arrow.transformWithStateInPySpark.maxStateRecordsPerBatch 64

@@ -20,7 +20,7 @@ from typing import Any, Self
 import pyarrow as pa
 from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F
-from pyspark.sql.streaming import StatefulProcessor
+from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 from pyspark.sql.types import BinaryType, IntegerType, LongType, StringType, StructField, StructType, TimestampNTZType
 
 from windrow import _worker
@@ -49,8 +49,10 @@ class StreamInput(SparkInput):
     """A streaming DataFrame."""
 
     @classmethod
-    def over(cls, data: DataFrame) -> Self:
+    def over(cls, data: object) -> Self:
         """Over a streaming DataFrame; `ValueError` where it has a watermark."""
+        if not isinstance(data, DataFrame):
+            raise bad_type("data", data, "a streaming DataFrame")
         given = cls(data)
         for field in given._schema.fields:
             if _WATERMARK in field.metadata:
@@ -168,7 +170,7 @@ def _processor(asked: Asked, version: str) -> StatefulProcessor:
             )
             self.pages = handle.getMapState("pages", name, page)
 
-        def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:  # noqa: N802, N803
+        def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Row]:  # noqa: N802, N803
             for block, counters in load("windrow.stream.shard").changes(rows, self.pages, asked):
                 yield Row(block=block, **{name: counters.get(name) for name in counted})
 

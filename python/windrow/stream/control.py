@@ -6,8 +6,7 @@ import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-Source = tuple[str | int | None, ...]
-"""The values of the source columns; empty where there is one source."""
+from windrow.tasks import Source
 
 
 @dataclass

@@ -33,7 +33,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from windrow.stream.control import Source
+from windrow.tasks import Source
 
 FORMAT = 1
 INDEX = "index"

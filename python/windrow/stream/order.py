@@ -7,13 +7,19 @@ known here, for each input: it travels with the record, and no shard has to know
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
+import pyarrow.compute
 
-from windrow.stream.control import Control, Source
-from windrow.stream.query import ORDER, StreamQuery
+from windrow.stream.control import Control
+from windrow.stream.query import StreamQuery
 from windrow.stream.ticks import by_source, observe_ticks
+from windrow.tasks import Source
+
+pc: Any = pyarrow.compute  # its stubs know no column of any type
+Column = Any
+"""A `pyarrow.ChunkedArray` of any type."""
 
 _TIME, _INPUT, _TICK, _MOVES = (f"windrow.{name}" for name in ("time", "input", "is_tick", "moves"))
 
@@ -54,7 +60,7 @@ def _marked(query: StreamQuery, rows: pa.Table, control: Control) -> pa.Table:
     if count:
         control.count([("null_times", count)])
         rows = rows.filter(pc.invert(timeless))
-    order = query.asked["order"]
+    order = query.asked["order"] or ""
     unordered = pc.and_(pc.is_null(rows[order]), pc.invert(rows[_TICK]))
     if pc.any(unordered).as_py():
         first = rows.filter(unordered).select([*query.spec["keys"], query.time]).slice(0, 1).to_pylist()[0]
@@ -62,9 +68,9 @@ def _marked(query: StreamQuery, rows: pa.Table, control: Control) -> pa.Table:
     return rows
 
 
-def _after_all(query: StreamQuery, ticks: pa.Table) -> pa.ChunkedArray:
+def _after_all(query: StreamQuery, ticks: pa.Table) -> Column:
     """Which ticks come after all records: those without an order, a time or, where there are sources, a source."""
-    nowhere = pc.is_null(ticks[query.asked["order"]])
+    nowhere = pc.is_null(ticks[query.asked["order"] or ""])
     nowhere = pc.or_(nowhere, pc.is_null(ticks[_TIME]))
     if query.asked["source"]:
         sourceless = _constant(True, ticks)
@@ -76,8 +82,7 @@ def _after_all(query: StreamQuery, ticks: pa.Table) -> pa.ChunkedArray:
 
 def _judged(query: StreamQuery, source: Source, rows: pa.Table, control: Control) -> pa.Table:
     """The records of one source in its order; where orders are equal by input, and the latest one first."""
-    order = query.asked["order"]
-    assert order is not None
+    order = query.asked["order"] or ""
     by = [(order, "ascending"), (_INPUT, "ascending"), (_TIME, "descending")]
     rows = rows.take(pc.sort_indices(rows, sort_keys=by)).combine_chunks()
     is_tick, moves = rows[_TICK], pc.and_(rows[_MOVES], pc.invert(rows[_TICK]))
@@ -95,5 +100,6 @@ def _judged(query: StreamQuery, source: Source, rows: pa.Table, control: Control
     return pa.table(columns, schema=query.rows_schema).filter(pc.invert(is_tick))
 
 
-def _constant(value: object, rows: pa.Table) -> pa.ChunkedArray:
-    return pa.chunked_array([pa.repeat(value, rows.num_rows)])
+def _constant(value: object, rows: pa.Table) -> Column:
+    constant: Any = value
+    return pa.chunked_array([pa.repeat(constant, rows.num_rows)])

@@ -10,25 +10,30 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
+import pyarrow.compute
 
 from windrow import _worker
-from windrow.stream.control import Control, Source
+from windrow.stream.control import Control
 from windrow.stream.order import in_order
 from windrow.stream.query import Asked, StreamQuery
 from windrow.stream.ticks import by_source, observe_ticks
+from windrow.tasks import Source
 
-PACKED = pa.schema(
-    [
-        pa.field("shard", pa.int32(), nullable=False),
-        pa.field("source", pa.string(), nullable=False),
-        pa.field("first", pa.int64(), nullable=False),
-        pa.field("block", pa.binary()),
-        pa.field("control", pa.string()),
-    ]
-)
+if TYPE_CHECKING:
+    from windrow._native import Packer
+
+pc: Any = pyarrow.compute  # its stubs know no column of any type
+_FIELDS: list[pa.Field[Any]] = [
+    pa.field("shard", pa.int32(), nullable=False),
+    pa.field("source", pa.string(), nullable=False),
+    pa.field("first", pa.int64(), nullable=False),
+    pa.field("block", pa.binary()),
+    pa.field("control", pa.string()),
+]
+PACKED = pa.schema(_FIELDS)
 """What travels to the shards: a block or a control."""
 
 
@@ -51,7 +56,7 @@ class Split:
         """No rows yet."""
         self._query = query
         self._block_query = query.block_query()
-        self._packers = dict[Source, "_worker.Packer"]()
+        self._packers = dict[Source, "Packer"]()
         self._control = Control()
         self._held = list[pa.RecordBatch]()
 
@@ -89,7 +94,7 @@ class Split:
         """A row for every shard; the counters are told to the first one."""
         shards = self._query.shards
         texts = [self._control.write(counted=True)] + [self._control.write(counted=False)] * (shards - 1)
-        columns = [
+        columns: list[pa.Array[Any]] = [
             pa.array(range(shards), pa.int32()),
             pa.array(["[]"] * shards, pa.string()),
             pa.array([0] * shards, pa.int64()),
@@ -130,7 +135,7 @@ class Split:
 
 def _of_source(packed: pa.RecordBatch, source: Source) -> pa.RecordBatch:
     count = packed.num_rows
-    columns = [
+    columns: list[pa.Array[Any]] = [
         packed.column(0),
         pa.array([json.dumps(source)] * count, pa.string()),
         packed.column(1),

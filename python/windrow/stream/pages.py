@@ -9,8 +9,8 @@ import zlib
 from collections.abc import Iterator
 from typing import Any, Protocol
 
-from windrow.stream.control import Source
 from windrow.stream.index import INDEX, QUERY, Index, Page
+from windrow.tasks import Source
 
 
 class PageState(Protocol):

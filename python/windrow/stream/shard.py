@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from windrow import _worker
-from windrow.stream.control import Control, Source
+from windrow.stream.control import Control
 from windrow.stream.pages import Pages, PageState
 from windrow.stream.query import Asked, StreamQuery
+from windrow.tasks import Source
 
 if TYPE_CHECKING:
     from windrow._native import Operator
@@ -155,7 +156,7 @@ class Shard:
         if len(batches) > 1:
             raise ValueError(
                 f"micro-batch: {table.num_rows} records of one shard have more than 2 GiB in a column; allowed: less: "
-                "more shards (.shards(...)), or smaller micro-batches (such as maxFilesPerTrigger, maxOffsetsPerTrigger)"
+                "more shards (.shards(...)), or smaller micro-batches (maxFilesPerTrigger, maxOffsetsPerTrigger)"
             )
         records = batches[0] if batches else pa.RecordBatch.from_pylist([], schema=query.rows_schema)
         times = records.select(query.seen) if query.asked["order"] is not None else None

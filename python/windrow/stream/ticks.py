@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from typing import TypeVar
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from windrow.stream.control import Control, Source
+from windrow.stream.control import Control
 from windrow.stream.query import StreamQuery
+from windrow.tasks import Source
 
 Rows = TypeVar("Rows", pa.RecordBatch, pa.Table)
 

@@ -8,7 +8,7 @@ from windrow import _worker
 
 
 def unpack(batches: _worker.Batches, schema: bytes) -> _worker.Batches:
-    """The rows of Arrow IPC streams in the column `block`, in the first columns of which there are those of `schema`."""
+    """The rows of the Arrow IPC streams in the column `block`: their first columns, as `schema` has them."""
     columns = pa.ipc.read_schema(pa.py_buffer(schema))
     for batch in batches:
         for block in batch.column(0):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -53,7 +54,7 @@ def cut(table: pa.Table, seed: int) -> list[pa.Table]:
     draw = random.Random(seed)
     inner = [draw.randint(0, table.num_rows) for _ in range(3)]
     bounds = sorted([0, table.num_rows, *inner, inner[0]])
-    return [table.slice(first, last - first) for first, last in zip(bounds, bounds[1:], strict=False)]
+    return [table.slice(first, last - first) for first, last in itertools.pairwise(bounds)]
 
 
 KINDS = {
