@@ -8,11 +8,12 @@
 
 | of the index | |
 |---|---|
-| `format` | 1 |
+| `format`, `shard` | 1; the number of the shard |
 | `source`, `stream_time` | the source columns, and how stream time is kept over several sources |
 | `sources`, `inputs` | the values of each source, by number, and the inputs that have seen it |
 | `pages` | of each page its checksum; of windows their first and last time, and how the first and last key begin |
 | `gauges` | stream time and open windows of each operator |
+| `checksum` | CRC-32 of the text without it |
 
 | of the query | |
 |---|---|
@@ -21,7 +22,7 @@
 | `accumulators` | the types of what Python functions give, as Arrow IPC in base64 |
 | `result` | the columns of `windrow.state.read`, as Spark's JSON |
 
-A state store may be damaged, or hold values of two states: the index tells.
+A state store may be damaged, or hold values of two states or of another shard: the index tells.
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ FORMAT = 1
 INDEX = "index"
 QUERY = "query"
 
+_CHECKSUM = b', "checksum": '
 _KEY_DIGITS = 32
 """How much of the bounds of keys is kept, in hexadecimal digits: an index is written in every micro-batch."""
 
@@ -96,6 +98,7 @@ class Index:
     """The index of the pages of a shard.
 
     Attributes:
+        shard: the number of the shard.
         source: the source columns.
         stream_time: how stream time is kept over several sources.
         sources: the known sources; their numbers are their positions.
@@ -104,6 +107,7 @@ class Index:
         gauges: stream time and the number of open windows of each operator, by its number.
     """
 
+    shard: int
     source: tuple[str, ...]
     stream_time: str
     sources: list[Source] = field(default_factory=list)
@@ -114,12 +118,13 @@ class Index:
     @classmethod
     def read(cls, text: bytes) -> Index:
         """Of what `write` wrote; `ValueError` for anything else."""
+        if text != _sealed(text.rpartition(_CHECKSUM)[0] + b"}"):
+            raise ValueError("state: its index is not the one that was written: the checkpoint is damaged")
         try:
             known = json.loads(text)
             version = known["format"]
-            if version != FORMAT:
-                raise ValueError(f"format {version!r}, this version reads {FORMAT}")
-            return cls(
+            index = cls(
+                known["shard"],
                 tuple(known["source"]),
                 known["stream_time"],
                 [tuple(source) for source in known["sources"]],
@@ -127,13 +132,17 @@ class Index:
                 {name: Page.read(page) for name, page in known["pages"].items()},
                 {number: (time, count) for number, (time, count) in known["gauges"].items()},
             )
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise ValueError(f"state: its index cannot be read ({error!r}): it is damaged") from None
+        if version != FORMAT:
+            raise ValueError(f"state: format was {version} and is {FORMAT}: another version of windrow wrote it")
+        return index
 
     def write(self) -> bytes:
         """As JSON."""
         index = {
             "format": FORMAT,
+            "shard": self.shard,
             "source": self.source,
             "stream_time": self.stream_time,
             "sources": self.sources,
@@ -141,7 +150,7 @@ class Index:
             "pages": {name: page.write() for name, page in self.pages.items()},
             "gauges": self.gauges,
         }
-        return json.dumps(index).encode()
+        return _sealed(json.dumps(index).encode())
 
     def check(self, name: str, page: bytes | None) -> bytes:
         """A page that was found, or not; `ValueError` unless it is the one that was written last."""
@@ -158,3 +167,8 @@ class Index:
         for name in found:
             if name not in self.pages:
                 raise ValueError(f"state: page {name!r} is of no state: the checkpoint is damaged")
+
+
+def _sealed(text: bytes) -> bytes:
+    """A JSON object with its checksum as the last member."""
+    return text[:-1] + _CHECKSUM + b"%d}" % zlib.crc32(text)

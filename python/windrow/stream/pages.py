@@ -1,6 +1,6 @@
 """The state of a shard in Spark's state store: pages by name, and an index of them (`index.py`).
 
-A state store may be damaged, or hold values of two states: the index tells, and nothing is emitted.
+A state store may be damaged, or hold values of two states or of another shard: the index tells, and nothing is emitted.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ class PageState(Protocol):
 class Pages:
     """The pages of a shard, as they were read, and those that are written."""
 
-    def __init__(self, state: PageState, source: tuple[str, ...], stream_time: str) -> None:
+    def __init__(self, state: PageState, shard: int, source: tuple[str, ...], stream_time: str) -> None:
         """Reads all pages.
 
         Raises:
-            ValueError: pages are damaged or missing, or of a query with other sources.
+            ValueError: pages are damaged or missing, of another shard, or of a query with other sources.
         """
         self._state = state
         self._read = {name[0]: bytes(value[0]) for name, value in state.iterator()}
         index = self._read.pop(INDEX, None)
-        self.index = Index(source, stream_time)
+        self.index = Index(shard, source, stream_time)
         """What the pages are, as it is written by `finish`."""
         self._sizes = {name: len(page) for name, page in self._read.items()}
         self.written = 0
@@ -59,6 +59,10 @@ class Pages:
         ]
         if differs:
             raise ValueError(f"state: it belongs to another query: {'; '.join(differs)}: start from a new checkpoint")
+        if found.shard != self.index.shard:
+            raise ValueError(
+                f"state: it is of shard {found.shard} and not of shard {self.index.shard}: the checkpoint is damaged"
+            )
         found.check_all(self._read)
         self.index = found
 

@@ -45,8 +45,8 @@ def changes(rows: Iterable[Any], state: PageState, asked: Asked) -> Iterator[tup
         ValueError: a state that is damaged or of another query, or rows of one shard that do not fit one batch.
     """
     query = StreamQuery(asked)
-    blocks, control = _received(rows)
-    pages = Pages(state, asked["source"], "slowest" if asked["slowest"] else "source")
+    shard, blocks, control = _received(rows)
+    pages = Pages(state, shard, asked["source"], "slowest" if asked["slowest"] else "source")
     work = Shard(query, pages)
     counters = dict.fromkeys(SUMS, 0)
     for name in _SPLIT:
@@ -68,14 +68,16 @@ def changes(rows: Iterable[Any], state: PageState, asked: Asked) -> Iterator[tup
     yield b"", {**counters, "stream_time": min(known, default=None)}
 
 
-def _received(rows: Iterable[Any]) -> tuple[dict[Source, list[Any]], Control]:
-    blocks, control = dict[Source, list[Any]](), Control()
+def _received(rows: Iterable[Any]) -> tuple[int, dict[Source, list[Any]], Control]:
+    """The number of the shard, its blocks by source, and what the splits have seen."""
+    shard, blocks, control = 0, dict[Source, list[Any]](), Control()
     for row in rows:
+        shard = row.shard
         if row.control is not None:
             control.add(Control.read(row.control))
         else:
             blocks.setdefault(tuple(json.loads(row.source)), []).append(row)
-    return blocks, control
+    return shard, blocks, control
 
 
 def _written(batch: pa.RecordBatch) -> bytes:

@@ -38,6 +38,7 @@ class DictState:
 class Row:
     """A row that Spark hands to a shard."""
 
+    shard: int
     source: str
     first: int
     block: bytes | None
@@ -79,7 +80,7 @@ class LocalStream:
             )
             for packed in pack(iter(batches), self.asked):
                 for row in packed.to_pylist():
-                    received.setdefault(row.pop("shard"), []).append(Row(**row))
+                    received.setdefault(row["shard"], []).append(Row(**row))
         gave: list[dict[str, Any]] = []
         output = pa.schema([*self._output()])
         for shard, rows in sorted(received.items()):

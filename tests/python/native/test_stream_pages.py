@@ -1,0 +1,209 @@
+"""Damaged states of a streaming query: a clear error, and nothing is emitted."""
+
+from __future__ import annotations
+
+import json
+import random
+import zlib
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import windrow as wr
+from windrow.stream.pack import pack
+from windrow.stream.shard import changes
+
+from ..harness.steps import DictState, LocalStream, Row
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+SCHEMA = pa.schema(
+    [("user", pa.string()), ("ts", pa.timestamp("us", "UTC")), ("part", pa.int32()), ("amount", pa.int64())]
+)
+SESSIONS = wr.SessionWindows.with_gap("5 minutes", grace="10 minutes")
+SLIDING = wr.SlidingWindows.with_time_difference("5 minutes", grace="10 minutes")
+
+
+def query(data: Any, windows: Any = SESSIONS, source: str | None = "part", aggregate: Any = None) -> Any:
+    grouped = wr.group_by(data, "user", time="ts", source=source)
+    return grouped.windowed_by(windows).agg(n=wr.count(), spend=aggregate or wr.sum("amount"))
+
+
+def joined(older: Any, later: Any) -> Any:
+    return (older or 0) + (later or 0)
+
+
+QUERIES: dict[str, Callable[[Any], Any]] = {
+    "sessions": query,
+    "sliding": lambda data: query(data, SLIDING),
+    "python": lambda data: query(data, source=None, aggregate=wr.reduce("amount", joined)),
+}
+
+
+def micro_batch(number: int) -> pa.Table:
+    """Records of many users, ten minutes after those of the one before."""
+    draw = random.Random(number)
+    rows = [
+        {
+            "user": f"user {draw.randint(0, 20)}",
+            "ts": START + timedelta(minutes=10 * number + draw.uniform(0, 10)),
+            "part": draw.randint(0, 1),
+            "amount": draw.randint(1, 9),
+        }
+        for _ in range(60)
+    ]
+    return pa.Table.from_pylist(rows, SCHEMA)
+
+
+class Played:
+    """A stream after some micro-batches, and its states after each of them."""
+
+    def __init__(self, name: str) -> None:
+        self.stream = LocalStream(QUERIES[name], SCHEMA, shards=2)
+        self.history = list[dict[int, dict[str, bytes]]]()
+        for number in range(5):
+            assert self.stream.push([micro_batch(number)]) or number < 2
+            self.history.append({shard: dict(state.pages) for shard, state in self.stream.states.items()})
+        splits = iter(micro_batch(5).select(self.stream.read.names).to_batches())
+        self.next = [Row(**row) for packed in pack(splits, self.stream.asked) for row in packed.to_pylist()]
+
+    def pages(self, shard: int = 0, ago: int = 0) -> dict[str, bytes]:
+        """A copy of the pages of a shard, as they are now or some micro-batches ago."""
+        return dict(self.history[-1 - ago][shard])
+
+    def given(self, pages: dict[str, bytes], shard: int = 0) -> list[Any]:
+        """What the next micro-batch gives from pages; an error comes after what was given."""
+        state = DictState()
+        state.pages = pages
+        rows = [row for row in self.next if row.shard == shard]
+        found: list[Any] = []
+        try:
+            for each in changes(rows, state, self.stream.asked):
+                found.append(each)
+        except Exception as error:
+            found.append(error)
+        return found
+
+
+@pytest.fixture(scope="module", params=QUERIES)
+def played(request: pytest.FixtureRequest) -> Played:
+    return Played(request.param)
+
+
+def refused(found: list[Any], *words: str) -> None:
+    """Fails unless nothing but an error was given, which says what is wrong with the state."""
+    (error,) = found
+    assert type(error) is ValueError
+    told = str(error)
+    assert told.startswith("state: ")
+    for word in words:
+        assert word in told
+
+
+def read_index(pages: dict[str, bytes]) -> dict[str, Any]:
+    index: dict[str, Any] = json.loads(pages["index"])
+    del index["checksum"]
+    return index
+
+
+def sealed(text: str) -> bytes:
+    """An index of this text with a good checksum."""
+    return f'{text[:-1]}, "checksum": {zlib.crc32(text.encode())}}}'.encode()
+
+
+def test_a_whole_state_gives_rows(played: Played) -> None:
+    found = played.given(played.pages())
+    assert len(found) > 1
+    assert found[-1][1]["windows_closed"] > 0
+
+
+def test_a_missing_page_is_named(played: Played) -> None:
+    names = [name for name in played.pages() if name != "index"]
+    assert len(names) > 2
+    for name in names:
+        pages = played.pages()
+        del pages[name]
+        refused(played.given(pages), f"page {name!r} is missing", "the checkpoint is damaged")
+
+
+def test_a_page_of_an_older_micro_batch_is_named(played: Played) -> None:
+    torn = 0
+    for ago in (1, 2):
+        for name, page in played.pages(ago=ago).items():
+            pages = played.pages()
+            if name != "index" and pages.get(name, page) != page:
+                torn += 1
+                refused(played.given({**pages, name: page}), f"page {name!r} is not the one that was written last")
+    assert torn > 2
+
+
+def test_an_index_of_an_older_micro_batch_is_found(played: Played) -> None:
+    for ago in (1, 2):
+        refused(played.given({**played.pages(), "index": played.pages(ago=ago)["index"]}), "the checkpoint is damaged")
+
+
+def test_a_flipped_byte_is_found_wherever_it_is(played: Played) -> None:
+    draw, flips = random.Random(1), 0
+    for name, page in played.pages().items():
+        places = {0, len(page) // 2, len(page) - 1, *(draw.randrange(len(page)) for _ in range(20))}
+        for place in places:
+            damaged = bytearray(page)
+            damaged[place] ^= 1 << draw.randrange(8)
+            found = played.given({**played.pages(), name: bytes(damaged)})
+            refused(found, "damaged") if name == "index" else refused(found, repr(name), "damaged")
+            flips += 1
+    assert flips > 100
+
+
+def test_a_page_that_was_cut_short_is_named(played: Played) -> None:
+    for name, page in played.pages().items():
+        for short in (page[:-1], page[: len(page) // 2], b""):
+            refused(
+                played.given({**played.pages(), name: short}), repr(name) if name != "index" else "its index", "damaged"
+            )
+
+
+def test_a_missing_index_is_told(played: Played) -> None:
+    pages = played.pages()
+    del pages["index"]
+    refused(played.given(pages), "no index", "damaged")
+
+
+def test_an_index_that_is_none_is_told(played: Played) -> None:
+    for text in ("", "null", "[]", "7", '"index"', "{}", '{"format": 1}', "\0", "[" * 100_000):
+        refused(played.given({**played.pages(), "index": text.encode()}), "its index", "damaged")
+        refused(played.given({**played.pages(), "index": sealed(text)}), "its index", "damaged")
+
+
+def test_an_index_of_other_values_is_told(played: Played) -> None:
+    for name in ("sources", "inputs", "pages", "gauges"):
+        for value in (None, 7, [None]):
+            index = {**read_index(played.pages()), name: value}
+            refused(played.given({**played.pages(), "index": sealed(json.dumps(index))}), "damaged")
+
+
+def test_a_page_too_many_is_named(played: Played) -> None:
+    pages = played.pages()
+    name = next(name for name in pages if name != "index")
+    for more in ("0/more", "7/head", "", "head"):
+        refused(played.given({**pages, more: pages[name]}), f"page {more!r} is of no state", "damaged")
+
+
+def test_a_page_of_another_shard_is_named(played: Played) -> None:
+    here, there, others = played.pages(0), played.pages(1), 0
+    for name, page in there.items():
+        if name != "index" and name in here and here[name] != page:
+            others += 1
+            refused(played.given({**here, name: page}), f"page {name!r} is not the one that was written last")
+    assert others > 0
+
+
+def test_the_state_of_another_shard_is_told(played: Played) -> None:
+    refused(played.given(played.pages(1), shard=0), "shard 1", "shard 0", "damaged")
+
+
+def test_a_state_of_a_later_format_is_told(played: Played) -> None:
+    index = {**read_index(played.pages()), "format": 2}
+    refused(played.given({**played.pages(), "index": sealed(json.dumps(index))}), "format was 2 and is 1")
