@@ -47,12 +47,18 @@ class Row:
 
 @dataclass
 class LocalStream:
-    """A streaming query: `definition` over data of `schema`."""
+    """A streaming query: `definition` over data of `schema`.
+
+    With `max_ahead` no record may be so many microseconds ahead of `clock`, the wall clock of the next micro-batch in
+    microseconds.
+    """
 
     definition: Callable[..., Any]
     schema: Schemas
     shards: int = 4
     seed: int = 0
+    max_ahead: int | None = None
+    clock: int = 0
     states: dict[int, DictState] = field(default_factory=dict)
     counters: dict[str, int] = field(default_factory=lambda: dict.fromkeys(SUMS, 0))
     stream_time: int | None = None
@@ -66,39 +72,48 @@ class LocalStream:
         plan = plan_of(definition, self.schema)
         if isinstance(plan.windows, SessionWindows):
             plan = replace(plan, windows=plan.windows.on_stream(plan.schema.field(plan.time)))
-        self.plan = replace(plan, options=replace(plan.options, shards=self.shards))
+        options = replace(plan.options, shards=self.shards)
+        if self.max_ahead is not None:
+            options = replace(options, max_ahead=self.max_ahead)
+        self.plan = replace(plan, options=options)
         functions = tuple(cloudpickle.dumps(function) for function in self.plan.functions.values())
-        self.asked = asked_of(self.plan, functions)
+        clock = None if options.max_ahead is None else "windrow.clock"
+        self.asked = asked_of(self.plan, functions, clock)
         self.read = pa.schema(read_columns(self.plan).values())
 
     def push(self, splits: Sequence[pa.Table]) -> list[dict[str, Any]]:
         """A micro-batch of several splits; gives its rows."""
+        return [row for batch in self.push_batches(splits) for row in batch.to_pylist()]
+
+    def push_batches(self, splits: Sequence[pa.Table]) -> list[pa.RecordBatch]:
+        """The same; gives its rows as batches."""
         received: dict[int, list[Row]] = {}
         for split in splits:
-            batches = (
-                split.select(self.read.names).cast(self.read).to_batches(max_chunksize=self.draw.choice([1, 3, 100]))
-            )
-            for packed in pack(iter(batches), self.asked):
+            for packed in pack(iter(self._batches(split)), self.asked):
                 for row in packed.to_pylist():
                     received.setdefault(row["shard"], []).append(Row(**row))
-        gave: list[dict[str, Any]] = []
-        output = pa.schema([*self._output()])
+        gave: list[pa.RecordBatch] = []
+        output = self._output().serialize().to_pybytes()
         for shard, rows in sorted(received.items()):
             self.draw.shuffle(rows)
             state = self.states.setdefault(shard, DictState())
             for block, counted in changes(rows, state, self.asked):
                 if block:
                     blocks = pa.RecordBatch.from_arrays([pa.array([block], pa.binary())], names=["block"])
-                    gave += [
-                        row
-                        for batch in unpack(iter([blocks]), output.serialize().to_pybytes())
-                        for row in batch.to_pylist()
-                    ]
+                    gave += unpack(iter([blocks]), output)
                 for name in SUMS:
                     self.counters[name] += counted.get(name) or 0
                 if counted:
                     self.stream_time = counted["stream_time"]
         return gave
+
+    def _batches(self, split: pa.Table) -> list[pa.RecordBatch]:
+        rows = split.select(self.read.names).cast(self.read)
+        if self.asked["clock"] is not None:
+            now = pa.repeat(self.clock, rows.num_rows).cast(self.plan.schema.field(self.plan.time).type)
+            rows = rows.append_column(self.asked["clock"], now)
+        smallest = 1 if rows.num_rows < 1000 else 1000
+        return rows.to_batches(max_chunksize=self.draw.choice([1, 3, 100]) * smallest)
 
     def _output(self) -> pa.Schema:
         from windrow import _worker
