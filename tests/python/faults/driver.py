@@ -1,0 +1,181 @@
+"""A driver in a process of its own, and the faults that meet it."""
+
+from __future__ import annotations
+
+import os
+import queue
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from . import job
+from .checkpoint import Checkpoint
+from .processes import Process, descendants, end, executors, python_daemons, python_workers
+
+PATIENCE = 180
+"""How many seconds a query may take for its next step."""
+
+RUNNING: dict[str, Callable[[int], list[Process]]] = {
+    "worker": python_workers,
+    "daemon": python_daemons,
+    "executor": executors,
+}
+"""What may be killed below a driver, which goes on or fails."""
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One fault.
+
+    Attributes:
+        kind: `worker`, `daemon`, `executor`: such a process is killed; `driver`: the driver and its JVM are; `commit`:
+            they are while a micro-batch, which the sink has, is committed; `stop`: the query is stopped.
+        batches: how many micro-batches pass before it.
+        seconds: how long after the start of the next one it comes; of `commit` after the sink; 0 is before the commit.
+    """
+
+    kind: str
+    batches: int = 0
+    seconds: float = 0.0
+
+
+@dataclass
+class Driver:
+    """A driver of `query` at `place`."""
+
+    place: Path
+    master: str
+    query: str
+    injected: int = 0
+    """How many faults have met the query since its start."""
+    told: queue.Queue[str] = field(default_factory=queue.Queue)
+
+    def __post_init__(self) -> None:
+        self.checkpoint = Checkpoint(self.place)
+        for held in (self.place / "hold").glob("*"):
+            held.unlink()
+        self._log = (self.place / "log").open("a")
+        environment = {
+            **os.environ,
+            "PYSPARK_PYTHON": sys.executable,
+            "PYSPARK_DRIVER_PYTHON": sys.executable,
+            "SPARK_LOCAL_IP": "127.0.0.1",
+            "SPARK_WORKER_DIR": str(self.place / "workers"),
+        }
+        self._process = subprocess.Popen(
+            [sys.executable, job.__file__, str(self.place), self.master, self.query],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._log,
+            text=True,
+            env=environment,
+            cwd=self.place,
+            start_new_session=True,
+        )
+        threading.Thread(target=self._listen, daemon=True).start()
+        self.expect("ready")
+
+    def start(self, files: int) -> None:
+        """Starts the query with so many files a micro-batch."""
+        self.injected = 0
+        self._say(str(files))
+        self.expect("started")
+
+    def expect(self, word: str) -> None:
+        """Waits for a word of the driver."""
+        told = self.told.get(timeout=PATIENCE)
+        if told.partition(" ")[0] != word:
+            raise AssertionError(f"waits for {word!r}, and is told {told!r}\n{self._tail()}")
+
+    def inject(self, fault: Fault) -> bool:
+        """Waits for the moment of a fault and does it; false where the query ends before."""
+        number = self._moment(fault)
+        if number is None:
+            return False
+        if fault.kind in RUNNING:
+            done = self._kill_one(RUNNING[fault.kind], random.Random(number))
+        elif fault.kind == "stop":
+            self._say("stop")
+            done = True
+        else:
+            self.end()
+            done = True
+        self.injected += done
+        return done
+
+    def wait(self) -> bool:
+        """Waits until the query ends; false where a fault has failed it."""
+        told = self.told.get(timeout=PATIENCE)
+        if told == "ended":
+            return True
+        if not told.startswith("failed") or not self.injected:
+            raise AssertionError(f"without a fault: {told}\n{self._tail()}")
+        return False
+
+    def end(self) -> None:
+        """Kills the driver, its JVM, and all below."""
+        below = descendants(self._process.pid) if self._process.poll() is None else []
+        os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+        end(below)
+        self._log.close()
+
+    def _moment(self, fault: Fault) -> int | None:
+        """The micro-batch that a fault meets, at its moment."""
+        checkpoint = self.checkpoint
+        if fault.kind == "commit":
+            return self._commit(checkpoint.started + 1 + fault.batches, fault.seconds)
+        first = checkpoint.committed + 1 + fault.batches
+        if not self._until(lambda: checkpoint.started >= first and checkpoint.started > checkpoint.committed):
+            return None
+        time.sleep(fault.seconds)
+        return checkpoint.started if self.told.empty() else None
+
+    def _commit(self, number: int, seconds: float) -> int | None:
+        """Waits until the sink has a micro-batch; lets it be committed for some seconds, if any."""
+        hold, out = self.place / "hold" / str(number), self.place / "out" / str(number)
+        hold.touch()
+        try:
+            if not self._until(out.exists):
+                return None
+        finally:
+            if seconds or not out.exists():
+                hold.unlink()
+        time.sleep(seconds)
+        return number
+
+    def _until(self, there: Callable[[], bool]) -> bool:
+        """Waits for something; false where the query ends before."""
+        limit = time.monotonic() + PATIENCE
+        while not there():
+            if not self.told.empty():
+                return False
+            if time.monotonic() > limit:
+                raise AssertionError(f"the query has done nothing for {PATIENCE} s\n{self._tail()}")
+            time.sleep(0.002)
+        return True
+
+    def _kill_one(self, below: Callable[[int], list[Process]], draw: random.Random) -> bool:
+        found = below(self._process.pid)
+        return bool(found) and draw.choice(found).kill()
+
+    def _say(self, line: str) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.write(line + "\n")
+        self._process.stdin.flush()
+
+    def _listen(self) -> None:
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            if line.startswith("job: "):
+                self.told.put(line.removeprefix("job: ").strip())
+        self.told.put("gone")
+
+    def _tail(self) -> str:
+        return "\n".join((self.place / "log").read_text().splitlines()[-40:])

@@ -1,0 +1,52 @@
+"""Seeded events of two sources, one behind the other: out of order, some of them late, with ticks; cut into files."""
+
+from __future__ import annotations
+
+import random
+from datetime import UTC, datetime, timedelta
+
+import pyarrow as pa
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+SCHEMA = pa.schema(
+    [
+        ("user", pa.string()),
+        ("ts", pa.timestamp("us", "UTC")),
+        ("amount", pa.int64()),
+        ("pause", pa.duration("us")),
+        ("part", pa.int32()),
+        ("offset", pa.int64()),
+        ("tick", pa.bool_()),
+    ]
+)
+USERS = ["ann", "bob", "cem", "dag", "eva", "", None]
+BEHIND = 3
+"""How many minutes the second source is behind the first one."""
+
+
+def events(seed: int, files: int, rows: int) -> list[pa.Table]:
+    """So many files of about so many rows; the last one ticks far ahead."""
+    draw = random.Random(seed)
+    offsets, found = [0, 0], []
+    for number in range(files * rows):
+        part = draw.choice([0, 1])
+        now = number / 2 - BEHIND * part
+        is_tick = draw.random() < 0.05
+        late = draw.choice([0, 1, 3]) if draw.random() < 0.85 else draw.uniform(3, 40)
+        found.append(
+            {
+                "user": None if is_tick else draw.choice(USERS),
+                "ts": START + timedelta(minutes=now + draw.uniform(0, 2) if is_tick else now - draw.uniform(0, late)),
+                "amount": draw.randint(1, 99),
+                "pause": timedelta(minutes=draw.choice([1, 2, 3, 7])),
+                "part": part,
+                "offset": offsets[part],
+                "tick": is_tick,
+            }
+        )
+        offsets[part] += 1
+    inner = sorted(draw.sample(range(1, len(found)), files - 1))
+    pieces = [found[first:last] for first, last in zip([0, *inner], [*inner, len(found)], strict=True)]
+    end = START + timedelta(minutes=files * rows)
+    pieces.append([{"ts": end, "tick": True, "part": part, "offset": offsets[part]} for part in (0, 1)])
+    return [pa.Table.from_pylist(piece, SCHEMA) for piece in pieces]

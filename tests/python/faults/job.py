@@ -1,0 +1,152 @@
+"""A streaming query in a driver of its own, as a user would start it: `python job.py place master query`.
+
+Lines on its standard input: a number starts the query with so many files a micro-batch, `stop` stops it. Lines on its
+standard output that begin with `job:` tell `ready`, `started`, `ended`, and `failed` with the reason. At `place` are
+the files (`in`), the checkpoint, and one folder of Parquet for each micro-batch (`out`). It imports nothing from the
+tests, so its Python functions reach the workers by value.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+
+import windrow as wr
+
+DDL = "user string, ts timestamp, amount bigint, pause interval day to second, part int, offset bigint, tick boolean"
+AGGREGATES: dict[str, Any] = {"n": wr.count(), "spend": wr.sum("amount"), "most": wr.max("amount")}
+SESSIONS = wr.SessionWindows.with_gap("3 minutes", grace="5 minutes")
+GAPS = wr.SessionWindows.with_dynamic_gap("pause", grace="5 minutes")
+SLIDING = wr.SlidingWindows.with_time_difference("3 minutes", grace="5 minutes")
+
+
+def joined(older: int | None, later: int | None) -> int:
+    return (older or 0) + (later or 0)
+
+
+def sessions(data: DataFrame) -> DataFrame:
+    """Partial sessions, judged by the start of the micro-batch."""
+    return wr.group_by(data, "user", time="ts", tick="tick").windowed_by(SESSIONS).shards(2).agg(**AGGREGATES)
+
+
+def updates(data: DataFrame) -> DataFrame:
+    """Records, of which late ones are rows too."""
+    windowed = wr.group_by(data, "user", time="ts", tick="tick").windowed_by(SESSIONS).shards(3)
+    return windowed.emit("update").late("emit").agg(**AGGREGATES)
+
+
+def slowest(data: DataFrame) -> DataFrame:
+    """Gaps of the records; the slowest source holds the others open."""
+    grouped = wr.group_by(data, "user", time="ts", tick="tick", source="part", stream_time="slowest")
+    return grouped.windowed_by(GAPS).shards(2).agg(**AGGREGATES)
+
+
+def every_record(data: DataFrame) -> DataFrame:
+    """Kafka's sequence of each source."""
+    grouped = wr.group_by(data, "user", "part", time="ts", tick="tick", source="part", order="offset")
+    return grouped.windowed_by(SESSIONS).shards(2).emit("update", every_record=True).agg(**AGGREGATES)
+
+
+def python(data: DataFrame) -> DataFrame:
+    """Sliding windows with a Python function, each source by itself."""
+    grouped = wr.group_by(data, "user", "part", time="ts", tick="tick", source="part", order="offset")
+    return grouped.windowed_by(SLIDING).shards(2).agg(n=wr.count(), spend=wr.reduce("amount", joined))
+
+
+QUERIES: dict[str, Callable[[DataFrame], DataFrame]] = {
+    query.__name__: query for query in (sessions, updates, slowest, every_record, python)
+}
+
+
+def session(master: str) -> SparkSession:
+    """A session of its own, which keeps snapshots of its state and purges them often."""
+    builder = SparkSession.builder.master(master).appName("windrow faults")
+    settings = {
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.memory": "1g",
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
+        "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1",
+        "spark.log.level": "ERROR",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.streaming.stateStore.maintenanceInterval": "3s",
+        "spark.sql.streaming.stateStore.minDeltasForSnapshot": "3",
+    }
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    spark = builder.getOrCreate()
+    wr.configure(spark)
+    return spark
+
+
+class Sink:
+    """A folder of Parquet for each micro-batch, idempotent by its number; it does not return from those in `hold`."""
+
+    def __init__(self, place: Path) -> None:
+        self.place = place
+        for name in ("out", "again", "hold"):
+            (place / name).mkdir(parents=True, exist_ok=True)
+
+    def __call__(self, frame: DataFrame, number: int) -> None:
+        """Writes a micro-batch; one that is there already is put aside, to be compared."""
+        whole = self.place / f"hidden-{uuid.uuid4().hex}"
+        frame.write.parquet(str(whole))
+        try:
+            whole.rename(self.place / "out" / str(number))
+        except OSError:
+            whole.rename(self.place / "again" / f"{number}-{uuid.uuid4().hex}")
+        while (self.place / "hold" / str(number)).exists():
+            time.sleep(0.005)
+
+
+def start(spark: SparkSession, place: Path, query: str, files: int) -> Any:
+    """The query of that name over the files at a place, from its checkpoint there, until all is read."""
+    source = spark.readStream.schema(DDL).option("maxFilesPerTrigger", files).parquet(str(place / "in"))
+    writer = QUERIES[query](source).writeStream.option("checkpointLocation", str(place / "checkpoint"))
+    return writer.trigger(availableNow=True).foreachBatch(Sink(place)).start()
+
+
+def tell(*words: str) -> None:
+    """A line for the parent."""
+    print("job:", *words, flush=True)
+
+
+def watch(query: Any) -> None:
+    """Tells how a query ends."""
+    try:
+        query.awaitTermination()
+    except Exception as error:
+        tell("failed", " ".join(str(error).split()))
+    else:
+        tell("ended")
+
+
+def main() -> None:
+    """Runs as it is told."""
+    place, master, query = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
+    spark = session(master)
+    tell("ready")
+    started: Any = None
+    for line in sys.stdin:
+        if line.strip() == "stop":
+            started.stop()
+        else:
+            started = start(spark, place, query, int(line))
+            tell("started")
+            threading.Thread(target=watch, args=(started,), daemon=True).start()
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()

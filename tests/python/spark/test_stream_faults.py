@@ -1,0 +1,67 @@
+"""Exactly once: queries are killed and stopped at random moments, and give what an uninterrupted one gives.
+
+`make soak` injects more faults (WINDROW_KILLS).
+"""
+
+from __future__ import annotations
+
+import os
+import random
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from ..faults import job
+from ..faults.driver import Fault
+from ..faults.events import events
+from ..faults.scenario import check, play
+from ..harness.streams import Folder
+
+LONG = int(os.environ.get("WINDROW_KILLS", "50"))
+KINDS = {"worker": 8, "daemon": 2, "driver": 3, "commit": 3, "stop": 3}
+"""Faults of a local master, by how often they are drawn."""
+MASTERS = ["local[1]", "local[2]", "local[2,4]", "local[3,4]"]
+OF_CLUSTER = {"executor": 4, "worker": 3, "commit": 1}
+KILLS = ("worker", "daemon", "executor", "driver", "commit")
+
+
+def files_of(place: Path, seed: int, files: int) -> None:
+    folder = Folder(place / "in")
+    for table in events(seed, files, 25):
+        folder.add(table)
+
+
+def faults_of(draw: random.Random, count: int, kinds: dict[str, int]) -> list[Fault]:
+    drawn = draw.choices(list(kinds), list(kinds.values()), k=count)
+    seconds = [draw.choice([0, draw.uniform(0, 0.05 if kind == "commit" else 1)]) for kind in drawn]
+    return [Fault(kind, draw.choice([0, 0, 0, 1]), wait) for kind, wait in zip(drawn, seconds, strict=True)]
+
+
+def test_a_query_that_was_killed_gives_what_an_uninterrupted_one_gives(spark: SparkSession, tmp_path: Path) -> None:
+    files_of(tmp_path, 1, 8)
+    faults = [Fault("worker", 1, 0.1), Fault("stop", 1, 0.1), Fault("commit")]
+    met = play(tmp_path, "sessions", faults, ["local[2,4]", "local[1,4]"], [1, 2], seed=3)
+    assert {kind: met[kind] for kind in ("worker", "stop", "commit")} == {"worker": 1, "stop": 1, "commit": 1}
+    check(spark, tmp_path, "sessions")
+
+
+@pytest.mark.soak
+def test_queries_give_the_same_through_many_faults(
+    spark: SparkSession, tmp_path: Path, soaked: Callable[[str], None]
+) -> None:
+    met, seed, queries = Counter[str](), 0, list(job.QUERIES)
+    while sum(met[kind] for kind in KILLS) < LONG:
+        turn, number = divmod(seed, len(queries))
+        query, place, is_cluster = queries[number], tmp_path / str(seed), number == (turn + 2) % len(queries)
+        kinds, masters = (OF_CLUSTER, ["local-cluster[2,1,1024]"]) if is_cluster else (KINDS, MASTERS)
+        files_of(place, seed, 20)
+        faults = faults_of(random.Random(seed), 12, kinds)
+        met += play(place, query, faults, masters, [1, 1, 2, 3], seed)
+        met["tries again"] += check(spark, place, query)
+        seed += 1
+        print(seed, query, dict(met))
+    told = ", ".join(f"{count} {kind}" for kind, count in sorted(met.items()))
+    soaked(f"{sum(met[kind] for kind in KILLS)} kills of {seed} queries: {told}")
