@@ -31,6 +31,9 @@ MODULE := $(wildcard python/windrow/_native*.so)
 PYTEST := $(PY) -m pytest
 SOAK_CASES ?= 5000
 SOAK_STREAMS ?= 12000
+SOAK_KILLS ?= 50
+SOAK_BATCHES ?= 2000
+SOAK_SECONDS ?= 600
 BENCH_EVENTS ?= 10000000
 BENCH_REPEATS ?= 3
 
@@ -92,9 +95,10 @@ bench: package ## the core by layer, then windrow beside Spark, Polars and DuckD
 bench-stream: package ## streaming sessions beside session_window: micro-batches and open sessions of several sizes (some 40 minutes)
 	"$(PY)" benches/python/streaming.py --repeats $(BENCH_REPEATS)
 
-soak: package ## long random tests: Rust properties (SOAK_CASES=), streams against the oracle (SOAK_STREAMS=)
+soak: package ## long random tests (SOAK_CASES=, SOAK_STREAMS=), kills (SOAK_KILLS=), long streams (SOAK_BATCHES=, SOAK_SECONDS=)
 	SOAK_CASES=$(SOAK_CASES) cargo test --locked
-	WINDROW_STREAMS=$(SOAK_STREAMS) $(PYTEST) -m soak tests/python
+	WINDROW_STREAMS=$(SOAK_STREAMS) WINDROW_KILLS=$(SOAK_KILLS) WINDROW_MICRO_BATCHES=$(SOAK_BATCHES) \
+		WINDROW_QUERY_SECONDS=$(SOAK_SECONDS) $(PYTEST) -m soak tests/python
 	@echo "soak: passed: Rust properties of $(SOAK_CASES) cases (costly ones fewer), $(SOAK_STREAMS) streams in 3 ways each"
 
 clean: ## removes what the other targets made

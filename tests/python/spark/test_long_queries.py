@@ -1,0 +1,76 @@
+"""A long streaming query: state, the memory of workers and the time of a micro-batch stay as they were.
+
+Only `make soak` runs it, for so many seconds (WINDROW_QUERY_SECONDS).
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+import windrow as wr
+
+from ..faults.processes import python_workers
+
+SECONDS = int(os.environ.get("WINDROW_QUERY_SECONDS", "600"))
+WARM = 20
+START = 1_767_225_600_000
+"""1 January 2026, in milliseconds."""
+
+
+def query(spark: SparkSession) -> Any:
+    """A minute of 300 records a micro-batch: users who stay, users who come once, some records late."""
+    rate = spark.readStream.format("rate-micro-batch").option("rowsPerBatch", 300).option("numPartitions", 2)
+    rate = rate.option("advanceMillisPerBatch", 60_000).option("startTimestamp", START).load()
+    seconds = F.when(F.col("value") % 20 == 0, 3600).otherwise(F.col("value") % 97)
+    stays = F.concat(F.lit("user "), F.col("value") % 41)
+    data = rate.select(
+        F.when(F.col("value") % 3 == 0, F.concat(F.lit("visit "), F.col("value"))).otherwise(stays).alias("user"),
+        F.timestamp_seconds(F.col("timestamp").cast("double") - seconds).alias("ts"),
+        F.col("value").alias("amount"),
+    )
+    windows = wr.SessionWindows.with_gap("5 minutes", grace="3 minutes")
+    grouped = wr.group_by(data, "user", time="ts").windowed_by(windows).shards(2)
+    return grouped.emit("update").agg(n=wr.count(), spend=wr.sum("amount"))
+
+
+@pytest.mark.soak
+def test_a_long_query_stays_as_it_was(spark: SparkSession, tmp_path: Path, soaked: Callable[[str], None]) -> None:
+    spark.conf.set("spark.sql.streaming.numRecentProgressUpdates", "1000000")
+    try:
+        writer = query(spark).writeStream.format("noop").option("checkpointLocation", str(tmp_path / "checkpoint"))
+        started = writer.outputMode("append").start()
+    finally:
+        spark.conf.unset("spark.sql.streaming.numRecentProgressUpdates")
+    memory, limit = list[int](), time.monotonic() + SECONDS
+    while time.monotonic() < limit and started.isActive:
+        time.sleep(SECONDS / 100)
+        memory.append(max((process.kib for process in python_workers(os.getpid())), default=0))
+    assert started.exception() is None
+    started.stop()
+    progress = [each for each in started.recentProgress if each.observedMetrics.get("windrow") is not None]
+    size = [each.observedMetrics["windrow"]["state_bytes"] for each in progress]
+    millis = [each.durationMs["triggerExecution"] for each in progress]
+    part = min(100, (len(progress) - WARM) // 4)
+    assert part > 5
+    early, late = slice(WARM, WARM + part), slice(len(progress) - part, None)
+    state = statistics.median(size[early]), statistics.median(size[late])
+    took = statistics.median(millis[early]), statistics.median(millis[late])
+    held = max(memory[10:40]), max(memory[-30:])
+    soaked(
+        f"{len(progress)} micro-batches of a query in {SECONDS} s: state {state[0]:.0f} then {state[1]:.0f} bytes, the largest "
+        f"worker {held[0]} then {held[1]} KiB, a micro-batch {took[0]:.0f} then {took[1]:.0f} ms ({part} after {WARM}, "
+        f"last {part})"
+    )
+    assert sum(each.observedMetrics["windrow"]["late"] for each in progress) > len(progress)
+    assert state[1] < 1.2 * state[0]
+    assert held[1] < 1.2 * held[0]
+    assert took[1] < 3 * took[0]
