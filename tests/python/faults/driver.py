@@ -93,8 +93,13 @@ class Driver:
         if told.partition(" ")[0] != word:
             raise AssertionError(f"waits for {word!r}, and is told {told!r}\n{self._tail()}")
 
+    @property
+    def ended(self) -> bool:
+        """Whether the query has ended or failed."""
+        return not self.told.empty()
+
     def inject(self, fault: Fault) -> bool:
-        """Waits for the moment of a fault and does it; false where the query ends before."""
+        """Waits for the moment of a fault and does it; false where the query ends before, or has nothing to kill."""
         number = self._moment(fault)
         if number is None:
             return False
@@ -135,7 +140,7 @@ class Driver:
         if not self._until(lambda: checkpoint.started >= first and checkpoint.started > checkpoint.committed):
             return None
         time.sleep(fault.seconds)
-        return checkpoint.started if self.told.empty() else None
+        return None if self.ended else checkpoint.started
 
     def _commit(self, number: int, seconds: float) -> int | None:
         """Waits until the sink has a micro-batch; lets it be committed for some seconds, if any."""
@@ -154,7 +159,7 @@ class Driver:
         """Waits for something; false where the query ends before."""
         limit = time.monotonic() + PATIENCE
         while not there():
-            if not self.told.empty():
+            if self.ended:
                 return False
             if time.monotonic() > limit:
                 raise AssertionError(f"the query has done nothing for {PATIENCE} s\n{self._tail()}")

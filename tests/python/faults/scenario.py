@@ -55,8 +55,9 @@ def _meet(driver: Driver, left: list[Fault], met: Counter[str]) -> str | None:
     """Injects faults until one ends the query; its kind."""
     while left:
         fault = left[0]
-        if not driver.inject(fault):
-            return None
+        while not driver.inject(fault):  # there may be no worker yet
+            if driver.ended:
+                return None
         left.pop(0)
         met[fault.kind] += 1
         if fault.kind in ("driver", "commit", "stop"):
