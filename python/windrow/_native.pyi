@@ -25,6 +25,7 @@ from typing import Any, Protocol, final
 import pyarrow as pa
 
 __all__ = [
+    "Combiner",
     "Merger",
     "Operator",
     "Packer",
