@@ -16,11 +16,13 @@ class Control:
     Attributes:
         times: the largest time of the records and ticks of each source and input, in ticks of the time column.
         ticks: the largest time of the ticks of all known sources, by input.
+        ordered: those of them that have an order: the input, the order, the time.
         counters: what was counted.
     """
 
     times: dict[tuple[Source, int], int] = field(default_factory=dict)
     ticks: dict[int, int] = field(default_factory=dict)
+    ordered: list[tuple[int, int, int]] = field(default_factory=list)
     counters: dict[str, int] = field(default_factory=dict)
 
     def observe(self, source: Source, number: int, time: int | None) -> None:
@@ -28,9 +30,11 @@ class Control:
         if time is not None:
             self.times[source, number] = max(time, self.times.get((source, number), time))
 
-    def observe_all(self, number: int, time: int) -> None:
-        """A tick of an input for all sources."""
+    def observe_all(self, number: int, time: int, order: int | None = None) -> None:
+        """A tick of an input for all sources; one with an order counts for the records after it."""
         self.ticks[number] = max(time, self.ticks.get(number, time))
+        if order is not None:
+            self.ordered.append((number, order, time))
 
     def count(self, counters: Iterable[tuple[str, int]]) -> None:
         """Adds to the counters."""
@@ -43,6 +47,7 @@ class Control:
             self.observe(source, number, time)
         for number, time in other.ticks.items():
             self.observe_all(number, time)
+        self.ordered += other.ordered
         self.count(other.counters.items())
 
     @property
@@ -53,13 +58,14 @@ class Control:
     def write(self, *, counted: bool) -> str:
         """As JSON; the counters only where they are to be counted."""
         times = [[list(source), number, time] for (source, number), time in self.times.items()]
-        return json.dumps(
-            {"times": times, "ticks": list(self.ticks.items()), "counters": self.counters if counted else {}}
-        )
+        counters = self.counters if counted else {}
+        ticks = list(self.ticks.items())
+        return json.dumps({"times": times, "ticks": ticks, "ordered": self.ordered, "counters": counters})
 
     @classmethod
     def read(cls, text: str) -> Control:
         """Of what `write` wrote."""
         known = json.loads(text)
+        ordered = [tuple(tick) for tick in known["ordered"]]
         times = {(tuple(source), number): time for source, number, time in known["times"]}
-        return cls(times, dict(known["ticks"]), known["counters"])
+        return cls(times, dict(known["ticks"]), ordered, known["counters"])

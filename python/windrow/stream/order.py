@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute
 
 from windrow.stream.control import Control
-from windrow.stream.query import StreamQuery
+from windrow.stream.query import ORDER, StreamQuery
 from windrow.stream.ticks import by_source, observe_ticks
 from windrow.tasks import Source
 
@@ -38,6 +38,16 @@ def in_order(
         rows = rows.filter(pc.invert(pc.and_(rows[_TICK], _after_all(query, rows))))
     for source, of_source in by_source(rows, query.asked["source"]):
         yield from ((source, batch) for batch in _judged(query, source, of_source, control).to_batches())
+
+
+def judging_times(query: StreamQuery, records: pa.RecordBatch, control: Control) -> pa.RecordBatch:
+    """The times that judge records of blocks: those of their source, and ticks of all sources up to them."""
+    columns = [records.column(name) for name in query.seen]
+    order = records.column(ORDER).cast(pa.int64())
+    for number, place, time in control.ordered:
+        later = pc.max_element_wise(columns[number], pa.scalar(time, pa.int64()), skip_nulls=True)
+        columns[number] = pc.if_else(pc.greater_equal(order, place), later, columns[number])
+    return pa.RecordBatch.from_arrays(columns, names=query.seen)
 
 
 def _marked(query: StreamQuery, rows: pa.Table, control: Control) -> pa.Table:

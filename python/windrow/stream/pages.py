@@ -89,9 +89,13 @@ class Pages:
                 self._state.removeKey((name,))
                 del self._sizes[name]
 
+    def is_of(self, query: bytes) -> bool:
+        """Whether the state is of exactly this query, and not of one with another grace, say."""
+        return self._read.get(QUERY) == query
+
     def finish(self, query: bytes) -> None:
         """Writes the index, and the query where it is another one than before."""
-        if self._read.get(QUERY) != query:
+        if not self.is_of(query):
             self._write(QUERY, query, Page(zlib.crc32(query)))
         self._state.updateValue((INDEX,), (self.index.write(),))
 

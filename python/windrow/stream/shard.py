@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from windrow import _worker
 from windrow.stream.control import Control
+from windrow.stream.order import judging_times
 from windrow.stream.pages import Pages, PageState
 from windrow.stream.query import Asked, StreamQuery
 from windrow.tasks import Source
@@ -54,7 +55,7 @@ def changes(rows: Iterable[Any], state: PageState, asked: Asked) -> Iterator[tup
     for number, own, progress in work.tasks(control, blocks):
         operator = work.operator(number)
         before = operator.counters()
-        for batch in work.push(operator, own, progress):
+        for batch in work.push(operator, own, progress, control):
             yield from ((_written(batch.slice(at, _ROWS)), {}) for at in range(0, batch.num_rows, _ROWS))
         after = operator.counters()
         for name in _SHARD:
@@ -120,17 +121,19 @@ class Shard:
             # Of the slowest source an input knows only those that it has seen; else each has a time of its own.
             seen = (each for each in range(len(known)) if not is_slowest or number in pages.index.inputs[each])
             progress += [(number, each, time) for each in seen]
+        # A smaller grace than before a restart closes windows of sources that nothing was seen of, too.
+        every = not pages.is_of(self._query.stored)
         if is_slowest:
             rows = [row for of_source in blocks.values() for row in of_source]
-            if rows or progress:
+            if rows or progress or (every and known):
                 yield 0, rows, progress
             return
         for each, source in enumerate(known):
             own = [(number, 0, time) for number, of, time in progress if of == each]
-            if own or source in blocks:
+            if own or source in blocks or every:
                 yield each, blocks.get(source, []), own
 
-    def push(self, operator: Operator, rows: list[Any], progress: Progress) -> list[pa.RecordBatch]:
+    def push(self, operator: Operator, rows: list[Any], progress: Progress, control: Control) -> list[pa.RecordBatch]:
         """The changes that the records of blocks make, and stream time after them."""
         rows = sorted(rows, key=lambda row: (row.first, row.block))
         packed = pa.RecordBatch.from_arrays(
@@ -145,10 +148,10 @@ class Shard:
             combiner = self._block_query.combiner()
             combiner.push(packed)
             return operator.push_partials(combiner.finish(), progress)
-        records, times = self._records(packed)
+        records, times = self._records(packed, control)
         return operator.push_micro_batch(records, progress, times)
 
-    def _records(self, packed: pa.RecordBatch) -> tuple[pa.RecordBatch, pa.RecordBatch | None]:
+    def _records(self, packed: pa.RecordBatch, control: Control) -> tuple[pa.RecordBatch, pa.RecordBatch | None]:
         """The records of blocks in their order, and the times that judge each."""
         query = self._query
         sorter = self._block_query.sorter()
@@ -161,5 +164,5 @@ class Shard:
                 "more shards (.shards(...)), or smaller micro-batches (maxFilesPerTrigger, maxOffsetsPerTrigger)"
             )
         records = batches[0] if batches else pa.RecordBatch.from_pylist([], schema=query.rows_schema)
-        times = records.select(query.seen) if query.asked["order"] is not None else None
+        times = judging_times(query, records, control) if query.asked["order"] is not None else None
         return records.select(query.schema.names), times

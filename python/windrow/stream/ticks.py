@@ -22,14 +22,18 @@ def observe_ticks(query: StreamQuery, ticks: pa.RecordBatch | pa.Table, control:
     numbers = [None if query.input is not None else 0] * len(times)
     if query.input is not None:
         numbers = ticks.column(query.input).to_pylist()
-    for source, number, time in zip(_values(ticks, query.asked["source"]), numbers, times, strict=True):
+    orders: list[int | None] = [None] * len(times)
+    if query.asked["order"] is not None:
+        orders = ticks.column(query.asked["order"]).to_pylist()
+    sources = _values(ticks, query.asked["source"])
+    for source, number, time, order in zip(sources, numbers, times, orders, strict=True):
         if time is None:
             control.count([("bad_ticks", 1)])
             continue
         control.count([("ticks", 1)])
         for each in range(query.inputs) if number is None else [number]:
             if source and all(value is None for value in source):
-                control.observe_all(each, time)
+                control.observe_all(each, time, order)
             else:
                 control.observe(source, each, time)
 

@@ -1,0 +1,125 @@
+"""The steps of a streaming query, without a JVM, against the oracle: whatever the splits, the shards, their order."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import windrow as wr
+
+from ..harness.micro_batch_player import COUNTED, joined, texts
+from ..harness.micro_batch_tables import schema_of, table_of
+from ..harness.steps import LocalStream
+from ..oracle.micro_batch_generator import streaming_scenario
+from ..oracle.micro_batches import MicroBatches
+from ..oracle.scenario import Row
+from ..oracle.stream import Change
+from ..oracle.streaming_scenario import StreamingScenario
+
+SEEDS, TOGETHER = 400, 50
+COUNTERS = (*COUNTED, "ticks", "bad_ticks", "updates", "windows_closed")
+
+Told = tuple[str, str, int, int, tuple[Any, ...] | None]
+"""A row: `op`, key, start, end, the values of the aggregates."""
+
+
+def micros(length: int) -> str:
+    return f"{length} microseconds"
+
+
+def definition(asked: StreamingScenario) -> Any:
+    """The query of a scenario, as a user writes it."""
+    grace = micros(asked.grace)
+    windows: Any
+    if asked.kind == "sliding":
+        resolution = micros(asked.resolution)
+        windows = wr.SlidingWindows.with_time_difference(micros(asked.length), grace=grace, resolution=resolution)
+    elif asked.kind == "session":
+        windows = wr.SessionWindows.with_gap(micros(asked.length), grace=grace)
+    else:
+        windows = wr.SessionWindows.with_dynamic_gap("gap", grace=grace, longest_gap=micros(asked.length))
+    if asked.until is not None:
+        windows = windows.until(micros(asked.until))
+    values: dict[str, Any] = {"n": wr.count(), "total": wr.sum("v"), "all": wr.collect_list("v")}
+    if asked.values == "python":
+        add = lambda held, row: texts(held, row.v)  # noqa: E731 (pickled by value)
+        values = {"text": wr.aggregate(str, add, joined, schema="string", columns=["v"])}
+
+    def query(data: Any) -> Any:
+        sources = ["topic", "partition"] if asked.sourced else None
+        order = "offset" if asked.ordered else None
+        stream_time: Any = asked.stream_time
+        grouped = wr.group_by(data, "k", time="ts", tick="tick", source=sources, order=order, stream_time=stream_time)
+        emit: Any = asked.emit
+        late: Any = asked.late
+        return grouped.windowed_by(windows).emit(emit, every_record=asked.every_record).late(late).agg(**values)
+
+    return query
+
+
+def splits(draw: random.Random, asked: StreamingScenario, rows: tuple[Row, ...]) -> list[pa.Table]:
+    """The rows in splits; with an order those of a source together."""
+    count = draw.randint(1, 4)
+    parts: list[list[Row]] = [[] for _ in range(count)]
+    for row in rows:
+        place = (row.source or 0) % count if asked.ordered and asked.sourced else draw.randrange(count)
+        parts[0 if asked.ordered and not asked.sourced else place].append(row)
+    if not asked.ordered:
+        for part in parts:
+            draw.shuffle(part)
+    return [table_of(asked, part) for part in parts]
+
+
+def told(batch: pa.RecordBatch) -> Iterator[Told]:
+    """The rows that a stream gives; lists in the order of values."""
+    bounds = [batch.column("window").field(name).cast(pa.int64()).to_pylist() for name in ("start", "end")]
+    for row, start, end in zip(batch.to_pylist(), *bounds, strict=True):
+        op = row.get("op", "upsert")
+        values = [value for name, value in row.items() if name not in ("k", "window", "op")]
+        held = tuple(tuple(sorted(value)) if isinstance(value, list) else value for value in values)
+        yield op, row["k"], start, end, None if op == "delete" else held
+
+
+def shown(change: Change) -> Told:
+    return change.op, change.key, change.start, change.end, change.values
+
+
+def by_key(rows: list[Told]) -> dict[str, list[Told]]:
+    return {key: [row for row in rows if row[1] == key] for key in sorted({row[1] for row in rows})}
+
+
+def check(seed: int) -> bool:
+    """Plays the scenario of a seed, if it has one input."""
+    asked = streaming_scenario(seed)
+    if asked.inputs > 1:
+        return False
+    draw = random.Random(seed)
+    oracle = MicroBatches(asked)
+    stream = LocalStream(definition(asked), schema_of(asked), shards=draw.choice([1, 2, 5]), seed=seed)
+    expected: list[Told] = []
+    for number, rows in enumerate(asked.batches):
+        if (restart := asked.restart_before(number)) is not None:
+            oracle.restart(restart.grace, restart.late)
+            stream.define(definition(oracle.asked))
+        expected += map(shown, oracle.push(rows))
+        if not rows:
+            continue  # Spark runs no micro-batch: what a smaller grace closes comes with the next one
+        got = [row for batch in stream.push_batches(splits(draw, oracle.asked, rows)) for row in told(batch)]
+        place = f"seed {seed}, batch {number}\n{asked.line()}"
+        if asked.every_record and not asked.sourced:
+            assert by_key(got) == by_key(expected), place
+        assert sorted(got, key=repr) == sorted(expected, key=repr), place
+        counted = {name: stream.counters[name] for name in COUNTERS}
+        assert counted == {name: oracle.counters[name] for name in COUNTERS}, place
+        expected = []
+    return True
+
+
+@pytest.mark.parametrize("first", range(0, SEEDS, TOGETHER))
+def test_no_answer_depends_on_splits_and_shards(first: int) -> None:
+    played = sum(check(seed) for seed in range(first, first + TOGETHER))
+    assert played > TOGETHER / 3
