@@ -21,7 +21,7 @@ pc: Any = pyarrow.compute  # its stubs know no column of any type
 Column = Any
 """A `pyarrow.ChunkedArray` of any type."""
 
-_TIME, _INPUT, _TICK, _MOVES = (f"windrow.{name}" for name in ("time", "input", "is_tick", "moves"))
+_TIME, _INPUT, _TICK, _MOVES = (f"windrow.mark.{name}" for name in ("time", "input", "tick", "moves"))
 
 
 def in_order(
