@@ -79,10 +79,11 @@ def spark() -> Iterator[SparkSession]:
 
 
 def shows_spark(item: pytest.Item) -> bool:
-    """Whether an example of a docstring takes Spark."""
+    """Whether an example of a docstring takes Spark, or those of its module do, which come before it."""
     if not isinstance(item, pytest.DoctestItem):
         return False
-    return any("SparkSession" in example.source for example in item.dtest.examples)
+    before = doctest.DocTestParser().get_examples(sys.modules[item.dtest.globs["__name__"]].__doc__ or "")
+    return any("SparkSession" in example.source for example in [*before, *item.dtest.examples])
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -46,7 +46,7 @@ works = {
     "sliding windows": lambda: query(short, few_rows).agg(**deviations(100)),
     "sliding windows of a hot key": lambda: query(hot, few_rows).agg(**deviations(600)),
     "sliding windows of a hot key, each of most rows": lambda: query(hot, most_rows).agg(**deviations(600)),
-    "a Python function": lambda: query(short, sessions).agg(most=wr.reduce("x", max)),
+    "a Python function": lambda: query(pa.concat_tables([short] * 4), sessions).agg(most=wr.reduce("x", max)),
 }
 """
 
