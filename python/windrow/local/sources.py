@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from windrow.errors import bad_type
 from windrow.input import ALLOWED
+from windrow.ipc import ipc_stream
 from windrow.plan import Origins
 
 _spent: WeakSet[pa.RecordBatchReader] = WeakSet()
@@ -242,10 +243,7 @@ def rebased(batch: pa.RecordBatch) -> pa.RecordBatch:
     """
     if not any(_cuts_twice(field.type) for field in batch.schema):
         return batch
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, batch.schema) as writer:
-        writer.write_batch(batch)
-    return pa.ipc.open_stream(sink.getvalue()).read_next_batch()
+    return pa.ipc.open_stream(ipc_stream(batch)).read_next_batch()
 
 
 def rebased_stream(stream: Any, schema: pa.Schema) -> Any:

@@ -12,6 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from windrow.ipc import ipc_stream
 from windrow.state.xxh3 import xxh3_64
 
 _CHECKSUM = b"windrow.checksum"
@@ -63,9 +64,5 @@ def _seal(rows: pa.Table, metadata: dict[bytes, bytes]) -> bytes:
 
 def _written(rows: pa.Table, metadata: dict[bytes, bytes]) -> bytes:
     (batch,) = rows.combine_chunks().to_batches() or [pa.RecordBatch.from_pylist([], schema=rows.schema)]
-    sealed = batch.replace_schema_metadata(metadata)
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, sealed.schema) as writer:
-        writer.write_batch(sealed)
-    written: bytes = sink.getvalue().to_pybytes()
+    written: bytes = ipc_stream(batch.replace_schema_metadata(metadata)).to_pybytes()
     return written

@@ -40,6 +40,11 @@ class Pages:
         index = self._read.pop(INDEX, None)
         self.index = Index(shard, source, stream_time)
         """What the pages are, as it is written by `finish`."""
+        self.numbers = dict[Source, int]()
+        """The number of each known source: its position in the index."""
+        self._own: dict[str, list[bytes]] = {}
+        for name, page in self._read.items():
+            self._own.setdefault(name.partition("/")[0], []).append(page)
         self._sizes = {name: len(page) for name, page in self._read.items()}
         self.written = 0
         """How many pages were written."""
@@ -65,19 +70,21 @@ class Pages:
             )
         found.check_all(self._read)
         self.index = found
+        self.numbers = {source: number for number, source in enumerate(found.sources)}
 
     def see(self, source: Source, number: int | None = None) -> None:
         """A source is known from now on, and was seen by an input."""
         index = self.index
-        if source not in index.sources:
+        if source not in self.numbers:
+            self.numbers[source] = len(index.sources)
             index.sources.append(source)
             index.inputs.append(set())
         if number is not None:
-            index.inputs[index.sources.index(source)].add(number)
+            index.inputs[self.numbers[source]].add(number)
 
     def of(self, number: int) -> list[bytes]:
         """The pages of the operator with a number; none where it is new."""
-        return [page for name, page in self._read.items() if name.startswith(f"{number}/")]
+        return self._own.get(str(number), [])
 
     def write(self, number: int, changed: list[tuple[str, bytes | None]]) -> None:
         """Writes the changed pages of an operator, and removes those that are no more."""

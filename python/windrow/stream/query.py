@@ -117,14 +117,19 @@ class StreamQuery:
         return count
 
     @cached_property
+    def _tickless(self) -> dict[str, Any]:
+        """The plan of what blocks and states hold: ticks come as control rows."""
+        return {**self.spec, "tick": None}
+
+    @cached_property
     def operator_spec(self) -> str:
-        """The plan of a shard's operator: ticks come as control rows."""
-        return json.dumps({**self.spec, "tick": None})
+        """The plan of a shard's operator."""
+        return json.dumps(self._tickless)
 
     @cached_property
     def stored(self) -> bytes:
         """The query as it is in the state, for those who look into it."""
-        told: dict[str, Any] = {"spec": json.loads(self.operator_spec), "columns": self.asked["columns"]}
+        told: dict[str, Any] = {"spec": self._tickless, "columns": self.asked["columns"]}
         for name in ("schema", "accumulators"):
             told[name] = base64.b64encode(self.asked[name]).decode()
         return json.dumps({**told, "result": self.asked["result"]}).encode()
@@ -148,6 +153,6 @@ class StreamQuery:
         """
         if self.asked["partials"]:
             counted = [*self.spec["aggregates"], {"name": "windrow.records", "function": "count"}]
-            return _worker.query(json.dumps({**self.spec, "tick": None, "aggregates": counted}), self.schema)
+            return _worker.query(json.dumps({**self._tickless, "aggregates": counted}), self.schema)
         time = self.time if self.asked["order"] is None else ORDER
-        return _worker.rows_query(json.dumps({**self.spec, "tick": None, "time": time}), self.rows_schema)
+        return _worker.rows_query(json.dumps({**self._tickless, "time": time}), self.rows_schema)

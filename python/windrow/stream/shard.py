@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from windrow import _worker
+from windrow.ipc import ipc_stream
 from windrow.stream.control import Control
 from windrow.stream.order import judging_times
 from windrow.stream.pages import Pages, PageState
@@ -56,7 +57,8 @@ def changes(rows: Iterable[Any], state: PageState, asked: Asked) -> Iterator[tup
         operator = work.operator(number)
         before = operator.counters()
         for batch in work.push(operator, own, progress, control):
-            yield from ((_written(batch.slice(at, _ROWS)), {}) for at in range(0, batch.num_rows, _ROWS))
+            for at in range(0, batch.num_rows, _ROWS):
+                yield ipc_stream(batch.slice(at, _ROWS)).to_pybytes(), {}
         after = operator.counters()
         for name in _SHARD:
             counters[name] += after[name] - before[name]
@@ -79,14 +81,6 @@ def _received(rows: Iterable[Any]) -> tuple[int, dict[Source, list[Any]], Contro
         else:
             blocks.setdefault(tuple(json.loads(row.source)), []).append(row)
     return shard, blocks, control
-
-
-def _written(batch: pa.RecordBatch) -> bytes:
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, batch.schema) as writer:
-        writer.write_batch(batch)
-    written: bytes = sink.getvalue().to_pybytes()
-    return written
 
 
 class Shard:
@@ -116,7 +110,7 @@ class Shard:
         for source in sorted(blocks, key=repr):
             pages.see(source)
         known = pages.index.sources
-        progress = [(number, known.index(source), time) for (source, number), time in control.times.items()]
+        progress = [(number, pages.numbers[source], time) for (source, number), time in control.times.items()]
         for number, time in control.ticks.items():
             # Of the slowest source an input knows only those that it has seen; else each has a time of its own.
             seen = (each for each in range(len(known)) if not is_slowest or number in pages.index.inputs[each])
@@ -128,10 +122,12 @@ class Shard:
             if rows or progress or (every and known):
                 yield 0, rows, progress
             return
+        own: list[Progress] = [[] for _ in known]
+        for number, each, time in progress:
+            own[each].append((number, 0, time))
         for each, source in enumerate(known):
-            own = [(number, 0, time) for number, of, time in progress if of == each]
-            if own or source in blocks or every:
-                yield each, blocks.get(source, []), own
+            if own[each] or source in blocks or every:
+                yield each, blocks.get(source, []), own[each]
 
     def push(self, operator: Operator, rows: list[Any], progress: Progress, control: Control) -> list[pa.RecordBatch]:
         """The changes that the records of blocks make, and stream time after them."""

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
+from windrow.ipc import ipc_stream
 from windrow.plan import Stream
 from windrow.tasks import Source
 
@@ -104,10 +105,7 @@ def _specification(stream: Stream) -> dict[str, Any]:
 def _sealed(kind: str, columns: list[pa.Array[Any]], schema: pa.Schema, texts: Mapping[str, str]) -> bytes:
     told = {"checksum": _DOTS.decode(), "format": _FORMAT, "page": kind, **texts}
     labelled = schema.with_metadata({f"windrow.{name}": text for name, text in told.items()})
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, labelled) as writer:
-        writer.write_batch(pa.RecordBatch.from_arrays(columns, schema=labelled))
-    page = sink.getvalue().to_pybytes()
+    page = ipc_stream(pa.RecordBatch.from_arrays(columns, schema=labelled)).to_pybytes()
     return page.replace(_DOTS, _digest(page), 1)
 
 

@@ -24,6 +24,7 @@ from ..oracle.scenario import Row
 from ..oracle.stream import Change
 from ..oracle.streaming_scenario import StreamingScenario
 from .micro_batch_tables import TIME, schema_of, table_of
+from .players import windows_spec
 
 BUILT_IN = [
     {"name": "n", "function": "count", "columns": []},
@@ -97,7 +98,7 @@ class Operators:
         spec = {
             "keys": ["k"],
             "time": "ts",
-            "windows": _windows(asked),
+            "windows": windows_spec(asked),
             "grace": asked.grace,
             "until": asked.until,
             "aggregates": PYTHON if asked.values == "python" else BUILT_IN,
@@ -170,16 +171,6 @@ def _step(row: Row) -> Step:
 def _time(row: Row) -> int:
     assert row.time is not None
     return row.time
-
-
-def _windows(asked: StreamingScenario) -> dict[str, Any]:
-    match asked.kind:
-        case "sliding":
-            return {"kind": "sliding", "difference": asked.length, "resolution": asked.resolution}
-        case "session":
-            return {"kind": "session", "gap": asked.length}
-        case _:
-            return {"kind": "session", "gap_column": "gap", "retention": asked.length}
 
 
 def _folds(asked: StreamingScenario) -> list[Fold]:

@@ -186,7 +186,7 @@ class OperatorPlayer:
                 "keys": ["key"],
                 "time": "ts",
                 "tick": "tick",
-                "windows": _windows(asked),
+                "windows": windows_spec(asked),
                 "grace": asked.grace,
                 "until": asked.until,
                 "aggregates": _aggregates(asked),
@@ -218,7 +218,8 @@ class OperatorPlayer:
         return self._operator.counters()
 
 
-def _windows(asked: Scenario) -> dict[str, Any]:
+def windows_spec(asked: Scenario) -> dict[str, Any]:
+    """The windows of a scenario, as the core reads them."""
     match asked.kind:
         case "sliding":
             return {"kind": "sliding", "difference": asked.length, "resolution": asked.resolution}

@@ -72,9 +72,9 @@ def test_cases_are_answered_as_computed_by_hand(case: Case) -> None:
 
 def test_a_difference_is_found_and_made_small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Operators whose gap is one too long: two records show it, that far apart."""
-    plain = micro_batch_player._windows
+    plain = micro_batch_player.windows_spec
     monkeypatch.setattr(
-        micro_batch_player, "_windows", lambda asked: plain(dataclasses.replace(asked, length=asked.length + 1))
+        micro_batch_player, "windows_spec", lambda asked: plain(dataclasses.replace(asked, length=asked.length + 1))
     )
     rows = tuple(Row(key, time, 1) for time in (0, 3, 9, 20, 26, 27, 40, 41) for key in ("b", "ab"))
     asked = StreamingScenario("session", 5, 100, batches=(rows[:5], rows[5:], (), rows))
