@@ -7,7 +7,7 @@ Each room uses only rooms to its right, rooms of one group never each other:
 
 within `arrow`:
 
-    {batch, stream} -> format -> read -> plan -> keys -> array
+    runs -> {batch, stream} -> format -> read -> plan -> keys -> array
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ ORDER = (
     {"arrow::read"},
     {"arrow::format"},
     {"arrow::batch", "arrow::stream"},
+    {"arrow::runs"},
     {"py"},
 )
 RANK = {room: rank for rank, rooms in enumerate(ORDER) for room in rooms}

@@ -3,6 +3,7 @@
     python benches/python/streaming.py                                all sizes (some 40 minutes)
     python benches/python/streaming.py --sessions 100000 --events 1000000
     python benches/python/streaming.py --sessions 10000000 --query close
+    python benches/python/streaming.py --sessions 100000 --query file --query arrow --query state --query close
 
 All queries of a size run in one Spark session and take turns, so that each sees the same machine. State is in RocksDB
 with changelogs for all. Prints the median time of a micro-batch (`triggerExecution`) and how many times as fast as
@@ -25,6 +26,7 @@ from pathlib import Path
 from typing import Any
 
 import events
+import floor
 import local_spark
 import numpy as np
 import pyarrow as pa
@@ -106,7 +108,9 @@ QUERIES = {
     "close": lambda data: ours(data, "close"),
     "update": lambda data: ours(data, "update"),
     "session_window": theirs,
+    **floor.QUERIES,
 }
+WINDOWS = ("close", "update", "session_window")
 
 
 @dataclass
@@ -126,7 +130,9 @@ class Running:
         one = F.when(F.col("user") >= 0, 1)
         cents = F.sum(one * F.round(F.col("spend") * 100).cast("long"))
         answer = [F.sum(one).alias("rows"), F.sum(one * F.col("clicks")).alias("clicks"), cents.alias("cents")]
-        result = QUERIES[self.name](data).observe("answer", *answer)
+        result = QUERIES[self.name](data)
+        if self.name in WINDOWS:
+            result = result.observe("answer", *answer)
         writer = result.writeStream.format("noop").outputMode("append").queryName(self.name)
         self.query = writer.option("checkpointLocation", str(self.place / "checkpoint")).start()
 
@@ -172,8 +178,12 @@ def measure(spark: SparkSession, sessions: int, count: int, names: list[str], re
     for query in running:
         times, counters = query.times(before), query.seen[-1].get("observedMetrics", {}).get("windrow", {})
         theirs = median.get("session_window")
-        ratio = f"{theirs / median[query.name]:5.2f} times as fast" if theirs and query.name != "session_window" else ""
-        state = f"{counters['state_bytes'] / max(1, counters['windows_open']):6.1f} bytes a session" if counters else ""
+        is_ours = query.name in ("close", "update")
+        ratio = f"{theirs / median[query.name]:5.2f} times as fast" if theirs and is_ours else ""
+        state = ""
+        if counters:
+            rows, size = max(1, counters["windows_open"]), counters["state_bytes"]
+            state = f"{size / rows:6.1f} bytes a stored session, {rows / sessions:.2f} of them for each user"
         print(f"  {query.name:<15}{median[query.name]:8.0f} ms  ({min(times)} to {max(times)})  {ratio:<22}{state}")
     for path in files.paths[-2:]:
         for query in running:
@@ -181,7 +191,7 @@ def measure(spark: SparkSession, sessions: int, count: int, names: list[str], re
     for query in running:
         query.query.stop()
         query.gather()
-    finals = {query.name: query.answer() for query in running if query.name != "update"}
+    finals = {query.name: query.answer() for query in running if query.name in ("close", "session_window")}
     agree = len(set(finals.values())) <= 1
     print(f"  {finals}: {'agree' if agree else 'DIFFER'}", flush=True)
     return agree
@@ -202,7 +212,7 @@ def main() -> int:
     agree = True
     for sessions in chosen.sessions or [100_000, 1_000_000, 10_000_000]:
         for count in chosen.events or [1_000_000, 50_000]:
-            names = list(chosen.query or QUERIES)
+            names = list(chosen.query or WINDOWS)
             if sessions > 1_000_000 and not chosen.query:
                 names = ["close"]  # session_window scans its whole store in every micro-batch
             with tempfile.TemporaryDirectory() as folder:

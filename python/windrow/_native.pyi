@@ -340,3 +340,58 @@ class Operator:
         Raises:
             ValueError: damaged pages, pages of another plan (the message tells what differs), or missing ones.
         """
+    def restore_part(self, pages: Sequence[bytes]) -> None:
+        """Reads the head and some of the pages of a saved state, for `select` alone; raises as `restore`."""
+
+@final
+class SessionRuns:
+    """Sessions of a shard in close mode: partial ones are appended to a saved state, and joined when they close.
+
+    A micro-batch is a `push`, which tells which pages of the state it needs, and a `finish` with these.
+    """
+
+    def __new__(cls, spec: str, schema: pa.Schema, shard: int) -> SessionRuns:
+        """No sessions yet.
+
+        Args:
+            spec: the plan: sessions of built-in aggregates that are emitted when they close, late records dropped.
+            schema: the columns that the plan reads, and their types.
+            shard: the number of the shard.
+
+        Raises:
+            TypeError, ValueError: as `Query`; another plan.
+        """
+    def restore(self, head: bytes) -> None:
+        """Goes on from the head of a saved state, also of one that an `Operator` of the plan wrote.
+
+        Raises:
+            ValueError: a damaged head, or one of another plan (the message tells what differs).
+        """
+    def push(self, packed: pa.RecordBatch, progress: Sequence[tuple[int, int, int]]) -> list[str]:
+        """Takes the packed blocks, in any order, of partial sessions with the number of their records.
+
+        Args:
+            packed: the blocks.
+            progress: how far sources have come: the input (0), the number of the source, ticks of the time column.
+
+        Returns:
+            The names of the pages that `finish` needs.
+
+        Raises:
+            ValueError: damaged blocks, or those of another query.
+        """
+    def finish(self, pages: Sequence[bytes]) -> tuple[list[pa.RecordBatch], list[tuple[str, bytes | None]]]:
+        """Closes the sessions that stream time has passed; `pages` are those that `push` has named, in any order.
+
+        Returns:
+            The final windows, as `Query.output_schema` has them; the changed pages, as `Operator.changed_pages`.
+
+        Raises:
+            ValueError: damaged pages, and others than those.
+            OverflowError: a result that does not fit its type.
+        """
+    @property
+    def stream_time(self) -> int | None:
+        """Stream time in ticks of the time column; None before the first record."""
+    def counters(self) -> dict[str, int]:
+        """As `Operator.counters`; `windows_open` counts each part of a session that is stored in parts."""

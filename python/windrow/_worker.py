@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 if TYPE_CHECKING:
-    from windrow._native import Operator, Packer, Query, Sorter
+    from windrow._native import Operator, Packer, Query, SessionRuns, Sorter
     from windrow.functions.fold import Fold
 
 Batches = Iterator[pa.RecordBatch]
@@ -64,6 +64,13 @@ def operator(spec: str, schema: pa.Schema, folds: list[Fold]) -> Operator:
     from windrow._native import Operator
 
     return Operator(spec, schema, folds)
+
+
+def session_runs(spec: str, schema: pa.Schema, shard: int) -> SessionRuns:
+    """The sessions of a shard in close mode, checked by the core: `TypeError` or `ValueError`."""
+    from windrow._native import SessionRuns
+
+    return SessionRuns(spec, schema, shard)
 
 
 def loader(expected: str) -> Callable[[str], Any]:

@@ -12,6 +12,7 @@
 //! | [`format`](mod@format) | bytes that last: blocks of a shuffle, pages of a state |
 //! | [`batch`] | queries over all rows of an input, on Spark and in-process |
 //! | [`stream`] | the record operator, its snapshots, its queries |
+//! | [`runs`] | sessions of a stream in close mode: partial ones are appended, and joined when they close |
 
 pub mod array;
 pub mod batch;
@@ -19,4 +20,5 @@ pub mod format;
 pub mod keys;
 pub mod plan;
 pub mod read;
+pub mod runs;
 pub mod stream;

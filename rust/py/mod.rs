@@ -11,6 +11,7 @@
 mod fold;
 mod functions;
 mod operator;
+mod session_runs;
 mod user_exception;
 
 use std::num::NonZeroUsize;
@@ -272,5 +273,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<PySorter>()?;
     module.add_class::<PyCombiner>()?;
     module.add_class::<operator::PyOperator>()?;
+    module.add_class::<session_runs::PySessionRuns>()?;
     Ok(())
 }

@@ -12,10 +12,12 @@ use super::fold::{Fold, Rows};
 use super::to_python;
 use crate::arrow::plan::spec::Spec;
 use crate::arrow::stream::operator::Operator;
+use crate::arrow::stream::snapshot::ChangedPage;
 use crate::arrow::stream::source_time::SourceTime;
 use crate::arrow::stream::store_query::StoreQuery;
 use crate::arrow::stream::user_function::UserFunction;
 use crate::error::{Error, Result};
+use crate::operator::counters::Counters;
 use crate::operator::stream_time::Source;
 use crate::time::Time;
 
@@ -26,7 +28,7 @@ pub(super) struct PyOperator {
     folds: Vec<(Py<PyAny>, Rows)>,
 }
 
-type PageTuple<'py> = (String, Option<Bound<'py, PyBytes>>);
+pub(super) type PageTuple<'py> = (String, Option<Bound<'py, PyBytes>>);
 
 impl PyOperator {
     /// Python functions may come back to the operator that calls them: that is an error, not a
@@ -86,7 +88,7 @@ impl PyOperator {
 }
 
 /// Progress as Python has it: tuples of input, source and time.
-fn source_times(progress: Vec<(usize, u32, i64)>) -> Vec<SourceTime> {
+pub(super) fn source_times(progress: Vec<(usize, u32, i64)>) -> Vec<SourceTime> {
     progress
         .into_iter()
         .map(|(input, source, time)| SourceTime {
@@ -95,6 +97,42 @@ fn source_times(progress: Vec<(usize, u32, i64)>) -> Vec<SourceTime> {
             time: Time(time),
         })
         .collect()
+}
+
+/// Pages as Python has them.
+pub(super) fn page_tuples(py: Python<'_>, pages: Vec<ChangedPage>) -> Vec<PageTuple<'_>> {
+    pages
+        .into_iter()
+        .map(|(name, page)| (name, page.map(|page| PyBytes::new(py, &page))))
+        .collect()
+}
+
+/// The counters as Python has them.
+pub(super) fn counter_dict(
+    py: Python<'_>,
+    counters: Counters,
+    windows_open: u64,
+) -> PyResult<Bound<'_, PyDict>> {
+    let dict = PyDict::new(py);
+    for (name, count) in [
+        ("records", counters.records),
+        ("late", counters.late),
+        ("windows_refused", counters.windows_refused),
+        ("late_emitted", counters.late_emitted),
+        ("null_keys", counters.null_keys),
+        ("null_times", counters.null_times),
+        ("null_values", counters.null_values),
+        ("bad_gaps", counters.bad_gaps),
+        ("clamped_gaps", counters.clamped_gaps),
+        ("ticks", counters.ticks),
+        ("bad_ticks", counters.bad_ticks),
+        ("updates", counters.updates),
+        ("windows_closed", counters.windows_closed),
+        ("windows_open", windows_open),
+    ] {
+        dict.set_item(name, count)?;
+    }
+    Ok(dict)
 }
 
 fn columns(bound: Option<PyRecordBatch>) -> Option<Vec<ArrayRef>> {
@@ -207,26 +245,7 @@ impl PyOperator {
             operator.check_restored()?;
             (operator.counters(), operator.windows_open())
         };
-        let dict = PyDict::new(py);
-        for (name, count) in [
-            ("records", counters.records),
-            ("late", counters.late),
-            ("windows_refused", counters.windows_refused),
-            ("late_emitted", counters.late_emitted),
-            ("null_keys", counters.null_keys),
-            ("null_times", counters.null_times),
-            ("null_values", counters.null_values),
-            ("bad_gaps", counters.bad_gaps),
-            ("clamped_gaps", counters.clamped_gaps),
-            ("ticks", counters.ticks),
-            ("bad_ticks", counters.bad_ticks),
-            ("updates", counters.updates),
-            ("windows_closed", counters.windows_closed),
-            ("windows_open", open as u64),
-        ] {
-            dict.set_item(name, count)?;
-        }
-        Ok(dict)
+        counter_dict(py, counters, open as u64)
     }
 
     #[pyo3(signature = (first, last, start, end, *, by="bounds", backward=false))]
@@ -273,15 +292,16 @@ impl PyOperator {
     }
 
     fn changed_pages<'py>(&self, py: Python<'py>) -> PyResult<Vec<PageTuple<'py>>> {
-        let pages = self.work(py, Operator::changed_pages)?;
-        Ok(pages
-            .into_iter()
-            .map(|(name, page)| (name, page.map(|page| PyBytes::new(py, &page))))
-            .collect())
+        Ok(page_tuples(py, self.work(py, Operator::changed_pages)?))
     }
 
     fn restore(&self, py: Python<'_>, pages: Vec<PyBackedBytes>) -> PyResult<()> {
         let pages: Vec<&[u8]> = pages.iter().map(|page| &**page).collect();
         self.work(py, |operator| operator.restore(&pages))
+    }
+
+    fn restore_part(&self, py: Python<'_>, pages: Vec<PyBackedBytes>) -> PyResult<()> {
+        let pages: Vec<&[u8]> = pages.iter().map(|page| &**page).collect();
+        self.work(py, |operator| operator.restore_part(&pages))
     }
 }

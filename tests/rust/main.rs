@@ -38,6 +38,7 @@ mod result_halves;
 mod rows;
 mod session_batch;
 mod session_bounds;
+mod session_runs;
 mod sessions;
 mod sliding_bounds;
 mod sliding_operator;

@@ -26,7 +26,7 @@ SETTINGS = {
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
     # Counting rows would read each page again before it is written.
     "spark.sql.streaming.stateStore.rocksdb.trackTotalNumberOfRows": "false",
-    # Pages of some 64 KiB that travel to Python at once.
+    # Pages of at most some 256 KiB that travel to Python at once.
     "spark.sql.execution.arrow.transformWithStateInPySpark.maxStateRecordsPerBatch": "64",
 }
 """What `configure` sets."""

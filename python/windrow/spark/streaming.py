@@ -169,9 +169,10 @@ def _processor(asked: Asked, version: str) -> StatefulProcessor:
                 StructType([StructField("page", BinaryType())]),
             )
             self.pages = handle.getMapState("pages", name, page)
+            self.query = load("windrow.stream.query").StreamQuery(asked)
 
         def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Row]:  # noqa: N802, N803
-            for block, counters in load("windrow.stream.shard").changes(rows, self.pages, asked):
+            for block, counters in load("windrow.stream.shard").changes(rows, self.pages, self.query):
                 yield Row(block=block, **{name: counters.get(name) for name in counted})
 
         def close(self) -> None:

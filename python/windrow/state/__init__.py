@@ -26,8 +26,6 @@ not notice. Spark's own source of states (`spark.read.format("statestore")`) rea
 | `stored_query` | the query, as its shards have written it |
 | `shard` | the open windows of whole shards, on executors |
 | `key` | those of one key, of the pages that may hold them |
-| `part` | a state of some of its windows |
-| `xxh3` | the checksum of pages |
 """
 
 from __future__ import annotations

@@ -8,10 +8,9 @@ from typing import Any
 import pyarrow as pa
 
 from windrow.errors import bad_value, listed
-from windrow.state.part import part_of
-from windrow.state.shard import HEAD, NO_SHARDS, opened, operators
+from windrow.state.shard import NO_SHARDS, opened, operators
 from windrow.state.stored_query import StoredQuery
-from windrow.stream.index import INDEX, QUERY
+from windrow.stream.index import HEAD, INDEX, QUERY
 from windrow.testing.values import cell_of
 
 Shards = dict[int, dict[str, bytes]]
@@ -33,10 +32,10 @@ def fetch_key(read: Reader, key: object, start: object, end: object, *, backward
     found = []
     if shard in shards:
         index, query = opened(shards[shard])
+        # The parts of a session in close mode may be in pages of several times.
+        times = (None, None) if query.is_in_parts else (first, last)
         names = [
-            name
-            for name, page in index.pages.items()
-            if name.endswith(f"/{HEAD}") or page.may_hold(digits, first, last)
+            name for name, page in index.pages.items() if name.endswith(f"/{HEAD}") or page.may_hold(digits, *times)
         ]
         pages = read(shard, names).get(shard, {})
         for number in operators(index):
@@ -44,7 +43,7 @@ def fetch_key(read: Reader, key: object, start: object, end: object, *, backward
             head = index.check(f"{prefix}{HEAD}", pages.get(f"{prefix}{HEAD}"))
             windows = [name for name in names if name.startswith(prefix) and name != f"{prefix}{HEAD}"]
             held = [index.check(name, pages.get(name)) for name in windows]
-            operator = query.operator(part_of(head, held, first, last))
+            operator = query.operator([head, *held], is_part=True)
             selected = operator.select(own, own, first, last, backward=backward)
             found.append([query.shown(operator, batch, query.source(index, number)) for batch in selected])
     if backward:

@@ -10,10 +10,7 @@ import pyarrow as pa
 
 from windrow import _worker
 from windrow.state.stored_query import StoredQuery
-from windrow.stream.index import INDEX, QUERY, Index
-
-HEAD = "head"
-"""The page of an operator that tells how far it has come."""
+from windrow.stream.index import HEAD, INDEX, QUERY, Index
 
 NO_SHARDS = "state: it has no shards yet: no micro-batch with records was committed"
 

@@ -61,10 +61,19 @@ class StoredQuery:
         kind: pa.DataType = self.schema.field(self.spec["time"]).type
         return kind
 
-    def operator(self, pages: Sequence[bytes]) -> Operator:
+    @property
+    def is_in_parts(self) -> bool:
+        """Whether sessions may be stored in parts, each in the segment of its own reach."""
+        is_session: bool = self.spec["windows"]["kind"] == "session"
+        return is_session and self.spec["emit"] == "close"
+
+    def operator(self, pages: Sequence[bytes], *, is_part: bool = False) -> Operator:
         """The operator of a state, to be asked and not to be pushed to: it has no Python functions."""
         operator = _worker.operator(json.dumps(self.spec), self.schema, self._folds)
-        operator.restore(pages)
+        if is_part:
+            operator.restore_part(pages)
+        else:
+            operator.restore(pages)
         return operator
 
     def shown(self, operator: Operator, windows: pa.RecordBatch, source: dict[str, Any]) -> pa.RecordBatch:

@@ -8,10 +8,10 @@
 
 | of the index | |
 |---|---|
-| `format`, `shard` | 1; the number of the shard |
+| `format`, `shard` | 2; the number of the shard |
 | `source`, `stream_time` | the source columns, and how stream time is kept over several sources |
 | `sources`, `inputs` | the values of each source, by number, and the inputs that have seen it |
-| `pages` | of each page its checksum; of windows their first and last time, and how the first and last key begin |
+| `pages` | of each page checksum and length; of windows first and last time, and how their first and last key begin |
 | `gauges` | stream time and open windows of each operator |
 | `checksum` | CRC-32 of the text without it |
 
@@ -36,9 +36,11 @@ import pyarrow as pa
 
 from windrow.tasks import Source
 
-FORMAT = 1
+FORMAT = 2
 INDEX = "index"
 QUERY = "query"
+HEAD = "head"
+"""The page of an operator that tells how far it has come."""
 
 _CHECKSUM = b', "checksum": '
 _KEY_DIGITS = 32
@@ -51,11 +53,13 @@ class Page:
 
     Attributes:
         checksum: CRC-32 of its bytes.
+        size: how many bytes it has.
         times: of windows, the least start, and the greatest reach of sessions or start of sliding windows.
         keys: of windows, the beginnings of the first and the last sort key, in hexadecimal digits.
     """
 
     checksum: int
+    size: int
     times: tuple[int, int] | None = None
     keys: tuple[str, str] | None = None
 
@@ -65,10 +69,15 @@ class Page:
         checksum = zlib.crc32(page)
         known = pa.ipc.open_stream(page).schema.metadata or {}
         if b"windrow.first_time" not in known:
-            return cls(checksum)
+            return cls(checksum, len(page))
         first, last = (int(known[name]) for name in (b"windrow.first_time", b"windrow.last_time"))
         least, most = (known[name].decode()[:_KEY_DIGITS] for name in (b"windrow.first_key", b"windrow.last_key"))
-        return cls(checksum, (first, last), (least, most))
+        return cls(checksum, len(page), (first, last), (least, most))
+
+    @classmethod
+    def of_text(cls, text: bytes) -> Page:
+        """Of an entry that holds no windows."""
+        return cls(zlib.crc32(text), len(text))
 
     def may_hold(self, key: str, start: int | None, end: int | None) -> bool:
         """Whether a window of a sort key between two times may be in it."""
@@ -81,16 +90,16 @@ class Page:
 
     def write(self) -> list[int | str]:
         """As JSON has it."""
-        return [self.checksum, *(self.times or ()), *(self.keys or ())]
+        return [self.checksum, self.size, *(self.times or ()), *(self.keys or ())]
 
     @classmethod
     def read(cls, known: list[Any]) -> Page:
         """Of what `write` wrote."""
-        checksum, *bounds = known
+        checksum, size, *bounds = known
         if not bounds:
-            return cls(checksum)
+            return cls(checksum, size)
         first, last, least, most = bounds
-        return cls(checksum, (first, last), (least, most))
+        return cls(checksum, size, (first, last), (least, most))
 
 
 @dataclass

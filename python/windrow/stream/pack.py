@@ -55,7 +55,6 @@ class Split:
     def __init__(self, query: StreamQuery) -> None:
         """No rows yet."""
         self._query = query
-        self._block_query = query.block_query()
         self._packers = dict[Source, "Packer"]()
         self._control = Control()
         self._held = list[pa.RecordBatch]()
@@ -106,7 +105,7 @@ class Split:
     def _packed(self, source: Source, records: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         packer = self._packers.get(source)
         if packer is None:
-            packer = self._packers[source] = self._block_query.packer(_worker.partition())
+            packer = self._packers[source] = self._query.block_query.packer(_worker.partition())
         for packed in packer.push(records):
             yield _of_source(packed, source)
 

@@ -5,16 +5,18 @@ A state store may be damaged, or hold values of two states or of another shard: 
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Iterator
 from typing import Any, Protocol
 
-from windrow.stream.index import INDEX, QUERY, Index, Page
+from windrow.stream.index import HEAD, INDEX, QUERY, Index, Page
 from windrow.tasks import Source
 
 
 class PageState(Protocol):
     """A map of Spark's state store: names to bytes, each in a row of one column."""
+
+    def getValue(self, key: tuple[str]) -> Any:  # noqa: N802 (Spark's name)
+        """The value of a name, None where there is none."""
 
     def iterator(self) -> Iterator[tuple[Any, Any]]:
         """All names and values."""
@@ -27,31 +29,28 @@ class PageState(Protocol):
 
 
 class Pages:
-    """The pages of a shard, as they were read, and those that are written."""
+    """The pages of a shard: what is read of them, and those that are written."""
 
     def __init__(self, state: PageState, shard: int, source: tuple[str, ...], stream_time: str) -> None:
-        """Reads all pages.
+        """Reads the index.
 
         Raises:
-            ValueError: pages are damaged or missing, of another shard, or of a query with other sources.
+            ValueError: an index that is damaged or missing, of another shard, or of a query with other sources.
         """
         self._state = state
-        self._read = {name[0]: bytes(value[0]) for name, value in state.iterator()}
-        index = self._read.pop(INDEX, None)
+        self._read: dict[str, bytes] | None = None
         self.index = Index(shard, source, stream_time)
         """What the pages are, as it is written by `finish`."""
         self.numbers = dict[Source, int]()
         """The number of each known source: its position in the index."""
-        self._own: dict[str, list[bytes]] = {}
-        for name, page in self._read.items():
-            self._own.setdefault(name.partition("/")[0], []).append(page)
-        self._sizes = {name: len(page) for name, page in self._read.items()}
         self.written = 0
         """How many pages were written."""
+        index = state.getValue((INDEX,))
         if index is not None:
-            self._open(Index.read(index))
-        elif self._read:
-            raise ValueError(f"state: has pages such as {next(iter(self._read))!r} and no index: it is damaged")
+            self._open(Index.read(bytes(index[0])))
+            return
+        for name, _ in state.iterator():
+            raise ValueError(f"state: has pages such as {name[0]!r} and no index: it is damaged")
 
     def _open(self, found: Index) -> None:
         differs = [
@@ -68,7 +67,6 @@ class Pages:
             raise ValueError(
                 f"state: it is of shard {found.shard} and not of shard {self.index.shard}: the checkpoint is damaged"
             )
-        found.check_all(self._read)
         self.index = found
         self.numbers = {source: number for number, source in enumerate(found.sources)}
 
@@ -82,9 +80,35 @@ class Pages:
         if number is not None:
             index.inputs[self.numbers[source]].add(number)
 
+    def read(self, number: int, own: str) -> bytes:
+        """A page of the operator with a number.
+
+        Raises:
+            ValueError: a page that is damaged or missing.
+        """
+        name = f"{number}/{own}"
+        found = self._state.getValue((name,))
+        return self.index.check(name, None if found is None else bytes(found[0]))
+
+    def knows(self, number: int) -> bool:
+        """Whether the operator with a number has pages."""
+        return f"{number}/{HEAD}" in self.index.pages
+
+    def head(self, number: int) -> bytes | None:
+        """The head of the operator with a number; None where it is new."""
+        return self.read(number, HEAD) if self.knows(number) else None
+
     def of(self, number: int) -> list[bytes]:
-        """The pages of the operator with a number; none where it is new."""
-        return self._own.get(str(number), [])
+        """All pages of the operator with a number; none where it is new.
+
+        Raises:
+            ValueError: pages of the shard are damaged or missing, or not its own.
+        """
+        if self._read is None:
+            self._read = {name[0]: bytes(value[0]) for name, value in self._state.iterator()}
+            self._read.pop(INDEX, None)
+            self.index.check_all(self._read)
+        return [page for name, page in self._read.items() if name.startswith(f"{number}/")]
 
     def write(self, number: int, changed: list[tuple[str, bytes | None]]) -> None:
         """Writes the changed pages of an operator, and removes those that are no more."""
@@ -94,29 +118,28 @@ class Pages:
                 self._write(name, page, Page.of(page))
             elif self.index.pages.pop(name, None) is not None:
                 self._state.removeKey((name,))
-                del self._sizes[name]
 
     def is_of(self, query: bytes) -> bool:
         """Whether the state is of exactly this query, and not of one with another grace, say."""
-        return self._read.get(QUERY) == query
+        return self.index.pages.get(QUERY) == Page.of_text(query)
 
     def finish(self, query: bytes) -> None:
         """Writes the index, and the query where it is another one than before."""
         if not self.is_of(query):
-            self._write(QUERY, query, Page(zlib.crc32(query)))
+            self._write(QUERY, query, Page.of_text(query))
         self._state.updateValue((INDEX,), (self.index.write(),))
 
     def _write(self, name: str, page: bytes, known: Page) -> None:
         self._state.updateValue((name,), (page,))
-        self.index.pages[name], self._sizes[name] = known, len(page)
+        self.index.pages[name] = known
         self.written += 1
 
     @property
     def count(self) -> int:
         """How many pages there are."""
-        return len(self._sizes)
+        return len(self.index.pages)
 
     @property
     def size(self) -> int:
         """How many bytes they have."""
-        return sum(self._sizes.values())
+        return sum(page.size for page in self.index.pages.values())

@@ -34,6 +34,7 @@ class Asked(TypedDict):
         order: the column that orders the records of a source; None where all are judged by the start of a micro-batch.
         slowest: whether stream time is that of the slowest source, and not one for each.
         partials: whether blocks hold partial sessions, and not the records themselves.
+        appends: whether these are appended to the state, and joined when they close.
         clock: the column of the wall clock; None where no record is ahead of it.
         max_ahead: how far ahead of it a record may be, in microseconds.
     """
@@ -48,6 +49,7 @@ class Asked(TypedDict):
     order: str | None
     slowest: bool
     partials: bool
+    appends: bool
     clock: str | None
     max_ahead: int
 
@@ -81,6 +83,7 @@ def asked_of(plan: Plan, functions: tuple[bytes, ...], clock: str | None = None,
         order=plan.stream.order,
         slowest=plan.stream.stream_time == "slowest" and bool(plan.stream.source),
         partials=_takes_partials(plan),
+        appends=_takes_partials(plan) and plan.options.emit == "close" and plan.windows.retention is None,
         clock=clock,
         max_ahead=plan.options.max_ahead or 0,
     )
@@ -147,6 +150,7 @@ class StreamQuery:
         added = [pa.field(ORDER, pa.timestamp("us")), *(pa.field(name, pa.int64()) for name in self.seen)]
         return pa.schema([*self.schema, *added])
 
+    @cached_property
     def block_query(self) -> Query:
         """The query of the blocks: of partial sessions, and how many records each is of; else of rows as they are, in
         the order of time, with `order=` in that of their source.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import pickle
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 
@@ -14,7 +14,7 @@ from windrow.ipc import ipc_stream
 from windrow.stream.control import Control
 from windrow.stream.order import judging_times
 from windrow.stream.pages import Pages, PageState
-from windrow.stream.query import Asked, StreamQuery
+from windrow.stream.query import StreamQuery
 from windrow.tasks import Source
 
 if TYPE_CHECKING:
@@ -32,13 +32,13 @@ SUMS = (*_SPLIT, *_SHARD, *_NOW)
 _ROWS = 1 << 16
 
 
-def changes(rows: Iterable[Any], state: PageState, asked: Asked) -> Iterator[tuple[bytes, dict[str, int | None]]]:
+def changes(rows: Iterable[Any], state: PageState, query: StreamQuery) -> Iterator[tuple[bytes, dict[str, int | None]]]:
     """What the rows of a shard in one micro-batch change, and what was counted.
 
     Args:
         rows: the blocks and controls of the shard, in any order.
         state: the pages of the shard.
-        asked: the query.
+        query: the query.
 
     Returns:
         Arrow IPC streams of changes, and the counters of `SUMS` and `stream_time` beside the last one.
@@ -46,7 +46,7 @@ def changes(rows: Iterable[Any], state: PageState, asked: Asked) -> Iterator[tup
     Raises:
         ValueError: a state that is damaged or of another query, or rows of one shard that do not fit one batch.
     """
-    query = StreamQuery(asked)
+    asked = query.asked
     shard, blocks, control = _received(rows)
     pages = Pages(state, shard, asked["source"], "slowest" if asked["slowest"] else "source")
     work = Shard(query, pages)
@@ -54,16 +54,15 @@ def changes(rows: Iterable[Any], state: PageState, asked: Asked) -> Iterator[tup
     for name in _SPLIT:
         counters[name] = control.counters.get(name, 0)
     for number, own, progress in work.tasks(control, blocks):
-        operator = work.operator(number)
-        before = operator.counters()
-        for batch in work.push(operator, own, progress, control):
+        appends = asked["appends"] and work.goes_on(number)
+        changed = work.append(number, own, progress) if appends else work.push(number, own, progress, control)
+        for batch in changed.rows:
             for at in range(0, batch.num_rows, _ROWS):
                 yield ipc_stream(batch.slice(at, _ROWS)).to_pybytes(), {}
-        after = operator.counters()
         for name in _SHARD:
-            counters[name] += after[name] - before[name]
-        pages.index.gauges[str(number)] = (operator.stream_time, after["windows_open"])
-        pages.write(number, operator.changed_pages())
+            counters[name] += changed.after[name] - changed.before[name]
+        pages.index.gauges[str(number)] = (changed.stream_time, changed.after["windows_open"])
+        pages.write(number, changed.pages)
     pages.finish(query.stored)
     counters["windows_open"] = sum(count for _, count in pages.index.gauges.values())
     counters |= {"state_pages": pages.count, "state_bytes": pages.size, "pages_written": pages.written}
@@ -83,6 +82,24 @@ def _received(rows: Iterable[Any]) -> tuple[int, dict[Source, list[Any]], Contro
     return shard, blocks, control
 
 
+class Changed(NamedTuple):
+    """What a micro-batch has changed in an operator.
+
+    Attributes:
+        rows: the changes of windows.
+        pages: the changed pages, by name, None for one that is no more.
+        before: the counters before it.
+        after: the counters after it.
+        stream_time: stream time after it.
+    """
+
+    rows: list[pa.RecordBatch]
+    pages: list[tuple[str, bytes | None]]
+    before: dict[str, int]
+    after: dict[str, int]
+    stream_time: int | None
+
+
 class Shard:
     """A shard of a streaming query."""
 
@@ -90,9 +107,24 @@ class Shard:
         """The query, and the state of the shard."""
         self._query = query
         self._pages = pages
-        self._block_query = query.block_query()
 
-    def operator(self, number: int) -> Operator:
+    def goes_on(self, number: int) -> bool:
+        """Whether the operator with a number is new, or of exactly this query."""
+        return not self._pages.knows(number) or self._pages.is_of(self._query.stored)
+
+    def append(self, number: int, rows: list[Any], progress: Progress) -> Changed:
+        """Partial sessions are appended to the pages of an operator, and joined when they close."""
+        query, pages = self._query, self._pages
+        runs = _worker.session_runs(query.operator_spec, query.schema, pages.index.shard)
+        head = pages.head(number)
+        if head is not None:
+            runs.restore(head)
+        before = runs.counters()
+        needed = runs.push(_packed(rows), progress)
+        finals, changed = runs.finish([pages.read(number, name) for name in needed])
+        return Changed(finals, changed, before, runs.counters(), runs.stream_time)
+
+    def _operator(self, number: int) -> Operator:
         """The operator with a number, as its pages have it."""
         query = self._query
         folds = [pickle.loads(function).fold(query.schema, kafka=False) for function in query.asked["functions"]]
@@ -129,28 +161,24 @@ class Shard:
             if own[each] or source in blocks or every:
                 yield each, blocks.get(source, []), own[each]
 
-    def push(self, operator: Operator, rows: list[Any], progress: Progress, control: Control) -> list[pa.RecordBatch]:
-        """The changes that the records of blocks make, and stream time after them."""
-        rows = sorted(rows, key=lambda row: (row.first, row.block))
-        packed = pa.RecordBatch.from_arrays(
-            [
-                pa.array([0] * len(rows), pa.int32()),
-                pa.array([row.first for row in rows], pa.int64()),
-                pa.array([row.block for row in rows], pa.binary()),
-            ],
-            names=["shard", "first", "block"],
-        )
+    def push(self, number: int, rows: list[Any], progress: Progress, control: Control) -> Changed:
+        """The records of blocks are pushed to an operator that has all of its pages."""
+        operator = self._operator(number)
+        before = operator.counters()
         if self._query.asked["partials"]:
-            combiner = self._block_query.combiner()
-            combiner.push(packed)
-            return operator.push_partials(combiner.finish(), progress)
-        records, times = self._records(packed, control)
-        return operator.push_micro_batch(records, progress, times)
+            combiner = self._query.block_query.combiner()
+            combiner.push(_packed(rows))
+            changes = operator.push_partials(combiner.finish(), progress)
+        else:
+            records, times = self._records(_packed(rows), control)
+            changes = operator.push_micro_batch(records, progress, times)
+        after = operator.counters()
+        return Changed(changes, operator.changed_pages(), before, after, operator.stream_time)
 
     def _records(self, packed: pa.RecordBatch, control: Control) -> tuple[pa.RecordBatch, pa.RecordBatch | None]:
         """The records of blocks in their order, and the times that judge each."""
         query = self._query
-        sorter = self._block_query.sorter()
+        sorter = self._query.block_query.sorter()
         batches = [batch for _, batch in [*sorter.push(packed), *sorter.finish()]]
         table = pa.Table.from_batches(batches, schema=query.rows_schema)
         batches = table.combine_chunks().to_batches()
@@ -162,3 +190,14 @@ class Shard:
         records = batches[0] if batches else pa.RecordBatch.from_pylist([], schema=query.rows_schema)
         times = judging_times(query, records, control) if query.asked["order"] is not None else None
         return records.select(query.schema.names), times
+
+
+def _packed(rows: list[Any]) -> pa.RecordBatch:
+    """Blocks as the core takes them, in the order of their first times."""
+    rows = sorted(rows, key=lambda row: (row.first, row.block))
+    columns: list[pa.Array[Any]] = [
+        pa.array([0] * len(rows), pa.int32()),
+        pa.array([row.first for row in rows], pa.int64()),
+        pa.array([row.block for row in rows], pa.binary()),
+    ]
+    return pa.RecordBatch.from_arrays(columns, names=["shard", "first", "block"])

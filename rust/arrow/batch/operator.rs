@@ -13,13 +13,13 @@ use crate::time::Time;
 pub(super) const RESULT_ROWS: usize = 1 << 16;
 
 /// Where results go.
-pub(super) type BatchSink<'a> = dyn FnMut(RecordBatch) + 'a;
+pub(crate) type BatchSink<'a> = dyn FnMut(RecordBatch) + 'a;
 
 /// Where results go, with their shard.
 pub(super) type ShardSink<'a> = dyn FnMut(i32, RecordBatch) + 'a;
 
 /// A query at work on rows or blocks.
-pub(super) trait BatchOperator: Send {
+pub(crate) trait BatchOperator: Send {
     /// Adds rows.
     fn add(&mut self, input: Records) -> Result<()>;
     /// Works on the rows that wait as soon as that pays, and at the latest when about `most` wait.
@@ -43,7 +43,7 @@ pub(super) trait BatchOperator: Send {
 }
 
 /// Rows for blocks, sorted by shard and time.
-pub(super) struct ShardRows {
+pub(crate) struct ShardRows {
     /// What a row is.
     pub kind: BlockKind,
     /// In the layout of blocks of this kind.

@@ -25,7 +25,7 @@ pub(super) struct SessionGroups {
 }
 
 /// Sessions that have left [`SessionGroups`], parallel by slot.
-pub(super) struct ClosedSessions {
+pub(crate) struct ClosedSessions {
     /// The key of each session.
     pub keys: Vec<KeyId>,
     /// The extent of each session.

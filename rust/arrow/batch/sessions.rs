@@ -27,7 +27,7 @@ use crate::sort::{SortedRows, pick};
 use crate::time::Time;
 
 /// A session query at work.
-pub(super) struct SessionQuery {
+pub(crate) struct SessionQuery {
     query: Arc<Query>,
     gap: Gap,
     keys: KeyInterner,
@@ -112,8 +112,7 @@ impl SessionQuery {
     /// All sessions as partial ones, in the columns of blocks: those of a key next to each other, by
     /// their starts, and no two of them join.
     pub fn partials(&mut self, interrupt: &Interrupt) -> Result<RecordBatch> {
-        self.number()?;
-        let sessions = self.groups.coalesce(interrupt)?;
+        let sessions = self.coalesce(interrupt)?;
         let starts: Vec<Time> = sessions.extents.iter().map(|extent| extent.start).collect();
         let rows: Vec<u32> = SortedRows::new(&sessions.keys, &starts, interrupt)?
             .rows()
@@ -125,6 +124,45 @@ impl SessionQuery {
             states: sessions.states.save(&slots),
         }
         .write(self.gap)
+    }
+
+    /// All sessions; no two of a key join. What remains is empty, but for the numbers of keys.
+    pub fn coalesce(&mut self, interrupt: &Interrupt) -> Result<ClosedSessions> {
+        self.number()?;
+        self.groups.coalesce(interrupt)
+    }
+
+    /// The numbers of keys, which do not have to have sessions.
+    pub fn intern(&mut self, keys: &[ArrayRef]) -> Result<Vec<KeyId>> {
+        let rows = keys.first().map_or(0, Array::len);
+        self.numbers_of(keys, rows)
+    }
+
+    /// The key columns of these numbers.
+    pub fn key_columns(&self, keys: &[KeyId]) -> Result<Vec<ArrayRef>> {
+        self.keys.columns(keys)
+    }
+
+    /// The results of slots, in batches of some length.
+    pub fn results(
+        &self,
+        sessions: &ClosedSessions,
+        slots: &[Slot],
+        emit: &mut BatchSink<'_>,
+        interrupt: &Interrupt,
+    ) -> Result<()> {
+        for slots in slots.chunks(RESULT_ROWS) {
+            let mut result = |range: Range<usize>| {
+                interrupt.check()?;
+                let slots = slots.get(range).unwrap_or_default();
+                let ClosedSessions { keys, states, .. } = sessions;
+                let keys = self.keys.columns(&pick(keys, Slot::numbers(slots)))?;
+                self.query
+                    .result(keys, &sessions.windows(slots), states.lower(slots))
+            };
+            in_halves(0..slots.len(), &mut result, emit)?;
+        }
+        Ok(())
     }
 
     fn sort(&self, keys: &[KeyId], times: &[Time], interrupt: &Interrupt) -> Result<SortedByShard> {
@@ -204,17 +242,7 @@ impl BatchOperator for SessionQuery {
         let (closed, open): (Vec<Slot>, Vec<Slot>) = Slot::below(sessions.extents.len())
             .into_iter()
             .partition(is_closed);
-        for slots in closed.chunks(RESULT_ROWS) {
-            let mut result = |range: Range<usize>| {
-                interrupt.check()?;
-                let slots = slots.get(range).unwrap_or_default();
-                let ClosedSessions { keys, states, .. } = &sessions;
-                let keys = self.keys.columns(&pick(keys, Slot::numbers(slots)))?;
-                self.query
-                    .result(keys, &sessions.windows(slots), states.lower(slots))
-            };
-            in_halves(0..slots.len(), &mut result, emit)?;
-        }
+        self.results(&sessions, &closed, emit, interrupt)?;
         // Keys without an open session are forgotten.
         let numbers = Slot::numbers(&open);
         let columns = self.keys.columns(&pick(&sessions.keys, numbers))?;

@@ -38,6 +38,7 @@ pub fn encode(form: BlockKind, batch: &RecordBatch) -> Result<Vec<u8>> {
     seal(
         batch,
         Metadata::from([(FORM_KEY.to_owned(), form.name().to_owned())]),
+        None, // Spark compresses what it shuffles
     )
 }
 

@@ -17,13 +17,15 @@ use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use arrow_buffer::Buffer;
+use arrow_ipc::CompressionType;
 use arrow_ipc::convert::try_schema_from_ipc_buffer;
 use arrow_ipc::reader::StreamDecoder;
 use arrow_ipc::root_as_message;
-use arrow_ipc::writer::StreamWriter;
+use arrow_ipc::writer::{IpcWriteOptions, StreamWriter};
 use arrow_schema::{ArrowError, Schema};
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
+use super::compressed::has_true_lengths;
 use crate::error::{Error, Result};
 
 /// Version of everything inside.
@@ -39,12 +41,16 @@ const PREFIX: usize = 8;
 /// What the writer said beside the rows.
 pub type Metadata = HashMap<String, String>;
 
-/// Writes the rows of a batch, and metadata beside them.
+/// Writes the rows of a batch, compressed or as they are, and metadata beside them.
 ///
 /// # Errors
 ///
 /// None of rows that Arrow can hold.
-pub fn seal(batch: &RecordBatch, mut metadata: Metadata) -> Result<Vec<u8>> {
+pub fn seal(
+    batch: &RecordBatch,
+    mut metadata: Metadata,
+    compression: Option<CompressionType>,
+) -> Result<Vec<u8>> {
     metadata.insert(FORMAT_KEY.to_owned(), FORMAT.to_owned());
     metadata.insert(
         CHECKSUM_KEY.to_owned(),
@@ -56,7 +62,8 @@ pub fn seal(batch: &RecordBatch, mut metadata: Metadata) -> Result<Vec<u8>> {
     ));
     let batch = RecordBatch::try_new(Arc::clone(&schema), batch.columns().to_vec())?;
     let mut bytes = Vec::new();
-    let mut writer = StreamWriter::try_new(&mut bytes, &schema)?;
+    let options = IpcWriteOptions::default().try_with_compression(compression)?;
+    let mut writer = StreamWriter::try_new_with_options(&mut bytes, &schema, options)?;
     writer.write(&batch)?;
     writer.finish()?;
     drop(writer);
@@ -76,6 +83,12 @@ pub fn seal(batch: &RecordBatch, mut metadata: Metadata) -> Result<Vec<u8>> {
 /// [`Error::Format`] about `what` for damaged bytes, and for those of another format.
 pub fn unseal(what: &'static str, bytes: &[u8]) -> Result<(Metadata, RecordBatch)> {
     let metadata = metadata(what, bytes)?;
+    if !has_true_lengths(bytes) {
+        return Err(Error::Format {
+            what,
+            reason: "a column is longer than its bytes can be".into(),
+        });
+    }
     let rows = read(what, || {
         StreamDecoder::new().decode(&mut Buffer::from(bytes))
     })?;

@@ -21,6 +21,20 @@ pub(crate) const NAME: &str = "head";
 /// The number of pages of each run of each segment.
 pub(crate) type PageCounts = BTreeMap<i64, Vec<u32>>;
 
+/// What is known of each run of each segment, where sessions may go on from one run in another.
+pub(crate) type RunBounds = BTreeMap<i64, Vec<RunBound>>;
+
+/// What is known of a run of partial sessions without its pages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct RunBound {
+    /// The least start.
+    pub first: i64,
+    /// How many sessions it has.
+    pub rows: u64,
+    /// How many pages its index has; none where the run is so short that it is its own index.
+    pub index: u32,
+}
+
 /// What the head says beside the times of sources.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Head {
@@ -33,6 +47,9 @@ pub(crate) struct Head {
     inputs: Vec<InputClock>,
     pub counters: Counters,
     pub pages: PageCounts,
+    /// Of sessions in close mode; otherwise nothing stored goes on in another run.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub runs: RunBounds,
 }
 
 /// How far an input has come.
@@ -66,6 +83,7 @@ impl Head {
             inputs,
             counters,
             pages,
+            runs: RunBounds::new(),
         }
     }
 
@@ -97,6 +115,27 @@ impl Head {
             ("windrow.state", state),
         ];
         page_writer::write_head(columns, &fingerprint.hash, texts)
+    }
+
+    /// The head of a page, and the progress of each input; of the state of a query with this
+    /// fingerprint.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Format`] for the state of another query, which names what differs, and for a damaged
+    /// one.
+    pub fn open(
+        label: &Label,
+        bytes: &[u8],
+        fingerprint: &Fingerprint,
+    ) -> Result<(Self, Vec<Progress>)> {
+        if label.fingerprint != fingerprint.hash {
+            let difference = fingerprint.difference(label.text("windrow.specification")?);
+            return Err(broken(format!(
+                "it belongs to another specification: {difference}"
+            )));
+        }
+        Self::read(label, bytes)
     }
 
     /// The head of a page, and the progress of each input.

@@ -3,6 +3,7 @@
 //! | file | noun |
 //! |---|---|
 //! | [`envelope`] | a batch with metadata and a checksum |
+//! | `compressed` | the compressed buffers of a batch |
 //! | [`block`] | rows of one shard, for the shuffle |
 //! | `block_reader` | the columns of a block, one after the other |
 //! | `partial_sessions` | partial sessions as columns |
@@ -14,6 +15,7 @@
 
 pub mod block;
 pub(crate) mod block_reader;
+mod compressed;
 pub mod envelope;
 pub(crate) mod head;
 pub mod packed;

@@ -6,10 +6,11 @@
 //! | `head` | a source of an input | `input`, `source`, `time` |
 //! | `sessions` | a session | key columns, `start`, `end`, `reach`, `source`, state columns |
 //! | `windows` | a sliding window | key columns, `start`, `largest`, `source`, state columns |
+//! | `index` | a session of the run with its number | key columns, `start`, `reach` |
 //!
 //! | metadata | of | value |
 //! |---|---|---|
-//! | `windrow.page` | all | `head`, `sessions` or `windows` |
+//! | `windrow.page` | all | `head`, `sessions`, `windows` or `index` |
 //! | `windrow.fingerprint` | all | xxh3-64 of the specification |
 //! | `windrow.specification` | head | the specification, JSON |
 //! | `windrow.state` | head | stream time, close times, counters, the number of pages of each segment: JSON |
@@ -41,16 +42,19 @@ pub enum PageKind {
     Sessions,
     /// Sliding windows.
     Windows,
+    /// Keys and bounds of the sessions of a run, without their states.
+    Index,
 }
 
 impl PageKind {
-    const ALL: [Self; 3] = [Self::Head, Self::Sessions, Self::Windows];
+    const ALL: [Self; 4] = [Self::Head, Self::Sessions, Self::Windows, Self::Index];
 
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Head => "head",
             Self::Sessions => "sessions",
             Self::Windows => "windows",
+            Self::Index => "index",
         }
     }
 }
@@ -69,6 +73,22 @@ pub struct PageId {
 impl fmt::Display for PageId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}/{}", self.segment, self.run, self.number)
+    }
+}
+
+/// The name of a page of windows or of an index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PageName {
+    /// The id of the page.
+    pub id: PageId,
+    /// Whether it is a page of the run's index.
+    pub is_index: bool,
+}
+
+impl fmt::Display for PageName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { id, is_index } = self;
+        write!(f, "{id}{}", if *is_index { "/index" } else { "" })
     }
 }
 
@@ -181,6 +201,18 @@ impl Label {
             segment: self.number("windrow.segment")?,
             run: self.number("windrow.run")?,
             number: self.number("windrow.number")?,
+        })
+    }
+
+    /// The name of a page of windows or of an index.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Format`] where it has none.
+    pub fn name(&self) -> Result<PageName> {
+        Ok(PageName {
+            id: self.id()?,
+            is_index: self.form == PageKind::Index,
         })
     }
 

@@ -3,14 +3,18 @@
 use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_ipc::CompressionType;
 use arrow_schema::{Field, Schema};
 
 use super::envelope::{self, Metadata};
 use super::page::{Page, PageBounds, PageId, PageKind};
 use crate::error::{Error, Result};
 
-/// Bytes in a page, about.
-const PAGE_BYTES: usize = 64 << 10;
+/// Bytes in a page before they are compressed, about.
+const PAGE_BYTES: usize = 256 << 10;
+
+/// What crosses between Spark's state store and Python costs by the byte.
+const COMPRESSION: Option<CompressionType> = Some(CompressionType::LZ4_FRAME);
 
 /// Columns of a page, with their names.
 pub(crate) type PageColumns = Vec<(String, ArrayRef)>;
@@ -23,7 +27,7 @@ pub(crate) fn write_head(
 ) -> Result<Vec<u8>> {
     let mut metadata = named(PageKind::Head, fingerprint);
     metadata.extend(texts.map(|(name, text)| (name.to_owned(), text)));
-    envelope::seal(&batch(columns)?, metadata)
+    envelope::seal(&batch(columns)?, metadata, COMPRESSION)
 }
 
 /// Writes the windows of a run, or of a part of it, sorted, as pages from `first` on. `bounds` are
@@ -62,7 +66,7 @@ pub(crate) fn write_run(
             ),
             ("windrow.last_time".to_owned(), bounds.times.1.0.to_string()),
         ]);
-        let bytes = envelope::seal(&rows.slice(from, length), metadata)?;
+        let bytes = envelope::seal(&rows.slice(from, length), metadata, COMPRESSION)?;
         pages.push(Page { id, bounds, bytes });
     }
     Ok(pages)

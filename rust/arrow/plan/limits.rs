@@ -22,6 +22,10 @@ pub struct Limits {
     pub block_bytes: usize,
     /// Bytes of blocks that a merger takes in before it lets windows leave.
     pub merge_bytes: usize,
+    /// Sessions of a run that has an index; of a shorter one all is read.
+    pub index_rows: usize,
+    /// Runs of a segment, above which they are compacted.
+    pub segment_runs: usize,
 }
 
 impl Default for Limits {
@@ -36,6 +40,8 @@ impl Default for Limits {
             pack_keys: 1 << 20,
             block_bytes: 16 << 10,
             merge_bytes: 16 << 20,
+            index_rows: 1 << 10,
+            segment_runs: 8,
         }
     }
 }

@@ -33,4 +33,4 @@ pub mod states;
 pub mod store_query;
 pub mod user_function;
 mod window_pages;
-mod windows;
+pub(crate) mod windows;

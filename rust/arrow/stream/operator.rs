@@ -38,6 +38,8 @@ pub struct Operator {
     keys: KeyInterner,
     /// The call that failed and left a partially updated, unusable state.
     failed: Option<&'static str>,
+    /// Whether it has some windows of its state only.
+    is_part: bool,
     pub(super) interrupt: Interrupt,
 }
 
@@ -62,6 +64,7 @@ impl Operator {
             state: StateStore::new(spec, query, functions)?,
             spec: spec.clone(),
             failed: None,
+            is_part: false,
             interrupt: Interrupt::never(),
         })
     }
@@ -112,7 +115,7 @@ impl Operator {
     /// [`Error::Format`] after a call that failed, [`Error::Function`] for accumulators that do not
     /// fit their type.
     pub fn pages(&self) -> Result<Vec<Vec<u8>>> {
-        self.check_usable()?;
+        self.check_whole()?;
         self.snapshot.pages(&self.state)
     }
 
@@ -124,7 +127,7 @@ impl Operator {
     ///
     /// As [`Self::pages`].
     pub fn changed_pages(&mut self) -> Result<Vec<ChangedPage>> {
-        self.check_usable()?;
+        self.check_whole()?;
         self.snapshot.changed_pages(&mut self.state)
     }
 
@@ -137,10 +140,26 @@ impl Operator {
     /// [`Error::Format`] for pages that are damaged, missing, or of another query, and for an
     /// operator that has seen records.
     pub fn restore(&mut self, pages: &[&[u8]]) -> Result<()> {
-        self.check_usable()?;
+        self.read_pages(pages, false)
+    }
+
+    /// Reads the head and some pages of a saved state, for [`Self::select`] alone.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::restore`], but for pages of windows that are missing.
+    pub fn restore_part(&mut self, pages: &[&[u8]]) -> Result<()> {
+        self.read_pages(pages, true)?;
+        self.is_part = true;
+        Ok(())
+    }
+
+    fn read_pages(&mut self, pages: &[&[u8]], is_part: bool) -> Result<()> {
+        self.check_whole()?;
         self.state.check_unused()?;
         self.run(RESTORE, |operator| {
-            operator.snapshot.restore(&mut operator.state, pages)
+            let snapshot = &mut operator.snapshot;
+            snapshot.restore(&mut operator.state, pages, is_part)
         })
     }
 
@@ -165,7 +184,7 @@ impl Operator {
         call: &'static str,
         work: impl FnOnce(&mut Self) -> Result<T>,
     ) -> Result<T> {
-        self.check_usable()?;
+        self.check_whole()?;
         self.failed = Some(call);
         let result = work(self).map_err(|error| self.state.query.name_overflow(error, &[]))?;
         self.failed = None;
@@ -183,6 +202,18 @@ impl Operator {
             }),
             None => Ok(()),
         }
+    }
+
+    /// The same; and a part of a state is only looked at.
+    fn check_whole(&self) -> Result<()> {
+        self.check_usable()?;
+        if self.is_part {
+            return Err(Error::Format {
+                what: "operator",
+                reason: "it has a part of a state only, to be looked at".into(),
+            });
+        }
+        Ok(())
     }
 
     /// Checks that counters and times are those of the rows that it has seen.

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::state_store::StateStore;
 use super::window_pages;
 use crate::arrow::format::head::{self, Head, PageCounts};
-use crate::arrow::format::page::{self, Label, PageId, PageKind, broken};
+use crate::arrow::format::page::{self, Label, PageId, PageKind, PageName, broken};
 use crate::arrow::plan::fingerprint::Fingerprint;
 use crate::arrow::plan::query::Query;
 use crate::arrow::plan::spec::Spec;
@@ -23,6 +23,8 @@ pub(crate) struct Snapshot {
     written: PageCounts,
     /// Segments whose pages are of another length of segments than this operator's.
     stale: BTreeSet<i64>,
+    /// Pages of the indexes of runs, which the operator does not write.
+    indexes: Vec<PageName>,
 }
 
 impl Snapshot {
@@ -32,6 +34,7 @@ impl Snapshot {
             fingerprint: Fingerprint::new(spec, query)?,
             written: PageCounts::new(),
             stale: BTreeSet::new(),
+            indexes: Vec::new(),
         })
     }
 
@@ -84,6 +87,8 @@ impl Snapshot {
                     .map(|name| (name, None)),
             );
         }
+        let indexes = std::mem::take(&mut self.indexes).into_iter();
+        changed.extend(indexes.map(|name| (name.to_string(), None)));
         changed.push((head::NAME.into(), Some(self.head(state, written.clone())?)));
         self.written = written;
         self.stale.clear();
@@ -92,7 +97,13 @@ impl Snapshot {
     }
 
     /// Reads saved pages, in any order, into the state of an operator that has seen no record.
-    pub fn restore(&mut self, state: &mut StateStore, pages: &[&[u8]]) -> Result<()> {
+    /// `is_part`: pages of windows may be missing.
+    pub fn restore(
+        &mut self,
+        state: &mut StateStore,
+        pages: &[&[u8]],
+        is_part: bool,
+    ) -> Result<()> {
         let labels = pages
             .iter()
             .map(|bytes| Label::read(bytes))
@@ -104,16 +115,15 @@ impl Snapshot {
         let [(label, bytes)] = heads.as_slice() else {
             return Err(broken("a state has one head"));
         };
-        if label.fingerprint != self.fingerprint.hash {
-            let difference = self
-                .fingerprint
-                .difference(label.text("windrow.specification")?);
-            return Err(broken(format!(
-                "it belongs to another specification: {difference}"
-            )));
+        let (head, progress) = Head::open(label, bytes, &self.fingerprint)?;
+        let (indexes, windows): (Vec<_>, Vec<_>) = windows
+            .into_iter()
+            .partition(|(label, _)| label.form == PageKind::Index);
+        if !is_part {
+            head.check_complete(windows.iter().map(|(label, _)| label.id()))?;
         }
-        let (head, progress) = Head::read(label, bytes)?;
-        head.check_complete(windows.iter().map(|(label, _)| label.id()))?;
+        let indexes = indexes.iter().map(|(label, _)| label.name());
+        self.indexes = indexes.collect::<Result<_>>()?;
         state.seq_nos = head.seq_nos;
         state.null_values = head.counters.null_values;
         state.updates = head.counters.updates;
@@ -126,9 +136,14 @@ impl Snapshot {
                     "a page belongs to another specification than the head",
                 ));
             }
-            window_pages::read(state, label, &page::read(bytes)?.1)?;
+            let rows = page::read(bytes)?.1;
+            if head.runs.is_empty() {
+                window_pages::read(state, label, &rows)?;
+            } else {
+                window_pages::join(state, label, &rows)?;
+            }
         }
-        if state.windows.segment_width() == head.width {
+        if state.windows.segment_width() == head.width && head.runs.is_empty() {
             state.windows.mark_clean(); // nothing differs from the saved state
         } else {
             self.stale = head.pages.keys().copied().collect();

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Int64Array, RecordBatch};
 
+use super::changes::Changes;
 use super::state_store::{StateStore, key_columns};
 use super::states::{failed, save};
 use super::windows::Windows;
@@ -14,7 +15,9 @@ use crate::arrow::array::{convert, result_array};
 use crate::arrow::format::page::{self, Label, Page, PageBounds, PageId, broken};
 use crate::arrow::format::page_writer::{self, PageColumns};
 use crate::arrow::format::window_row::WindowRow;
+use crate::arrow::keys::sort_key::SortKeyRows;
 use crate::error::Result;
+use crate::session::bulk::PendingUpdates;
 use crate::store::{SegmentId, SessionEntry, StoreKey, WindowEntry, WindowTable};
 use crate::window::Window;
 
@@ -127,12 +130,32 @@ fn columns<E: WindowRow>(
     Ok(columns)
 }
 
-/// Puts the windows of a page into a state.
-///
-/// # Errors
-///
-/// [`crate::error::Error::Format`] for columns that the state does not have, and windows that cannot be.
-pub(crate) fn read(state: &mut StateStore, label: &Label, rows: &RecordBatch) -> Result<()> {
+/// The columns of a page.
+struct WindowColumns<'a> {
+    names: SortKeyRows,
+    /// The columns of times.
+    times: Vec<&'a [i64]>,
+    states: &'a [ArrayRef],
+    /// Those of functions.
+    values: &'a [ArrayRef],
+}
+
+impl WindowColumns<'_> {
+    /// The sort key and the times of a row.
+    fn get(&self, row: usize) -> Result<(&[u8], Vec<i64>)> {
+        let name = self.names.get(row);
+        let name = name.ok_or_else(|| broken("a window has no key"))?;
+        let times = self.times.iter();
+        let times = times.filter_map(|times| times.get(row).copied());
+        Ok((name, times.collect()))
+    }
+}
+
+fn window_columns<'a>(
+    state: &StateStore,
+    label: &Label,
+    rows: &'a RecordBatch,
+) -> Result<WindowColumns<'a>> {
     let wrong = || {
         let schema = rows.schema();
         let names: Vec<&String> = schema.fields().iter().map(|field| field.name()).collect();
@@ -156,24 +179,66 @@ pub(crate) fn read(state: &mut StateStore, label: &Label, rows: &RecordBatch) ->
         .checked_sub(state.functions.len())
         .ok_or_else(wrong)?;
     let (states, values) = rest.split_at_checked(width).ok_or_else(wrong)?;
+    Ok(WindowColumns {
+        names: state.sort_keys.of(keys)?,
+        times: times.iter().map(page::ticks).collect::<Result<_>>()?,
+        states,
+        values,
+    })
+}
 
-    let names = state.sort_keys.of(keys)?;
-    let times = times.iter().map(page::ticks).collect::<Result<Vec<_>>>()?;
-    let slots = load(state, rows.num_rows(), states, values)?;
+/// Puts the windows of a page into a state.
+///
+/// # Errors
+///
+/// [`crate::error::Error::Format`] for columns that the state does not have, and windows that cannot be.
+pub(crate) fn read(state: &mut StateStore, label: &Label, rows: &RecordBatch) -> Result<()> {
+    let columns = window_columns(state, label, rows)?;
+    let slots = load(state, rows.num_rows(), columns.states, columns.values)?;
     for (row, &slot) in slots.iter().enumerate() {
-        let name = names
-            .get(row)
-            .ok_or_else(|| broken("a window has no key"))?;
-        let times: Vec<i64> = times
-            .iter()
-            .filter_map(|times| times.get(row).copied())
-            .collect();
+        let (name, times) = columns.get(row)?;
         match &mut state.windows {
             Windows::Sessions(sessions) => put(sessions.store_mut(), name, &times, slot)?,
             Windows::Sliding(sliding) => put(sliding.store_mut(), name, &times, slot)?,
         }
     }
     Ok(())
+}
+
+/// Joins the sessions of a page with those of a state: they may be parts of sessions.
+///
+/// # Errors
+///
+/// As [`read`].
+pub(crate) fn join(state: &mut StateStore, label: &Label, rows: &RecordBatch) -> Result<()> {
+    let columns = window_columns(state, label, rows)?;
+    let states = columns.states.iter().map(convert::view);
+    let saved = state
+        .query
+        .accumulators()
+        .load(&states.collect::<Result<Vec<_>>>()?)
+        .map_err(|error| broken(error.to_string()))?;
+    let (windows, mut states) = state.at_rest();
+    let Windows::Sessions(sessions) = windows else {
+        return Err(broken("it holds parts of windows that are no sessions"));
+    };
+    let mut changes = Changes::new(false);
+    for row in 0..rows.num_rows() {
+        let (name, times) = columns.get(row)?;
+        let from = Slot(row as u32);
+        let entry: SessionEntry = entry(&times, from)?;
+        let key = sessions.store_mut().intern(name)?;
+        let mut updates = PendingUpdates::default();
+        let slot = sessions.join(key, entry.extent, &mut states, &mut updates, &mut changes)?;
+        states
+            .batch_states()
+            .merge_grouped(&[slot], &saved, &[from])?;
+    }
+    Ok(())
+}
+
+fn entry<E: WindowRow>(times: &[i64], slot: Slot) -> Result<E> {
+    E::of(times, slot).ok_or_else(|| broken("the bounds of a window are not in order"))
 }
 
 /// Loads the states of rows into slots of their own.
@@ -216,8 +281,7 @@ fn put<E: WindowRow>(
     times: &[i64],
     slot: Slot,
 ) -> Result<()> {
-    let entry =
-        E::of(times, slot).ok_or_else(|| broken("the bounds of a window are not in order"))?;
+    let entry: E = entry(times, slot)?;
     let key = store.intern(name)?;
     match store.put(key, entry) {
         None => Ok(()),

@@ -11,7 +11,7 @@ import pyarrow as pa
 from pyspark import cloudpickle
 
 from windrow.stream.pack import pack
-from windrow.stream.query import asked_of, read_columns
+from windrow.stream.query import StreamQuery, asked_of, read_columns
 from windrow.stream.shard import SUMS, changes
 from windrow.stream.unpack import unpack
 from windrow.testing.definition import Schemas, plan_of
@@ -23,6 +23,10 @@ class DictState:
 
     def __init__(self) -> None:
         self.pages = dict[str, bytes]()
+
+    def getValue(self, key: tuple[str]) -> tuple[bytes] | None:  # noqa: N802
+        page = self.pages.get(key[0])
+        return None if page is None else (page,)
 
     def iterator(self) -> Iterator[tuple[tuple[str], tuple[bytes]]]:
         return iter([((name,), (page,)) for name, page in self.pages.items()])
@@ -94,10 +98,11 @@ class LocalStream:
                     received.setdefault(row["shard"], []).append(Row(**row))
         gave: list[pa.RecordBatch] = []
         output = self._output().serialize().to_pybytes()
+        query = StreamQuery(self.asked)
         for shard, rows in sorted(received.items()):
             self.draw.shuffle(rows)
             state = self.states.setdefault(shard, DictState())
-            for block, counted in changes(rows, state, self.asked):
+            for block, counted in changes(rows, state, query):
                 if block:
                     blocks = pa.RecordBatch.from_arrays([pa.array([block], pa.binary())], names=["block"])
                     gave += unpack(iter([blocks]), output)

@@ -1,0 +1,36 @@
+//! Sessions of a stream in close mode, without look-up: the partial sessions of a micro-batch are
+//! appended as sorted runs to the segments of their reach, and joined when the close time enters
+//! their segment.
+//!
+//! ```text
+//!   segments   ── opened ──┼── 7 ─────────┼── 8 ─────────┼─▶ reach
+//!                final     │ run 0, run 1 │ run 0        │
+//!                          close time
+//! ```
+//!
+//! Sessions of an opened segment are whole: nothing that is stored goes on from them. What goes on
+//! in a later segment is carried there when its own segment is opened; the index of later runs,
+//! keys and bounds without states, tells. A micro-batch reads the opened segment, the segments that
+//! it opens, and such indexes where it opens one or has records that are behind.
+//!
+//! | file | noun |
+//! |---|---|
+//! | [`session_runs`] | the sessions of a shard: a micro-batch in, finals and changed pages out |
+//! | `run_table` | the runs of each segment, and which of their pages are to be read |
+//! | `run_page` | a page of a run or of its index, as it was read |
+//! | `run_writer` | sessions to pages |
+//! | `incoming` | the partial sessions of a micro-batch |
+//! | `later_sessions` | what is stored in later segments, and what goes on in it |
+//! | `late_candidates` | partial sessions that are late unless a stored one goes on from them |
+//! | `segment_grid` | the segments of reaches |
+//! | `rows_by_key` | the rows of each key |
+
+mod incoming;
+mod late_candidates;
+mod later_sessions;
+mod rows_by_key;
+mod run_page;
+mod run_table;
+mod run_writer;
+mod segment_grid;
+pub mod session_runs;

@@ -1,0 +1,179 @@
+//! Sessions to the pages of a run, and to those of its index.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, Int64Array};
+
+use super::run_table::StoredRun;
+use crate::aggregate::slot::Slot;
+use crate::arrow::array::halves::in_halves;
+use crate::arrow::array::result_array;
+use crate::arrow::batch::session_groups::ClosedSessions;
+use crate::arrow::batch::sessions::SessionQuery;
+use crate::arrow::format::head::RunBound;
+use crate::arrow::format::page::{PageBounds, PageId, PageKind, PageName};
+use crate::arrow::format::page_writer::{PageColumns, write_run};
+use crate::arrow::format::window_row::WindowRow;
+use crate::arrow::keys::sort_key::{SortKeyRows, SortKeys};
+use crate::error::Result;
+use crate::sort::pick;
+use crate::store::SessionEntry;
+use crate::window::Extent;
+
+/// A page by its name.
+pub(super) type NamedPage = (PageName, Vec<u8>);
+
+/// Writes runs of some sessions.
+pub(super) struct RunWriter<'a> {
+    pub sort_keys: &'a SortKeys,
+    pub fingerprint: &'a str,
+    /// Knows the keys of the sessions.
+    pub query: &'a SessionQuery,
+    pub sessions: &'a ClosedSessions,
+    /// A run of fewer sessions has no index: its pages are read instead.
+    pub index_rows: usize,
+}
+
+/// Some sessions of a run, sorted by key, end and start.
+struct Part {
+    names: SortKeyRows,
+    keys: Vec<ArrayRef>,
+    extents: Vec<Extent>,
+    /// All columns of pages.
+    columns: PageColumns,
+}
+
+impl RunWriter<'_> {
+    /// Writes a run: what is known of it, its pages and those of its index.
+    pub fn write(
+        &self,
+        segment: i64,
+        run: usize,
+        rows: &[u32],
+    ) -> Result<(StoredRun, Vec<NamedPage>)> {
+        let mut parts = Vec::new();
+        let mut part = |range: Range<usize>| self.part(rows.get(range).unwrap_or_default());
+        in_halves(0..rows.len(), &mut part, &mut |part| parts.push(part))?;
+
+        let run = run as u32;
+        let mut written = Vec::new();
+        let first = parts.iter().flat_map(|part| &part.extents);
+        let first = first.map(|extent| extent.start).min();
+        let (mut pages, mut index) = (0, 0);
+        for part in parts {
+            let fields = self.sort_keys.fields();
+            let names = fields.iter().map(|field| field.name().clone());
+            let mut columns: PageColumns = names.zip(part.keys.iter().cloned()).collect();
+            columns.push(("start".into(), times(&part.extents, |e| e.start.0)));
+            columns.push(("reach".into(), times(&part.extents, |e| e.reach.0)));
+            let bounds = |range: Range<usize>| part.bounds(range);
+            let mut write = |columns, form, number: &mut u32| -> Result<()> {
+                let id = PageId {
+                    segment,
+                    run,
+                    number: *number,
+                };
+                for page in write_run(columns, form, self.fingerprint, id, bounds)? {
+                    *number += 1;
+                    let name = PageName {
+                        id: page.id,
+                        is_index: form == PageKind::Index,
+                    };
+                    written.push((name, page.bytes));
+                }
+                Ok(())
+            };
+            if rows.len() >= self.index_rows {
+                write(columns, PageKind::Index, &mut index)?;
+            }
+            write(part.columns.clone(), PageKind::Sessions, &mut pages)?;
+        }
+        let bound = RunBound {
+            first: first.map_or(i64::MIN, |first| first.0),
+            rows: rows.len() as u64,
+            index,
+        };
+        Ok((StoredRun { pages, bound }, written))
+    }
+
+    fn part(&self, rows: &[u32]) -> Result<Part> {
+        let ClosedSessions {
+            keys,
+            extents,
+            states,
+        } = self.sessions;
+        let order = {
+            let columns = self.query.key_columns(&pick(keys, rows))?;
+            let names = self.sort_keys.of(&columns)?;
+            let extent = |row: &u32| extents.get(*row as usize).map(|e| (e.end, e.start));
+            let mut order: Vec<(u128, u32)> = (0..rows.len())
+                .map(|row| (prefix(names.get(row).unwrap_or_default()), row as u32))
+                .collect();
+            order.sort_unstable_by(|(left, a), (right, b)| {
+                let name = |row: &u32| names.get(*row as usize);
+                let extent = |row: &u32| rows.get(*row as usize).and_then(extent);
+                left.cmp(right)
+                    .then_with(|| name(a).cmp(&name(b)))
+                    .then_with(|| extent(a).cmp(&extent(b)))
+            });
+            order.into_iter().map(|(_, row)| row).collect::<Vec<_>>()
+        };
+        let rows = pick(rows, &order);
+        let slots: Vec<Slot> = rows.iter().copied().map(Slot).collect();
+        let extents = pick(extents, &rows);
+        let keys = self.query.key_columns(&pick(keys, &rows))?;
+        let fields = self.sort_keys.fields();
+        let names = fields.iter().map(|field| field.name().clone());
+        let mut columns: PageColumns = names.zip(keys.iter().cloned()).collect();
+        let [start, end, reach] = [
+            times(&extents, |extent| extent.start.0),
+            times(&extents, |extent| extent.end.0),
+            times(&extents, |extent| extent.reach.0),
+        ];
+        let named = SessionEntry::COLUMNS.iter().copied().map(str::to_owned);
+        columns.extend(named.zip([start, end, reach]));
+        columns.push(("source".into(), times(&extents, |_| 0)));
+        for (nth, column) in states.save(&slots).into_iter().enumerate() {
+            columns.push((format!("state {nth}"), result_array::array(column)?));
+        }
+        Ok(Part {
+            names: self.sort_keys.of(&keys)?,
+            keys,
+            extents,
+            columns,
+        })
+    }
+}
+
+impl Part {
+    /// The bounds of some of its sessions.
+    fn bounds(&self, rows: Range<usize>) -> Option<PageBounds> {
+        let extents = self.extents.get(rows.clone())?;
+        let (first, last) = (rows.start, rows.end.checked_sub(1)?);
+        Some(PageBounds {
+            keys: (
+                self.names.get(first)?.to_vec(),
+                self.names.get(last)?.to_vec(),
+            ),
+            times: (
+                extents.iter().map(|extent| extent.start).min()?,
+                extents.iter().map(|extent| extent.reach).max()?,
+            ),
+        })
+    }
+}
+
+/// The first bytes of a sort key as a number in its order.
+fn prefix(name: &[u8]) -> u128 {
+    let mut bytes = [0; 16];
+    bytes
+        .iter_mut()
+        .zip(name)
+        .for_each(|(to, &from)| *to = from);
+    u128::from_be_bytes(bytes)
+}
+
+fn times(extents: &[Extent], time: impl Fn(&Extent) -> i64) -> ArrayRef {
+    Arc::new(Int64Array::from_iter_values(extents.iter().map(time)))
+}

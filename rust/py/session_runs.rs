@@ -1,0 +1,58 @@
+//! Sessions of a stream in close mode.
+
+use std::sync::Mutex;
+
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
+use pyo3::types::PyDict;
+use pyo3_arrow::{PyRecordBatch, PySchema};
+
+use super::operator::{PageTuple, counter_dict, page_tuples, source_times};
+use super::{lock, to_python};
+use crate::arrow::plan::spec::Spec;
+use crate::arrow::runs::session_runs::SessionRuns;
+
+#[pyclass(frozen, name = "SessionRuns", module = "windrow._native")]
+pub(super) struct PySessionRuns(Mutex<SessionRuns>);
+
+/// Results, and changed pages.
+type Finished<'py> = (Vec<Bound<'py, PyAny>>, Vec<PageTuple<'py>>);
+
+#[pymethods]
+impl PySessionRuns {
+    #[new]
+    fn new(spec: &str, schema: PySchema, shard: u32) -> PyResult<Self> {
+        let runs = SessionRuns::new(&Spec::parse(spec)?, &schema.into_inner(), shard)?;
+        Ok(Self(Mutex::new(runs.with_interrupt(super::signals()))))
+    }
+
+    fn restore(&self, head: PyBackedBytes) -> PyResult<()> {
+        Ok(lock(&self.0)?.restore(&head)?)
+    }
+
+    fn push(
+        &self,
+        py: Python<'_>,
+        packed: PyRecordBatch,
+        progress: Vec<(usize, u32, i64)>,
+    ) -> PyResult<Vec<String>> {
+        let (packed, progress) = (packed.into_inner(), source_times(progress));
+        Ok(py.detach(|| lock(&self.0)?.push(&packed, &progress))?)
+    }
+
+    fn finish<'py>(&self, py: Python<'py>, pages: Vec<PyBackedBytes>) -> PyResult<Finished<'py>> {
+        let pages: Vec<&[u8]> = pages.iter().map(|page| &**page).collect();
+        let (finals, changed) = py.detach(|| lock(&self.0)?.finish(&pages))?;
+        Ok((to_python(py, finals)?, page_tuples(py, changed)))
+    }
+
+    #[getter]
+    fn stream_time(&self) -> PyResult<Option<i64>> {
+        Ok(lock(&self.0)?.stream_time().map(|time| time.0))
+    }
+
+    fn counters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let runs = lock(&self.0)?;
+        counter_dict(py, runs.counters(), runs.windows_open())
+    }
+}

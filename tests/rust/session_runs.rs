@@ -1,0 +1,325 @@
+//! Sessions in close mode as runs: in each micro-batch the same finals and counters as the record
+//! operator, which looks all sessions up; and a state that either of them goes on from.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use proptest::prelude::*;
+use windrow::arrow::batch::combiner::Combiner;
+use windrow::arrow::batch::packer::Packer;
+use windrow::arrow::plan::limits::Limits;
+use windrow::arrow::plan::query::Query;
+use windrow::arrow::plan::spec::Spec;
+use windrow::arrow::runs::session_runs::SessionRuns;
+use windrow::arrow::stream::operator::Operator;
+use windrow::arrow::stream::snapshot::ChangedPage;
+use windrow::arrow::stream::source_time::SourceTime;
+use windrow::arrow::stream::store_query::StoreQuery;
+use windrow::error::Error;
+use windrow::operator::stream_time::Source;
+use windrow::time::Time;
+
+use crate::operator_batches::{DYNAMIC, Fed, SESSIONS, batch, fed, feeds, schema, spec_of};
+
+/// Aggregates that do not depend on the order of records.
+const AGGREGATES: &str = r#"[{"name":"n","function":"count"},{"name":"total","function":"sum","columns":["x"]},
+    {"name":"low","function":"min","columns":["x"]}]"#;
+const COUNTED: &str = r#"[{"name":"n","function":"count"},{"name":"total","function":"sum","columns":["x"]},
+    {"name":"low","function":"min","columns":["x"]},{"name":"windrow.records","function":"count"}]"#;
+
+/// Runs with indexes of their own, and many compactions.
+const SMALL: Limits = Limits {
+    index_rows: 2,
+    segment_runs: 2,
+    run_rows: 1 << 24,
+    step_rows: 1 << 16,
+    step_bytes: 64 << 20,
+    pack_rows: 1 << 20,
+    pack_bytes: 256 << 20,
+    pack_loose: 1 << 14,
+    pack_keys: 1 << 20,
+    block_bytes: 200,
+    merge_bytes: 16 << 20,
+};
+
+type Pages = BTreeMap<String, Vec<u8>>;
+
+fn apply(pages: &mut Pages, changed: Vec<ChangedPage>) {
+    for (name, page) in changed {
+        match page {
+            Some(page) => pages.insert(name, page),
+            None => pages.remove(&name),
+        };
+    }
+}
+
+/// Windows as text, sorted.
+fn shown(batches: &[RecordBatch]) -> Vec<String> {
+    let rows = batches.iter().flat_map(|batch| {
+        // Key, window, three aggregates.
+        let columns = (0..5)
+            .map(|column| batch.column(column))
+            .collect::<Vec<_>>();
+        let options = arrow_cast::display::FormatOptions::default().with_null("null");
+        (0..batch.num_rows())
+            .map(|row| {
+                let cell = |array: &&Arc<dyn arrow_array::Array>| {
+                    let shown = arrow_cast::display::ArrayFormatter::try_new(array, &options);
+                    shown.unwrap().value(row).to_string()
+                };
+                columns.iter().map(cell).collect::<Vec<_>>().join(" ")
+            })
+            .collect::<Vec<_>>()
+    });
+    let mut rows: Vec<String> = rows.collect();
+    rows.sort();
+    rows
+}
+
+/// The packed blocks of some rows.
+fn packed(counted: &Spec, rows: &[Fed], split: u32, limits: Limits) -> Vec<RecordBatch> {
+    let mut query = Query::new(counted, &schema()).unwrap();
+    query.limits = limits;
+    let mut packer = Packer::new(Arc::new(query), split).unwrap();
+    let mut blocks = packer.push(&batch(rows)).unwrap();
+    blocks.extend(packer.finish().unwrap());
+    blocks
+}
+
+fn joined(blocks: &[RecordBatch]) -> RecordBatch {
+    let schema = windrow::arrow::format::packed::schema();
+    arrow_select::concat::concat_batches(&schema, blocks).unwrap()
+}
+
+struct Stream {
+    spec: Spec,
+    counted: Spec,
+    limits: Limits,
+    shard: u32,
+    /// The record operator, which is never saved.
+    reference: Operator,
+    pages: Pages,
+}
+
+impl Stream {
+    fn new(windows: &str, limits: Limits, shard: u32) -> Self {
+        let more = r#","grace":15"#;
+        let mut spec = spec_of(windows, AGGREGATES, more);
+        let mut counted = spec_of(windows, COUNTED, more);
+        (spec.tick, counted.tick) = (None, None);
+        (spec.shards, counted.shards) = (4, 1);
+        Self {
+            reference: Operator::new(&spec, &schema(), Vec::new()).unwrap(),
+            spec,
+            counted,
+            limits,
+            shard,
+            pages: Pages::new(),
+        }
+    }
+
+    fn runs(&self) -> SessionRuns {
+        let runs = SessionRuns::new(&self.spec, &schema(), self.shard).unwrap();
+        let mut runs = runs.with_limits(self.limits);
+        if let Some(head) = self.pages.get("head") {
+            runs.restore(head).unwrap();
+        }
+        runs
+    }
+
+    fn operator(&self) -> Operator {
+        let mut operator = Operator::new(&self.spec, &schema(), Vec::new()).unwrap();
+        if !self.pages.is_empty() {
+            let pages: Vec<&[u8]> = self.pages.values().map(Vec::as_slice).collect();
+            operator.restore(&pages).unwrap();
+        }
+        operator
+    }
+
+    /// A micro-batch: the finals of the record operator, and those of runs, or of an operator that
+    /// goes on from their state.
+    fn push(&mut self, rows: &[Fed], by_operator: bool) -> (Vec<String>, Vec<String>) {
+        let rows: Vec<Fed> = rows.iter().filter(|row| !row.tick).cloned().collect();
+        let (one, two) = rows.split_at(rows.len() / 2);
+        let mut blocks = packed(&self.counted, one, 0, self.limits);
+        blocks.extend(packed(&self.counted, two, 1, self.limits));
+        let blocks = joined(&blocks);
+        let moves = |row: &&Fed| row.key.is_some() && row.gap.is_some_and(|gap| gap > 0);
+        let latest = rows.iter().filter(moves).filter_map(|row| row.time).max();
+        let progress: Vec<SourceTime> = latest
+            .map(|time| SourceTime {
+                input: 0,
+                source: Source(0),
+                time: Time(time),
+            })
+            .into_iter()
+            .collect();
+        let mut combiner =
+            Combiner::new(&Arc::new(Query::new(&self.counted, &schema()).unwrap())).unwrap();
+        combiner.push(&blocks).unwrap();
+        let partials = combiner.finish().unwrap();
+        let wanted = shown(&self.reference.push_partials(&partials, &progress).unwrap());
+        if by_operator {
+            let mut operator = self.operator();
+            let found = shown(&operator.push_partials(&partials, &progress).unwrap());
+            apply(&mut self.pages, operator.changed_pages().unwrap());
+            return (wanted, found);
+        }
+        let mut runs = self.runs();
+        let names = runs.push(&blocks, &progress).unwrap();
+        let needed: Vec<&[u8]> = names
+            .iter()
+            .map(|name| self.pages[name].as_slice())
+            .collect();
+        let (finals, changed) = runs.finish(&needed).unwrap();
+        apply(&mut self.pages, changed);
+        let (own, reference) = (runs.counters(), self.reference.counters());
+        assert_eq!(own.records, reference.records);
+        assert_eq!(own.late, reference.late);
+        assert_eq!(own.windows_closed, reference.windows_closed);
+        assert_eq!(runs.stream_time(), self.reference.stream_time());
+        assert!(runs.windows_open() >= self.reference.windows_open() as u64);
+        (wanted, shown(&finals))
+    }
+
+    /// What is open, of the record operator and of one that has the pages.
+    fn open(&self) -> (Vec<String>, Vec<String>) {
+        let all = StoreQuery::Due {
+            from: Time::MIN,
+            to: Time::MAX,
+        };
+        let select =
+            |operator: &Operator| shown(&operator.select(all, &(None, None), false).unwrap());
+        (select(&self.reference), select(&self.operator()))
+    }
+}
+
+proptest! {
+    #![proptest_config(crate::cases::usually(512))]
+
+    #[test]
+    fn differential_runs_give_the_finals_of_the_operator_in_each_micro_batch(
+        records in feeds(150),
+        cuts in prop::collection::vec((1..12_usize, prop::bool::weighted(0.08)), 1..80),
+        dynamic in any::<bool>(),
+        small in any::<bool>(),
+        shard in 0..4_u32,
+    ) {
+        let limits = if small { SMALL } else { Limits::default() };
+        let mut stream = Stream::new(if dynamic { DYNAMIC } else { SESSIONS }, limits, shard);
+        let mut rest = records.as_slice();
+        for (size, by_operator) in cuts.into_iter().cycle().take(200) {
+            let (rows, others) = rest.split_at(size.min(rest.len()));
+            rest = others;
+            let (wanted, found) = stream.push(rows, by_operator);
+            prop_assert_eq!(wanted, found);
+            let (wanted, found) = stream.open();
+            prop_assert_eq!(wanted, found);
+            if rest.is_empty() {
+                break;
+            }
+        }
+    }
+}
+
+#[test]
+fn a_micro_batch_reads_what_it_opens_and_no_more() {
+    let mut stream = Stream::new(SESSIONS, SMALL, 0);
+    let keys = ["a", "ab", "b", ""];
+    let rows: Vec<Fed> = (0..400)
+        .map(|nth| fed(keys[nth % 4], nth as i64, 1))
+        .collect();
+    let (mut read, mut stored) = (0, 0);
+    for rows in rows.chunks(3) {
+        let blocks = joined(&packed(&stream.counted, rows, 0, SMALL));
+        let latest = rows.iter().filter_map(|row| row.time).max().unwrap();
+        let names = stream.runs().push(
+            &blocks,
+            &[SourceTime {
+                input: 0,
+                source: Source(0),
+                time: Time(latest),
+            }],
+        );
+        read += names.unwrap().len();
+        stored += stream.pages.len();
+        stream.push(rows, false);
+        assert!(
+            stream.pages.len() < 60,
+            "runs are compacted, closed ones removed"
+        );
+    }
+    assert!(read > 100 && stored > 2 * read, "{read} of {stored} pages");
+}
+
+#[test]
+fn other_pages_than_those_that_are_needed_are_refused() {
+    let mut stream = Stream::new(SESSIONS, SMALL, 0);
+    stream.push(&[fed("a", 0, 1), fed("b", 0, 1), fed("ab", 1, 1)], false);
+    let blocks = joined(&packed(&stream.counted, &[fed("a", 200, 1)], 0, SMALL));
+    let progress = [SourceTime {
+        input: 0,
+        source: Source(0),
+        time: Time(200),
+    }];
+    let refused = |pages: &[&[u8]]| {
+        let mut runs = stream.runs();
+        runs.push(&blocks, &progress).unwrap();
+        matches!(runs.finish(pages), Err(Error::Format { what: "page", .. }))
+    };
+    let names = stream.runs().push(&blocks, &progress).unwrap();
+    assert!(!names.is_empty());
+    let needed: Vec<&[u8]> = names
+        .iter()
+        .map(|name| stream.pages[name].as_slice())
+        .collect();
+    assert!(!refused(&needed));
+    assert!(refused(&[]));
+    assert!(refused(&needed[1..]));
+    assert!(refused(&[&needed[..], &needed[..1]].concat()));
+    let cut: Vec<&[u8]> = needed.iter().map(|page| &page[..page.len() - 9]).collect();
+    assert!(refused(&cut));
+    let mut runs = stream.runs();
+    assert!(matches!(
+        runs.finish(&needed),
+        Err(Error::Format {
+            what: "micro-batch",
+            ..
+        })
+    ));
+    runs.push(&blocks, &progress).unwrap();
+    assert!(matches!(
+        runs.push(&blocks, &progress),
+        Err(Error::Format { .. })
+    ));
+}
+
+#[test]
+fn only_sessions_that_close_are_runs() {
+    let refused = |windows: &str, more: &str| {
+        let spec = spec_of(windows, AGGREGATES, more);
+        SessionRuns::new(&spec, &schema(), 0).is_err()
+    };
+    assert!(!refused(SESSIONS, r#","grace":15"#));
+    assert!(refused(crate::operator_batches::SLIDING, r#","grace":15"#));
+    for more in [r#""emit":"update""#, r#""until":100"#, r#""late":"emit""#] {
+        assert!(
+            refused(SESSIONS, &format!(r#","grace":15,{more}"#)),
+            "{more}"
+        );
+    }
+}
+
+#[test]
+fn a_part_of_a_state_is_only_looked_at() {
+    let mut stream = Stream::new(SESSIONS, SMALL, 0);
+    stream.push(&[fed("a", 0, 1), fed("b", 0, 1), fed("ab", 100, 1)], false);
+    let mut operator = Operator::new(&stream.spec, &schema(), Vec::new()).unwrap();
+    operator.restore_part(&[&stream.pages["head"]]).unwrap();
+    assert!(operator.pages().is_err());
+    assert!(operator.changed_pages().is_err());
+    assert!(operator.push(&batch(&[fed("a", 300, 1)])).is_err());
+    assert!(operator.restore(&[&stream.pages["head"]]).is_err());
+    assert_eq!(operator.stream_time(), Some(Time(100)));
+}
