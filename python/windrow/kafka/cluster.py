@@ -35,7 +35,7 @@ _SHARED = (
     "socket.",
     "ssl",
 )
-"""What the names of settings begin with that every kind of client takes; those of producers alone are not among them."""
+"""What the names of settings begin with that every kind of client takes, not producers alone."""
 
 
 class TopicPartition(NamedTuple):

@@ -134,8 +134,7 @@ class ProgressProducer:
         Raises:
             RuntimeError: the producer is closed.
         """
-        if self._closed:
-            raise RuntimeError("produce: got a record for a ProgressProducer that is closed; allowed: before close()")
+        self._check_open()
         delivered = callback or on_delivery or self._delivery
         given: dict[str, Any] = {"value": value, "key": key, "partition": partition}
         if timestamp:
@@ -147,19 +146,49 @@ class ProgressProducer:
                 given["on_delivery"] = delivered
             self._producer.produce(topic, **given)
             return
-        flight = Flight(topic, partition if partition >= 0 else None, timestamp or self._timer.wall_clock())
-        with self._lock:
-            number = self._ledger.depart(flight)
-            polls = self._wakes_at is not None and self._wakes_at <= self._timer.now() + POLL
+        number = self._depart(topic, partition, timestamp)
         given["on_delivery"] = self._settled(number, delivered)
         try:
             self._producer.produce(topic, **given)
         except BaseException:
-            with self._lock:
-                self._ledger.arrive(number)
+            self._arrive([number])
             raise
-        if not polls:
-            self._timer.wake()
+        self._wake_to_poll()
+
+    def produce_batch(
+        self,
+        topic: str,
+        messages: list[dict[str, Any]],
+        partition: int = -1,
+        callback: Delivered | None = None,
+        on_delivery: Delivered | None = None,
+    ) -> int:
+        """Produces records, as `confluent_kafka.Producer.produce_batch` does; how many it took.
+
+        Raises:
+            RuntimeError: the producer is closed.
+        """
+        self._check_open()
+        delivered = callback or on_delivery or self._delivery
+        if not self._options.includes(topic):
+            given = {"on_delivery": delivered} if delivered is not None else {}
+            return int(self._producer.produce_batch(topic, messages, partition=partition, **given))
+        numbers, copies = list[int](), list[dict[str, Any]]()
+        for message in messages:
+            number = self._depart(topic, message.get("partition", partition), message.get("timestamp", 0))
+            numbers.append(number)
+            copies.append(message | {"callback": self._settled(number, message.get("callback") or delivered)})
+        try:
+            count = int(self._producer.produce_batch(topic, copies, partition=partition))
+        except BaseException:
+            self._arrive(numbers)
+            raise
+        refused = [position for position, copy in enumerate(copies) if "_error" in copy]
+        for position in refused:
+            messages[position]["_error"] = copies[position]["_error"]
+        self._arrive([numbers[position] for position in refused])
+        self._wake_to_poll()
+        return count
 
     def poll(self, timeout: float = -1) -> int:
         """Serves callbacks, as `confluent_kafka.Producer.poll` does.
@@ -215,12 +244,16 @@ class ProgressProducer:
             return {name: self._ledger.counters[name] for name in COUNTERS}
 
     def close(self, timeout: float = -1) -> int:
-        """Ends the thread and waits for all records; how many are left, when time is up. Nothing is told any more."""
+        """Ends the thread and waits for all records; how many are left, when time is up.
+
+        Nothing is told any more. The producer that was given stays open.
+        """
         if self._closed:
             return 0
         self._closed = True
         self._timer.stop()
         left = self.flush(timeout)
+        self._sender.close()
         self._cluster.close()
         return left
 
@@ -256,6 +289,29 @@ class ProgressProducer:
             raised = self._raised.pop(0) if self._raised else None
         if raised is not None:
             raise raised
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise RuntimeError("produce: got a record for a ProgressProducer that is closed; allowed: before close()")
+
+    def _depart(self, topic: str, partition: int, timestamp: int) -> int:
+        """A record goes out; its number."""
+        flight = Flight(topic, partition if partition >= 0 else None, timestamp or self._timer.wall_clock())
+        with self._lock:
+            return self._ledger.depart(flight)
+
+    def _arrive(self, numbers: list[int]) -> None:
+        """These records were not taken."""
+        with self._lock:
+            for number in numbers:
+                self._ledger.arrive(number)
+
+    def _wake_to_poll(self) -> None:
+        """There are records in flight: the thread asks for what becomes of them."""
+        with self._lock:
+            polls = self._wakes_at is not None and self._wakes_at <= self._timer.now() + POLL
+        if not polls:
+            self._timer.wake()
 
     def _settled(self, number: int, delivered: Delivered | None) -> Delivered:
         """The callback of one record."""

@@ -65,7 +65,7 @@ class ControlSender:
         self._producer = producer
         self._settings = settings
         self._on_error = on_error
-        self._is_separate = False
+        self._is_separate = self._is_own = False
         self._producer_id = uuid4()
 
     def separate(self, producer: Any = None) -> None:
@@ -75,6 +75,7 @@ class ControlSender:
         if producer is None:
             settings = {name: value for name, value in self._settings.items() if name not in _OF_RECORDS}
             producer = confluent_kafka().Producer(settings)
+            self._is_own = True
         self._producer, self._is_separate = producer, True
 
     def poll(self) -> None:
@@ -85,6 +86,11 @@ class ControlSender:
     def flush(self, timeout: float) -> int:
         """Waits until control messages are acknowledged, where they have a producer of their own."""
         return int(self._producer.flush(timeout)) if self._is_separate else 0
+
+    def close(self) -> None:
+        """Closes the producer that was made here, where the library can."""
+        if self._is_own and hasattr(self._producer, "close"):
+            self._producer.close()
 
     def __len__(self) -> int:
         """How many control messages wait in a queue of their own."""
