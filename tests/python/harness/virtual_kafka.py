@@ -8,6 +8,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple
 
 Place = tuple[str, int]
@@ -238,7 +239,7 @@ class VirtualProducer:
                 if self._transaction is not None:
                     self._in_transaction.add(place)
             if called is not None:
-                self._done.append(lambda c=called, e=error, m=Message(place, entry): c(e, m))
+                self._done.append(partial(called, error, Message(place, entry)))
 
     def poll(self, timeout: float = 0) -> int:
         self.calls.append(("poll", timeout))

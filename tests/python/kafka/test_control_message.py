@@ -101,7 +101,7 @@ def test_other_headers_and_a_key_do_not_matter() -> None:
     assert event_time(b"key", None, headers) == 1_767_254_400_000
 
 
-@pytest.mark.parametrize("text", [b"", b"-1", b"+1", b"1.0", b" 1", b"1\n", b"0x1", b"1" * 16, "١".encode(), None])
+@pytest.mark.parametrize("text", [b"", b"-1", b"+1", b"1.0", b" 1", b"1\n", b"0x1", b"1" * 16, b"\xd9\xa1", None])
 def test_a_damaged_time_of_the_proof_of_concept_is_none(text: bytes | None) -> None:
     assert is_control(None, None, [("control", text)])
     assert event_time(None, None, [("control", text)]) is None
