@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from windrow.errors import ambiguous_column, bad_column_type, bad_type, bad_value, listed, unknown_column
+from windrow.errors import ambiguous_column, bad_column_type, bad_type, listed, unknown_column
 from windrow.kafka.control import HEADER, LATEST, POC_DIGITS, POC_HEADER, SIZE, VERSION
 from windrow.spark.version import check_pyspark
 
@@ -113,10 +113,9 @@ def _check(frame: DataFrame, time: object) -> None:
         raise bad_type("time", time, "the name of a column")
     columns = frame.columns
     if "headers" not in columns:
-        raise bad_value(
-            "frame",
-            f"a DataFrame without the column 'headers', with {listed(columns)}",
-            "one of Spark's Kafka source that was read with .option('includeHeaders', 'true')",
+        raise ValueError(
+            f"frame: got a DataFrame without the column 'headers', which has {listed(columns)}; allowed: one of "
+            "Spark's Kafka source that was read with .option('includeHeaders', 'true')"
         )
     for argument, column in (("frame", "headers"), ("frame", "key"), ("frame", "value"), ("time", time)):
         if column not in columns:
@@ -125,7 +124,7 @@ def _check(frame: DataFrame, time: object) -> None:
             raise ambiguous_column(argument, column, [column for one in columns if one.casefold() == column.casefold()])
     for column in (TICK, TIME):
         if column in (one.casefold() for one in columns):
-            raise bad_value("frame", f"a DataFrame with a column {column!r}", "one without it, which is added: rename")
+            raise ValueError(f"frame: got a DataFrame with a column {column!r}; allowed: one without it: rename that")
     headers = frame.schema[columns.index("headers")].dataType
     element = headers.elementType if isinstance(headers, ArrayType) else None
     fields = [(one.name, type(one.dataType)) for one in element.fields] if isinstance(element, StructType) else []
