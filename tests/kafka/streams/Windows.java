@@ -49,8 +49,9 @@ public final class Windows {
     }
 
     /**
-     * Arguments name=value: `bootstrap`, `application`, `state` (a folder), `threads`, `input`, `records`, `grace` and
-     * `retention`; with `sessions`, a topic, `gap`; with `sliding`, a topic, `difference`. Times are milliseconds.
+     * Arguments name=value: `bootstrap`, `application`, `state` (a folder), `threads`, `input`, `records` and `grace`;
+     * with `sessions`, a topic, `gap` and `session_retention`; with `sliding`, a topic, `difference` and
+     * `sliding_retention`. Times are milliseconds.
      */
     public static void main(String[] arguments) throws InterruptedException {
         Map<String, String> options = Arrays.stream(arguments)
@@ -86,14 +87,14 @@ public final class Windows {
             SessionWindows windows = SessionWindows.ofInactivityGapAndGrace(span("gap"), span("grace"));
             Materialized<String, Long, SessionStore<Bytes, byte[]>> store = Materialized.with(STRING, Serdes.Long());
             finals(grouped.windowedBy(windows).emitStrategy(EmitStrategy.onWindowClose())
-                .count(store.withRetention(span("retention"))).toStream(),
+                .count(store.withRetention(span("session_retention"))).toStream(),
                 new WindowedSerdes.SessionWindowedSerde<>(STRING), options.get("sessions"));
         }
         if (options.containsKey("sliding")) {
             SlidingWindows windows = SlidingWindows.ofTimeDifferenceAndGrace(span("difference"), span("grace"));
             Materialized<String, Long, WindowStore<Bytes, byte[]>> store = Materialized.with(STRING, Serdes.Long());
             finals(grouped.windowedBy(windows).emitStrategy(EmitStrategy.onWindowClose())
-                .count(store.withRetention(span("retention"))).toStream(),
+                .count(store.withRetention(span("sliding_retention"))).toStream(),
                 new WindowedSerdes.TimeWindowedSerde<>(STRING, windows.timeDifferenceMs()), options.get("sliding"));
         }
         // The last child of the input: a record comes here when the windows are done with it.
