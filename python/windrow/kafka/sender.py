@@ -182,8 +182,8 @@ class ControlSender:
             if error is None:
                 self._ledger.counters["acknowledged"] += 1
                 written.told = max(written.told, time)
-                if message.offset() is not None:
-                    written.end = max(written.end, message.offset() + 1)
+                if message.offset() == written.end:  # else somebody's record stands between, which the next look sees
+                    written.end += 1
             else:
                 self._ledger.counters["failed"] += 1
                 if written.version == claim.version:

@@ -109,6 +109,18 @@ def test_a_neighbour_that_writes_between_two_messages_ends_the_cycle() -> None:
     assert (scene.times(), scene.producer.counters()["moved"]) == ([START], 1)
 
 
+def test_a_neighbour_that_writes_while_a_message_is_in_flight_is_seen() -> None:
+    # it stands before the message: the end that the message brings is not that of one's own records
+    scene = Scene()
+    scene.write(NINE)
+    scene.inner.latency = 100
+    scene.timer.advance(START)
+    scene.neighbour()
+    scene.timer.advance(60_000)
+    assert [entry.writer for entry in scene.entries()] == ["own", "neighbour", "own"]
+    assert scene.producer.counters()["moved"] == 1
+
+
 def test_of_two_producers_the_last_one_to_write_tells_its_own_time() -> None:
     # one is quiet, the other lags by an hour and goes on: nothing makes it later than the first one's records do
     scene = Scene()
