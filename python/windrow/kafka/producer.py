@@ -336,11 +336,8 @@ class ProgressProducer:
             place = TopicPartition(message.topic(), message.partition())
             if self._transactional:
                 self._ledger.hold(place, offset, time, now)
-                return
-            due = self._ledger.acknowledge(place, offset, time, now).cycle.next
-            sleeps = self._wakes_at is None or (due is not None and due < self._wakes_at)
-        if sleeps:
-            self._timer.wake()
+            else:  # the thread, which was woken when the record went out, sees it at its next look
+                self._ledger.acknowledge(place, offset, time, now)
 
     def _step(self) -> int | None:
         """Serves callbacks and sends what is due; how long to wait, None for until something happens."""

@@ -46,6 +46,7 @@ class Watched:
         known: up to which offset records were read.
         quiet_since: since when there is no new data; None while that is not known.
         event_time: the largest time of its data, as far as it was read.
+        base: the time that it had when it became quiet.
         told: the largest time that a control message told.
         cycle: when it is looked at, and ticked, again.
         is_moving: whether the log says so.
@@ -58,6 +59,7 @@ class Watched:
     known: int | None = None
     quiet_since: int | None = None
     event_time: int | None = None
+    base: int | None = None
     told: int | None = None
     is_moving: bool = False
     sequence: int = 0
@@ -129,8 +131,7 @@ class Watch:
         if watched.known != end.high:
             self._read(partition, watched)
         watched.is_moving = False
-        quiet_since, base = watched.quiet_since, watched.event_time
-        if quiet_since is None or base is None:
+        if watched.quiet_since is None or watched.base is None:
             self.counters["empty"] += 1
             self._say(partition, "empty: there is nothing to close")
             watched.cycle.stop()
@@ -138,19 +139,17 @@ class Watch:
         if not watched.cycle.is_due(now):
             self._say(partition, "quiet, and somebody else has ticked it to the end")
             return
-        time = min(base + now - quiet_since - self._options.allowance, LATEST)
+        quiet = now - watched.quiet_since
+        time = min(watched.base + quiet - self._options.allowance, LATEST)
         if watched.told is not None and time <= watched.told:
             self.counters["told_before"] += 1
             self._say(partition, f"quiet, and {_moment(watched.told)} was told before")
             watched.cycle.sent(now)
             return
-        self._tick(partition, watched, time, now)
+        why = f"{_moment(time)} (its event time {_moment(watched.base)}, quiet for {quiet / 1000:.1f} s)"
+        self._tick(partition, watched, time, now, why)
 
-    def _tick(self, partition: TopicPartition, watched: Watched, time: int, now: int) -> None:
-        assert watched.event_time is not None
-        assert watched.quiet_since is not None
-        seconds = (now - watched.quiet_since) / 1000
-        why = f"{_moment(time)} (its event time {_moment(watched.event_time)}, quiet for {seconds:.1f} s)"
+    def _tick(self, partition: TopicPartition, watched: Watched, time: int, now: int, why: str) -> None:
         if self._send is None:
             self._say(partition, f"would tick {why}")
         else:
@@ -176,25 +175,29 @@ class Watch:
         first = watched.known is None
         start = max(watched.known or 0, watched.end - self._tail)
         is_cut = not first and start > (watched.known or 0)
-        data, told = list[int](), list[int]()
+        data, told, behind = list[int](), list[int](), list[int]()
         for record in self._cluster.records(partition, start, watched.end):
             if is_control(record.key, record.value, record.headers):
                 time = event_time(record.key, record.value, record.headers)
-                told += [time] if time is not None else []
-            elif record.timestamp is not None:
-                data.append(record.timestamp)
+                if time is not None:
+                    told.append(time)
+                    behind.append(time)
+            else:
+                behind.clear()
+                data += [record.timestamp] if record.timestamp is not None else []
         watched.known = watched.end
         watched.told = max([*told, *([] if watched.told is None else [watched.told])], default=None)
-        # A watch that begins goes on from where somebody has ticked to: it did not see how long that is ago.
-        times = [*data, *(told if first else [])]
-        if times or is_cut:
-            held = [] if watched.event_time is None else [watched.event_time]
-            watched.event_time = max([*times, *held], default=None)
+        held = [] if watched.event_time is None else [watched.event_time]
+        watched.event_time = max([*data, *held], default=None)
+        if data or is_cut or (first and behind):
             watched.quiet_since = watched.stands_since
+            # A watch that begins goes on from where somebody has ticked to since: it did not see how long that is ago.
+            times = [*data, *held, *(behind if first else [])]
+            watched.base = max(times, default=None)
         elif watched.quiet_since is not None:
             # Control messages alone: the quiet time goes on, and so do its ticks unless all of them were told.
             watched.cycle = Cycle(self._options.schedule, watched.quiet_since)
-            latest = (watched.event_time or 0) + self._options.schedule.last - self._options.allowance
+            latest = (watched.base or 0) + self._options.schedule.last - self._options.allowance
             if watched.told is not None and watched.told >= latest:
                 watched.cycle.stop()
 

@@ -109,7 +109,7 @@ class Ledger:
         """A record was acknowledged, or never will be."""
         self._flights.pop(number, None)
 
-    def acknowledge(self, partition: TopicPartition, offset: int, event_time: int, now: int) -> Written:
+    def acknowledge(self, partition: TopicPartition, offset: int, event_time: int, now: int) -> None:
         """A record stands in a partition, at this offset: a new cycle begins."""
         written = self._written(partition, now)
         known = written.event_time
@@ -117,7 +117,6 @@ class Ledger:
         written.since = now
         written.told = max(written.told, event_time)
         self._begin(written, offset, now)
-        return written
 
     def hold(self, partition: TopicPartition, offset: int, event_time: int, now: int) -> None:
         """A record of an open transaction stands in a partition: nobody may be told of its time before the commit."""

@@ -223,9 +223,12 @@ def test_nothing_is_sent_while_a_record_for_the_partition_is_in_flight() -> None
     scene.producer.produce("events", b"v", b"k", 0, timestamp=NINE + 2)
     scene.timer.advance(5_999)
     assert len(scene.entries()) == 2
+    assert scene.cluster.asked == 0  # nobody has to be asked for that
     scene.timer.advance(START)
+    scene.timer.advance(4_000)
     assert scene.times() == []  # the message itself is in flight
-    scene.timer.advance(5_000)
+    assert scene.cluster.asked == 1
+    scene.timer.advance(1_000)
     assert scene.times()[0] == 2 + START
 
 

@@ -66,6 +66,14 @@ def test_a_cycle_that_is_looked_at_late_sends_one_message_for_all_that_were_due(
         assert cycle.next == (1_000 + following[0] if following else None)
 
 
+def test_the_end_between_two_steps_is_the_last_one() -> None:
+    cycle = Cycle(Schedule(10, 14, 3, False), 100)
+    for now, following in ((110, 113), (113, 114), (114, None)):
+        assert cycle.is_due(now)
+        cycle.sent(now)
+        assert cycle.next == following
+
+
 def test_what_failed_is_tried_again_after_the_backoff_also_after_the_end() -> None:
     cycle = Cycle(Schedule(10, 12, 5, False), 0)
     cycle.sent(10)

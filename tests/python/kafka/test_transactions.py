@@ -123,6 +123,21 @@ def test_a_partition_that_is_quiet_is_told_while_a_transaction_is_open_on_anothe
     assert (scene.times(0), scene.times(1)) == ([1_000], [])
 
 
+def test_nobody_is_asked_while_a_transaction_of_the_own_is_open_on_the_partition() -> None:
+    scene = Scene()
+    scene.producer.begin_transaction()
+    scene.write(NINE)
+    scene.producer.commit_transaction()
+    scene.producer.begin_transaction()
+    scene.write(NINE + 5)
+    scene.timer.advance(20_000)
+    assert (scene.times(), scene.cluster.asked) == ([], 0)
+    assert scene.producer.counters()["put_off"] > 0
+    scene.producer.commit_transaction()
+    scene.timer.advance(1_000)
+    assert scene.times() == [5 + 1_000]
+
+
 def test_messages_of_a_separate_producer_are_waited_for_and_counted() -> None:
     scene = Scene()
     scene.producer.begin_transaction()

@@ -192,6 +192,16 @@ def test_a_ticker_that_begins_anew_goes_on_from_what_was_told() -> None:
     assert scene.times()[4:] == [END + START]
 
 
+def test_what_was_told_before_the_last_data_is_no_time_of_it() -> None:
+    scene = Scene()
+    scene.data(NINE)
+    scene.data(0, value=None, headers=ControlMessage(NINE + 60_000, 0, UUID(int=1)).headers())
+    scene.data(NINE + 55_000)
+    scene.look()
+    scene.advance(60_000)
+    assert scene.times() == [55_000 + START, 66_000, 67_000, 55_000 + END]
+
+
 def test_damaged_messages_in_the_tail_have_no_time() -> None:
     scene = Scene()
     scene.data(NINE)
@@ -212,6 +222,19 @@ def test_only_the_tail_is_read() -> None:
         scene.data(NINE + number)
     scene.advance(INTERVAL + START)
     assert scene.times()[1:] == [4 + START]
+
+
+def test_more_than_the_tail_may_hold_data() -> None:
+    scene = Scene(tail=3)
+    scene.data(NINE)
+    scene.look()
+    scene.advance(START)
+    scene.data(NINE)  # not among the last three
+    for number in range(3):
+        told = ControlMessage(NINE + 10_001 + number, 0, UUID(int=1)).headers()
+        scene.data(NINE, value=None, headers=told)
+    scene.advance(INTERVAL + 60_000)
+    assert scene.times() == [START, 11_000, 12_000, END]  # quiet for ten seconds once more
 
 
 def test_a_dry_run_writes_nothing_and_tells_the_same() -> None:
