@@ -8,10 +8,11 @@ from typing import TypeVar
 
 T = TypeVar("T")
 STEP = 0.05
+"""Seconds."""
 
 
-def until(there: Callable[[], T], seconds: float, what: str) -> T:
-    """Asks again until the answer is true, and returns it.
+def until(there: Callable[[], T], seconds: float, what: str, step: float = STEP) -> T:
+    """Asks again, each `step` seconds, until the answer is true, and returns it.
 
     Raises:
         TimeoutError: it is not true within so many seconds; tells what was waited for, and the last answer.
@@ -20,5 +21,5 @@ def until(there: Callable[[], T], seconds: float, what: str) -> T:
     while not (answer := there()):
         if time.monotonic() > limit:
             raise TimeoutError(f"{what}: not within {seconds:g} s, the last answer is {answer!r}")
-        time.sleep(STEP)
+        time.sleep(step)
     return answer
