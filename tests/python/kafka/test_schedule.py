@@ -74,6 +74,13 @@ def test_the_end_between_two_steps_is_the_last_one() -> None:
         assert cycle.next == following
 
 
+def test_the_last_one_is_sent_once_where_the_one_before_was_missed() -> None:
+    cycle = Cycle(Schedule(10, 14, 3, False), 100)
+    cycle.sent(110)
+    cycle.sent(114)
+    assert cycle.next is None
+
+
 def test_what_failed_is_tried_again_after_the_backoff_also_after_the_end() -> None:
     cycle = Cycle(Schedule(10, 12, 5, False), 0)
     cycle.sent(10)
