@@ -126,11 +126,12 @@ class KafkaCluster:
 
     def partitions(self, topics: Iterable[str]) -> list[TopicPartition]:
         """The partitions of these topics."""
-        found = []
+        # Of all topics: a broker may make one that is asked for by name.
+        every, found = self._administrator().list_topics(timeout=self._timeout).topics, []
         for topic in topics:
-            known = self._administrator().list_topics(topic, timeout=self._timeout).topics[topic]
-            if known.error is not None:
-                raise LookupError(f"topic {topic!r}: {known.error.str()}")
+            known = every.get(topic)
+            if known is None or known.error is not None:
+                raise LookupError(f"topic {topic!r}: {'it is absent' if known is None else known.error.str()}")
             found += [TopicPartition(topic, number) for number in sorted(known.partitions)]
         return found
 

@@ -252,10 +252,11 @@ class ProgressProducer:
             return 0
         self._closed = True
         self._timer.stop()
-        left = self.flush(timeout)
-        self._sender.close()
-        self._cluster.close()
-        return left
+        try:
+            return self.flush(timeout)
+        finally:
+            self._sender.close()
+            self._cluster.close()
 
     def __enter__(self) -> Self:
         """The producer."""

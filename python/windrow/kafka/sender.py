@@ -88,8 +88,8 @@ class ControlSender:
         return int(self._producer.flush(timeout)) if self._is_separate else 0
 
     def close(self) -> None:
-        """Closes the producer that was made here, where the library can."""
-        if self._is_own and hasattr(self._producer, "close"):
+        """Closes the producer that was made here, where the library can, unless messages are left in it."""
+        if self._is_own and not len(self._producer) and hasattr(self._producer, "close"):
             self._producer.close()
 
     def __len__(self) -> int:

@@ -207,6 +207,14 @@ def test_close_ends_the_thread_and_waits_for_records() -> None:
         scene.producer.produce("events", b"v")
 
 
+def test_close_gives_everything_back_also_where_a_callback_fails() -> None:
+    scene = Scene(latency=50)
+    scene.producer.produce("events", b"v", b"k", 0, callback=lambda e, m: 1 // 0)
+    with pytest.raises(ZeroDivisionError):
+        scene.producer.close()
+    assert scene.cluster.is_closed
+
+
 def test_idle_it_asks_nobody_anything() -> None:
     scene = Scene()
     scene.write(NINE)
