@@ -39,12 +39,13 @@ class Board:
         clock: the time of the evening that an event time in milliseconds stands for.
         finals: flights in closed windows.
         closed: closed windows.
+        closed_by_ticks: those of them whose partition was last moved by a tick.
     """
 
     def __init__(self, names: Sequence[str]) -> None:
         """An empty one, of partitions by these names."""
         self.clock: Callable[[float], datetime] = datetime.fromtimestamp
-        self.finals = self.closed = 0
+        self.finals = self.closed = self.closed_by_ticks = 0
         self._airports = [Airport(name) for name in names]
         self._done: set[tuple[int, Window]] = set()
         self._lock = threading.Lock()
@@ -73,6 +74,7 @@ class Board:
             airport.open.pop(window, None)
             self.finals += row.flights
             self.closed += 1
+            self.closed_by_ticks += airport.ticked
             told = self._told(window, row.flights)
             airport.closed.append(told)
             by = "a tick" if airport.ticked else "a departure"

@@ -70,7 +70,8 @@ class Clock:
 
     def evening(self, milliseconds: float) -> datetime:
         """What an event time was that evening."""
-        return EVENING + timedelta(seconds=(milliseconds / 1000 - self.start) * FASTER)
+        seconds = (milliseconds / 1000 - self.start) * FASTER
+        return EVENING + timedelta(minutes=round(seconds / 60))
 
 
 def flights() -> list[Flight]:
@@ -123,7 +124,8 @@ def windows(spark: SparkSession, address: str, topic: str) -> wr.WindowedData[Da
 def start_spark() -> SparkSession:
     """Spark with its Kafka connector, quiet."""
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    return session.start("windrow demo")
+    logs = (Path(__file__).parent / "log4j2.properties").resolve().as_uri()
+    return session.start("windrow demo", spark_driver_extraJavaOptions=f"-Dlog4j2.configurationFile={logs}")
 
 
 def main() -> int:
@@ -133,7 +135,7 @@ def main() -> int:
     ended = threading.Event()
     with Broker() as broker, tempfile.TemporaryDirectory() as place:
         spark = start_spark()
-        queries, threads = [], []
+        queries, threads, producer = [], [], None
         try:
             topic = topics.create(broker.address, "departures", len(AIRPORTS))
             asked = windows(spark, broker.address, topic)
@@ -148,7 +150,7 @@ def main() -> int:
                 query.processAllAvailable()
             clock = Clock(time.time() + 1)
             board.clock = clock.evening
-            client = {"bootstrap.servers": broker.address, "linger.ms": 5}
+            client = {"bootstrap.servers": broker.address, "linger.ms": 5, "log_level": 2}
             producer = ProgressProducer(Producer(client), client | PROGRESS)
             threads = [
                 threading.Thread(target=produce, args=(producer, topic, clock, evening, ended)),
@@ -161,17 +163,21 @@ def main() -> int:
                 board.show()
                 time.sleep(0.5)
             board.show()
+            ended.set()
+            producer.close()  # nothing is told any more, so the queries come to their end
+            for query in queries:
+                query.processAllAvailable()
         finally:
             ended.set()
             for thread in threads:
                 thread.join()
             for query in queries:
                 query.stop()
-            if threads:
+            if producer is not None:
                 producer.close()
             spark.stop()
-    print(f"\n{board.finals} of {len(evening)} flights are in {board.closed} windows, all of them closed", end=" ")
-    print(f"by {board.ticks} ticks where nothing else came" if board.finals == len(evening) else "BUT THE REST")
+    print(f"\n{board.finals} of {len(evening)} flights are in {board.closed} closed windows, ", end="")
+    print(f"{board.closed_by_ticks} of them closed by one of {board.ticks} ticks, where nothing else came")
     return 0 if board.finals == len(evening) else 1
 
 

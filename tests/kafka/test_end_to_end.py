@@ -84,7 +84,9 @@ def test_what_a_consumer_reads_is_what_a_driver_gives_through_kills_of_query_and
         produce(producer, topic, part=1)
         with Child(*asked) as child:
             before = len(topics.read(broker.address, updates))
-            until(lambda: len(topics.read(broker.address, updates)) > before, PATIENCE, "updates after the kill", step=1)
+            until(
+                lambda: len(topics.read(broker.address, updates)) > before, PATIENCE, "updates after the kill", step=1
+            )
             broker.kill()
             produce(producer, topic, part=2)  # waits in the producer
             broker.start()
