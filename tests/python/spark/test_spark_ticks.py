@@ -245,10 +245,10 @@ def tick(partition: int, minutes: float) -> dict[str, Any]:
     return {"partition": partition} | control(NINE + int(minutes * 60_000))
 
 
-def sessions(frame: DataFrame) -> DataFrame:
+def sessions(frame: DataFrame, **options: Any) -> DataFrame:
     named = progress(frame).withColumn("user", F.col("key").cast("string"))
     windows = wr.SessionWindows.with_gap("5 minutes", grace="1 minute")
-    grouped = wr.group_by(named, "user", time="event_time", tick="tick", source=["topic", "partition"])
+    grouped = wr.group_by(named, "user", time="event_time", tick="tick", source=["topic", "partition"], **options)
     return grouped.windowed_by(windows).max_ahead("36500 days").shards(2).agg(n=wr.count())
 
 
@@ -269,6 +269,19 @@ def test_control_messages_close_the_windows_of_their_partition_and_are_no_data(
     assert [number for number, rows in sorted(run.batches.items()) if rows] == [2]
     assert (run.total("records"), run.total("ticks"), run.total("bad_ticks")) == (4, 2, 5)
     assert run.total("late") + run.total("ahead") + run.total("null_keys") + run.total("null_times") == 0
+
+
+@pytest.mark.parametrize(("order", "counted", "late"), [("offset", 1, 1), (None, 2, 0)])
+def test_with_an_order_a_control_message_counts_where_it_stands(
+    spark: SparkSession, tmp_path: Path, order: str | None, counted: int, late: int
+) -> None:
+    """
+    offset   0 ann 09:00      1 control message: 09:10      2 ann 09:01, late behind it
+    """
+    rows = [record(0, "ann", 0), tick(0, 10), record(0, "ann", 1)]
+    run = play(spark, tmp_path, [kafka(rows)], lambda frame: sessions(frame, order=order), DDL)
+    assert [(row["user"], row["n"]) for row in run.rows] == [("ann", counted)]
+    assert (run.total("late"), run.total("ticks"), run.total("records")) == (late, 1, 2)
 
 
 def test_the_arguments_of_ticks_are_checked(spark: SparkSession) -> None:
