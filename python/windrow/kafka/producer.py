@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, Self
 
 from windrow.errors import bad_type
-from windrow.kafka.cluster import Cluster, KafkaCluster, TopicPartition
+from windrow.kafka.cluster import Cluster, KafkaCluster
 from windrow.kafka.options import ProgressOptions, client_settings
 from windrow.kafka.sender import ControlSender, ProgressError
 from windrow.kafka.timer import ThreadTimer, Timer
-from windrow.kafka.written import Flight, Ledger
+from windrow.kafka.written import Ledger
 
 POLL = 100
 """How often acknowledgements are asked for while there are records in flight, in milliseconds."""
@@ -104,7 +105,6 @@ class ProgressProducer:
         if self._transactional or control_producer is not None:
             self._sender.separate(control_producer)
         self._raised: list[Exception] = []
-        self._wakes_at: int | None = None
         self._closed = False
         self._timer.start(self._step)
 
@@ -147,13 +147,12 @@ class ProgressProducer:
             self._producer.produce(topic, **given)
             return
         number = self._depart(topic, partition, timestamp)
-        given["on_delivery"] = self._settled(number, delivered)
+        given["on_delivery"] = partial(self._settled, number, delivered)
         try:
             self._producer.produce(topic, **given)
         except BaseException:
             self._arrive([number])
             raise
-        self._wake_to_poll()
 
     def produce_batch(
         self,
@@ -177,7 +176,7 @@ class ProgressProducer:
         for message in messages:
             number = self._depart(topic, message.get("partition", partition), message.get("timestamp", 0))
             numbers.append(number)
-            copies.append(message | {"callback": self._settled(number, message.get("callback") or delivered)})
+            copies.append(message | {"callback": partial(self._settled, number, message.get("callback") or delivered)})
         try:
             count = int(self._producer.produce_batch(topic, copies, partition=partition))
         except BaseException:
@@ -187,7 +186,6 @@ class ProgressProducer:
         for position in refused:
             messages[position]["_error"] = copies[position]["_error"]
         self._arrive([numbers[position] for position in refused])
-        self._wake_to_poll()
         return count
 
     def poll(self, timeout: float = -1) -> int:
@@ -296,10 +294,15 @@ class ProgressProducer:
             raise RuntimeError("produce: got a record for a ProgressProducer that is closed; allowed: before close()")
 
     def _depart(self, topic: str, partition: int, timestamp: int) -> int:
-        """A record goes out; its number."""
-        flight = Flight(topic, partition if partition >= 0 else None, timestamp or self._timer.wall_clock())
+        """A record goes out; its number. The thread asks for what becomes of it."""
         with self._lock:
-            return self._ledger.depart(flight)
+            is_first = not self._ledger.has_flights
+            number = self._ledger.depart(
+                topic, partition if partition >= 0 else None, timestamp or self._timer.wall_clock()
+            )
+        if is_first:
+            self._timer.wake()
+        return number
 
     def _arrive(self, numbers: list[int]) -> None:
         """These records were not taken."""
@@ -307,38 +310,24 @@ class ProgressProducer:
             for number in numbers:
                 self._ledger.arrive(number)
 
-    def _wake_to_poll(self) -> None:
-        """There are records in flight: the thread asks for what becomes of them."""
-        with self._lock:
-            polls = self._wakes_at is not None and self._wakes_at <= self._timer.now() + POLL
-        if not polls:
-            self._timer.wake()
-
-    def _settled(self, number: int, delivered: Delivered | None) -> Delivered:
-        """The callback of one record."""
-
-        def settled(error: Any, message: Any) -> None:
-            self._acknowledged(number, error, message)
-            if delivered is not None:
-                delivered(error, message)
-
-        return settled
-
-    def _acknowledged(self, number: int, error: Any, message: Any) -> None:
-        now = self._timer.now()
+    def _settled(self, number: int, delivered: Delivered | None, error: Any, message: Any) -> None:
+        """A record was acknowledged, or never will be."""
         with self._lock:
             self._ledger.arrive(number)
-            if error is not None:
-                return
-            offset, (kind, time) = message.offset(), message.timestamp()
-            if offset is None or offset < 0 or kind == _UNTIMED:
-                self._ledger.counters["untimed"] += 1
-                return
-            place = TopicPartition(message.topic(), message.partition())
-            if self._transactional:
-                self._ledger.hold(place, offset, time, now)
-            else:  # the thread, which was woken when the record went out, sees it at its next look
-                self._ledger.acknowledge(place, offset, time, now)
+            if error is None:
+                self._stands(message)
+        if delivered is not None:
+            delivered(error, message)
+
+    def _stands(self, message: Any) -> None:
+        """A record stands in a partition; the thread, which was woken when it went out, sees that at its next look."""
+        now, offset, (kind, time) = self._timer.now(), message.offset(), message.timestamp()
+        if offset is None or offset < 0 or kind == _UNTIMED:
+            self._ledger.counters["untimed"] += 1
+        elif self._transactional:
+            self._ledger.hold((message.topic(), message.partition()), offset, time, now)
+        else:
+            self._ledger.acknowledge((message.topic(), message.partition()), offset, time, now)
 
     def _step(self) -> int | None:
         """Serves callbacks and sends what is due; how long to wait, None for until something happens."""
@@ -357,6 +346,4 @@ class ProgressProducer:
             due = self._ledger.next_due()
             waits = [POLL] if self._ledger.in_flight else []
             waits += [max(due - now, 1)] if due is not None else []
-            wait = min(waits, default=None)
-            self._wakes_at = None if wait is None else now + wait
-        return wait
+        return min(waits, default=None)

@@ -67,9 +67,13 @@ class Cycle:
     def __init__(self, schedule: Schedule, since: int) -> None:
         """A partition is quiet from `since` on."""
         self._schedule = schedule
+        self.begin(since)
+
+    def begin(self, since: int) -> None:
+        """The partition is quiet from then on."""
         self._since = since
         self._number = 0
-        self.next: int | None = since + schedule.start
+        self.next: int | None = since + self._schedule.start
 
     def is_due(self, now: int) -> bool:
         """Whether a message is to be sent."""

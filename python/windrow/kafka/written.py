@@ -95,32 +95,37 @@ class Ledger:
         return self._partitions[partition]
 
     @property
+    def has_flights(self) -> bool:
+        """Whether there are records that are not acknowledged yet."""
+        return bool(self._flights)
+
+    @property
     def in_flight(self) -> int:
         """How many records and control messages are not acknowledged yet."""
         return len(self._flights) + sum(written.telling for written in self._partitions.values())
 
-    def depart(self, flight: Flight) -> int:
+    def depart(self, topic: str, partition: int | None, event_time: int) -> int:
         """A record goes out; its number."""
         self._numbers += 1
-        self._flights[self._numbers] = flight
+        self._flights[self._numbers] = Flight(topic, partition, event_time)
         return self._numbers
 
     def arrive(self, number: int) -> None:
         """A record was acknowledged, or never will be."""
         self._flights.pop(number, None)
 
-    def acknowledge(self, partition: TopicPartition, offset: int, event_time: int, now: int) -> None:
+    def acknowledge(self, place: tuple[str, int], offset: int, event_time: int, now: int) -> None:
         """A record stands in a partition, at this offset: a new cycle begins."""
-        written = self._written(partition, now)
-        known = written.event_time
-        written.event_time = event_time if known is None else max(known, event_time)
-        written.since = now
+        written = self._written(place, now)
+        if written.event_time is None or event_time > written.event_time:
+            written.event_time = event_time
         written.told = max(written.told, event_time)
+        written.since = now
         self._begin(written, offset, now)
 
-    def hold(self, partition: TopicPartition, offset: int, event_time: int, now: int) -> None:
+    def hold(self, place: tuple[str, int], offset: int, event_time: int, now: int) -> None:
         """A record of an open transaction stands in a partition: nobody may be told of its time before the commit."""
-        written = self._written(partition, now)
+        written = self._written(place, now)
         written.uncommitted.append((offset, event_time))
         written.version += 1
 
@@ -178,15 +183,17 @@ class Ledger:
         under_way = any((one.topic, one.partition) == tuple(claim.partition) for one in self._flights.values())
         return written.version != claim.version or written.telling or under_way
 
-    def _written(self, partition: TopicPartition, now: int) -> Written:
-        written = self._partitions.get(partition)
+    def _written(self, place: tuple[str, int], now: int) -> Written:
+        # A TopicPartition equals its tuple, which is cheaper to make.
+        written: Written | None = self._partitions.get(place)  # type: ignore[call-overload]
         if written is None:
             cycle = Cycle(self._options.schedule, now)
             cycle.stop()
-            written = self._partitions[partition] = Written(cycle)
+            written = self._partitions[TopicPartition(*place)] = Written(cycle)
         return written
 
     def _begin(self, written: Written, offset: int, now: int) -> None:
-        written.end = max(written.end, offset + 1)
+        if offset >= written.end:
+            written.end = offset + 1
         written.version += 1
-        written.cycle = Cycle(self._options.schedule, now)
+        written.cycle.begin(now)
