@@ -36,6 +36,7 @@ SOAK_BATCHES ?= 2000
 SOAK_SECONDS ?= 600
 BENCH_EVENTS ?= 10000000
 BENCH_REPEATS ?= 3
+KAFKA_REPEATS ?= 1
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 24
@@ -105,8 +106,8 @@ bench: package ## the core by layer, then windrow beside Spark, Polars and DuckD
 bench-stream: package ## streaming sessions beside session_window: micro-batches and open sessions of several sizes (some 40 minutes)
 	"$(PY)" benches/python/streaming.py --repeats $(BENCH_REPEATS)
 
-bench-kafka: package maven ## a topic through Spark and windrow beside Kafka Streams, and Spark's own scan of it (some minutes)
-	"$(PY)" benches/python/kafka.py --repeats $(BENCH_REPEATS)
+bench-kafka: package maven ## a topic through Spark and windrow beside Kafka Streams, and Spark's own scan of it (KAFKA_REPEATS=, some minutes)
+	"$(PY)" benches/python/kafka.py --repeats $(KAFKA_REPEATS)
 
 soak: package ## long random tests (SOAK_CASES=, SOAK_STREAMS=), kills (SOAK_KILLS=), long streams (SOAK_BATCHES=, SOAK_SECONDS=)
 	SOAK_CASES=$(SOAK_CASES) cargo test --locked

@@ -65,11 +65,6 @@ class Query:
         return None if failure is None else str(failure)
 
     @property
-    def batches(self) -> int:
-        """Micro-batches that had rows."""
-        return sum(told["numInputRows"] > 0 for told in self._query.recentProgress)
-
-    @property
     def counters(self) -> Counter[str]:
         """The counters of all micro-batches, added up, but `windows_open`, which is that of the last one."""
         total: Counter[str] = Counter()
