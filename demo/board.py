@@ -44,7 +44,7 @@ class Board:
 
     def __init__(self, names: Sequence[str]) -> None:
         """An empty one, of partitions by these names."""
-        self.clock: Callable[[float], datetime] = datetime.fromtimestamp
+        self.clock: Callable[[float], datetime] = lambda milliseconds: datetime.fromtimestamp(milliseconds / 1000)
         self.finals = self.closed = self.closed_by_ticks = 0
         self._airports = [Airport(name) for name in names]
         self._done: set[tuple[int, Window]] = set()
