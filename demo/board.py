@@ -113,9 +113,9 @@ class Board:
     def _picture(self) -> list[str]:
         lines = ["Departures of an airline at most 30 minutes apart, 19 July 2013; an hour takes ten seconds.", ""]
         for airport in self._airports:
-            reached = "-" if airport.time is None else f"{self.clock(airport.time):%H:%M}"
             by = "by a tick" if airport.ticked else "by a departure"
-            lines.append(f"{airport.name}   stream time {reached} {by}, {airport.ticks} ticks")
+            reached = "none yet" if airport.time is None else f"{self.clock(airport.time):%H:%M} {by}"
+            lines.append(f"{airport.name}   stream time {reached}, {airport.ticks} ticks")
             opened = [self._told(window, flights) for window, flights in sorted(airport.open.items())]
             lines.append("   open    " + ("   ".join(opened[:SHOWN]) or "-") + ("   …" if len(opened) > SHOWN else ""))
             lines.append("   closed  " + ("   ".join(reversed(airport.closed)) or "-"))
