@@ -20,6 +20,8 @@ PROJECT = Path(__file__).resolve().parent
 PATIENCE = 60
 """How many seconds a node may take to answer."""
 CLUSTER = base64.urlsafe_b64encode(b"windrow's broker").decode()[:22]
+WARDEN = 'read -r line; kill -KILL "$1"; sleep 1; rm -rf "$2"'
+"""Waits for a line that never comes: when its input ends, this process has gone, and the broker and its folder follow."""
 NONE: Mapping[str, str] = MappingProxyType({})
 ONES = (
     "default.replication.factor",
@@ -85,9 +87,8 @@ class Broker:
                 cwd=self._place,
                 start_new_session=True,
             )
-        # Waits for a line that never comes: when its input ends, this process has gone, and the broker is to follow.
         self._warden = subprocess.Popen(
-            ["/bin/sh", "-c", 'read -r line; kill -KILL "$1"', "warden", str(self._process.pid)],
+            ["/bin/sh", "-c", WARDEN, "warden", str(self._process.pid), str(self._place)],
             stdin=subprocess.PIPE,
             start_new_session=True,
         )
