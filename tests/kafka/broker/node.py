@@ -21,7 +21,7 @@ PATIENCE = 60
 """How many seconds a node may take to answer."""
 CLUSTER = base64.urlsafe_b64encode(b"windrow's broker").decode()[:22]
 WARDEN = 'read -r line; kill -KILL "$1"; sleep 1; rm -rf "$2"'
-"""Waits for a line that never comes: when its input ends, this process has gone, and the broker and its folder follow."""
+"""Waits for a line that never comes: when its input ends, this process has gone, and broker and folder follow."""
 NONE: Mapping[str, str] = MappingProxyType({})
 ONES = (
     "default.replication.factor",

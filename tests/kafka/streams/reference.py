@@ -29,7 +29,7 @@ def run(address: str, topic: str, records: int, *, threads: int = 1, **options: 
     first record: stream time starts again where a partition is moved to another thread.
     """
     jars = class_path(built(PROJECT))
-    with tempfile.TemporaryDirectory(prefix="windrow-kafka-") as state:
+    with tempfile.TemporaryDirectory(prefix="windrow-streams-") as state:
         asked = {
             "bootstrap": address,
             "application": f"windows-{uuid.uuid4()}",
