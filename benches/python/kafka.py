@@ -159,7 +159,8 @@ def measure(spark: SparkSession, broker: Broker, name: str, events: int, repeats
     reference_rate = events / statistics.median(taken["Kafka Streams"])
     for peer, seconds in taken.items():
         rate = events / statistics.median(seconds)
-        print(f"  {peer:<15}{rate:>10,.0f} events/s  {rate / reference_rate:6.2f} times as fast as Kafka Streams")
+        ratio = "" if peer == "Kafka Streams" else f"  {rate / reference_rate:6.2f} times as fast as Kafka Streams"
+        print(f"  {peer:<15}{rate:>10,.0f} events/s{ratio}")
     agree = len(set().union(*counted.values())) == 1
     found = ", ".join(f"{peer} {sorted(numbers)}" for peer, numbers in counted.items())
     print(f"  finals: {found}: {'agree' if agree else 'DIFFER'}", flush=True)
