@@ -214,4 +214,5 @@ class KafkaCluster:
                 found[known] = answer.result(self._timeout + 1).offset
             except Exception as error:  # the library's own, of whatever went wrong with this partition
                 found[known] = error
+                self._admin = None  # a client keeps the leader's epoch, and is refused for good after a restart
         return found
