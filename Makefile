@@ -5,7 +5,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-rust test-python test-spark check bench bench-stream soak clean toolchain package
+.PHONY: help demo demo-kafka test test-rust test-python test-spark test-kafka check bench bench-stream bench-kafka soak clean toolchain package
 
 VENV := $(CURDIR)/.venv
 PY := $(VENV)/bin/python
@@ -36,12 +36,17 @@ SOAK_BATCHES ?= 2000
 SOAK_SECONDS ?= 600
 BENCH_EVENTS ?= 10000000
 BENCH_REPEATS ?= 3
+KAFKA_REPEATS ?= 1
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 24
 
 toolchain:
 	@tools/toolchain.sh check
+
+.PHONY: maven
+maven:
+	@tools/toolchain.sh maven
 
 $(TOOLS): constraints.txt | toolchain
 	@"$(PY)" -c '' 2>/dev/null || { rm -rf "$(VENV)"; "$$(tools/toolchain.sh python)" -m venv "$(VENV)"; }
@@ -62,7 +67,10 @@ package: toolchain $(PACKAGE)
 demo: package ## sessions and sliding windows of a year of flights, in Spark, checked and timed
 	@"$(PY)" demo/flights.py
 
-test: test-rust test-python test-spark ## every test: Rust, Python, docstrings, and the examples of README and docs
+demo-kafka: package maven ## an evening of flights on a real Kafka: windows open and close as events and ticks arrive (a minute)
+	@"$(PY)" demo/kafka.py
+
+test: test-rust test-python test-spark test-kafka ## every test: Rust, Python, Spark, Kafka, docstrings, and the examples of README and docs
 
 test-rust: ## the core: laws, properties, Kafka's steps, recorded runs
 	cargo test --locked
@@ -72,6 +80,9 @@ test-python: package ## all Python tests that need no Spark; no Java is found
 
 test-spark: package ## the tests and examples that start a Spark
 	$(PYTEST) -m "spark and not soak" --doctest-modules python/windrow tests/python
+
+test-kafka: package maven ## the tests on a broker of their own, on loopback: control messages, kills, and Kafka Streams beside windrow
+	$(PYTEST) tests/kafka
 
 check: package ## formats, lints, types, docs, licences, the stub against the binary, and the rules of the house
 	cargo fmt --check
@@ -94,6 +105,9 @@ bench: package ## the core by layer, then windrow beside Spark, Polars and DuckD
 
 bench-stream: package ## streaming sessions beside session_window: micro-batches and open sessions of several sizes (some 40 minutes)
 	"$(PY)" benches/python/streaming.py --repeats $(BENCH_REPEATS)
+
+bench-kafka: package maven ## a topic through Spark and windrow beside Kafka Streams, and Spark's own scan of it (KAFKA_REPEATS=, some minutes)
+	"$(PY)" benches/python/kafka.py --repeats $(KAFKA_REPEATS)
 
 soak: package ## long random tests (SOAK_CASES=, SOAK_STREAMS=), kills (SOAK_KILLS=), long streams (SOAK_BATCHES=, SOAK_SECONDS=)
 	SOAK_CASES=$(SOAK_CASES) cargo test --locked

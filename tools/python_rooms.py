@@ -31,6 +31,7 @@ ORDER = (
     {"cogrouped"},
     {"testing"},
     {"state"},
+    {"kafka"},
     {""},  # the face
 )
 RANK = {room: rank for rank, rooms in enumerate(ORDER) for room in rooms}

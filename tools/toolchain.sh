@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # What this machine needs to build and run windrow.
 #   tools/toolchain.sh check      names everything that is missing and how to get it, exit 1 if anything is
+#   tools/toolchain.sh maven      the same for what the tests on a broker, and what is shown on one, need beside
 #   tools/toolchain.sh python     prints a Python that can make the virtual environment
 #   tools/toolchain.sh java-home  prints the home of a Java that Spark can run on, or nothing
 set -euo pipefail
@@ -80,9 +81,22 @@ check() {
   return "$missing"
 }
 
+maven() {
+  local home
+  if ! command -v mvn >/dev/null 2>&1; then
+    say "Maven is missing, it fetches the broker, Kafka Streams and Spark's connector: install it (Debian and Ubuntu: apt install maven; macOS: brew install maven)."
+  fi
+  home=$(java_home || true)
+  if [ -n "$home" ] && [ ! -x "$home/bin/javac" ]; then
+    say "$home has no compiler, the program for Kafka Streams is built with it: install a JDK (Debian and Ubuntu: apt install openjdk-17-jdk-headless; macOS: brew install openjdk), or set JAVA_HOME."
+  fi
+  return "$missing"
+}
+
 case "${1:-check}" in
   check) check ;;
+  maven) maven ;;
   python) python ;;
   java-home) java_home || true ;;
-  *) printf 'usage: %s check | python | java-home\n' "$0" >&2; exit 2 ;;
+  *) printf 'usage: %s check | maven | python | java-home\n' "$0" >&2; exit 2 ;;
 esac

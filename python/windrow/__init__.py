@@ -38,6 +38,7 @@ from windrow.aggregates.user_function import aggregate, reduce
 from windrow.cogrouped import CogroupedData, cogroup
 from windrow.grouped import GroupedData, group_by
 from windrow.spark.configure import configure
+from windrow.spark.ticks import ticks
 from windrow.windowed import WindowedData
 from windrow.windows.session import SessionWindows
 from windrow.windows.sliding import SlidingWindows
@@ -70,6 +71,7 @@ __all__ = [
     "stddev_pop",
     "stddev_samp",
     "sum",
+    "ticks",
     "var_pop",
     "var_samp",
     "variance",

@@ -115,7 +115,7 @@ class SparkInput(Input[DataFrame]):
         output = self._output(plan)
         warn_unless_configured(self._frame.sparkSession)
         schema, version = plan.schema.serialize().to_pybytes(), _worker.version()
-        observed = _unused(PACK_COUNTERS if plan.options.observation is not None else (), output.names)
+        observed = unused(PACK_COUNTERS if plan.options.observation is not None else (), output.names)
         packed = StructType([*_PACKED, *_nullable_longs(observed)])
         merged = StructType([*output.fields, *_nullable_longs(observed.values())])
         if plan.functions:
@@ -207,7 +207,7 @@ def _observed(frame: DataFrame, observation: Any, counters: dict[str, str]) -> D
     return rows.drop(*counters.values())
 
 
-def _unused(names: Sequence[str], taken: Sequence[str]) -> dict[str, str]:
+def unused(names: Sequence[str], taken: Sequence[str]) -> dict[str, str]:
     """For each name one that is not taken."""
     prefix = "windrow_"
     while any(name.casefold().startswith(prefix) for name in taken):

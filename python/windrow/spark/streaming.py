@@ -27,7 +27,7 @@ from windrow import _worker
 from windrow.errors import bad_type, bad_value
 from windrow.plan import Origins, Plan
 from windrow.spark.configure import warn_unless_configured
-from windrow.spark.dataframe import SparkInput, pickled, projected
+from windrow.spark.dataframe import SparkInput, pickled, projected, unused
 from windrow.stream.pack import PACKED
 from windrow.stream.query import Asked, asked_of, read_columns
 from windrow.stream.shard import SUMS
@@ -103,7 +103,8 @@ class StreamInput(SparkInput):
         if plan.options.max_ahead is not None:
             is_local = isinstance(self._type(plan.time), TimestampNTZType)
             clock = _CLOCK
-            frame = frame.withColumn(clock, F.localtimestamp() if is_local else F.current_timestamp())
+            now = F.localtimestamp() if is_local else F.current_timestamp()
+            frame = frame.withColumn(unused(["clock"], columns)["clock"], now)
         if plan.stream.order is not None:
             sources = [columns[names.index(column)] for column in plan.stream.source]
             frame = frame.repartition(*sources) if sources else frame.repartition(1)

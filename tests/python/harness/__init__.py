@@ -10,5 +10,6 @@
 | `sources` | streams of several sources, and drivers of them |
 | `players` | a scenario of the oracle, played by the package |
 | `shrink` | a failing scenario made small |
+| `virtual_kafka` | a Kafka in memory, in virtual time |
 | `golden` | the recorded runs of Kafka Streams |
 """

@@ -14,10 +14,12 @@ import sys
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from uuid import UUID
 
 import pyarrow as pa
 
 import windrow as wr
+from windrow.kafka import ControlMessage, progress
 
 
 def joined(older: list[int], later: list[int]) -> list[int]:
@@ -79,6 +81,12 @@ def main(remote: str) -> None:
             writer.write_table(table)
         rows = base64.b64encode(sink.getvalue()).decode()
         print(json.dumps({"case": name, "rows": rows, "counters": observation.get}))
+    told = ControlMessage(1_767_258_000_000, 0, UUID(int=1)).headers()
+    columns = "key binary, value binary, timestamp timestamp, headers array<struct<key: string, value: binary>>"
+    records = [(b"k", b"v", None, None), (None, None, None, told), (None, None, None, [("windrow.progress", b"?")])]
+    ticks = progress(spark.createDataFrame(records, columns)).selectExpr("tick", "unix_millis(event_time) AS at")
+    streamed = wr.ticks(spark, every="1 second", delay="0 seconds")
+    print(json.dumps({"ticks": [tuple(row) for row in ticks.collect()], "streams": streamed.isStreaming}))
     fails = wr.aggregate(int, failing, max, schema="bigint", columns=["amount"])
     try:
         asked(data)(SESSIONS).agg(x=fails).collect()

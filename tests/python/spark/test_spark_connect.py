@@ -102,6 +102,11 @@ def test_rows_and_counters_are_those_of_this_process(told: list[dict[str, Any]],
     assert min(counted["null_keys"], counted["null_times"]) > 0
 
 
+def test_control_messages_are_told_from_data(told: list[dict[str, Any]]) -> None:
+    (found,) = [line for line in told if "ticks" in line]
+    assert found == {"ticks": [[False, None], [True, 1_767_258_000_000], [True, None]], "streams": True}
+
+
 def test_a_failing_function_is_told_with_its_line(told: list[dict[str, Any]]) -> None:
     line = connect_client.failing.__code__.co_firstlineno + 1
     raised = told[-1]["raised"]

@@ -1,0 +1,35 @@
+"""Stream time on Kafka while nothing arrives: control messages, their writers and their reader.
+
+```text
+ ProgressProducer ─┐                                            ┌─ group_by(..., tick="tick", time="event_time",
+ records, and      ├─▶ partition ──▶ Spark's Kafka source ──▶ progress          source=["topic", "partition"])
+ python -m windrow.kafka.ticker
+```
+The page `docs/stream-time.md` tells what they are for. Writing takes `confluent_kafka`, the extra `windrow[kafka]`;
+reading takes Spark alone. Neither is imported before it is used.
+
+| file | what |
+|---|---|
+| `control` | the control message: its bytes, written and read |
+| `options` | `progress.control.*` |
+| `schedule` | when control messages are due |
+| `written` | what a producer knows of its partitions |
+| `sender` | who sends control messages, after a look at where the partitions end |
+| `producer` | `ProgressProducer` |
+| `watch` | partitions that others write to, and when they are quiet |
+| `ticker` | the command that ticks those |
+| `stop` | signals that end it |
+| `cluster` | what is asked of a Kafka cluster |
+| `timer` | clock and thread |
+| `frame` | `progress`: ticks and data of a frame of Spark |
+| `library` | `confluent_kafka`, when it is asked for |
+"""
+
+from __future__ import annotations
+
+from windrow.kafka.control import ControlMessage
+from windrow.kafka.frame import progress
+from windrow.kafka.producer import ProgressProducer
+from windrow.kafka.sender import ProgressError
+
+__all__ = ["ControlMessage", "ProgressError", "ProgressProducer", "progress"]

@@ -1,0 +1,22 @@
+"""The library `confluent_kafka`, imported when something is asked of a broker and not before."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+
+def confluent_kafka(module: str = "") -> Any:
+    """The package `confluent_kafka`, or a module of it.
+
+    Raises:
+        ImportError: it is not installed; the message says how it is.
+    """
+    try:
+        return importlib.import_module(f"confluent_kafka.{module}" if module else "confluent_kafka")
+    except ImportError as error:
+        raise ImportError(
+            f"windrow.kafka: got a Python without confluent-kafka ({error}); allowed: one that has it "
+            "(pip install 'windrow[kafka]')",
+            name="confluent_kafka",
+        ) from error

@@ -1,0 +1,104 @@
+"""When control messages are sent while a partition is quiet.
+
+```text
+ last record        start          + backoff    + backoff                      end
+ ────●────────────────┬───────────────┬────────────┬─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ┬───────▶ wall clock
+                      1               2            3        (exponential: 1, 2, 4, ... times the backoff)
+```
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """The quiet times after which control messages are sent, all in milliseconds.
+
+    Attributes:
+        start: the quiet time before the first one.
+        end: the quiet time of the last one; None for one message only.
+        backoff: the time from one to the next.
+        exponential: whether that time doubles with each.
+
+    >>> [Schedule(10, 60, 1, True).due(number) for number in range(8)]
+    [10, 11, 13, 17, 25, 41, 60, None]
+    """
+
+    start: int
+    end: int | None
+    backoff: int
+    exponential: bool
+
+    def due(self, number: int) -> int | None:
+        """The quiet time after which message `number`, from 0 on, is sent; None where there is none."""
+        if number == 0:
+            return self.start
+        if self.end is None or self._unbounded(number - 1) >= self.end:
+            return None
+        return min(self._unbounded(number), self.end)
+
+    @property
+    def last(self) -> int:
+        """The quiet time of the last message."""
+        return self.start if self.end is None else self.end
+
+    def following(self, number: int, quiet: int) -> int:
+        """The number of the first message after `number` that is due later than a quiet time."""
+        if not self.exponential:
+            return max(number + 1, (quiet - self.start) // self.backoff + 1)
+        number += 1
+        while (due := self.due(number)) is not None and due <= quiet:
+            number += 1
+        return number
+
+    def _unbounded(self, number: int) -> int:
+        return self.start + (2**number - 1 if self.exponential else number) * self.backoff
+
+
+class Cycle:
+    """The control messages of one quiet time of a partition; times are milliseconds of one clock.
+
+    Attributes:
+        next: when the next one is due; None where there is none any more.
+    """
+
+    def __init__(self, schedule: Schedule, since: int) -> None:
+        """A partition is quiet from `since` on."""
+        self._schedule = schedule
+        self.begin(since)
+
+    def begin(self, since: int) -> None:
+        """The partition is quiet from then on."""
+        self._since = since
+        self._number = 0
+        self.next: int | None = since + self._schedule.start
+
+    def is_due(self, now: int) -> bool:
+        """Whether a message is to be sent."""
+        return self.next is not None and self.next <= now
+
+    def sent(self, now: int) -> None:
+        """A message was sent: those that were due before it have no use any more."""
+        quiet = now - self._since
+        if self._schedule.end is not None and quiet >= self._schedule.end:
+            self.next = None
+            return
+        self._number = self._schedule.following(self._number, quiet)
+        due = self._schedule.due(self._number)
+        self.next = None if due is None else self._since + due
+
+    def put_off(self, now: int) -> None:
+        """What is due is looked at again after the backoff."""
+        if self.is_due(now):
+            self.next = now + self._schedule.backoff
+
+    def retry(self, now: int) -> None:
+        """A message did not arrive: once more after the backoff, also after the last one."""
+        again = now + self._schedule.backoff
+        self.next = again if self.next is None or self.next <= now else min(self.next, again)
+
+    def stop(self) -> None:
+        """No more messages."""
+        self.next = None

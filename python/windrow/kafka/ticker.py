@@ -1,0 +1,157 @@
+"""Ticks for topics whose producers cannot be changed: `python -m windrow.kafka.ticker --bootstrap ... --topics ...`.
+
+It watches where partitions end. One that has stood still for `progress.control.start.ms` gets control messages, as
+`ProgressProducer` sends them: the largest time of its last records, plus the time it has stood still, less the
+allowance. One that moves is never touched, nor one with an open transaction; one without any record has no windows,
+so it needs no tick. What was ticked stands in the topic, so that reading it again gives the same windows.
+
+A line of log for each decision goes to the standard output; SIGINT and SIGTERM end it (exit code 0). With a topic that
+is absent, or options that are wrong, it does not begin (exit code 2).
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from windrow.kafka.cluster import Cluster, KafkaCluster, TopicPartition
+from windrow.kafka.control import ControlMessage
+from windrow.kafka.library import confluent_kafka
+from windrow.kafka.options import OPTIONS, PREFIX, ProgressOptions
+from windrow.kafka.stop import StopSignals
+from windrow.kafka.timer import ThreadTimer
+from windrow.kafka.watch import COUNTERS, TAIL, Send, Watch
+
+_TOPICS = f"{PREFIX}topics.include"
+_REFRESH = 60_000  # how often new partitions are looked for, in milliseconds
+
+
+def arguments(given: Sequence[str]) -> argparse.Namespace:
+    """The arguments of the command line; exits with code 2 where they are wrong."""
+    parser = argparse.ArgumentParser(
+        prog="python -m windrow.kafka.ticker",
+        description="Sends control messages to the partitions of topics that stay quiet.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--bootstrap", required=True, metavar="HOST:PORT", help="brokers, with commas between them")
+    parser.add_argument("--topics", required=True, metavar="TOPIC", help="topics, with commas between them")
+    parser.add_argument("--command-config", metavar="FILE", type=Path, help="settings of a client, a name=value a line")
+    parser.add_argument("--interval-ms", type=_positive, default=1_000, help="how often ends are looked at (1000)")
+    parser.add_argument("--tail", type=_positive, default=TAIL, help=f"how many last offsets are read ({TAIL})")
+    parser.add_argument("--dry-run", action="store_true", help="tell what would be sent, and send nothing")
+    for option in OPTIONS:
+        if option.name != _TOPICS:
+            default = "" if option.default is None else f" ({option.default})"
+            parser.add_argument(f"--{option.name}", dest=option.name, metavar="VALUE", help=option.meaning + default)
+    return parser.parse_args(given)
+
+
+def main(given: Sequence[str] | None = None) -> int:
+    """Runs until a signal comes; the exit code."""
+    asked = arguments(sys.argv[1:] if given is None else given)
+    try:
+        config = _settings(asked)
+        options = ProgressOptions.of(config)
+        cluster = KafkaCluster(config, timeout=options.timeout, committed=True)
+        send = None if asked.dry_run else sender(config, options)
+        cluster.partitions(sorted(options.topics))
+    except Exception as error:  # of the arguments, of a file, or of the first answer of a broker
+        print(f"ticker: {error}", file=sys.stderr)
+        return 2
+    watch = Watch(options, cluster, send, log, asked.tail)
+    with StopSignals() as signals:
+        signal = run(watch, cluster, sorted(options.topics), lambda: signals.wait(asked.interval_ms / 1000))
+    cluster.close()
+    log(f"{signal.name}: ends; " + ", ".join(f"{name} {watch.counters[name]}" for name in COUNTERS))
+    return 0
+
+
+def run(watch: Watch, cluster: Cluster, topics: Sequence[str], wait: Callable[[], Any]) -> Any:
+    """Looks at all partitions, again and again, until `wait` gives something; gives that."""
+    clock = ThreadTimer("ticker")
+    partitions, refreshed = list[TopicPartition](), None
+    while True:
+        now = clock.now()
+        if refreshed is None or now - refreshed >= _REFRESH:
+            try:
+                found = cluster.partitions(topics)
+            except Exception as error:
+                log(f"partitions are not known: {error}")
+            else:
+                refreshed = now
+                if partitions != found:
+                    log(f"watches {', '.join(map(str, found))}")
+                partitions = found
+        watch.look(partitions, clock.now())
+        stopped = wait()
+        if stopped is not None:
+            return stopped
+
+
+def sender(config: dict[str, object], options: ProgressOptions) -> Send:
+    """What sends a control message of a producer of its own and waits until it has arrived."""
+    library = confluent_kafka()
+    settings = {name: value for name, value in config.items() if not name.startswith("progress.")}
+    settings.pop("transactional.id", None)
+    producer = library.Producer(settings | {"message.timeout.ms": options.timeout, "linger.ms": 0})
+    producer_id = uuid4()
+
+    def send(partition: TopicPartition, time: int, sequence: int) -> int:
+        settled = list[tuple[Any, Any]]()
+        producer.produce(
+            partition.topic,
+            value=None,
+            key=options.key,
+            partition=partition.partition,
+            timestamp=time,
+            headers=ControlMessage(time, sequence, producer_id).headers(),
+            on_delivery=lambda error, message: settled.append((error, message)),
+        )
+        producer.flush(options.timeout / 1000 + 1)
+        if not settled:
+            raise TimeoutError(f"no answer within {options.timeout} ms")
+        error, message = settled[0]
+        if error is not None:
+            raise library.KafkaException(error)
+        return int(message.offset())
+
+    return send
+
+
+def log(what: str) -> None:
+    """A line of log, with the time before it."""
+    print(f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%S.%f}"[:-3] + f"Z {what}", flush=True)
+
+
+def _settings(asked: argparse.Namespace) -> dict[str, object]:
+    """The settings of a client and the options of control messages."""
+    settings: dict[str, object] = {}
+    if asked.command_config is not None:
+        for number, line in enumerate(asked.command_config.read_text(encoding="utf-8").splitlines(), 1):
+            name, equals, value = (part.strip() for part in line.partition("="))
+            if name and not name.startswith(("#", "!")):
+                if not equals:
+                    raise ValueError(f"{asked.command_config}, line {number}: got {line!r}; allowed: name=value")
+                settings[name] = value
+    given = {option.name: getattr(asked, option.name, None) for option in OPTIONS}
+    settings |= {name: value for name, value in given.items() if value is not None}
+    settings |= {"bootstrap.servers": asked.bootstrap, _TOPICS: asked.topics}
+    if not ProgressOptions.of({_TOPICS: asked.topics}).topics:
+        raise ValueError(f"--topics: got {asked.topics!r}; allowed: one topic at least")
+    return settings
+
+
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"got {text}; allowed: 1 or more")
+    return number
+
+
+if __name__ == "__main__":
+    sys.exit(main())

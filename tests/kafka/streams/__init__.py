@@ -1,0 +1,1 @@
+"""Kafka Streams itself, as the reference: Windows.java and what starts it."""

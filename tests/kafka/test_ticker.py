@@ -1,0 +1,115 @@
+"""The ticker in a process of its own: quiet partitions are ticked, empty and busy ones are not; signals; a dry run."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from confluent_kafka import Producer
+
+from . import topics
+from .broker import Broker
+from .control_message import sequences, time_of
+from .deadline import until
+from .topics import Record
+
+START = 1_700_000_000_000
+QUIET, END = 1_000, 2_500
+OPTIONS = [
+    *("--interval-ms", "50"),
+    *("--progress.control.start.ms", str(QUIET)),
+    *("--progress.control.backoff.ms", "300"),
+    *("--progress.control.end.ms", str(END)),
+    *("--progress.control.allowance.ms", "100"),
+]
+
+
+class Ticker:
+    """A ticker that runs, and what it has logged."""
+
+    def __init__(self, address: str, topic: str, log: Path, *options: str) -> None:
+        command = [sys.executable, "-m", "windrow.kafka.ticker", "--bootstrap", address, "--topics", topic]
+        self._log = log
+        with log.open("w") as out:
+            self.process = subprocess.Popen([*command, *OPTIONS, *options], stdout=out, stderr=out)
+
+    @property
+    def lines(self) -> list[str]:
+        """Its lines without their times."""
+        return [line.partition(" ")[2] for line in self._log.read_text().splitlines()]
+
+    def has(self, word: str) -> bool:
+        return any(word in line for line in self.lines)
+
+
+@contextmanager
+def running(address: str, topic: str, log: Path, *options: str) -> Iterator[Ticker]:
+    ticker = Ticker(address, topic, log, *options)
+    try:
+        yield ticker
+    finally:
+        ticker.process.kill()
+        ticker.process.wait()
+
+
+def ticks(broker: Broker, topic: str) -> list[tuple[Record, int]]:
+    """Control messages and their times."""
+    return [(record, time) for record in topics.read(broker.address, topic) if (time := time_of(record)) is not None]
+
+
+@pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGINT])
+def test_a_ticker_moves_quiet_partitions_alone_and_ends_with_a_signal(
+    broker: Broker, tmp_path: Path, ending: signal.Signals
+) -> None:
+    topic = topics.create(broker.address, "foreign", 3)
+    topics.write(broker.address, topic, [(0, b"ann", b"", START + 5_000), (0, b"bob", b"", START)])
+    busy = Producer({"bootstrap.servers": broker.address})
+    with running(broker.address, topic, tmp_path / "log") as ticker:
+        numbers = 0
+
+        def quiet_is_told_and_busy_is_busy() -> bool:
+            nonlocal numbers
+            numbers += 1
+            busy.produce(topic, partition=1, key=b"eva", timestamp=START + numbers)  # many times in `QUIET`
+            assert busy.flush(30) == 0
+            return ticker.has("that was the last tick")
+
+        until(quiet_is_told_and_busy_is_busy, 30, "the last tick of the quiet partition")
+        ticker.process.send_signal(ending)
+        assert ticker.process.wait(20) == 0
+        assert ticker.lines[-1].startswith(f"{ending.name}: ends; sent ")
+        assert ticker.has(f"{topic}-2 empty")
+    read = topics.read(broker.address, topic)
+    last = max(record.offset for record in read if record.partition == 1 and time_of(record) is None)
+    found = ticks(broker, topic)
+    quiet = [(record, time) for record, time in found if record.partition == 0]
+    # Its event time is the largest, not the last one; what is told is that much later as nothing came.
+    times = [time for _, time in quiet]
+    assert times == sorted(set(times))
+    assert START + 5_000 + QUIET - 100 <= times[0] <= START + 5_000 + QUIET + 600
+    assert START + 5_000 + END - 100 <= times[-1] <= START + 5_000 + END + 600
+    assert all(record.offset > last for record, _ in found if record.partition == 1), "a busy partition is ticked"
+    assert not any(record.partition == 2 for record, _ in found)
+    (numbered,) = sequences(record for record, _ in quiet).values()
+    assert numbered == list(range(len(quiet)))
+
+
+def test_a_dry_run_tells_what_it_would_do_and_sends_nothing(broker: Broker, tmp_path: Path) -> None:
+    topic = topics.create(broker.address, "dry", 1)
+    topics.write(broker.address, topic, [(0, b"ann", b"", START)])
+    with running(broker.address, topic, tmp_path / "log", "--dry-run") as ticker:
+        until(lambda: ticker.has("would tick"), 30, "a decision")
+        ticker.process.send_signal(signal.SIGTERM)
+        assert ticker.process.wait(20) == 0
+    assert len(topics.read(broker.address, topic)) == 1
+
+
+def test_a_topic_that_is_absent_ends_the_ticker_before_it_begins(broker: Broker, tmp_path: Path) -> None:
+    with running(broker.address, "absent", tmp_path / "log") as ticker:
+        assert ticker.process.wait(30) == 2
+        assert "absent" in (tmp_path / "log").read_text()

@@ -1,0 +1,277 @@
+"""`ProgressProducer` in virtual time: what it sends to a quiet partition, when, and when it does not."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from windrow.kafka import ControlMessage, ProgressProducer
+
+from ..harness.virtual_kafka import VirtualProducer, VirtualTimer
+from .scene import BACKOFF, CONFIG, END, NINE, START, Scene
+
+
+def test_a_quiet_partition_gets_messages_from_start_to_end() -> None:
+    """
+    |──── 10 s ────|1 s|1 s|1 s|
+    ●              ◇   ◇   ◇   ◇          ● record  ◇ control message
+    """
+    scene = Scene()
+    scene.write(NINE)
+    began = scene.timer.time
+    scene.timer.advance(START - 1)
+    assert scene.times() == []
+    scene.timer.advance(1)
+    assert scene.times() == [START]
+    scene.timer.advance(100_000)
+    assert scene.times() == [START, 11_000, 12_000, END]
+    assert [entry.written - began for entry in scene.entries()[1:]] == [START, 11_000, 12_000, END]
+    assert [message.sequence for message in scene.messages()] == [0, 1, 2, 3]
+    assert len({message.producer_id for message in scene.messages()}) == 1
+    assert scene.producer.counters() == {
+        "sent": 4, "acknowledged": 4, "failed": 0, "moved": 0, "put_off": 0, "void": 0, "unanswered": 0, "untimed": 0,
+    }  # fmt: skip
+    assert scene.cluster.read == 0  # the end offset alone has told that nobody else wrote
+
+
+def test_a_message_has_no_value_a_null_key_the_time_and_the_partition() -> None:
+    scene = Scene()
+    scene.write(NINE, partition=2)
+    scene.timer.advance(START)
+    (message,) = scene.entries(2)[1:]
+    assert (message.key, message.value, message.timestamp) == (None, None, NINE + START)
+    assert [name for name, _ in message.headers] == ["windrow.progress"]
+    assert scene.entries(0) == scene.entries(1) == []
+
+
+def test_the_time_is_the_largest_of_the_partition_and_the_quiet_time_begins_at_the_last_record() -> None:
+    scene = Scene(CONFIG | {"progress.control.allowance.ms": 250})
+    scene.write(NINE + 60_000)
+    scene.timer.advance(4_000)
+    scene.write(NINE)
+    scene.timer.advance(START)
+    assert scene.times() == [60_000 + START - 250]
+
+
+def test_partitions_have_times_of_their_own() -> None:
+    scene = Scene()
+    scene.write(NINE, 0)
+    scene.timer.advance(3_000)
+    scene.write(NINE + 3_600_000, 1)
+    scene.timer.advance(START)
+    assert scene.times(0) == [START, 11_000, 12_000, END]
+    assert scene.times(1) == [3_600_000 + START]
+
+
+def test_new_data_begins_anew() -> None:
+    scene = Scene()
+    scene.write(NINE)
+    scene.timer.advance(START + BACKOFF)
+    scene.write(NINE + 20_000)
+    scene.timer.advance(START - 1)
+    assert scene.times() == [START, START + BACKOFF]
+    scene.timer.advance(1 + END)
+    assert scene.times()[2:] == [20_000 + START, 31_000, 32_000, 20_000 + END]
+
+
+def test_replayed_history_is_not_quiet_and_not_pushed_to_now() -> None:
+    # weakness 1 of the proof of concept: there the quiet time is the wall clock less event time, years at once
+    scene = Scene()
+    for number in range(30):
+        scene.write(1 + number * 1_000)
+        scene.timer.advance(START - 1)
+    assert scene.messages() == []
+    scene.timer.advance(1)
+    assert [message.event_time for message in scene.messages()] == [29_001 + START]
+
+
+def test_a_message_is_sent_only_behind_ones_own_last_record() -> None:
+    # weakness 2: of two producers on a partition the one that is ahead is quiet
+    scene = Scene()
+    scene.write(NINE)
+    scene.neighbour(timestamp=NINE - 3_600_000)
+    scene.timer.advance(60_000)
+    assert scene.messages() == []
+    assert scene.producer.counters()["moved"] == 1
+    scene.write(NINE + 1)
+    scene.timer.advance(START)
+    assert scene.times() == [1 + START]
+
+
+def test_a_neighbour_that_writes_between_two_messages_ends_the_cycle() -> None:
+    scene = Scene()
+    scene.write(NINE)
+    scene.timer.advance(START)
+    scene.neighbour()
+    scene.timer.advance(60_000)
+    assert (scene.times(), scene.producer.counters()["moved"]) == ([START], 1)
+
+
+def test_a_neighbour_that_writes_while_a_message_is_in_flight_is_seen() -> None:
+    # it stands before the message: the end that the message brings is not that of one's own records
+    scene = Scene()
+    scene.write(NINE)
+    scene.inner.latency = 100
+    scene.timer.advance(START)
+    scene.neighbour()
+    scene.timer.advance(60_000)
+    assert [entry.writer for entry in scene.entries()] == ["own", "neighbour", "own"]
+    assert scene.producer.counters()["moved"] == 1
+
+
+def test_of_two_producers_the_last_one_to_write_tells_its_own_time() -> None:
+    # one is quiet, the other lags by an hour and goes on: nothing makes it later than the first one's records do
+    scene = Scene()
+    lagging = ProgressProducer(
+        VirtualProducer(scene.broker, "lagging"), CONFIG, cluster=scene.cluster, timer=(clock := VirtualTimer())
+    )
+    scene.write(NINE)
+    for number in range(10):
+        lagging.produce("events", b"v", None, 0, timestamp=NINE - 3_600_000 + number)
+        lagging.flush()
+        scene.timer.advance(3_000)
+        clock.advance(3_000)
+    assert scene.messages() == []
+    clock.advance(20_000)
+    assert max(scene.times()) == -3_600_000 + 9 + END
+    assert max(scene.times()) < 0
+
+
+@pytest.mark.parametrize("behind", ["marker", "control message", "proof of concept", "damaged"])
+def test_what_is_no_data_behind_the_last_record_stops_nothing(behind: str) -> None:
+    scene = Scene()
+    scene.write(NINE)
+    if behind == "marker":
+        scene.neighbour(is_marker=True)
+    elif behind == "control message":
+        scene.neighbour(value=None, headers=ControlMessage(NINE, 0, UUID(int=5)).headers())
+    elif behind == "damaged":
+        scene.neighbour(value=None, headers=[("windrow.progress", b"cut")])
+    else:
+        scene.neighbour(value=None, headers=[("control", b"5")])
+    scene.timer.advance(END)
+    assert scene.times()[-4:] == [START, 11_000, 12_000, END]
+    assert scene.cluster.read == 1  # looked at once, and then known
+
+
+def test_a_tombstone_with_a_key_is_data() -> None:
+    scene = Scene()
+    scene.write(NINE)
+    scene.neighbour(key=b"k", value=None, headers=[("control", b"5")])
+    scene.timer.advance(END)
+    assert scene.times() == []
+
+
+def test_a_partition_that_became_shorter_is_not_ours() -> None:
+    scene = Scene()
+    scene.write(NINE)
+    scene.entries().clear()
+    scene.timer.advance(END)
+    assert (scene.entries(), scene.producer.counters()["moved"]) == ([], 1)
+
+
+def test_an_open_transaction_of_somebody_puts_off() -> None:
+    scene = Scene()
+    scene.broker.open_transactions.add(5)
+    scene.neighbour(transaction=5)
+    scene.write(NINE)
+    scene.timer.advance(START + 2_500)
+    assert (scene.times(), scene.producer.counters()["put_off"]) == ([], 3)
+    scene.broker.open_transactions.clear()
+    scene.timer.advance(500)
+    assert scene.times() == [END]
+
+
+def test_a_record_that_is_acknowledged_while_the_end_is_asked_for_is_not_lost() -> None:
+    # weakness 5: the decision was made for another state, and nothing of the new one is overwritten
+    scene = Scene()
+    scene.write(NINE)
+
+    def meanwhile() -> None:
+        scene.cluster.before_answer = lambda: None
+        scene.write(NINE + 50_000)
+
+    scene.cluster.before_answer = meanwhile
+    scene.timer.advance(START)
+    assert scene.times() == []
+    assert scene.producer.counters()["void"] == 1
+    scene.timer.advance(START - 1)
+    assert scene.times() == []
+    scene.timer.advance(1 + END)
+    assert scene.times() == [60_000, 61_000, 62_000, 63_000]
+
+
+def test_a_record_that_is_produced_while_the_end_is_asked_for_comes_first() -> None:
+    scene = Scene()
+    scene.write(NINE)
+
+    def meanwhile() -> None:
+        scene.cluster.before_answer = lambda: None
+        scene.producer.produce("events", b"v", b"k", 0, timestamp=NINE + 1)
+
+    scene.cluster.before_answer = meanwhile
+    scene.timer.advance(START + 500)
+    assert [entry.value for entry in scene.entries()] == [b"v", b"v"]
+
+
+def test_nothing_is_sent_while_a_record_for_the_partition_is_in_flight() -> None:
+    scene = Scene(latency=5_000)
+    scene.write(NINE)
+    scene.timer.advance(START - 1_000)
+    scene.producer.produce("events", b"v", b"k", 0, timestamp=NINE + 2)
+    scene.timer.advance(5_999)
+    assert len(scene.entries()) == 2
+    assert scene.cluster.asked == 0  # nobody has to be asked for that
+    scene.timer.advance(START)
+    scene.timer.advance(4_000)
+    assert scene.times() == []  # the message itself is in flight
+    assert scene.cluster.asked == 1
+    scene.timer.advance(1_000)
+    assert scene.times()[0] == 2 + START
+
+
+def test_what_is_told_is_never_later_than_a_record_that_may_be_on_its_way() -> None:
+    # the partitioner decides where the second record goes: it may be the quiet partition
+    scene = Scene()
+    scene.write(NINE)
+    scene.timer.advance(START - 1)
+    scene.inner.latency = 60_000
+    scene.producer.produce("events", b"v", scene.inner.key_of("events", 1), timestamp=NINE + 7_000)
+    scene.inner.latency = 0
+    scene.timer.advance(1)
+    assert scene.times() == [7_000]
+    scene.timer.advance(10_000)
+    assert scene.times() == [7_000]
+    assert scene.producer.counters()["put_off"] > 0
+
+
+def test_a_steady_stream_to_other_partitions_stops_nothing() -> None:
+    scene = Scene(latency=500)
+    scene.write(NINE)
+    scene.timer.advance(500)
+    for number in range(200):
+        scene.timer.advance(100)
+        key = scene.inner.key_of("events", 1 + number % 2)
+        scene.producer.produce("events", b"v", key, timestamp=NINE + 500 + number * 100)
+    assert scene.times() == [START - 500, 10_500, 11_500, END - 500]  # as old as what is in flight
+
+
+def test_a_record_that_fails_is_no_record() -> None:
+    scene = Scene()
+    scene.write(NINE)
+    scene.timer.advance(START - 1)
+    scene.inner.fails.append("timed out")
+    called: list[Any] = []
+    scene.write(NINE + 99_000, on_delivery=lambda error, message: called.append(error))
+    assert called == ["timed out"]
+    scene.timer.advance(1)
+    assert scene.times() == [START]
+
+
+def test_a_control_message_never_goes_beyond_the_year_9999() -> None:
+    scene = Scene()
+    scene.write(253_402_300_799_990)
+    scene.timer.advance(60_000)
+    assert [message.event_time for message in scene.messages()] == [253_402_300_799_999]

@@ -1,0 +1,305 @@
+"""The ticker's decisions in virtual time: partitions that move are never touched, quiet ones are ticked."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from windrow.kafka.cluster import TopicPartition
+from windrow.kafka.control import ControlMessage, event_time
+from windrow.kafka.options import ProgressOptions
+from windrow.kafka.watch import Watch
+
+from ..harness.virtual_kafka import VirtualBroker, VirtualCluster, VirtualTimer
+
+NINE = 1_767_258_000_000
+START, BACKOFF, END, INTERVAL = 10_000, 1_000, 13_000, 500
+CONFIG = {
+    "progress.control.start.ms": START,
+    "progress.control.backoff.ms": BACKOFF,
+    "progress.control.end.ms": END,
+}
+ID = UUID(int=7)
+
+
+class Scene:
+    """A watch over the partitions of a topic, with a clock."""
+
+    def __init__(self, config: dict[str, Any] | None = None, *, dry_run: bool = False, tail: int = 1_000) -> None:
+        self.timer = VirtualTimer()
+        self.broker = VirtualBroker(self.timer)
+        self.cluster = VirtualCluster(self.broker, committed=True)
+        self.config, self.tail = CONFIG if config is None else config, tail
+        self.lines: list[str] = []
+        self.fails: list[Exception] = []
+        self.watch = self.another(dry_run=dry_run)
+
+    def another(self, *, dry_run: bool = False) -> Watch:
+        """A watch that has just begun."""
+        send = None if dry_run else self._send
+        return Watch(ProgressOptions.of(self.config), self.cluster, send, self.lines.append, self.tail)  # type: ignore[arg-type]
+
+    def _send(self, partition: TopicPartition, time: int, sequence: int) -> int:
+        if self.fails:
+            raise self.fails.pop(0)
+        headers = ControlMessage(time, sequence, ID).headers()
+        return self.broker.append(tuple(partition), "ticker", timestamp=time, value=None, headers=headers).offset
+
+    def data(self, time: int, partition: int = 0, **given: Any) -> None:
+        self.broker.append(("events", partition), "others", timestamp=time, **given)
+
+    def look(self, *watches: Watch) -> None:
+        for watch in watches or (self.watch,):
+            watch.look([TopicPartition("events", number) for number in range(3)], self.timer.now())
+
+    def advance(self, milliseconds: int, *watches: Watch) -> None:
+        for _ in range(milliseconds // INTERVAL):
+            self.timer.time += INTERVAL
+            self.look(*watches)
+
+    def times(self, partition: int = 0) -> list[int]:
+        """What was told, as milliseconds after nine."""
+        log = [one for one in self.broker.log("events", partition) if one.writer == "ticker"]
+        found = [event_time(one.key, one.value, one.headers) for one in log]
+        return [time - NINE for time in found if time is not None]
+
+    def written(self, partition: int = 0) -> list[int]:
+        """When it was told."""
+        return [one.written for one in self.broker.log("events", partition) if one.writer == "ticker"]
+
+
+def test_a_partition_that_stands_still_is_ticked_from_start_to_end() -> None:
+    scene = Scene()
+    scene.data(NINE + 5_000)
+    scene.data(NINE)
+    began = scene.timer.time
+    scene.look()
+    scene.advance(60_000)
+    assert scene.times() == [5_000 + due for due in (START, 11_000, 12_000, END)]
+    assert [moment - began for moment in scene.written()] == [START, 11_000, 12_000, END]
+    sequences = [ControlMessage.read(one.value, one.headers) for one in scene.broker.log("events", 0)[2:]]
+    assert [message and message.sequence for message in sequences] == [0, 1, 2, 3]
+    ours = [line for line in scene.lines if line.startswith("events-0")]
+    assert ours[0] == (
+        "events-0 tick 2026-01-01T09:00:15.000Z (its event time 2026-01-01T09:00:05.000Z, quiet for 10.0 s), offset 2"
+    )
+    assert len(ours) == 5
+    assert ours[-1] == "events-0 that was the last tick until something arrives"
+    assert scene.cluster.read == 1  # its own ticks are not read again
+
+
+def test_a_partition_without_data_is_told_once_and_left_alone() -> None:
+    scene = Scene()
+    scene.look()
+    scene.advance(60_000)
+    assert scene.broker.log("events", 1) == []
+    assert scene.lines.count("events-1 empty: there is nothing to close") == 1
+    assert scene.watch.counters["empty"] == 3
+    scene.data(NINE, 1)
+    scene.advance(INTERVAL + START)
+    assert scene.times(1) == [START]
+
+
+def test_a_partition_that_moves_is_never_touched() -> None:
+    scene = Scene()
+    scene.data(NINE)
+    scene.look()
+    for number in range(20):
+        scene.advance(START - INTERVAL)
+        scene.data(NINE + number)
+    assert scene.times() == []
+    assert [line for line in scene.lines if line.startswith("events-0")] == ["events-0 moves, at offset 2"]
+    scene.advance(INTERVAL + START)
+    assert scene.times() == [19 + START]
+
+
+def test_data_of_the_past_keeps_the_largest_time() -> None:
+    scene = Scene()
+    scene.data(NINE)
+    scene.look()
+    scene.advance(30_000)
+    scene.data(NINE - 3_600_000)
+    scene.advance(INTERVAL + START + INTERVAL)
+    assert scene.times()[4:] == []  # less than was told before
+    assert scene.watch.counters["told_before"] == 1
+    scene.advance(60_000)
+    assert scene.times() == [START, 11_000, 12_000, END]
+
+
+def test_the_allowance_and_the_key() -> None:
+    scene = Scene(CONFIG | {"progress.control.allowance.ms": 300})
+    scene.data(NINE)
+    scene.look()
+    scene.advance(START)
+    assert scene.times() == [START - 300]
+
+
+def test_records_of_an_aborted_transaction_have_no_time_and_an_open_one_puts_off() -> None:
+    scene = Scene()
+    scene.data(NINE)
+    scene.data(NINE + 99_000, transaction=5)
+    scene.broker.open_transactions.add(5)
+    scene.look()
+    scene.advance(START + 2 * BACKOFF)
+    assert scene.times() == []
+    assert scene.lines.count("events-0 a transaction is open") == 3
+    scene.broker.open_transactions.clear()
+    scene.broker.aborted.add(5)
+    scene.data(0, is_marker=True)
+    scene.advance(INTERVAL + START)
+    assert scene.times() == [START]
+
+
+def test_control_messages_of_others_are_no_data() -> None:
+    scene = Scene()
+    scene.data(NINE)
+    scene.look()
+    scene.advance(START)
+    told = ControlMessage(NINE + 10_500, 0, UUID(int=1)).headers()
+    scene.data(NINE + 10_500, value=None, headers=told)
+    scene.advance(INTERVAL)
+    assert scene.lines[-1] == "events-0 moves, at offset 3"
+    scene.advance(60_000)
+    # ten seconds after it; past the end of the cycle, whose last time nobody had told
+    assert scene.times() == [START, 500 + START + START]
+
+
+def test_two_tickers_end_together() -> None:
+    scene = Scene()
+    scene.data(NINE)
+    one, two = scene.watch, scene.another()
+    scene.look(one)
+    scene.timer.time += INTERVAL
+    scene.look(one, two)
+    scene.advance(600_000, one, two)
+    assert max(scene.times()) >= END
+    assert len(scene.times()) <= 8
+    last = len(scene.broker.log("events", 0))
+    scene.advance(600_000, one, two)
+    assert len(scene.broker.log("events", 0)) == last
+
+
+def test_a_ticker_that_begins_anew_goes_on_from_what_was_told() -> None:
+    scene = Scene()
+    scene.data(NINE)
+    scene.look()
+    scene.advance(60_000)
+    again = scene.another()
+    scene.look(again)
+    scene.advance(START, again)
+    assert scene.times()[4:] == [END + START]
+
+
+def test_what_was_told_before_the_last_data_is_no_time_of_it() -> None:
+    scene = Scene()
+    scene.data(NINE)
+    scene.data(0, value=None, headers=ControlMessage(NINE + 60_000, 0, UUID(int=1)).headers())
+    scene.data(NINE + 55_000)
+    scene.look()
+    scene.advance(60_000)
+    assert scene.times() == [55_000 + START, 66_000, 67_000, 55_000 + END]
+
+
+def test_damaged_messages_in_the_tail_have_no_time() -> None:
+    scene = Scene()
+    scene.data(NINE)
+    scene.data(NINE + 10**9, value=None, headers=[("windrow.progress", b"cut")])
+    scene.look()
+    scene.advance(START)
+    assert scene.times() == [START]
+
+
+def test_only_the_tail_is_read() -> None:
+    scene = Scene(tail=3)
+    for number in range(10):
+        scene.data(NINE - 1_000 * number)
+    scene.look()
+    scene.advance(START)
+    assert scene.times() == [-7_000 + START]
+    for number in range(5):
+        scene.data(NINE + number)
+    scene.advance(INTERVAL + START)
+    assert scene.times()[1:] == [4 + START]
+
+
+def test_more_than_the_tail_may_hold_data() -> None:
+    scene = Scene(tail=3)
+    scene.data(NINE)
+    scene.look()
+    scene.advance(START)
+    scene.data(NINE)  # not among the last three
+    for number in range(3):
+        told = ControlMessage(NINE + 10_001 + number, 0, UUID(int=1)).headers()
+        scene.data(NINE, value=None, headers=told)
+    scene.advance(INTERVAL + 60_000)
+    assert scene.times() == [START, 11_000, 12_000, END]  # quiet for ten seconds once more
+
+
+def test_a_dry_run_writes_nothing_and_tells_the_same() -> None:
+    dry, wet = Scene(dry_run=True), Scene()
+    for scene in (dry, wet):
+        scene.data(NINE)
+        scene.look()
+        scene.advance(60_000)
+    assert len(dry.broker.log("events", 0)) == 1
+    assert dry.lines == [
+        line.replace(" tick ", " would tick ").partition(", offset")[0] if " tick 2026" in line else line
+        for line in wet.lines
+    ]
+
+
+def test_a_send_that_fails_is_told_and_tried_again() -> None:
+    scene = Scene()
+    scene.data(NINE)
+    scene.look()
+    scene.fails.append(TimeoutError("no answer"))
+    scene.advance(START)
+    assert "events-0 no tick: no answer" in scene.lines
+    scene.advance(BACKOFF)
+    assert scene.times() == [11_000]
+    assert (scene.watch.counters["failed"], scene.watch.counters["sent"]) == (1, 1)
+
+
+def test_somebody_who_writes_at_the_same_moment_is_seen() -> None:
+    scene = Scene()
+    scene.data(NINE)
+    scene.look()
+    scene.advance(START - INTERVAL)
+    scene.cluster.before_answer = lambda: scene.data(NINE + 50_000)
+    scene.advance(INTERVAL)
+    scene.cluster.before_answer = lambda: None
+    assert len(scene.times()) == 1
+    scene.advance(INTERVAL)
+    assert scene.lines[-1] == "events-0 moves, at offset 3"
+    scene.advance(START)
+    assert scene.times()[1:] == [50_000 + START]
+
+
+@pytest.mark.parametrize("what", ["all", "one"])
+def test_an_answer_that_does_not_come_is_told_once_and_asked_for_again(what: str) -> None:
+    scene = Scene()
+    scene.data(NINE)
+    scene.look()
+    error = TimeoutError("no answer")
+    real = scene.cluster.ends
+    if what == "all":
+        scene.cluster.error = error
+    else:
+        scene.cluster.ends = lambda asked: real(asked) | {TopicPartition("events", 0): error}  # type: ignore[method-assign]
+    scene.advance(START + 5_000)
+    assert scene.lines.count("events-0 no answer: no answer") == 1
+    assert scene.times() == []
+    scene.cluster.error = None
+    scene.cluster.ends = real  # type: ignore[method-assign]
+    scene.advance(INTERVAL + BACKOFF)
+    assert scene.times() == [16_000]
+
+
+def test_without_an_end_there_is_one_tick() -> None:
+    scene = Scene({})
+    scene.data(NINE)
+    scene.look()
+    scene.advance(60_000)
+    assert scene.times() == [START]

@@ -1,0 +1,381 @@
+"""Ticks in Spark: control messages in frames of a Kafka source, held against plain Python, and ticks by wall clock."""
+
+from __future__ import annotations
+
+import re
+import struct
+import threading
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyspark.errors import StreamingQueryException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+import windrow as wr
+from windrow.kafka import progress
+
+from ..harness.streams import Folder, Run, play, source
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+NINE = 1_767_258_000_000  # 2026-01-01 09:00
+END_OF_9999 = 253_402_300_799_999
+DEADLINE = 90  # seconds
+DDL = (
+    "key binary, value binary, topic string, partition int, offset bigint, timestamp timestamp, timestampType int, "
+    "headers array<struct<key: string, value: binary>>"
+)
+HEADERS = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
+KAFKA = pa.schema(
+    [
+        ("key", pa.binary()),
+        ("value", pa.binary()),
+        ("topic", pa.string()),
+        ("partition", pa.int32()),
+        ("offset", pa.int64()),
+        ("timestamp", pa.timestamp("us", "UTC")),
+        ("timestampType", pa.int32()),
+        ("headers", HEADERS),
+    ]
+)
+
+
+def body(time: int = NINE, version: int = 1) -> bytes:
+    """The value of the header, by the letter of the page."""
+    return struct.pack(">BQQ", version, time, 3) + bytes(range(16))
+
+
+def control(time: int = NINE, **given: Any) -> dict[str, Any]:
+    return {"headers": [("windrow.progress", body(time, **given))]}
+
+
+def poc(text: bytes | None) -> dict[str, Any]:
+    return {"headers": [("control", text)]}
+
+
+CASES: dict[str, tuple[dict[str, Any], bool, int | None]] = {
+    # what a row has, whether it is a tick, and its time; data has the row's own
+    "data": ({"key": b"k", "value": b"v"}, False, 7),
+    "data without headers": ({"value": b"v", "headers": []}, False, 7),
+    "a tombstone": ({"key": b"k"}, False, 7),
+    "neither key nor value": ({}, False, 7),
+    "another header": ({"headers": [("x", b"1"), ("Windrow.progress", body())]}, False, 7),
+    "ours": (control(), True, NINE),
+    "ours with a key": ({"key": b"progress"} | control(), True, NINE),
+    "ours at 0": (control(0), True, 0),
+    "ours at the end of 9999": (control(END_OF_9999), True, END_OF_9999),
+    "ours after it": (control(END_OF_9999 + 1), True, None),
+    "ours beyond 48 bits": (control(2**48 + NINE), True, None),
+    "ours beyond 63 bits": (control(2**63 + NINE), True, None),
+    "ours below zero": (control(2**64 - 1), True, None),
+    "version 0": (control(version=0), True, None),
+    "version 2": (control(version=2), True, None),
+    "too short": ({"headers": [("windrow.progress", body()[:-1])]}, True, None),
+    "too long": ({"headers": [("windrow.progress", body() + b"\0")]}, True, None),
+    "empty": ({"headers": [("windrow.progress", b"")]}, True, None),
+    "null": ({"headers": [("windrow.progress", None)]}, True, None),
+    "twice": ({"headers": [("windrow.progress", body())] * 2}, True, None),
+    "ours among others": ({"headers": [("a", b"b"), ("windrow.progress", body(5)), ("control", b"6")]}, True, 5),
+    "ours that is damaged beside the other": ({"headers": [("windrow.progress", b""), ("control", b"6")]}, True, None),
+    "data with a copied header": ({"value": b"v"} | control(), False, 7),
+    "data with an empty value": ({"value": b""} | control(), False, 7),
+    "theirs": (poc(b"1767258000000"), True, NINE),
+    "theirs with a key": ({"key": b"k"} | poc(b"5"), False, 7),
+    "theirs with a value": ({"value": b"v"} | poc(b"5"), False, 7),
+    "theirs at the end of 9999": (poc(b"%d" % END_OF_9999), True, END_OF_9999),
+    "theirs after it": (poc(b"%d" % (END_OF_9999 + 1)), True, None),
+    "theirs twice": ({"headers": [("control", b"5"), ("control", b"5")]}, True, None),
+    **{
+        f"theirs as {text!r}": (poc(text), True, None)
+        for text in (b"", b"-1", b"+1", b"1.5", b" 1", b"1\n", b"1e3", b"0x1", b"9" * 16, b"\xd9\xa1", b"\xff", None)
+    },
+    "theirs with leading zeros": (poc(b"000000000000005"), True, 5),
+}
+
+
+def kafka(rows: list[dict[str, Any]]) -> pa.Table:
+    """Rows of a Kafka source; what a row does not say is null, but place and time."""
+    defaults = {"topic": "events", "partition": 0, "timestamp": EPOCH + timedelta(milliseconds=7), "timestampType": 0}
+    full = [{"offset": number} | defaults | row for number, row in enumerate(rows)]
+    for row in full:
+        if row.get("headers") is not None:
+            row["headers"] = [{"key": name, "value": value} for name, value in row["headers"]]
+    return pa.Table.from_pylist(full, KAFKA)
+
+
+def milliseconds(moment: datetime | None) -> float | None:
+    return None if moment is None else (moment - EPOCH) / timedelta(milliseconds=1)
+
+
+def told(spark: SparkSession, rows: list[dict[str, Any]], **given: Any) -> list[tuple[bool, float | None]]:
+    """Whether each row is a tick, and its time in milliseconds."""
+    found = progress(spark.createDataFrame(kafka(rows)), **given).orderBy("offset").select("tick", "event_time")
+    return [(row["tick"], milliseconds(row["event_time"])) for row in found.toArrow().to_pylist()]
+
+
+def test_rows_are_ticks_or_data_and_have_their_time(spark: SparkSession) -> None:
+    found = told(spark, [row for row, _, _ in CASES.values()])
+    assert dict(zip(CASES, found, strict=True)) == {name: (tick, at) for name, (_, tick, at) in CASES.items()}
+
+
+def oracle(row: dict[str, Any]) -> tuple[bool, int | None]:
+    """What a row is, in plain Python."""
+    if row.get("value") is not None:
+        return False, 7
+    headers = row["headers"] or []
+    ours = [value for name, value in headers if name == "windrow.progress"]
+    theirs = [value for name, value in headers if name == "control"]
+    if ours:
+        good = len(ours) == 1 and ours[0] is not None and len(ours[0]) == 33 and ours[0][0] == 1
+        at = int.from_bytes(ours[0][1:9], "big") if good else None
+    elif theirs and row.get("key") is None:
+        good = len(theirs) == 1 and theirs[0] is not None and re.fullmatch(rb"[0-9]{1,15}", theirs[0]) is not None
+        at = int(theirs[0]) if good else None
+    else:
+        return False, 7
+    return True, at if at is not None and at <= END_OF_9999 else None
+
+
+def test_random_rows_are_what_plain_python_says(spark: SparkSession) -> None:
+    random = np.random.default_rng(20261122)
+
+    def value(name: str) -> bytes | None:
+        if random.random() < 0.05:
+            return None
+        if name == "control" and random.random() < 0.7:
+            return b"%d" % random.integers(0, 10 ** random.integers(1, 17))
+        packed = body(int(random.integers(0, 2 ** random.integers(1, 63))), version=int(random.random() < 0.9))
+        cut = random.integers(0, 40) if random.random() < 0.2 else 33
+        return (packed + b"\0" * 7)[:cut]
+
+    rows = []
+    for _ in range(3_000):
+        names = random.choice(["windrow.progress", "control", "other"], random.integers(0, 3))
+        headers = None if random.random() < 0.05 else [(str(name), value(str(name))) for name in names]
+        key, data = (b"k" if random.random() < 0.2 else None), (b"v" if random.random() < 0.2 else None)
+        rows.append({"key": key, "value": data, "headers": headers})
+    wanted = [oracle(row) for row in rows]
+    assert told(spark, rows) == wanted
+    good = [at for tick, at in wanted if tick and at is not None]
+    assert len(good) > 500
+    assert sum(tick and at is None for tick, at in wanted) > 300
+
+
+def test_data_is_left_as_it_is(spark: SparkSession) -> None:
+    given = spark.createDataFrame(kafka([row for row, _, _ in CASES.values()]))
+    found = progress(given)
+    assert found.columns == [*given.columns, "tick", "event_time"]
+    assert found.drop("tick", "event_time").toArrow() == given.toArrow()
+    assert found.schema["tick"].dataType.simpleString() == "boolean"
+    assert found.schema["event_time"].dataType.simpleString() == "timestamp"
+
+
+def test_the_time_of_data_may_stand_in_another_column(spark: SparkSession) -> None:
+    rows = [{"value": b"5"}, control(), {"value": b"6"}]
+    given = spark.createDataFrame(kafka(rows)).withColumn(
+        "at `ts`", F.timestamp_millis(F.col("value").cast("string").cast("bigint")).cast("timestamp_ntz")
+    )
+    found = progress(given, time="at `ts`").orderBy("offset")
+    assert found.schema["event_time"].dataType.simpleString() == "timestamp_ntz"
+    naive = EPOCH.replace(tzinfo=None)
+    wanted = [naive + timedelta(milliseconds=at) for at in (5, NINE, 6)]
+    assert [row.event_time for row in found.collect()] == wanted
+
+
+WRONG: dict[str, tuple[Callable[[DataFrame], DataFrame], dict[str, Any], type[Exception], str]] = {
+    "no headers": (
+        lambda frame: frame.drop("headers"),
+        {},
+        ValueError,
+        r"frame: got a DataFrame without the column 'headers', which has 'key', .*'includeHeaders', 'true'",
+    ),
+    "no value": (lambda frame: frame.drop("value"), {}, ValueError, r"frame: got 'value'; allowed: a column of the"),
+    "no key": (lambda frame: frame.drop("key"), {}, ValueError, r"frame: got 'key'; allowed: a column of the data"),
+    "no time": (lambda frame: frame, {"time": "timestam"}, ValueError, r"got 'timestam'; .*did you mean 'timestamp'"),
+    "no name": (lambda frame: frame, {"time": 5}, TypeError, r"time: got 5, an int; allowed: the name of a column"),
+    "no timestamp": (lambda frame: frame, {"time": "offset"}, TypeError, r"column 'offset' has type bigint; allowed"),
+    "a tick": (
+        lambda frame: frame.withColumn("Tick", F.lit(1)),
+        {},
+        ValueError,
+        "frame: got a DataFrame with a column 'tick'; allowed: one without it: rename that",
+    ),
+    "a time": (lambda frame: progress(frame).drop("tick"), {}, ValueError, r"with a column 'event_time'; allowed"),
+    "headers of text": (
+        lambda frame: frame.withColumn("headers", F.lit("x")),
+        {},
+        TypeError,
+        r"frame: column 'headers' has type string; allowed: array<struct<key:string,value:binary>>",
+    ),
+    "two keys": (lambda frame: frame.select("*", F.lit(1).alias("KEY")), {}, ValueError, r"got 'key'; allowed: a name"),
+}
+
+
+@pytest.mark.parametrize(("change", "given", "error", "message"), WRONG.values(), ids=WRONG)
+def test_a_frame_that_is_none_of_a_kafka_source_is_named(
+    spark: SparkSession,
+    change: Callable[[DataFrame], DataFrame],
+    given: dict[str, Any],
+    error: type[Exception],
+    message: str,
+) -> None:
+    frame = change(spark.createDataFrame(kafka([{}])))
+    with pytest.raises(error, match=message):
+        progress(frame, **given)
+
+
+@pytest.mark.parametrize("frame", [None, "events", pa.table({"headers": [1]})])
+def test_what_is_no_frame_of_spark_is_named(frame: Any) -> None:
+    with pytest.raises(TypeError, match="frame: got .*; allowed: a DataFrame of Spark's Kafka source"):
+        progress(frame)
+
+
+def record(partition: int, user: str, minutes: float) -> dict[str, Any]:
+    at = EPOCH + timedelta(milliseconds=NINE) + timedelta(minutes=minutes)
+    return {"partition": partition, "key": user.encode(), "value": b"v", "timestamp": at}
+
+
+def tick(partition: int, minutes: float) -> dict[str, Any]:
+    return {"partition": partition} | control(NINE + int(minutes * 60_000))
+
+
+def sessions(frame: DataFrame, **options: Any) -> DataFrame:
+    named = progress(frame).withColumn("user", F.col("key").cast("string"))
+    windows = wr.SessionWindows.with_gap("5 minutes", grace="1 minute")
+    grouped = wr.group_by(named, "user", time="event_time", tick="tick", source=["topic", "partition"], **options)
+    return grouped.windowed_by(windows).max_ahead("36500 days").shards(2).agg(n=wr.count())
+
+
+def test_control_messages_close_the_windows_of_their_partition_and_are_no_data(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """
+    partition 0   ann ●──●            ◇ 4 + 5 + 1 min        ◇ one millisecond later: closed
+    partition 1   bob ●                                              ... open: nobody told its time
+    """
+    data = [record(0, "ann", 0), record(0, "ann", 4), record(1, "bob", 0)]
+    damaged = [{"headers": [("windrow.progress", b"?")]}, control(version=9), control(2**60), poc(b"soon")]
+    ahead = control(END_OF_9999)  # far beyond max_ahead
+    tables = [data, [tick(0, 10), *damaged, ahead], [tick(0, 10 + 1 / 60_000)], [record(1, "bob", 1)]]
+    run = play(spark, tmp_path, [kafka(rows) for rows in tables], sessions, DDL)
+    closed = [(row["user"], row["n"]) for row in run.rows]
+    assert closed == [("ann", 2)]
+    assert [number for number, rows in sorted(run.batches.items()) if rows] == [2]
+    assert (run.total("records"), run.total("ticks"), run.total("bad_ticks")) == (4, 2, 5)
+    assert run.total("late") + run.total("ahead") + run.total("null_keys") + run.total("null_times") == 0
+
+
+@pytest.mark.parametrize(("order", "counted", "late"), [("offset", 1, 1), (None, 2, 0)])
+def test_with_an_order_a_control_message_counts_where_it_stands(
+    spark: SparkSession, tmp_path: Path, order: str | None, counted: int, late: int
+) -> None:
+    """
+    offset   0 ann 09:00      1 control message: 09:10      2 ann 09:01, late behind it
+    """
+    rows = [record(0, "ann", 0), tick(0, 10), record(0, "ann", 1)]
+    run = play(spark, tmp_path, [kafka(rows)], lambda frame: sessions(frame, order=order), DDL)
+    assert [(row["user"], row["n"]) for row in run.rows] == [("ann", counted)]
+    assert (run.total("late"), run.total("ticks"), run.total("records")) == (late, 1, 2)
+
+
+def test_the_arguments_of_ticks_are_checked(spark: SparkSession) -> None:
+    for given, error, message in (
+        ({"every": "1500 milliseconds"}, ValueError, "every: got '1500 milliseconds'; allowed: whole seconds"),
+        ({"every": "0 seconds"}, ValueError, "every: got '0 seconds'; allowed: a duration longer than zero"),
+        ({"every": 5}, TypeError, r"every: got 5, an int; .*a bare number has no unit"),
+        ({"delay": "-1 seconds"}, ValueError, "delay: got '-1 seconds'; allowed: a duration of zero or more"),
+        ({"time": 5}, TypeError, "time: got 5, an int; allowed: the name of a column"),
+        ({"tick": "TIME"}, ValueError, "tick: got 'TIME'; allowed: another name than that of the time"),
+    ):
+        defaults: dict[str, Any] = {"every": "1 second", "delay": "0 seconds"}
+        with pytest.raises(error, match=message):
+            wr.ticks(spark, **(defaults | given))
+    with pytest.raises(TypeError, match="spark: got 5, an int; allowed: a SparkSession"):
+        wr.ticks(5, every="1 second", delay="0 seconds")  # type: ignore[arg-type]
+
+
+class SinkError(Exception):
+    """What a sink fails with."""
+
+
+def await_batches(query: Any, holds: Callable[[], bool]) -> None:
+    """Waits until something holds of what a query gave."""
+    end, never = time.monotonic() + DEADLINE, threading.Event()
+    while not holds():
+        if query.exception() is not None:
+            raise query.exception()
+        assert time.monotonic() < end, "waited in vain"
+        never.wait(0.05)
+
+
+def test_a_micro_batch_that_is_tried_again_has_the_ticks_that_it_had(spark: SparkSession, tmp_path: Path) -> None:
+    checkpoint = tmp_path / "checkpoint"
+    tries: list[tuple[int, list[datetime]]] = []
+    failing = True
+
+    def sink(frame: DataFrame, number: int) -> None:
+        assert all(row.tick for row in frame.collect())
+        tries.append((number, sorted(row["ts"] for row in frame.toArrow().to_pylist())))
+        if failing and len(tries) >= 3 and tries[-1][1]:
+            raise SinkError
+
+    def start() -> Any:
+        frame = wr.ticks(spark, every="2 seconds", delay="90 seconds", time="ts")
+        writer = frame.writeStream.option("checkpointLocation", str(checkpoint)).foreachBatch(sink)
+        return writer.trigger(processingTime="500 milliseconds").start()
+
+    for _ in range(2):  # it fails, and once more when it is tried again
+        with pytest.raises(StreamingQueryException):
+            start().awaitTermination(DEADLINE)
+    failed = tries[-1]
+    assert failed[1]
+    assert [one for one in tries if one[0] == failed[0]] == [failed, failed]
+    failing = False
+    seen = len(tries)
+    query = start()
+    await_batches(query, lambda: sum(bool(times) for _, times in tries[seen:]) >= 3)
+    query.stop()
+    assert tries[seen] == failed
+    # Without the tries that failed: each tick once, every two seconds, none missed, none twice, by the clock that the
+    # source has written down when the query began.
+    whole = dict(tries)
+    found = [moment for number in sorted(whole) for moment in whole[number]]
+    (began,) = re.findall(r"\d{13}", (checkpoint / "sources" / "0" / "0").read_text())
+    first = EPOCH + timedelta(milliseconds=int(began)) - timedelta(seconds=90)
+    assert found == [first + timedelta(seconds=2 * number) for number in range(len(found))]
+    assert len(found) >= 4
+
+
+def test_ticks_by_the_wall_clock_close_what_a_quiet_stream_leaves_open(spark: SparkSession, tmp_path: Path) -> None:
+    now = datetime.now(UTC)
+    schema = pa.schema([("user", pa.string()), ("ts", pa.timestamp("us", "UTC")), ("part", pa.int32())])
+    rows = [{"user": "ann", "ts": now - timedelta(seconds=s), "part": 1} for s in (3, 2)]
+    folder = Folder(tmp_path / "in")
+    folder.add(pa.Table.from_pylist(rows, schema))
+    clicks = source(spark, folder, "user string, ts timestamp, part int")
+    both = clicks.unionByName(wr.ticks(spark, every="1 second", delay="0 seconds", time="ts"), allowMissingColumns=True)
+    windows = wr.SessionWindows.with_gap("2 seconds", grace="0 seconds")
+    grouped = wr.group_by(both, "user", time="ts", tick="tick", source="part")
+    result = grouped.windowed_by(windows).shards(2).agg(n=wr.count())
+    run = Run()
+    writer = result.writeStream.option("checkpointLocation", str(tmp_path / "checkpoint")).foreachBatch(run.sink)
+    query = writer.trigger(processingTime="1 second").start()
+    try:
+        await_batches(query, lambda: bool(run.rows))
+    finally:
+        query.stop()
+    (row,) = run.rows
+    assert (row["user"], row["n"], row["window"]["end"]) == (
+        "ann",
+        2,
+        (now - timedelta(seconds=2)).replace(tzinfo=None),
+    )
+    run.progress += query.recentProgress
+    assert run.total("ticks") >= 1
+    assert run.total("late") == 0
