@@ -75,23 +75,17 @@ impl RunTable {
     }
 
     /// Of each later segment of more than `most` runs, those that are to be made one: the youngest, and
-    /// with them each older one that is not longer than all of these together.
+    /// with them each older one that is not longer than all of these together. So are runs of which
+    /// nothing is known.
     pub fn to_compact(&self, last: i64, most: usize) -> Vec<(i64, usize)> {
         let segments = self.0.range(last.saturating_add(1)..);
-        let long = segments.filter(|(_, runs)| runs.len() > most.max(1));
-        long.map(|(&segment, runs)| {
-            let mut from = runs.len() - 1;
-            let mut together = 0_u64;
-            for (position, run) in runs.iter().enumerate().rev() {
-                if position + 1 < runs.len().saturating_sub(1) && run.bound.rows > together {
-                    break;
-                }
-                from = position;
-                together = together.saturating_add(run.bound.rows);
-            }
-            (segment, from)
-        })
-        .collect()
+        let first = |runs: &Vec<StoredRun>| {
+            let unknown = runs.iter().position(|run| run.bound == UNKNOWN);
+            unknown.or_else(|| (runs.len() > most.max(1)).then(|| youngest(runs)))
+        };
+        segments
+            .filter_map(|(&segment, runs)| Some((segment, first(runs)?)))
+            .collect()
     }
 
     /// The pages of the runs of a segment from one run on.
@@ -127,6 +121,21 @@ impl RunTable {
         let removed = runs.split_off(from.min(runs.len()));
         all_pages(segment, &removed, from).collect()
     }
+}
+
+/// The first of the youngest runs: two at least, and each older one that is not longer than they are
+/// together.
+fn youngest(runs: &[StoredRun]) -> usize {
+    let mut from = runs.len().saturating_sub(1);
+    let mut together = 0_u64;
+    for (position, run) in runs.iter().enumerate().rev() {
+        if position + 2 < runs.len() && run.bound.rows > together {
+            break;
+        }
+        from = position;
+        together = together.saturating_add(run.bound.rows);
+    }
+    from
 }
 
 /// The pages of some runs of a segment.
