@@ -30,6 +30,7 @@ __all__ = [
     "Operator",
     "Packer",
     "Query",
+    "SessionRuns",
     "Sorter",
     "__version__",
     "compared_column",
