@@ -29,19 +29,14 @@ const COUNTED: &str = r#"[{"name":"n","function":"count"},{"name":"total","funct
     {"name":"low","function":"min","columns":["x"]},{"name":"windrow.records","function":"count"}]"#;
 
 /// Runs with indexes of their own, and many compactions.
-const SMALL: Limits = Limits {
-    index_rows: 2,
-    segment_runs: 2,
-    run_rows: 1 << 24,
-    step_rows: 1 << 16,
-    step_bytes: 64 << 20,
-    pack_rows: 1 << 20,
-    pack_bytes: 256 << 20,
-    pack_loose: 1 << 14,
-    pack_keys: 1 << 20,
-    block_bytes: 200,
-    merge_bytes: 16 << 20,
-};
+fn small() -> Limits {
+    Limits {
+        index_rows: 2,
+        segment_runs: 2,
+        block_bytes: 200,
+        ..Limits::default()
+    }
+}
 
 type Pages = BTreeMap<String, Vec<u8>>;
 
@@ -210,7 +205,7 @@ proptest! {
         small in any::<bool>(),
         shard in 0..4_u32,
     ) {
-        let limits = if small { SMALL } else { Limits::default() };
+        let limits = if small { self::small() } else { Limits::default() };
         let mut stream = Stream::new(if dynamic { DYNAMIC } else { SESSIONS }, limits, shard);
         let mut rest = records.as_slice();
         for (size, by_operator) in cuts.into_iter().cycle().take(200) {
@@ -229,14 +224,14 @@ proptest! {
 
 #[test]
 fn a_micro_batch_reads_what_it_opens_and_no_more() {
-    let mut stream = Stream::new(SESSIONS, SMALL, 0);
+    let mut stream = Stream::new(SESSIONS, small(), 0);
     let keys = ["a", "ab", "b", ""];
     let rows: Vec<Fed> = (0..400)
         .map(|nth| fed(keys[nth % 4], nth as i64, 1))
         .collect();
     let (mut read, mut stored) = (0, 0);
     for rows in rows.chunks(3) {
-        let blocks = joined(&packed(&stream.counted, rows, 0, SMALL));
+        let blocks = joined(&packed(&stream.counted, rows, 0, small()));
         let latest = rows.iter().filter_map(|row| row.time).max().unwrap();
         let names = stream.runs().push(
             &blocks,
@@ -259,9 +254,9 @@ fn a_micro_batch_reads_what_it_opens_and_no_more() {
 
 #[test]
 fn other_pages_than_those_that_are_needed_are_refused() {
-    let mut stream = Stream::new(SESSIONS, SMALL, 0);
+    let mut stream = Stream::new(SESSIONS, small(), 0);
     stream.push(&[fed("a", 0, 1), fed("b", 0, 1), fed("ab", 1, 1)], false);
-    let blocks = joined(&packed(&stream.counted, &[fed("a", 200, 1)], 0, SMALL));
+    let blocks = joined(&packed(&stream.counted, &[fed("a", 200, 1)], 0, small()));
     let progress = [SourceTime {
         input: 0,
         source: Source(0),
@@ -317,7 +312,7 @@ fn only_sessions_that_close_are_runs() {
 
 #[test]
 fn a_part_of_a_state_is_only_looked_at() {
-    let mut stream = Stream::new(SESSIONS, SMALL, 0);
+    let mut stream = Stream::new(SESSIONS, small(), 0);
     stream.push(&[fed("a", 0, 1), fed("b", 0, 1), fed("ab", 100, 1)], false);
     let mut operator = Operator::new(&stream.spec, &schema(), Vec::new()).unwrap();
     operator.restore_part(&[&stream.pages["head"]]).unwrap();

@@ -232,8 +232,7 @@ impl BatchOperator for SessionQuery {
         emit: &mut BatchSink<'_>,
         interrupt: &Interrupt,
     ) -> Result<()> {
-        self.number()?;
-        let sessions = self.groups.coalesce(interrupt)?;
+        let sessions = self.coalesce(interrupt)?;
         let is_closed = |slot: &Slot| {
             let extent = sessions.extents.get(slot.0 as usize);
             let closes = |frontier| extent.is_some_and(|extent| extent.closed_before(frontier));

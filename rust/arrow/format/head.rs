@@ -139,7 +139,7 @@ impl Head {
     }
 
     /// The head of a page, and the progress of each input.
-    pub fn read(label: &Label, bytes: &[u8]) -> Result<(Self, Vec<Progress>)> {
+    fn read(label: &Label, bytes: &[u8]) -> Result<(Self, Vec<Progress>)> {
         let state = label.text("windrow.state")?;
         let head: Self = serde_json::from_str(state)
             .map_err(|error| broken(format!("its head cannot be read: {error}")))?;

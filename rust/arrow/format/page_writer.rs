@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
-use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch};
 use arrow_ipc::CompressionType;
 use arrow_schema::{Field, Schema};
 
 use super::envelope::{self, Metadata};
 use super::page::{Page, PageBounds, PageId, PageKind};
+use crate::aggregate::column::Column;
+use crate::arrow::array::result_array;
 use crate::error::{Error, Result};
 
 /// Bytes in a page before they are compressed, about.
@@ -18,6 +20,27 @@ const COMPRESSION: Option<CompressionType> = Some(CompressionType::LZ4_FRAME);
 
 /// Columns of a page, with their names.
 pub(crate) type PageColumns = Vec<(String, ArrayRef)>;
+
+/// The columns of a page of windows: keys, `times` by their names, `source`, states.
+///
+/// # Errors
+///
+/// States that Arrow cannot hold.
+pub(crate) fn window_columns(
+    keys: impl Iterator<Item = (String, ArrayRef)>,
+    times: impl Iterator<Item = (&'static str, ArrayRef)>,
+    rows: usize,
+    states: Vec<Column<'static>>,
+) -> Result<PageColumns> {
+    let mut columns: PageColumns = keys.collect();
+    columns.extend(times.map(|(name, ticks)| (name.to_owned(), ticks)));
+    let sources: ArrayRef = Arc::new(Int64Array::from(vec![0; rows]));
+    columns.push(("source".into(), sources));
+    for (nth, column) in states.into_iter().enumerate() {
+        columns.push((format!("state {nth}"), result_array::array(column)?));
+    }
+    Ok(columns)
+}
 
 /// Writes a head. `texts` are its own entries of metadata.
 pub(crate) fn write_head(

@@ -64,6 +64,18 @@ pub struct Spec {
     pub sources: Option<String>,
 }
 
+impl Spec {
+    /// Whether the records of a micro-batch may be made partial sessions before they are judged: no
+    /// aggregate and no change asks for the records themselves.
+    pub(crate) fn takes_partials(&self) -> bool {
+        let is_built_in = |aggregate: &AggregateSpec| aggregate.function != Function::Python;
+        self.aggregates.iter().all(is_built_in)
+            && self.inputs.is_none()
+            && self.late == Late::Drop
+            && !self.every_record
+    }
+}
+
 /// The inputs of a cogroup, interleaved in one batch.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

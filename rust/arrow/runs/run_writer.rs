@@ -8,12 +8,11 @@ use arrow_array::{ArrayRef, Int64Array};
 use super::run_table::StoredRun;
 use crate::aggregate::slot::Slot;
 use crate::arrow::array::halves::in_halves;
-use crate::arrow::array::result_array;
 use crate::arrow::batch::session_groups::ClosedSessions;
 use crate::arrow::batch::sessions::SessionQuery;
 use crate::arrow::format::head::RunBound;
 use crate::arrow::format::page::{PageBounds, PageId, PageKind, PageName};
-use crate::arrow::format::page_writer::{PageColumns, write_run};
+use crate::arrow::format::page_writer::{PageColumns, window_columns, write_run};
 use crate::arrow::format::window_row::WindowRow;
 use crate::arrow::keys::sort_key::{SortKeyRows, SortKeys};
 use crate::error::Result;
@@ -35,12 +34,15 @@ pub(super) struct RunWriter<'a> {
     pub index_rows: usize,
 }
 
-/// Some sessions of a run, sorted by key, end and start.
+/// Some sessions of a run.
 struct Part {
+    /// Their sort keys, as the sessions came.
     names: SortKeyRows,
-    keys: Vec<ArrayRef>,
+    /// The sessions by key, end and start.
+    order: Vec<u32>,
+    /// The extents in this order.
     extents: Vec<Extent>,
-    /// All columns of pages.
+    /// All columns of pages in this order.
     columns: PageColumns,
 }
 
@@ -62,11 +64,6 @@ impl RunWriter<'_> {
         let first = first.map(|extent| extent.start).min();
         let (mut pages, mut index) = (0, 0);
         for part in parts {
-            let fields = self.sort_keys.fields();
-            let names = fields.iter().map(|field| field.name().clone());
-            let mut columns: PageColumns = names.zip(part.keys.iter().cloned()).collect();
-            columns.push(("start".into(), times(&part.extents, |e| e.start.0)));
-            columns.push(("reach".into(), times(&part.extents, |e| e.reach.0)));
             let bounds = |range: Range<usize>| part.bounds(range);
             let mut write = |columns, form, number: &mut u32| -> Result<()> {
                 let id = PageId {
@@ -85,6 +82,10 @@ impl RunWriter<'_> {
                 Ok(())
             };
             if rows.len() >= self.index_rows {
+                let keys = self.sort_keys.fields().len();
+                let start = part.columns.iter().take(keys + 1);
+                let reach = part.columns.iter().skip(keys + 2).take(1);
+                let columns = start.chain(reach).cloned().collect();
                 write(columns, PageKind::Index, &mut index)?;
             }
             write(part.columns.clone(), PageKind::Sessions, &mut pages)?;
@@ -103,43 +104,39 @@ impl RunWriter<'_> {
             extents,
             states,
         } = self.sessions;
-        let order = {
-            let columns = self.query.key_columns(&pick(keys, rows))?;
-            let names = self.sort_keys.of(&columns)?;
-            let extent = |row: &u32| extents.get(*row as usize).map(|e| (e.end, e.start));
-            let mut order: Vec<(u128, u32)> = (0..rows.len())
-                .map(|row| (prefix(names.get(row).unwrap_or_default()), row as u32))
-                .collect();
-            order.sort_unstable_by(|(left, a), (right, b)| {
-                let name = |row: &u32| names.get(*row as usize);
-                let extent = |row: &u32| rows.get(*row as usize).and_then(extent);
-                left.cmp(right)
-                    .then_with(|| name(a).cmp(&name(b)))
-                    .then_with(|| extent(a).cmp(&extent(b)))
-            });
-            order.into_iter().map(|(_, row)| row).collect::<Vec<_>>()
-        };
+        let columns = self.query.key_columns(&pick(keys, rows))?;
+        let names = self.sort_keys.of(&columns)?;
+        let mut order: Vec<(u128, u32)> = (0..rows.len())
+            .map(|row| (prefix(names.get(row).unwrap_or_default()), row as u32))
+            .collect();
+        order.sort_unstable_by(|(left, a), (right, b)| {
+            let name = |row: &u32| names.get(*row as usize);
+            let extent = |row: &u32| {
+                let slot = rows.get(*row as usize)?;
+                let extent = extents.get(*slot as usize)?;
+                Some((extent.end, extent.start))
+            };
+            left.cmp(right)
+                .then_with(|| name(a).cmp(&name(b)))
+                .then_with(|| extent(a).cmp(&extent(b)))
+        });
+        let order: Vec<u32> = order.into_iter().map(|(_, row)| row).collect();
         let rows = pick(rows, &order);
         let slots: Vec<Slot> = rows.iter().copied().map(Slot).collect();
         let extents = pick(extents, &rows);
         let keys = self.query.key_columns(&pick(keys, &rows))?;
-        let fields = self.sort_keys.fields();
-        let names = fields.iter().map(|field| field.name().clone());
-        let mut columns: PageColumns = names.zip(keys.iter().cloned()).collect();
-        let [start, end, reach] = [
+        let fields = self.sort_keys.fields().into_iter();
+        let fields = fields.map(|field| field.name().clone());
+        let bounds = [
             times(&extents, |extent| extent.start.0),
             times(&extents, |extent| extent.end.0),
             times(&extents, |extent| extent.reach.0),
         ];
-        let named = SessionEntry::COLUMNS.iter().copied().map(str::to_owned);
-        columns.extend(named.zip([start, end, reach]));
-        columns.push(("source".into(), times(&extents, |_| 0)));
-        for (nth, column) in states.save(&slots).into_iter().enumerate() {
-            columns.push((format!("state {nth}"), result_array::array(column)?));
-        }
+        let bounds = SessionEntry::COLUMNS.iter().copied().zip(bounds);
+        let columns = window_columns(fields.zip(keys), bounds, rows.len(), states.save(&slots))?;
         Ok(Part {
-            names: self.sort_keys.of(&keys)?,
-            keys,
+            names,
+            order,
             extents,
             columns,
         })
@@ -147,15 +144,17 @@ impl RunWriter<'_> {
 }
 
 impl Part {
+    /// The sort key of a session.
+    fn name(&self, row: usize) -> Option<&[u8]> {
+        self.names.get(*self.order.get(row)? as usize)
+    }
+
     /// The bounds of some of its sessions.
     fn bounds(&self, rows: Range<usize>) -> Option<PageBounds> {
         let extents = self.extents.get(rows.clone())?;
         let (first, last) = (rows.start, rows.end.checked_sub(1)?);
         Some(PageBounds {
-            keys: (
-                self.names.get(first)?.to_vec(),
-                self.names.get(last)?.to_vec(),
-            ),
+            keys: (self.name(first)?.to_vec(), self.name(last)?.to_vec()),
             times: (
                 extents.iter().map(|extent| extent.start).min()?,
                 extents.iter().map(|extent| extent.reach).max()?,

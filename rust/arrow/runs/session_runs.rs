@@ -28,11 +28,11 @@ use crate::arrow::plan::limits::Limits;
 use crate::arrow::plan::query::Query;
 use crate::arrow::plan::spec::{AggregateSpec, Function, Spec};
 use crate::arrow::stream::snapshot::ChangedPage;
-use crate::arrow::stream::source_time::SourceTime;
+use crate::arrow::stream::source_time::{SourceTime, seen};
 use crate::arrow::stream::windows::Windows;
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
-use crate::operator::change::{Emit, Late};
+use crate::operator::change::Emit;
 use crate::operator::counters::Counters;
 use crate::session::record::SessionOperator;
 use crate::session::windows::Gap;
@@ -66,6 +66,8 @@ struct MicroBatch {
     needed: BTreeSet<PageName>,
     /// Segments of many runs, and which run is the first one to be made one with those after it.
     compacted: Vec<(i64, usize)>,
+    /// Whether something that is stored later may go on from what it has.
+    looks: bool,
 }
 
 impl SessionRuns {
@@ -78,11 +80,7 @@ impl SessionRuns {
     /// sessions in close mode, or needs the records themselves.
     pub fn new(spec: &Spec, input: &Schema, shard: u32) -> Result<Self> {
         let query = Query::new(spec, input)?;
-        let is_plain = spec.emit == Emit::Close
-            && spec.late == Late::Drop
-            && spec.until.is_none()
-            && query.cogroup.is_none()
-            && !spec.every_record;
+        let is_plain = spec.takes_partials() && spec.emit == Emit::Close && spec.until.is_none();
         let (true, Windows::Sessions(operator)) = (is_plain, Windows::new(spec, &query, 1)?) else {
             return Err(Error::Format {
                 what: "query",
@@ -188,10 +186,7 @@ impl SessionRuns {
             ..
         } = incoming;
         self.operator.counters.records += records;
-        let seen = progress
-            .iter()
-            .map(|known| (known.input, known.source, known.time));
-        self.operator.observe_together(seen);
+        self.operator.observe_together(seen(progress));
 
         let opened = self.segments.of(self.operator.store().closed());
         let last = self.segments.of(self.operator.time().slowest().close);
@@ -214,6 +209,7 @@ impl SessionRuns {
             last,
             needed,
             compacted,
+            looks,
         });
         Ok(names)
     }
@@ -244,6 +240,7 @@ impl SessionRuns {
             last,
             needed,
             compacted,
+            looks,
         } = batch;
         let read = |bytes: &&[u8]| RunPage::read(&self.query, &self.fingerprint.hash, bytes);
         let pages = pages.iter().map(read).collect::<Result<Vec<_>>>()?;
@@ -260,7 +257,11 @@ impl SessionRuns {
         }
         let (opened, later): (Vec<&RunPage>, Vec<&RunPage>) =
             pages.iter().partition(|page| page.name.id.segment <= last);
-        let stored = LaterSessions::read(&later, &mut sessions)?;
+        let stored = if looks {
+            LaterSessions::read(&later, &mut sessions)?
+        } else {
+            Vec::new()
+        };
         if let Some(candidates) = candidates {
             let late = candidates.add_in_time(&self.query, &opened, &stored, &mut sessions)?;
             self.operator.counters.late += late;

@@ -19,7 +19,6 @@ use crate::arrow::format::partial_sessions::PartialSessions;
 use crate::arrow::plan::window_lengths::WindowLengths;
 use crate::error::{Error, Result};
 use crate::interrupt::STRETCH;
-use crate::operator::change::Late;
 use crate::session::bulk::PendingUpdates;
 use crate::session::record::SessionOperator;
 use crate::store::StoreKey;
@@ -52,11 +51,7 @@ impl Operator {
         partials: &RecordBatch,
         progress: &[SourceTime],
     ) -> Result<Vec<RecordBatch>> {
-        let takes = self.state.functions.is_empty()
-            && self.state.query.cogroup.is_none()
-            && self.spec.late == Late::Drop
-            && !self.spec.every_record;
-        if !takes {
+        if !self.spec.takes_partials() {
             return Err(Error::Format {
                 what: "micro-batch",
                 reason: "this plan needs records, and not partial sessions".into(),

@@ -13,3 +13,10 @@ pub struct SourceTime {
     /// The largest time of its records and ticks in the micro-batch.
     pub time: Time,
 }
+
+/// Progress as stream time takes it.
+pub(crate) fn seen(progress: &[SourceTime]) -> impl Iterator<Item = (usize, Source, Time)> {
+    progress
+        .iter()
+        .map(|known| (known.input, known.source, known.time))
+}

@@ -10,8 +10,8 @@ use super::state_store::{StateStore, key_columns};
 use super::states::{failed, save};
 use super::windows::Windows;
 use crate::aggregate::slot::Slot;
+use crate::arrow::array::convert;
 use crate::arrow::array::halves::in_halves;
-use crate::arrow::array::{convert, result_array};
 use crate::arrow::format::page::{self, Label, Page, PageBounds, PageId, broken};
 use crate::arrow::format::page_writer::{self, PageColumns};
 use crate::arrow::format::window_row::WindowRow;
@@ -103,21 +103,15 @@ fn columns<E: WindowRow>(
         .fields()
         .into_iter()
         .map(|field| field.name().clone());
-    let mut columns: PageColumns = names.zip(keys).collect();
-    for (nth, name) in E::COLUMNS.iter().enumerate() {
+    let times = E::COLUMNS.iter().enumerate().map(|(nth, &name)| {
         let ticks = times
             .iter()
             .map(|times| times.get(nth).copied().unwrap_or_default());
         let ticks: ArrayRef = Arc::new(Int64Array::from_iter_values(ticks));
-        columns.push(((*name).into(), ticks));
-    }
-    columns.push((
-        "source".into(),
-        Arc::new(Int64Array::from(vec![0; entries.len()])),
-    ));
-    for (nth, column) in state.accumulators.save(&slots).into_iter().enumerate() {
-        columns.push((format!("state {nth}"), result_array::array(column)?));
-    }
+        (name, ticks)
+    });
+    let states = state.accumulators.save(&slots);
+    let mut columns = page_writer::window_columns(names.zip(keys), times, entries.len(), states)?;
     let difference = state.difference();
     let windows: Vec<Window> = entries
         .iter()

@@ -3,7 +3,7 @@
 use super::bulk::{self, BatchContext};
 use super::changes::Changes;
 use super::judgement::Judgement;
-use super::source_time::SourceTime;
+use super::source_time::{SourceTime, seen};
 use super::states::OperatorStates;
 use crate::arrow::plan::query::Query;
 use crate::arrow::plan::spec::{Spec, WindowSpec};
@@ -149,10 +149,7 @@ impl Windows {
 
     /// Moves stream time to what sources have reached. Nothing closes.
     pub fn observe(&mut self, progress: &[SourceTime]) {
-        let seen = progress
-            .iter()
-            .map(|known| (known.input, known.source, known.time));
-        either!(self, windows => windows.observe_together(seen));
+        either!(self, windows => windows.observe_together(seen(progress)));
     }
 
     /// Closes the windows that stream time has passed.
