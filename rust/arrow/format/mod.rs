@@ -10,6 +10,7 @@
 //! | [`packed`] | blocks as rows that Spark shuffles and sorts |
 //! | [`page`] | a part of a segment, for a state |
 //! | `page_writer` | rows to pages |
+//! | [`page_text`] | a page as text |
 //! | `head` | stream time and counters, as a page |
 //! | `window_row` | stored windows as rows of pages |
 
@@ -20,6 +21,7 @@ pub mod envelope;
 pub(crate) mod head;
 pub mod packed;
 pub mod page;
+pub mod page_text;
 pub(crate) mod page_writer;
 pub(crate) mod partial_sessions;
 pub(crate) mod window_row;
