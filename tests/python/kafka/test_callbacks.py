@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from confluent_kafka import Producer
 
-from windrow.kafka import ProgressError, ProgressProducer
+from windrow.kafka import ProgressProducer
 from windrow.kafka.callbacks import KEPT, Callbacks
 
 NINE = 1_767_258_000_000
@@ -59,25 +59,6 @@ def test_what_a_callback_raises_in_the_thread_is_raised_by_poll_and_the_thread_g
             producer.poll(0)
         producer.poll(0)
         assert producer.counters()["raised"] == 1
-
-
-def test_what_on_error_raises_is_itself(settings: dict[str, Any]) -> None:
-    def fails(error: ProgressError) -> None:
-        int("no number")
-
-    given = settings | OPTIONS | {"progress.control.key": b"k" * 2_000_000}  # more than a message may have
-    with ProgressProducer(Producer(settings), given, on_error=fails) as producer:
-        producer.produce("big", b"v", b"k", 0, timestamp=NINE)
-        wait_for(producer, "failed", 2)
-        with pytest.raises(ValueError, match="invalid literal"):
-            producer.flush()
-        producer._timer.stop()
-        while True:
-            try:
-                producer.flush()
-            except ValueError:
-                continue
-            break
 
 
 def test_close_waits_for_all_records_also_where_callbacks_raise(settings: dict[str, Any]) -> None:
