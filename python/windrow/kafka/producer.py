@@ -172,7 +172,8 @@ class ProgressProducer:
         """
         self._check_open()
         delivered = self._callbacks.of(callback, on_delivery)
-        if not self._options.includes(topic):
+        are_messages = isinstance(messages, list) and all(isinstance(message, dict) for message in messages)
+        if not are_messages or not self._options.includes(topic):  # what is none the library refuses in its words
             given = {"on_delivery": partial(self._callbacks.call, delivered)} if delivered is not None else {}
             return int(self._producer.produce_batch(topic, messages, partition=partition, **given))
         numbers, copies = list[int](), list[dict[str, Any]]()
@@ -323,13 +324,16 @@ class ProgressProducer:
         if self._closed:
             raise RuntimeError("produce: got a record for a ProgressProducer that is closed; allowed: before close()")
 
-    def _depart(self, topic: str, partition: int, timestamp: int) -> int:
-        """A record goes out; its number. The thread asks for what becomes of it."""
+    def _depart(self, topic: str, partition: object, timestamp: object) -> int:
+        """A record goes out; its number. The thread asks for what becomes of it.
+
+        Numbers that are none are left to the library, which refuses the record next.
+        """
+        place = partition if isinstance(partition, int) and partition >= 0 else None
+        time = timestamp if isinstance(timestamp, int) and timestamp else self._timer.wall_clock()
         with self._lock:
             is_first = not self._ledger.has_flights
-            number = self._ledger.depart(
-                topic, partition if partition >= 0 else None, timestamp or self._timer.wall_clock()
-            )
+            number = self._ledger.depart(topic, place, time)
         if is_first:
             self._timer.wake()
         return number

@@ -1,4 +1,4 @@
-"""What callbacks raise, in the thread and elsewhere, with a real client and the broker that librdkafka has."""
+"""The wrapper around a real client: what callbacks raise, what is refused; the broker is that of librdkafka."""
 
 from __future__ import annotations
 
@@ -132,3 +132,34 @@ def test_transactions_that_are_refused_change_nothing(settings: dict[str, Any]) 
                 call()
         producer.produce("refused", b"v", b"k", 0, timestamp=NINE)
         wait_for(producer, "acknowledged")
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"partition": None}, "'NoneType' object cannot be interpreted as an integer"),
+        ({"partition": "0"}, "'str' object cannot be interpreted as an integer"),
+        ({"timestamp": "5"}, "'str' object cannot be interpreted as an integer"),
+    ],
+)
+def test_what_is_no_number_is_refused_by_the_library(
+    settings: dict[str, Any], given: dict[str, Any], message: str
+) -> None:
+    with ProgressProducer(Producer(settings), settings | OPTIONS) as producer:
+        with pytest.raises(TypeError, match=message):
+            producer.produce("numbers", b"v", b"k", **given)
+        producer.produce("numbers", b"v", b"k", 0, timestamp=NINE)
+        wait_for(producer, "acknowledged")  # nothing waits for the record that was refused
+
+
+@pytest.mark.parametrize(
+    ("messages", "message"),
+    [(None, "messages must be a list"), ([5], "must be a dict"), ([{"partition": "x"}], "int|integer")],
+)
+def test_batches_that_are_none_are_refused_by_the_library(
+    settings: dict[str, Any], messages: Any, message: str
+) -> None:
+    with ProgressProducer(Producer(settings), settings | OPTIONS) as producer:
+        with pytest.raises(TypeError, match=message):
+            producer.produce_batch("batches", messages)
+        assert len(producer) == 0
