@@ -106,7 +106,7 @@ bench: package ## the core by layer, then windrow beside Spark, Polars and DuckD
 bench-stream: package ## streaming sessions beside session_window: micro-batches and open sessions of several sizes (some 40 minutes)
 	"$(PY)" benches/python/streaming.py --repeats $(BENCH_REPEATS)
 
-bench-kafka: package maven ## a topic through Spark and windrow beside Kafka Streams, and Spark's own scan of it (KAFKA_REPEATS=, some minutes)
+bench-kafka: package maven ## a topic through Spark and windrow beside Kafka Streams, Spark's own scan of it, idle producers (KAFKA_REPEATS=, some minutes)
 	"$(PY)" benches/python/kafka.py --repeats $(KAFKA_REPEATS)
 
 soak: package ## long random tests (SOAK_CASES=, SOAK_STREAMS=), kills (SOAK_KILLS=), long streams (SOAK_BATCHES=, SOAK_SECONDS=)

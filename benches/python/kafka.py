@@ -2,6 +2,7 @@
 
     python benches/python/kafka.py                                     all of it (some minutes)
     python benches/python/kafka.py --only sliding-100 --events 50000   one of them, of another size
+    python benches/python/kafka.py --only idle                         what producers take that send nothing
 
 Each topic has 4 partitions with an hour or less of event time, one record in twenty late by up to 30 s. Kafka Streams
 runs with two threads, RocksDB, changelogs and finals on close, in a process of its own, from its first record to its
@@ -10,6 +11,9 @@ micro-batch to the end of its last; both share the cores with the broker. Spark'
 same topic and does nothing: no query in Spark can be faster. Prints medians of events a second.
 
 All give the same number of finals, or it ends with exit 1.
+
+Idle producers: processor time of this process, in percent of one core, while a plain producer, one that is wrapped, and
+a wrapped one whose 100 partitions are quiet past `progress.control.end.ms` have nothing to do.
 """
 
 from __future__ import annotations
@@ -27,6 +31,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from confluent_kafka import Producer
 from pyspark.sql import DataFrame, SparkSession
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -34,10 +39,13 @@ sys.path.insert(0, str(ROOT))
 
 from tests.kafka import session, topics  # noqa: E402
 from tests.kafka.broker import Broker  # noqa: E402
+from tests.kafka.control_message import time_of  # noqa: E402
+from tests.kafka.deadline import until  # noqa: E402
 from tests.kafka.stream import records_of  # noqa: E402
 from tests.kafka.streams import reference  # noqa: E402
 
 import windrow as wr  # noqa: E402
+from windrow.kafka import ProgressProducer  # noqa: E402
 
 SEED = 7
 START = 1_700_000_000_000
@@ -46,6 +54,8 @@ THREADS = 2
 GRACE = 30_000
 RETENTION = 1_200_000
 """Long enough for Kafka's stores to lose nothing."""
+QUIET = 100
+"""Partitions of an idle producer."""
 
 
 @dataclass(frozen=True)
@@ -170,25 +180,71 @@ def measure(spark: SparkSession, broker: Broker, name: str, events: int, repeats
 def main() -> int:
     """All loads that were asked for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", choices=LOADS, action="append", help="again for more")
+    parser.add_argument("--only", choices=[*LOADS, "idle"], action="append", help="again for more")
     parser.add_argument("--events", type=int, help="of each topic; by default a number that suits the load")
     parser.add_argument("--repeats", type=int, default=1)
     parser.add_argument("--rows", type=int, default=150_000, help="events of a micro-batch at the most")
+    parser.add_argument("--idle-seconds", type=float, default=60, help="how long idle producers are measured")
     chosen = parser.parse_args()
+    names = chosen.only or [*LOADS, "idle"]
     # All threads of Kafka Streams are to be there before the first record: stream time is a task's own.
     settings = {"group.initial.rebalance.delay.ms": "3000"}
-    spark = session.start("windrow bench", memory="2g")
     print(f"{datetime.date.today()}, {platform.machine()}, {os.cpu_count()} cores, medians of {chosen.repeats}")
     agree = True
-    try:
-        with Broker(settings) as broker:
-            warm(spark, broker)
-            for name in chosen.only or LOADS:
-                events = chosen.events or LOADS[name].events
-                agree = measure(spark, broker, name, events, chosen.repeats, chosen.rows) and agree
-    finally:
-        spark.stop()
+    with Broker(settings) as broker:
+        if "idle" in names:  # before there is a Spark
+            agree = idle(broker, chosen.idle_seconds)
+        loads = [name for name in names if name in LOADS]
+        if loads:
+            spark = session.start("windrow bench", memory="2g")
+            try:
+                warm(spark, broker)
+                for name in loads:
+                    events = chosen.events or LOADS[name].events
+                    agree = measure(spark, broker, name, events, chosen.repeats, chosen.rows) and agree
+            finally:
+                spark.stop()
     return 0 if agree else 1
+
+
+def idle(broker: Broker, seconds: float) -> bool:
+    """What producers take that have nothing to do. Whether they had nothing to do."""
+    settings = {"bootstrap.servers": broker.address}
+    rows = list[tuple[str, float]]()
+    plain = Producer(settings)
+    plain.list_topics(timeout=30)
+    rows.append(("Producer, connected", busy(seconds)))
+    del plain
+    with ProgressProducer(Producer(settings), settings) as producer:
+        producer.list_topics(timeout=30)
+        rows.append(("ProgressProducer, nothing produced", busy(seconds)))
+    topic = topics.create(broker.address, "quiet", QUIET)
+    options = {f"progress.control.{name}.ms": value for name, value in (("start", 500), ("end", 1_000))}
+    with ProgressProducer(Producer(settings), settings | options) as producer:
+        for partition in range(QUIET):
+            producer.produce(topic, partition=partition, timestamp=START)
+        producer.flush(30)
+        until(lambda: len(ended(broker.address, topic)) == QUIET, 60, "the last tick of each partition")
+        before = producer.counters()
+        rows.append((f"ProgressProducer, {QUIET} partitions past the end", busy(seconds)))
+        is_still = producer.counters() == before
+    print(f"\nidle: processor time of the process over {seconds:g} s, in percent of one core")
+    for name, percent in rows:
+        print(f"  {name:<46}{percent:6.2f} %", flush=True)
+    return is_still
+
+
+def busy(seconds: float) -> float:
+    """Percent of one core that this process takes, all its threads together."""
+    began, spent = time.perf_counter(), time.process_time()
+    time.sleep(seconds)
+    return 100 * (time.process_time() - spent) / (time.perf_counter() - began)
+
+
+def ended(address: str, topic: str) -> set[int]:
+    """The partitions that were told their last time."""
+    told = ((record.partition, time_of(record)) for record in topics.read(address, topic))
+    return {partition for partition, at in told if at is not None and at >= START + 1_000}
 
 
 def warm(spark: SparkSession, broker: Broker) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient
 
 from . import topics
 from .broker import Broker
@@ -103,13 +104,20 @@ def test_a_dry_run_tells_what_it_would_do_and_sends_nothing(broker: Broker, tmp_
     topic = topics.create(broker.address, "dry", 1)
     topics.write(broker.address, topic, [(0, b"ann", b"", START)])
     with running(broker.address, topic, tmp_path / "log", "--dry-run") as ticker:
-        until(lambda: ticker.has("would tick"), 30, "a decision")
+        until(lambda: ticker.has("that was the last tick"), 30, "all decisions")
         ticker.process.send_signal(signal.SIGTERM)
         assert ticker.process.wait(20) == 0
-    assert len(topics.read(broker.address, topic)) == 1
+        decided = [line for line in ticker.lines if line.startswith(f"{topic}-0 would tick 2023-11-14T22:13:2")]
+        assert len(decided) >= 2
+        assert not ticker.has(f"{topic}-0 tick")
+        assert ticker.lines[-1].startswith(f"SIGTERM: ends; sent {len(decided)}, failed 0")
+    (record,) = topics.read(broker.address, topic)
+    assert (record.key, record.time) == (b"ann", START)
 
 
 def test_a_topic_that_is_absent_ends_the_ticker_before_it_begins(broker: Broker, tmp_path: Path) -> None:
     with running(broker.address, "absent", tmp_path / "log") as ticker:
         assert ticker.process.wait(30) == 2
-        assert "absent" in (tmp_path / "log").read_text()
+        assert (tmp_path / "log").read_text() == "ticker: topic 'absent': it is absent\n"
+    admin = AdminClient({"bootstrap.servers": broker.address, "log_level": 0})
+    assert "absent" not in admin.list_topics(timeout=30).topics

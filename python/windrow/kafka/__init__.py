@@ -16,11 +16,12 @@ reading takes Spark alone. Neither is imported before it is used.
 | `written` | what a producer knows of its partitions |
 | `sender` | who sends control messages, after a look at where the partitions end |
 | `producer` | `ProgressProducer` |
+| `callbacks` | the callbacks of its records, and what they raise |
 | `watch` | partitions that others write to, and when they are quiet |
 | `ticker` | the command that ticks those |
 | `stop` | signals that end it |
 | `cluster` | what is asked of a Kafka cluster |
-| `timer` | clock and thread |
+| `timer` | clock, deadline and thread |
 | `frame` | `progress`: ticks and data of a frame of Spark |
 | `library` | `confluent_kafka`, when it is asked for |
 """

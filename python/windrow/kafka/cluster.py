@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, Protocol
 from uuid import uuid4
 
-from windrow.errors import bad_value
+from windrow.errors import bad_type, bad_value
 from windrow.kafka.control import Headers
 from windrow.kafka.library import confluent_kafka
 from windrow.kafka.options import client_settings
@@ -107,16 +107,16 @@ class KafkaCluster:
             committed: whether records of transactions that are open or were aborted are no records.
 
         Raises:
+            TypeError: `bootstrap.servers` that are no text.
             ValueError: settings without `bootstrap.servers`.
             ImportError: there is no `confluent_kafka`.
         """
         settings = {name: value for name, value in client_settings(config).items() if name.startswith(_SHARED)}
-        if not settings.get("bootstrap.servers"):
-            raise bad_value(
-                "config: bootstrap.servers",
-                settings.get("bootstrap.servers"),
-                "the brokers of the cluster, such as 'localhost:9092', which are asked where partitions end",
-            )
+        servers = settings.get("bootstrap.servers")
+        if not servers or not isinstance(servers, str):
+            bad = bad_type if servers else bad_value
+            allowed = "the brokers of the cluster, such as 'localhost:9092', which are asked where partitions end"
+            raise bad("config: bootstrap.servers", servers, allowed)
         self._library = confluent_kafka()
         self._settings = settings
         self._timeout = timeout / 1000

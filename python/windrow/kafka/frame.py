@@ -122,8 +122,8 @@ def _check(frame: DataFrame, time: object) -> None:
             raise unknown_column(argument, column, columns)
         if [one.casefold() for one in columns].count(column.casefold()) > 1:
             raise ambiguous_column(argument, column, [column for one in columns if one.casefold() == column.casefold()])
-    for column in (TICK, TIME):
-        if column in (one.casefold() for one in columns):
+    for column in columns:
+        if column.casefold() in (TICK, TIME):
             raise ValueError(f"frame: got a DataFrame with a column {column!r}; allowed: one without it: rename that")
     headers = frame.schema[columns.index("headers")].dataType
     element = headers.elementType if isinstance(headers, ArrayType) else None

@@ -15,6 +15,7 @@ PREFIX = "progress.control."
 
 _TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}", re.ASCII)
 _LONGEST = 10**14
+_LONGEST_TIMEOUT = 3_600_000  # what an admin client allows
 _WORDS = {"true": True, "false": False}
 
 
@@ -110,7 +111,7 @@ class ProgressOptions:
             _topics(given["topics.include"]),
             allowance,
             _key(given["key"]),
-            _milliseconds("request.timeout.ms", given["request.timeout.ms"], 1),
+            _milliseconds("request.timeout.ms", given["request.timeout.ms"], 1, _LONGEST_TIMEOUT),
         )
 
     def includes(self, topic: str) -> bool:
@@ -123,13 +124,13 @@ def client_settings(config: Mapping[str, object]) -> dict[str, Any]:
     return {name: value for name, value in config.items() if not name.startswith("progress.")}
 
 
-def _milliseconds(name: str, value: object, least: int) -> int:
-    if isinstance(value, str) and re.fullmatch(r"[+-]?[0-9]{1,18}", value.strip(), re.ASCII):
+def _milliseconds(name: str, value: object, least: int, largest: int = _LONGEST) -> int:
+    if isinstance(value, str) and re.fullmatch(r"[+-]?[0-9]{1,40}", value.strip(), re.ASCII):
         value = int(value)
     if not isinstance(value, int) or isinstance(value, bool):
         raise bad_type(f"{PREFIX}{name}", value, "a whole number of milliseconds")
-    if not least <= value <= _LONGEST:
-        raise bad_value(f"{PREFIX}{name}", value, f"{least} to {_LONGEST} milliseconds")
+    if not least <= value <= largest:
+        raise bad_value(f"{PREFIX}{name}", value, f"{least} to {largest} milliseconds")
     return value
 
 
@@ -162,7 +163,10 @@ def _key(value: object) -> bytes | None:
     if value is None:
         return None
     if isinstance(value, str):
-        value = value.encode()
+        try:
+            value = value.encode()
+        except UnicodeEncodeError:
+            raise bad_value(f"{PREFIX}key", value, "text that UTF-8 can write, or bytes") from None
     if not isinstance(value, bytes):
         raise bad_type(f"{PREFIX}key", value, "text or bytes, or None for a null key")
     if not value:

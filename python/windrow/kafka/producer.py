@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Self
 
 from windrow.errors import bad_type
+from windrow.kafka.callbacks import Callbacks, Delivered
 from windrow.kafka.cluster import Cluster, KafkaCluster
 from windrow.kafka.options import ProgressOptions, client_settings
 from windrow.kafka.sender import ControlSender, ProgressError
-from windrow.kafka.timer import ThreadTimer, Timer
+from windrow.kafka.timer import Deadline, ThreadTimer, Timer
 from windrow.kafka.written import Ledger
 
 POLL = 100
 """How often acknowledgements are asked for while there are records in flight, in milliseconds."""
 
-COUNTERS = ("sent", "acknowledged", "failed", "moved", "put_off", "void", "unanswered", "untimed")
+COUNTERS = (
+    *("sent", "acknowledged", "failed", "moved", "put_off", "void", "unanswered", "out_of_range"),
+    *("untimed", "raised"),
+)
 """What `ProgressProducer.counters` counts, in its order."""
 
 _UNTIMED = 0  # confluent_kafka.TIMESTAMP_NOT_AVAILABLE
-
-Delivered = Callable[[Any, Any], None]
-"""What `confluent_kafka` calls for a record: with an error or None, and the record."""
 
 
 class ProgressProducer:
@@ -77,15 +79,16 @@ class ProgressProducer:
         timer: Timer | None = None,
     ) -> None:
         """Starts the thread."""
-        if not all(hasattr(producer, name) for name in ("produce", "poll", "flush")):
-            raise bad_type("producer", producer, "a confluent_kafka.Producer")
+        _check_producer("producer", producer)
+        if control_producer is not None:
+            _check_producer("control_producer", control_producer)
         if on_error is not None and not callable(on_error):
             raise bad_type("on_error", on_error, "a function of one argument, a ProgressError")
         self._options = ProgressOptions.of(config)
         settings = client_settings(config)
         self._producer = producer
-        self._transactional = "transactional.id" in settings
-        self._delivery: Delivered | None = settings.get("on_delivery")
+        self._transactional = bool(settings.get("transactional.id"))  # empty text is none, to the library too
+        self._callbacks = Callbacks(settings.get("on_delivery"))
         self._cluster: Cluster = (
             KafkaCluster(config, timeout=self._options.timeout, committed=False) if cluster is None else cluster
         )
@@ -101,10 +104,10 @@ class ProgressProducer:
             producer=producer,
             settings=settings,
             on_error=on_error,
+            callbacks=self._callbacks,
         )
         if self._transactional or control_producer is not None:
             self._sender.separate(control_producer)
-        self._raised: list[Exception] = []
         self._closed = False
         self._timer.start(self._step)
 
@@ -135,7 +138,7 @@ class ProgressProducer:
             RuntimeError: the producer is closed.
         """
         self._check_open()
-        delivered = callback or on_delivery or self._delivery
+        delivered = self._callbacks.of(callback, on_delivery)
         given: dict[str, Any] = {"value": value, "key": key, "partition": partition}
         if timestamp:
             given["timestamp"] = timestamp
@@ -143,7 +146,7 @@ class ProgressProducer:
             given["headers"] = headers
         if not self._options.includes(topic):
             if delivered is not None:
-                given["on_delivery"] = delivered
+                given["on_delivery"] = partial(self._callbacks.call, delivered)
             self._producer.produce(topic, **given)
             return
         number = self._depart(topic, partition, timestamp)
@@ -168,15 +171,17 @@ class ProgressProducer:
             RuntimeError: the producer is closed.
         """
         self._check_open()
-        delivered = callback or on_delivery or self._delivery
-        if not self._options.includes(topic):
-            given = {"on_delivery": delivered} if delivered is not None else {}
+        delivered = self._callbacks.of(callback, on_delivery)
+        are_messages = isinstance(messages, list) and all(isinstance(message, dict) for message in messages)
+        if not are_messages or not self._options.includes(topic):  # what is none the library refuses in its words
+            given = {"on_delivery": partial(self._callbacks.call, delivered)} if delivered is not None else {}
             return int(self._producer.produce_batch(topic, messages, partition=partition, **given))
         numbers, copies = list[int](), list[dict[str, Any]]()
         for message in messages:
             number = self._depart(topic, message.get("partition", partition), message.get("timestamp", 0))
             numbers.append(number)
-            copies.append(message | {"callback": partial(self._settled, number, message.get("callback") or delivered)})
+            own = message.get("callback")
+            copies.append(message | {"callback": partial(self._settled, number, delivered if own is None else own)})
         try:
             count = int(self._producer.produce_batch(topic, copies, partition=partition))
         except BaseException:
@@ -192,42 +197,56 @@ class ProgressProducer:
         """Serves callbacks, as `confluent_kafka.Producer.poll` does.
 
         Raises:
-            Exception: what a callback raised, here or in the thread.
+            BaseException: what a callback raised, here or in the thread.
         """
         self._raise()
         return int(self._producer.poll(timeout))
 
     def flush(self, timeout: float = -1) -> int:
-        """Waits until all records are acknowledged, control messages too; how many are not, when time is up."""
-        self._raise()
-        left = int(self._producer.flush(timeout))
-        left += self._sender.flush(timeout)
+        """Waits until all records are acknowledged, control messages too; how many are not, when time is up.
+
+        Raises:
+            BaseException: what a callback raised, here or in the thread.
+        """
+        left = self._flush(Deadline(timeout))
         self._raise()
         return left
 
     def init_transactions(self, *args: Any) -> None:
         """As `confluent_kafka.Producer.init_transactions`; control messages then have a producer of their own."""
-        self._begin_transactions()
         self._producer.init_transactions(*args)
+        self._begin_transactions()
 
     def begin_transaction(self, *args: Any) -> None:
         """As `confluent_kafka.Producer.begin_transaction`."""
-        self._begin_transactions()
         self._producer.begin_transaction(*args)
+        self._begin_transactions()
 
     def commit_transaction(self, *args: Any) -> None:
-        """As `confluent_kafka.Producer.commit_transaction`; from here on the records' times are told."""
-        self._producer.commit_transaction(*args)
+        """As `confluent_kafka.Producer.commit_transaction`; from here on the records' times are told.
+
+        Raises:
+            BaseException: what a callback raised meanwhile; the transaction is committed all the same.
+        """
+        with self._callbacks.held():
+            self._producer.commit_transaction(*args)
         with self._lock:
             self._ledger.commit(self._timer.now())
         self._timer.wake()
+        self._raise()
 
     def abort_transaction(self, *args: Any) -> None:
-        """As `confluent_kafka.Producer.abort_transaction`; the records' times are never told."""
-        self._producer.abort_transaction(*args)
+        """As `confluent_kafka.Producer.abort_transaction`; the records' times are never told.
+
+        Raises:
+            BaseException: what a callback raised meanwhile; the transaction is aborted all the same.
+        """
+        with self._callbacks.held():
+            self._producer.abort_transaction(*args)
         with self._lock:
             self._ledger.abort(self._timer.now())
         self._timer.wake()
+        self._raise()
 
     def counters(self) -> dict[str, int]:
         """What became of control messages so far.
@@ -235,26 +254,34 @@ class ProgressProducer:
         Returns:
             `sent`, `acknowledged` and `failed` messages; checks that sent none: `moved`, as somebody else has written,
             `put_off`, as a transaction was open, records were in flight, or there was nothing new to tell, `void`, as
-            a record was acknowledged meanwhile, `unanswered`, as no broker answered; and `untimed`, acknowledged
-            records without offset (`acks=0`) or time, which say nothing.
+            a record was acknowledged meanwhile, `unanswered`, as no broker answered, `out_of_range`, as the time is
+            before 1970 or after the year 9999; `untimed`, acknowledged records without offset (`acks=0`) or time,
+            which say nothing; and `raised`, calls in the thread of a callback that raised.
         """
         with self._lock:
-            return {name: self._ledger.counters[name] for name in COUNTERS}
+            counted = self._ledger.counters | Counter(raised=self._callbacks.raised)
+            return {name: counted[name] for name in COUNTERS}
 
     def close(self, timeout: float = -1) -> int:
         """Ends the thread and waits for all records; how many are left, when time is up.
 
         Nothing is told any more. The producer that was given stays open.
+
+        Raises:
+            BaseException: what a callback raised, the first where there were several; all records were waited for.
         """
         if self._closed:
             return 0
         self._closed = True
         self._timer.stop()
         try:
-            return self.flush(timeout)
+            with self._callbacks.held():
+                left = self._flush(Deadline(timeout))
         finally:
             self._sender.close()
             self._cluster.close()
+        self._raise()
+        return left
 
     def __enter__(self) -> Self:
         """The producer."""
@@ -282,10 +309,14 @@ class ProgressProducer:
         self._transactional = True
         self._sender.separate()
 
+    def _flush(self, deadline: Deadline) -> int:
+        """Waits for the records, and for control messages that have a producer of their own."""
+        left = int(self._producer.flush(deadline.left()))
+        return left + self._sender.flush(deadline.left())
+
     def _raise(self) -> None:
         """Raises what callbacks raised in the thread."""
-        with self._lock:
-            raised = self._raised.pop(0) if self._raised else None
+        raised = self._callbacks.take()
         if raised is not None:
             raise raised
 
@@ -293,13 +324,16 @@ class ProgressProducer:
         if self._closed:
             raise RuntimeError("produce: got a record for a ProgressProducer that is closed; allowed: before close()")
 
-    def _depart(self, topic: str, partition: int, timestamp: int) -> int:
-        """A record goes out; its number. The thread asks for what becomes of it."""
+    def _depart(self, topic: str, partition: object, timestamp: object) -> int:
+        """A record goes out; its number. The thread asks for what becomes of it.
+
+        Numbers that are none are left to the library, which refuses the record next.
+        """
+        place = partition if isinstance(partition, int) and partition >= 0 else None
+        time = timestamp if isinstance(timestamp, int) and timestamp else self._timer.wall_clock()
         with self._lock:
             is_first = not self._ledger.has_flights
-            number = self._ledger.depart(
-                topic, partition if partition >= 0 else None, timestamp or self._timer.wall_clock()
-            )
+            number = self._ledger.depart(topic, place, time)
         if is_first:
             self._timer.wake()
         return number
@@ -317,17 +351,17 @@ class ProgressProducer:
             if error is None:
                 self._stands(message)
         if delivered is not None:
-            delivered(error, message)
+            self._callbacks.call(delivered, error, message)
 
     def _stands(self, message: Any) -> None:
         """A record stands in a partition; the thread, which was woken when it went out, sees that at its next look."""
-        now, offset, (kind, time) = self._timer.now(), message.offset(), message.timestamp()
+        now, offset, (kind, at) = self._timer.now(), message.offset(), message.timestamp()
         if offset is None or offset < 0 or kind == _UNTIMED:
             self._ledger.counters["untimed"] += 1
         elif self._transactional:
-            self._ledger.hold((message.topic(), message.partition()), offset, time, now)
+            self._ledger.hold((message.topic(), message.partition()), offset, at, now)
         else:
-            self._ledger.acknowledge((message.topic(), message.partition()), offset, time, now)
+            self._ledger.acknowledge((message.topic(), message.partition()), offset, at, now)
 
     def _step(self) -> int | None:
         """Serves callbacks and sends what is due; how long to wait, None for until something happens."""
@@ -338,12 +372,17 @@ class ProgressProducer:
                 self._producer.poll(0)
                 self._sender.poll()
             self._sender.send()
-        except Exception as error:  # a callback's, or one of the library: the thread goes on
-            with self._lock:
-                self._raised.append(error)
+        except BaseException as error:  # a callback's, or one of the library: the thread goes on
+            self._callbacks.keep(error)
         now = self._timer.now()
         with self._lock:
             due = self._ledger.next_due()
             waits = [POLL] if self._ledger.in_flight else []
             waits += [max(due - now, 1)] if due is not None else []
         return min(waits, default=None)
+
+
+def _check_producer(name: str, producer: object) -> None:
+    """Whether an argument is a producer, and not its class."""
+    if isinstance(producer, type) or not all(hasattr(producer, call) for call in ("produce", "poll", "flush")):
+        raise bad_type(name, producer, "a confluent_kafka.Producer")

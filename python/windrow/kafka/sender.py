@@ -7,6 +7,7 @@ from threading import Lock
 from typing import Any
 from uuid import uuid4
 
+from windrow.kafka.callbacks import Callbacks
 from windrow.kafka.cluster import Cluster, Ends, TopicPartition
 from windrow.kafka.control import ControlMessage, is_control
 from windrow.kafka.library import confluent_kafka
@@ -55,6 +56,7 @@ class ControlSender:
         producer: Any,
         settings: Mapping[str, Any],
         on_error: Callable[[ProgressError], None] | None,
+        callbacks: Callbacks,
     ) -> None:
         """Sends by the producer that the records go by, until `separate` says otherwise; `lock` guards the ledger."""
         self._options = options
@@ -65,6 +67,7 @@ class ControlSender:
         self._producer = producer
         self._settings = settings
         self._on_error = on_error
+        self._callbacks = callbacks
         self._is_separate = self._is_own = False
         self._producer_id = uuid4()
 
@@ -120,9 +123,10 @@ class ControlSender:
 
     def _is_last(self, claim: Claim, end: Ends) -> bool:
         """Whether nobody else's data stands behind this producer's last record: markers and control messages may."""
-        if end.high < claim.end:
+        start = claim.end if claim.end <= end.high else claim.newest
+        if end.high < start:
             return False
-        behind = self._cluster.records(claim.partition, claim.end, end.high)
+        behind = self._cluster.records(claim.partition, start, end.high)
         return all(is_control(record.key, record.value, record.headers) for record in behind)
 
     def _decide(self, claim: Claim, end: Ends, is_last: bool) -> None:
@@ -138,7 +142,11 @@ class ControlSender:
                 counters["moved"] += 1
                 written.cycle.stop()
                 return
-            written.end = max(written.end, end.high)
+            written.end = end.high
+            if self._ledger.is_out_of_range(claim, now):
+                counters["out_of_range"] += 1
+                written.cycle.sent(now)
+                return
             time = self._ledger.tells(claim, now) if end.stable == end.high else None
             if time is None:
                 counters["put_off"] += 1
@@ -200,4 +208,4 @@ class ControlSender:
 
     def _tell(self, error: ProgressError) -> None:
         if self._on_error is not None:
-            self._on_error(error)
+            self._callbacks.call(self._on_error, error)

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+from windrow.errors import bad_value
 from windrow.kafka.cluster import Cluster, KafkaCluster, TopicPartition
 from windrow.kafka.control import ControlMessage
 from windrow.kafka.library import confluent_kafka
@@ -29,6 +30,7 @@ from windrow.kafka.watch import COUNTERS, TAIL, Send, Watch
 
 _TOPICS = f"{PREFIX}topics.include"
 _REFRESH = 60_000  # how often new partitions are looked for, in milliseconds
+_LARGEST = 10**9  # of the command's own numbers
 
 
 def arguments(given: Sequence[str]) -> argparse.Namespace:
@@ -54,28 +56,33 @@ def arguments(given: Sequence[str]) -> argparse.Namespace:
 def main(given: Sequence[str] | None = None) -> int:
     """Runs until a signal comes; the exit code."""
     asked = arguments(sys.argv[1:] if given is None else given)
-    try:
-        config = _settings(asked)
-        options = ProgressOptions.of(config)
-        cluster = KafkaCluster(config, timeout=options.timeout, committed=True)
-        send = None if asked.dry_run else sender(config, options)
-        cluster.partitions(sorted(options.topics))
-    except Exception as error:  # of the arguments, of a file, or of the first answer of a broker
-        print(f"ticker: {error}", file=sys.stderr)
-        return 2
-    watch = Watch(options, cluster, send, log, asked.tail)
     with StopSignals() as signals:
-        signal = run(watch, cluster, sorted(options.topics), lambda: signals.wait(asked.interval_ms / 1000))
-    cluster.close()
+        try:
+            config = _settings(asked)
+            options = ProgressOptions.of(config)
+            cluster = KafkaCluster(config, timeout=options.timeout, committed=True)
+            send = None if asked.dry_run else sender(config, options)
+            topics = sorted(options.topics)
+            cluster.partitions(topics)
+        except Exception as error:  # of the arguments, of a file, or of the first answer of a broker
+            came = signals.wait(0)
+            if came is not None:
+                log(f"{came.name}: ends before it has begun")
+                return 0
+            print(f"ticker: {error}", file=sys.stderr)
+            return 2
+        watch = Watch(options, cluster, send, log, asked.tail)
+        signal = run(watch, cluster, topics, signals.wait, asked.interval_ms / 1000)
+        cluster.close()
     log(f"{signal.name}: ends; " + ", ".join(f"{name} {watch.counters[name]}" for name in COUNTERS))
     return 0
 
 
-def run(watch: Watch, cluster: Cluster, topics: Sequence[str], wait: Callable[[], Any]) -> Any:
-    """Looks at all partitions, again and again, until `wait` gives something; gives that."""
+def run(watch: Watch, cluster: Cluster, topics: Sequence[str], wait: Callable[[float], Any], interval: float) -> Any:
+    """Looks at all partitions, each `interval` seconds, until a `wait` of so many gives something; gives that."""
     clock = ThreadTimer("ticker")
     partitions, refreshed = list[TopicPartition](), None
-    while True:
+    while (stopped := wait(0)) is None:
         now = clock.now()
         if refreshed is None or now - refreshed >= _REFRESH:
             try:
@@ -87,10 +94,9 @@ def run(watch: Watch, cluster: Cluster, topics: Sequence[str], wait: Callable[[]
                 if partitions != found:
                     log(f"watches {', '.join(map(str, found))}")
                 partitions = found
-        watch.look(partitions, clock.now())
-        stopped = wait()
-        if stopped is not None:
-            return stopped
+        watch.look(partitions, clock.now(), lambda: wait(0) is not None)
+        wait(interval)
+    return stopped
 
 
 def sender(config: dict[str, object], options: ProgressOptions) -> Send:
@@ -132,7 +138,11 @@ def _settings(asked: argparse.Namespace) -> dict[str, object]:
     """The settings of a client and the options of control messages."""
     settings: dict[str, object] = {}
     if asked.command_config is not None:
-        for number, line in enumerate(asked.command_config.read_text(encoding="utf-8").splitlines(), 1):
+        try:
+            text = asked.command_config.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise bad_value("--command-config", str(asked.command_config), f"a file of UTF-8 text ({error})") from None
+        for number, line in enumerate(text.splitlines(), 1):
             name, equals, value = (part.strip() for part in line.partition("="))
             if name and not name.startswith(("#", "!")):
                 if not equals:
@@ -147,10 +157,9 @@ def _settings(asked: argparse.Namespace) -> dict[str, object]:
 
 
 def _positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"got {text}; allowed: 1 or more")
-    return number
+    if not (text.isdecimal() and text.isascii() and len(text) <= 10 and 1 <= int(text) <= _LARGEST):
+        raise argparse.ArgumentTypeError(f"got {text}; allowed: 1 to {_LARGEST}")
+    return int(text)
 
 
 if __name__ == "__main__":

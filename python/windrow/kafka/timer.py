@@ -30,6 +30,18 @@ class Timer(Protocol):
         """The step is not called any more; waits for the end of a call that is under way."""
 
 
+class Deadline:
+    """How much of a time is left, for calls one after the other: seconds, negative for no end."""
+
+    def __init__(self, seconds: float) -> None:
+        """From now on."""
+        self._end = None if seconds < 0 else time.monotonic() + seconds
+
+    def left(self) -> float:
+        """Zero when it is past, and -1 where there is no end."""
+        return -1 if self._end is None else max(self._end - time.monotonic(), 0)
+
+
 class ThreadTimer:
     """A timer with a thread of its own, which sleeps on a condition and spends no time on waiting."""
 
@@ -73,7 +85,8 @@ class ThreadTimer:
             wait = step()
             with self._changed:
                 if not self._woken and not self._stopped:
-                    self._changed.wait(None if wait is None else wait / 1000)
+                    # A thread can be told to wait for some 292 years; the step is then asked again.
+                    self._changed.wait(None if wait is None else min(wait / 1000, threading.TIMEOUT_MAX))
                 self._woken = False
                 if self._stopped:
                     return

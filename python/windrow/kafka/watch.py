@@ -25,7 +25,7 @@ from windrow.kafka.schedule import Cycle
 TAIL = 1_000
 """How many of a partition's last offsets are read when it has become quiet."""
 
-COUNTERS = ("sent", "failed", "empty", "open_transactions", "told_before", "unanswered")
+COUNTERS = ("sent", "failed", "empty", "open_transactions", "told_before", "out_of_range", "unanswered")
 """What a watch counts, in its order."""
 
 
@@ -86,16 +86,18 @@ class Watch:
         self._silent = set[TopicPartition]()
         self.counters = Counter[str]()
 
-    def look(self, partitions: Iterable[TopicPartition], now: int) -> None:
-        """Looks at these partitions once, `now` on a clock that never goes back."""
+    def look(self, partitions: Iterable[TopicPartition], now: int, ends: Callable[[], bool] = lambda: False) -> None:
+        """Looks at these partitions once, `now` on a clock that never goes back, until `ends` says so."""
         asked = list(partitions)
         try:
-            ends = self._cluster.ends(asked)
+            found = self._cluster.ends(asked)
         except Exception as error:
-            ends = dict.fromkeys(asked, error)
+            found = dict.fromkeys(asked, error)
         for partition in asked:
+            if ends():
+                return
             try:
-                end = ends[partition]
+                end = found[partition]
                 if isinstance(end, Exception):
                     raise end
                 self._see(partition, end, now)
@@ -111,6 +113,9 @@ class Watch:
 
     def _see(self, partition: TopicPartition, end: Ends, now: int) -> None:
         watched = self._watched.get(partition)
+        if watched is not None and end.high < watched.end:
+            self._say(partition, f"was made anew: it ended at offset {watched.end}, and now at {end.high}")
+            watched = None
         if watched is None:
             watched = self._watched[partition] = Watched(end.high, now, Cycle(self._options.schedule, now))
         elif end.high != watched.end:
@@ -141,6 +146,11 @@ class Watch:
             return
         quiet = now - watched.quiet_since
         time = min(watched.base + quiet - self._options.allowance, LATEST)
+        if time < 0 or watched.base > LATEST:
+            self.counters["out_of_range"] += 1
+            self._say(partition, f"quiet, and no tick can tell its time, {watched.base} ms since 1970")
+            watched.cycle.sent(now)
+            return
         if watched.told is not None and time <= watched.told:
             self.counters["told_before"] += 1
             self._say(partition, f"quiet, and {_moment(watched.told)} was told before")

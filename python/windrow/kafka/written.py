@@ -43,6 +43,7 @@ class Written:
         event_time: the largest event time of its records.
         since: when the last one was acknowledged.
         end: the offset after its last record there, control messages too.
+        newest: the offset after the record that was acknowledged last; less than `end` where the topic was made anew.
         told: the largest event time that was told or written.
         version: counts what changes the above: a decision that was made for another one is void.
         sequence: how many control messages were sent.
@@ -54,6 +55,7 @@ class Written:
     event_time: int | None = None
     since: int = 0
     end: int = 0
+    newest: int = 0
     told: int = -1
     version: int = 0
     sequence: int = 0
@@ -68,11 +70,13 @@ class Claim(NamedTuple):
         partition: where it goes.
         version: that of what is known, when it was claimed.
         end: the offset after this producer's last record.
+        newest: the same, where the partition is shorter than that: of a topic that was made anew.
     """
 
     partition: TopicPartition
     version: int
     end: int
+    newest: int
 
 
 class Ledger:
@@ -159,7 +163,7 @@ class Ledger:
                 self.counters["put_off"] += 1
                 written.cycle.put_off(now)
             else:
-                found.append(Claim(partition, written.version, written.end))
+                found.append(Claim(partition, written.version, written.end, written.newest))
         return found
 
     def tells(self, claim: Claim, now: int) -> int | None:
@@ -169,19 +173,31 @@ class Ledger:
         never later than it.
         """
         written = self._partitions[claim.partition]
-        if written.event_time is None:
+        time = self._reached(written, now)
+        if time is None:
             return None
-        time = written.event_time + (now - written.since) - self._options.allowance
         topic = claim.partition.topic
         under_way = (one.event_time for one in self._flights.values() if one.topic == topic and one.partition is None)
         time = min(time, min(under_way, default=time), LATEST)
         return time if time > written.told else None
+
+    def is_out_of_range(self, claim: Claim, now: int) -> bool:
+        """Whether no message can tell the time of a partition: it is before 1970, or the last one was told."""
+        written = self._partitions[claim.partition]
+        time = self._reached(written, now)
+        return time is not None and (time < 0 or written.told >= LATEST)
 
     def is_void(self, claim: Claim) -> bool:
         """Whether something has happened since a claim was made."""
         written = self._partitions[claim.partition]
         under_way = any((one.topic, one.partition) == tuple(claim.partition) for one in self._flights.values())
         return written.version != claim.version or written.telling or under_way
+
+    def _reached(self, written: Written, now: int) -> int | None:
+        """The time that a partition has come to while it was quiet."""
+        if written.event_time is None:
+            return None
+        return written.event_time + (now - written.since) - self._options.allowance
 
     def _written(self, place: tuple[str, int], now: int) -> Written:
         # A TopicPartition equals its tuple, which is cheaper to make.
@@ -195,5 +211,6 @@ class Ledger:
     def _begin(self, written: Written, offset: int, now: int) -> None:
         if offset >= written.end:
             written.end = offset + 1
+        written.newest = offset + 1
         written.version += 1
         written.cycle.begin(now)

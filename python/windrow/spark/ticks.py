@@ -52,7 +52,7 @@ def ticks(
     >>> ticks(spark, every="10 seconds", delay="1 minute", time="ts")
     DataFrame[ts: timestamp, tick: boolean]
     """
-    if not (hasattr(spark, "conf") and hasattr(spark, "readStream")):
+    if isinstance(spark, type) or not (hasattr(spark, "conf") and hasattr(spark, "readStream")):
         raise bad_type("spark", spark, "a SparkSession")
     check_pyspark("spark", "a session")
     period, behind = microseconds("every", every), microseconds("delay", delay, zero=True)

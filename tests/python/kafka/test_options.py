@@ -65,7 +65,10 @@ def test_settings_of_the_client_are_left_alone() -> None:
         ({"topics_include": [".."]}, "topics.include: got '..'; allowed: names"),
         ({"topics_include": "x" * 250}, "topics.include: got 'xxx"),
         ({"key": ""}, "key: got b''; allowed: one byte at least, or None"),
-        ({"request_timeout_ms": 0}, "request.timeout.ms: got 0; allowed: 1 to"),
+        ({"key": "\ud800"}, "key: got '\\ud800'; allowed: text that UTF-8 can write, or bytes"),
+        ({"start_ms": "9" * 30}, f"start.ms: got {'9' * 30}; allowed: 1 to"),
+        ({"request_timeout_ms": 0}, "request.timeout.ms: got 0; allowed: 1 to 3600000 milliseconds"),
+        ({"request_timeout_ms": 3_600_001}, "request.timeout.ms: got 3600001; allowed: 1 to"),
     ],
 )
 def test_a_value_that_is_not_allowed_is_named(given: dict[str, Any], message: str) -> None:
@@ -103,6 +106,7 @@ def test_the_first_allowed_values_on_the_other_side_of_each_bound() -> None:
     asked = options(start_ms=1, end_ms=2, backoff_ms=1, allowance_ms=0, request_timeout_ms=1, topics_include="x" * 249)
     assert (asked.schedule.start, asked.schedule.end) == (1, 2)
     assert options(start_ms=10**14, allowance_ms=10**14 - 1).allowance == 10**14 - 1
+    assert options(request_timeout_ms=3_600_000).timeout == 3_600_000
 
 
 @pytest.mark.parametrize("config", [None, [("a", 1)], {1: 2}])

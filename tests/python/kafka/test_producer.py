@@ -31,7 +31,8 @@ def test_a_quiet_partition_gets_messages_from_start_to_end() -> None:
     assert [message.sequence for message in scene.messages()] == [0, 1, 2, 3]
     assert len({message.producer_id for message in scene.messages()}) == 1
     assert scene.producer.counters() == {
-        "sent": 4, "acknowledged": 4, "failed": 0, "moved": 0, "put_off": 0, "void": 0, "unanswered": 0, "untimed": 0,
+        "sent": 4, "acknowledged": 4, "failed": 0, "moved": 0, "put_off": 0, "void": 0, "unanswered": 0,
+        "out_of_range": 0, "untimed": 0, "raised": 0,
     }  # fmt: skip
     assert scene.cluster.read == 0  # the end offset alone has told that nobody else wrote
 
@@ -275,3 +276,47 @@ def test_a_control_message_never_goes_beyond_the_year_9999() -> None:
     scene.write(253_402_300_799_990)
     scene.timer.advance(60_000)
     assert [message.event_time for message in scene.messages()] == [253_402_300_799_999]
+
+
+def test_a_time_that_no_message_can_tell_is_counted_and_asks_nobody_for_ever() -> None:
+    scene = Scene()
+    scene.write(-20_000, 0)  # before 1970 for longer than the quiet time lasts
+    scene.write(253_402_300_800_000, 1)  # after the year 9999
+    scene.write(-11_500, 2)  # until the third message
+    scene.timer.advance(3_600_000)
+    assert (scene.messages(0), scene.messages(1)) == ([], [])
+    assert [message.event_time for message in scene.messages(2)] == [500, 1_500]
+    counters = scene.producer.counters()
+    assert (counters["out_of_range"], counters["put_off"]) == (4 + 4 + 2, 0)
+    assert scene.cluster.asked == 4
+
+
+def test_the_end_of_the_year_9999_is_told_once() -> None:
+    scene = Scene()
+    scene.write(253_402_300_799_000)
+    scene.timer.advance(3_600_000)
+    assert [message.event_time for message in scene.messages()] == [253_402_300_799_999]
+    assert scene.producer.counters()["out_of_range"] == 3
+
+
+def test_a_topic_that_is_made_anew_is_told_from_its_new_records() -> None:
+    scene = Scene()
+    for number in range(5):
+        scene.write(NINE + number)
+    scene.timer.advance(START)
+    scene.broker.logs.clear()
+    scene.write(NINE + 100)
+    scene.timer.advance(60_000)
+    assert scene.times() == [100 + time for time in (START, 11_000, 12_000, END)]
+    assert scene.producer.counters()["moved"] == 0
+
+
+def test_in_a_topic_that_is_made_anew_somebody_elses_record_is_theirs() -> None:
+    scene = Scene()
+    for number in range(5):
+        scene.write(NINE + number)
+    scene.broker.logs.clear()
+    scene.write(NINE + 100)
+    scene.neighbour()
+    scene.timer.advance(60_000)
+    assert (scene.times(), scene.producer.counters()["moved"]) == ([], 1)

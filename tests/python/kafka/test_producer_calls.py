@@ -184,6 +184,22 @@ def test_records_without_offset_or_time_say_nothing_and_are_counted(kind: str, m
     assert (scene.times(), scene.producer.counters()["untimed"]) == ([], 1)
 
 
+def test_the_time_of_a_flush_is_that_of_both_producers(monkeypatch: pytest.MonkeyPatch) -> None:
+    scene = Scene()
+    control = VirtualProducer(scene.broker, "control")
+    producer = ProgressProducer(
+        scene.inner, CONFIG, control_producer=control, cluster=scene.cluster, timer=VirtualTimer()
+    )
+    seconds = iter([100.0, 100.0, 103.0, 200.0, 200.0, 209.0])
+    monkeypatch.setattr("windrow.kafka.timer.time.monotonic", lambda: next(seconds))
+    for given, waits in ((5, [5, 2]), (5, [5, 0]), (-1, [-1, -1])):
+        scene.inner.calls.clear()
+        control.calls.clear()
+        producer.flush(given)
+        flushes = [call for call in scene.inner.calls + control.calls if call[0] == "flush"]
+        assert [timeout for _, timeout in flushes] == waits
+
+
 def test_all_else_is_what_the_producer_has() -> None:
     scene = Scene(latency=5)
     assert scene.producer.list_topics("events") == "topics like events"
@@ -230,6 +246,10 @@ def test_idle_it_asks_nobody_anything() -> None:
     [
         ({"producer": object()}, TypeError, r"producer: got .*; allowed: a confluent_kafka.Producer"),
         ({"on_error": 5}, TypeError, "on_error: got 5, an int; allowed: a function of one argument"),
+        ({"producer": VirtualProducer}, TypeError, r"producer: got .*; allowed: a confluent_kafka.Producer"),
+        ({"control_producer": 5}, TypeError, "control_producer: got 5, an int; allowed: a confluent_kafka.Producer"),
+        ({"config": {"on_delivery": 5}}, TypeError, "config: on_delivery: got 5, an int; allowed: a function of an"),
+        ({"config": {"bootstrap.servers": 5}, "cluster": None}, TypeError, "bootstrap.servers: got 5, an int; allowed"),
         ({"config": {"progress.control.start.ms": 0}}, ValueError, "start.ms: got 0"),
         ({"config": {}, "cluster": None}, ValueError, "bootstrap.servers: got None; allowed: the brokers"),
     ],

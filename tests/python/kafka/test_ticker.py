@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -95,7 +96,8 @@ def test_it_ticks_what_is_quiet_and_ends_by_a_signal(bootstrap: str, number: sig
     ticks = [line for line in lines if f"{topic}-1 tick 2026-01-01T09:00:0" in line]
     assert sum(f"{topic}-0 empty" in line for line in lines) == 1
     assert lines[-1].endswith(
-        f"{number.name}: ends; sent {len(ticks)}, failed 0, empty 3, open_transactions 0, told_before 0, unanswered 0"
+        f"{number.name}: ends; sent {len(ticks)}, failed 0, empty 3, open_transactions 0, told_before 0, "
+        "out_of_range 0, unanswered 0"
     )
     found = records(bootstrap, topic)
     read = [ControlMessage.read(record.value, record.headers) for record in found]
@@ -123,9 +125,11 @@ def test_a_dry_run_leaves_the_topic_as_it_is(bootstrap: str) -> None:
         (["--bootstrap=x:1", "--topics=,"], "ticker: --topics: got ','; allowed: one topic at least"),
         (["--bootstrap=x:1", "--topics=a b"], "ticker: progress.control.topics.include: got 'a b'"),
         (["--bootstrap=x:1", "--topics=a", "--progress.control.start.ms=0"], "progress.control.start.ms: got 0;"),
-        (["--bootstrap=x:1", "--topics=a", "--interval-ms=0"], "argument --interval-ms: got 0; allowed: 1 or more"),
+        (["--bootstrap=x:1", "--topics=a", "--interval-ms=0"], "argument --interval-ms: got 0; allowed: 1 to 100"),
+        (["--bootstrap=x:1", "--topics=a", "--interval-ms=1000000001"], "got 1000000001; allowed: 1 to 1000000000"),
+        (["--bootstrap=x:1", "--topics=a", "--tail=many"], "argument --tail: got many; allowed: 1 to 1000000000"),
         (["--bootstrap=x:1", "--topics=a", "--progress.control.strat.ms=5"], "unrecognized arguments"),
-        (["--bootstrap=x:1", "--topics=a", "--command-config=absent"], "No such file or directory: 'absent'"),
+        (["--bootstrap=x:1", "--topics=a", "--command-config=absent"], "--command-config: got 'absent'; allowed:"),
         (["--bootstrap=", "--topics=a"], "ticker: config: bootstrap.servers: got ''; allowed: the brokers"),
     ],
 )  # fmt: skip
@@ -146,6 +150,35 @@ def test_a_topic_that_is_absent_ends_it_with_code_2_and_stays_absent(
     for _ in range(2):
         assert ticker.main(["--bootstrap", bootstrap, "--topics=absent"]) == 2
         assert capsys.readouterr().err == "ticker: topic 'absent': it is absent\n"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_that_comes_before_a_broker_has_answered_ends_it(number: signal.Signals) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"127.0.0.1:{silent.getsockname()[1]}"
+        given = ["--bootstrap", address, "--topics=a", "--progress.control.request.timeout.ms=2000"]
+        command = subprocess.Popen(
+            [sys.executable, "-m", "windrow.kafka.ticker", *given],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        try:
+            silent.settimeout(DEADLINE)
+            connected, _ = silent.accept()  # it asks, and nobody answers
+            command.send_signal(number)
+            said, wrong = command.communicate(timeout=DEADLINE)
+            connected.close()
+        finally:
+            command.kill()
+    assert (command.returncode, said.partition(" ")[2]) == (0, f"{number.name}: ends before it has begun\n")
+    assert "Traceback" not in wrong
+
+
+def test_a_file_that_is_no_text_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "client").write_bytes(b"client.id=\xff\n")
+    assert ticker.main(["--bootstrap=x:1", "--topics=a", f"--command-config={tmp_path / 'client'}"]) == 2
+    assert re.match(r"ticker: --command-config: got '.*client'; allowed: a file of UTF-8", capsys.readouterr().err)
 
 
 def test_settings_come_from_the_file_and_the_command_line_goes_first(tmp_path: Path) -> None:
@@ -187,22 +220,28 @@ def test_new_partitions_are_found_and_an_absent_topic_is_told(
             return timer.time
 
     class Watch:
-        def look(self, partitions: Any, now: int) -> None:
+        def look(self, partitions: Any, now: int, ends: Callable[[], bool]) -> None:
+            assert not ends()
             seen.append(list(partitions))
 
     monkeypatch.setattr(ticker, "ThreadTimer", Clock)
-    looks = iter(range(10))
+    looks, stopped = iter(range(10)), list[bool]()
 
-    def wait() -> str | None:
+    def wait(seconds: float) -> str | None:
+        if seconds == 0:
+            return "stopped" if stopped else None
+        assert seconds == 5
         look = next(looks)
         timer.time += 30_000
         if look == 0:
             broker.partitions["events"] = 2
         if look == 3:
             del broker.partitions["events"]
-        return "stopped" if look == 6 else None
+        if look == 6:
+            stopped.append(True)
+        return None
 
-    assert ticker.run(Watch(), cluster, ["events"], wait) == "stopped"  # type: ignore[arg-type]
+    assert ticker.run(Watch(), cluster, ["events"], wait, 5) == "stopped"  # type: ignore[arg-type]
     one, two = [("events", 0)], [("events", 0), ("events", 1)]
     assert seen == [one, one, two, two, two, two, two]
     said = [line.partition(" ")[2] for line in capsys.readouterr().out.splitlines()]

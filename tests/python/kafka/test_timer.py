@@ -112,3 +112,14 @@ def test_a_waiting_producer_takes_no_time_of_the_processor() -> None:
         assert time.monotonic() - began >= 1.0
         assert spent < 0.01, f"{spent:.3f} s of a second"
         assert len(inner.calls) - polled <= 2
+
+
+def test_a_wait_of_thousands_of_years_is_a_wait() -> None:
+    # longer than a thread can be told to wait for: the longest progress.control.start.ms
+    timer, steps = ThreadTimer("test"), Steps(10**14)
+    timer.start(steps)
+    steps.awaits()
+    timer.wake()
+    steps.awaits()
+    timer.stop()
+    assert steps.calls == 2

@@ -12,7 +12,7 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from ..harness.virtual_kafka import Entry
-from .test_watch import INTERVAL, NINE, Scene
+from .watch_scene import INTERVAL, NINE, Scene
 
 START, BACKOFF, ALLOWANCE = 2_000, 500, 250
 

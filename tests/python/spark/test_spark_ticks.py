@@ -204,7 +204,7 @@ WRONG: dict[str, tuple[Callable[[DataFrame], DataFrame], dict[str, Any], type[Ex
         lambda frame: frame.withColumn("Tick", F.lit(1)),
         {},
         ValueError,
-        "frame: got a DataFrame with a column 'tick'; allowed: one without it: rename that",
+        "frame: got a DataFrame with a column 'Tick'; allowed: one without it: rename that",
     ),
     "a time": (lambda frame: progress(frame).drop("tick"), {}, ValueError, r"with a column 'event_time'; allowed"),
     "headers of text": (
@@ -296,8 +296,13 @@ def test_the_arguments_of_ticks_are_checked(spark: SparkSession) -> None:
         defaults: dict[str, Any] = {"every": "1 second", "delay": "0 seconds"}
         with pytest.raises(error, match=message):
             wr.ticks(spark, **(defaults | given))
-    with pytest.raises(TypeError, match="spark: got 5, an int; allowed: a SparkSession"):
-        wr.ticks(5, every="1 second", delay="0 seconds")  # type: ignore[arg-type]
+    wrongs: list[tuple[Any, str]] = [
+        (5, "spark: got 5, an int; allowed"),
+        (type(spark), "spark: got .*, a type; allowed"),
+    ]
+    for wrong, message in wrongs:
+        with pytest.raises(TypeError, match=message):
+            wr.ticks(wrong, every="1 second", delay="0 seconds")
 
 
 class SinkError(Exception):
