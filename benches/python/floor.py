@@ -17,7 +17,7 @@ from pyspark.sql import DataFrame, Row
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 from pyspark.sql.types import StringType, StructField, StructType
 
-SHARDS = 32
+SHARDS = 8  # four for each core
 
 
 def file(data: DataFrame) -> DataFrame:

@@ -1,7 +1,7 @@
 //! A page as text of ASCII, seven bits a character: eight characters for seven bytes.
 //!
-//! Spark's state server hands a string to Python in one piece, and binary values byte by byte
-//! (Spark 4.1, `net.razorvine.pickle`, ten times the time).
+//! Spark's state server hands a string to Python in one piece, and binary values byte by byte:
+//! reading a page takes a quarter of the time (docs/performance.md).
 
 use super::page::broken;
 use crate::error::{Error, Result};
@@ -26,7 +26,10 @@ pub fn encode(bytes: &[u8]) -> Result<String> {
     }
     if !rest.is_empty() {
         let mut group = [0; BYTES];
-        group.iter_mut().zip(rest).for_each(|(to, &from)| *to = from);
+        group
+            .iter_mut()
+            .zip(rest)
+            .for_each(|(to, &from)| *to = from);
         text.extend(spread(&group).iter().take(rest.len() + 1));
     }
     String::from_utf8(text).map_err(|_| Error::Internal("seven bits are ASCII"))
@@ -48,7 +51,10 @@ pub fn decode(text: &str) -> Result<Vec<u8>> {
     }
     if let Some(length) = rest.len().checked_sub(1) {
         let mut group = [0; CHARS];
-        group.iter_mut().zip(rest).for_each(|(to, &from)| *to = from);
+        group
+            .iter_mut()
+            .zip(rest)
+            .for_each(|(to, &from)| *to = from);
         let all = gather(&group);
         let (own, padding) = all.split_at(length.min(BYTES));
         if length == 0 || padding.iter().any(|&byte| byte != 0) {
