@@ -15,9 +15,9 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import DataFrame, Row
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
-from pyspark.sql.types import BinaryType, StringType, StructField, StructType
+from pyspark.sql.types import StringType, StructField, StructType
 
-SHARDS = 32
+SHARDS = 8  # four for each core
 
 
 def file(data: DataFrame) -> DataFrame:
@@ -38,7 +38,7 @@ def arrow(data: DataFrame) -> DataFrame:
 
 def state(data: DataFrame) -> DataFrame:
     """A call for each shard."""
-    name, page = (StructType([StructField(*field)]) for field in (("name", StringType()), ("page", BinaryType())))
+    name, page = (StructType([StructField(column, StringType())]) for column in ("name", "page"))
 
     class Idle(StatefulProcessor):
         def init(self, handle: Any) -> None:

@@ -34,6 +34,8 @@ __all__ = [
     "Sorter",
     "__version__",
     "compared_column",
+    "decode_page",
+    "encode_page",
     "groupable",
 ]
 
@@ -49,6 +51,16 @@ def compared_column(function: str) -> int | None:
     Raises:
         ValueError: there is no such aggregate.
     """
+
+def decode_page(text: str) -> bytes:
+    """The page that `encode_page` made a text of.
+
+    Raises:
+        ValueError: any other text.
+    """
+
+def encode_page(page: bytes) -> str:
+    """A page as text of ASCII, eight characters for seven bytes: what Spark's state server hands over in one piece."""
 
 def groupable(data_type: pa.DataType) -> bool:
     """Whether a column of this type can be a key.

@@ -45,6 +45,20 @@ def compared_column(function: str) -> int | None:
     return compared_column(function)
 
 
+def encode_page(page: bytes) -> str:
+    """A page as text."""
+    from windrow._native import encode_page
+
+    return encode_page(page)
+
+
+def decode_page(text: str) -> bytes:
+    """The page of a text; `ValueError` for a text of none."""
+    from windrow._native import decode_page
+
+    return decode_page(text)
+
+
 def query(spec: str, schema: pa.Schema) -> Query:
     """The query of a plan over columns of these types, checked by the core: `TypeError` or `ValueError`."""
     from windrow._native import Query

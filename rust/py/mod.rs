@@ -21,7 +21,7 @@ use std::thread;
 use arrow_array::RecordBatch;
 use pyo3::exceptions::{PyException, PyOverflowError, PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyBytes, PyDict};
 use pyo3_arrow::input::AnyRecordBatch;
 use pyo3_arrow::{PyDataType, PyRecordBatch, PySchema};
 
@@ -29,6 +29,7 @@ use crate::arrow::batch::combiner::Combiner;
 use crate::arrow::batch::merger::Merger;
 use crate::arrow::batch::packer::Packer;
 use crate::arrow::batch::sorter::Sorter;
+use crate::arrow::format::page_text;
 use crate::arrow::keys;
 use crate::arrow::plan::query::Query;
 use crate::arrow::plan::spec::{Function, Spec};
@@ -249,6 +250,18 @@ fn compared_column(function: &str) -> PyResult<Option<usize>> {
     Ok(Function::named(function)?.compared())
 }
 
+/// A page as text.
+#[pyfunction]
+fn encode_page(page: &[u8]) -> PyResult<String> {
+    Ok(page_text::encode(page)?)
+}
+
+/// The page of a text.
+#[pyfunction]
+fn decode_page<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyBytes>> {
+    Ok(PyBytes::new(py, &page_text::decode(text)?))
+}
+
 /// Work that stops when a signal's handler raises, as that of Ctrl-C does: its exception is the
 /// cause. Handlers run on Python's main thread; a call on another thread goes on.
 fn signals() -> Interrupt {
@@ -267,6 +280,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_function(wrap_pyfunction!(groupable, module)?)?;
     module.add_function(wrap_pyfunction!(compared_column, module)?)?;
+    module.add_function(wrap_pyfunction!(encode_page, module)?)?;
+    module.add_function(wrap_pyfunction!(decode_page, module)?)?;
     module.add_class::<PyQuery>()?;
     module.add_class::<PyPacker>()?;
     module.add_class::<PyMerger>()?;

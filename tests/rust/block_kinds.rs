@@ -162,3 +162,19 @@ fn keys_whose_rows_are_each_in_order_are_grouped_as_they_come() {
         );
     }
 }
+
+#[test]
+fn slices_of_a_large_batch_wait_as_long_as_batches_of_their_own() {
+    let rows: Vec<Row> = (0..20_000).map(|nth| row(nth % 50, nth)).collect();
+    let whole = batch(&rows);
+    let limits = Limits {
+        pack_bytes: 2 * whole.get_array_memory_size(),
+        ..Limits::default()
+    };
+    let query = query(GAP_10, r#"["key", "name"]"#, COUNT, 3, limits);
+    let mut packer = Packer::new(Arc::clone(&query), 0).unwrap();
+    for from in (0..20_000).step_by(1000) {
+        assert_eq!(packer.push(&whole.slice(from, 1000)).unwrap(), []);
+    }
+    assert!(!packer.finish().unwrap().is_empty());
+}

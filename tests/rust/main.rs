@@ -30,6 +30,7 @@ mod operator_batches;
 mod packing;
 mod page_damage;
 mod page_restarts;
+mod page_text;
 mod pages;
 mod query;
 mod query_errors;

@@ -162,13 +162,10 @@ def _processor(asked: Asked, version: str) -> StatefulProcessor:
 
     class Shards(StatefulProcessor):
         def init(self, handle: Any) -> None:
-            from pyspark.sql.types import BinaryType, StringType, StructField, StructType
+            from pyspark.sql.types import StringType, StructField, StructType
 
             # Types as objects: as text each would cost a task two calls to the JVM.
-            name, page = (
-                StructType([StructField("name", StringType())]),
-                StructType([StructField("page", BinaryType())]),
-            )
+            name, page = (StructType([StructField(column, StringType())]) for column in ("name", "page"))
             self.pages = handle.getMapState("pages", name, page)
             self.query = load("windrow.stream.query").StreamQuery(asked)
 

@@ -87,7 +87,7 @@ def read(spark: SparkSession, checkpoint: str | os.PathLike[str], *, operator: i
     told = stored.where(stored["name"] == QUERY).head(1)
     if not told:
         raise ValueError(NO_SHARDS)
-    query = StoredQuery.open(bytes(told[0]["page"]))
+    query = StoredQuery.open(told[0]["page"])
     result = StructType.fromJson(json.loads(query.result))
     task = _worker.shipped("open_windows", _worker.version(), module="windrow.state.shard")
     return stored.sortWithinPartitions("shard").mapInArrow(task, result)
@@ -146,7 +146,7 @@ def fetch(
             asked = asked.where(stored["shard"] == shard)
         found: Shards = {}
         for row in asked.collect():
-            found.setdefault(row["shard"], {})[row["name"]] = bytes(row["page"])
+            found.setdefault(row["shard"], {})[row["name"]] = row["page"]
         return found
 
     return fetch_key(pages, key, start, end, backward=backward)

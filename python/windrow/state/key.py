@@ -7,13 +7,14 @@ from typing import Any
 
 import pyarrow as pa
 
+from windrow import _worker
 from windrow.errors import bad_value, listed
 from windrow.state.shard import NO_SHARDS, opened, operators
 from windrow.state.stored_query import StoredQuery
 from windrow.stream.index import HEAD, INDEX, QUERY
 from windrow.testing.values import cell_of
 
-Shards = dict[int, dict[str, bytes]]
+Shards = dict[int, dict[str, str]]
 """The entries of shards, by name."""
 
 Reader = Callable[[int | None, list[str]], Shards]
@@ -43,7 +44,7 @@ def fetch_key(read: Reader, key: object, start: object, end: object, *, backward
             head = index.check(f"{prefix}{HEAD}", pages.get(f"{prefix}{HEAD}"))
             windows = [name for name in names if name.startswith(prefix) and name != f"{prefix}{HEAD}"]
             held = [index.check(name, pages.get(name)) for name in windows]
-            operator = query.operator([head, *held], is_part=True)
+            operator = query.operator([_worker.decode_page(text) for text in (head, *held)], is_part=True)
             selected = operator.select(own, own, first, last, backward=backward)
             found.append([query.shown(operator, batch, query.source(index, number)) for batch in selected])
     if backward:

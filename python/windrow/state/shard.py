@@ -28,7 +28,7 @@ def open_windows(batches: _worker.Batches) -> _worker.Batches:
         yield from _of_shard({name: page for _, name, page in entries})
 
 
-def opened(pages: dict[str, bytes]) -> tuple[Index, StoredQuery]:
+def opened(pages: dict[str, str]) -> tuple[Index, StoredQuery]:
     """The index and the query among the entries of a shard."""
     if INDEX not in pages:
         raise ValueError(f"state: has {len(pages)} pages and no index: the checkpoint is damaged")
@@ -43,15 +43,16 @@ def operators(index: Index) -> list[int]:
     return sorted(int(name.removesuffix(f"/{HEAD}")) for name in index.pages if name.endswith(f"/{HEAD}"))
 
 
-def _of_shard(pages: dict[str, bytes]) -> _worker.Batches:
+def _of_shard(pages: dict[str, str]) -> _worker.Batches:
     index, query = opened(pages)
     del pages[INDEX]
     index.check_all(pages)
     for number in operators(index):
-        own = [page for name, page in pages.items() if name.startswith(f"{number}/")]
-        operator = query.operator(own)
+        head = f"{number}/{HEAD}"
+        own = {name: _worker.decode_page(text) for name, text in pages.items() if name.startswith(f"{number}/")}
+        operator = query.operator(list(own.values()))
         # Sliding windows are kept for a while after they have closed, as are sessions with until().
-        for windows in operator.select(None, None, _closed(pages[f"{number}/{HEAD}"]), None, by="due"):
+        for windows in operator.select(None, None, _closed(own[head]), None, by="due"):
             yield query.shown(operator, windows, query.source(index, number))
 
 
@@ -62,7 +63,7 @@ def _closed(head: bytes) -> int:
     return closed
 
 
-def _entries(batches: _worker.Batches) -> Iterator[tuple[int, str, bytes]]:
+def _entries(batches: _worker.Batches) -> Iterator[tuple[int, str, str]]:
     for batch in batches:
         for row in range(batch.num_rows):
             shard, name, page = (batch.column(place)[row].as_py() for place in range(3))

@@ -38,10 +38,10 @@ class StoredQuery:
     result: str
 
     @classmethod
-    def open(cls, page: bytes) -> StoredQuery:
+    def open(cls, text: str) -> StoredQuery:
         """Of what a shard has written; `ValueError` for anything else."""
         try:
-            told = json.loads(page)
+            told = json.loads(text)
             read, accumulators = (
                 pa.ipc.read_schema(pa.py_buffer(base64.b64decode(told[name]))) for name in ("schema", "accumulators")
             )

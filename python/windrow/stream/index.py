@@ -4,14 +4,14 @@
 |---|---|
 | `index` | JSON: this index |
 | `query` | JSON: the query, for those who look into the state |
-| `0/head`, `0/17/0/0` | the pages of an operator, after the number of its source (0 where sources share one) |
+| `0/head`, `0/17/0/0` | the pages of an operator, after the number of its source (0 where sources share one), as text |
 
 | of the index | |
 |---|---|
-| `format`, `shard` | 2; the number of the shard |
+| `format`, `shard` | 3; the number of the shard |
 | `source`, `stream_time` | the source columns, and how stream time is kept over several sources |
 | `sources`, `inputs` | the values of each source, by number, and the inputs that have seen it |
-| `pages` | of each page checksum and length; of windows first and last time, and how their first and last key begin |
+| `pages` | of each page checksum and length of its text; of windows first and last time, and how their first and last key begin |
 | `gauges` | stream time and open windows of each operator |
 | `checksum` | CRC-32 of the text without it |
 
@@ -29,20 +29,20 @@ from __future__ import annotations
 
 import json
 import zlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pyarrow as pa
 
 from windrow.tasks import Source
 
-FORMAT = 2
+FORMAT = 3
 INDEX = "index"
 QUERY = "query"
 HEAD = "head"
 """The page of an operator that tells how far it has come."""
 
-_CHECKSUM = b', "checksum": '
+_CHECKSUM = ', "checksum": '
 _KEY_DIGITS = 32
 """How much of the bounds of keys is kept, in hexadecimal digits: an index is written in every micro-batch."""
 
@@ -52,8 +52,8 @@ class Page:
     """What is known of a page without its bytes.
 
     Attributes:
-        checksum: CRC-32 of its bytes.
-        size: how many bytes it has.
+        checksum: CRC-32 of its text.
+        size: how many characters that has.
         times: of windows, the least start, and the greatest reach of sessions or start of sliding windows.
         keys: of windows, the beginnings of the first and the last sort key, in hexadecimal digits.
     """
@@ -64,20 +64,19 @@ class Page:
     keys: tuple[str, str] | None = None
 
     @classmethod
-    def of(cls, page: bytes) -> Page:
-        """Of the bytes of a page."""
-        checksum = zlib.crc32(page)
+    def of(cls, page: bytes, text: str) -> Page:
+        """Of a page and its text."""
         known = pa.ipc.open_stream(page).schema.metadata or {}
         if b"windrow.first_time" not in known:
-            return cls(checksum, len(page))
+            return cls.of_text(text)
         first, last = (int(known[name]) for name in (b"windrow.first_time", b"windrow.last_time"))
         least, most = (known[name].decode()[:_KEY_DIGITS] for name in (b"windrow.first_key", b"windrow.last_key"))
-        return cls(checksum, len(page), (first, last), (least, most))
+        return replace(cls.of_text(text), times=(first, last), keys=(least, most))
 
     @classmethod
-    def of_text(cls, text: bytes) -> Page:
+    def of_text(cls, text: str) -> Page:
         """Of an entry that holds no windows."""
-        return cls(zlib.crc32(text), len(text))
+        return cls(_checksum(text), len(text))
 
     def may_hold(self, key: str, start: int | None, end: int | None) -> bool:
         """Whether a window of a sort key between two times may be in it."""
@@ -125,9 +124,9 @@ class Index:
     gauges: dict[str, tuple[int | None, int]] = field(default_factory=dict)
 
     @classmethod
-    def read(cls, text: bytes) -> Index:
+    def read(cls, text: str) -> Index:
         """Of what `write` wrote; `ValueError` for anything else."""
-        if text != _sealed(text.rpartition(_CHECKSUM)[0] + b"}"):
+        if text != _sealed(text.rpartition(_CHECKSUM)[0] + "}"):
             raise ValueError("state: its index is not the one that was written: the checkpoint is damaged")
         try:
             known = json.loads(text)
@@ -147,7 +146,7 @@ class Index:
             raise ValueError(f"state: format was {version} and is {FORMAT}: another version of windrow wrote it")
         return index
 
-    def write(self) -> bytes:
+    def write(self) -> str:
         """As JSON."""
         index = {
             "format": FORMAT,
@@ -159,17 +158,17 @@ class Index:
             "pages": {name: page.write() for name, page in self.pages.items()},
             "gauges": self.gauges,
         }
-        return _sealed(json.dumps(index).encode())
+        return _sealed(json.dumps(index))
 
-    def check(self, name: str, page: bytes | None) -> bytes:
-        """A page that was found, or not; `ValueError` unless it is the one that was written last."""
-        if page is None:
+    def check(self, name: str, text: str | None) -> str:
+        """The text of a page that was found, or not; `ValueError` unless it is the one that was written last."""
+        if text is None:
             raise ValueError(f"state: page {name!r} is missing: the checkpoint is damaged")
-        if zlib.crc32(page) != self.pages[name].checksum:
+        if _checksum(text) != self.pages[name].checksum:
             raise ValueError(f"state: page {name!r} is not the one that was written last: the checkpoint is damaged")
-        return page
+        return text
 
-    def check_all(self, found: dict[str, bytes]) -> None:
+    def check_all(self, found: dict[str, str]) -> None:
         """Raises `ValueError` unless the pages are those that were written last, and no others."""
         for name in self.pages:
             self.check(name, found.get(name))
@@ -178,6 +177,10 @@ class Index:
                 raise ValueError(f"state: page {name!r} is of no state: the checkpoint is damaged")
 
 
-def _sealed(text: bytes) -> bytes:
+def _checksum(text: str) -> int:
+    return zlib.crc32(text.encode())
+
+
+def _sealed(text: str) -> str:
     """A JSON object with its checksum as the last member."""
-    return text[:-1] + _CHECKSUM + b"%d}" % zlib.crc32(text)
+    return f"{text[:-1]}{_CHECKSUM}{_checksum(text)}}}"

@@ -8,21 +8,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Protocol
 
+from windrow import _worker
 from windrow.stream.index import HEAD, INDEX, QUERY, Index, Page
 from windrow.tasks import Source
 
 
 class PageState(Protocol):
-    """A map of Spark's state store: names to bytes, each in a row of one column."""
+    """A map of Spark's state store: names to texts, each in a row of one column."""
 
     def getValue(self, key: tuple[str]) -> Any:  # noqa: N802 (Spark's name)
-        """The value of a name, None where there is none."""
+        """The text of a name in a row, None where there is none."""
 
     def iterator(self) -> Iterator[tuple[Any, Any]]:
-        """All names and values."""
+        """All names and texts."""
 
-    def updateValue(self, key: tuple[str], value: tuple[bytes]) -> None:  # noqa: N802 (Spark's name)
-        """Writes a value."""
+    def updateValue(self, key: tuple[str], value: tuple[str]) -> None:  # noqa: N802 (Spark's name)
+        """Writes a text."""
 
     def removeKey(self, key: tuple[str]) -> None:  # noqa: N802 (Spark's name)
         """Removes a name."""
@@ -47,7 +48,7 @@ class Pages:
         """How many pages were written."""
         index = state.getValue((INDEX,))
         if index is not None:
-            self._open(Index.read(bytes(index[0])))
+            self._open(Index.read(index[0]))
             return
         for name, _ in state.iterator():
             raise ValueError(f"state: has pages such as {name[0]!r} and no index: it is damaged")
@@ -88,7 +89,7 @@ class Pages:
         """
         name = f"{number}/{own}"
         found = self._state.getValue((name,))
-        return self.index.check(name, None if found is None else bytes(found[0]))
+        return _worker.decode_page(self.index.check(name, None if found is None else found[0]))
 
     def knows(self, number: int) -> bool:
         """Whether the operator with a number has pages."""
@@ -105,9 +106,11 @@ class Pages:
             ValueError: pages of the shard are damaged or missing, or not its own.
         """
         if self._read is None:
-            self._read = {name[0]: bytes(value[0]) for name, value in self._state.iterator()}
-            self._read.pop(INDEX, None)
-            self.index.check_all(self._read)
+            entries = {name[0]: value[0] for name, value in self._state.iterator()}
+            entries.pop(INDEX, None)
+            self.index.check_all(entries)
+            entries.pop(QUERY, None)
+            self._read = {name: _worker.decode_page(text) for name, text in entries.items()}
         return [page for name, page in self._read.items() if name.startswith(f"{number}/")]
 
     def write(self, number: int, changed: list[tuple[str, bytes | None]]) -> None:
@@ -115,22 +118,23 @@ class Pages:
         for own, page in changed:
             name = f"{number}/{own}"
             if page is not None:
-                self._write(name, page, Page.of(page))
+                text = _worker.encode_page(page)
+                self._write(name, text, Page.of(page, text))
             elif self.index.pages.pop(name, None) is not None:
                 self._state.removeKey((name,))
 
-    def is_of(self, query: bytes) -> bool:
+    def is_of(self, query: str) -> bool:
         """Whether the state is of exactly this query, and not of one with another grace, say."""
         return self.index.pages.get(QUERY) == Page.of_text(query)
 
-    def finish(self, query: bytes) -> None:
+    def finish(self, query: str) -> None:
         """Writes the index, and the query where it is another one than before."""
         if not self.is_of(query):
             self._write(QUERY, query, Page.of_text(query))
         self._state.updateValue((INDEX,), (self.index.write(),))
 
-    def _write(self, name: str, page: bytes, known: Page) -> None:
-        self._state.updateValue((name,), (page,))
+    def _write(self, name: str, text: str, known: Page) -> None:
+        self._state.updateValue((name,), (text,))
         self.index.pages[name] = known
         self.written += 1
 
@@ -141,5 +145,5 @@ class Pages:
 
     @property
     def size(self) -> int:
-        """How many bytes they have."""
+        """How many bytes they have in the state."""
         return sum(page.size for page in self.index.pages.values())

@@ -130,12 +130,12 @@ class StreamQuery:
         return json.dumps(self._tickless)
 
     @cached_property
-    def stored(self) -> bytes:
+    def stored(self) -> str:
         """The query as it is in the state, for those who look into it."""
         told: dict[str, Any] = {"spec": self._tickless, "columns": self.asked["columns"]}
         for name in ("schema", "accumulators"):
             told[name] = base64.b64encode(self.asked[name]).decode()
-        return json.dumps({**told, "result": self.asked["result"]}).encode()
+        return json.dumps({**told, "result": self.asked["result"]})
 
     @cached_property
     def seen(self) -> list[str]:

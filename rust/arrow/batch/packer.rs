@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use arrow_array::RecordBatch;
+use arrow_array::{Array, RecordBatch};
 
 use super::operator::{BatchOperator, ShardRows};
 use crate::aggregate::SeqNo;
@@ -71,7 +71,7 @@ impl Packer {
         let input = Records::read(&self.query, batch, seq_no, &mut self.counters)?;
         self.observe(&input)?;
         self.rows += input.rows();
-        self.bytes += batch.get_array_memory_size();
+        self.bytes += size(batch)?;
         self.operator.add(input)?;
         if self.rows < self.query.limits.pack_rows && self.bytes < self.query.limits.pack_bytes {
             self.operator
@@ -136,4 +136,11 @@ impl Packer {
     pub fn counters(&self) -> ReadCounters {
         self.counters
     }
+}
+
+/// The bytes of the rows of a batch, which may be a slice of a much larger one.
+fn size(batch: &RecordBatch) -> Result<usize> {
+    batch.columns().iter().try_fold(0, |sum, column| {
+        Ok(sum + column.to_data().get_slice_memory_size()?)
+    })
 }

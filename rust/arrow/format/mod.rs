@@ -10,16 +10,20 @@
 //! | [`packed`] | blocks as rows that Spark shuffles and sorts |
 //! | [`page`] | a part of a segment, for a state |
 //! | `page_writer` | rows to pages |
+//! | `byte_planes` | the bytes of integers by their place |
+//! | [`page_text`] | a page as text |
 //! | `head` | stream time and counters, as a page |
 //! | `window_row` | stored windows as rows of pages |
 
 pub mod block;
 pub(crate) mod block_reader;
+pub(crate) mod byte_planes;
 mod compressed;
 pub mod envelope;
 pub(crate) mod head;
 pub mod packed;
 pub mod page;
+pub mod page_text;
 pub(crate) mod page_writer;
 pub(crate) mod partial_sessions;
 pub(crate) mod window_row;

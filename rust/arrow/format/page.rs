@@ -6,7 +6,7 @@
 //! | `head` | a source of an input | `input`, `source`, `time` |
 //! | `sessions` | a session | key columns, `start`, `end`, `reach`, `source`, state columns |
 //! | `windows` | a sliding window | key columns, `start`, `largest`, `source`, state columns |
-//! | `index` | a session of the run with its number | key columns, `start`, `reach` |
+//! | `index` | a session of the run with its number | key columns, `start`, `reach`; 64-bit integers as `byte_planes` has them |
 //!
 //! | metadata | of | value |
 //! |---|---|---|
@@ -27,6 +27,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_array::{Array, ArrayRef, RecordBatch};
 
+use super::byte_planes;
 use super::envelope::{self, Metadata};
 use crate::error::{Error, Result};
 use crate::time::Time;
@@ -242,7 +243,14 @@ impl Label {
 /// [`Error::Format`] for bytes that are damaged, of another version or no page.
 pub fn read(bytes: &[u8]) -> Result<(Label, RecordBatch)> {
     let (metadata, rows) = envelope::unseal(WHAT, bytes)?;
-    Ok((Label::new(metadata)?, rows))
+    let label = Label::new(metadata)?;
+    let is_split = label.form == PageKind::Index;
+    let rows = if is_split {
+        byte_planes::join(&rows)?
+    } else {
+        rows
+    };
+    Ok((label, rows))
 }
 
 /// The 64-bit integers of a column of a page.

@@ -6,6 +6,7 @@ use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch};
 use arrow_ipc::CompressionType;
 use arrow_schema::{Field, Schema};
 
+use super::byte_planes;
 use super::envelope::{self, Metadata};
 use super::page::{Page, PageBounds, PageId, PageKind};
 use crate::aggregate::column::Column;
@@ -89,7 +90,11 @@ pub(crate) fn write_run(
             ),
             ("windrow.last_time".to_owned(), bounds.times.1.0.to_string()),
         ]);
-        let bytes = envelope::seal(&rows.slice(from, length), metadata, COMPRESSION)?;
+        let mut own = rows.slice(from, length);
+        if form == PageKind::Index {
+            own = byte_planes::split(&own)?;
+        }
+        let bytes = envelope::seal(&own, metadata, COMPRESSION)?;
         pages.push(Page { id, bounds, bytes });
     }
     Ok(pages)

@@ -22,16 +22,16 @@ class DictState:
     """A map of Spark's state store as a dict."""
 
     def __init__(self) -> None:
-        self.pages = dict[str, bytes]()
+        self.pages = dict[str, str]()
 
-    def getValue(self, key: tuple[str]) -> tuple[bytes] | None:  # noqa: N802
+    def getValue(self, key: tuple[str]) -> tuple[str] | None:  # noqa: N802
         page = self.pages.get(key[0])
         return None if page is None else (page,)
 
-    def iterator(self) -> Iterator[tuple[tuple[str], tuple[bytes]]]:
+    def iterator(self) -> Iterator[tuple[tuple[str], tuple[str]]]:
         return iter([((name,), (page,)) for name, page in self.pages.items()])
 
-    def updateValue(self, key: tuple[str], value: tuple[bytes]) -> None:  # noqa: N802
+    def updateValue(self, key: tuple[str], value: tuple[str]) -> None:  # noqa: N802
         self.pages[key[0]] = value[0]
 
     def removeKey(self, key: tuple[str]) -> None:  # noqa: N802
