@@ -84,6 +84,18 @@ def microseconds(argument: str, value: Duration, *, zero: bool = False) -> int:
     return length
 
 
+def is_duration(text: str) -> bool:
+    """Whether this text spells a duration.
+
+    >>> is_duration("5 minutes"), is_duration("pause")
+    (True, False)
+    """
+    try:
+        return microseconds("text", text, zero=True) >= 0
+    except ValueError:
+        return False
+
+
 def words(length: int) -> str:
     """A number of microseconds as the words that a user would write.
 
