@@ -76,6 +76,15 @@ def mean(column: ColumnName) -> Aggregate:
     return of_columns("mean", column=column)
 
 
+def avg(column: ColumnName) -> Aggregate:
+    """The mean, by Spark's and SQL's name: another name of `mean`.
+
+    >>> wr.avg("fare") == wr.mean("fare")
+    True
+    """
+    return mean(column)
+
+
 def min(column: ColumnName) -> Aggregate:
     """The smallest value of anything that has an order; the result has the column's type.
 
