@@ -17,7 +17,7 @@ PACKAGE = "python/windrow/"
 LEAST_FILES = 30
 ORDER = (
     {"errors"},
-    {"duration", "ddl", "ipc", "options"},
+    {"column", "duration", "ddl", "ipc", "options"},
     {"windows", "functions"},
     {"aggregates"},
     {"plan"},

@@ -13,9 +13,12 @@ sessions = (
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from windrow.aggregates.aggregate import Aggregate
 from windrow.aggregates.builtin import (
     any_value,
+    avg,
     collect_list,
     collect_set,
     count,
@@ -53,6 +56,7 @@ __all__ = [
     "__version__",
     "aggregate",
     "any_value",
+    "avg",
     "cogroup",
     "collect_list",
     "collect_set",
@@ -81,9 +85,15 @@ __version__: str
 """The version, as the core has it."""
 
 
-def __getattr__(name: str) -> str:
-    if name == "__version__":
-        from windrow._worker import version
+def __dir__() -> list[str]:
+    return list(__all__)
 
-        return version()
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+if not TYPE_CHECKING:  # to a type checker there are no other names than those above
+
+    def __getattr__(name: str) -> str:
+        if name == "__version__":
+            from windrow._worker import version
+
+            return version()
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -76,6 +76,12 @@ def unknown_option(call: str, got: Mapping[str, object], options: Sequence[str])
     return TypeError(f"{call}: got {name}={_shown(value)}; allowed: the options {listed(options)}{hint}")
 
 
+def no_attribute(owner: object, name: str, hint: str | None) -> AttributeError:
+    """An object has no such method; `hint` says what to write, where it is known what was meant."""
+    told = f"{type(owner).__name__!r} object has no attribute {name!r}"
+    return AttributeError(told if hint is None else f"{told}; {hint}", name=name, obj=owner)
+
+
 def closest(name: str, names: Iterable[str]) -> str | None:
     """The name most like `name`, whatever its case; None when nothing is like it."""
     folded = {candidate.casefold(): candidate for candidate in reversed(list(names))}

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Generic, get_args, overload
+from typing import TYPE_CHECKING, Generic, Never, get_args, overload
 
 import pyarrow as pa
 
 from windrow import _worker
-from windrow.aggregates.aggregate import Aggregate
+from windrow.aggregates.aggregate import MAKERS, Aggregate
 from windrow.aggregates.user_function import Accumulation
+from windrow.column import column_name, column_names
 from windrow.detect import open_input
-from windrow.errors import bad_column_type, bad_type, bad_value, unknown_word
+from windrow.duration import is_duration
+from windrow.errors import bad_column_type, bad_type, bad_value, no_attribute, unknown_word
 from windrow.input import Input, Result
 from windrow.plan import Origins, Stream, StreamTime
 from windrow.windowed import WindowedData
@@ -26,15 +28,17 @@ from windrow.windows.sliding import SlidingWindows
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+    from windrow.column import ColumnName
+
 
 @overload
 def group_by(  # type: ignore[overload-overlap]
     data: DataFrame,
-    *keys: str,
-    time: str,
-    tick: str | None = None,
-    source: str | Sequence[str] | None = None,
-    order: str | None = None,
+    *keys: ColumnName | Sequence[ColumnName],
+    time: ColumnName,
+    tick: ColumnName | None = None,
+    source: ColumnName | Sequence[ColumnName] | None = None,
+    order: ColumnName | None = None,
     stream_time: StreamTime = "source",
 ) -> GroupedData[DataFrame]: ...
 
@@ -42,32 +46,34 @@ def group_by(  # type: ignore[overload-overlap]
 @overload
 def group_by(
     data: object,
-    *keys: str,
-    time: str,
-    tick: str | None = None,
-    source: str | Sequence[str] | None = None,
-    order: str | None = None,
+    *keys: ColumnName | Sequence[ColumnName],
+    time: ColumnName,
+    tick: ColumnName | None = None,
+    source: ColumnName | Sequence[ColumnName] | None = None,
+    order: ColumnName | None = None,
     stream_time: StreamTime = "source",
 ) -> GroupedData[pa.Table]: ...
 
 
 def group_by(
     data: object,
-    *keys: str,
-    time: str,
-    tick: str | None = None,
-    source: str | Sequence[str] | None = None,
-    order: str | None = None,
+    *keys: ColumnName | Sequence[ColumnName],
+    time: ColumnName,
+    tick: ColumnName | None = None,
+    source: ColumnName | Sequence[ColumnName] | None = None,
+    order: ColumnName | None = None,
     stream_time: StreamTime = "source",
 ) -> GroupedData[DataFrame] | GroupedData[pa.Table]:
     """Groups records by key columns (Kafka's `KStream.groupBy`), to be windowed by `windowed_by`.
 
     Args:
         data: a DataFrame of Spark, classic or Connect, batch or streaming; or, in this process, a pyarrow Table,
-            RecordBatch or RecordBatchReader, a Polars frame, a DuckDB relation, a pandas frame (whose NaNs are nulls,
-            as they mark what is missing there), or any Arrow stream.
-        keys: one or more columns, by their exact names, upper and lower case too. A record whose keys are all null is
-            left out and counted (`null_keys`).
+            RecordBatch or RecordBatchReader, a list of Tables or RecordBatches, a Polars frame, a DuckDB relation, a
+            pandas frame (whose NaNs are nulls, as they mark what is missing there, and whose index counts as columns
+            where it has names), or any Arrow stream.
+        keys: one or more columns, by their exact names, upper and lower case too, or all of them in one list. A record
+            whose keys are all null is left out and counted (`null_keys`). Here and below a column of Spark or Polars
+            stands for its name where it is one plain column: `F.col("user")`, `pl.col("user")`.
         time: the timestamp column, in any order. A record without a time is left out and counted (`null_times`).
         tick: a boolean column. A row where it is true moves stream time on a stream and is no record; in a batch it is
             left out.
@@ -97,18 +103,21 @@ def group_by(
     if isinstance(data, GroupedData | WindowedData):
         raise TypeError(f"data: got {type(data).__name__}, which is grouped already; allowed: data that is not grouped")
     opened = open_input(data)
-    if not keys:
+    names = column_names("keys", keys)
+    if not names:
         raise bad_value("keys", keys, "one or more key columns")
-    fields = [_key_field(opened, key) for key in keys]
-    for position, key in enumerate(keys):
-        if key in keys[:position]:
+    fields = [_key_field(opened, key) for key in names]
+    for position, key in enumerate(names):
+        if key in names[:position]:
             raise bad_value("keys", key, "each key column once")
-    fields.append(_time_field(opened, time))
-    if tick is not None:
-        fields.append(_tick_field(opened, tick))
+    fields.append(_time_field(opened, column_name("time", time)))
+    ticks = None if tick is None else column_name("tick", tick)
+    if ticks is not None:
+        fields.append(_tick_field(opened, ticks))
     if stream_time not in get_args(StreamTime):
         raise unknown_word("stream_time", stream_time, get_args(StreamTime))
-    return GroupedData(keys, time, tick, opened, tuple(fields), _stream(opened, source, order, stream_time))
+    stream = _stream(opened, source, order, stream_time)
+    return GroupedData(names, fields[len(names)].name, ticks, opened, tuple(fields), stream)
 
 
 @dataclass(frozen=True)
@@ -155,6 +164,11 @@ late='drop', shards=32, threads=None, observation=None, max_ahead=None))
             return WindowedData(self._with_gap(windows.gap.column), windows)
         return WindowedData(self, windows)
 
+    if not TYPE_CHECKING:  # to a type checker there is no such attribute
+
+        def __getattr__(self, name: str) -> Never:
+            raise no_attribute(self, name, None if name.startswith("_") else _to_windows(name))
+
     def _with_gap(self, column: str) -> GroupedData[Result]:
         """The same with the column of the records' own gaps among those that are read."""
         return replace(self, _fields=(*self._fields, gap_field("column", self._input, column)))
@@ -175,6 +189,18 @@ late='drop', shards=32, threads=None, observation=None, max_ahead=None))
         return None
 
 
+def _to_windows(name: str) -> str | None:
+    """What to write for a method that comes behind `windowed_by`, or that PySpark's `GroupedData` has."""
+    windowed = 'windowed_by comes first: .windowed_by(windrow.SessionWindows.with_gap("5 minutes"))'
+    if name in ("agg", "aggregate"):
+        return f"{windowed}.agg(n=windrow.count())"
+    if hasattr(WindowedData, name):
+        return f"{windowed}.{name}({'' if name == 'count' else '...'})"
+    if name in MAKERS:
+        return f'{windowed}.agg(result=windrow.{name}("column"))'
+    return None
+
+
 _KEYS = (
     "booleans, numbers, decimals, strings, binary, dates, times, timestamps, day-time intervals (in Arrow: durations "
     "and intervals), dictionaries of these, and lists and structs of these with one field at least"
@@ -191,7 +217,9 @@ def _key_field(opened: Input[Result], key: str) -> pa.Field[pa.DataType]:
 def _time_field(opened: Input[Result], time: str) -> pa.Field[pa.DataType]:
     known = opened.field("time", time)
     if not pa.types.is_timestamp(known.type):
-        raise bad_column_type("time", time, known.type, "a timestamp, with or without a zone")
+        cast = opened.time_casts.of(time, known.type)
+        made = "" if cast is None else f": {cast}"
+        raise bad_column_type("time", time, known.type, f"a timestamp, with or without a zone{made}")
     return known
 
 
@@ -202,7 +230,7 @@ def _tick_field(opened: Input[Result], tick: str) -> pa.Field[pa.DataType]:
     return known
 
 
-def _stream(opened: Input[Result], source: object, order: str | None, stream_time: StreamTime) -> Stream:
+def _stream(opened: Input[Result], source: object, order: ColumnName | None, stream_time: StreamTime) -> Stream:
     sources = _sources(opened, source)
     fields = [opened.field("source", column) for column in sources]
     for known in fields:
@@ -214,14 +242,15 @@ def _stream(opened: Input[Result], source: object, order: str | None, stream_tim
             raise bad_column_type(
                 "source", known.name, known.type, "strings or integers, as a topic and a partition are"
             )
-    if order is not None:
-        known = opened.field("order", order)
+    offsets = None if order is None else column_name("order", order)
+    if offsets is not None:
+        known = opened.field("order", offsets)
         if not _is_integer(known.type):
-            raise bad_column_type("order", order, known.type, "integers, as offsets are")
+            raise bad_column_type("order", offsets, known.type, "integers, as offsets are")
         if stream_time == "slowest":
-            raise bad_value("order", order, 'None beside stream_time="slowest", where sources have no common order')
+            raise bad_value("order", offsets, 'None beside stream_time="slowest", where sources have no common order')
         fields.append(known)
-    return Stream(sources, order, stream_time, tuple(fields))
+    return Stream(sources, offsets, stream_time, tuple(fields))
 
 
 def _is_integer(kind: pa.DataType) -> bool:
@@ -231,9 +260,7 @@ def _is_integer(kind: pa.DataType) -> bool:
 def _sources(opened: Input[Result], source: object) -> tuple[str, ...]:
     if source is None:
         return ()
-    if not isinstance(source, Sequence):
-        raise bad_type("source", source, "the name of a column, or a list of names")
-    columns = (source,) if isinstance(source, str) else tuple(source)
+    columns = column_names("source", source) if isinstance(source, list | tuple) else (_source(source),)
     for position, column in enumerate(columns):
         opened.field("source", column)
         if column in columns[:position]:
@@ -241,8 +268,15 @@ def _sources(opened: Input[Result], source: object) -> tuple[str, ...]:
     return columns
 
 
+def _source(source: object) -> str:
+    return column_name("source", source, "the name of a column, or a list of names")
+
+
 def gap_field(argument: str, opened: Input[Result], column: str) -> pa.Field[pa.DataType]:
     """The column of the records' own gaps, which `argument` names; `TypeError` where it holds no durations."""
+    if column not in opened.columns and is_duration(column):
+        one = f"the name of a column; with_gap({column!r}) has one gap for all records"
+        raise bad_value(argument, column, one)
     known = opened.field(argument, column)
     if not pa.types.is_duration(known.type):
         raise bad_column_type(argument, column, known.type, opened.allowed_gaps)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import pyarrow as pa
 
@@ -16,7 +16,38 @@ Result = TypeVar("Result")
 
 ALLOWED = (
     "a Spark DataFrame, a pyarrow Table, RecordBatch or RecordBatchReader, a Polars frame, a DuckDB relation, "
-    "a pandas DataFrame, or anything else that gives an Arrow stream (__arrow_c_stream__)"
+    "a pandas DataFrame, a list of pyarrow Tables or RecordBatches, or anything else that gives an Arrow stream "
+    "(__arrow_c_stream__)"
+)
+
+
+class TimeCasts(NamedTuple):
+    """How a library makes timestamps of a column of other types; `{0}` stands for its name in Python, `{1}` in SQL.
+
+    Attributes:
+        text: of text in ISO 8601.
+        milliseconds: of integers that count milliseconds since 1970.
+        date: of dates.
+    """
+
+    text: str
+    milliseconds: str
+    date: str
+
+    def of(self, column: str, kind: pa.DataType) -> str | None:
+        """The cast for a column of this type; None where there is none."""
+        names = repr(column), '"' + column.replace('"', '""') + '"'
+        if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
+            return self.text.format(*names)
+        if pa.types.is_integer(kind):
+            return self.milliseconds.format(*names) + " where it counts milliseconds since 1970"
+        return self.date.format(*names) if pa.types.is_date(kind) else None
+
+
+ARROW_CASTS = TimeCasts(
+    text='table[{0}].cast(pyarrow.timestamp("us"))',
+    milliseconds='table[{0}].cast("int64").cast(pyarrow.timestamp("ms"))',
+    date='table[{0}].cast(pyarrow.timestamp("us"))',
 )
 
 
@@ -72,6 +103,11 @@ class Input(ABC, Generic[Result]):
     def allowed_gaps(self) -> str:
         """What a column of gaps holds, and how one is made."""
         return "a duration (integers cast to pa.duration(...); of a DuckDB INTERVAL what epoch_us(...) gives, cast so)"
+
+    @property
+    def time_casts(self) -> TimeCasts:
+        """How timestamps are made of a column of other types, in the words of the library."""
+        return ARROW_CASTS
 
     def _is_struct(self, column: str) -> bool:
         if column not in self.columns:

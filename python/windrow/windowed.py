@@ -20,9 +20,9 @@ The examples of this module go on from here:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Generic, get_args
+from typing import TYPE_CHECKING, Any, Generic, Never, get_args
 
 import pyarrow as pa
 
@@ -31,7 +31,7 @@ from windrow.aggregates import builtin
 from windrow.aggregates.aggregate import MAKERS, Aggregate
 from windrow.aggregates.user_function import Accumulation
 from windrow.duration import Duration, microseconds
-from windrow.errors import NO_NULL_CHARACTER, aggregate_argument, bad_type, bad_value, unknown_word
+from windrow.errors import NO_NULL_CHARACTER, aggregate_argument, bad_type, bad_value, no_attribute, unknown_word
 from windrow.input import Result
 from windrow.options import Emit, Late, Options
 from windrow.plan import Plan
@@ -185,7 +185,7 @@ class WindowedData(Generic[Result]):
         self.grouped._input.check_observation(observation)
         return self._with(observation=observation)
 
-    def agg(self, /, **aggregates: Aggregate) -> Result:
+    def agg(self, /, *_by_position: Never, **aggregates: Aggregate) -> Result:
         """The windows of each key and the aggregates over their records (Kafka's `aggregate`, several at once).
 
         Returns:
@@ -197,8 +197,8 @@ class WindowedData(Generic[Result]):
         Raises:
             ValueError: no aggregate, a column that the data does not have or has twice, or a name that a key, `window`
                 or `op` has too (names that differ in case only are the same to Spark).
-            TypeError: not an aggregate, an aggregate that is not defined for the type of its column, or, on Spark,
-                Python functions that cannot be pickled.
+            TypeError: not an aggregate, one without a name, one that is not defined for the type of its column, or, on
+                Spark, Python functions that cannot be pickled.
             RuntimeError: a Python function of `reduce` or `aggregate` raised. On Spark the job fails with it.
             ValueError: of a streaming DataFrame, windows without a grace, `every_record` without `order`, or a session
                 whose state store is not RocksDB (`windrow.configure` sets it).
@@ -213,6 +213,8 @@ class WindowedData(Generic[Result]):
         ann 8 8 1 3.0
         ann 10 11 2 9.0
         """
+        if _by_position:
+            raise _without_names(_by_position)
         return self._result(aggregates)
 
     def count(self) -> Result:
@@ -222,6 +224,11 @@ class WindowedData(Generic[Result]):
         [1, 2]
         """
         return self._result({"count": builtin.count()})
+
+    if not TYPE_CHECKING:  # to a type checker there is no such attribute
+
+        def __getattr__(self, name: str) -> Never:
+            raise no_attribute(self, name, None if name.startswith("_") else _to_rows(name))
 
     def _with(self, **chosen: Any) -> WindowedData[Result]:
         return replace(self, options=replace(self.options, **chosen))
@@ -275,6 +282,33 @@ class WindowedData(Generic[Result]):
         compared = _worker.compared_column(aggregate.function)
         for position, column in enumerate(aggregate.columns):
             yield self.grouped._input.field(f"{argument}: {aggregate.maker}", column, compared=position == compared)
+
+
+def _to_rows(name: str) -> str:
+    """What to write for a method of the result, or for an aggregate."""
+    if name in MAKERS:
+        return f'aggregates go into agg, by name: .agg(result=windrow.{name}("column"))'
+    if name == "windowed_by":
+        return "it is windowed already; other windows start from the same group_by(...)"
+    return "its rows come from agg, which gives a DataFrame of Spark or a pyarrow.Table: .agg(n=windrow.count())"
+
+
+def _without_names(given: Sequence[object]) -> TypeError:
+    """Aggregates were given by position, or in a list, where each is a column that needs a name."""
+    flat = [each for one in given for each in (one if isinstance(one, list | tuple) else [one])]
+    named = (f"{_result_name(each)}=windrow.{_call(each)}" for each in flat if isinstance(each, Aggregate))
+    shown = ", ".join(dict.fromkeys(named)) or "n=windrow.count()"
+    return bad_type("aggregates", given[0], f"aggregates by name, such as agg({shown})")
+
+
+def _result_name(aggregate: Aggregate) -> str:
+    name = "_".join([aggregate.maker, *aggregate.columns])
+    return name if name.isidentifier() else "result"
+
+
+def _call(aggregate: Aggregate) -> str:
+    shown = ", ".join(map(repr, aggregate.columns)) if isinstance(aggregate.columns, tuple) else ""
+    return f"{aggregate.maker}({shown})" if type(aggregate) is Aggregate else f"{aggregate.maker}(...)"
 
 
 def _check_count(count: int, most: int) -> None:

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Never
 
-from windrow.errors import bad_type, bad_value, unknown_word
+from windrow.column import column_name
+from windrow.errors import bad_type, bad_value, no_attribute, unknown_word
+
+if TYPE_CHECKING:
+    from windrow.column import ColumnName
 
 FUNCTIONS = (
     "count",
@@ -26,8 +31,11 @@ FUNCTIONS = (
 )
 """The aggregates of the core, by the names that it has for them."""
 
-MAKERS = (*FUNCTIONS, "stddev_samp", "var_samp", "reduce", "aggregate")
+MAKERS = (*FUNCTIONS, "avg", "stddev_samp", "var_samp", "reduce", "aggregate")
 """The functions that make aggregates."""
+
+_NAMES = ("alias", "name")
+"""What names a column in Spark and Polars."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +55,12 @@ class Aggregate:
     ignore_nulls: bool | None = None
     inputs: tuple[str, ...] = field(default=(), kw_only=True, repr=False)
     input: str | None = field(default=None, kw_only=True, repr=False)
+
+    if not TYPE_CHECKING:  # to a type checker there is no such attribute
+
+        def __getattr__(self, name: str) -> Never:
+            hint = "its name goes before it, as in agg(clicks=windrow.count())" if name in _NAMES else None
+            raise no_attribute(self, name, hint)
 
     @property
     def maker(self) -> str:
@@ -77,9 +91,7 @@ class Aggregate:
         return plan
 
 
-def of_columns(function: str, **columns: str) -> Aggregate:
-    """An aggregate over columns, each under the argument that names it; `TypeError` for what is no name."""
-    for argument, column in columns.items():
-        if not isinstance(column, str):
-            raise bad_type(f"{function}({argument}=)", column, "the name of a column")
-    return Aggregate(function, tuple(columns.values()))
+def of_columns(function: str, **columns: ColumnName) -> Aggregate:
+    """An aggregate over columns, each under the argument that names it; `TypeError` for what is no column."""
+    names = (column_name(f"{function}({argument}=)", column) for argument, column in columns.items())
+    return Aggregate(function, tuple(names))

@@ -2,7 +2,8 @@
 
 Names and results are those of `pyspark.sql.functions`: nulls are left out (a window without a value gives null, a count
 0), NaN is larger than any number, a sum that does not fit its type is an error. What each does with each type is listed
-in `docs/semantics.md`. Each raises `TypeError` at once for a column that is no name; `agg` raises `ValueError` for a
+in `docs/semantics.md`. A column of Spark or Polars, `F.col("amount")`, stands for its name where it is one plain
+column. Each raises `TypeError` at once for a column that is neither; `agg` raises `ValueError` for a
 column that the data does not have.
 
 The examples of this module go on from here:
@@ -23,11 +24,16 @@ The examples of this module go on from here:
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from windrow.aggregates.aggregate import Aggregate, of_columns
 from windrow.errors import bad_type
 
+if TYPE_CHECKING:
+    from windrow.column import ColumnName
 
-def count(column: str | None = None) -> Aggregate:
+
+def count(column: ColumnName | None = None) -> Aggregate:
     """How many records a window has (Kafka's `count`), or how many of them have a value in `column`, of any type.
 
     The result is an int64 and never null.
@@ -38,7 +44,7 @@ def count(column: str | None = None) -> Aggregate:
     return Aggregate("count") if column is None else of_columns("count", column=column)
 
 
-def sum(column: str) -> Aggregate:
+def sum(column: ColumnName) -> Aggregate:
     """The sum of numbers or day-time intervals.
 
     Integers give int64 (unsigned ones of 64 bits a decimal), floats float64, decimals ten digits more, at most 38,
@@ -54,7 +60,7 @@ def sum(column: str) -> Aggregate:
     return of_columns("sum", column=column)
 
 
-def mean(column: str) -> Aggregate:
+def mean(column: ColumnName) -> Aggregate:
     """The mean of numbers or day-time intervals; Spark's `avg`.
 
     Integers and floats give float64, decimals four digits more behind the point, at most 38 in all,
@@ -70,7 +76,16 @@ def mean(column: str) -> Aggregate:
     return of_columns("mean", column=column)
 
 
-def min(column: str) -> Aggregate:
+def avg(column: ColumnName) -> Aggregate:
+    """The mean, by Spark's and SQL's name: another name of `mean`.
+
+    >>> wr.avg("fare") == wr.mean("fare")
+    True
+    """
+    return mean(column)
+
+
+def min(column: ColumnName) -> Aggregate:
     """The smallest value of anything that has an order; the result has the column's type.
 
     Raises:
@@ -82,7 +97,7 @@ def min(column: str) -> Aggregate:
     return of_columns("min", column=column)
 
 
-def max(column: str) -> Aggregate:
+def max(column: ColumnName) -> Aggregate:
     """The largest value of anything that has an order; the result has the column's type.
 
     Raises:
@@ -94,7 +109,7 @@ def max(column: str) -> Aggregate:
     return of_columns("max", column=column)
 
 
-def first(column: str, *, ignore_nulls: bool = False) -> Aggregate:
+def first(column: ColumnName, *, ignore_nulls: bool = False) -> Aggregate:
     """The value of the earliest record, by event time; equal times go by arrival.
 
     With `ignore_nulls` the earliest value that is not null. The result has the column's type, which may be any.
@@ -108,7 +123,7 @@ def first(column: str, *, ignore_nulls: bool = False) -> Aggregate:
     return _choice("first", column, ignore_nulls)
 
 
-def last(column: str, *, ignore_nulls: bool = False) -> Aggregate:
+def last(column: ColumnName, *, ignore_nulls: bool = False) -> Aggregate:
     """The value of the latest record, by event time; equal times go by arrival.
 
     With `ignore_nulls` the latest value that is not null. The result has the column's type, which may be any.
@@ -122,7 +137,7 @@ def last(column: str, *, ignore_nulls: bool = False) -> Aggregate:
     return _choice("last", column, ignore_nulls)
 
 
-def any_value(column: str, *, ignore_nulls: bool = False) -> Aggregate:
+def any_value(column: ColumnName, *, ignore_nulls: bool = False) -> Aggregate:
     """Some value of the window; with `ignore_nulls` one that is not null, where there is one.
 
     The result has the column's type, which may be any.
@@ -136,7 +151,7 @@ def any_value(column: str, *, ignore_nulls: bool = False) -> Aggregate:
     return _choice("any_value", column, ignore_nulls)
 
 
-def stddev(column: str) -> Aggregate:
+def stddev(column: ColumnName) -> Aggregate:
     """The standard deviation of the sample, as a float64; null for a single value. The same as `stddev_samp`.
 
     Raises:
@@ -148,7 +163,7 @@ def stddev(column: str) -> Aggregate:
     return of_columns("stddev", column=column)
 
 
-def stddev_samp(column: str) -> Aggregate:
+def stddev_samp(column: ColumnName) -> Aggregate:
     """The standard deviation of the sample: another name of `stddev`.
 
     >>> wr.stddev_samp("fare") == wr.stddev("fare")
@@ -157,7 +172,7 @@ def stddev_samp(column: str) -> Aggregate:
     return stddev(column)
 
 
-def stddev_pop(column: str) -> Aggregate:
+def stddev_pop(column: ColumnName) -> Aggregate:
     """The standard deviation of the population, as a float64.
 
     Raises:
@@ -169,7 +184,7 @@ def stddev_pop(column: str) -> Aggregate:
     return of_columns("stddev_pop", column=column)
 
 
-def variance(column: str) -> Aggregate:
+def variance(column: ColumnName) -> Aggregate:
     """The variance of the sample, as a float64; null for a single value. The same as `var_samp`.
 
     Raises:
@@ -181,7 +196,7 @@ def variance(column: str) -> Aggregate:
     return of_columns("variance", column=column)
 
 
-def var_samp(column: str) -> Aggregate:
+def var_samp(column: ColumnName) -> Aggregate:
     """The variance of the sample: another name of `variance`.
 
     >>> wr.var_samp("fare") == wr.variance("fare")
@@ -190,7 +205,7 @@ def var_samp(column: str) -> Aggregate:
     return variance(column)
 
 
-def var_pop(column: str) -> Aggregate:
+def var_pop(column: ColumnName) -> Aggregate:
     """The variance of the population, as a float64.
 
     Raises:
@@ -202,7 +217,7 @@ def var_pop(column: str) -> Aggregate:
     return of_columns("var_pop", column=column)
 
 
-def collect_list(column: str) -> Aggregate:
+def collect_list(column: ColumnName) -> Aggregate:
     """The values that are not null as a list, by event time; equal times go by arrival. Any type; never null.
 
     >>> day.agg(cities=wr.collect_list("city"))["cities"].to_pylist()
@@ -211,7 +226,7 @@ def collect_list(column: str) -> Aggregate:
     return of_columns("collect_list", column=column)
 
 
-def collect_set(column: str) -> Aggregate:
+def collect_set(column: ColumnName) -> Aggregate:
     """The distinct values that are not null as a list, in no order that one may rely on; never null.
 
     Raises:
@@ -223,7 +238,7 @@ def collect_set(column: str) -> Aggregate:
     return of_columns("collect_set", column=column)
 
 
-def min_by(column: str, by: str) -> Aggregate:
+def min_by(column: ColumnName, by: ColumnName) -> Aggregate:
     """The value of `column`, of any type, in the record whose `by` is smallest; records with a null `by` are left out.
 
     Equal values of `by` go to the earliest record, by event time, then by arrival.
@@ -237,7 +252,7 @@ def min_by(column: str, by: str) -> Aggregate:
     return of_columns("min_by", column=column, by=by)
 
 
-def max_by(column: str, by: str) -> Aggregate:
+def max_by(column: ColumnName, by: ColumnName) -> Aggregate:
     """The value of `column`, of any type, in the record whose `by` is largest; records with a null `by` are left out.
 
     Equal values of `by` go to the earliest record, by event time, then by arrival.
@@ -251,7 +266,7 @@ def max_by(column: str, by: str) -> Aggregate:
     return of_columns("max_by", column=column, by=by)
 
 
-def _choice(function: str, column: str, ignore_nulls: bool) -> Aggregate:
+def _choice(function: str, column: ColumnName, ignore_nulls: bool) -> Aggregate:
     if not isinstance(ignore_nulls, bool):
         raise bad_type(f"{function}(ignore_nulls=)", ignore_nulls, "True or False")
     return Aggregate(function, of_columns(function, column=column).columns, ignore_nulls)

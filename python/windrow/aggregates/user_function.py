@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from windrow.aggregates.aggregate import Aggregate, of_columns
+from windrow.column import column_name
 from windrow.ddl import DEEPEST, arrow_type
 from windrow.errors import bad_column_type, bad_type, bad_value
 from windrow.functions.fold import Adder, Fold, of_aggregate, of_cogroup, of_input, of_reduce
 from windrow.functions.python_shape import is_deeper, is_made
+
+if TYPE_CHECKING:
+    from windrow.column import ColumnName
 
 _MADE = "types without unions, and without extension types inside of others: cast these to what they are stored in"
 
@@ -77,7 +81,7 @@ class Accumulation(Aggregate):
         return of_aggregate(self.init, self.add, merge, columns, self.type)
 
 
-def reduce(column: str, fn: Callable[[Any, Any], Any]) -> Aggregate:
+def reduce(column: ColumnName, fn: Callable[[Any, Any], Any]) -> Aggregate:
     """The values of a column combined by a Python function (Kafka's `reduce`); the result has the column's type.
 
     `fn(a, b)` combines the result so far with the value of the next record, and the results of two sessions that
@@ -120,7 +124,7 @@ def aggregate(
     merge: Callable[[Any, Any], Any] | None = None,
     *,
     schema: str | pa.DataType,
-    columns: Sequence[str] = (),
+    columns: Sequence[ColumnName] = (),
 ) -> Aggregate:
     """An accumulator that Python functions fill record by record (Kafka's `aggregate`).
 
@@ -183,10 +187,9 @@ def aggregate(
                 raise bad_type(f"aggregate({argument}=)", function, allowed)
     if isinstance(columns, str) or not isinstance(columns, Sequence):
         raise bad_type("aggregate(columns=)", columns, "a list of names of columns")
-    for position, column in enumerate(columns):
-        if not isinstance(column, str):
-            raise bad_type("aggregate(columns=)", column, "the name of a column")
-        if column in columns[:position]:
+    names = tuple(column_name("aggregate(columns=)", column) for column in columns)
+    for position, column in enumerate(names):
+        if column in names[:position]:
             raise bad_value("aggregate(columns=)", column, "each column once")
     if not isinstance(schema, str | pa.DataType):
         raise bad_type("aggregate(schema=)", schema, "a type in Spark's words, or an Arrow type")
@@ -195,10 +198,10 @@ def aggregate(
         raise bad_value("aggregate(schema=)", schema, f"at most {DEEPEST} lists, maps and structs nested in each other")
     if not is_made(kind):
         raise bad_value("aggregate(schema=)", schema, _MADE)
-    names = [known.name for known in kind.fields] if isinstance(kind, pa.StructType) else []
-    if len(set(names)) < len(names):
+    fields = [known.name for known in kind.fields] if isinstance(kind, pa.StructType) else []
+    if len(set(fields)) < len(fields):
         raise bad_value("aggregate(schema=)", schema, "each name once")
-    return Accumulation("python", tuple(columns), init=init, add=add, merge=merge, type=kind)
+    return Accumulation("python", names, init=init, add=add, merge=merge, type=kind)
 
 
 def _no_merge(_older: object, _later: object) -> Any:

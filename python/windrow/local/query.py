@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import pyarrow as pa
 
 from windrow import _worker
-from windrow.input import Input
+from windrow.input import Input, TimeCasts
 from windrow.local.sources import Columns, Union, columns_of, rebased_stream
 from windrow.plan import Origins, Plan
 
@@ -39,6 +39,11 @@ class LocalInput(Input[pa.Table]):
             f"observation: got {observation!r} for data in this process; allowed: an Observation for a Spark "
             "DataFrame (here the counters are in the schema metadata of the result, as b'windrow.records' and so on)"
         )
+
+    @property
+    def time_casts(self) -> TimeCasts:
+        """How the library of the data makes timestamps."""
+        return self._table.time_casts
 
     def check_threads(self, count: int) -> None:
         """Raises nothing: any number will do."""

@@ -9,11 +9,24 @@ from weakref import WeakSet
 
 import pyarrow as pa
 
-from windrow.errors import bad_type
-from windrow.input import ALLOWED
+from windrow.errors import bad_type, bad_value
+from windrow.input import ALLOWED, ARROW_CASTS, TimeCasts
 from windrow.ipc import ipc_stream
 from windrow.plan import Origins
 
+_POLARS_CASTS = TimeCasts(
+    text="pl.col({0}).str.to_datetime()",
+    milliseconds='pl.from_epoch({0}, time_unit="ms")',
+    date="pl.col({0}).cast(pl.Datetime)",
+)
+_DUCKDB_CASTS = TimeCasts(
+    text="CAST({1} AS TIMESTAMP)", milliseconds="make_timestamp_ms({1})", date="CAST({1} AS TIMESTAMP)"
+)
+_PANDAS_CASTS = TimeCasts(
+    text='pandas.to_datetime(frame[{0}], format="ISO8601")',
+    milliseconds='pandas.to_datetime(frame[{0}], unit="ms")',
+    date="pandas.to_datetime(frame[{0}])",
+)
 _spent: WeakSet[pa.RecordBatchReader] = WeakSet()
 
 
@@ -34,6 +47,11 @@ class Columns(ABC):
         """Some columns as an object with `__arrow_c_stream__`, in the schema of `schema`."""
 
     @property
+    def time_casts(self) -> TimeCasts:
+        """How the library makes timestamps of other columns."""
+        return ARROW_CASTS
+
+    @property
     def raised(self) -> BaseException | None:
         """What Python code raised while it made the batches of a stream, whose interface passes on a message alone."""
         return None
@@ -47,6 +65,8 @@ def columns_of(data: Any, libraries: set[str]) -> Columns:
         return _Table(pa.Table.from_batches([data]))
     if isinstance(data, pa.RecordBatchReader):
         return _Reader(data)
+    if isinstance(data, list | tuple) and data and all(isinstance(each, pa.RecordBatch | pa.Table) for each in data):
+        return _Table(_joined(data))
     kind = type(data).__name__
     if "polars" in libraries and kind in ("DataFrame", "LazyFrame"):
         return _Polars(data)
@@ -59,7 +79,27 @@ def columns_of(data: Any, libraries: set[str]) -> Columns:
             return _Reader(pa.RecordBatchReader.from_stream(data))
         except pa.ArrowException as error:
             raise bad_type("data", data, f"{ALLOWED} of columns with names ({error})") from error
-    raise bad_type("data", data, ALLOWED)
+    raise bad_type("data", data, _instead(data) or ALLOWED)
+
+
+def _joined(data: Sequence[pa.RecordBatch | pa.Table]) -> pa.Table:
+    """Batches and tables of one schema as one table; nothing is copied."""
+    tables = [each if isinstance(each, pa.Table) else pa.Table.from_batches([each]) for each in data]
+    for number, table in enumerate(tables):
+        if not table.schema.equals(tables[0].schema):
+            raise bad_value(f"data[{number}]", table.schema.to_string(), "the schema of the first, as all have one")
+    return pa.concat_tables(tables)
+
+
+def _instead(data: object) -> str | None:
+    """What makes Arrow data of values of Python; None for other things."""
+    if isinstance(data, Iterator):
+        return "pyarrow.RecordBatchReader.from_batches(schema, batches), as a schema is known before the first batch"
+    if isinstance(data, dict):
+        return "pyarrow.table(columns), of a dict of columns"
+    if isinstance(data, list | tuple) and data and all(isinstance(row, dict) for row in data):
+        return "pyarrow.Table.from_pylist(rows), of a list of dicts"
+    return None
 
 
 class _Table(Columns):
@@ -121,6 +161,10 @@ class _Polars(Columns):
         self._names: list[str] = self._frame.collect_schema().names()
 
     @property
+    def time_casts(self) -> TimeCasts:
+        return _POLARS_CASTS
+
+    @property
     def names(self) -> Sequence[str]:
         return self._names
 
@@ -146,6 +190,10 @@ class _DuckDB(Columns):
         self._relation = relation
 
     @property
+    def time_casts(self) -> TimeCasts:
+        return _DUCKDB_CASTS
+
+    @property
     def names(self) -> Sequence[str]:
         names: list[str] = self._relation.columns
         return names
@@ -159,11 +207,19 @@ class _DuckDB(Columns):
 
 
 class _Pandas(Columns):
-    """The index is no column: `reset_index()` makes it one. NaN and NaT are nulls."""
+    """The columns, then the levels of the index whose names no column has. NaN and NaT are nulls."""
 
     def __init__(self, frame: Any) -> None:
         self._frame = frame
         self._names = [str(label) for label in frame.columns]
+        self._columns = len(self._names)
+        levels = [(level, str(name)) for level, name in enumerate(frame.index.names) if name is not None]
+        self._levels = [(level, name) for level, name in levels if name not in self._names]
+        self._names += [name for _, name in self._levels]
+
+    @property
+    def time_casts(self) -> TimeCasts:
+        return _PANDAS_CASTS
 
     @property
     def names(self) -> Sequence[str]:
@@ -177,7 +233,13 @@ class _Pandas(Columns):
         return pa.Table.from_pandas(self._projected(positions), schema=schema, preserve_index=False)
 
     def _projected(self, positions: Sequence[int]) -> Any:
-        return self._frame.iloc[:, list(positions)].set_axis([self._names[i] for i in positions], axis=1)
+        own = [position for position in positions if position < self._columns]
+        frame = self._frame.iloc[:, own].set_axis([self._names[position] for position in own], axis=1)
+        for position in positions:
+            if position >= self._columns:
+                level, name = self._levels[position - self._columns]
+                frame = frame.assign(**{name: self._frame.index.get_level_values(level)})
+        return frame.iloc[:, [list(frame.columns).index(self._names[position]) for position in positions]]
 
 
 class Union(Columns):

@@ -41,7 +41,7 @@ from windrow import _worker
 from windrow.aggregates.aggregate import Aggregate
 from windrow.aggregates.user_function import Reduction
 from windrow.errors import aggregate_argument, bad_column_type, bad_type
-from windrow.input import Input
+from windrow.input import Input, TimeCasts
 from windrow.plan import PACK_COUNTERS, Origins, Plan
 from windrow.spark.configure import warn_unless_configured
 from windrow.spark.types import arrow_field, returned_type, spark_type
@@ -50,6 +50,9 @@ _PACKED = (
     StructField("shard", IntegerType(), nullable=False),
     StructField("first", LongType(), nullable=False),
     StructField("block", BinaryType(), nullable=False),
+)
+_TIME_CASTS = TimeCasts(
+    text="F.to_timestamp({0})", milliseconds="F.timestamp_millis({0})", date='F.col({0}).cast("timestamp")'
 )
 _OF_COLUMN = ("min", "max", "first", "last", "any_value", "min_by", "max_by")
 _LISTS = ("collect_list", "collect_set")
@@ -85,6 +88,11 @@ class SparkInput(Input[DataFrame]):
     def allowed_gaps(self) -> str:
         """What a column of gaps holds, and how one is made."""
         return "a day-time interval, such as make_dt_interval(0, 0, minutes) gives"
+
+    @property
+    def time_casts(self) -> TimeCasts:
+        """How Spark makes timestamps."""
+        return _TIME_CASTS
 
     def check_threads(self, count: int) -> None:
         """Raises: Spark decides what runs at once."""

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal, Never, Self, get_args
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Literal, Never, Self, get_args
 
 import pyarrow as pa
 
+from windrow.column import column_name
 from windrow.duration import LONGEST, Duration, microseconds, words
 from windrow.errors import bad_type, bad_value, positional_options, unknown_option, unknown_word
 from windrow.windows.specification import Windows
+
+if TYPE_CHECKING:
+    from windrow.column import ColumnName
 
 InvalidGap = Literal["drop", "error"]
 """What becomes of a record whose own gap is null, zero or negative: it is counted and left out, or the query fails."""
@@ -77,7 +82,7 @@ class SessionWindows(Windows):
     @classmethod
     def with_dynamic_gap(
         cls,
-        column: str,
+        column: ColumnName,
         *_by_position: Never,
         grace: Duration | None = None,
         longest_gap: Duration | None = None,
@@ -127,8 +132,9 @@ class SessionWindows(Windows):
             raise positional_options("SessionWindows.with_dynamic_gap", _by_position, _DYNAMIC_OPTIONS)
         if _unknown:
             raise _no_option(_unknown)
-        if not isinstance(column, str):
-            raise bad_type("column", column, "the name of a column")
+        if isinstance(column, timedelta):
+            raise bad_type("column", column, "the name of a column; with_gap(...) has one gap for all records")
+        column = column_name("column", column)
         if not column:
             raise bad_value("column", column, "the name of a column")
         late = None if grace is None else microseconds("grace", grace, zero=True)

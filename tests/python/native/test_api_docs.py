@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import doctest
 import importlib
 import inspect
@@ -11,6 +12,9 @@ from pathlib import Path
 import pytest
 
 import windrow
+
+ELSEWHERE = {"windrow.testing.definition", "windrow.kafka.producer"}
+"""Modules with objects that stand for others."""
 
 SPARK_ONLY = {"windrow.spark.dataframe", "windrow.spark.types"}
 MODULES = [
@@ -32,6 +36,23 @@ def test_the_examples_are_seen() -> None:
 def test_public_names_say_what_they_are(name: str) -> None:
     value = getattr(windrow, name)
     assert isinstance(value, str) or (value.__doc__ and "\n" not in value.__doc__.splitlines()[0])
+
+
+def test_the_package_shows_its_public_names_only() -> None:
+    assert dir(windrow) == sorted(windrow.__all__)
+    with pytest.raises(AttributeError, match="module 'windrow' has no attribute 'nothing'"):
+        windrow.nothing  # noqa: B018
+
+
+def test_a_type_checker_sees_no_names_that_are_made_up_at_run_time() -> None:
+    seen = 0
+    for module in (importlib.import_module(name) for name in ("windrow", *MODULES)):
+        for node in ast.walk(ast.parse(inspect.getsource(module))):
+            seen += isinstance(node, ast.FunctionDef) and node.name == "__getattr__"
+            if isinstance(node, ast.Module | ast.ClassDef):
+                named = [made.name for made in node.body if isinstance(made, ast.FunctionDef)]
+                assert "__getattr__" not in named or module.__name__ in ELSEWHERE, module.__name__
+    assert seen >= 4
 
 
 # Of public classes, but called by other modules of the package alone.

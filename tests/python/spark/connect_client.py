@@ -69,6 +69,7 @@ def asked(data: Any, observation: Any = None) -> Callable[[Any], Any]:
 def main(remote: str) -> None:
     """Prints a line of JSON for each query: its rows as an Arrow stream, its counters; then what a failure tells."""
     from pyspark.sql import Observation, SparkSession
+    from pyspark.sql import functions as F
 
     spark = SparkSession.builder.remote(remote).getOrCreate()
     print(json.dumps({"session": type(spark).__module__, "set": wr.configure(spark)}))
@@ -81,6 +82,8 @@ def main(remote: str) -> None:
             writer.write_table(table)
         rows = base64.b64encode(sink.getvalue()).decode()
         print(json.dumps({"case": name, "rows": rows, "counters": observation.get}))
+    plain = wr.group_by(data, [F.col("user"), data.amount], time=F.col("ts"))
+    print(json.dumps({"plain": [*plain.keys, plain.time]}))
     told = ControlMessage(1_767_258_000_000, 0, UUID(int=1)).headers()
     columns = "key binary, value binary, timestamp timestamp, headers array<struct<key: string, value: binary>>"
     records = [(b"k", b"v", None, None), (None, None, None, told), (None, None, None, [("windrow.progress", b"?")])]

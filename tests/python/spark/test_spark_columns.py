@@ -147,3 +147,33 @@ def test_nothing_is_cast_to_a_number(spark: SparkSession, function: str, column:
         TypeError, match=f'aggregate "x": {function}: column "v" has type .*; allowed: integers, floats'
     ):
         sessions(of_one_session(spark, f"{column} AS v")).agg(x=getattr(wr, function)("v"))
+
+
+def test_a_plain_column_stands_for_its_name(spark: SparkSession) -> None:
+    data = of_one_session(spark, "id AS amount")
+    windows = wr.SessionWindows.with_gap("1 minute")
+    for key, time, amount in [(F.col("k"), F.col("ts"), F.col("amount")), (data.k, data["ts"], F.column("amount"))]:
+        windowed = wr.group_by(data, [key], time=time).windowed_by(windows)
+        [row] = windowed.agg(total=wr.sum(amount), n=wr.count(amount)).collect()
+        assert (row["k"], row["total"], row["n"]) == (1, 3, 3)
+
+
+def test_a_computed_column_is_selected_first(spark: SparkSession) -> None:
+    data = of_one_session(spark, "named_struct('b', 1) AS a", "2 AS `a.b`", "3 AS `1`", "4 AS `lower(k)`")
+    others = [F.lower("k"), F.col("k").alias("ts"), F.col("a.b"), F.col("`a.b`"), F.lit(1), F.lit("k"), F.col("*")]
+    for computed in others:
+        with pytest.raises(TypeError, match="^keys: got Column<.*, a Column; allowed: .*select it as a column first"):
+            wr.group_by(data, computed, time="ts")
+
+
+def test_a_time_of_another_type_names_the_cast_and_the_cast_works(spark: SparkSession) -> None:
+    data = of_one_session(
+        spark, "CAST(timestamp_seconds(id) AS STRING) AS text", "1000 * id AS number", "DATE '1970-01-01' AS date"
+    )
+    for column in ("text", "number", "date"):
+        with pytest.raises(TypeError, match=f"^time: column '{column}' has type .*; allowed: a timestamp") as raised:
+            wr.group_by(data, "k", time=column)
+        _, _, cast = str(raised.value).partition("with or without a zone: ")
+        made = eval(cast.removesuffix(" where it counts milliseconds since 1970"), {"F": F})
+        [row] = sessions(data.withColumn("ts", made)).count().collect()
+        assert row["count"] == 3

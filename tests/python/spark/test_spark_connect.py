@@ -102,6 +102,11 @@ def test_rows_and_counters_are_those_of_this_process(told: list[dict[str, Any]],
     assert min(counted["null_keys"], counted["null_times"]) > 0
 
 
+def test_a_plain_column_stands_for_its_name(told: list[dict[str, Any]]) -> None:
+    (found,) = [line for line in told if "plain" in line]
+    assert found["plain"] == ["user", "amount", "ts"]
+
+
 def test_control_messages_are_told_from_data(told: list[dict[str, Any]]) -> None:
     (found,) = [line for line in told if "ticks" in line]
     assert found == {"ticks": [[False, None], [True, 1_767_258_000_000], [True, None]], "streams": True}

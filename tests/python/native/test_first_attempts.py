@@ -1,0 +1,238 @@
+"""What people write first: it works where it can only mean one thing, and elsewhere the error says what to write."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from collections.abc import Callable
+from datetime import date, datetime, timedelta
+from typing import Any
+
+import duckdb
+import pandas
+import pandas as pd
+import polars as pl
+import pyarrow
+import pyarrow as pa
+import pytest
+
+import windrow as wr
+
+TIMES = [datetime(2026, 1, 1, 8, minute) for minute in (0, 4, 30)]
+CLICKS = pa.table(
+    {
+        "user": ["ann", "ann", "bob"],
+        "shop": ["x", "x", "y"],
+        "ts": pa.array(TIMES, pa.timestamp("us")),
+        "amount": [1, 2, 3],
+        "pause": [timedelta(minutes=5)] * 3,
+        "tick": [False] * 3,
+    }
+)
+GAP = wr.SessionWindows.with_gap("5 minutes")
+
+
+def sessions(data: Any = CLICKS, *keys: Any, time: Any = "ts", **options: Any) -> list[tuple[str, int]]:
+    """The users and the number of their clicks."""
+    result = wr.group_by(data, *(keys or ("user",)), time=time, **options).windowed_by(GAP).count()
+    return sorted(zip(result["user"].to_pylist(), result["count"].to_pylist(), strict=True))
+
+
+EXPECTED = [("ann", 2), ("bob", 1)]
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [(["user"],), (("user", "shop"),), (["user", "shop"],), (pl.col("user"),), ([pl.col("user"), "shop"],)],
+    ids=str,
+)
+def test_keys_in_a_list_and_plain_columns_are_their_names(keys: tuple[Any, ...]) -> None:
+    assert sessions(CLICKS, *keys) == EXPECTED
+
+
+def test_every_argument_that_names_a_column_takes_a_plain_one() -> None:
+    col = pl.col
+    assert sessions(CLICKS, col("user"), time=col("ts"), tick=col("tick"), source=col("shop")) == EXPECTED
+    assert sessions(CLICKS, col("user"), time=col("ts"), source=[col("shop")], order=col("amount")) == EXPECTED
+    grouped = wr.group_by(CLICKS, "user", time="ts")
+    gaps = grouped.windowed_by(wr.SessionWindows.with_dynamic_gap(col("pause")))
+    last = wr.aggregate(int, lambda _, row: row.amount, max, schema="bigint", columns=[col("amount")])
+    answer = gaps.agg(
+        least=wr.min_by(col("shop"), col("amount")),
+        total=wr.sum(col("amount")),
+        known=wr.count(col("amount")),
+        added=wr.reduce(col("amount"), lambda a, b: a + b),
+        last=last,
+    ).sort_by("user")
+    assert answer.drop_columns(["user", "window"]).to_pylist() == [
+        {"least": "x", "total": 3, "known": 2, "added": 3, "last": 2},
+        {"least": "y", "total": 3, "known": 1, "added": 3, "last": 3},
+    ]
+
+
+@pytest.mark.parametrize(
+    "computed", [pl.col("user").str.to_lowercase(), pl.col("user").alias("shop"), pl.col("*"), pl.lit("user")], ids=str
+)
+def test_what_is_computed_is_selected_first(computed: Any) -> None:
+    with pytest.raises(TypeError, match=r"^keys: got .*, an Expr; allowed: .*select it as a column first"):
+        sessions(CLICKS, computed)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        CLICKS.to_batches(max_chunksize=1),
+        tuple(CLICKS.to_batches()),
+        [CLICKS.slice(0, 1), CLICKS.slice(1)],
+        [CLICKS.slice(0, 2), *CLICKS.slice(2).to_batches()],
+    ],
+    ids=["batches", "a tuple", "tables", "both"],
+)
+def test_a_list_of_batches_is_their_rows(data: Any) -> None:
+    assert sessions(data) == EXPECTED
+
+
+def test_batches_of_other_schemas_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"^data\[1\]: got .*; allowed: the schema of the first"):
+        sessions([CLICKS, CLICKS.drop_columns(["shop"])])
+
+
+INSTEAD: dict[str, tuple[Callable[[], Any], str]] = {
+    "a generator of batches": (lambda: (b for b in CLICKS.to_batches()), r"RecordBatchReader.from_batches\(schema"),
+    "an iterator of batches": (lambda: iter(CLICKS.to_batches()), r"RecordBatchReader.from_batches\(schema"),
+    "a list of dicts": (lambda: CLICKS.to_pylist(), r"pyarrow.Table.from_pylist\(rows\)"),
+    "a dict of columns": (lambda: CLICKS.to_pydict(), r"pyarrow.table\(columns\)"),
+    "an empty list": (list, "a list of pyarrow Tables or RecordBatches"),
+}
+
+
+@pytest.mark.parametrize("case", INSTEAD)
+def test_what_has_no_schema_is_refused_with_what_makes_one(case: str) -> None:
+    made, hint = INSTEAD[case]
+    with pytest.raises(TypeError, match=rf"^data: got .*; allowed: .*{hint}"):
+        sessions(made())
+
+
+def test_a_named_index_of_pandas_counts_as_columns() -> None:
+    frame = CLICKS.to_pandas()
+    for index in ("ts", "user", ["user", "ts"], ["shop", "ts"]):
+        assert sessions(frame.set_index(index)) == EXPECTED
+    summed = wr.group_by(frame.set_index(["ts", "amount"]), "user", time="ts").windowed_by(GAP).agg(s=wr.sum("amount"))
+    assert sorted(summed["s"].to_pylist()) == [3, 3]
+    assert list(frame.columns) == CLICKS.column_names
+
+
+def test_a_column_comes_before_an_index_of_its_name() -> None:
+    frame = CLICKS.to_pandas().set_index(pd.Index(["x", "y", "z"], name="user"))
+    assert sessions(frame) == EXPECTED
+    with pytest.raises(ValueError, match="time: got 'level'; .*which has 'user'"):
+        sessions(frame.rename_axis(None), time="level")
+    twice = CLICKS.to_pandas().set_index(pd.MultiIndex.from_arrays([TIMES, TIMES], names=["at", "at"]))
+    with pytest.raises(ValueError, match="time: got 'at'; .*2 columns of the data have this one"):
+        sessions(twice, time="at")
+
+
+CAST = pa.table(
+    {
+        "user": ["ann", "ann", "bob"],
+        "text": [str(time) for time in TIMES],
+        "number": pa.array([0, 60_000, 120_000], pa.int64()),
+        "int": pa.array([0, 60_000, 120_000], pa.int32()),
+        "date": [date(2026, 1, 1), date(2026, 1, 1), date(2026, 1, 2)],
+    }
+)
+
+
+def read(message: str) -> str:
+    """The cast that a message names."""
+    _, known, cast = message.partition("a timestamp, with or without a zone: ")
+    assert known
+    return cast.removesuffix(" where it counts milliseconds since 1970")
+
+
+@pytest.mark.parametrize("column", ["text", "number", "int", "date"])
+@pytest.mark.parametrize("library", ["pyarrow", "polars", "pandas", "duckdb"])
+def test_a_time_of_another_type_names_the_cast_and_the_cast_works(library: str, column: str) -> None:
+    table, frame = CAST, CAST.to_pandas()
+    data = {"pyarrow": CAST, "polars": pl.from_arrow(CAST), "pandas": frame, "duckdb": duckdb.from_arrow(CAST)}[library]
+    with pytest.raises(TypeError, match=rf"^time: column '{column}' has type .*; allowed: a timestamp") as raised:
+        wr.group_by(data, "user", time=column)
+    cast = read(str(raised.value))
+    known = {"table": table, "frame": frame, "pyarrow": pyarrow, "pandas": pandas, "pl": pl}
+    made: Any
+    if library == "duckdb":
+        made = duckdb.from_arrow(CAST).project(f'"user", {cast} AS ts')
+    elif library == "polars":
+        made = data.with_columns(eval(cast, known).alias("ts"))
+    elif library == "pandas":
+        made = frame.assign(ts=eval(cast, known))
+    else:
+        made = CAST.append_column("ts", eval(cast, known))
+    assert sessions(made) == EXPECTED
+
+
+def test_a_time_that_no_cast_makes_names_none() -> None:
+    with pytest.raises(TypeError, match="a timestamp, with or without a zone$"):
+        sessions(CLICKS, time="tick")
+
+
+def test_a_duration_for_a_column_of_gaps_names_with_gap() -> None:
+    grouped = wr.group_by(CLICKS, "user", time="ts")
+    with pytest.raises(ValueError, match=r"^column: got '5 minutes'; .*with_gap\('5 minutes'\) has one gap"):
+        grouped.windowed_by(wr.SessionWindows.with_dynamic_gap("5 minutes"))
+    with pytest.raises(TypeError, match=r"^column: got .*, a timedelta; .*with_gap\(...\) has one gap"):
+        wr.SessionWindows.with_dynamic_gap(timedelta(minutes=5))  # type: ignore[arg-type]
+    called = CLICKS.rename_columns({"pause": "5 minutes"})
+    own = wr.group_by(called, "user", time="ts").windowed_by(wr.SessionWindows.with_dynamic_gap("5 minutes"))
+    assert sorted(own.count()["count"].to_pylist()) == [1, 2]
+
+
+GROUPED: Any = wr.group_by(CLICKS, "user", time="ts")
+WINDOWED: Any = GROUPED.windowed_by(GAP)
+SPENT: Any = wr.sum("amount")
+MISSING: dict[str, tuple[Callable[[], Any], str]] = {
+    "agg without windows": (lambda: GROUPED.agg, r"windowed_by comes first: .*\.agg\(n=windrow.count\(\)\)$"),
+    "count without windows": (lambda: GROUPED.count, r"windowed_by comes first: .*with_gap\(.*\)\)\.count\(\)$"),
+    "emit without windows": (lambda: GROUPED.emit, r"windowed_by comes first: .*\.emit\(...\)$"),
+    "sum without windows": (lambda: GROUPED.sum, r"first: .*\.agg\(result=windrow.sum\(.column.\)\)$"),
+    "something else": (lambda: GROUPED.pivot, "'GroupedData' object has no attribute 'pivot'$"),
+    "show before agg": (lambda: WINDOWED.show, r"its rows come from agg, .*: \.agg\(n=windrow.count\(\)\)$"),
+    "toPandas before agg": (lambda: WINDOWED.toPandas, "its rows come from agg"),
+    "sum of windows": (lambda: WINDOWED.sum, r"by name: \.agg\(result=windrow.sum\(.column.\)\)$"),
+    "windowed twice": (lambda: WINDOWED.windowed_by, "windowed already"),
+    "a private name": (lambda: WINDOWED._repr_html_, "'WindowedData' object has no attribute '_repr_html_'$"),
+    "alias": (lambda: SPENT.alias, r"its name goes before it, as in agg\(clicks=windrow.count\(\)\)$"),
+    "an aggregate over": (lambda: SPENT.over, "'Aggregate' object has no attribute 'over'$"),
+}
+
+
+@pytest.mark.parametrize("case", MISSING)
+def test_a_method_that_is_elsewhere_is_named(case: str) -> None:
+    call, hint = MISSING[case]
+    with pytest.raises(AttributeError, match=hint) as raised:
+        call()
+    assert raised.value.name
+    assert f"has no attribute {raised.value.name!r}" in str(raised.value)
+
+
+def test_objects_with_hints_are_copied_and_pickled_like_others() -> None:
+    for known in (wr.sum("amount"), GAP, WINDOWED):
+        assert copy.copy(known) == known
+    assert pickle.loads(pickle.dumps(wr.sum("amount"))) == wr.sum("amount")
+    assert not hasattr(WINDOWED, "show")
+
+
+@pytest.mark.parametrize(
+    ("given", "hint"),
+    [
+        ((wr.count(),), r"agg\(count=windrow.count\(\)\)$"),
+        ((wr.count(), wr.sum("amount")), r"agg\(count=windrow.count\(\), sum_amount=windrow.sum\('amount'\)\)$"),
+        (([wr.max("a b")],), r"agg\(result=windrow.max\('a b'\)\)$"),
+        ((wr.reduce("amount", max),), r"agg\(reduce_amount=windrow.reduce\(...\)\)$"),
+        (({"amount": "sum"},), r"got {'amount': 'sum'}, a dict; .*agg\(n=windrow.count\(\)\)$"),
+        (("count",), r"got 'count', a str; .*agg\(n=windrow.count\(\)\)$"),
+    ],
+)
+def test_an_aggregate_without_a_name_is_told_how_to_get_one(given: tuple[Any, ...], hint: str) -> None:
+    with pytest.raises(TypeError, match=rf"^aggregates: .*aggregates by name, such as {hint}|^aggregates: .*{hint}"):
+        WINDOWED.agg(*given)
