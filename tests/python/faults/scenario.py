@@ -49,6 +49,7 @@ def play(
                     driver.end()
                     driver = None
             elif kind != "stop":
+                met["faults left"] += len(left)
                 return met
     finally:
         if driver is not None:

@@ -73,7 +73,9 @@ def test_queries_give_the_same_through_many_faults(
         kinds, masters = (OF_CLUSTER, ["local-cluster[2,1,1024]"]) if is_cluster else (KINDS, MASTERS)
         files_of(place, query, seed, 20)
         faults = faults_of(random.Random(seed), 12, kinds)
-        met += play(place, query, faults, masters, [1, 1, 2, 3], seed)
+        own = play(place, query, faults, masters, [1, 1, 2, 3], seed)
+        assert own["executor" if is_cluster else "worker"]
+        met += own
         met["tries again"] += check(spark, place, query)
         played.append(query)
         print(f"seed {seed}", query, masters[0], dict(met), flush=True)
