@@ -86,7 +86,11 @@ class Driver:
             start_new_session=True,
         )
         threading.Thread(target=self._listen, daemon=True).start()
-        self.application = self.expect("ready")
+        try:
+            self.application = self.expect("ready")
+        except BaseException:
+            self.end()
+            raise
 
     def start(self, files: int) -> None:
         """Starts the query with so many files a micro-batch."""
