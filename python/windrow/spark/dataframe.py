@@ -102,13 +102,17 @@ class SparkInput(Input[DataFrame]):
         )
 
     def union(self, inputs: Sequence[Self], schema: pa.Schema, origins: Origins) -> SparkInput:
-        """One frame of the rows of several; columns go by number, as names may hold anything."""
+        """One frame of the rows of several: the columns of the schema, then those of sources and order.
+
+        Columns go by number, as names may hold anything.
+        """
+        names = list(dict.fromkeys([*schema.names, *(name for own in origins.columns for name in own)]))
         parts = list(zip(inputs, origins.columns, strict=True))
         types = {name: given._type(own[name]) for given, own in parts for name in own}
         frames = []
         for number, (given, own) in enumerate(parts):
             columns = []
-            for name in schema.names:
+            for name in names:
                 if name == origins.column:
                     columns.append(F.lit(number))
                 elif name in own:
@@ -116,7 +120,7 @@ class SparkInput(Input[DataFrame]):
                 else:
                     columns.append(F.lit(None).cast(types[name]))
             frames.append(_numbered(given._frame).select(*columns))
-        return SparkInput(functools.reduce(DataFrame.union, frames).toDF(*schema.names))
+        return SparkInput(functools.reduce(DataFrame.union, frames).toDF(*names))
 
     def run(self, plan: Plan) -> DataFrame:
         """The frame of the result, not yet computed."""

@@ -30,20 +30,30 @@ class Checkpoint:
         return self._last("commits")
 
     def cut(self) -> list[list[Path]]:
-        """The files of each micro-batch."""
-        entries: dict[int, set[Path]] = {}
-        for log in (self.place / "checkpoint" / "sources" / "0").iterdir():
+        """The files of each micro-batch, of all inputs."""
+        sources = sorted((self.place / "checkpoint" / "sources").iterdir(), key=lambda folder: int(folder.name))
+        entries = [self._entries(folder) for folder in sources]
+        found, before = [], [-1] * len(sources)
+        for number in range(self.started + 1):
+            written = (self.place / "checkpoint" / "offsets" / str(number)).read_text().splitlines()
+            now = [json.loads(line)["logOffset"] if line != "-" else -1 for line in written[2:]]
+            files = set[Path]()
+            for own, first, last in zip(entries, before, now, strict=True):
+                files.update(path for entry in range(first + 1, last + 1) for path in own[entry])
+            found.append(sorted(files))
+            before = now
+        return found
+
+    def _entries(self, source: Path) -> dict[int, set[Path]]:
+        """The files of each entry in the log of an input."""
+        found: dict[int, set[Path]] = {}
+        for log in source.iterdir():
             if log.name.startswith("."):
                 continue
             for line in log.read_text().splitlines()[1:]:
                 known = json.loads(line)
-                entries.setdefault(known["batchId"], set()).add(self.place / "in" / Path(known["path"]).name)
-        found, before = [], -1
-        for number in range(self.started + 1):
-            written = (self.place / "checkpoint" / "offsets" / str(number)).read_text().splitlines()
-            offset = json.loads(written[2])["logOffset"]
-            found.append(sorted({path for entry in range(before + 1, offset + 1) for path in entries[entry]}))
-            before = offset
+                name = Path(known["path"])
+                found.setdefault(known["batchId"], set()).add(self.place / name.parent.name / name.name)
         return found
 
     def batches(self) -> dict[int, Rows]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import queue
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -14,12 +15,17 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import pyspark
+
 from . import job
 from .checkpoint import Checkpoint
 from .processes import Process, descendants, end, executors, python_daemons, python_workers
 
 PATIENCE = 180
-"""How many seconds a query may take for its next step."""
+"""How many seconds a query may take for its next micro-batch."""
+
+WORK = Path(pyspark.__file__).parent / "work"
+"""Where a local cluster has what its executors print."""
 
 RUNNING: dict[str, Callable[[int], list[Process]]] = {
     "worker": python_workers,
@@ -54,6 +60,7 @@ class Driver:
     query: str
     injected: int = 0
     """How many faults have met the query since its start."""
+    application: str = ""
     told: queue.Queue[str] = field(default_factory=queue.Queue)
 
     def __post_init__(self) -> None:
@@ -66,7 +73,7 @@ class Driver:
             "PYSPARK_PYTHON": sys.executable,
             "PYSPARK_DRIVER_PYTHON": sys.executable,
             "SPARK_LOCAL_IP": "127.0.0.1",
-            "SPARK_WORKER_DIR": str(self.place / "workers"),
+            "SPARK_LOCAL_DIRS": str(self.place / "local"),
         }
         self._process = subprocess.Popen(
             [sys.executable, job.__file__, str(self.place), self.master, self.query],
@@ -79,7 +86,11 @@ class Driver:
             start_new_session=True,
         )
         threading.Thread(target=self._listen, daemon=True).start()
-        self.expect("ready")
+        try:
+            self.application = self.expect("ready")
+        except BaseException:
+            self.end()
+            raise
 
     def start(self, files: int) -> None:
         """Starts the query with so many files a micro-batch."""
@@ -87,11 +98,13 @@ class Driver:
         self._say(str(files))
         self.expect("started")
 
-    def expect(self, word: str) -> None:
-        """Waits for a word of the driver."""
-        told = self.told.get(timeout=PATIENCE)
+    def expect(self, word: str) -> str:
+        """Waits for a word of the driver; what it says after it."""
+        self._until(lambda: False)
+        told = self.told.get()
         if told.partition(" ")[0] != word:
             raise AssertionError(f"waits for {word!r}, and is told {told!r}\n{self._tail()}")
+        return told.partition(" ")[2]
 
     @property
     def ended(self) -> bool:
@@ -99,12 +112,13 @@ class Driver:
         return not self.told.empty()
 
     def inject(self, fault: Fault) -> bool:
-        """Waits for the moment of a fault and does it; false where the query ends before, or has nothing to kill."""
+        """Waits for the moment of a fault, and for what it kills, and does it; false where the query ends before."""
         number = self._moment(fault)
         if number is None:
             return False
         if fault.kind in RUNNING:
-            done = self._kill_one(RUNNING[fault.kind], random.Random(number))
+            draw = random.Random(number)
+            done = self._until(lambda: self._kill_one(RUNNING[fault.kind], draw))
         elif fault.kind == "stop":
             self._say("stop")
             done = True
@@ -116,7 +130,8 @@ class Driver:
 
     def wait(self) -> bool:
         """Waits until the query ends; false where a fault has failed it."""
-        told = self.told.get(timeout=PATIENCE)
+        self._until(lambda: False)
+        told = self.told.get()
         if told == "ended":
             return True
         if not told.startswith("failed") or not self.injected:
@@ -130,6 +145,8 @@ class Driver:
         self._process.wait()
         end(below)
         self._log.close()
+        if self.application:
+            shutil.rmtree(WORK / self.application, ignore_errors=True)
 
     def _moment(self, fault: Fault) -> int | None:
         """The micro-batch that a fault meets, at its moment."""
@@ -156,13 +173,15 @@ class Driver:
         return number
 
     def _until(self, there: Callable[[], bool]) -> bool:
-        """Waits for something; false where the query ends before."""
-        limit = time.monotonic() + PATIENCE
+        """Waits for something; false where the query ends before, or the driver says something else."""
+        done, limit = self.checkpoint.committed, time.monotonic() + PATIENCE
         while not there():
             if self.ended:
                 return False
+            if self.checkpoint.committed > done:
+                done, limit = self.checkpoint.committed, time.monotonic() + PATIENCE
             if time.monotonic() > limit:
-                raise AssertionError(f"the query has done nothing for {PATIENCE} s\n{self._tail()}")
+                raise AssertionError(f"{self.query}: no micro-batch for {PATIENCE} s\n{self._tail()}")
             time.sleep(0.002)
         return True
 

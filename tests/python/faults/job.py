@@ -1,9 +1,10 @@
 """A streaming query in a driver of its own, as a user would start it: `python job.py place master query`.
 
 Lines on its standard input: a number starts the query with so many files a micro-batch, `stop` stops it. Lines on its
-standard output that begin with `job:` tell `ready`, `started`, `ended`, and `failed` with the reason. At `place` are
-the files (`in`), the checkpoint, and one folder of Parquet for each micro-batch (`out`). It imports nothing from the
-tests, so its Python functions reach the workers by value.
+standard output that begin with `job:` tell `ready` with the application, `started`, `ended`, and `failed` with the
+reason. At `place` are
+the files (a folder for each of `inputs`), the checkpoint, and one folder of Parquet for each micro-batch (`out`). It
+imports nothing from the tests, so its Python functions reach the workers by value.
 """
 
 from __future__ import annotations
@@ -23,6 +24,12 @@ import windrow as wr
 
 DDL = "user string, ts timestamp, amount bigint, pause interval day to second, part int, offset bigint, tick boolean"
 AGGREGATES: dict[str, Any] = {"n": wr.count(), "spend": wr.sum("amount"), "most": wr.max("amount")}
+OF_TWO: dict[str, Any] = {
+    "n": wr.count(),
+    "clicks": wr.count("clicks.*"),
+    "most": wr.max("clicks.amount"),
+    "spend": wr.sum("orders.amount"),
+}
 SESSIONS = wr.SessionWindows.with_gap("3 minutes", grace="5 minutes")
 GAPS = wr.SessionWindows.with_dynamic_gap("pause", grace="5 minutes")
 SLIDING = wr.SlidingWindows.with_time_difference("3 minutes", grace="5 minutes")
@@ -43,6 +50,12 @@ def updates(data: DataFrame) -> DataFrame:
     return windowed.emit("update").late("emit").agg(**AGGREGATES)
 
 
+def sources(data: DataFrame) -> DataFrame:
+    """Partial sessions, each source by itself."""
+    grouped = wr.group_by(data, "user", "part", time="ts", tick="tick", source="part")
+    return grouped.windowed_by(SESSIONS).shards(2).agg(**AGGREGATES)
+
+
 def slowest(data: DataFrame) -> DataFrame:
     """Gaps of the records; the slowest source holds the others open."""
     grouped = wr.group_by(data, "user", time="ts", tick="tick", source="part", stream_time="slowest")
@@ -61,9 +74,34 @@ def python(data: DataFrame) -> DataFrame:
     return grouped.windowed_by(SLIDING).shards(2).agg(n=wr.count(), spend=wr.reduce("amount", joined))
 
 
-QUERIES: dict[str, Callable[[DataFrame], DataFrame]] = {
-    query.__name__: query for query in (sessions, updates, slowest, every_record, python)
+def cogrouped(clicks: DataFrame, orders: DataFrame) -> DataFrame:
+    """Two inputs, each with a stream time of its own."""
+    inputs = {name: wr.group_by(data, "user", time="ts", tick="tick") for name, data in _named(clicks, orders)}
+    return wr.cogroup(**inputs).windowed_by(SESSIONS).shards(2).agg(**OF_TWO)
+
+
+def cogrouped_records(clicks: DataFrame, orders: DataFrame) -> DataFrame:
+    """Two inputs in one order, record by record; late ones are rows too."""
+    inputs = {
+        name: wr.group_by(data, "user", time="ts", tick="tick", order="offset") for name, data in _named(clicks, orders)
+    }
+    windowed = wr.cogroup(**inputs).windowed_by(SESSIONS).shards(3)
+    return windowed.emit("update", every_record=True).late("emit").agg(**OF_TWO)
+
+
+def _named(clicks: DataFrame, orders: DataFrame) -> list[tuple[str, DataFrame]]:
+    return [("clicks", clicks), ("orders", orders)]
+
+
+QUERIES: dict[str, Callable[..., DataFrame]] = {
+    query.__name__: query
+    for query in (sessions, updates, slowest, every_record, python, cogrouped, sources, cogrouped_records)
 }
+
+
+def inputs(query: str) -> list[str]:
+    """The folders that a query reads."""
+    return ["clicks", "orders"] if query.startswith("cogrouped") else ["in"]
 
 
 def session(master: str) -> SparkSession:
@@ -111,9 +149,14 @@ class Sink:
 
 
 def start(spark: SparkSession, place: Path, query: str, files: int) -> Any:
-    """The query of that name over the files at a place, from its checkpoint there, until all is read."""
-    source = spark.readStream.schema(DDL).option("maxFilesPerTrigger", files).parquet(str(place / "in"))
-    writer = QUERIES[query](source).writeStream.option("checkpointLocation", str(place / "checkpoint"))
+    """The query of that name over the files at a place, from its checkpoint there, until all is read.
+
+    Of the second input, if any, a micro-batch has one file: it may fall behind the first one.
+    """
+    first, *others = [(str(place / name), spark.readStream.schema(DDL)) for name in inputs(query)]
+    data = [first[1].option("maxFilesPerTrigger", files).parquet(first[0])]
+    data += [reader.option("maxFilesPerTrigger", 1).parquet(folder) for folder, reader in others]
+    writer = QUERIES[query](*data).writeStream.option("checkpointLocation", str(place / "checkpoint"))
     return writer.trigger(availableNow=True).foreachBatch(Sink(place)).start()
 
 
@@ -136,7 +179,7 @@ def main() -> None:
     """Runs as it is told."""
     place, master, query = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
     spark = session(master)
-    tell("ready")
+    tell("ready", spark.sparkContext.applicationId)
     started: Any = None
     for line in sys.stdin:
         if line.strip() == "stop":

@@ -29,8 +29,9 @@ class Process:
 
 def all_processes() -> list[Process]:
     """What runs on this machine now, without what is dead and not yet waited for."""
+    # Without ww a line has 80 characters where readline, which pytest loads, has set COLUMNS for all children.
     listed = subprocess.run(
-        ["ps", "-axo", "pid=,ppid=,rss=,stat=,args="], check=True, capture_output=True, text=True
+        ["ps", "-axwwo", "pid=,ppid=,rss=,stat=,args="], check=True, capture_output=True, text=True
     ).stdout
     found = []
     for line in listed.splitlines():

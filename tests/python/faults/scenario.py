@@ -12,13 +12,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
-from ..harness.streams import Folder
+from ..harness.streams import Folder, Run
 from . import job
 from .checkpoint import Checkpoint, Rows
 from .driver import Driver, Fault
+from .events import SCHEMA
 
 IN_ORDER = {"every_record", "python"}
 """The queries of which no answer depends on the cut into micro-batches (rules 1.3)."""
+
+EVERY_RECORD = {"every_record", "cogrouped_records"}
+"""The queries whose updates of a key have an order within a micro-batch."""
 
 
 def play(
@@ -45,6 +49,7 @@ def play(
                     driver.end()
                     driver = None
             elif kind != "stop":
+                met["faults left"] += len(left)
                 return met
     finally:
         if driver is not None:
@@ -55,9 +60,8 @@ def _meet(driver: Driver, left: list[Fault], met: Counter[str]) -> str | None:
     """Injects faults until one ends the query; its kind."""
     while left:
         fault = left[0]
-        while not driver.inject(fault):  # there may be no worker yet
-            if driver.ended:
-                return None
+        if not driver.inject(fault):
+            return None
         left.pop(0)
         met[fault.kind] += 1
         if fault.kind in ("driver", "commit", "stop"):
@@ -66,11 +70,16 @@ def _meet(driver: Driver, left: list[Fault], met: Counter[str]) -> str | None:
 
 
 def uninterrupted(spark: SparkSession, place: Path, query: str, batches: Iterable[Iterable[Path]]) -> dict[int, Rows]:
-    """What a query gives in micro-batches of these files, each of them one file."""
-    folder = Folder(place / "in")
+    """What a query gives in micro-batches of these files, each one file of each input; some records are late."""
+    folders = {name: Folder(place / name) for name in job.inputs(query)}
     for files in batches:
-        folder.add(pa.concat_tables([pq.read_table(file) for file in files]))
-    job.start(spark, place, query, 1).awaitTermination()
+        for name, folder in folders.items():
+            own = [pq.read_table(file) for file in files if file.parent.name == name]
+            folder.add(pa.concat_tables([SCHEMA.empty_table(), *own]))
+    started = job.start(spark, place, query, 1)
+    started.awaitTermination()
+    run = Run(progress=started.recentProgress)
+    assert run.total("late") > 0 < run.total("ticks")
     return Checkpoint(place).batches()
 
 
@@ -78,8 +87,11 @@ def check(spark: SparkSession, place: Path, query: str) -> int:
     """Fails unless the sink at `place` has what an uninterrupted run gives; how many micro-batches it got again."""
     found = Checkpoint(place)
     got, cut = found.batches(), found.cut()
-    files = sorted((place / "in").glob("*.parquet"))
-    assert [path for batch in cut for path in batch] == files
+    files = list[Path]()
+    for name in job.inputs(query):
+        own = sorted((place / name).glob("*.parquet"))
+        assert [path for batch in cut for path in batch if path.parent.name == name] == own
+        files += own
     assert sorted(got) == list(range(len(cut)))
     if query in IN_ORDER:  # in micro-batches of four files, which no run had
         together = [files[first : first + 4] for first in range(0, len(files), 4)]
@@ -89,6 +101,8 @@ def check(spark: SparkSession, place: Path, query: str) -> int:
         expected = uninterrupted(spark, place / "uninterrupted", query, cut)
         for number, rows in expected.items():
             assert as_set(got[number]) == as_set(rows), f"micro-batch {number}"
+            if query in EVERY_RECORD:
+                assert sequences(got[number]) == sequences(rows), f"micro-batch {number}"
     assert sum(map(len, expected.values())) > len(files)
     again = list(found.again())
     for number, rows in again:
@@ -110,7 +124,7 @@ def sequences(rows: Rows) -> dict[Any, list[dict[str, Any]]]:
     """The rows of each key and source: updates in their order, finals by their windows."""
     found: dict[Any, list[dict[str, Any]]] = {}
     for row in rows:
-        found.setdefault((row["user"], row["part"]), []).append(row)
+        found.setdefault((row["user"], row.get("part")), []).append(row)
     for own in found.values():
         if "op" not in own[0]:
             own.sort(key=lambda row: (row["window"]["start"], row["window"]["end"]))

@@ -1,16 +1,20 @@
 """Exactly once: queries are killed and stopped at random moments, and give what an uninterrupted one gives.
 
-`make soak` injects more faults (WINDROW_KILLS).
+`make soak` injects more faults (WINDROW_KILLS), from a seed on (WINDROW_FIRST_SEED), into all queries or some
+(WINDROW_QUERIES). A seed alone says which query, faults and masters there are.
 """
 
 from __future__ import annotations
 
+import itertools
 import os
 import random
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import pyarrow.compute
 import pytest
 from pyspark.sql import SparkSession
 
@@ -20,7 +24,10 @@ from ..faults.events import events
 from ..faults.scenario import check, play
 from ..harness.streams import Folder
 
+pc: Any = pyarrow.compute  # its stubs know no column of any type
 LONG = int(os.environ.get("WINDROW_KILLS", "50"))
+FIRST = int(os.environ.get("WINDROW_FIRST_SEED", "0"))
+QUERIES = os.environ.get("WINDROW_QUERIES", "").split() or list(job.QUERIES)
 KINDS = {"worker": 8, "daemon": 2, "driver": 3, "commit": 3, "stop": 3}
 """Faults of a local master, by how often they are drawn."""
 MASTERS = ["local[1]", "local[2]", "local[2,4]", "local[3,4]"]
@@ -28,10 +35,12 @@ OF_CLUSTER = {"executor": 4, "worker": 3, "commit": 1}
 KILLS = ("worker", "daemon", "executor", "driver", "commit")
 
 
-def files_of(place: Path, seed: int, files: int) -> None:
-    folder = Folder(place / "in")
-    for table in events(seed, files, 25):
-        folder.add(table)
+def files_of(place: Path, query: str, seed: int, files: int) -> None:
+    names = job.inputs(query)
+    for number, name in enumerate(names):
+        folder = Folder(place / name)
+        for table in events(seed, files, 25):
+            folder.add(table if len(names) == 1 else table.filter(pc.equal(table["part"], number)))
 
 
 def faults_of(draw: random.Random, count: int, kinds: dict[str, int]) -> list[Fault]:
@@ -41,7 +50,7 @@ def faults_of(draw: random.Random, count: int, kinds: dict[str, int]) -> list[Fa
 
 
 def test_a_query_that_was_killed_gives_what_an_uninterrupted_one_gives(spark: SparkSession, tmp_path: Path) -> None:
-    files_of(tmp_path, 1, 8)
+    files_of(tmp_path, "sessions", 1, 8)
     faults = [Fault("worker", 1, 0.1), Fault("stop", 1, 0.1), Fault("commit")]
     met = play(tmp_path, "sessions", faults, ["local[2,4]", "local[1,4]"], [1, 2], seed=3)
     assert {kind: met[kind] for kind in ("worker", "stop", "commit")} == {"worker": 1, "stop": 1, "commit": 1}
@@ -52,16 +61,24 @@ def test_a_query_that_was_killed_gives_what_an_uninterrupted_one_gives(spark: Sp
 def test_queries_give_the_same_through_many_faults(
     spark: SparkSession, tmp_path: Path, soaked: Callable[[str], None]
 ) -> None:
-    met, seed, queries = Counter[str](), 0, list(job.QUERIES)
-    while sum(met[kind] for kind in KILLS) < LONG:
-        turn, number = divmod(seed, len(queries))
-        query, place, is_cluster = queries[number], tmp_path / str(seed), number == (turn + 2) % len(queries)
+    met, names, played = Counter[str](), list(job.QUERIES), list[str]()
+    assert set(QUERIES) <= set(names)
+    for seed in itertools.count(FIRST):
+        turn, number = divmod(seed, len(names))
+        query, place, is_cluster = names[number], tmp_path / str(seed), (seed + turn) % 4 == 2
+        if query not in QUERIES:
+            continue
+        if sum(met[kind] for kind in KILLS) >= LONG and set(played) == set(QUERIES):
+            break
         kinds, masters = (OF_CLUSTER, ["local-cluster[2,1,1024]"]) if is_cluster else (KINDS, MASTERS)
-        files_of(place, seed, 20)
+        files_of(place, query, seed, 20)
         faults = faults_of(random.Random(seed), 12, kinds)
-        met += play(place, query, faults, masters, [1, 1, 2, 3], seed)
+        own = play(place, query, faults, masters, [1, 1, 2, 3], seed)
+        assert own["executor" if is_cluster else "worker"]
+        met += own
         met["tries again"] += check(spark, place, query)
-        seed += 1
-        print(seed, query, dict(met))
+        played.append(query)
+        print(f"seed {seed}", query, masters[0], dict(met), flush=True)
     told = ", ".join(f"{count} {kind}" for kind, count in sorted(met.items()))
-    soaked(f"{sum(met[kind] for kind in KILLS)} kills of {seed} queries: {told}")
+    kills = sum(met[kind] for kind in KILLS)
+    soaked(f"{kills} kills, {len(played)} runs of {len(set(played))} queries, all as uninterrupted: {told}")

@@ -174,24 +174,41 @@ def test_the_slowest_source_holds_all_open(spark: SparkSession, tmp_path: Path) 
     assert ("cem", 700, 700, 1) in short(run.rows)
 
 
-def test_a_cogroup_closes_by_its_slowest_input(spark: SparkSession, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"order": "offset"},
+        {"source": "part"},
+        {"source": "part", "order": "offset"},
+        {"source": ["part"], "stream_time": "slowest"},
+    ],
+)
+def test_a_cogroup_closes_by_its_slowest_input(spark: SparkSession, tmp_path: Path, options: dict[str, Any]) -> None:
     clicks, orders = Folder(tmp_path / "clicks"), Folder(tmp_path / "orders")
-    run = Run()
+    run, read = Run(), 0
+
+    def add(folder: Folder, part: pa.Table) -> None:
+        """The next records of the one source that both inputs have."""
+        nonlocal read
+        offsets = pa.array(range(read, read + part.num_rows), pa.int64())
+        folder.add(part.set_column(4, SCHEMA.field("offset"), offsets))
+        read += part.num_rows
 
     def step() -> None:
         inputs = {
-            name: wr.group_by(source(spark, folder, DDL), "user", time="ts", tick="tick")
+            name: wr.group_by(source(spark, folder, DDL), "user", time="ts", tick="tick", **options)
             for name, folder in (("clicks", clicks), ("orders", orders))
         }
         windowed = wr.cogroup(**inputs).windowed_by(GAP)
         result = windowed.agg(n=wr.count(), clicks=wr.count("clicks.*"), paid=wr.sum("orders.amount"))
         start(result, run, tmp_path / "checkpoint").awaitTermination()
 
-    clicks.add(table(("ann", 0), ("ann", 3), ("bob", 30)))
+    add(clicks, table(("ann", 0), ("ann", 3), ("bob", 30), part=0))
     step()
     assert run.rows == []  # no order was seen: nothing closes
-    orders.add(table(("ann", 4, 9)))
-    orders.add(tick(20))
+    add(orders, table(("ann", 4, 9), part=0))
+    add(orders, tick(20, part=0))
     step()
     (row,) = run.rows
     assert (row["user"], row["n"], row["clicks"], row["paid"]) == ("ann", 3, 2, 9)
