@@ -84,8 +84,10 @@ class Files:
 def ours(data: DataFrame, emit: Any) -> DataFrame:
     """Sessions by windrow."""
     windowed = wr.group_by(data, "user", time="ts").windowed_by(wr.SessionWindows.with_gap(GAP, grace=GRACE))
-    return windowed.shards(floor.SHARDS).emit(emit).agg(
-        clicks=wr.count(), spend=wr.sum("amount"), low=wr.min("amount"), high=wr.max("amount")
+    return (
+        windowed.shards(floor.SHARDS)
+        .emit(emit)
+        .agg(clicks=wr.count(), spend=wr.sum("amount"), low=wr.min("amount"), high=wr.max("amount"))
     )
 
 

@@ -11,7 +11,7 @@
 | `format`, `shard` | 3; the number of the shard |
 | `source`, `stream_time` | the source columns, and how stream time is kept over several sources |
 | `sources`, `inputs` | the values of each source, by number, and the inputs that have seen it |
-| `pages` | of each page checksum and length of its text; of windows first and last time, and how their first and last key begin |
+| `pages` | of each page checksum and length of its text; of windows first and last time, the beginnings of both keys |
 | `gauges` | stream time and open windows of each operator |
 | `checksum` | CRC-32 of the text without it |
 
