@@ -45,29 +45,18 @@ __version__: str
 def compared_column(function: str) -> int | None:
     """The position of the column whose values an aggregate compares with each other; None where it compares none.
 
-    Args:
-        function: an aggregate as a spec names it, such as `"max_by"`.
-
     Raises:
-        ValueError: there is no such aggregate.
+        ValueError: `function` is no aggregate as a spec names it, such as `"max_by"`.
     """
 
 def decode_page(text: str) -> bytes:
-    """The page that `encode_page` made a text of.
-
-    Raises:
-        ValueError: any other text.
-    """
+    """The page that `encode_page` made a text of; `ValueError` for any other text."""
 
 def encode_page(page: bytes) -> str:
-    """A page as text of ASCII, eight characters for seven bytes: what Spark's state server hands over in one piece."""
+    """A page as text of ASCII, eight characters for seven bytes."""
 
 def groupable(data_type: pa.DataType) -> bool:
-    """Whether a column of this type can be a key.
-
-    Raises:
-        ValueError: no Arrow type.
-    """
+    """Whether a column of this type can be a key; `ValueError` for no Arrow type."""
 
 class _ArrowStream(Protocol):
     """What gives record batches: a table, a reader, and so on."""
