@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
-use arrow_array::{RecordBatch, UInt32Array};
+use arrow_array::{Array, RecordBatch, UInt32Array};
 use arrow_select::concat::concat_batches;
 use arrow_select::take::take_record_batch;
 use proptest::prelude::*;
@@ -198,7 +198,11 @@ fn rows_of_a_hot_key_leave_as_soon_as_the_next_block_is_past_them() {
 #[test]
 fn wide_rows_are_packed_before_there_are_many_and_leave_in_small_batches() {
     let rows = ticking(0..100);
-    let bytes = batch(&rows[..10]).get_array_memory_size();
+    let columns = batch(&rows[..10]).columns().to_vec();
+    let sizes = columns
+        .iter()
+        .map(|column| column.to_data().get_slice_memory_size().unwrap());
+    let bytes: usize = sizes.sum();
     let packs = |pack_bytes| {
         let mut packer = Packer::new(
             query(
