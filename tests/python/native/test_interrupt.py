@@ -10,10 +10,13 @@ import time
 import pytest
 
 SETUP = """
-import threading, time
+import signal, threading, time
 from datetime import timedelta
 import numpy as np, pyarrow as pa
 import windrow as wr
+
+# A job in the background of a shell ignores Ctrl-C, and what it starts does.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 def table(rows, keys, times):
     random = np.random.default_rng(1)
