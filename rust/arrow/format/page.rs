@@ -244,11 +244,9 @@ impl Label {
 pub fn read(bytes: &[u8]) -> Result<(Label, RecordBatch)> {
     let (metadata, rows) = envelope::unseal(WHAT, bytes)?;
     let label = Label::new(metadata)?;
-    let is_split = label.form == PageKind::Index;
-    let rows = if is_split {
-        byte_planes::join(&rows)?
-    } else {
-        rows
+    let rows = match label.form {
+        PageKind::Index => byte_planes::join(&rows)?,
+        PageKind::Head | PageKind::Sessions | PageKind::Windows => rows,
     };
     Ok((label, rows))
 }

@@ -10,9 +10,6 @@ use crate::error::{Error, Result};
 const BYTES: usize = 7;
 const CHARS: usize = 8;
 
-/// The highest bit of each character.
-const HIGH: u64 = 0x8080_8080_8080_8080;
-
 /// Bytes as text.
 ///
 /// # Errors
@@ -71,12 +68,12 @@ fn spread(&[a, b, c, d, e, f, g]: &[u8; BYTES]) -> [u8; CHARS] {
     let bits = (bits & 0x0fff_ffff) | ((bits << 4) & 0x0fff_ffff_0000_0000);
     let bits = (bits & 0x0000_3fff_0000_3fff) | ((bits << 2) & 0x3fff_0000_3fff_0000);
     let bits = (bits & 0x007f_007f_007f_007f) | ((bits << 1) & 0x7f00_7f00_7f00_7f00);
-    (bits & !HIGH).to_le_bytes()
+    bits.to_le_bytes()
 }
 
-/// The seven bytes of eight characters.
+/// The seven bytes of eight characters of ASCII.
 fn gather(chars: &[u8; CHARS]) -> [u8; BYTES] {
-    let bits = u64::from_le_bytes(*chars) & !HIGH;
+    let bits = u64::from_le_bytes(*chars);
     let bits = (bits & 0x007f_007f_007f_007f) | ((bits & 0x7f00_7f00_7f00_7f00) >> 1);
     let bits = (bits & 0x0000_3fff_0000_3fff) | ((bits & 0x3fff_0000_3fff_0000) >> 2);
     let bits = (bits & 0x0fff_ffff) | ((bits & 0x0fff_ffff_0000_0000) >> 4);
