@@ -62,6 +62,30 @@ impl SortedRows {
     }
 }
 
+/// The first bytes of a name as a number, which sorts as they do.
+pub fn prefix(name: &[u8]) -> u128 {
+    let mut bytes = [0; 16];
+    bytes
+        .iter_mut()
+        .zip(name)
+        .for_each(|(to, &from)| *to = from);
+    u128::from_be_bytes(bytes)
+}
+
+/// Sorts items by the bytes of their names. Most names differ in their first bytes.
+pub fn sort_by_name<'n, T: Copy>(items: &mut [T], name: impl Fn(T) -> &'n [u8]) {
+    let mut named: Vec<(u128, T)> = items
+        .iter()
+        .map(|&item| (prefix(name(item)), item))
+        .collect();
+    named.sort_unstable_by(|&(left, a), &(right, b)| {
+        left.cmp(&right).then_with(|| name(a).cmp(name(b)))
+    });
+    for (item, (_, named)) in items.iter_mut().zip(named) {
+        *item = named;
+    }
+}
+
 /// Entries of rows, key by key, those of a key in the order of rows; and where each key ends.
 fn by_key<E: Copy + Default>(
     keys: &[KeyId],

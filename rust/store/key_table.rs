@@ -8,6 +8,7 @@ use hashbrown::hash_table::Entry;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use crate::error::{Error, Result};
+use crate::sort::sort_by_name;
 
 /// The number of a key in its store. It may be given to another key once the first has no windows
 /// any more.
@@ -108,6 +109,19 @@ impl KeyTable {
         }
     }
 
+    /// Makes room for more keys.
+    pub fn reserve(&mut self, additional: usize) {
+        let Self {
+            table, seed, names, ..
+        } = self;
+        let hash = |key: &StoreKey| {
+            let name = names.get(key.0 as usize).and_then(Option::as_deref);
+            xxh3_64_with_seed(name.unwrap_or_default(), *seed)
+        };
+        table.reserve(additional, hash);
+        names.reserve(additional);
+    }
+
     /// Forgets a key; its number is free for another one.
     pub fn release(&mut self, key: StoreKey) {
         let Some(name) = self.names.get_mut(key.0 as usize).and_then(Option::take) else {
@@ -121,6 +135,11 @@ impl KeyTable {
         }
         self.free.push(key);
         self.order.take();
+    }
+
+    /// Sorts keys by their bytes.
+    pub fn sort(&self, keys: &mut [StoreKey]) {
+        sort_by_name(keys, |key| self.name(key));
     }
 
     /// Whether the number stands for a key.
@@ -139,7 +158,7 @@ impl KeyTable {
         }
         let order = self.order.get_or_init(|| {
             let mut order: Vec<StoreKey> = self.table.iter().copied().collect();
-            order.sort_unstable_by(|&a, &b| self.name(a).cmp(self.name(b)));
+            self.sort(&mut order);
             order
         });
         let first = from.map_or(0, |from| {

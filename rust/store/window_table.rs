@@ -104,6 +104,12 @@ impl<E: StoreEntry> WindowTable<E> {
         Ok(key)
     }
 
+    /// Makes room for more keys.
+    pub fn reserve(&mut self, additional: usize) {
+        self.keys.reserve(additional);
+        self.key_windows.reserve(additional);
+    }
+
     /// Stores a window and returns the one with its id that it replaces.
     pub fn put(&mut self, key: StoreKey, entry: E) -> Option<E> {
         let windows = self.key_windows.get_mut(key.0 as usize)?;
@@ -216,7 +222,7 @@ impl<E: StoreEntry> WindowTable<E> {
     /// The visible windows of a segment, by key, then id: what its pages hold.
     pub fn segment(&self, segment: SegmentId) -> Vec<(StoreKey, &E)> {
         let mut keys = self.segments.keys(segment);
-        keys.sort_unstable_by(|&a, &b| self.name(a).cmp(self.name(b)));
+        self.keys.sort(&mut keys);
         let within = self.segments.within(segment);
         keys.into_iter()
             .flat_map(|key| self.due(key, within).map(move |entry| (key, entry)))

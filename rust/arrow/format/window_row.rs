@@ -12,8 +12,8 @@ pub(crate) trait WindowRow: StoreEntry {
     const FORM: PageKind;
     /// Names of its columns, before `source`.
     const COLUMNS: &'static [&'static str];
-    /// The cells of these columns.
-    fn times(&self) -> Vec<i64>;
+    /// The cell of one of these columns.
+    fn time(&self, column: usize) -> i64;
     /// The window of such cells; none where they are not in order.
     fn of(times: &[i64], slot: Slot) -> Option<Self>;
     /// Its start, and its greatest time.
@@ -26,8 +26,12 @@ impl WindowRow for SessionEntry {
     const FORM: PageKind = PageKind::Sessions;
     const COLUMNS: &'static [&'static str] = &["start", "end", "reach"];
 
-    fn times(&self) -> Vec<i64> {
-        vec![self.extent.start.0, self.extent.end.0, self.extent.reach.0]
+    fn time(&self, column: usize) -> i64 {
+        match column {
+            0 => self.extent.start.0,
+            1 => self.extent.end.0,
+            _ => self.extent.reach.0,
+        }
     }
 
     fn of(times: &[i64], slot: Slot) -> Option<Self> {
@@ -55,8 +59,11 @@ impl WindowRow for WindowEntry {
     const FORM: PageKind = PageKind::Windows;
     const COLUMNS: &'static [&'static str] = &["start", "largest"];
 
-    fn times(&self) -> Vec<i64> {
-        vec![self.start.0, self.largest.0]
+    fn time(&self, column: usize) -> i64 {
+        match column {
+            0 => self.start.0,
+            _ => self.largest.0,
+        }
     }
 
     fn of(times: &[i64], slot: Slot) -> Option<Self> {

@@ -16,7 +16,7 @@ use crate::arrow::format::page_writer::{PageColumns, window_columns, write_run};
 use crate::arrow::format::window_row::WindowRow;
 use crate::arrow::keys::sort_key::{SortKeyRows, SortKeys};
 use crate::error::Result;
-use crate::sort::pick;
+use crate::sort::{pick, prefix};
 use crate::store::SessionEntry;
 use crate::window::Extent;
 
@@ -161,16 +161,6 @@ impl Part {
             ),
         })
     }
-}
-
-/// The first bytes of a sort key as a number in its order.
-fn prefix(name: &[u8]) -> u128 {
-    let mut bytes = [0; 16];
-    bytes
-        .iter_mut()
-        .zip(name)
-        .for_each(|(to, &from)| *to = from);
-    u128::from_be_bytes(bytes)
 }
 
 fn times(extents: &[Extent], time: impl Fn(&Extent) -> i64) -> ArrayRef {

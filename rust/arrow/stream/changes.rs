@@ -1,7 +1,10 @@
 //! The changes of one batch, with copies of their states.
 
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
+use std::hash::{BuildHasher, RandomState};
+
+use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
+use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::states::OperatorStates;
 use crate::aggregate::slot::Slot;
@@ -23,8 +26,49 @@ pub struct Changes {
     count: u64,
 }
 
-/// The row of each window of a key.
-type Latest = HashMap<(Box<[u8]>, Window), usize>;
+/// The row of each window of a key, by its position.
+struct Latest {
+    table: HashTable<usize>,
+    /// Of the table's hash.
+    seed: u64,
+}
+
+impl Latest {
+    fn new() -> Self {
+        Self {
+            table: HashTable::new(),
+            seed: RandomState::new().hash_one(0),
+        }
+    }
+
+    /// The entry of a window, among `rows`.
+    fn entry(&mut self, name: &[u8], window: Window, rows: &[Row]) -> Entry<'_, usize> {
+        let seed = self.seed;
+        let is_same = |&position: &usize| {
+            rows.get(position)
+                .is_some_and(|row| row.window == window && *row.name == *name)
+        };
+        let hash_of = |&position: &usize| {
+            let row = rows.get(position);
+            row.map_or(0, |row| hash(seed, &row.name, row.window))
+        };
+        self.table.entry(hash(seed, name, window), is_same, hash_of)
+    }
+
+    /// Forgets the window of a row.
+    fn remove(&mut self, row: &Row, position: usize) {
+        let hash = hash(self.seed, &row.name, row.window);
+        if let Ok(entry) = self.table.find_entry(hash, |&other| other == position) {
+            entry.remove();
+        }
+    }
+}
+
+fn hash(seed: u64, name: &[u8], window: Window) -> u64 {
+    let (start, end) = (window.start.0 as u128, window.end.0 as u64);
+    let times = start << 64 | u128::from(end);
+    xxh3_64_with_seed(&times.to_le_bytes(), xxh3_64_with_seed(name, seed))
+}
 
 /// A change, with a copy of the states.
 pub(super) struct Row {
@@ -43,7 +87,7 @@ impl Changes {
     /// No changes yet; with `every`, each of them counts.
     pub fn new(every: bool) -> Self {
         Self {
-            latest: (!every).then(HashMap::new),
+            latest: (!every).then(Latest::new),
             rows: Vec::new(),
             free: Vec::new(),
             count: 0,
@@ -101,14 +145,14 @@ impl Changes {
             .latest
             .as_mut()
             .filter(|_| matches!(op, Op::Upsert | Op::Delete));
-        match latest.map(|latest| latest.entry((name.into(), window))) {
-            Some(Entry::Occupied(row)) => {
-                let position = *row.get();
+        match latest.map(|latest| latest.entry(name, window, &self.rows)) {
+            Some(Entry::Occupied(entry)) => {
+                let position = *entry.get();
                 return self.replace(position, number, change, states);
             }
             // A window that is new in the batch and deleted in it has no row.
             Some(Entry::Vacant(_)) if op == Op::Delete && !known => return Ok(()),
-            Some(Entry::Vacant(row)) => drop(row.insert(next)),
+            Some(Entry::Vacant(entry)) => drop(entry.insert(next)),
             None => {}
         }
         let row = Row {
@@ -155,9 +199,11 @@ impl Changes {
         (row.time, row.op, row.number) = (change.time, change.op, number);
         if change.op == Op::Delete && !row.known {
             row.number = None;
-            let id = (std::mem::take(&mut row.name), window);
+            if let Some(latest) = &mut self.latest {
+                latest.remove(row, position);
+            }
+            row.name = Box::default();
             self.free.push(position);
-            self.latest.as_mut().and_then(|latest| latest.remove(&id));
         }
         Ok(())
     }

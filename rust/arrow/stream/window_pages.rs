@@ -93,7 +93,6 @@ fn columns<E: WindowRow>(
     entries: &[(StoreKey, &E)],
 ) -> Result<PageColumns> {
     let slots: Vec<Slot> = entries.iter().map(|(_, entry)| entry.slot()).collect();
-    let times: Vec<Vec<i64>> = entries.iter().map(|(_, entry)| entry.times()).collect();
     let keys = key_columns(
         &state.sort_keys,
         entries.iter().map(|&(key, _)| store.name(key)),
@@ -104,9 +103,7 @@ fn columns<E: WindowRow>(
         .into_iter()
         .map(|field| field.name().clone());
     let times = E::COLUMNS.iter().enumerate().map(|(nth, &name)| {
-        let ticks = times
-            .iter()
-            .map(|times| times.get(nth).copied().unwrap_or_default());
+        let ticks = entries.iter().map(|(_, entry)| entry.time(nth));
         let ticks: ArrayRef = Arc::new(Int64Array::from_iter_values(ticks));
         (name, ticks)
     });
@@ -135,13 +132,13 @@ struct WindowColumns<'a> {
 }
 
 impl WindowColumns<'_> {
-    /// The sort key and the times of a row.
-    fn get(&self, row: usize) -> Result<(&[u8], Vec<i64>)> {
+    /// The sort key of a row; its times are put into `times`.
+    fn get(&self, row: usize, times: &mut Vec<i64>) -> Result<&[u8]> {
+        times.clear();
+        let columns = self.times.iter();
+        times.extend(columns.filter_map(|column| column.get(row)));
         let name = self.names.get(row);
-        let name = name.ok_or_else(|| broken("a window has no key"))?;
-        let times = self.times.iter();
-        let times = times.filter_map(|times| times.get(row).copied());
-        Ok((name, times.collect()))
+        name.ok_or_else(|| broken("a window has no key"))
     }
 }
 
@@ -189,8 +186,10 @@ fn window_columns<'a>(
 pub(crate) fn read(state: &mut StateStore, label: &Label, rows: &RecordBatch) -> Result<()> {
     let columns = window_columns(state, label, rows)?;
     let slots = load(state, rows.num_rows(), columns.states, columns.values)?;
+    state.windows.reserve(rows.num_rows());
+    let mut times = Vec::new();
     for (row, &slot) in slots.iter().enumerate() {
-        let (name, times) = columns.get(row)?;
+        let name = columns.get(row, &mut times)?;
         match &mut state.windows {
             Windows::Sessions(sessions) => put(sessions.store_mut(), name, &times, slot)?,
             Windows::Sliding(sliding) => put(sliding.store_mut(), name, &times, slot)?,
@@ -217,8 +216,9 @@ pub(crate) fn join(state: &mut StateStore, label: &Label, rows: &RecordBatch) ->
         return Err(broken("it holds parts of windows that are no sessions"));
     };
     let mut changes = Changes::new(false);
+    let mut times = Vec::new();
     for row in 0..rows.num_rows() {
-        let (name, times) = columns.get(row)?;
+        let name = columns.get(row, &mut times)?;
         let from = Slot(row as u32);
         let entry: SessionEntry = entry(&times, from)?;
         let key = sessions.store_mut().intern(name)?;

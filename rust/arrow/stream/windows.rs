@@ -179,6 +179,11 @@ impl Windows {
         either!(self, windows => windows.store().open())
     }
 
+    /// Makes room for windows.
+    pub fn reserve(&mut self, rows: usize) {
+        either!(self, windows => windows.store_mut().reserve(rows));
+    }
+
     /// Windows due before this were closed and emitted.
     pub fn closed(&self) -> Time {
         either!(self, windows => windows.store().closed())
