@@ -38,6 +38,7 @@ from windrow.aggregates.builtin import (
     variance,
 )
 from windrow.aggregates.user_function import aggregate, reduce
+from windrow.aggregates.window_id import window_id
 from windrow.cogrouped import CogroupedData, cogroup
 from windrow.grouped import GroupedData, group_by
 from windrow.spark.configure import configure
@@ -79,6 +80,7 @@ __all__ = [
     "var_pop",
     "var_samp",
     "variance",
+    "window_id",
 ]
 
 __version__: str

@@ -118,6 +118,16 @@ class Query:
         """The result: the keys, `window` (a struct of `start` and `end`, of the time column's type), the aggregates,
         and `op` (a string) where the plan asks for it. For rows: the columns of the input.
         """
+    @staticmethod
+    def with_rows(spec: str, schema: pa.Schema) -> Query:
+        """The query for windows and for the window of each row: `run_over`. Raises what `Query` raises."""
+    @staticmethod
+    def over(spec: str, schema: pa.Schema) -> Query:
+        """The query for rows, each with its window: `packer`, `merger`. Raises what `Query` raises."""
+    def run_over(
+        self, reader: _ArrowStream, threads: int | None = None
+    ) -> tuple[list[pa.RecordBatch], pa.RecordBatch, dict[str, int]]:
+        """The windows, the position among them of each row's window (null for none), and the counters."""
     def run(self, reader: _ArrowStream, threads: int | None = None) -> tuple[list[pa.RecordBatch], dict[str, int]]:
         """All windows, or rows in the order of time, of everything that a reader gives.
 

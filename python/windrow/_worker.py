@@ -73,6 +73,20 @@ def rows_query(spec: str, schema: pa.Schema) -> Query:
     return Query.of_rows(spec, schema)
 
 
+def row_windows_query(spec: str, schema: pa.Schema) -> Query:
+    """The query for the windows of a plan and for the window of each row: `Query.run_over`."""
+    from windrow._native import Query
+
+    return Query.with_rows(spec, schema)
+
+
+def over_query(spec: str, schema: pa.Schema) -> Query:
+    """The query for the rows of a plan, each with its window: its packer and its merger."""
+    from windrow._native import Query
+
+    return Query.over(spec, schema)
+
+
 def operator(spec: str, schema: pa.Schema, folds: list[Fold]) -> Operator:
     """The record-by-record operator of a plan, checked by the core: `TypeError` or `ValueError`."""
     from windrow._native import Operator
@@ -140,6 +154,12 @@ def pack_rows(batches: Batches, spec: str, schema: bytes, observed: tuple[str, .
     return _packed(batches, rows_query(spec, columns).packer(partition()), columns, observed)
 
 
+def pack_over(batches: Batches, spec: str, schema: bytes, observed: tuple[str, ...]) -> Batches:
+    """The same as `pack` for a plan that gives the rows back: its blocks hold them all, those left out too."""
+    columns = _schema(schema)
+    return _packed(batches, over_query(spec, columns).packer(partition()), columns, observed)
+
+
 def partition() -> int:
     """The number of the partition that a task of Spark works on; 0 outside of one."""
     from pyspark import TaskContext
@@ -166,7 +186,15 @@ def _packed(batches: Batches, packer: Packer, columns: pa.Schema, observed: tupl
 
 def merge(batches: Batches, spec: str, schema: bytes, observed: dict[str, str]) -> Batches:
     """Packed blocks of whole shards, in order, to windows; rows of the counters `observed` follow under their names."""
-    plan = query(spec, _schema(schema))
+    return _merged(query(spec, _schema(schema)), batches, observed)
+
+
+def over(batches: Batches, spec: str, schema: bytes, observed: dict[str, str]) -> Batches:
+    """The same as `merge` for what `pack_over` packed: rows with their windows."""
+    return _merged(over_query(spec, _schema(schema)), batches, observed)
+
+
+def _merged(plan: Query, batches: Batches, observed: dict[str, str]) -> Batches:
     merger, counted = plan.merger(), list[pa.RecordBatch]()
     blank = dict.fromkeys(observed.values())
     for blocks in _blocks(batches, observed, counted):

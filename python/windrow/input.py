@@ -72,6 +72,10 @@ class Input(ABC, Generic[Result]):
         """The result of a plan; the core's own checks of types come first (`TypeError`, `ValueError`)."""
 
     @abstractmethod
+    def with_windows(self, plan: Plan) -> Result:
+        """All rows and columns, each row with its window of a plan and the aggregates of that."""
+
+    @abstractmethod
     def union(self, inputs: Sequence[Any], schema: pa.Schema, origins: Origins) -> Input[Result]:
         """The rows of the inputs of a cogroup, all of this very kind, in the schema of a plan."""
 

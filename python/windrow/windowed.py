@@ -29,7 +29,8 @@ import pyarrow as pa
 from windrow import _worker
 from windrow.aggregates import builtin
 from windrow.aggregates.aggregate import MAKERS, Aggregate
-from windrow.aggregates.user_function import Accumulation
+from windrow.aggregates.user_function import Accumulation, Reduction
+from windrow.aggregates.window_id import WindowId
 from windrow.duration import Duration, microseconds
 from windrow.errors import NO_NULL_CHARACTER, aggregate_argument, bad_type, bad_value, no_attribute, unknown_word
 from windrow.input import Result
@@ -217,6 +218,46 @@ class WindowedData(Generic[Result]):
             raise _without_names(_by_position)
         return self._result(aggregates)
 
+    def with_columns(self, /, *_by_position: Never, **aggregates: Aggregate) -> Result:
+        """Every record with all its columns, its window, and the aggregates of that window.
+
+        As SQL's `OVER`: of sessions it is the session that the record belongs to; of sliding windows the one that ends
+        at the record, `[t - difference, t]`, both inclusive, so that a record sees those before it, itself, and those
+        of the same time: `RANGE BETWEEN difference PRECEDING AND CURRENT ROW`. Kafka Streams has no such thing.
+
+        Returns:
+            A DataFrame for a DataFrame, lazily, in any order; for anything else a `pyarrow.Table` in the order of the
+            data, with the counters in its schema metadata. Columns: those of the data, then `window` (a struct of
+            `start` and `end`, both inclusive, of the type of the time column), one column for each aggregate, if there
+            is any. A record that is left out, as its key or its time is null or its gap not allowed, comes back too,
+            with null for `window` and for all aggregates. Ticks are no records, and do not in Spark; in this process
+            they do, with nulls.
+
+            In Spark the rows of a window are held in memory together until it is final: those of one very long session
+            as well. A window's aggregates are the same in each of its rows.
+
+        Raises:
+            ValueError: a name that the data, `window` or another aggregate has, `emit("update")` or `late("emit")`, a
+                streaming DataFrame, or a Python function of `reduce` or `aggregate`.
+            TypeError: not an aggregate, one without a name, one that is not defined for the type of its column, or, on
+                Spark, a column of the data of a type that Spark does not hand over to Python.
+            OverflowError: as of `agg`.
+
+        >>> tagged = sessions.with_columns(n=wr.count(), spend=wr.sum("amount"))
+        >>> for row in tagged.to_pylist():
+        ...     print(row["ts"].hour, row["amount"], row["window"]["start"].hour, row["n"], row["spend"])
+        8 3.0 8 1 3.0
+        10 4.0 10 2 9.0
+        11 5.0 10 2 9.0
+        """
+        if _by_position:
+            raise _without_names(_by_position, "with_columns")
+        if self.options.op:
+            raise bad_value(
+                "with_columns", "emit('update') or late('emit')", "emit('close'): each record comes back once"
+            )
+        return self.grouped._input.with_windows(self._plan(aggregates, rows=True))
+
     def count(self) -> Result:
         """How many records each window has: short for `agg(count=windrow.count())`, and raises what that raises.
 
@@ -242,10 +283,18 @@ class WindowedData(Generic[Result]):
     def _result(self, chosen: dict[str, Aggregate]) -> Result:
         return self.grouped._input.run(self._plan(chosen))
 
-    def _plan(self, chosen: dict[str, Aggregate]) -> Plan:
-        if not chosen:
-            raise ValueError("aggregates: got none; allowed: one or more, such as agg(n=windrow.count())")
-        taken = {**dict.fromkeys(self.grouped.keys, "a key"), "window": "the column of windows"}
+    def _plan(self, chosen: dict[str, Aggregate], *, rows: bool = False) -> Plan:
+        """The plan of these aggregates; with `rows`, one that gives the rows back."""
+        if rows:
+            taken = {**dict.fromkeys(self.grouped._input.columns, "a column of the data")}
+            for column in taken:
+                if column.casefold() == "window":
+                    raise bad_value("data", column, "any name but 'window', the result's column of windows: rename it")
+            taken["window"] = "the column of windows"
+        else:
+            if not chosen:
+                raise ValueError("aggregates: got none; allowed: one or more, such as agg(n=windrow.count())")
+            taken = {**dict.fromkeys(self.grouped.keys, "a key"), "window": "the column of windows"}
         if self.options.op:
             taken["op"] = "the column that emit('update') and late('emit') add"
         folded = {name.casefold(): what for name, what in taken.items()}
@@ -255,6 +304,10 @@ class WindowedData(Generic[Result]):
             argument = aggregate_argument(name)
             _check_name(name, aggregate, folded)
             aggregate.check(argument)
+            if isinstance(aggregate, WindowId) and not rows:
+                raise bad_value(argument, "window_id()", "with_columns(...): agg gives one row for each window")
+            if isinstance(aggregate, Reduction | Accumulation) and rows:
+                raise bad_value(argument, f"{aggregate.maker}(...)", "built-in aggregates; Python functions go into agg")
             if (
                 isinstance(aggregate, Accumulation)
                 and aggregate.merge is None
@@ -293,12 +346,12 @@ def _to_rows(name: str) -> str:
     return "its rows come from agg, which gives a DataFrame of Spark or a pyarrow.Table: .agg(n=windrow.count())"
 
 
-def _without_names(given: Sequence[object]) -> TypeError:
+def _without_names(given: Sequence[object], call: str = "agg") -> TypeError:
     """Aggregates were given by position, or in a list, where each is a column that needs a name."""
     flat = [each for one in given for each in (one if isinstance(one, list | tuple) else [one])]
     named = (f"{_result_name(each)}=windrow.{_call(each)}" for each in flat if isinstance(each, Aggregate))
     shown = ", ".join(dict.fromkeys(named)) or "n=windrow.count()"
-    return bad_type("aggregates", given[0], f"aggregates by name, such as agg({shown})")
+    return bad_type("aggregates", given[0], f"aggregates by name, such as {call}({shown})")
 
 
 def _result_name(aggregate: Aggregate) -> str:

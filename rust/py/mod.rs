@@ -18,7 +18,7 @@ use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread;
 
-use arrow_array::RecordBatch;
+use arrow_array::{ArrayRef, RecordBatch};
 use pyo3::exceptions::{PyException, PyOverflowError, PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -28,6 +28,7 @@ use pyo3_arrow::{PyDataType, PyRecordBatch, PySchema};
 use crate::arrow::batch::combiner::Combiner;
 use crate::arrow::batch::merger::Merger;
 use crate::arrow::batch::packer::Packer;
+use crate::arrow::batch::row_windows::RowWindows;
 use crate::arrow::batch::sorter::Sorter;
 use crate::arrow::format::page_text;
 use crate::arrow::keys;
@@ -94,6 +95,12 @@ fn counted<'py>(py: Python<'py>, counters: ReadCounters) -> PyResult<Bound<'py, 
     Ok(dict)
 }
 
+fn threads_or_cores(threads: Option<NonZeroUsize>) -> usize {
+    threads
+        .or_else(|| thread::available_parallelism().ok())
+        .map_or(1, NonZeroUsize::get)
+}
+
 #[pyclass(frozen, name = "Query", module = "windrow._native")]
 struct PyQuery(Arc<Query>);
 
@@ -115,6 +122,18 @@ impl PyQuery {
         )?)))
     }
 
+    #[staticmethod]
+    fn with_rows(spec: &str, schema: PySchema) -> PyResult<Self> {
+        let query = Query::with_rows(&Spec::parse(spec)?, &schema.into_inner())?;
+        Ok(Self(Arc::new(query)))
+    }
+
+    #[staticmethod]
+    fn over(spec: &str, schema: PySchema) -> PyResult<Self> {
+        let query = Query::over(&Spec::parse(spec)?, &schema.into_inner())?;
+        Ok(Self(Arc::new(query)))
+    }
+
     #[getter]
     fn output_schema<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         PySchema::new(Arc::clone(&self.0.output)).into_pyarrow(py)
@@ -128,12 +147,31 @@ impl PyQuery {
         threads: Option<NonZeroUsize>,
     ) -> PyResult<(Vec<Bound<'py, PyAny>>, Bound<'py, PyDict>)> {
         let reader = reader.into_reader()?;
-        let threads = threads
-            .or_else(|| thread::available_parallelism().ok())
-            .map_or(1, NonZeroUsize::get);
+        let threads = threads_or_cores(threads);
         let batches = reader.map(|batch| Ok(batch?));
         let (results, counters) = py.detach(|| self.0.run_until(batches, threads, &signals()))?;
         Ok((to_python(py, results)?, counted(py, counters)?))
+    }
+
+    #[pyo3(signature = (reader, threads=None))]
+    fn run_over<'py>(
+        &self,
+        py: Python<'py>,
+        reader: AnyRecordBatch,
+        threads: Option<NonZeroUsize>,
+    ) -> PyResult<(Vec<Bound<'py, PyAny>>, Bound<'py, PyAny>, Bound<'py, PyDict>)> {
+        let reader = reader.into_reader()?;
+        let batches = reader.map(|batch| Ok(batch?));
+        let threads = threads_or_cores(threads);
+        let RowWindows {
+            windows,
+            of_row,
+            counters,
+        } = py.detach(|| self.0.run_over(batches, threads, &signals()))?;
+        let of_row: ArrayRef = Arc::new(of_row);
+        let of_row = RecordBatch::try_from_iter([("window", of_row)]).map_err(Error::from)?;
+        let of_row = PyRecordBatch::new(of_row).into_pyarrow(py)?;
+        Ok((to_python(py, windows)?, of_row, counted(py, counters)?))
     }
 
     fn packer(&self, partition: u32) -> PyResult<PyPacker> {

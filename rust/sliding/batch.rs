@@ -38,6 +38,8 @@ pub struct WindowBatch {
     pub windows: Vec<Window>,
     /// The rows of each window.
     pub runs: Vec<Run>,
+    /// The rows at the end of each window, where windows end at records.
+    pub at_end: Vec<Run>,
 }
 
 impl WindowBatch {
@@ -190,7 +192,8 @@ impl RowBuffer {
         Ok(())
     }
 
-    /// Plans the windows of all keys, some tens of thousands at a time. The rows must be sorted.
+    /// Plans the windows of all keys, some tens of thousands at a time; with `at_ends`, those that end
+    /// at records. The rows must be sorted.
     ///
     /// # Errors
     ///
@@ -199,6 +202,7 @@ impl RowBuffer {
         &self,
         sliding: Sliding,
         ends: Ends,
+        at_ends: bool,
         interrupt: &Interrupt,
     ) -> impl Iterator<Item = Result<WindowBatch>> {
         let mut groups = self.keys.chunk_by(|left, right| left == right).peekable();
@@ -211,13 +215,21 @@ impl RowBuffer {
                     .floored
                     .get(first..first + group.len())
                     .unwrap_or_default();
-                let result = sliding.plan(times, first as u32, ends, |window, run| {
+                let mut emit = |window, run| {
                     interrupt.check_rows(batch.runs.len()..batch.runs.len() + 1)?;
                     batch.keys.extend(group.first());
                     batch.windows.push(window);
                     batch.runs.push(run);
                     Ok(())
-                });
+                };
+                let result = if at_ends {
+                    sliding.plan_ends(times, first as u32, ends, |window, run, at_end| {
+                        batch.at_end.push(at_end);
+                        emit(window, run)
+                    })
+                } else {
+                    sliding.plan(times, first as u32, ends, emit)
+                };
                 if let Err(error) = result {
                     return Some(Err(error));
                 }

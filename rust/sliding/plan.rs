@@ -86,6 +86,39 @@ impl Sliding {
         self.plan_side(since, first + before.len() as u32, true, ends, &mut emit)
     }
 
+    /// Plans the windows that end at the records of one key: `[t - d, t]` for every time `t`, whatever
+    /// side of 1970 it is on. Calls `emit` with each window, its run of rows, and the run of those at its
+    /// end.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::plan`].
+    pub fn plan_ends(
+        &self,
+        times: &[Time],
+        first: u32,
+        ends: Ends,
+        mut emit: impl FnMut(Window, Run, Run) -> Result<()>,
+    ) -> Result<()> {
+        let mut from = Cursor::new(times);
+        let mut row = first;
+        for at_end in times.chunk_by(|left, right| left == right) {
+            let to = row + at_end.len() as u32;
+            if let Some(&end) = at_end.first().filter(|&&end| ends.contains(end)) {
+                let start = end.checked_sub(self.difference);
+                let start = start.ok_or_else(|| beyond_time(end))?;
+                from.advance(|time| time < start);
+                let run = Run {
+                    from: first + from.row,
+                    to,
+                };
+                emit(Window { start, end }, run, Run { from: row, to })?;
+            }
+            row = to;
+        }
+        Ok(())
+    }
+
     /// The windows of the records on one side of 1970-01-01.
     fn plan_side(
         &self,

@@ -31,7 +31,7 @@ FUNCTIONS = (
 )
 """The aggregates of the core, by the names that it has for them."""
 
-MAKERS = (*FUNCTIONS, "avg", "stddev_samp", "var_samp", "reduce", "aggregate")
+MAKERS = (*FUNCTIONS, "avg", "stddev_samp", "var_samp", "reduce", "aggregate", "window_id")
 """The functions that make aggregates."""
 
 _NAMES = ("alias", "name")

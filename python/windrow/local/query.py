@@ -58,13 +58,26 @@ class LocalInput(Input[pa.Table]):
             return self._record_by_record(plan)
         query = _worker.query(plan.spec, plan.schema)
         batches, counters = self._results(query, plan, plan.options.threads)
-        return _counted(pa.Table.from_batches(batches, schema=query.output_schema), counters)
+        windows = pa.Table.from_batches(batches, schema=query.output_schema)
+        return _counted(windows, counters, windows.num_rows)
 
     def _record_by_record(self, plan: Plan) -> pa.Table:
         operator = _worker.operator(plan.spec_in_order, plan.schema, plan.folds())
         rows, counters = self._results(_worker.rows_query(plan.spec_in_order, plan.schema), plan)
         windows = pa.Table.from_batches(_worker.finals(operator, rows), schema=operator.output_schema)
-        return _counted(windows, counters)
+        return _counted(windows, counters, windows.num_rows)
+
+    def with_windows(self, plan: Plan) -> pa.Table:
+        """All rows in their order, with `window` and the aggregates; counters as in `run`."""
+        table = pa.RecordBatchReader.from_stream(self._table.stream(range(len(self.columns)))).read_all()
+        query = _worker.row_windows_query(plan.spec, plan.schema)
+        stream = rebased_stream(table.select([self.columns.index(name) for name in plan.schema.names]), plan.schema)
+        batches, of_row, counters = query.run_over(stream, plan.options.threads)
+        windows = pa.Table.from_batches(batches, schema=_without_last(query.output_schema))
+        taken = windows.drop_columns(list(plan.keys)).combine_chunks().take(of_row.column(0))
+        for field, column in zip(taken.schema, taken.columns, strict=True):
+            table = table.append_column(field.with_nullable(True), column)
+        return _counted(table, counters, windows.num_rows)
 
     def _results(
         self, query: Query, plan: Plan, threads: int | None = None
@@ -92,6 +105,10 @@ class LocalInput(Input[pa.Table]):
             ) from error
 
 
-def _counted(table: pa.Table, counters: dict[str, int]) -> pa.Table:
-    counted = {**counters, "windows": table.num_rows}
+def _without_last(schema: pa.Schema) -> pa.Schema:
+    return schema.remove(len(schema) - 1)
+
+
+def _counted(table: pa.Table, counters: dict[str, int], windows: int) -> pa.Table:
+    counted = {**counters, "windows": windows}
     return table.replace_schema_metadata({f"windrow.{name}": str(value) for name, value in counted.items()})

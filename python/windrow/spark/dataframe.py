@@ -19,6 +19,7 @@ from __future__ import annotations
 import functools
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any, Self
 
 import pyarrow as pa
@@ -146,6 +147,33 @@ class SparkInput(Input[DataFrame]):
         )
         if plan.options.observation is None:
             return result
+        return _observed(result, plan.options.observation, observed, F.count("window").alias("windows"))
+
+    def with_windows(self, plan: Plan) -> DataFrame:
+        """The frame of all rows, each with its window, not yet computed."""
+        fields = [arrow_field("with_columns", field, compared=False) for field in self._schema.fields]
+        plan = replace(plan, schema=pa.schema([self.field("with_columns", field.name) for field in fields]))
+        arrow = _worker.over_query(plan.spec, plan.schema).output_schema
+        rows = [StructField(field.name, returned_type(field.dataType)) for field in self._schema.fields]
+        output = StructType([*rows, *self._window_columns(plan, arrow)])
+        warn_unless_configured(self._frame.sparkSession)
+        schema, version = plan.schema.serialize().to_pybytes(), _worker.version()
+        observed = unused(PACK_COUNTERS if plan.options.observation is not None else (), output.names)
+        result = (
+            projected(self._frame, plan.schema.names)
+            .mapInArrow(
+                _worker.shipped("pack_over", version, plan.spec, schema, tuple(observed)),
+                StructType([*_PACKED, *_nullable_longs(observed)]),
+            )
+            .repartition("shard")
+            .sortWithinPartitions("shard", "first")
+            .mapInArrow(
+                _worker.shipped("over", version, plan.spec, schema, observed),
+                StructType([*output.fields, *_nullable_longs(observed.values())]),
+            )
+        )
+        if plan.options.observation is None:
+            return result
         return _observed(result, plan.options.observation, observed)
 
     def _field_at(self, argument: str, position: int, compared: bool) -> pa.Field[Any]:
@@ -158,16 +186,19 @@ class SparkInput(Input[DataFrame]):
         return _worker.query(plan.spec, plan.schema).output_schema
 
     def _output(self, plan: Plan) -> StructType:
-        arrow = self._arrow_output(plan)
+        keys = [StructField(key, self._type(key)) for key in plan.keys]
+        fields = [*keys, *self._window_columns(plan, self._arrow_output(plan))]
+        return StructType([*fields, StructField("op", StringType())] if plan.options.op else fields)
+
+    def _window_columns(self, plan: Plan, arrow: pa.Schema) -> list[StructField]:
+        """`window` and the aggregates; `arrow` are the columns as the core gives them."""
         time = self._type(plan.time)
         window = StructType([StructField("start", time), StructField("end", time)])
-        fields = [StructField(key, self._type(key)) for key in plan.keys]
-        fields.append(StructField("window", window))
-        fields += [
+        aggregates = (
             StructField(name, self._result_type(name, aggregate, arrow.field(name).type))
             for name, aggregate in plan.aggregates
-        ]
-        return StructType([*fields, StructField("op", StringType())] if plan.options.op else fields)
+        )
+        return [StructField("window", window), *aggregates]
 
     def _type(self, column: str) -> DataType:
         return returned_type(self._schema.fields[self._schema.names.index(column)].dataType)
@@ -212,11 +243,10 @@ def _numbered(frame: DataFrame) -> DataFrame:
     return frame.toDF(*(f"_{position}" for position in range(len(frame.columns))))
 
 
-def _observed(frame: DataFrame, observation: Any, counters: dict[str, str]) -> DataFrame:
+def _observed(frame: DataFrame, observation: Any, counters: dict[str, str], *counts: Any) -> DataFrame:
     totals = [F.coalesce(F.sum(name), F.lit(0)).alias(counter) for counter, name in counters.items()]
-    windows = F.count("window").alias("windows")
-    rows = frame.observe(observation, *totals, windows).where(F.col("window").isNotNull())
-    return rows.drop(*counters.values())
+    is_row = F.col(next(iter(counters.values()))).isNull()
+    return frame.observe(observation, *totals, *counts).where(is_row).drop(*counters.values())
 
 
 def unused(names: Sequence[str], taken: Sequence[str]) -> dict[str, str]:

@@ -95,6 +95,14 @@ class StreamInput(SparkInput):
         unpack = _worker.shipped("unpack", version, schema, module="windrow.stream.unpack")
         return observed.select("block").mapInArrow(unpack, output)
 
+    def with_windows(self, plan: Plan) -> DataFrame:
+        """Raises: rows would have to wait in the state."""
+        raise ValueError(
+            "with_columns: got a streaming DataFrame; allowed: a batch (a record's session is known when it closes, and "
+            "until then its row would wait in the state; on a stream agg(...) gives the windows, and "
+            "collect_list(column) what of the records is wanted)"
+        )
+
     def _asked(self, plan: Plan, output: StructType) -> tuple[Asked, DataFrame]:
         """The query as it travels, and the frame of the columns that it reads."""
         names = list(read_columns(plan))

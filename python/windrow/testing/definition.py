@@ -71,6 +71,11 @@ class Blank(Input[Answer]):
         """The plan itself."""
         return Answer(plan)
 
+    def with_windows(self, plan: Plan) -> Answer:
+        """A driver gives windows, not rows."""
+        del plan
+        raise _step("with_columns", "in place of agg(...)")
+
     def __getattr__(self, name: str) -> Any:
         """There are no rows, so none of what DataFrames and tables have."""
         raise _step(name, "on the data")

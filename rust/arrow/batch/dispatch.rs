@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::operator::BatchOperator;
+use super::over::OverRows;
 use super::sessions::SessionQuery;
 use super::sliding::SlidingQuery;
 use super::sort_rows::SortRows;
@@ -14,6 +15,9 @@ impl Query {
     /// The operator of this query, without rows.
     pub(super) fn batch_operator(self: &Arc<Self>) -> Result<Box<dyn BatchOperator>> {
         Ok(match (&self.output_kind, self.windows) {
+            (QueryOutput::Over { windows, .. }, _) => {
+                Box::new(OverRows::new(Arc::clone(self), Arc::clone(windows))?)
+            }
             (QueryOutput::Rows { .. }, _) => Box::new(SortRows::new(Arc::clone(self))?),
             (QueryOutput::Windows { .. }, WindowLengths::Session(gap)) => {
                 Box::new(SessionQuery::new(Arc::clone(self), gap)?)

@@ -7,6 +7,7 @@
 //! | `sessions`, `session_groups` | session queries; their sessions with states |
 //! | `sliding` | sliding queries |
 //! | `sort_rows` | queries for rows in the order of time |
+//! | `over` | queries that give the rows back, each with its window |
 //! | `layout` | the columns of blocks, written and read |
 //! | `shards` | the shards of keys |
 //! | `pending` | rows that wait for the numbers of their keys, and for their sessions |
@@ -14,6 +15,7 @@
 //! | [`packer`], [`merger`], [`sorter`] | on Spark: rows to packed rows, these to windows or sorted rows |
 //! | [`combiner`] | of a stream: the packed rows of a shard to partial sessions |
 //! | `run` | in this process |
+//! | [`row_windows`] | in this process, with the window of each row |
 //! | `partition`, `workers` | rows by parts of the keys; the threads of a run |
 
 pub mod combiner;
@@ -21,9 +23,11 @@ mod dispatch;
 mod layout;
 pub mod merger;
 pub(crate) mod operator;
+mod over;
 pub mod packer;
 mod partition;
 mod pending;
+pub mod row_windows;
 mod run;
 pub(crate) mod session_groups;
 pub(crate) mod sessions;

@@ -8,7 +8,7 @@ use arrow_array::{ArrayRef, RecordBatch};
 use super::layout::sliding_records::SlidingRecords;
 use super::operator::{BatchOperator, BatchSink, RESULT_ROWS, ShardRows};
 use super::shards::SortedByShard;
-use crate::aggregate::SeqNo;
+use crate::aggregate::{Run, SeqNo};
 use crate::aggregate::column::Column;
 use crate::arrow::array::convert;
 use crate::arrow::array::halves::in_halves;
@@ -79,6 +79,21 @@ fn empty(query: &Query) -> Result<Vec<Column<'static>>> {
         .collect()
 }
 
+impl SlidingQuery {
+    /// A list of the values of an input for each run of rows.
+    fn lists(&self, input: usize, runs: &[Run]) -> Result<Column<'static>> {
+        let values = self.records.inputs().get(input);
+        let values = values.ok_or(Error::Internal("an input is there"))?;
+        let mut offsets = vec![0];
+        let mut rows = Vec::new();
+        for run in runs {
+            rows.extend(run.from..run.to);
+            offsets.push(rows.len() as i64);
+        }
+        Ok(Column::list(offsets, values.gather(&rows)))
+    }
+}
+
 impl BatchOperator for SlidingQuery {
     fn add(&mut self, input: Records) -> Result<()> {
         self.push(
@@ -141,7 +156,8 @@ impl BatchOperator for SlidingQuery {
             from: self.emitted,
             until,
         };
-        for batch in self.records.plan(self.sliding, ends, interrupt) {
+        let at_ends = self.query.row_number.is_some();
+        for batch in self.records.plan(self.sliding, ends, at_ends, interrupt) {
             let batch = batch.map_err(|error| self.query.name_overflow(error, &[]))?;
             // A sweep begins with all rows of its first window: it pays for as many windows as that
             // has rows.
@@ -154,7 +170,11 @@ impl BatchOperator for SlidingQuery {
                 interrupt.check()?;
                 let runs = batch.runs.get(piece.clone()).unwrap_or_default();
                 let (times, seq_nos) = (self.records.times(), self.records.seq_nos());
-                let lowered = states.sweep(times, seq_nos, &inputs, runs, interrupt);
+                let mut lowered = states.sweep(times, seq_nos, &inputs, runs, interrupt);
+                if let (Ok(lowered), Some(number)) = (&mut lowered, self.query.row_number) {
+                    let at_end = batch.at_end.get(piece.clone()).unwrap_or_default();
+                    lowered.push(self.lists(number, at_end)?);
+                }
                 let keys = self
                     .keys
                     .columns(batch.keys.get(piece.clone()).unwrap_or_default())?;

@@ -18,6 +18,7 @@ use crate::arrow::plan::query::Query;
 use crate::arrow::read::records::Records;
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
+use crate::key::KeyId;
 use crate::sort::sort_long;
 use crate::time::Time;
 
@@ -69,9 +70,11 @@ impl SortRows {
                 .column_by_name(self.query.time.name())
                 .ok_or(Error::Internal("rows have a time"))?;
             let times = convert::canonical(time)?;
-            let times = Time::slice(times.as_primitive::<Int64Type>().values());
-            let rows = times.iter().zip(self.layout.seq_nos(batch)?).enumerate();
-            addresses.extend(rows.map(|(row, (&time, &seq_no))| (time, seq_no, (number, row))));
+            let times = times.as_primitive::<Int64Type>();
+            // Rows that are left out may have no time; they come first.
+            let times = times.iter().map(|time| time.map_or(Time::MIN, Time));
+            let rows = times.zip(self.layout.seq_nos(batch)?).enumerate();
+            addresses.extend(rows.map(|(row, (time, &seq_no))| (time, seq_no, (number, row))));
         }
         if !addresses.is_sorted() {
             // A stable sort merges the runs that batches in the order of time are.
@@ -102,7 +105,14 @@ impl SortRows {
                 .collect();
             let mut ids = Vec::with_capacity(batch.num_rows());
             self.keys.intern(&keys, &mut ids)?;
-            batches.push(shards::of(&self.keys, self.query.shards, &ids));
+            let mut shards = shards::of(&self.keys, self.query.shards, &ids);
+            // Rows without a key are left out, anywhere.
+            for (row, (shard, &id)) in (0..).zip(shards.iter_mut().zip(&ids)) {
+                if id == KeyId::NULL {
+                    *shard = row % self.query.shards;
+                }
+            }
+            batches.push(shards);
         }
         Ok(batches)
     }

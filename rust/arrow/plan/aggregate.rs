@@ -1,6 +1,6 @@
 //! An aggregate of a query, resolved against the schema of its input.
 
-use arrow_schema::{Field, Schema};
+use arrow_schema::{DataType, Field, Schema};
 
 use super::input_column::InputColumn;
 use super::resolve::{ResolvedAggregate, resolve};
@@ -26,6 +26,10 @@ pub struct AggregatePlan {
 enum Output {
     BuiltIn(ResolvedAggregate),
     Python(Field),
+    /// The key and the start of the window.
+    WindowId(Field),
+    /// The operator, which knows the rows of each window.
+    Rows(Field),
 }
 
 impl AggregatePlan {
@@ -63,6 +67,14 @@ impl AggregatePlan {
                 output: Output::Python(field),
             });
         }
+        if spec.function == Function::WindowId {
+            return Ok(Self {
+                name: spec.name.clone(),
+                inputs: Vec::new(),
+                only: None,
+                output: Output::WindowId(Field::new(&spec.name, DataType::Int64, false)),
+            });
+        }
         let fields: Vec<Field> = sources.iter().map(|(_, field)| (*field).clone()).collect();
         let resolved = resolve(spec, &fields)?;
         let columns = sources.into_iter().enumerate();
@@ -89,15 +101,29 @@ impl AggregatePlan {
     pub fn field(&self) -> &Field {
         match &self.output {
             Output::BuiltIn(resolved) => &resolved.field,
-            Output::Python(field) => field,
+            Output::Python(field) | Output::WindowId(field) | Output::Rows(field) => field,
         }
     }
 
-    /// A vector of states without slots; none for a Python function.
+    /// Whether the key and the start of a window give its result.
+    pub fn is_window_id(&self) -> bool {
+        matches!(self.output, Output::WindowId(_))
+    }
+
+    /// The same aggregate without states: the operator gives its results.
+    pub(crate) fn of_operator(self) -> Self {
+        let field = self.field().clone();
+        Self {
+            output: Output::Rows(field),
+            ..self
+        }
+    }
+
+    /// A vector of states without slots; none where something else gives the results.
     pub fn states(&self) -> Option<Box<dyn Aggregate>> {
         match &self.output {
             Output::BuiltIn(resolved) => Some(resolved.states.fresh()),
-            Output::Python(_) => None,
+            Output::Python(_) | Output::WindowId(_) | Output::Rows(_) => None,
         }
     }
 }

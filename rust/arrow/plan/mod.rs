@@ -11,6 +11,8 @@
 //! | [`source_column`] | a column of the input that a query names |
 //! | [`input_column`] | a column that aggregates take |
 //! | [`cogroup`] | the column that tells the input of each row of a cogroup |
+//! | `over` | queries that give the rows back, each with its window |
+//! | `window_id` | the id of a window |
 //! | [`limits`] | how many rows and bytes wait before they move on |
 //! | [`fingerprint`] | what a saved state belongs to |
 
@@ -19,10 +21,12 @@ pub mod cogroup;
 pub mod fingerprint;
 pub mod input_column;
 pub mod limits;
+pub(crate) mod over;
 pub mod query;
 mod resolve;
 mod result_type;
 pub mod results;
 pub mod source_column;
 pub mod spec;
+mod window_id;
 pub mod window_lengths;

@@ -19,7 +19,6 @@ use crate::arrow::keys::KeyInterner;
 use crate::error::{Error, Result};
 
 /// What leaves a query.
-#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum QueryOutput {
     /// Windows: key columns, `window`, aggregates.
     Windows {
@@ -30,6 +29,15 @@ pub enum QueryOutput {
     Rows {
         /// All columns of the input.
         columns: Vec<SourceColumn>,
+    },
+    /// The rows themselves, each with `window` and the aggregates.
+    Over {
+        /// All columns of the input.
+        columns: Vec<SourceColumn>,
+        /// Their fields.
+        rows: SchemaRef,
+        /// The query for the windows, with the rows of each.
+        windows: Arc<Query>,
     },
 }
 
@@ -70,6 +78,8 @@ pub struct Query {
     pub cogroup: Option<Cogroup>,
     /// The aggregates, in order.
     pub aggregates: Vec<AggregatePlan>,
+    /// Of sliding windows with the rows at the end of each: the input that numbers rows.
+    pub(crate) row_number: Option<usize>,
     /// Whether the order of rows with equal times counts.
     pub needs_seq_no: bool,
     /// What leaves the query.
@@ -204,6 +214,7 @@ impl Query {
                     .aggregates
                     .iter()
                     .any(|aggregate| aggregate.function.needs_seq_no()),
+            row_number: None,
             output_kind: QueryOutput::Windows { op: spec.op },
             output: Arc::new(Schema::new(fields)),
             limits: Limits::default(),

@@ -88,6 +88,7 @@ pub fn resolve(spec: &AggregateSpec, columns: &[Field]) -> Result<ResolvedAggreg
                 allowed: "built-in aggregates: Python functions are called record by record".into(),
             });
         }
+        Function::WindowId => return Err(Error::Internal("an id takes no states")),
         _ => 1..=1,
     };
     if !arity.contains(&inputs.len()) {

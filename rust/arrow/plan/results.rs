@@ -8,6 +8,7 @@ use arrow_schema::{DataType, Field, Fields};
 
 use super::aggregate::AggregatePlan;
 use super::query::{Query, QueryOutput};
+use super::window_id;
 use crate::aggregate::column::{Column, Values};
 use crate::arrow::array::{convert, result_array, type_name};
 use crate::error::{Error, Result};
@@ -28,10 +29,18 @@ impl Query {
         windows: &[Window],
         lowered: Result<Vec<Column<'static>>>,
     ) -> Result<RecordBatch> {
-        let mut columns = keys;
-        columns.push(self.window(windows)?);
         let lowered = lowered.map_err(|error| self.name_overflow(error, windows))?;
-        for (aggregate, column) in self.aggregates.iter().zip(lowered) {
+        let mut columns = keys.clone();
+        columns.push(self.window(windows)?);
+        let mut lowered = lowered.into_iter();
+        for aggregate in &self.aggregates {
+            if aggregate.is_window_id() {
+                columns.push(window_id::of(&keys, windows, self.time.data_type())?);
+                continue;
+            }
+            let Some(column) = lowered.next() else {
+                return Err(Error::Internal("each aggregate has a column of results"));
+            };
             let column = result_array::result(column, aggregate.field().data_type());
             columns.push(column.map_err(|error| match error {
                 Error::Crowded { reason, .. } => Error::Crowded {

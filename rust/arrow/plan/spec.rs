@@ -184,6 +184,7 @@ pub enum Function {
     CollectSet,
     MinBy,
     MaxBy,
+    WindowId,
     Python,
 }
 

@@ -12,7 +12,8 @@ use arrow_schema::DataType;
 use super::gap_column::GapColumn;
 use crate::arrow::array::dictionary::unpacked;
 use crate::arrow::array::{convert, validate};
-use crate::arrow::plan::query::{Query, QueryOutput};
+use crate::arrow::plan::over::{row_columns, rows_schema};
+use crate::arrow::plan::query::Query;
 use crate::arrow::plan::source_column::SourceColumn;
 use crate::error::Result;
 
@@ -85,14 +86,11 @@ impl QueryColumns {
                 .map(|number| reader.cast(number, &DataType::Int64))
                 .transpose()?
                 .map(|numbers| numbers.as_primitive::<Int64Type>().clone()),
-            output: match &query.output_kind {
-                QueryOutput::Windows { .. } => Vec::new(),
-                QueryOutput::Rows { columns } => columns
-                    .iter()
-                    .zip(query.output.fields())
-                    .map(|(column, field)| reader.cast(column, field.data_type()))
-                    .collect::<Result<_>>()?,
-            },
+            output: row_columns(query)
+                .iter()
+                .zip(rows_schema(query).fields())
+                .map(|(column, field)| reader.cast(column, field.data_type()))
+                .collect::<Result<_>>()?,
         })
     }
 

@@ -16,7 +16,7 @@ use super::counters::ReadCounters;
 use crate::aggregate::SeqNo;
 use crate::aggregate::column::Column;
 use crate::arrow::array::convert;
-use crate::arrow::plan::query::Query;
+use crate::arrow::plan::query::{Query, QueryOutput};
 use crate::error::Result;
 use crate::time::{Span, Time};
 
@@ -44,6 +44,21 @@ impl Records {
         seq_no: SeqNo,
         counters: &mut ReadCounters,
     ) -> Result<Self> {
+        let number = |kept: &BooleanBuffer| (seq_no..).take(kept.count_set_bits()).collect();
+        Self::read_numbered(query, batch, number, counters)
+    }
+
+    /// The same; `number` gives the numbers of the rows that are kept.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::read`].
+    pub fn read_numbered(
+        query: &Query,
+        batch: &RecordBatch,
+        number: impl FnOnce(&BooleanBuffer) -> Vec<SeqNo>,
+        counters: &mut ReadCounters,
+    ) -> Result<Self> {
         let QueryColumns {
             keys,
             time,
@@ -53,12 +68,20 @@ impl Records {
             output,
             ..
         } = QueryColumns::read(query, batch)?;
-        let mut kept = keep(&keys, &time, ticks.as_ref(), counters);
+        let data = records(&time, ticks.as_ref());
+        let mut kept = keep(&keys, &time, &data, counters);
         let gaps = gaps
             .map(|gaps| gaps.in_effect(query, &keys, &time, &mut kept, counters))
             .transpose()?;
-        let rows = kept.count_set_bits();
-        let all = rows == kept.len();
+        if matches!(query.output_kind, QueryOutput::Over { .. }) {
+            kept = data; // rows that are left out come back too
+        }
+        let seq_nos = if query.needs_seq_no {
+            number(&kept)
+        } else {
+            Vec::new()
+        };
+        let all = kept.count_set_bits() == kept.len();
         let predicate = (!all).then(|| {
             FilterBuilder::new(&BooleanArray::new(kept, None))
                 .optimize()
@@ -78,11 +101,7 @@ impl Records {
             keys: pick_all(&keys)?,
             times: Arc::new(QueryColumns::times(&pick(&time)?)?),
             gaps,
-            seq_nos: if query.needs_seq_no {
-                (seq_no..).take(rows).collect()
-            } else {
-                Vec::new()
-            },
+            seq_nos,
             inputs,
             output: pick_all(&output)?,
         })
@@ -180,22 +199,26 @@ fn picked<T: Copy>(values: &[T], rows: &UInt32Array) -> Vec<T> {
         .collect()
 }
 
-/// Which rows have a key and a time, and are no ticks.
+/// Which rows are records, that is no ticks.
+fn records(time: &ArrayRef, ticks: Option<&BooleanArray>) -> BooleanBuffer {
+    match ticks {
+        Some(ticks) => !&ticks.nulls().map_or_else(
+            || ticks.values().clone(),
+            |nulls| ticks.values() & nulls.inner(),
+        ),
+        None => BooleanBuffer::new_set(time.len()),
+    }
+}
+
+/// Which of the rows that are records, `data`, have a key and a time.
 fn keep(
     keys: &[ArrayRef],
     time: &ArrayRef,
-    ticks: Option<&BooleanArray>,
+    data: &BooleanBuffer,
     counters: &mut ReadCounters,
 ) -> BooleanBuffer {
     let rows = time.len();
     let all = || BooleanBuffer::new_set(rows);
-    let ticks = match ticks {
-        Some(ticks) => ticks.nulls().map_or_else(
-            || ticks.values().clone(),
-            |nulls| ticks.values() & nulls.inner(),
-        ),
-        None => BooleanBuffer::new_unset(rows),
-    };
     let mut keyed = BooleanBuffer::new_unset(rows);
     for key in keys {
         keyed = &keyed
@@ -207,13 +230,12 @@ fn keep(
         .logical_nulls()
         .map_or_else(all, |nulls| nulls.into_inner());
 
-    let data = !&ticks;
-    let with_key = &data & &keyed;
+    let with_key = data & &keyed;
     let kept = &with_key & &timed;
     let count = |bits: &BooleanBuffer| bits.count_set_bits() as u64;
-    counters.ticks += count(&ticks);
-    counters.records += count(&data);
-    counters.null_keys += count(&data) - count(&with_key);
+    counters.ticks += rows as u64 - count(data);
+    counters.records += count(data);
+    counters.null_keys += count(data) - count(&with_key);
     counters.null_times += count(&with_key) - count(&kept);
     kept
 }

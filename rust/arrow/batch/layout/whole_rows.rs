@@ -10,6 +10,7 @@ use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use crate::aggregate::SeqNo;
 use crate::arrow::array::named::unnamed;
 use crate::arrow::format::block_reader::{BlockReader, numbers};
+use crate::arrow::plan::over::rows_schema;
 use crate::arrow::plan::query::Query;
 use crate::error::{Error, Result};
 
@@ -22,7 +23,7 @@ impl WholeRows {
     /// The layout of a query's rows.
     pub fn new(query: &Query) -> Self {
         let seq_no = Arc::new(Field::new("arrival", DataType::Int64, false));
-        let fields = query.output.fields().iter().cloned().chain([seq_no]);
+        let fields = rows_schema(query).fields().iter().cloned().chain([seq_no]);
         Self {
             schema: Arc::new(Schema::new(fields.collect::<Vec<_>>())),
         }
