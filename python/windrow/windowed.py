@@ -307,7 +307,9 @@ class WindowedData(Generic[Result]):
             if isinstance(aggregate, WindowId) and not rows:
                 raise bad_value(argument, "window_id()", "with_columns(...): agg gives one row for each window")
             if isinstance(aggregate, Reduction | Accumulation) and rows:
-                raise bad_value(argument, f"{aggregate.maker}(...)", "built-in aggregates; Python functions go into agg")
+                raise bad_value(
+                    argument, f"{aggregate.maker}(...)", "built-in aggregates; Python functions go into agg"
+                )
             if (
                 isinstance(aggregate, Accumulation)
                 and aggregate.merge is None

@@ -1,0 +1,256 @@
+"""Each record with its window: sessions, own gaps and sliding windows equal the oracle; no row is lost."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+from hypothesis import given
+from hypothesis import settings as limits
+from hypothesis import strategies as st
+
+import windrow as wr
+from windrow import _worker
+
+from ..harness.families import often, some
+from ..harness.tables import in_batches
+from ..oracle.records import Record, by_key
+from ..oracle.row_windows import RowWindows, of_dynamic_sessions, of_sessions, of_sliding
+
+TICK = timedelta(microseconds=1)
+LONGEST = 9
+ASKED = {"n": wr.count(), "ids": wr.collect_list("id"), "total": wr.sum("v"), "window_id": wr.window_id()}
+Row = tuple[int | None, int | None, int | None]
+
+
+def table_of(rows: list[Row], cuts: list[int]) -> pa.Table:
+    """Records of a key, a time and a gap in ticks; their arrival is the id, and the value its square."""
+    keys, times, gaps = ([row[place] for row in rows] for place in range(3))
+    columns = {
+        "k": pa.array(keys, pa.int64()),
+        "ts": pa.array(times, pa.int64()).cast(pa.timestamp("us")),
+        "gap": pa.array(gaps, pa.int64()).cast(pa.duration("us")),
+        "id": pa.array(range(len(rows)), pa.int64()),
+        "v": pa.array([row * row for row in range(len(rows))], pa.int64()),
+        "text": pa.array([f"row {row}" for row in range(len(rows))], pa.string()),
+    }
+    return in_batches(pa.table(columns), cuts)
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> pa.Table:
+    around = draw(st.sampled_from([0, 0, 10**6, -(10**6)]))
+    time = st.integers(around - 20, around + 60)
+    row = st.tuples(often(st.integers(1, 3)), often(time), often(st.integers(-1, 15)))
+    return table_of(draw(some(row, 40)), draw(st.lists(st.integers(0, 40), max_size=4)))
+
+
+def ticks(times: Any) -> list[int | None]:
+    return times.cast(pa.int64()).to_pylist()
+
+
+def expected(table: pa.Table, windows: RowWindows) -> dict[int, Any]:
+    records = [
+        Record((key,), time, arrival, {"gap": gap})
+        for arrival, (key, time, gap) in enumerate(
+            zip(table["k"].to_pylist(), ticks(table["ts"]), ticks(table["gap"]), strict=True)
+        )
+    ]
+    return {row: window for group in by_key(records).values() for row, window in windows(group).items()}
+
+
+def check(table: pa.Table, answer: pa.Table, windows: RowWindows) -> None:
+    """The rows as they were, and for each the window, the records in it, and one id for one window."""
+    assert answer.select(table.column_names).replace_schema_metadata(None).equals(table)
+    known = expected(table, windows)
+    ids: dict[Any, int] = {}
+    shown = answer["window"].combine_chunks()
+    bounds = zip(ticks(pc.struct_field(shown, "start")), ticks(pc.struct_field(shown, "end")), strict=True)
+    for row, (start_and_end, got) in enumerate(zip(bounds, answer.select([*ASKED]).to_pylist(), strict=True)):
+        if row not in known:
+            assert start_and_end == (None, None)
+            assert got == dict.fromkeys(ASKED)
+            continue
+        start, end, members = known[row]
+        assert start_and_end == (start, end)
+        assert (got["n"], sorted(got["ids"])) == (len(members), members)
+        assert got["total"] == sum(member * member for member in members)
+        assert ids.setdefault((table["k"][row].as_py(), start), got["window_id"]) == got["window_id"]
+    assert len(set(ids.values())) == len(ids)
+
+
+def windowed(table: Any, windows: Any) -> Any:
+    return wr.group_by(table, "k", time="ts").windowed_by(windows)
+
+
+def after_a_shuffle(table: pa.Table, windows: Any, cuts: list[int], shards: int) -> pa.Table:
+    """What Spark's two steps give, in the order of the ids."""
+    spec = windowed(table, windows).shards(shards)._plan(ASKED, rows=True).spec
+    plan, packed = _worker.over_query(spec, table.schema), []
+    bounds = sorted({0, *(min(cut, len(table)) for cut in cuts), len(table)})
+    for split, (start, end) in enumerate(zip(bounds, bounds[1:], strict=False)):
+        packer = plan.packer(split)
+        for batch in table.slice(start, end - start).to_batches():
+            packed += packer.push(batch)
+        packed += packer.finish()
+    merger, answer = plan.merger(), []
+    if packed:
+        rows = pa.Table.from_batches(packed).sort_by([("shard", "ascending"), ("first", "ascending")])
+        answer += [one for batch in rows.to_batches(max_chunksize=7) for one in merger.push(batch)]
+    answer += merger.finish()
+    return pa.Table.from_batches(answer, schema=plan.output_schema).sort_by("id")
+
+
+@limits(max_examples=60)
+@given(tables(), st.integers(1, 12), st.lists(st.integers(0, 40), max_size=3))
+def test_sessions_equal_the_oracle(table: pa.Table, gap: int, cuts: list[int]) -> None:
+    windows = wr.SessionWindows.with_gap(gap * TICK)
+    check(table, windowed(table, windows).with_columns(**ASKED), of_sessions(gap))
+    check(table, after_a_shuffle(table, windows, cuts, 2), of_sessions(gap))
+
+
+@limits(max_examples=60)
+@given(tables(), st.lists(st.integers(0, 40), max_size=3))
+def test_sessions_of_own_gaps_equal_the_oracle(table: pa.Table, cuts: list[int]) -> None:
+    windows = wr.SessionWindows.with_dynamic_gap("gap", longest_gap=LONGEST * TICK)
+    oracle = of_dynamic_sessions(lambda record: record.values["gap"], LONGEST)
+    check(table, windowed(table, windows).with_columns(**ASKED), oracle)
+    check(table, after_a_shuffle(table, windows, cuts, 2), oracle)
+
+
+@limits(max_examples=60)
+@given(tables(), st.integers(1, 8), st.integers(1, 4), st.lists(st.integers(0, 40), max_size=3))
+def test_sliding_windows_end_at_their_record(table: pa.Table, steps: int, resolution: int, cuts: list[int]) -> None:
+    difference = steps * resolution
+    windows = wr.SlidingWindows.with_time_difference(difference * TICK, resolution=resolution * TICK)
+    check(table, windowed(table, windows).with_columns(**ASKED), of_sliding(difference, resolution))
+    check(table, after_a_shuffle(table, windows, cuts, 2), of_sliding(difference, resolution))
+
+
+@pytest.mark.parametrize(
+    "windows",
+    [wr.SessionWindows.with_gap("50 milliseconds"), wr.SlidingWindows.with_time_difference("50 milliseconds")],
+    ids=["sessions", "sliding"],
+)
+def test_many_rows_on_any_number_of_threads_and_through_a_shuffle_are_alike(windows: Any) -> None:
+    rows, random = 300_000, np.random.default_rng(7)
+    times = np.sort(random.integers(0, 10**9, rows)) + random.integers(0, 10**6, rows)
+    table = pa.table(
+        {
+            "k": np.minimum(random.geometric(0.02, rows), 300),
+            "ts": pa.array(times, pa.int64()).cast(pa.timestamp("us")),
+            "gap": pa.nulls(rows, pa.duration("us")),
+            "id": np.arange(rows),
+            "v": np.arange(rows),
+            "text": pa.array(["x" * 100] * rows),
+        }
+    )
+    asked = {"n": wr.count(), "first": wr.min("id"), "total": wr.sum("v"), "window_id": wr.window_id()}
+    one = windowed(table, windows).threads(1).with_columns(**asked)
+    assert one.equals(windowed(table, windows).threads(3).with_columns(**asked))
+    # each key's rows in the order of time, by way of pandas
+    frame = pd.DataFrame({"k": table["k"], "ts": times, "id": np.arange(rows)}).sort_values(["k", "ts"], kind="stable")
+    if isinstance(windows, wr.SessionWindows):
+        begins = (frame["k"].diff() != 0) | (frame["ts"].diff() > 50_000)
+        frame["n"] = frame.groupby(begins.cumsum())["id"].transform("size")
+    else:
+        place = frame["k"].to_numpy() * 10**12 + frame["ts"].to_numpy()
+        frame["n"] = np.searchsorted(place, place, "right") - np.searchsorted(place, place - 50_000, "left")
+    assert one["n"].to_pylist() == frame.sort_values("id")["n"].tolist()
+    shuffled = after_a_shuffle(table, windows, [70_000, 200_000], 3)
+    assert shuffled.select(["id", "window", "n", "total", "window_id"]).equals(
+        one.select(["id", "window", "n", "total", "window_id"]).replace_schema_metadata(None)
+    )
+
+
+def at(*minutes: int) -> list[datetime]:
+    return [datetime(2026, 1, 1, 8) + timedelta(minutes=minute) for minute in minutes]
+
+
+CLICKS = pa.table({"user": ["ann", "bob", "ann", None], "ts": at(0, 1, 3, 4), "url": ["/", "/a", "/b", "/c"]})
+SESSIONS = wr.SessionWindows.with_gap("5 minutes")
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        CLICKS,
+        CLICKS.to_reader(),
+        pl.from_arrow(CLICKS),
+        pl.from_arrow(CLICKS).lazy(),
+        pd.DataFrame(CLICKS.to_pydict()),
+        CLICKS.to_batches(),
+    ],
+    ids=["table", "reader", "polars", "lazy", "pandas", "batches"],
+)
+def test_any_data_comes_back_in_its_order_with_all_columns(data: Any) -> None:
+    answer = wr.group_by(data, "user", time="ts").windowed_by(SESSIONS).with_columns(n=wr.count())
+    assert answer.column_names == ["user", "ts", "url", "window", "n"]
+    assert [str(url) for url in answer["url"]] == ["/", "/a", "/b", "/c"]
+    assert answer["n"].to_pylist() == [2, 1, 2, None]
+
+
+def test_without_aggregates_there_is_just_the_window_and_the_counters() -> None:
+    answer = wr.group_by(CLICKS, "user", time="ts").windowed_by(SESSIONS).with_columns()
+    assert answer.column_names == ["user", "ts", "url", "window"]
+    assert answer["window"].is_null().to_pylist() == [False, False, False, True]
+    counters = {name: int(value) for name, value in answer.schema.metadata.items()}
+    assert (counters[b"windrow.records"], counters[b"windrow.null_keys"], counters[b"windrow.windows"]) == (4, 1, 2)
+
+
+def test_no_rows_give_no_rows_in_the_same_columns() -> None:
+    for windows in (SESSIONS, wr.SlidingWindows.with_time_difference("5 minutes")):
+        grouped = wr.group_by(CLICKS.slice(0, 0), "user", time="ts").windowed_by(windows)
+        answer = grouped.with_columns(n=wr.count(), last=wr.last("url"))
+        assert (answer.num_rows, answer.column_names) == (0, ["user", "ts", "url", "window", "n", "last"])
+
+
+def test_the_id_of_a_window_is_what_it_is_documented_to_be_and_minds_no_unit() -> None:
+    ids = set()
+    for unit in ("us", "ns"):
+        table = CLICKS.set_column(1, "ts", CLICKS["ts"].cast(pa.timestamp(unit)))
+        answer = wr.group_by(table, "user", time="ts").windowed_by(SESSIONS).with_columns(i=wr.window_id())
+        ids.add(tuple(answer["i"].to_pylist()))
+    (only,) = ids
+    assert only[0] == only[2] != only[1]
+    assert only[3] is None
+    # xxh3_64, seed 0, of the key's hash and the start in nanoseconds: by the xxhash of Python
+    assert only[:2] == (ANN, BOB)
+
+
+ANN, BOB = -5012652230740339635, 1086960454828648205
+
+
+def refused(call: Any, error: type[Exception], *words: str) -> None:
+    with pytest.raises(error) as raised:
+        call()
+    for word in words:
+        assert word in str(raised.value)
+
+
+def test_what_cannot_be_is_refused_with_the_reason() -> None:
+    grouped = wr.group_by(CLICKS, "user", time="ts").windowed_by(SESSIONS)
+    refused(lambda: grouped.with_columns(url=wr.count()), ValueError, "'url'", "a column of the data")
+    refused(lambda: grouped.with_columns(window=wr.count()), ValueError, "'window'")
+    refused(lambda: grouped.with_columns(wr.count()), TypeError, "with_columns(count=windrow.count())")
+    refused(lambda: grouped.with_columns(n=3), TypeError, "an aggregate of windrow")
+    refused(lambda: grouped.emit("update").with_columns(), ValueError, "emit('update')", "emit('close')")
+    refused(lambda: grouped.with_columns(u=wr.reduce("url", max)), ValueError, "reduce(...)", "built-in")
+    refused(lambda: grouped.agg(i=wr.window_id()), ValueError, "window_id()", "with_columns")
+    named = CLICKS.rename_columns(["user", "ts", "Window"])
+    refused(lambda: wr.group_by(named, "user", time="ts").windowed_by(SESSIONS).with_columns(), ValueError, "'Window'")
+    far = pa.table({"user": ["ann"], "ts": pa.array([-(2**63) + 1], pa.timestamp("us"))})
+    sliding = wr.group_by(far, "user", time="ts").windowed_by(wr.SlidingWindows.with_time_difference("1 second"))
+    refused(sliding.with_columns, OverflowError, "ts")
+
+
+def test_ticks_come_back_without_a_window() -> None:
+    table = CLICKS.append_column("tick", pa.array([False, False, True, False]))
+    answer = wr.group_by(table, "user", time="ts", tick="tick").windowed_by(SESSIONS).with_columns(n=wr.count())
+    assert answer["n"].to_pylist() == [1, 1, None, None]
