@@ -101,6 +101,7 @@ check: package ## formats, lints, types, docs, licences, the stub against the bi
 bench: package ## the core by layer, then windrow beside Spark, Polars and DuckDB (BENCH_EVENTS=, BENCH_REPEATS=)
 	cargo bench --locked --benches -- --quick
 	"$(PY)" benches/python/sessions.py --events $(BENCH_EVENTS) --repeats $(BENCH_REPEATS)
+	"$(PY)" benches/python/rows.py --repeats $(BENCH_REPEATS)
 	"$(PY)" benches/python/memory.py --events $$((10 * $(BENCH_EVENTS)))
 
 bench-stream: package ## streaming sessions beside session_window: micro-batches and open sessions of several sizes (some 40 minutes)

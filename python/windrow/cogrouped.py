@@ -144,9 +144,7 @@ class _Inputs(Input[Result]):
         return self._first.union(list(self._inputs.values()), plan.schema, plan.origins).run(plan)
 
     def with_windows(self, plan: Plan) -> Result:
-        if plan.origins is None:
-            raise ValueError("plan: got one without inputs; allowed: the plan of a cogroup")
-        return self._first.union(list(self._inputs.values()), plan.schema, plan.origins).with_windows(plan)
+        raise bad_type("inputs", self, "what group_by(...) returned")
 
     def union(self, inputs: Sequence[Any], schema: pa.Schema, origins: Origins) -> Input[Result]:
         raise bad_type("inputs", self, "what group_by(...) returned")

@@ -238,7 +238,7 @@ class WindowedData(Generic[Result]):
 
         Raises:
             ValueError: a name that the data, `window` or another aggregate has, `emit("update")` or `late("emit")`, a
-                streaming DataFrame, or a Python function of `reduce` or `aggregate`.
+                streaming DataFrame, a cogroup, or a Python function of `reduce` or `aggregate`.
             TypeError: not an aggregate, one without a name, one that is not defined for the type of its column, or, on
                 Spark, a column of the data of a type that Spark does not hand over to Python.
             OverflowError: as of `agg`.
@@ -256,6 +256,8 @@ class WindowedData(Generic[Result]):
             raise bad_value(
                 "with_columns", "emit('update') or late('emit')", "emit('close'): each record comes back once"
             )
+        if self.grouped._origins(()) is not None:
+            raise bad_value("with_columns", "a cogroup", "one input: those of a cogroup have different columns")
         return self.grouped._input.with_windows(self._plan(aggregates, rows=True))
 
     def count(self) -> Result:

@@ -292,6 +292,7 @@ fn windows_of_one_key_come_in_pieces() {
         keys: vec![KeyId(0); 5],
         windows: windows.to_vec(),
         runs: runs.to_vec(),
+        at_end: Vec::new(),
     };
     let pieces = |windows, rows| {
         let pieces: Vec<_> = planned.pieces(windows, rows).collect();
@@ -318,4 +319,30 @@ fn windows_of_one_key_come_in_pieces() {
         ),
         (0, 0)
     );
+}
+
+proptest! {
+    /// Every time has the window that ends at it, of the rows within, and each row is at one end.
+    #[test]
+    fn windows_that_end_at_records_hold_what_is_within((sliding, times) in trial()) {
+        let floor = |time: i64| Time(time).floor(sliding.resolution);
+        let mut floored: Vec<Time> = times.iter().filter_map(|&time| floor(time)).collect();
+        floored.sort_unstable();
+        let first = 1000;
+        let mut at_ends = Vec::new();
+        let plan = sliding.plan_ends(&floored, first, Ends::ALL, |window, run, at_end| {
+            let rows = |run: Run| (run.from - first) as usize..(run.to - first) as usize;
+            let held = floored.iter().filter(|&&time| window.start <= time && time <= window.end);
+            assert_eq!(floored[rows(run)].iter().collect::<Vec<_>>(), held.collect::<Vec<_>>());
+            assert!(floored[rows(at_end)].iter().all(|&time| time == window.end));
+            assert_eq!(Some(window.start), window.end.checked_sub(sliding.difference));
+            at_ends.extend(rows(at_end));
+            Ok(())
+        });
+        let earliest = floored.first().and_then(|time| time.checked_sub(sliding.difference));
+        prop_assert_eq!(plan.is_ok(), floored.is_empty() || earliest.is_some());
+        if plan.is_ok() {
+            prop_assert_eq!(at_ends, (0..floored.len()).collect::<Vec<_>>());
+        }
+    }
 }
