@@ -57,14 +57,16 @@ class LocalInput(Input[pa.Table]):
         if plan.functions:
             return self._record_by_record(plan)
         query = _worker.query(plan.spec, plan.schema)
+        output = _output(plan, query.output_schema)
         batches, counters = self._results(query, plan, plan.options.threads)
-        return _counted(pa.Table.from_batches(batches, schema=query.output_schema), counters)
+        return _counted(pa.Table.from_batches(_finished(plan, iter(batches)), schema=output), counters)
 
     def _record_by_record(self, plan: Plan) -> pa.Table:
         operator = _worker.operator(plan.spec_in_order, plan.schema, plan.folds())
+        output = _output(plan, operator.output_schema)
         rows, counters = self._results(_worker.rows_query(plan.spec_in_order, plan.schema), plan)
-        windows = pa.Table.from_batches(_worker.finals(operator, rows), schema=operator.output_schema)
-        return _counted(windows, counters)
+        windows = _finished(plan, _worker.finals(operator, rows))
+        return _counted(pa.Table.from_batches(windows, schema=output), counters)
 
     def _results(
         self, query: Query, plan: Plan, threads: int | None = None
@@ -90,6 +92,15 @@ class LocalInput(Input[pa.Table]):
                 f"{argument}: column {self.columns[position]!r} cannot be read as Arrow data ({error}); allowed: a "
                 "column of one type that Arrow has"
             ) from error
+
+
+def _output(plan: Plan, core: pa.Schema) -> pa.Schema:
+    """The columns of the result of a core that gives these."""
+    return core if plan.finish is None else plan.finish.schema(core)
+
+
+def _finished(plan: Plan, batches: _worker.Batches) -> _worker.Batches:
+    return batches if plan.finish is None else plan.finish.batches(batches)
 
 
 def _counted(table: pa.Table, counters: dict[str, int]) -> pa.Table:
