@@ -134,8 +134,8 @@ class Aggregate:
 
         `fn(column)` is called with the `pyarrow.Array` of many windows at once, `fn(column, *others)` with those of
         other aggregates too, and gives an array of as many values. It is called when windows have closed, with those of
-        a batch; how windows are cut into batches is not defined, so a value may depend on its own window alone. Where a
-        stream deletes a window the result is null.
+        a batch; how windows are cut into batches is not defined, so a value may depend on its own window alone. It is
+        not handed windows that a stream deletes, where the result is null.
 
         Args:
             fn: a function of arrays; on Spark it travels to executors, as the functions of `reduce` do.

@@ -84,7 +84,7 @@ class Finish:
 
     def batch(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """The rows of a batch of the core's result; columns that are not of it, such as counters, follow."""
-        known = {name for name, _ in self.columns} | set(self.parts)
+        known, rows = {name for name, _ in self.columns} | set(self.parts), _Rows(batch)
         arrays: list[Any] = []
         fields: list[pa.Field[Any]] = []
         for name, column in self.columns:
@@ -92,7 +92,7 @@ class Finish:
                 arrays.append(batch.column(column.name))
                 fields.append(batch.schema.field(column.name).with_name(name))
             else:
-                arrays.append(self._computed(name, column, batch))
+                arrays.append(_computed(name, column, rows))
                 fields.append(pa.field(name, arrays[-1].type))
         for field in batch.schema:
             if field.name not in known:
@@ -110,17 +110,32 @@ class Finish:
             pa.RecordBatch.from_arrays([pa.array([], field.type) for field in schema], schema=schema)
         ).schema
 
-    def _computed(self, name: str, call: Call, batch: pa.RecordBatch) -> pa.Array[Any]:
-        try:
-            result = call.over(batch)
-        except Exception as error:
-            raise _named(name, error) from error
-        if "op" not in batch.schema.names:
-            return result
-        # A window that is deleted has null aggregates, whatever a function makes of nulls.
-        kept = pc.not_equal(batch.column("op"), pa.scalar("delete"))
-        shown: pa.Array[Any] = pc.if_else(kept, result, pa.scalar(None, result.type))
-        return shown
+
+def _computed(name: str, call: Call, rows: _Rows) -> pa.Array[Any]:
+    try:
+        return rows.spread(call.over(rows.windows))
+    except Exception as error:
+        raise _named(name, error) from error
+
+
+class _Rows:
+    """The rows of a batch that have aggregates: windows that are there, not deleted ones, and no counters."""
+
+    def __init__(self, batch: pa.RecordBatch) -> None:
+        kept: Any = batch.column("window").is_valid()
+        if "op" in batch.schema.names:
+            is_delete: Any = pc.equal(batch.column("op"), pa.scalar("delete"))
+            kept = pc.and_not(kept, is_delete.fill_null(False))
+        self._places: Any = None
+        self.windows = batch
+        if pc.all(kept).as_py() is False:
+            self.windows = batch.filter(kept)
+            counted = pc.subtract(pc.cumulative_sum(kept.cast(pa.int64())), pa.scalar(1))
+            self._places = pc.if_else(kept, counted, pa.scalar(None, pa.int64()))
+
+    def spread(self, values: pa.Array[Any]) -> pa.Array[Any]:
+        """Values of these rows as those of all, null in the others."""
+        return values if self._places is None else values.take(self._places)
 
 
 def _named(name: str, error: Exception) -> Exception:

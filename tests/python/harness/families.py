@@ -37,7 +37,7 @@ class Family:
         names += ["mean"] if self.mean is not None else []
         names += ["mode"] if self.ordered else []
         names += ["count_distinct", "approx_count_distinct", *(["sum_distinct"] if self.sum is not None else [])]
-        names += ["bool_and", "bool_or", "count_if"] if pa.types.is_boolean(self.type) else []
+        names += ["bool_and", "bool_or"] if pa.types.is_boolean(self.type) else []
         names += ["bit_and", "bit_or", "bit_xor"] if pa.types.is_integer(self.type) else []
         numbers = self.mean is not None and not pa.types.is_duration(self.mean)
         names += ["stddev", "stddev_pop", "variance", "var_pop", *SHAPES] if numbers else []
@@ -55,9 +55,7 @@ class Family:
             asked |= {f"{name}_x": Asked(name, ("x", "by")) for name in ("covar_pop", "covar_samp", "corr")}
         asked["count_distinct_both"] = Asked("count_distinct", ("by", "x"))
         # Each aggregate once more, of some rows: those whose flag is true.
-        asked |= {
-            f"{name}_where": replace(each, where="flag") for name, each in asked.items() if each.function != "count_if"
-        }
+        asked |= {f"{name}_where": replace(each, where="flag") for name, each in asked.items()}
         return {"rows": Asked("count"), "rows_where": Asked("count", where="flag"), **asked}
 
     def result_types(self) -> Mapping[str, pa.DataType]:

@@ -244,8 +244,6 @@ def answer(
 ) -> Any:
     """What an aggregate, by its name in windrow, gives over the rows of one window."""
     match function:
-        case "count_if":
-            return sum(value is True for value in values(rows, *columns))
         case "count_distinct":
             return len(distinct(rows, *columns))
         case "sum_distinct":
