@@ -1,9 +1,11 @@
 //! An aggregate over the values of several columns as one value, which is null where any of them is.
 
+use super::bytes::Bytes;
 use super::column::{Column, Values};
 use super::runs::Runs;
 use super::scalar::Scalar;
 use super::slot::Slot;
+use super::validity::Validity;
 use super::{Aggregate, InputRows, downcast};
 use crate::error::{Error, Result};
 
@@ -18,19 +20,25 @@ impl Composite {
     }
 }
 
-/// The values of a row, one after the other; null where any of them is.
+/// The values of each row, one after the other; null where any of them is.
 fn composite(columns: &[Column<'_>], rows: usize) -> Result<Column<'static>> {
-    let mut bytes = Vec::new();
-    let values = (0..rows).map(|row| {
-        bytes.clear();
-        let valid = columns.iter().all(|column| column.is_valid(row));
+    let (mut offsets, mut data) = (Vec::with_capacity(rows + 1), Vec::new());
+    let mut valid = Vec::with_capacity(rows);
+    offsets.push(0);
+    for row in 0..rows {
         for column in columns {
-            push(&mut bytes, column, row)?;
+            push(&mut data, column, row)?;
         }
-        Ok(valid.then(|| Box::from(bytes.as_slice())))
-    });
-    let values: Vec<Option<Box<[u8]>>> = values.collect::<Result<_>>()?;
-    Ok(Box::column(values.iter().map(Option::as_deref)))
+        offsets.push(data.len() as i64);
+        valid.push(columns.iter().all(|column| column.is_valid(row)));
+    }
+    Ok(Column {
+        values: Values::Bytes(Bytes {
+            offsets: offsets.into(),
+            data: data.into(),
+        }),
+        validity: Validity::of(&valid),
+    })
 }
 
 /// Appends the value of a row, with its length where that is not fixed.

@@ -56,7 +56,7 @@ FUNCTIONS = (
 )
 """The aggregates of the core, by the names that it has for them."""
 
-MAKERS = (*FUNCTIONS, "avg", "count_if", "stddev_samp", "var_samp", "reduce", "aggregate")
+MAKERS = (*FUNCTIONS, "avg", "count_if", "stddev_samp", "var_samp", "reduce", "aggregate", "apply")
 """The functions that make aggregates."""
 
 _NAMES = ("alias", "name")

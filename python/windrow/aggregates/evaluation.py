@@ -11,7 +11,7 @@ A tree of calls over columns by their names, pickled to where windows leave. Row
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 
@@ -104,11 +104,29 @@ class Finish:
         """The same for several."""
         return map(self.batch, batches)
 
-    def schema(self, schema: pa.Schema) -> pa.Schema:
-        """The columns of the result of a core that gives these: every function is called once, with empty arrays."""
-        return self.batch(
-            pa.RecordBatch.from_arrays([pa.array([], field.type) for field in schema], schema=schema)
-        ).schema
+    def schema(self, core: pa.Schema) -> pa.Schema:
+        """The columns of the result of a core that gives these: what has no type yet is called with empty arrays.
+
+        `TypeError` where that gives an array without a type.
+        """
+        empty = pa.RecordBatch.from_arrays([pa.array([], field.type) for field in core], schema=core)
+        schema = self.batch(empty).schema
+        for name, column in self.columns:
+            if isinstance(column, Call) and column.type is None and pa.types.is_null(schema.field(name).type):
+                raise TypeError(
+                    f"{aggregate_argument(name)}: got an array without a type for no windows; allowed: a type, or "
+                    "then(schema=) with that of the result"
+                )
+        return schema
+
+    def typed(self, core: pa.Schema) -> Finish:
+        """The same, with the types of `schema` for all results, whatever their values look like."""
+        schema = self.schema(core)
+
+        def of_type(name: str, column: Named | Call) -> Named | Call:
+            return replace(column, type=schema.field(name).type) if isinstance(column, Call) else column
+
+        return replace(self, columns=tuple((name, of_type(name, column)) for name, column in self.columns))
 
 
 def _computed(name: str, call: Call, rows: _Rows) -> pa.Array[Any]:

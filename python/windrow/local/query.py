@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import pyarrow as pa
 
 from windrow import _worker
+from windrow.aggregates.evaluation import Finish
 from windrow.input import Input, TimeCasts
 from windrow.local.sources import Columns, Union, columns_of, rebased_stream
 from windrow.plan import Origins, Plan
@@ -57,16 +58,15 @@ class LocalInput(Input[pa.Table]):
         if plan.functions:
             return self._record_by_record(plan)
         query = _worker.query(plan.spec, plan.schema)
-        output = _output(plan, query.output_schema)
+        finish = _finish(plan, query.output_schema)
         batches, counters = self._results(query, plan, plan.options.threads)
-        return _counted(pa.Table.from_batches(_finished(plan, iter(batches)), schema=output), counters)
+        return _counted(_table(finish, iter(batches), query.output_schema), counters)
 
     def _record_by_record(self, plan: Plan) -> pa.Table:
         operator = _worker.operator(plan.spec_in_order, plan.schema, plan.folds())
-        output = _output(plan, operator.output_schema)
+        finish = _finish(plan, operator.output_schema)
         rows, counters = self._results(_worker.rows_query(plan.spec_in_order, plan.schema), plan)
-        windows = _finished(plan, _worker.finals(operator, rows))
-        return _counted(pa.Table.from_batches(windows, schema=output), counters)
+        return _counted(_table(finish, _worker.finals(operator, rows), operator.output_schema), counters)
 
     def _results(
         self, query: Query, plan: Plan, threads: int | None = None
@@ -94,13 +94,15 @@ class LocalInput(Input[pa.Table]):
             ) from error
 
 
-def _output(plan: Plan, core: pa.Schema) -> pa.Schema:
-    """The columns of the result of a core that gives these."""
-    return core if plan.finish is None else plan.finish.schema(core)
+def _finish(plan: Plan, core: pa.Schema) -> Finish | None:
+    """The last step of a plan over a core that gives these columns; what is wrong with it is told before it is run."""
+    return None if plan.finish is None else plan.finish.typed(core)
 
 
-def _finished(plan: Plan, batches: _worker.Batches) -> _worker.Batches:
-    return batches if plan.finish is None else plan.finish.batches(batches)
+def _table(finish: Finish | None, batches: _worker.Batches, core: pa.Schema) -> pa.Table:
+    if finish is None:
+        return pa.Table.from_batches(batches, schema=core)
+    return pa.Table.from_batches(finish.batches(batches), schema=finish.schema(core))
 
 
 def _counted(table: pa.Table, counters: dict[str, int]) -> pa.Table:

@@ -132,7 +132,7 @@ class SparkInput(Input[DataFrame]):
         observed = unused(PACK_COUNTERS if plan.options.observation is not None else (), output.names)
         packed = StructType([*_PACKED, *_nullable_longs(observed)])
         merged = StructType([*output.fields, *_nullable_longs(observed.values())])
-        finish = pickled_finish(plan)
+        finish = pickled_finish(plan, self._arrow_output(plan))
         if plan.functions:
             functions = tuple(pickled(name, function) for name, function in plan.functions.items())
             pack = _worker.shipped("pack_rows", version, plan.spec_in_order, schema, tuple(observed))
@@ -199,11 +199,12 @@ class SparkInput(Input[DataFrame]):
         return found
 
 
-def pickled_finish(plan: Plan) -> bytes | None:
-    """The last step of a plan with computed columns; None where it has none."""
+def pickled_finish(plan: Plan, core: pa.Schema) -> bytes | None:
+    """The last step of a plan with computed columns, over these columns of the core; None where it has none."""
     if plan.finish is None:
         return None
-    return pickled(next(name for name, column in plan.finish.columns if isinstance(column, Call)), plan.finish)
+    name = next(name for name, column in plan.finish.columns if isinstance(column, Call))
+    return pickled(name, plan.finish.typed(core))
 
 
 def _computed_field(field: pa.Field[Any]) -> StructField:

@@ -92,7 +92,7 @@ class StreamInput(SparkInput):
         observed = changes.observe(str(plan.options.observation or OBSERVED), *_counters(self._type(plan.time)))
         shown = pa.schema([field.with_nullable(True) for field in self._arrow_output(plan)])
         schema = shown.serialize().to_pybytes()
-        finish = pickled_finish(plan)
+        finish = pickled_finish(plan, self._arrow_output(plan))
         unpack = _worker.shipped("unpack", version, schema, module="windrow.stream.unpack", finish=finish)
         return observed.select("block").mapInArrow(unpack, output)
 

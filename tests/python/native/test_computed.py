@@ -130,6 +130,17 @@ def test_the_type_of_then_is_declared_or_that_of_an_empty_result() -> None:
     assert by_user("n", inferred) == {"ann": "3", "bob": "1", "cid": "1"}
 
 
+def test_a_result_has_the_type_of_the_empty_one_whatever_its_values_look_like() -> None:
+    got = sessions().agg(
+        n=wr.count().then(lambda n: pa.array([1.0] * len(n), pa.float32() if len(n) else pa.float64()))
+    )
+    assert got.schema.field("n").type == pa.float64()
+    with pytest.raises(TypeError, match='aggregate "n": got an array without a type for no windows; .*schema='):
+        sessions().agg(n=wr.count().then(lambda n: pa.array([str(each) for each in n.to_pylist()])))
+    with pytest.raises(ValueError, match="aggregate \"n\": .*'three'"):
+        sessions().agg(n=wr.count().then(lambda n: pa.array(["three"] * len(n)), schema="bigint"))
+
+
 @pytest.mark.parametrize(
     ("fn", "error"),
     [
