@@ -20,7 +20,7 @@ ORDER = (
     {"column", "duration", "ddl", "ipc", "options"},
     {"windows", "functions"},
     {"aggregates"},
-    {"plan"},
+    {"plan", "computed"},
     {"input"},
     {"_worker", "tasks"},
     {"stream"},

@@ -33,7 +33,7 @@ __all__ = [
     "SessionRuns",
     "Sorter",
     "__version__",
-    "compared_column",
+    "compares",
     "decode_page",
     "encode_page",
     "groupable",
@@ -42,8 +42,8 @@ __all__ = [
 __version__: str
 """The version of the core, which is that of the package."""
 
-def compared_column(function: str) -> int | None:
-    """The position of the column whose values an aggregate compares with each other; None where it compares none.
+def compares(function: str, column: int) -> bool:
+    """Whether an aggregate compares the values of a column, by its position among those it takes, with each other.
 
     Raises:
         ValueError: `function` is no aggregate as a spec names it, such as `"max_by"`.

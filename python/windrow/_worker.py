@@ -38,11 +38,11 @@ def groupable(kind: pa.DataType) -> bool:
     return groupable(kind)
 
 
-def compared_column(function: str) -> int | None:
-    """Which of the columns of an aggregate of the core has its values compared with each other; None for none."""
-    from windrow._native import compared_column
+def compares(function: str, column: int) -> bool:
+    """Whether the values of a column of an aggregate of the core, by its place, are compared with each other."""
+    from windrow._native import compares
 
-    return compared_column(function)
+    return compares(function, column)
 
 
 def encode_page(page: bytes) -> str:
@@ -131,15 +131,27 @@ def loader(expected: str) -> Callable[[str], Any]:
     return load
 
 
-def shipped(step: str, expected: str, *plan: Any, module: str = "windrow._worker") -> Callable[[Batches], Batches]:
-    """A function for `mapInArrow` that runs a step, of that name, of an executor's own windrow."""
+def shipped(
+    step: str, expected: str, *plan: Any, module: str = "windrow._worker", finish: bytes | None = None
+) -> Callable[[Batches], Batches]:
+    """A function for `mapInArrow` that runs a step, of that name, of an executor's own windrow.
+
+    `finish` is the pickled `Finish` of what the step gives, of a query with computed columns.
+    """
     load = loader(expected)
 
     def task(batches: Batches) -> Batches:
         run: Callable[..., Batches] = getattr(load(module), step)
-        return run(batches, *plan)
+        done = run(batches, *plan)
+        return done if finish is None else load("windrow._worker").finished(done, finish)
 
     return task
+
+
+def finished(batches: Batches, finish: bytes) -> Batches:
+    """Batches of the core's columns, with what a pickled `Finish` computes of them."""
+    done: Batches = pickle.loads(finish).batches(batches)
+    return done
 
 
 def pack(batches: Batches, spec: str, schema: bytes, observed: tuple[str, ...]) -> Batches:

@@ -99,15 +99,21 @@ class CogroupedData(GroupedData[Result]):
 
     def _resolved(self, argument: str, aggregate: Aggregate) -> Aggregate:
         inputs = tuple(self.inputs)
-        if aggregate.function == "count" and aggregate.columns in [(f"{known}.*",) for known in inputs]:
-            return replace(aggregate, columns=(), inputs=inputs, input=aggregate.columns[0].removesuffix(".*"))
-        for column in aggregate.columns:
+        rows = aggregate.columns if aggregate.columns in [(f"{known}.*",) for known in inputs] else ()
+        if rows and aggregate.function == "count":
+            aggregate = replace(aggregate, columns=())
+        for column in aggregate.read:
             self._input.field(f"{argument}: {aggregate.maker}", column)
-        named = tuple(dict.fromkeys(_split(column)[0] for column in aggregate.columns))
+        named = tuple(dict.fromkeys(_split(column)[0] for column in (*rows, *aggregate.read)))
         if isinstance(aggregate, Accumulation):
-            return replace(aggregate, add=_adds(argument, aggregate, inputs, named), inputs=inputs)
+            own = tuple(dict.fromkeys(_split(column)[0] for column in aggregate.columns))
+            adds, condition = _adds(argument, aggregate, inputs, own), aggregate.condition
+            if condition is not None and list(adds) != [_split(condition)[0]]:
+                raise bad_value(f"{argument}: where(column=)", condition, "a column of the one input that has an add")
+            return replace(aggregate, add=adds, inputs=inputs)
         if len(named) > 1:
-            raise bad_value(f"{argument}: {aggregate.maker}", aggregate.columns, "columns of one input")
+            read = (*rows, *aggregate.read)
+            raise bad_value(f"{argument}: {aggregate.maker}", read, "columns of one input")
         return replace(aggregate, inputs=inputs, input=named[0] if named else None)
 
     def _origins(self, columns: Collection[str]) -> Origins:

@@ -10,6 +10,7 @@ from typing import Literal
 import pyarrow as pa
 
 from windrow.aggregates.aggregate import Aggregate
+from windrow.aggregates.evaluation import Finish
 from windrow.aggregates.user_function import Accumulation, Reduction
 from windrow.functions.fold import Fold
 from windrow.options import Options
@@ -75,6 +76,7 @@ class Plan:
         schema: the columns that are read, and no others.
         origins: the inputs of a cogroup; None where there is one input.
         stream: what a stream reads beside the schema, and how it keeps time; of no effect in a batch.
+        finish: what is computed of finished aggregates; None where the core's columns are the result.
     """
 
     keys: tuple[str, ...]
@@ -86,6 +88,7 @@ class Plan:
     schema: pa.Schema
     origins: Origins | None
     stream: Stream
+    finish: Finish | None = None
 
     @property
     def functions(self) -> dict[str, Reduction | Accumulation]:

@@ -31,6 +31,7 @@ from windrow.aggregates import builtin
 from windrow.aggregates.aggregate import MAKERS, Aggregate
 from windrow.aggregates.user_function import Accumulation, Reduction
 from windrow.aggregates.window_id import WindowId
+from windrow.computed import finish_of, parts_of
 from windrow.duration import Duration, microseconds
 from windrow.errors import NO_NULL_CHARACTER, aggregate_argument, bad_type, bad_value, no_attribute, unknown_word
 from windrow.input import Result
@@ -303,8 +304,11 @@ class WindowedData(Generic[Result]):
         grouped, resolved = self.grouped, dict[str, Aggregate]()
         fields = {known.name: known for known in grouped._fields}
         for name, aggregate in chosen.items():
-            argument = aggregate_argument(name)
             _check_name(name, aggregate, folded)
+            folded[name.casefold()] = f"the aggregate {name!r}"
+        asked = parts_of(chosen, taken)
+        for name, aggregate in asked.items():
+            argument = aggregate_argument(name)
             aggregate.check(argument)
             if isinstance(aggregate, WindowId) and not rows:
                 raise bad_value(argument, "window_id()", "with_columns(...): agg gives one row for each window")
@@ -320,7 +324,6 @@ class WindowedData(Generic[Result]):
                 raise bad_value(
                     argument, "aggregate(...) without merge", "aggregate(init, add, merge, ...): sessions are merged"
                 )
-            folded[name.casefold()] = f"the aggregate {name!r}"
             resolved[name] = grouped._resolved(argument, aggregate)
             fields |= {known.name: known for known in self._read(argument, resolved[name])}
         return Plan(
@@ -333,12 +336,13 @@ class WindowedData(Generic[Result]):
             schema=pa.schema(fields.values()),
             origins=grouped._origins(fields),
             stream=grouped._stream,
+            finish=finish_of(chosen, asked, (*grouped.keys, "window"), ("op",) if self.options.op else ()),
         )
 
     def _read(self, argument: str, aggregate: Aggregate) -> Iterator[pa.Field[pa.DataType]]:
-        compared = _worker.compared_column(aggregate.function)
-        for position, column in enumerate(aggregate.columns):
-            yield self.grouped._input.field(f"{argument}: {aggregate.maker}", column, compared=position == compared)
+        for position, column in enumerate(aggregate.read):
+            compared = position < len(aggregate.columns) and _worker.compares(aggregate.function, position)
+            yield self.grouped._input.field(f"{argument}: {aggregate.maker}", column, compared=compared)
 
 
 def _to_rows(name: str) -> str:

@@ -6,14 +6,14 @@
 //!   sum(x)       12        9        ·        4        slot 2 is free: released, not allocated again
 //! ```
 //!
-//! In a cogroup an aggregate may see the rows of one input only; the last column then tells the
-//! input of each row.
+//! An aggregate may see some rows only: those of one input of a cogroup, whose last column then tells
+//! the input of each row, or those where a boolean column is true.
 
 use std::ops::Range;
 
 use super::aggregate_call::AggregateCall;
 use super::column::Column;
-use super::input_filter::RowsByInput;
+use super::row_filter::{RowFilter, Selections};
 use super::runs::Runs;
 use super::slot::Slot;
 use super::{Aggregate, InputRows, Run, SeqNo, common_len};
@@ -34,17 +34,16 @@ pub struct Accumulators {
 impl Accumulators {
     /// Aggregates without slots, each with the range of the input columns that it takes.
     pub fn new(aggregates: impl IntoIterator<Item = (Box<dyn Aggregate>, Range<usize>)>) -> Self {
-        Self::cogrouped(
+        Self::filtered(
             aggregates
                 .into_iter()
-                .map(|(aggregate, inputs)| (aggregate, inputs, None)),
+                .map(|(aggregate, inputs)| (aggregate, inputs, RowFilter::default())),
         )
     }
 
-    /// The same for a cogroup: each aggregate also with the input whose rows alone it sees, or none
-    /// where it sees all.
-    pub fn cogrouped(
-        aggregates: impl IntoIterator<Item = (Box<dyn Aggregate>, Range<usize>, Option<u32>)>,
+    /// The same, each aggregate also with the rows that it sees.
+    pub fn filtered(
+        aggregates: impl IntoIterator<Item = (Box<dyn Aggregate>, Range<usize>, RowFilter)>,
     ) -> Self {
         Self {
             calls: aggregates.into_iter().map(AggregateCall::new).collect(),
@@ -132,7 +131,7 @@ impl Accumulators {
         seq_nos: &[SeqNo],
         inputs: &[Column<'_>],
     ) -> Result<()> {
-        let mut by_input = RowsByInput::new(0..slots.len(), times, seq_nos, inputs.last());
+        let mut selections = Selections::new(0..slots.len(), times, seq_nos, inputs);
         let rows = InputRows {
             times,
             seq_nos,
@@ -140,7 +139,7 @@ impl Accumulators {
         };
         self.calls
             .iter_mut()
-            .try_for_each(|call| call.update(slots, rows, &mut by_input))
+            .try_for_each(|call| call.update(slots, rows, &mut selections))
     }
 
     /// Lifts one row and combines it into a slot.
@@ -263,14 +262,14 @@ impl Accumulators {
     ) -> Result<Vec<Column<'static>>> {
         let swept = runs.first().map_or(0, |run| run.from as usize)
             ..runs.last().map_or(0, |run| run.to as usize);
-        let mut by_input = RowsByInput::new(swept, times, seq_nos, inputs.last());
+        let mut selections = Selections::new(swept, times, seq_nos, inputs);
         let rows = InputRows {
             times,
             seq_nos,
             inputs,
         };
         let columns = self.calls.iter().enumerate().map(|(position, call)| {
-            let column = call.sweep(rows, &mut by_input, Runs::new(runs, interrupt));
+            let column = call.sweep(rows, &mut selections, Runs::new(runs, interrupt));
             interrupt.check()?;
             column.map_err(|error| of_aggregate(error, position))
         });

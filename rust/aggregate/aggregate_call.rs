@@ -1,10 +1,10 @@
-//! One aggregate of a query with its arguments: which of the input columns it takes, and in a
-//! cogroup the input whose rows alone it sees.
+//! One aggregate of a query with its arguments: which of the input columns it takes, and which rows
+//! it sees.
 
 use std::ops::Range;
 
 use super::column::Column;
-use super::input_filter::{self, RowsByInput};
+use super::row_filter::{RowFilter, Selections};
 use super::runs::Runs;
 use super::slot::Slot;
 use super::{Aggregate, InputRows};
@@ -16,20 +16,20 @@ pub(super) struct AggregateCall {
     /// The states.
     pub aggregate: Box<dyn Aggregate>,
     arguments: Range<usize>,
-    input: Option<u32>,
+    filter: RowFilter,
     state_columns: usize,
 }
 
 impl AggregateCall {
     /// Of an aggregate without slots.
     pub fn new(
-        (aggregate, arguments, input): (Box<dyn Aggregate>, Range<usize>, Option<u32>),
+        (aggregate, arguments, filter): (Box<dyn Aggregate>, Range<usize>, RowFilter),
     ) -> Self {
         Self {
             state_columns: aggregate.save(&[]).len(),
             aggregate,
             arguments,
-            input,
+            filter,
         }
     }
 
@@ -62,10 +62,10 @@ impl AggregateCall {
         &mut self,
         slots: &[Slot],
         rows: InputRows<'_>,
-        by_input: &mut RowsByInput<'_>,
+        selections: &mut Selections<'_>,
     ) -> Result<()> {
         let rows = self.arguments(rows)?;
-        match self.input.map(|input| by_input.get(input)).transpose()? {
+        match selections.get(self.filter)? {
             Some(selection) if selection.is_empty() => Ok(()),
             Some(selection) if !selection.is_all() => {
                 let (slots, columns) = (selection.select(slots), selection.columns(rows.inputs));
@@ -77,9 +77,10 @@ impl AggregateCall {
 
     /// Lifts one row, if it sees it, and combines it into a slot.
     pub fn lift(&mut self, slot: Slot, row: usize, rows: InputRows<'_>) -> Result<()> {
-        match self.input {
-            Some(input) if !input_filter::is_of(input, row, rows.inputs.last())? => Ok(()),
-            _ => self.aggregate.lift(slot, row, self.arguments(rows)?),
+        if self.filter.takes(row, rows.inputs)? {
+            self.aggregate.lift(slot, row, self.arguments(rows)?)
+        } else {
+            Ok(())
         }
     }
 
@@ -87,11 +88,11 @@ impl AggregateCall {
     pub fn sweep(
         &self,
         rows: InputRows<'_>,
-        by_input: &mut RowsByInput<'_>,
+        selections: &mut Selections<'_>,
         runs: Runs<'_>,
     ) -> Result<Column<'static>> {
         let rows = self.arguments(rows)?;
-        match self.input.map(|input| by_input.get(input)).transpose()? {
+        match selections.get(self.filter)? {
             Some(selection) if !selection.is_all() => {
                 let (columns, own) = (selection.columns(rows.inputs), selection.runs(&runs));
                 self.aggregate

@@ -148,3 +148,26 @@ impl<V: Scalar, B: Scalar> Argument for RankedValue<V, B> {
         Some((by, position, value))
     }
 }
+
+/// The values of two columns, of rows that hold both.
+pub struct Pair<X, Y>(PhantomData<(X, Y)>);
+
+impl<X: Scalar, Y: Scalar> Argument for Pair<X, Y> {
+    type Columns<'a> = (
+        <Value<X> as Argument>::Columns<'a>,
+        <Value<Y> as Argument>::Columns<'a>,
+    );
+    type Row<'a> = (X::Ref<'a>, Y::Ref<'a>);
+
+    fn columns<'a>(rows: InputRows<'a>) -> Result<Self::Columns<'a>> {
+        let [x, y] = rows.inputs else {
+            return Err(Error::Internal("an aggregate takes two columns"));
+        };
+        Ok(((x, X::view(x)?), (y, Y::view(y)?)))
+    }
+
+    #[inline]
+    fn get<'a>((xs, ys): Self::Columns<'a>, row: usize) -> Option<Self::Row<'a>> {
+        Some((Value::<X>::get(xs, row)?, Value::<Y>::get(ys, row)?))
+    }
+}

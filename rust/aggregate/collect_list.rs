@@ -1,5 +1,5 @@
 //! `collect_list(column)`: all values that are not null, by event time, ties by arrival; an empty
-//! list over no values, as in Spark.
+//! list over no values, as in Spark. On request nulls are kept in their places.
 
 use super::argument::{Argument, PositionedValue, Value};
 use super::column::Column;
@@ -10,7 +10,7 @@ use super::{InputRows, RowPosition, Run, state_columns};
 use crate::error::{Error, Result};
 use crate::time::Time;
 
-/// `collect_list(column)`.
+/// `collect_list(column)`. The option is whether nulls are kept.
 pub type CollectList<V> = StateVec<CollectListState<V>>;
 
 /// Values with the positions of their rows, in any order; sorted when they are read.
@@ -21,6 +21,13 @@ pub struct CollectListState<V: Scalar>(Vec<Item<V>>);
 struct Item<V> {
     position: RowPosition,
     value: V,
+    valid: bool,
+}
+
+impl<V: Scalar> Item<V> {
+    fn get(&self) -> Option<V::Ref<'_>> {
+        self.valid.then(|| self.value.get())
+    }
 }
 
 impl<V: Scalar> Default for CollectListState<V> {
@@ -47,20 +54,21 @@ fn sorted<'s, V: Scalar>(
 }
 
 fn values<V: Scalar>(items: &[&Item<V>]) -> Column<'static> {
-    V::column(items.iter().map(|item| Some(item.value.get())))
+    V::column(items.iter().map(|item| item.get()))
 }
 
 impl<V: Scalar> State for CollectListState<V> {
-    type Options = ();
+    type Options = bool;
     type Argument = PositionedValue<V>;
     const RESULT_GROWS: bool = true;
 
     #[inline]
-    fn add(&mut self, (): &(), (position, value): (RowPosition, Option<V::Ref<'_>>)) {
-        if let Some(value) = value {
+    fn add(&mut self, &keep_nulls: &bool, (position, value): (RowPosition, Option<V::Ref<'_>>)) {
+        if value.is_some() || keep_nulls {
             self.0.push(Item {
                 position,
-                value: V::from_ref(value),
+                value: value.map(V::from_ref).unwrap_or_default(),
+                valid: value.is_some(),
             });
         }
     }
@@ -70,7 +78,7 @@ impl<V: Scalar> State for CollectListState<V> {
     }
 
     fn lower<'s>(
-        (): &(),
+        _keep_nulls: &bool,
         states: impl Iterator<Item = &'s Self> + Clone,
     ) -> Result<Column<'static>> {
         let (offsets, items) = sorted(states);
@@ -98,9 +106,8 @@ impl<V: Scalar> State for CollectListState<V> {
         );
         let mut states = Vec::with_capacity(len);
         for row in 0..len {
-            let (times, seq_nos, values) =
-                (times.range(row), seq_nos.range(row), values.range(row));
-            if times.len() != values.len() || seq_nos.len() != values.len() {
+            let (times, seq_nos, own) = (times.range(row), seq_nos.range(row), values.range(row));
+            if times.len() != own.len() || seq_nos.len() != own.len() {
                 return Err(Error::Internal(
                     "the lists of a collect_list's state differ in length",
                 ));
@@ -108,16 +115,18 @@ impl<V: Scalar> State for CollectListState<V> {
             let item = |((time, seq_no), value)| Item {
                 position: (Time(i64::at(ticks, time)), i64::at(numbers, seq_no) as u64),
                 value: V::from_ref(V::at(view, value)),
+                valid: values.elements.is_valid(value),
             };
-            states.push(Self(times.zip(seq_nos).zip(values).map(item).collect()));
+            states.push(Self(times.zip(seq_nos).zip(own).map(item).collect()));
         }
         Ok(states)
     }
 
-    fn sweep((): &(), rows: InputRows<'_>, runs: Runs<'_>) -> Result<Column<'static>> {
+    fn sweep(&keep_nulls: &bool, rows: InputRows<'_>, runs: Runs<'_>) -> Result<Column<'static>> {
         let (column, values) = Value::<V>::columns(rows)?;
-        let valid =
-            |run: &Run| (run.from as usize..run.to as usize).filter(|&row| column.is_valid(row));
+        let valid = |run: &Run| {
+            (run.from as usize..run.to as usize).filter(|&row| keep_nulls || column.is_valid(row))
+        };
         let (mut offsets, mut end) = (vec![0], 0);
         for run in runs.iter() {
             end += valid(run).count() as i64;
@@ -126,7 +135,7 @@ impl<V: Scalar> State for CollectListState<V> {
         let elements = runs.iter().flat_map(valid);
         Ok(Column::list(
             offsets,
-            V::column(elements.map(|row| Some(V::at(values, row)))),
+            V::column(elements.map(|row| Value::<V>::get((column, values), row))),
         ))
     }
 }

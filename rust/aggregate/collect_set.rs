@@ -4,6 +4,7 @@
 
 use super::argument::{Argument, Value};
 use super::column::Column;
+use super::dictionary::Dictionary;
 use super::runs::Runs;
 use super::scalar::Scalar;
 use super::state::{State, StateVec};
@@ -54,7 +55,8 @@ impl<V: Scalar> CollectSetState<V> {
         self.sorted = self.values.len();
     }
 
-    fn ascending(&self) -> Vec<V::Ref<'_>> {
+    /// The values, each once.
+    pub(super) fn ascending(&self) -> Vec<V::Ref<'_>> {
         let mut values: Vec<V::Ref<'_>> = self.values.iter().map(V::get).collect();
         if self.sorted < values.len() {
             values.sort_unstable_by(|&left, &right| V::compare(left, right));
@@ -118,27 +120,13 @@ impl<V: Scalar> State for CollectSetState<V> {
 
     fn sweep((): &(), rows: InputRows<'_>, runs: Runs<'_>) -> Result<Column<'static>> {
         let (column, values) = Value::<V>::columns(rows)?;
-        let Dictionary { codes, row_of } = Dictionary::new::<V>(column, values);
-        let code = |row: usize| codes.get(row).copied().flatten();
+        let dictionary = Dictionary::new::<V>(column, values);
         let (mut offsets, mut elements) = (vec![0], Vec::new());
-        sweep::subtract_on_evict(
-            runs,
-            &mut WindowCodes {
-                counts: vec![0; row_of.len()],
-                ascending: Vec::new(),
-            },
-            |window, row| code(row).into_iter().for_each(|code| window.insert(code)),
-            |window, row| code(row).into_iter().for_each(|code| window.evict(code)),
-            |window| {
-                elements.extend_from_slice(&window.ascending);
-                offsets.push(elements.len() as i64);
-            },
-        );
-        let value = |code: u32| {
-            row_of
-                .get(code as usize)
-                .map(|&row| V::canonical(V::at(values, row)))
-        };
+        sweep_codes(&dictionary, runs, |codes| {
+            elements.extend_from_slice(codes);
+            offsets.push(elements.len() as i64);
+        });
+        let value = |code| dictionary.value::<V>(values, code).map(V::canonical);
         Ok(Column::list(
             offsets,
             V::column(elements.into_iter().map(value)),
@@ -146,37 +134,19 @@ impl<V: Scalar> State for CollectSetState<V> {
     }
 }
 
-/// The distinct values of a column, numbered in ascending order.
-struct Dictionary {
-    /// The code of each row's value; none where the row is null.
-    codes: Vec<Option<u32>>,
-    /// One row with the value of each code.
-    row_of: Vec<usize>,
-}
-
-impl Dictionary {
-    fn new<V: Scalar>(column: &Column<'_>, values: V::View<'_>) -> Self {
-        let compare =
-            |left: usize, right: usize| V::compare(V::at(values, left), V::at(values, right));
-        let mut rows: Vec<usize> = (0..column.len())
-            .filter(|&row| column.is_valid(row))
-            .collect();
-        rows.sort_unstable_by(|&left, &right| compare(left, right));
-        let mut dictionary = Self {
-            codes: vec![None; column.len()],
-            row_of: Vec::new(),
-        };
-        for row in rows {
-            let last = dictionary.row_of.last();
-            if !last.is_some_and(|&last| compare(last, row).is_eq()) {
-                dictionary.row_of.push(row);
-            }
-            if let Some(code) = dictionary.codes.get_mut(row) {
-                *code = Some(dictionary.row_of.len() as u32 - 1);
-            }
-        }
-        dictionary
-    }
+/// Calls `emit` with the codes of the distinct values of each run, ascending.
+pub(super) fn sweep_codes(dictionary: &Dictionary, runs: Runs<'_>, mut emit: impl FnMut(&[u32])) {
+    let code = |row: usize| dictionary.code(row);
+    sweep::subtract_on_evict(
+        runs,
+        &mut WindowCodes {
+            counts: vec![0; dictionary.len()],
+            ascending: Vec::new(),
+        },
+        |window, row| code(row).into_iter().for_each(|code| window.insert(code)),
+        |window, row| code(row).into_iter().for_each(|code| window.evict(code)),
+        |window| emit(&window.ascending),
+    );
 }
 
 /// The codes of the values in a window.

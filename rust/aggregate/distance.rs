@@ -15,6 +15,12 @@ pub trait Distance: Summable {
     /// largest float.
     fn scaled_distance(self, other: Self, magnitude: Magnitude) -> DoubleDouble;
 
+    /// [`Self::distance`] over `2^exponent`, where the distance itself may be beyond the largest
+    /// float.
+    fn distance_over(self, other: Self, exponent: i32) -> DoubleDouble {
+        self.distance(other).times_power_of_two(-exponent)
+    }
+
     /// Whether the value is a number.
     fn is_number(self) -> bool;
 }
@@ -156,6 +162,17 @@ impl Distance for f64 {
 
     fn scaled_distance(self, other: Self, magnitude: Magnitude) -> DoubleDouble {
         (self * magnitude.factor()).distance(other * magnitude.factor())
+    }
+
+    fn distance_over(self, other: Self, exponent: i32) -> DoubleDouble {
+        let distance = self.distance(other);
+        if distance.high.is_finite() {
+            distance.times_power_of_two(-exponent)
+        } else {
+            (self / 4.0)
+                .distance(other / 4.0)
+                .times_power_of_two(2 - exponent)
+        }
     }
 
     #[inline]

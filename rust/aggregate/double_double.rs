@@ -1,6 +1,8 @@
 //! Sums of floats in twice the precision, so that cancellation and the order of rows leave no trace
 //! that a user sees (rules 6.6). Dekker 1971, Knuth TAOCP 4.2.2.
 
+use super::power_of_two::times_power_of_two;
+
 /// An unevaluated sum `high + low` of two floats, about 106 bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct DoubleDouble {
@@ -94,6 +96,18 @@ impl DoubleDouble {
         Self {
             high: self.high * factor,
             low: self.low * factor,
+        }
+    }
+
+    /// The sum times `2^exponent`.
+    #[inline]
+    pub fn times_power_of_two(self, exponent: i32) -> Self {
+        if exponent == 0 {
+            return self;
+        }
+        Self {
+            high: times_power_of_two(self.high, exponent),
+            low: times_power_of_two(self.low, exponent),
         }
     }
 

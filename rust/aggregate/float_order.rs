@@ -62,6 +62,11 @@ impl Scalar for OrderedFloat {
     }
 
     #[inline]
+    fn hash(value: Self) -> u64 {
+        f64::hash(value.value())
+    }
+
+    #[inline]
     fn get(&self) -> Self {
         *self
     }

@@ -7,15 +7,19 @@
 //! | files | hold |
 //! |---|---|
 //! | [`state`] | the state of one slot, and the aggregate that follows from it |
-//! | [`count`], [`sum`], [`mean`], [`variance`] | numbers |
+//! | [`count`], [`sum`], [`mean`], [`product`], [`bits`] | numbers |
+//! | [`variance`], [`central_moments`], [`covariance`] | how numbers are spread |
+//! | [`percentile`], [`mode`], [`count_distinct`], [`sum_distinct`] | values with how often they occur |
 //! | [`min_max`], [`min_max_by`], [`first_last`], `row_value` | choices of one row |
+//! | [`approx_count_distinct`], [`approx_percentile`] | the same, in less memory |
 //! | [`collect_list`], [`collect_set`] | lists |
-//! | [`total`], [`distance`], `double_double` | what sums and variances are added up in |
+//! | [`total`], [`distance`], `double_double`, `power_of_two` | what sums and variances are added up in |
+//! | `value_counts`, `code_counts`, `dictionary`, [`composite`], [`numeric`] | values that are told apart, and counted |
 //! | [`float_order`] | the order of floats |
 //! | [`argument`] | what an aggregate takes of a row |
 //! | [`column`](mod@column), [`bytes`], [`validity`], [`scalar`] | values in columns |
 //! | `sweep`, [`runs`] | sliding windows in one pass |
-//! | [`slot`], [`accumulators`], `aggregate_call`, `input_filter` | all aggregates of a query over shared slots |
+//! | [`slot`], [`accumulators`], `aggregate_call`, [`row_filter`] | all aggregates of a query over shared slots |
 //! | [`states`], [`batch_states`] | what record-by-record operators update |
 
 pub mod argument;
@@ -27,28 +31,44 @@ pub mod state;
 pub mod states;
 pub mod validity;
 
+pub mod approx_count_distinct;
+pub mod approx_percentile;
+pub mod bits;
+pub mod central_moments;
 pub mod collect_list;
 pub mod collect_set;
+pub mod composite;
 pub mod count;
+pub mod count_distinct;
+pub mod covariance;
 pub mod distance;
 pub mod first_last;
 pub mod float_order;
 pub mod mean;
 pub mod min_max;
 pub mod min_max_by;
+pub mod mode;
+pub mod numeric;
+pub mod percentile;
+pub mod product;
 pub mod runs;
 pub mod sum;
+pub mod sum_distinct;
 pub mod total;
 pub mod variance;
 
 pub mod accumulators;
 pub mod batch_states;
+pub mod row_filter;
 
 mod aggregate_call;
+mod code_counts;
+mod dictionary;
 mod double_double;
-mod input_filter;
+mod power_of_two;
 mod row_value;
 mod sweep;
+mod value_counts;
 
 use std::any::Any;
 

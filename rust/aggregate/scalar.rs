@@ -2,6 +2,8 @@
 
 use std::cmp::Ordering;
 
+use xxhash_rust::xxh3::xxh3_64;
+
 use super::bytes::Bytes;
 use super::column::{Column, Values};
 use super::slot::Slot;
@@ -32,6 +34,8 @@ pub trait Scalar: Clone + Default + Send + Sync + std::fmt::Debug + 'static {
     /// [`Scalar::compare`], and -0.0 below 0.0, so that a choice by it does not depend on the order
     /// of rows.
     fn compare_bits(left: Self::Ref<'_>, right: Self::Ref<'_>) -> Ordering;
+    /// A hash of the value's bits; equal values have one where they are canonical.
+    fn hash(value: Self::Ref<'_>) -> u64;
     /// Reads an owned value in place.
     fn get(&self) -> Self::Ref<'_>;
     /// An owned value.
@@ -144,6 +148,11 @@ macro_rules! primitive {
             }
 
             #[inline]
+            fn hash(value: $type) -> u64 {
+                xxh3_64(&value.to_le_bytes())
+            }
+
+            #[inline]
             fn get(&self) -> $type {
                 *self
             }
@@ -243,6 +252,11 @@ impl Scalar for Box<[u8]> {
     #[inline]
     fn canonical(value: Self::Ref<'_>) -> Self::Ref<'_> {
         value
+    }
+
+    #[inline]
+    fn hash(value: &[u8]) -> u64 {
+        xxh3_64(value)
     }
 
     #[inline]

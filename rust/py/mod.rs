@@ -282,10 +282,10 @@ fn groupable(data_type: PyDataType) -> bool {
     keys::groupable(&data_type.into_inner())
 }
 
-/// Which of an aggregate's columns has its values compared with each other.
+/// Whether the values of a column of an aggregate, by its place, are compared with each other.
 #[pyfunction]
-fn compared_column(function: &str) -> PyResult<Option<usize>> {
-    Ok(Function::named(function)?.compared())
+fn compares(function: &str, column: usize) -> PyResult<bool> {
+    Ok(Function::named(function)?.compares(column))
 }
 
 /// A page as text.
@@ -317,7 +317,7 @@ fn lock<T>(mutex: &Mutex<T>) -> Result<MutexGuard<'_, T>, Error> {
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_function(wrap_pyfunction!(groupable, module)?)?;
-    module.add_function(wrap_pyfunction!(compared_column, module)?)?;
+    module.add_function(wrap_pyfunction!(compares, module)?)?;
     module.add_function(wrap_pyfunction!(encode_page, module)?)?;
     module.add_function(wrap_pyfunction!(decode_page, module)?)?;
     module.add_class::<PyQuery>()?;

@@ -10,11 +10,15 @@ use crate::aggregate_laws::{Expected, obeys};
 use crate::aggregate_trial::{Cell, Event, KINDS, Kind, Trial, order, same, trial, trial_of};
 
 fn list(kind: Kind) -> Box<dyn Aggregate> {
+    list_of(kind, false)
+}
+
+fn list_of(kind: Kind, keep_nulls: bool) -> Box<dyn Aggregate> {
     match kind {
-        Kind::Int => Box::new(CollectList::<i64>::default()),
-        Kind::Float => Box::new(CollectList::<f64>::default()),
-        Kind::Wide => Box::new(CollectList::<i128>::default()),
-        Kind::Bytes => Box::new(CollectList::<Box<[u8]>>::default()),
+        Kind::Int => Box::new(CollectList::<i64>::new(keep_nulls)),
+        Kind::Float => Box::new(CollectList::<f64>::new(keep_nulls)),
+        Kind::Wide => Box::new(CollectList::<i128>::new(keep_nulls)),
+        Kind::Bytes => Box::new(CollectList::<Box<[u8]>>::new(keep_nulls)),
     }
 }
 
@@ -57,6 +61,8 @@ proptest! {
     #[test]
     fn a_list_holds_all_values_by_time_and_arrival((kind, trial) in (0..4_usize).prop_flat_map(|kind| (Just(KINDS[kind]), trial(&[KINDS[kind]])))) {
         obeys(list(kind).as_ref(), &trial, |rows| Some(Cell::List(values(rows))), same);
+        let all = |rows: &[&Event]| Some(Cell::List(rows.iter().map(|row| row.cells[0].clone()).collect()));
+        obeys(list_of(kind, true).as_ref(), &trial, all, same);
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! Aggregates of one input of a cogroup see its rows alone.
+//! Aggregates of one input of a cogroup see its rows alone, and those with a condition the rows that
+//! meet it.
 
 use std::ops::Range;
 
@@ -11,6 +12,7 @@ use windrow::aggregate::count::Count;
 use windrow::aggregate::first_last::{First, Last};
 use windrow::aggregate::min_max::Max;
 use windrow::aggregate::min_max_by::MinBy;
+use windrow::aggregate::row_filter::RowFilter;
 use windrow::aggregate::slot::Slot;
 use windrow::aggregate::sum::Sum;
 use windrow::aggregate::variance::{Spread, Variance};
@@ -22,9 +24,11 @@ use crate::aggregate_trial::{
 };
 
 type Bytes = Box<[u8]>;
-type Part = (Box<dyn Aggregate>, Range<usize>, Option<u32>);
+type Part = (Box<dyn Aggregate>, Range<usize>, RowFilter);
 
-/// Over a column of integers, one of bytes, and the column of inputs.
+/// Over a column of integers, one of bytes, one of flags, and the column of inputs.
+const KINDS: [Kind; 4] = [Kind::Int, Kind::Bytes, Kind::Int, Kind::Int];
+
 fn aggregates() -> Vec<(Box<dyn Aggregate>, Range<usize>)> {
     vec![
         (Box::new(Count::default()), 0..0),
@@ -49,15 +53,19 @@ fn aggregates() -> Vec<(Box<dyn Aggregate>, Range<usize>)> {
     ]
 }
 
-/// Each aggregate three times: of all inputs, of the first and of the second.
+/// Each aggregate six times: of all inputs, of the first and of the second, with and without a flag.
 fn parts() -> Vec<Part> {
     let inputs = [None, Some(0), Some(1)];
-    inputs
-        .into_iter()
-        .flat_map(|only| {
+    let filters = inputs.into_iter().flat_map(|input| {
+        [None, Some(2)]
+            .into_iter()
+            .map(move |column| RowFilter { input, column })
+    });
+    filters
+        .flat_map(|filter| {
             aggregates()
                 .into_iter()
-                .map(move |(states, columns)| (states, columns, only))
+                .map(move |(states, columns)| (states, columns, filter))
         })
         .collect()
 }
@@ -68,19 +76,20 @@ fn trials() -> impl Strategy<Value = Trial> {
     trial_of(vec![
         small(-3..4),
         (Kind::Bytes, value(Kind::Bytes)),
+        small(0..2),
         small(0..3),
     ])
 }
 
-fn is_of(event: &Event, only: Option<u32>) -> bool {
-    only.is_none_or(
-        |input| matches!(event.cells[2], Cell::Int(number) if number == i64::from(input)),
-    )
+fn is_seen(event: &Event, filter: RowFilter) -> bool {
+    let holds = |place: usize, wanted: i64| matches!(event.cells[place], Cell::Int(number) if number == wanted);
+    filter.input.is_none_or(|input| holds(3, input.into()))
+        && filter.column.is_none_or(|column| holds(column, 1))
 }
 
-/// What an aggregate gives over the rows of its input alone, each in its slot.
+/// What an aggregate gives over the rows that it sees alone, each in its slot.
 fn alone(
-    (mut states, columns, only): Part,
+    (mut states, columns, filter): Part,
     slots: &[u32],
     events: &[Event],
     windows: usize,
@@ -88,10 +97,10 @@ fn alone(
     let (slots, own): (Vec<Slot>, Vec<Event>) = slots
         .iter()
         .zip(events)
-        .filter(|(_, event)| is_of(event, only))
+        .filter(|(_, event)| is_seen(event, filter))
         .map(|(&slot, event)| (Slot(slot), event.clone()))
         .unzip();
-    let input = Input::new(&[Kind::Int, Kind::Bytes, Kind::Int], &own);
+    let input = Input::new(&KINDS, &own);
     states.resize(windows);
     states
         .update(
@@ -123,7 +132,7 @@ proptest! {
     #[test]
     fn oracle_an_aggregate_of_an_input_sees_its_rows_alone(trial in trials(), cut in 0..40_usize) {
         let slots: Vec<u32> = trial.events.iter().map(|event| event.key as u32).collect();
-        let mut accumulators = Accumulators::cogrouped(parts());
+        let mut accumulators = Accumulators::filtered(parts());
         accumulators.resize(WINDOWS);
         let cut = cut.min(slots.len());
         for rows in [0..cut, cut..slots.len()] {
@@ -162,7 +171,7 @@ proptest! {
         };
         let runs: Vec<Run> = bounds(most).into_iter().zip(bounds(most)).map(|(from, to)| Run { from, to: to.max(from) }).collect();
         let input = Input::new(&trial.kinds, &events);
-        let accumulators = Accumulators::cogrouped(parts());
+        let accumulators = Accumulators::filtered(parts());
         let swept = accumulators.sweep(&input.times, &input.seq_nos, &input.columns, &runs, &Interrupt::never()).unwrap();
         let within = |(slot, run): (usize, &Run)| (run.from..run.to).map(move |row| (slot as u32, row));
         let (slots, members): (Vec<u32>, Vec<Event>) =
@@ -172,10 +181,26 @@ proptest! {
     }
 }
 
+fn of_input_0() -> RowFilter {
+    RowFilter {
+        input: Some(0),
+        column: None,
+    }
+}
+
 #[test]
-fn a_bank_of_inputs_without_a_column_of_them_is_an_error() {
-    let part = || -> Part { (Box::new(Count::default()), 0..0, Some(0)) };
-    let mut accumulators = Accumulators::cogrouped([part()]);
+fn a_filter_without_its_column_is_an_error() {
+    let flagged = RowFilter {
+        input: None,
+        column: Some(0),
+    };
+    is_refused(of_input_0());
+    is_refused(flagged);
+}
+
+fn is_refused(filter: RowFilter) {
+    let part: Part = (Box::new(Count::default()), 0..0, filter);
+    let mut accumulators = Accumulators::filtered([part]);
     accumulators.resize(1);
     assert!(accumulators.update(&[Slot(0)], &[], &[], &[]).is_err());
     assert!(accumulators.lift(Slot(0), 0, &[], &[], &[]).is_err());
@@ -194,8 +219,8 @@ fn a_bank_of_inputs_without_a_column_of_them_is_an_error() {
 
 #[test]
 fn a_row_without_an_input_is_of_none() {
-    let part: Part = (Box::new(Count::default()), 0..0, Some(0));
-    let mut accumulators = Accumulators::cogrouped([part]);
+    let part: Part = (Box::new(Count::default()), 0..0, of_input_0());
+    let mut accumulators = Accumulators::filtered([part]);
     accumulators.resize(1);
     let zeros = Values::Int(vec![0; 2].into());
     let numbers = Column {

@@ -9,11 +9,15 @@
 )]
 
 mod accumulators;
+mod aggregate_approx;
 mod aggregate_choices;
 mod aggregate_collections;
 mod aggregate_laws;
+mod aggregate_products;
+mod aggregate_shape;
 mod aggregate_sums;
 mod aggregate_trial;
+mod aggregate_values;
 mod aggregate_variance;
 mod batch_states;
 mod block_kinds;

@@ -4,5 +4,8 @@
 |---|---|
 | `aggregate` | `Aggregate`: a function by its name, its columns, and its options |
 | `builtin` | those of the core: `count`, `sum`, `mean` and so on |
+| `bits` | those of booleans and of the bits of integers |
+| `percentiles` | values by their place among the sorted ones |
+| `statistics` | `mode`, and measures of shape and relation |
 | `user_function` | those of Python functions: `reduce`, `aggregate` |
 """

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Never
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, Never, Self
 
+import pyarrow as pa
+
+from windrow.aggregates import evaluation
+from windrow.aggregates.evaluation import Number
 from windrow.column import column_name
+from windrow.ddl import arrow_type
 from windrow.errors import bad_type, bad_value, no_attribute, unknown_word
 
 if TYPE_CHECKING:
@@ -28,10 +35,28 @@ FUNCTIONS = (
     "collect_set",
     "min_by",
     "max_by",
+    "bool_and",
+    "bool_or",
+    "bit_and",
+    "bit_or",
+    "bit_xor",
+    "product",
+    "count_distinct",
+    "sum_distinct",
+    "median",
+    "percentile",
+    "mode",
+    "skewness",
+    "kurtosis",
+    "covar_pop",
+    "covar_samp",
+    "corr",
+    "approx_count_distinct",
+    "approx_percentile",
 )
 """The aggregates of the core, by the names that it has for them."""
 
-MAKERS = (*FUNCTIONS, "avg", "stddev_samp", "var_samp", "reduce", "aggregate", "window_id")
+MAKERS = (*FUNCTIONS, "avg", "count_if", "stddev_samp", "var_samp", "reduce", "aggregate", "apply", "window_id")
 """The functions that make aggregates."""
 
 _NAMES = ("alias", "name")
@@ -45,7 +70,10 @@ class Aggregate:
     Attributes:
         function: its name.
         columns: the columns that it reads.
-        ignore_nulls: whether a null is passed over; only `first`, `last` and `any_value` ask.
+        ignore_nulls: whether a null is passed over; only `first`, `last`, `any_value` and `collect_list` ask.
+        percentage: the share of values below, from 0 to 1, or several; only percentiles ask.
+        accuracy: how exact it is; only `approx_count_distinct` and `approx_percentile` ask.
+        condition: the boolean column that is true in the records that it sees; None where it sees all.
         inputs: the inputs of a cogroup, where it is of one.
         input: the one of them whose records alone it sees; None where it sees all.
     """
@@ -53,6 +81,9 @@ class Aggregate:
     function: str
     columns: tuple[str, ...] = ()
     ignore_nulls: bool | None = None
+    percentage: float | tuple[float, ...] | None = field(default=None, kw_only=True)
+    accuracy: float | None = field(default=None, kw_only=True)
+    condition: str | None = field(default=None, kw_only=True)
     inputs: tuple[str, ...] = field(default=(), kw_only=True, repr=False)
     input: str | None = field(default=None, kw_only=True, repr=False)
 
@@ -67,6 +98,107 @@ class Aggregate:
         """The function that makes it, by its first name where it has two."""
         return self.function
 
+    @property
+    def read(self) -> tuple[str, ...]:
+        """All columns that are read for it, its condition among them."""
+        return self.columns if self.condition is None else (*self.columns, self.condition)
+
+    def where(self, column: ColumnName) -> Self:
+        """The same aggregate of the records alone in which a boolean column is true; SQL's `FILTER (WHERE ...)`.
+
+        Null counts as false. A window is there whether or not it has such a record; where it has none, the aggregate is
+        what it is over no records: 0 for `count`, null for `sum`.
+
+        Of a cogroup both are columns of one input: `wr.sum("orders.amount").where("orders.paid")`.
+
+        Raises:
+            TypeError: `column` is not a name; from `agg`, a column of anything but booleans.
+            ValueError: the aggregate has a condition already; from `agg`, a column that the data does not have.
+
+        >>> from datetime import datetime
+        >>> import pyarrow as pa
+        >>> import windrow as wr
+        >>> hours = [datetime(2026, 1, 1, hour) for hour in (8, 9, 10)]
+        >>> orders = pa.table({"user": ["ann"] * 3, "ts": hours, "amount": [3, 9, 6], "paid": [True, None, True]})
+        >>> day = wr.group_by(orders, "user", time="ts").windowed_by(wr.SessionWindows.with_gap("1 hour"))
+        >>> day.agg(paid=wr.sum("amount").where("paid"))["paid"].to_pylist()
+        [9]
+        """
+        if self.condition is not None:
+            allowed = f"one condition, and this has {self.condition!r}: make one column of both"
+            raise bad_value(f"{self.maker}(...).where(column=)", column, allowed)
+        return replace(self, condition=column_name(f"{self.maker}(...).where(column=)", column))
+
+    def then(self, fn: Callable[..., Any], *others: Aggregate, schema: str | pa.DataType | None = None) -> Computed:
+        """What a function makes of the finished column, as a column in its place.
+
+        `fn(column)` is called with the `pyarrow.Array` of many windows at once, `fn(column, *others)` with those of
+        other aggregates too, and gives an array of as many values. It is called when windows have closed, with those of
+        a batch; how windows are cut into batches is not defined, so a value may depend on its own window alone. It is
+        not handed windows that a stream deletes, where the result is null.
+
+        Args:
+            fn: a function of arrays; on Spark it travels to executors, as the functions of `reduce` do.
+            others: aggregates whose columns it is called with too.
+            schema: the type of the result, in Spark's words or as an Arrow type; without it `agg` calls `fn` once with
+                empty arrays, and takes the type of what that gives.
+
+        Raises:
+            TypeError: `fn` is no function, `others` are no aggregates, or `schema` is no type.
+            ValueError: `schema` spells no type.
+
+        >>> from datetime import datetime
+        >>> import pyarrow as pa
+        >>> import pyarrow.compute as pc
+        >>> import windrow as wr
+        >>> hours = [datetime(2026, 1, 1, hour) for hour in (8, 9, 10)]
+        >>> orders = pa.table({"user": ["ann"] * 3, "ts": hours, "amount": [3.0, 9.0, 6.5]})
+        >>> day = wr.group_by(orders, "user", time="ts").windowed_by(wr.SessionWindows.with_gap("1 hour"))
+        >>> day.agg(spend=wr.sum("amount").then(pc.round))["spend"].to_pylist()
+        [18.0]
+        """
+        if not callable(fn):
+            raise bad_type("then(fn=)", fn, "a function of arrays")
+        for other in others:
+            if not isinstance(other, Aggregate):
+                raise bad_type("then(others)", other, "an aggregate of windrow")
+        kind = arrow_type("then(schema=)", schema) if isinstance(schema, str) else schema
+        if not isinstance(kind, pa.DataType | None):
+            raise bad_type("then(schema=)", schema, "a type in Spark's words, or an Arrow type")
+        return Computed("then", parts=(self, *others), fn=fn, type=kind)
+
+    def __add__(self, other: Aggregate | Number) -> Computed:
+        """The sum of two results, or of a result and a number."""
+        return _arithmetic(evaluation.total, self, other)
+
+    def __radd__(self, other: Number) -> Computed:
+        """The sum of a number and a result."""
+        return _arithmetic(evaluation.total, other, self)
+
+    def __sub__(self, other: Aggregate | Number) -> Computed:
+        """The difference of two results, or of a result and a number."""
+        return _arithmetic(evaluation.difference, self, other)
+
+    def __rsub__(self, other: Number) -> Computed:
+        """The difference of a number and a result."""
+        return _arithmetic(evaluation.difference, other, self)
+
+    def __mul__(self, other: Aggregate | Number) -> Computed:
+        """The product of two results, or of a result and a number."""
+        return _arithmetic(evaluation.product, self, other)
+
+    def __rmul__(self, other: Number) -> Computed:
+        """The product of a number and a result."""
+        return _arithmetic(evaluation.product, other, self)
+
+    def __truediv__(self, other: Aggregate | Number) -> Computed:
+        """One result over another, or over a number: a float64, null where it would be divided by zero."""
+        return _arithmetic(evaluation.quotient, self, other)
+
+    def __rtruediv__(self, other: Number) -> Computed:
+        """A number over a result: a float64, null where it would be divided by zero."""
+        return _arithmetic(evaluation.quotient, other, self)
+
     def check(self, argument: str) -> None:
         """Raises `ValueError` or `TypeError`, as of this argument, unless a function of windrow makes such.
 
@@ -78,17 +210,78 @@ class Aggregate:
             raise bad_type(f"{argument}: columns", self.columns, "a tuple of names of columns")
         if not isinstance(self.ignore_nulls, bool | None):
             raise bad_type(f"{argument}: ignore_nulls", self.ignore_nulls, "True or False")
+        if not isinstance(self.condition, str | None):
+            raise bad_type(f"{argument}: condition", self.condition, "the name of a column")
         if self.input is not None:
             raise bad_value(f"{argument}: input", self.input, "None: a cogroup tells inputs by the names of columns")
 
     def plan(self, name: str) -> dict[str, object]:
         """What the core needs to know of this aggregate, whose result column is `name`."""
         plan: dict[str, object] = {"name": name, "function": self.function, "columns": list(self.columns)}
-        if self.ignore_nulls is not None:
+        if self.function == "collect_list":
+            plan |= {"keep_nulls": True} if self.ignore_nulls is False else {}
+        elif self.ignore_nulls is not None:
             plan["ignore_nulls"] = self.ignore_nulls
+        if self.percentage is not None:
+            plan["percentage"] = self.percentage
+        if self.accuracy is not None:
+            plan["accuracy"] = self.accuracy
+        if self.condition is not None:
+            plan["where"] = self.condition
         if self.input is not None:
             plan["input"] = self.inputs.index(self.input)
         return plan
+
+
+@dataclass(frozen=True)
+class Computed(Aggregate):
+    """What is computed of finished aggregates. Made by arithmetic, `then` and `apply`.
+
+    Attributes:
+        parts: the aggregates and numbers that it is computed of.
+        fn: the function of their columns.
+        type: the type of its result; None where `agg` finds it.
+    """
+
+    parts: tuple[Aggregate | Number, ...] = field(kw_only=True)
+    fn: Callable[..., Any] = field(kw_only=True)
+    type: pa.DataType | None = field(default=None, kw_only=True)
+
+    @property
+    def aggregates(self) -> Iterator[Aggregate]:
+        """The aggregates of the core and of Python functions that it is computed of; one may be there twice."""
+        for part in self.parts:
+            if isinstance(part, Computed):
+                yield from part.aggregates
+            elif isinstance(part, Aggregate):
+                yield part
+
+    def where(self, column: ColumnName) -> Computed:
+        """The same of the records alone in which a boolean column is true: the condition is that of every part."""
+        return replace(self, parts=tuple(_part_where(part, column) for part in self.parts))
+
+    def call(self, name_of: Callable[[Aggregate], str]) -> evaluation.Call:
+        """The call over columns that `name_of` names."""
+        return evaluation.Call(self.fn, tuple(_argument(part, name_of) for part in self.parts), self.type)
+
+
+def _part_where(part: Aggregate | Number, column: ColumnName) -> Aggregate | Number:
+    return part.where(column) if isinstance(part, Aggregate) else part
+
+
+def _argument(
+    part: Aggregate | Number, name_of: Callable[[Aggregate], str]
+) -> evaluation.Named | evaluation.Call | Number:
+    if isinstance(part, Computed):
+        return part.call(name_of)
+    return evaluation.Named(name_of(part)) if isinstance(part, Aggregate) else part
+
+
+def _arithmetic(fn: Callable[..., Any], *operands: Aggregate | Number) -> Computed:
+    for operand in operands:
+        if isinstance(operand, bool) or not isinstance(operand, Aggregate | int | float | Decimal):
+            return NotImplemented  # type: ignore[no-any-return]  # the operators' callers turn it into a TypeError
+    return Computed("arithmetic", parts=operands, fn=fn)
 
 
 def of_columns(function: str, **columns: ColumnName) -> Aggregate:

@@ -17,6 +17,7 @@ The examples of this module go on from here:
 ...         "ts": [datetime(2026, 1, 1, hour) for hour in (8, 9, 10)],
 ...         "city": ["Ulm", "Bonn", None],
 ...         "fare": [3, 9, 6],
+...         "shared": [True, False, None],
 ...     }
 ... )
 >>> day = wr.group_by(rides, "user", time="ts").windowed_by(wr.SessionWindows.with_gap("1 hour"))
@@ -24,10 +25,12 @@ The examples of this module go on from here:
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from windrow.aggregates.aggregate import Aggregate, of_columns
-from windrow.errors import bad_type
+from windrow.column import column_name
+from windrow.errors import bad_type, bad_value
 
 if TYPE_CHECKING:
     from windrow.column import ColumnName
@@ -44,6 +47,60 @@ def count(column: ColumnName | None = None) -> Aggregate:
     return Aggregate("count") if column is None else of_columns("count", column=column)
 
 
+def count_if(column: ColumnName) -> Aggregate:
+    """In how many records a boolean column is true: short for `count().where(column)`. An int64, never null.
+
+    Raises:
+        TypeError: from `agg`, for a column of anything but booleans.
+
+    >>> day.agg(shared=wr.count_if("shared"))["shared"].to_pylist()
+    [1]
+    """
+    return count().where(column)
+
+
+def count_distinct(column: ColumnName, *columns: ColumnName) -> Aggregate:
+    """How many distinct values a column has, or how many distinct rows several columns have; an int64, never null.
+
+    It is exact, and holds each distinct value. Nulls are left out, and of several columns rows in which any of them is
+    null. All NaNs are one value, and so are the zeros.
+
+    Raises:
+        TypeError: from `agg`, for a column of maps or unions.
+
+    >>> day.agg(cities=wr.count_distinct("city"), pairs=wr.count_distinct("city", "fare")).to_pylist()[0]["pairs"]
+    2
+    """
+    given = (column_name("count_distinct(column=)", each) for each in (column, *columns))
+    return Aggregate("count_distinct", tuple(given))
+
+
+def approx_count_distinct(column: ColumnName, rsd: float = 0.05) -> Aggregate:
+    """About how many distinct values a column has; an int64, never null.
+
+    A HyperLogLog of Apache DataSketches, of 512 bytes a window for the default, less for some ten values, which are
+    counted exactly. The answer depends on the values alone, not on their order.
+
+    Args:
+        column: any type but maps and unions.
+        rsd: the relative standard deviation of answers, 0.005 to 0.25: two in three are that near, and 99 in 100 within
+            three times as much.
+
+    Raises:
+        TypeError: `rsd` is no number; from `agg`, for a column of maps or unions.
+        ValueError: `rsd` out of its bounds.
+
+    >>> day.agg(cities=wr.approx_count_distinct("city"))["cities"].to_pylist()
+    [2]
+    """
+    argument, allowed = "approx_count_distinct(rsd=)", "a number from 0.005 to 0.25"
+    if isinstance(rsd, bool) or not isinstance(rsd, int | float):
+        raise bad_type(argument, rsd, allowed)
+    if not 0.005 <= rsd <= 0.25:
+        raise bad_value(argument, rsd, allowed)
+    return replace(of_columns("approx_count_distinct", column=column), accuracy=float(rsd))
+
+
 def sum(column: ColumnName) -> Aggregate:
     """The sum of numbers or day-time intervals.
 
@@ -58,6 +115,33 @@ def sum(column: ColumnName) -> Aggregate:
     [18]
     """
     return of_columns("sum", column=column)
+
+
+def sum_distinct(column: ColumnName) -> Aggregate:
+    """The sum of the distinct values of a column; types, nulls and overflow as in `sum`. It holds each distinct value.
+
+    Raises:
+        TypeError: from `agg`, for a column of anything else than numbers or day-time intervals.
+        OverflowError: from `agg`, for a sum that does not fit. On Spark the job fails with it.
+
+    >>> day.agg(total=wr.sum_distinct("fare"))["total"].to_pylist()
+    [18]
+    """
+    return of_columns("sum_distinct", column=column)
+
+
+def product(column: ColumnName) -> Aggregate:
+    """The product of numbers, as a float64.
+
+    What it comes to on its way does not matter: 1e300, 1e300 and 1e-300 give 1e300 in any order.
+
+    Raises:
+        TypeError: from `agg`, for a column of anything but numbers.
+
+    >>> day.agg(fares=wr.product("fare"))["fares"].to_pylist()
+    [162.0]
+    """
+    return of_columns("product", column=column)
 
 
 def mean(column: ColumnName) -> Aggregate:
@@ -217,13 +301,20 @@ def var_pop(column: ColumnName) -> Aggregate:
     return of_columns("var_pop", column=column)
 
 
-def collect_list(column: ColumnName) -> Aggregate:
+def collect_list(column: ColumnName, *, ignore_nulls: bool = True) -> Aggregate:
     """The values that are not null as a list, by event time; equal times go by arrival. Any type; never null.
 
-    >>> day.agg(cities=wr.collect_list("city"))["cities"].to_pylist()
-    [['Ulm', 'Bonn']]
+    With `ignore_nulls=False` nulls keep their places, so that lists of several columns have one length.
+
+    Raises:
+        TypeError: `ignore_nulls` is not True or False.
+
+    >>> day.agg(cities=wr.collect_list("city"), all=wr.collect_list("city", ignore_nulls=False))["all"].to_pylist()
+    [['Ulm', 'Bonn', None]]
     """
-    return of_columns("collect_list", column=column)
+    if not isinstance(ignore_nulls, bool):
+        raise bad_type("collect_list(ignore_nulls=)", ignore_nulls, "True or False")
+    return replace(of_columns("collect_list", column=column), ignore_nulls=None if ignore_nulls else False)
 
 
 def collect_set(column: ColumnName) -> Aggregate:

@@ -42,7 +42,7 @@ class Reduction(Aggregate):
         kind = schema.field(column).type
         if not is_made(kind):
             raise bad_column_type("reduce", column, kind, _MADE)
-        fold = of_reduce(self.fn, schema.field(column), kafka=kafka)
+        fold = _filtered(of_reduce(self.fn, schema.field(column), kafka=kafka), self.condition)
         if self.input is None:
             return fold
         (add,) = fold.adds
@@ -77,8 +77,8 @@ class Accumulation(Aggregate):
         if isinstance(self.add, Mapping):
             given = [(self.add.get(name), name) for name in self.inputs]
             adds = [add and of_input(add, name, self.columns) for add, name in given]
-            return of_cogroup(self.init, adds, merge, columns, self.type)
-        return of_aggregate(self.init, self.add, merge, columns, self.type)
+            return _filtered(of_cogroup(self.init, adds, merge, columns, self.type), self.condition)
+        return _filtered(of_aggregate(self.init, self.add, merge, columns, self.type), self.condition)
 
 
 def reduce(column: ColumnName, fn: Callable[[Any, Any], Any]) -> Aggregate:
@@ -202,6 +202,21 @@ def aggregate(
     if len(set(fields)) < len(fields):
         raise bad_value("aggregate(schema=)", schema, "each name once")
     return Accumulation("python", names, init=init, add=add, merge=merge, type=kind)
+
+
+def _filtered(fold: Fold, condition: str | None) -> Fold:
+    """The fold of the records alone in which a column is true."""
+    if condition is None:
+        return fold
+
+    def rows(batch: pa.RecordBatch) -> list[tuple[bool | None, Any]]:
+        return list(zip(batch.column(condition).to_pylist(), fold.rows(batch), strict=True))
+
+    return replace(fold, rows=rows, adds=tuple(add and _if_true(add) for add in fold.adds))
+
+
+def _if_true(add: Adder) -> Adder:
+    return lambda held, row: add(held, row[1]) if row[0] else held
 
 
 def _no_merge(_older: object, _later: object) -> Any:

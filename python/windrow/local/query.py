@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import pyarrow as pa
 
 from windrow import _worker
+from windrow.aggregates.evaluation import Finish
 from windrow.input import Input, TimeCasts
 from windrow.local.sources import Columns, Union, columns_of, rebased_stream
 from windrow.plan import Origins, Plan
@@ -57,23 +58,27 @@ class LocalInput(Input[pa.Table]):
         if plan.functions:
             return self._record_by_record(plan)
         query = _worker.query(plan.spec, plan.schema)
+        finish = _finish(plan, query.output_schema)
         batches, counters = self._results(query, plan, plan.options.threads)
-        windows = pa.Table.from_batches(batches, schema=query.output_schema)
+        windows = _table(finish, iter(batches), query.output_schema)
         return _counted(windows, counters, windows.num_rows)
 
     def _record_by_record(self, plan: Plan) -> pa.Table:
         operator = _worker.operator(plan.spec_in_order, plan.schema, plan.folds())
+        finish = _finish(plan, operator.output_schema)
         rows, counters = self._results(_worker.rows_query(plan.spec_in_order, plan.schema), plan)
-        windows = pa.Table.from_batches(_worker.finals(operator, rows), schema=operator.output_schema)
+        windows = _table(finish, _worker.finals(operator, rows), operator.output_schema)
         return _counted(windows, counters, windows.num_rows)
 
     def with_windows(self, plan: Plan) -> pa.Table:
         """All rows in their order, with `window` and the aggregates; counters as in `run`."""
         table = pa.RecordBatchReader.from_stream(self._table.stream(range(len(self.columns)))).read_all()
         query = _worker.row_windows_query(plan.spec, plan.schema)
+        core = query.output_schema.remove(len(query.output_schema) - 1)
+        finish = _finish(plan, core)
         stream = rebased_stream(table.select([self.columns.index(name) for name in plan.schema.names]), plan.schema)
         batches, of_row, counters = query.run_over(stream, plan.options.threads)
-        windows = pa.Table.from_batches(batches, schema=_without_last(query.output_schema))
+        windows = _table(finish, iter(batches), core)
         taken = windows.drop_columns(list(plan.keys)).combine_chunks().take(of_row.column(0))
         for field, column in zip(taken.schema, taken.columns, strict=True):
             table = table.append_column(field.with_nullable(True), column)
@@ -105,8 +110,15 @@ class LocalInput(Input[pa.Table]):
             ) from error
 
 
-def _without_last(schema: pa.Schema) -> pa.Schema:
-    return schema.remove(len(schema) - 1)
+def _finish(plan: Plan, core: pa.Schema) -> Finish | None:
+    """The last step of a plan over a core that gives these columns; what is wrong with it is told before it is run."""
+    return None if plan.finish is None else plan.finish.typed(core)
+
+
+def _table(finish: Finish | None, batches: _worker.Batches, core: pa.Schema) -> pa.Table:
+    if finish is None:
+        return pa.Table.from_batches(batches, schema=core)
+    return pa.Table.from_batches(finish.batches(batches), schema=finish.schema(core))
 
 
 def _counted(table: pa.Table, counters: dict[str, int], windows: int) -> pa.Table:

@@ -40,6 +40,7 @@ from pyspark.sql.types import (
 
 from windrow import _worker
 from windrow.aggregates.aggregate import Aggregate
+from windrow.aggregates.evaluation import Call, Finish, Named
 from windrow.aggregates.user_function import Reduction
 from windrow.errors import aggregate_argument, bad_column_type, bad_type
 from windrow.input import Input, TimeCasts
@@ -55,7 +56,8 @@ _PACKED = (
 _TIME_CASTS = TimeCasts(
     text="F.to_timestamp({0})", milliseconds="F.timestamp_millis({0})", date='F.col({0}).cast("timestamp")'
 )
-_OF_COLUMN = ("min", "max", "first", "last", "any_value", "min_by", "max_by")
+_OF_COLUMN = ("min", "max", "first", "last", "any_value", "min_by", "max_by", "mode", "bit_and", "bit_or", "bit_xor")
+_SUMS = ("sum", "sum_distinct")
 _LISTS = ("collect_list", "collect_set")
 
 
@@ -131,13 +133,14 @@ class SparkInput(Input[DataFrame]):
         observed = unused(PACK_COUNTERS if plan.options.observation is not None else (), output.names)
         packed = StructType([*_PACKED, *_nullable_longs(observed)])
         merged = StructType([*output.fields, *_nullable_longs(observed.values())])
+        finish = pickled_finish(plan, self._arrow_output(plan))
         if plan.functions:
             functions = tuple(pickled(name, function) for name, function in plan.functions.items())
             pack = _worker.shipped("pack_rows", version, plan.spec_in_order, schema, tuple(observed))
-            merge = _worker.shipped("fold", version, plan.spec_in_order, schema, observed, functions)
+            merge = _worker.shipped("fold", version, plan.spec_in_order, schema, observed, functions, finish=finish)
         else:
             pack = _worker.shipped("pack", version, plan.spec, schema, tuple(observed))
-            merge = _worker.shipped("merge", version, plan.spec, schema, observed)
+            merge = _worker.shipped("merge", version, plan.spec, schema, observed, finish=finish)
         result = (
             projected(self._frame, plan.schema.names)
             .mapInArrow(pack, packed)
@@ -156,6 +159,11 @@ class SparkInput(Input[DataFrame]):
         arrow = _worker.over_query(plan.spec, plan.schema).output_schema
         rows = [StructField(field.name, returned_type(field.dataType)) for field in self._schema.fields]
         output = StructType([*rows, *self._window_columns(plan, arrow)])
+        if plan.finish is not None:
+            columns = [column for column in plan.finish.columns if column[0] not in plan.keys]
+            own = [(name, Named(name)) for name in plan.schema.names]
+            plan = replace(plan, finish=replace(plan.finish, columns=(*own, *columns)))
+            output = _finished(plan.finish, arrow, output)
         warn_unless_configured(self._frame.sparkSession)
         schema, version = plan.schema.serialize().to_pybytes(), _worker.version()
         observed = unused(PACK_COUNTERS if plan.options.observation is not None else (), output.names)
@@ -168,7 +176,7 @@ class SparkInput(Input[DataFrame]):
             .repartition("shard")
             .sortWithinPartitions("shard", "first")
             .mapInArrow(
-                _worker.shipped("over", version, plan.spec, schema, observed),
+                _worker.shipped("over", version, plan.spec, schema, observed, finish=pickled_finish(plan, arrow)),
                 StructType([*output.fields, *_nullable_longs(observed.values())]),
             )
         )
@@ -186,6 +194,10 @@ class SparkInput(Input[DataFrame]):
         return _worker.query(plan.spec, plan.schema).output_schema
 
     def _output(self, plan: Plan) -> StructType:
+        arrow, core = self._arrow_output(plan), self._core_output(plan)
+        return core if plan.finish is None else _finished(plan.finish, arrow, core)
+
+    def _core_output(self, plan: Plan) -> StructType:
         keys = [StructField(key, self._type(key)) for key in plan.keys]
         fields = [*keys, *self._window_columns(plan, self._arrow_output(plan))]
         return StructType([*fields, StructField("op", StringType())] if plan.options.op else fields)
@@ -206,9 +218,13 @@ class SparkInput(Input[DataFrame]):
     def _result_type(self, name: str, aggregate: Aggregate, arrow: pa.DataType) -> DataType:
         if aggregate.function in _OF_COLUMN or isinstance(aggregate, Reduction):
             return self._type(aggregate.columns[0])
+        if aggregate.function == "approx_percentile":
+            own = self._type(aggregate.columns[0])
+            return ArrayType(own, containsNull=False) if isinstance(aggregate.percentage, tuple) else own
         if aggregate.function in _LISTS:
-            return returned_type(ArrayType(self._type(aggregate.columns[0]), containsNull=False))
-        if aggregate.function == "sum" and isinstance(self._type(aggregate.columns[0]), DayTimeIntervalType):
+            own, nulls = self._type(aggregate.columns[0]), aggregate.ignore_nulls is False
+            return returned_type(ArrayType(own, containsNull=nulls))
+        if aggregate.function in _SUMS and isinstance(self._type(aggregate.columns[0]), DayTimeIntervalType):
             return self._type(aggregate.columns[0])
         found = spark_type(arrow)
         if found is None:
@@ -216,7 +232,28 @@ class SparkInput(Input[DataFrame]):
         return found
 
 
-def pickled(name: str, function: Aggregate) -> bytes:
+def pickled_finish(plan: Plan, core: pa.Schema) -> bytes | None:
+    """The last step of a plan with computed columns, over these columns of the core; None where it has none."""
+    if plan.finish is None:
+        return None
+    name = next(name for name, column in plan.finish.columns if isinstance(column, Call))
+    return pickled(name, plan.finish.typed(core))
+
+
+def _finished(finish: Finish, arrow: pa.Schema, core: StructType) -> StructType:
+    """The columns of a result after its last step; `arrow` and `core` are those before it."""
+    held = {field.name: field for field in core.fields}
+    return StructType([held.get(field.name) or _computed_field(field) for field in finish.schema(arrow)])
+
+
+def _computed_field(field: pa.Field[Any]) -> StructField:
+    kind = spark_type(field.type)
+    if kind is None:
+        raise bad_column_type("then(schema=)", field.name, field.type, 'a type that Spark has, such as "double"')
+    return StructField(field.name, kind)
+
+
+def pickled(name: str, function: Aggregate | Finish) -> bytes:
     """An aggregate with its functions, by value where they are the user's own: they may stand in a notebook."""
     try:
         pickled: bytes = cloudpickle.dumps(function)  # type: ignore[no-untyped-call]

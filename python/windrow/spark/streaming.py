@@ -27,7 +27,7 @@ from windrow import _worker
 from windrow.errors import bad_type, bad_value
 from windrow.plan import Origins, Plan
 from windrow.spark.configure import warn_unless_configured
-from windrow.spark.dataframe import SparkInput, pickled, projected, unused
+from windrow.spark.dataframe import SparkInput, pickled, pickled_finish, projected, unused
 from windrow.stream.pack import PACKED
 from windrow.stream.query import Asked, asked_of, read_columns
 from windrow.stream.shard import SUMS
@@ -84,7 +84,7 @@ class StreamInput(SparkInput):
         if isinstance(plan.windows, SessionWindows):
             plan = replace(plan, windows=plan.windows.on_stream(plan.schema.field(plan.time)))
         output = self._output(plan)
-        asked, frame = self._asked(plan, output)
+        asked, frame = self._asked(plan, self._core_output(plan))
         version = _worker.version()
         packed = StructType([StructField(known.name, _TYPES[str(known.type)], known.nullable) for known in PACKED])
         blocks = frame.mapInArrow(_worker.shipped("pack", version, asked, module="windrow.stream.pack"), packed)
@@ -92,7 +92,8 @@ class StreamInput(SparkInput):
         observed = changes.observe(str(plan.options.observation or OBSERVED), *_counters(self._type(plan.time)))
         shown = pa.schema([field.with_nullable(True) for field in self._arrow_output(plan)])
         schema = shown.serialize().to_pybytes()
-        unpack = _worker.shipped("unpack", version, schema, module="windrow.stream.unpack")
+        finish = pickled_finish(plan, self._arrow_output(plan))
+        unpack = _worker.shipped("unpack", version, schema, module="windrow.stream.unpack", finish=finish)
         return observed.select("block").mapInArrow(unpack, output)
 
     def with_windows(self, plan: Plan) -> DataFrame:

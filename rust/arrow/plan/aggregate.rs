@@ -17,6 +17,8 @@ pub struct AggregatePlan {
     pub name: String,
     /// Which of the query's inputs it takes; none for a Python function, which is handed the batch.
     pub inputs: Vec<usize>,
+    /// Which of the query's inputs is true in the rows that it sees; none where it sees all.
+    pub filter: Option<usize>,
     /// The input of a cogroup whose rows alone it sees.
     pub only: Option<u32>,
     output: Output,
@@ -54,6 +56,11 @@ impl AggregatePlan {
         sources
             .iter()
             .try_for_each(|(_, field)| has_width(field, &argument))?;
+        let filter = spec
+            .filter
+            .as_ref()
+            .map(|name| filter_column(&argument, name, input))
+            .transpose()?;
         let result = match spec.function {
             Function::Python => python.next(),
             _ => None,
@@ -63,6 +70,7 @@ impl AggregatePlan {
             return Ok(Self {
                 name: spec.name.clone(),
                 inputs: Vec::new(),
+                filter: None,
                 only: spec.input,
                 output: Output::Python(field),
             });
@@ -71,6 +79,7 @@ impl AggregatePlan {
             return Ok(Self {
                 name: spec.name.clone(),
                 inputs: Vec::new(),
+                filter: None,
                 only: None,
                 output: Output::WindowId(Field::new(&spec.name, DataType::Int64, false)),
             });
@@ -78,9 +87,9 @@ impl AggregatePlan {
         let fields: Vec<Field> = sources.iter().map(|(_, field)| (*field).clone()).collect();
         let resolved = resolve(spec, &fields)?;
         let columns = sources.into_iter().enumerate();
-        let inputs = columns.map(|(argument, (source, field))| {
+        let taken = columns.map(|(argument, (source, field))| {
             let data_type = unpacked(field.data_type());
-            let compared = spec.function.compared() == Some(argument)
+            let compared = spec.function.compares(argument)
                 && convert::kind(&data_type) == Some(convert::ColumnKind::Rows);
             let column = InputColumn {
                 source,
@@ -89,9 +98,11 @@ impl AggregatePlan {
             };
             column.position_in(inputs)
         });
+        let taken = taken.collect();
         Ok(Self {
             name: spec.name.clone(),
-            inputs: inputs.collect(),
+            inputs: taken,
+            filter: filter.map(|column| column.position_in(inputs)),
             only: spec.input,
             output: Output::BuiltIn(resolved),
         })
@@ -126,6 +137,25 @@ impl AggregatePlan {
             Output::Python(_) | Output::WindowId(_) | Output::Rows(_) => None,
         }
     }
+}
+
+/// The boolean column that tells which rows an aggregate sees.
+fn filter_column(argument: &str, name: &str, input: &Schema) -> Result<InputColumn> {
+    let argument = format!("{argument}: where");
+    let (source, field) = SourceColumn::find(input, &argument, name)?;
+    if unpacked(field.data_type()) == DataType::Boolean {
+        return Ok(InputColumn {
+            source,
+            field: field.clone(),
+            canonical_floats: false,
+        });
+    }
+    Err(Error::ColumnType {
+        argument,
+        column: name.into(),
+        got: type_name::of(field),
+        allowed: "a boolean".into(),
+    })
 }
 
 /// Values that take no bytes cannot be moved: of them Arrow's arrays do not know how many they are.

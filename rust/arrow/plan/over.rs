@@ -28,13 +28,8 @@ impl Query {
     pub fn with_rows(spec: &Spec, input: &Schema) -> Result<Self> {
         let mut spec = spec.clone();
         spec.op = false;
-        spec.aggregates.push(AggregateSpec {
-            name: ROWS.into(),
-            function: Function::CollectList,
-            columns: vec![ROW.into()],
-            ignore_nulls: false,
-            input: None,
-        });
+        let rows = AggregateSpec::new(ROWS, Function::CollectList, &[ROW]);
+        spec.aggregates.push(rows);
         let mut query = Self::new(&spec, &numbered(input))?;
         if let WindowLengths::Sliding(_) = query.windows
             && let Some(rows) = query.aggregates.pop()

@@ -13,6 +13,7 @@ use super::spec::{InvalidGap, MOST_SHARDS, Spec, WindowSpec, wrong_count};
 use super::window_lengths::WindowLengths;
 use crate::aggregate::accumulators::Accumulators;
 use crate::aggregate::column::Column;
+use crate::aggregate::row_filter::RowFilter;
 use crate::arrow::array::dictionary::{unpacked, unpacked_field};
 use crate::arrow::array::type_name;
 use crate::arrow::keys::KeyInterner;
@@ -223,24 +224,29 @@ impl Query {
 
     /// Empty states of all built-in aggregates, which take the columns of [`Self::accumulator_inputs`].
     pub fn accumulators(&self) -> Accumulators {
+        let positions: Vec<usize> = self.positions().collect();
         let mut from = 0;
         let parts = self.aggregates.iter().filter_map(|aggregate| {
             let range = from..from + aggregate.inputs.len();
-            from = range.end;
-            aggregate
-                .states()
-                .map(|states| (states, range, aggregate.only))
+            from = range.end + usize::from(aggregate.filter.is_some());
+            // The first of the columns that are the same: a filter's rows are selected once.
+            let same = |filter| positions.iter().position(|&position| position == filter);
+            let filter = RowFilter {
+                input: aggregate.only,
+                column: aggregate.filter.and_then(same),
+            };
+            aggregate.states().map(|states| (states, range, filter))
         });
-        Accumulators::cogrouped(parts.collect::<Vec<_>>())
+        Accumulators::filtered(parts.collect::<Vec<_>>())
     }
 
-    /// Which of the query's inputs the accumulators take: those of one aggregate after the other, then the
-    /// one that tells each row's input.
+    /// Which of the query's inputs the accumulators take: of one aggregate after the other those that
+    /// it takes and the one that tells its rows, then the one that tells each row's input.
     pub fn positions(&self) -> impl Iterator<Item = usize> {
         let cogroup = self.cogroup.as_ref().map(|cogroup| cogroup.position);
         self.aggregates
             .iter()
-            .flat_map(|aggregate| aggregate.inputs.iter().copied())
+            .flat_map(|aggregate| aggregate.inputs.iter().copied().chain(aggregate.filter))
             .chain(cogroup)
     }
 

@@ -2,16 +2,22 @@
 
 use arrow_schema::{DataType, Field};
 
-use super::result_type::{list_of, mean, of_type, sum, variance};
-use super::spec::{AggregateSpec, Function};
+use super::result_type::{
+    approx_percentile, bits, list_of, mean, of_numbers, of_pairs, of_type, sum,
+};
+use super::spec::{AggregateSpec, Function, Percentage};
 use crate::aggregate::Aggregate;
+use crate::aggregate::approx_count_distinct::{ApproxCountDistinct, SketchSize};
 use crate::aggregate::collect_list::CollectList;
 use crate::aggregate::collect_set::CollectSet;
+use crate::aggregate::composite::Composite;
 use crate::aggregate::count::Count;
+use crate::aggregate::count_distinct::CountDistinct;
 use crate::aggregate::first_last::{First, Last};
 use crate::aggregate::float_order::OrderedFloat;
 use crate::aggregate::min_max::MinMax;
 use crate::aggregate::min_max_by::MinMaxBy;
+use crate::aggregate::mode::Mode;
 use crate::arrow::array::convert::{ColumnKind, kind};
 use crate::arrow::array::dictionary::unpacked_field;
 use crate::arrow::array::{comparable, type_name};
@@ -80,7 +86,12 @@ pub fn resolve(spec: &AggregateSpec, columns: &[Field]) -> Result<ResolvedAggreg
     let inputs: Vec<&DataType> = values.iter().map(Field::data_type).collect();
     let arity = match spec.function {
         Function::Count => 0..=1,
-        Function::MinBy | Function::MaxBy => 2..=2,
+        Function::CountDistinct => 1..=usize::MAX,
+        Function::MinBy
+        | Function::MaxBy
+        | Function::CovarPop
+        | Function::CovarSamp
+        | Function::Corr => 2..=2,
         Function::Python => {
             return Err(Error::Argument {
                 argument: format!("aggregate {:?}", spec.name),
@@ -95,9 +106,13 @@ pub fn resolve(spec: &AggregateSpec, columns: &[Field]) -> Result<ResolvedAggreg
         return Err(Error::Argument {
             argument: format!("aggregate {:?}: columns", spec.name),
             got: inputs.len().to_string(),
-            allowed: format!("{} to {} columns", arity.start(), arity.end()),
+            allowed: match (arity.start(), arity.end()) {
+                (from, &usize::MAX) => format!("{from} or more columns"),
+                (from, to) => format!("{from} to {to} columns"),
+            },
         });
     }
+    check_percentage(spec)?;
     let kinds = inputs.iter().enumerate().map(|(column, data_type)| {
         kind(data_type).ok_or_else(|| wrong("types that Arrow's row format takes", column))
     });
@@ -116,6 +131,12 @@ pub fn resolve(spec: &AggregateSpec, columns: &[Field]) -> Result<ResolvedAggreg
             .unwrap_or_else(|| Field::new(&spec.name, DataType::Null, true))
     };
     let list = || Field::new(&spec.name, list_of(&same()), false);
+    let float = |states| column((states, DataType::Float64));
+    let numbers = "integers, floats and decimals of up to 38 digits";
+    let boolean = |states: Box<dyn Aggregate>, data_type: &DataType| match data_type {
+        DataType::Boolean => Ok((states, same())),
+        _ => Err(wrong("booleans", 0)),
+    };
     let addable =
         "integers, floats, decimals of up to 38 digits and durations (day-time intervals)";
     let (states, field) = match (spec.function, inputs.as_slice(), kinds.as_slice()) {
@@ -123,21 +144,75 @@ pub fn resolve(spec: &AggregateSpec, columns: &[Field]) -> Result<ResolvedAggreg
             boxed(Count::default()),
             Field::new(&spec.name, DataType::Int64, false),
         ),
-        (Function::Sum, [data_type], _) => column(sum(data_type).ok_or_else(|| wrong(addable, 0))?),
+        (Function::Sum | Function::SumDistinct, [data_type], _) => {
+            let distinct = spec.function == Function::SumDistinct;
+            column(sum(data_type, distinct).ok_or_else(|| wrong(addable, 0))?)
+        }
         (Function::Mean, [data_type], _) => {
             column(mean(data_type).ok_or_else(|| wrong(addable, 0))?)
         }
+        (Function::Percentile | Function::Median, [data_type], _) => {
+            let states = of_numbers(spec, data_type).ok_or_else(|| wrong(numbers, 0))?;
+            match spec.percentage {
+                Some(Percentage::Some(_)) => {
+                    let item = Field::new("item", DataType::Float64, false);
+                    column((states, list_of(&item)))
+                }
+                _ => float(states),
+            }
+        }
         (
-            Function::Stddev | Function::StddevPop | Function::Variance | Function::VarPop,
+            Function::Stddev
+            | Function::StddevPop
+            | Function::Variance
+            | Function::VarPop
+            | Function::Skewness
+            | Function::Kurtosis
+            | Function::Product,
             [data_type],
             _,
-        ) => {
-            let allowed = "integers, floats and decimals of up to 38 digits";
-            column((
-                variance(spec.function, data_type).ok_or_else(|| wrong(allowed, 0))?,
-                DataType::Float64,
-            ))
+        ) => float(of_numbers(spec, data_type).ok_or_else(|| wrong(numbers, 0))?),
+        (Function::CovarPop | Function::CovarSamp | Function::Corr, [x, y], _) => {
+            let is_number = |data_type| super::result_type::number(data_type).is_some();
+            let first = usize::from(is_number(x));
+            float(of_pairs(spec.function, x, y).ok_or_else(|| wrong(numbers, first))?)
         }
+        (Function::BoolAnd, [data_type], _) => {
+            boolean(boxed(MinMax::<i64, false>::default()), data_type)?
+        }
+        (Function::BoolOr, [data_type], _) => {
+            boolean(boxed(MinMax::<i64, true>::default()), data_type)?
+        }
+        (Function::BitAnd | Function::BitOr | Function::BitXor, [data_type], _) => (
+            bits(spec.function, data_type).ok_or_else(|| wrong("integers", 0))?,
+            same(),
+        ),
+        (Function::CountDistinct, _, kinds) => {
+            let states = match kinds {
+                [kind] => dispatch_kind!(*kind, |V| boxed(CountDistinct::<V>::default())),
+                _ => boxed(Composite::new(CountDistinct::<Box<[u8]>>::default())),
+            };
+            (states, Field::new(&spec.name, DataType::Int64, false))
+        }
+        (Function::ApproxCountDistinct, _, [kind]) => {
+            let size = SketchSize::new(accuracy(spec)?)?;
+            let states = dispatch_kind!(*kind, |V| boxed(ApproxCountDistinct::<V>::new(size)));
+            (states, Field::new(&spec.name, DataType::Int64, false))
+        }
+        (Function::ApproxPercentile, [data_type], _) => {
+            let bits = accuracy(spec)?.log2().ceil() as u32 + 1;
+            let states =
+                approx_percentile(spec, bits, data_type).ok_or_else(|| wrong(numbers, 0))?;
+            let field = match spec.percentage {
+                Some(Percentage::Some(_)) => Field::new(&spec.name, list_of(&same()), true),
+                _ => same(),
+            };
+            (states, field)
+        }
+        (Function::Mode, _, [kind]) => (
+            dispatch_kind!(kind, |V| boxed(Mode::<V>::default())),
+            same(),
+        ),
         (Function::Min, _, [kind]) => (extreme::<false>(*kind), same()),
         (Function::Max, _, [kind]) => (extreme::<true>(*kind), same()),
         (Function::First | Function::AnyValue, _, [kind]) => (
@@ -149,8 +224,13 @@ pub fn resolve(spec: &AggregateSpec, columns: &[Field]) -> Result<ResolvedAggreg
             same(),
         ),
         (Function::CollectList, _, [kind]) => (
-            dispatch_kind!(kind, |V| boxed(CollectList::<V>::default())),
-            list(),
+            dispatch_kind!(kind, |V| boxed(CollectList::<V>::new(spec.keep_nulls))),
+            if spec.keep_nulls {
+                let item = same().with_name("item").with_nullable(true);
+                Field::new(&spec.name, DataType::List(item.into()), false)
+            } else {
+                list()
+            },
         ),
         (Function::CollectSet, _, [kind]) => (
             dispatch_kind!(kind, |V| boxed(CollectSet::<V>::default())),
@@ -180,16 +260,56 @@ pub fn resolve(spec: &AggregateSpec, columns: &[Field]) -> Result<ResolvedAggreg
             ));
         }
     };
-    let compared = spec
-        .function
-        .compared()
-        .and_then(|position| Some((position, columns.get(position)?)));
-    if let Some((position, allowed)) = compared.and_then(|(position, field)| {
-        Some((position, comparable::refused(field, spec.function.ranks())?))
-    }) {
+    let mut compared = columns.iter().enumerate();
+    let refused = compared.find_map(|(position, field)| {
+        let compares = spec.function.compares(position);
+        let allowed = compares.then(|| comparable::refused(field, spec.function.ranks()))?;
+        Some((position, allowed?))
+    });
+    if let Some((position, allowed)) = refused {
         return Err(wrong(allowed, position));
     }
     Ok(ResolvedAggregate { states, field })
+}
+
+/// Checks that a percentile is asked for by shares from 0 to 1, and nothing else is.
+fn check_percentage(spec: &AggregateSpec) -> Result<()> {
+    let shares = spec.percentage.as_ref().map(Percentage::shares);
+    let takes = [Function::Percentile, Function::ApproxPercentile].contains(&spec.function);
+    let allowed = match (&shares, takes) {
+        (Some(shares), true) if shares.is_empty() => "one number at least",
+        (Some(shares), true) if !shares.iter().all(|share| (0.0..=1.0).contains(share)) => {
+            "numbers from 0 to 1"
+        }
+        (Some(_), true) | (None, false) => return Ok(()),
+        (None, true) => "a number from 0 to 1, or several",
+        (Some(_), false) => "none: only percentiles take it",
+    };
+    Err(Error::Argument {
+        argument: format!("aggregate {:?}: percentage", spec.name),
+        got: shares.map_or("none".into(), |shares| format!("{shares:?}")),
+        allowed: allowed.into(),
+    })
+}
+
+/// How exact an approximate aggregate is, within its bounds.
+fn accuracy(spec: &AggregateSpec) -> Result<f64> {
+    let (default, least, most) = match spec.function {
+        Function::ApproxPercentile => (10_000.0, 1.0, 1_000_000.0),
+        _ => (0.05, 0.005, 0.25),
+    };
+    let asked = spec.accuracy.as_ref();
+    let accuracy = asked
+        .and_then(serde_json::Number::as_f64)
+        .unwrap_or(default);
+    if (least..=most).contains(&accuracy) {
+        return Ok(accuracy);
+    }
+    Err(Error::Argument {
+        argument: format!("aggregate {:?}: accuracy", spec.name),
+        got: accuracy.to_string(),
+        allowed: format!("{least} to {most}"),
+    })
 }
 
 /// The name that a user calls.

@@ -5,11 +5,20 @@ use std::sync::Arc;
 use arrow_schema::extension::{EXTENSION_TYPE_METADATA_KEY, EXTENSION_TYPE_NAME_KEY};
 use arrow_schema::{DataType, Field};
 
-use super::spec::Function;
+use super::spec::{AggregateSpec, Function, Percentage};
 use crate::aggregate::Aggregate;
+use crate::aggregate::approx_percentile::{ApproxPercentile, ApproxPercentiles};
+use crate::aggregate::bits::{And, Bitwise, Integer, Or, Xor};
+use crate::aggregate::central_moments::{CentralMoments, Shape};
+use crate::aggregate::covariance::{Covariance, Measure, Relation};
 use crate::aggregate::mean::{Mean, MeanType};
+use crate::aggregate::percentile::{Percentile, Percentiles};
+use crate::aggregate::product::Product;
 use crate::aggregate::sum::Sum;
+use crate::aggregate::sum_distinct::SumDistinct;
+use crate::aggregate::total::Summable;
 use crate::aggregate::variance::{Spread, Variance};
+use crate::arrow::array::convert::ColumnKind;
 
 /// The largest precision of a decimal.
 const DIGITS: u8 = 38;
@@ -50,22 +59,28 @@ fn limit(precision: u8) -> i128 {
     10_i128.saturating_pow(precision.into())
 }
 
-/// Spark: bigint, double, `decimal(p + 10, s)`, the same interval.
-pub(super) fn sum(data_type: &DataType) -> Option<(Box<dyn Aggregate>, DataType)> {
+/// Spark: bigint, double, `decimal(p + 10, s)`, the same interval; of all values or the distinct
+/// ones.
+pub(super) fn sum(data_type: &DataType, distinct: bool) -> Option<(Box<dyn Aggregate>, DataType)> {
+    fn states<V: Summable>(limit: i128, distinct: bool) -> Box<dyn Aggregate> {
+        if distinct {
+            Box::new(SumDistinct::<V>::new(limit))
+        } else {
+            Box::new(Sum::<V>::new(limit))
+        }
+    }
     if let Some((precision, scale)) = decimal(data_type) {
         let precision = DIGITS.min(precision.saturating_add(10));
         return Some((
-            Box::new(Sum::<i128>::new(limit(precision))),
+            states::<i128>(limit(precision), distinct),
             DataType::Decimal128(precision, scale),
         ));
     }
     match data_type {
-        DataType::Duration(_) => Some((Box::new(Sum::<i64>::new(0)), data_type.clone())),
-        data_type if data_type.is_integer() => {
-            Some((Box::new(Sum::<i64>::new(0)), DataType::Int64))
-        }
+        DataType::Duration(_) => Some((states::<i64>(0, distinct), data_type.clone())),
+        data_type if data_type.is_integer() => Some((states::<i64>(0, distinct), DataType::Int64)),
         data_type if data_type.is_floating() => {
-            Some((Box::new(Sum::<f64>::new(0)), DataType::Float64))
+            Some((states::<f64>(0, distinct), DataType::Float64))
         }
         _ => None,
     }
@@ -111,20 +126,120 @@ pub(super) fn mean(data_type: &DataType) -> Option<(Box<dyn Aggregate>, DataType
     }
 }
 
-pub(super) fn variance(function: Function, data_type: &DataType) -> Option<Box<dyn Aggregate>> {
-    let spread = |scale| Spread {
-        population: matches!(function, Function::StddevPop | Function::VarPop),
-        root: matches!(function, Function::Stddev | Function::StddevPop),
-        scale,
-    };
+/// The kind of numbers, and what one unit of them is divided by: integers, floats and decimals.
+pub(super) fn number(data_type: &DataType) -> Option<(ColumnKind, f64)> {
     if let Some((_, scale)) = decimal(data_type) {
-        return Some(Box::new(Variance::<i128>::new(spread(
-            10_f64.powi(scale.into()),
-        ))));
+        return Some((ColumnKind::Wide, 10_f64.powi(scale.into())));
     }
     match data_type {
-        data_type if data_type.is_integer() => Some(Box::new(Variance::<i64>::new(spread(1.0)))),
-        data_type if data_type.is_floating() => Some(Box::new(Variance::<f64>::new(spread(1.0)))),
+        data_type if data_type.is_integer() => Some((ColumnKind::Int, 1.0)),
+        data_type if data_type.is_floating() => Some((ColumnKind::Float, 1.0)),
+        _ => None,
+    }
+}
+
+/// One typed aggregate by the kind of numbers that it takes; none of other kinds.
+macro_rules! dispatch_number {
+    ($kind:expr, |$value:ident| $states:expr) => {
+        match $kind {
+            ColumnKind::Int => {
+                type $value = i64;
+                $states
+            }
+            ColumnKind::Float => {
+                type $value = f64;
+                $states
+            }
+            ColumnKind::Wide => {
+                type $value = i128;
+                $states
+            }
+            ColumnKind::Bytes | ColumnKind::Rows => return None,
+        }
+    };
+}
+
+/// Aggregates of one column of numbers whose result is a float.
+pub(super) fn of_numbers(spec: &AggregateSpec, data_type: &DataType) -> Option<Box<dyn Aggregate>> {
+    let (kind, scale) = number(data_type)?;
+    let shares = spec.percentage.as_ref().map(Percentage::shares);
+    let percentiles = Percentiles {
+        shares: shares.unwrap_or_else(|| vec![0.5]),
+        list: matches!(spec.percentage, Some(Percentage::Some(_))),
+        scale,
+    };
+    let spread = Spread {
+        population: matches!(spec.function, Function::StddevPop | Function::VarPop),
+        root: matches!(spec.function, Function::Stddev | Function::StddevPop),
+        scale,
+    };
+    let shape = if spec.function == Function::Skewness {
+        Shape::Skewness
+    } else {
+        Shape::Kurtosis
+    };
+    Some(match spec.function {
+        Function::Product => dispatch_number!(kind, |V| Box::new(Product::<V>::new(scale))),
+        Function::Median | Function::Percentile => {
+            dispatch_number!(kind, |V| Box::new(Percentile::<V>::new(percentiles)))
+        }
+        Function::Skewness | Function::Kurtosis => {
+            dispatch_number!(kind, |V| Box::new(CentralMoments::<V>::new(shape)))
+        }
+        _ => dispatch_number!(kind, |V| Box::new(Variance::<V>::new(spread))),
+    })
+}
+
+/// Percentiles of numbers cut to so many bits.
+pub(super) fn approx_percentile(
+    spec: &AggregateSpec,
+    bits: u32,
+    data_type: &DataType,
+) -> Option<Box<dyn Aggregate>> {
+    let (kind, _) = number(data_type)?;
+    let shares = spec.percentage.as_ref().map(Percentage::shares);
+    let asked = ApproxPercentiles {
+        shares: shares.unwrap_or_default(),
+        list: matches!(spec.percentage, Some(Percentage::Some(_))),
+        bits,
+    };
+    Some(dispatch_number!(kind, |V| Box::new(
+        ApproxPercentile::<V>::new(asked)
+    )))
+}
+
+/// Aggregates of two columns of numbers whose result is a float.
+pub(super) fn of_pairs(
+    function: Function,
+    x: &DataType,
+    y: &DataType,
+) -> Option<Box<dyn Aggregate>> {
+    let ((x, x_scale), (y, y_scale)) = (number(x)?, number(y)?);
+    let measure = Measure {
+        relation: match function {
+            Function::CovarPop => Relation::Population,
+            Function::CovarSamp => Relation::Sample,
+            _ => Relation::Correlation,
+        },
+        scale: x_scale * y_scale,
+    };
+    Some(dispatch_number!(x, |X| dispatch_number!(y, |Y| {
+        Box::new(Covariance::<X, Y>::new(measure))
+    })))
+}
+
+/// The bits of integers.
+pub(super) fn bits(function: Function, data_type: &DataType) -> Option<Box<dyn Aggregate>> {
+    fn states<V: Integer>(function: Function) -> Box<dyn Aggregate> {
+        match function {
+            Function::BitAnd => Box::new(Bitwise::<V, And>::default()),
+            Function::BitOr => Box::new(Bitwise::<V, Or>::default()),
+            _ => Box::new(Bitwise::<V, Xor>::default()),
+        }
+    }
+    match data_type {
+        DataType::UInt64 => Some(states::<i128>(function)),
+        data_type if data_type.is_integer() => Some(states::<i64>(function)),
         _ => None,
     }
 }

@@ -6,7 +6,7 @@ use std::fmt::Display;
 use serde::de::IntoDeserializer;
 use serde::de::value::StrDeserializer;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Number, Value};
 
 use crate::error::{Error, Result};
 use crate::operator::change::{Emit, Late};
@@ -158,9 +158,61 @@ pub struct AggregateSpec {
     /// Whether `first`, `last` and `any_value` pass over nulls.
     #[serde(default)]
     pub ignore_nulls: bool,
+    /// Whether `collect_list` keeps nulls in their places.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub keep_nulls: bool,
     /// The input of a cogroup whose records alone it sees; none: those of all inputs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<u32>,
+    /// The boolean column that is true in the records that it sees; none: it sees all.
+    #[serde(default, rename = "where", skip_serializing_if = "Option::is_none")]
+    pub filter: Option<String>,
+    /// Which shares of the values `percentile` and `approx_percentile` look for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub percentage: Option<Percentage>,
+    /// One over the relative error of `approx_percentile`, or the relative standard deviation of
+    /// `approx_count_distinct`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub accuracy: Option<Number>,
+}
+
+impl AggregateSpec {
+    /// An aggregate over columns, without options.
+    pub fn new(name: &str, function: Function, columns: &[&str]) -> Self {
+        Self {
+            name: name.into(),
+            function,
+            columns: columns.iter().map(|&column| column.into()).collect(),
+            ignore_nulls: false,
+            keep_nulls: false,
+            input: None,
+            filter: None,
+            percentage: None,
+            accuracy: None,
+        }
+    }
+}
+
+/// Shares of the values, from 0 to 1.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Percentage {
+    /// One, whose result is a number.
+    One(Number),
+    /// Some, whose result is a list.
+    Some(Vec<Number>),
+}
+
+impl Percentage {
+    /// The shares.
+    pub fn shares(&self) -> Vec<f64> {
+        let numbers = match self {
+            Self::One(number) => std::slice::from_ref(number),
+            Self::Some(numbers) => numbers,
+        };
+        let share = |number: &Number| number.as_f64().unwrap_or(f64::NAN);
+        numbers.iter().map(share).collect()
+    }
 }
 
 /// The built-in aggregates, and Python's.
@@ -185,6 +237,24 @@ pub enum Function {
     MinBy,
     MaxBy,
     WindowId,
+    BoolAnd,
+    BoolOr,
+    BitAnd,
+    BitOr,
+    BitXor,
+    Product,
+    CountDistinct,
+    SumDistinct,
+    Median,
+    Percentile,
+    Mode,
+    Skewness,
+    Kurtosis,
+    CovarPop,
+    CovarSamp,
+    Corr,
+    ApproxCountDistinct,
+    ApproxPercentile,
     Python,
 }
 
@@ -215,18 +285,23 @@ impl Function {
         )
     }
 
-    /// Which of the columns has its values compared with each other.
-    pub fn compared(self) -> Option<usize> {
+    /// Whether the values of a column, by its place, are compared with each other.
+    pub fn compares(self, column: usize) -> bool {
         match self {
-            Self::Min | Self::Max | Self::CollectSet => Some(0),
-            Self::MinBy | Self::MaxBy => Some(1),
-            _ => None,
+            Self::Min | Self::Max | Self::CollectSet | Self::Mode => column == 0,
+            Self::MinBy | Self::MaxBy => column == 1,
+            Self::CountDistinct => true,
+            Self::ApproxCountDistinct => column == 0,
+            _ => false,
         }
     }
 
     /// Whether one of the values that it compares is called the larger, not only told apart.
     pub fn ranks(self) -> bool {
-        matches!(self, Self::Min | Self::Max | Self::MinBy | Self::MaxBy)
+        matches!(
+            self,
+            Self::Min | Self::Max | Self::MinBy | Self::MaxBy | Self::Mode
+        )
     }
 }
 

@@ -89,13 +89,8 @@ impl SessionRuns {
             });
         };
         let mut counted = spec.clone();
-        counted.aggregates.push(AggregateSpec {
-            name: "windrow.records".into(),
-            function: Function::Count,
-            columns: Vec::new(),
-            ignore_nulls: false,
-            input: None,
-        });
+        let records = AggregateSpec::new("windrow.records", Function::Count, &[]);
+        counted.aggregates.push(records);
         let width = operator.store().segment_width();
         let shards = i64::from(query.shards);
         Ok(Self {

@@ -19,14 +19,20 @@ class AskedOfInput(Asked):
 
     def of(self, rows: Sequence[Any]) -> Any:
         """The oracle's answer over the rows of one window."""
-        return answer_of_input(self.function, rows, *self.columns, ignore_nulls=self.ignore_nulls, digits=self.digits)
+        options = {"ignore_nulls": self.ignore_nulls, "digits": self.digits, "percentage": self.percentage}
+        return answer_of_input(self.function, rows, *self.columns, where=self.where, **options)
 
 
 def of_input(name: str, asked: Mapping[str, Asked]) -> dict[str, Asked]:
     """Aggregates over the columns of one input; what has no column counts the records of all."""
     return {
         f"{name}_{key}": AskedOfInput(
-            each.function, tuple(f"{name}.{column}" for column in each.columns), each.ignore_nulls, each.digits
+            each.function,
+            tuple(f"{name}.{column}" for column in each.columns),
+            each.ignore_nulls,
+            each.digits,
+            each.percentage,
+            None if each.where is None else f"{name}.{each.where}",
         )
         for key, each in asked.items()
     }

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from ..oracle.aggregates import EXACT
 from .tables import Asked
 
+SHAPES = ("median", "skewness", "kurtosis", "product")
 SPECIAL_FLOATS = [0.0, -0.0, float("nan"), float("nan"), float("inf"), float("-inf"), 1e300, -1e300, 1e-100, 0.1, 2.5]
 WORDS = ["", "a", "b", "ab", "B", "ä", "zß", "𝄞", "\uffff", "a\0"]
 
@@ -34,25 +35,47 @@ class Family:
         names += ["min", "max"] if self.ordered else []
         names += ["sum"] if self.sum is not None else []
         names += ["mean"] if self.mean is not None else []
-        if self.mean is not None and not pa.types.is_duration(self.mean):
-            names += ["stddev", "stddev_pop", "variance", "var_pop"]
+        names += ["mode"] if self.ordered else []
+        names += ["count_distinct", "approx_count_distinct", *(["sum_distinct"] if self.sum is not None else [])]
+        names += ["bool_and", "bool_or"] if pa.types.is_boolean(self.type) else []
+        names += ["bit_and", "bit_or", "bit_xor"] if pa.types.is_integer(self.type) else []
+        numbers = self.mean is not None and not pa.types.is_duration(self.mean)
+        names += ["stddev", "stddev_pop", "variance", "var_pop", *SHAPES] if numbers else []
         digits = self.mean.scale if isinstance(self.mean, pa.Decimal128Type) else 0
         asked = {f"{name}_x": Asked(name, ("x",), digits=digits) for name in names}
         asked |= {f"{name}_seen": Asked(name, ("x",), ignore_nulls=True) for name in ("first", "last", "any_value")}
         asked |= {f"{name}_x": Asked(name, ("x", "by")) for name in ("min_by", "max_by")}
         if self.ordered:
             asked |= {f"by_x_{name}": Asked(name, ("by", "x")) for name in ("min_by", "max_by")}
-        return {"rows": Asked("count"), **asked}
+        if numbers:
+            asked["percentile_x"] = Asked("percentile", ("x",), percentage=0.3)
+            asked["approx_percentile_x"] = Asked("approx_percentile", ("x",), percentage=0.3)
+            asked["approx_percentiles_x"] = Asked("approx_percentile", ("x",), percentage=(0.0, 0.5, 1.0))
+            asked["percentiles_x"] = Asked("percentile", ("x",), percentage=(0.0, 0.9, 1.0))
+            asked |= {f"{name}_x": Asked(name, ("x", "by")) for name in ("covar_pop", "covar_samp", "corr")}
+        asked["count_distinct_both"] = Asked("count_distinct", ("by", "x"))
+        # Each aggregate once more, of some rows: those whose flag is true.
+        asked |= {f"{name}_where": replace(each, where="flag") for name, each in asked.items()}
+        return {"rows": Asked("count"), "rows_where": Asked("count", where="flag"), **asked}
 
     def result_types(self) -> Mapping[str, pa.DataType]:
         """The result type of each of them."""
         types = {"count": pa.int64(), "rows": pa.int64(), "by_x": pa.int64(), "sum": self.sum, "mean": self.mean}
-        types |= {"stddev": pa.float64(), "variance": pa.float64(), "var_pop": pa.float64()}
+        types |= {"approx_count": pa.int64(), "approx_percentile_": self.type}
+        types |= {"approx_percentiles": pa.list_(pa.field("item", self.type, nullable=False))}
+        floats = ["stddev", "variance", "var_pop", "percentile_", "covar", "corr", *SHAPES]
+        types |= {"percentiles": pa.list_(pa.field("item", pa.float64(), nullable=False))}
+        types |= dict.fromkeys(floats, pa.float64())
         return {
             name: next((kind for prefix, kind in types.items() if name.startswith(prefix)), self.type)
             for name in self.asked()
             if not name.startswith("collect")
         }
+
+
+def flags(by: Iterable[int | None]) -> pa.BooleanArray:
+    """A column of booleans that goes with one of integers: true, false and null."""
+    return pa.array([None if number is None else (True, False, None)[number % 3] for number in by], pa.bool_())
 
 
 def signed(bits: int) -> st.SearchStrategy[int]:

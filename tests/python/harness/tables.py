@@ -12,7 +12,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from ..oracle.aggregates import accepts, answer
+from ..oracle.aggregates import answer
+from ..oracle.answers import accepts
 from ..oracle.records import Record, by_key, canonical
 from ..oracle.sessions import GapOf, dynamic_sessions, sessions
 from ..oracle.sliding import sliding
@@ -29,20 +30,27 @@ class Asked:
     columns: tuple[str, ...] = ()
     ignore_nulls: bool = False
     digits: int = 0
+    percentage: float | tuple[float, ...] | None = None
+    where: str | None = None
 
     def of(self, rows: Sequence[Record]) -> Any:
         """The oracle's answer over the rows of one window."""
-        return answer(self.function, rows, *self.columns, ignore_nulls=self.ignore_nulls, digits=self.digits)
+        seen = [row for row in rows if self.where is None or row.values[self.where] is True]
+        options = {"ignore_nulls": self.ignore_nulls, "digits": self.digits, "percentage": self.percentage}
+        return answer(self.function, seen, *self.columns, **options)
 
     def build(self, windrow: Any) -> Any:
         """The aggregate as a user writes it."""
-        options = {"ignore_nulls": True} if self.ignore_nulls else {}
-        return getattr(windrow, self.function)(*self.columns, **options)
+        options: dict[str, Any] = {"ignore_nulls": True} if self.ignore_nulls else {}
+        options |= {"percentage": self.percentage} if self.percentage is not None else {}
+        aggregate = getattr(windrow, self.function)(*self.columns, **options)
+        return aggregate if self.where is None else aggregate.where(self.where)
 
     def plan(self, name: str) -> dict[str, Any]:
         """The aggregate as it crosses to executors."""
         plan = {"name": name, "function": self.function, "columns": list(self.columns)}
-        return {**plan, "ignore_nulls": True} if self.ignore_nulls else plan
+        options = {"ignore_nulls": self.ignore_nulls, "percentage": self.percentage, "where": self.where}
+        return plan | {option: value for option, value in options.items() if value not in (None, False)}
 
 
 def ticks(column: pa.ChunkedArray | pa.Array) -> list[int | None]:

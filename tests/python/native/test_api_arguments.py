@@ -370,13 +370,16 @@ def test_long_messages_stay_readable() -> None:
 
 
 def test_the_core_knows_each_function_and_what_it_compares() -> None:
-    compared = {name: _worker.compared_column(name) for name in FUNCTIONS}
-    assert {name: at for name, at in compared.items() if at is not None} == {
-        "min": 0,
-        "max": 0,
-        "collect_set": 0,
-        "min_by": 1,
-        "max_by": 1,
+    compared = {name: [at for at in range(3) if _worker.compares(name, at)] for name in FUNCTIONS}
+    assert {name: at for name, at in compared.items() if at} == {
+        "min": [0],
+        "max": [0],
+        "collect_set": [0],
+        "mode": [0],
+        "min_by": [1],
+        "max_by": [1],
+        "count_distinct": [0, 1, 2],
+        "approx_count_distinct": [0],
     }
     with pytest.raises(ValueError, match="function: unknown variant `smallest`"):
-        _worker.compared_column("smallest")
+        _worker.compares("smallest", 0)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import windrow as wr
 
 from ..harness.cogroups import assert_cogroup, counts, of_input
-from ..harness.families import FAMILIES, Family, often, some
+from ..harness.families import FAMILIES, Family, flags, often, some
 from ..harness.tables import Asked, Windows, by_dynamic_gap, by_sessions, by_sliding, in_batches, rows_of
 
 US = pa.timestamp("us")
@@ -52,6 +52,7 @@ def inputs(draw: st.DrawFn, family: Family, names: tuple[str, ...]) -> dict[str,
                 "ts": pa.array(times, pa.int64()).cast(US),
                 "x": pa.array(values, family.type),
                 "by": pa.array(by, pa.int64()),
+                "flag": flags(by),
             }
         )
         tables[name] = in_batches(table, draw(st.lists(st.integers(0, 16), max_size=2)))

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import windrow as wr
 
-from ..harness.families import FAMILIES, Family, often, some
+from ..harness.families import FAMILIES, Family, flags, often, some
 from ..harness.tables import Asked, Windows, assert_windows, by_sessions, by_sliding, in_batches, rows_of
 
 
@@ -34,6 +34,7 @@ def events(draw: st.DrawFn, family: Family) -> pa.Table:
             "ts": pa.array(times, pa.int64()).cast(pa.timestamp("us")),
             "x": pa.array(values, family.type),
             "by": pa.array(by, pa.int64()),
+            "flag": flags(by),
         }
     )
     return in_batches(table, draw(st.lists(st.integers(0, 24), max_size=3)))

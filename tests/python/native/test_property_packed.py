@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from windrow import _native as native
 
-from ..harness.families import FAMILIES, often, some
+from ..harness.families import FAMILIES, flags, often, some
 from ..harness.tables import (
     Asked,
     assert_same,
@@ -121,6 +121,7 @@ def scattered(draw: st.DrawFn, values: st.SearchStrategy[Any], kind: pa.DataType
             "ts": pa.array(columns[1], pa.int64()).cast(pa.timestamp("us")),
             "x": pa.array(columns[2], kind),
             "by": pa.array(columns[3], pa.int64()),
+            "flag": flags(columns[3]),
             "gap": pa.array(columns[4], pa.int64()).cast(pa.duration("us")),
         }
     )

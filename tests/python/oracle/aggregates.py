@@ -1,79 +1,25 @@
 """Aggregates of one window in plain Python, recomputed from its rows, exact where numbers are.
 
-Rows come by (time, arrival). An answer is a plain value, `Near` (a float within 1e-9 of the exact value), `OneOf`
-(the rules leave the choice open) or `Unordered` (a list whose order is open).
+Rows come by (time, arrival). An answer is a plain value, or one of `answers`.
 """
 
 from __future__ import annotations
 
 import decimal
+import functools
 import math
-import sys
+import operator
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import timedelta
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
+from .answers import Beside, Cut, Each, Near, OneOf, Quotient, Root, Unordered
 from .records import Record, canonical
 
-LARGEST = Fraction(sys.float_info.max)
-SMALLEST = Fraction(math.ulp(0.0))
 EXACT = decimal.Context(prec=120, Emin=-999_999, Emax=999_999)
-
-
-@dataclass(frozen=True)
-class Near:
-    """A float: within 1e-9 of `exact`, or next to it (rules 6.6); infinite where no float is as large."""
-
-    exact: Fraction
-
-    def accepts(self, got: Any) -> bool:
-        if not isinstance(got, float) or not math.isfinite(got):
-            return abs(self.exact) > LARGEST and got == (math.inf if self.exact > 0 else -math.inf)
-        return abs(Fraction(got) - self.exact) <= max(abs(self.exact) / 10**9, SMALLEST)
-
-
-@dataclass(frozen=True)
-class Root:
-    """A float: within 1e-9 of the square root of `square`; infinite only where no float is as large."""
-
-    square: Fraction
-
-    def accepts(self, got: Any) -> bool:
-        if not isinstance(got, float) or not math.isfinite(got) or got < 0:
-            return self.square > LARGEST**2 and got == math.inf
-        coarsest = (2 * Fraction(got) + SMALLEST) * SMALLEST
-        return abs(Fraction(got) ** 2 - self.square) <= max(self.square * 2 / 10**9, coarsest)
-
-
-@dataclass(frozen=True)
-class OneOf:
-    """Any of these values."""
-
-    allowed: tuple[Any, ...]
-
-    def accepts(self, got: Any) -> bool:
-        return canonical(got) in [canonical(value) for value in self.allowed]
-
-
-@dataclass(frozen=True)
-class Unordered:
-    """A list of these values in any order."""
-
-    values: tuple[Any, ...]
-
-    def accepts(self, got: Any) -> bool:
-        return isinstance(got, list) and Counter(map(canonical, got)) == Counter(map(canonical, self.values))
-
-
-def accepts(expected: Any, got: Any) -> bool:
-    """Whether a result is the expected answer."""
-    if isinstance(expected, Near | Root | OneOf | Unordered):
-        return expected.accepts(got)
-    return type(expected) is type(got) and canonical(expected) == canonical(got)
 
 
 def rank(value: Any) -> Any:
@@ -191,9 +137,145 @@ def collect_set(rows: Sequence[Record], column: str) -> Unordered:
     return Unordered(tuple({canonical(value): value for value in values(rows, column)}.values()))
 
 
-def answer(function: str, rows: Sequence[Record], *columns: str, ignore_nulls: bool = False, digits: int = 0) -> Any:
+def distinct(rows: Sequence[Record], *columns: str) -> list[tuple[Any, ...]]:
+    """The distinct rows of some columns in which none is null; 0.0 for both zeros."""
+    found = [tuple(row.values[column] for column in columns) for row in rows]
+    return list({canonical(each): each for each in found if None not in each}.values())
+
+
+def sum_distinct(rows: Sequence[Record], column: str) -> Any:
+    """The sum of the distinct values."""
+    return sum_([Record((), 0, 0, {column: value}) for (value,) in distinct(rows, column)], column)
+
+
+def bits(rows: Sequence[Record], column: str, combine: Callable[[int, int], int]) -> int | None:
+    """The values combined bit by bit."""
+    found = values(rows, column)
+    return functools.reduce(combine, found) if found else None
+
+
+def product(rows: Sequence[Record], column: str) -> Any:
+    """The exact product as a float."""
+    numbers = values(rows, column)
+    if not numbers:
+        return None
+    odd = [number for number in numbers if isinstance(number, float) and not math.isfinite(number)]
+    if odd:
+        return math.prod([*odd, *(math.copysign(bool(number), number) for number in numbers if number not in odd)])
+    return Near(math.prod(map(Fraction, numbers)))
+
+
+def mode(rows: Sequence[Record], column: str) -> Any:
+    """The value that occurs most often, of several the smallest; -0.0 is 0.0."""
+    found = values(rows, column)
+    times = Counter(canonical(value) for value in found)
+    most = [value for value in found if times[canonical(value)] == max(times.values())]
+    chosen = min(most, key=rank, default=None)
+    return chosen + 0.0 if isinstance(chosen, float) else chosen
+
+
+def percentile(rows: Sequence[Record], column: str, share: float) -> Any:
+    """At place `share * (count - 1)` of the sorted values, in proportion between two."""
+    found = sorted(values(rows, column), key=rank)
+    if not found:
+        return None
+    place = share * (len(found) - 1)
+    low, high = found[math.floor(place)], found[math.ceil(place)]
+    part = Fraction(place) - math.floor(place)
+    if canonical(low) == canonical(high) or not part:
+        return Near(Fraction(low)) if math.isfinite(low) else low
+    if math.isfinite(low) and math.isfinite(high):
+        return Near(Fraction(low) * (1 - part) + Fraction(high) * part)
+    return float(low) + float(high)  # infinities and NaN win, whatever their parts
+
+
+def at_least(rows: Sequence[Record], column: str, share: float) -> Any:
+    """The least value that so large a share of the values is not above."""
+    found = sorted(values(rows, column), key=rank)
+    reached = (place for place in range(len(found)) if place + 1 >= share * len(found))
+    return next((found[place] for place in reached), None)
+
+
+def deviations(numbers: Sequence[Any]) -> list[Fraction]:
+    """How far each number is from the mean of all."""
+    exact = [Fraction(number) for number in numbers]
+    middle = sum(exact, Fraction()) / len(exact)
+    return [number - middle for number in exact]
+
+
+def shape(rows: Sequence[Record], column: str, power: int) -> Any:
+    """The skewness (power 3) or kurtosis (power 4); null where nothing deviates."""
+    numbers = values(rows, column)
+    if special(numbers) is not None:
+        return math.nan
+    apart = deviations(numbers) if numbers else []
+    squares = sum((each**2 for each in apart), Fraction())
+    if not squares:
+        return None
+    powers, count = sum((each**power for each in apart), Fraction()), len(apart)
+    # skewness: sqrt(n) m3 / m2^1.5; kurtosis: n m4 / m2² - 3, as a quotient of roots
+    return Quotient(powers, squares**3 / count) if power == 3 else Quotient(count * powers, squares**4, 3)
+
+
+def relation(rows: Sequence[Record], x: str, y: str, function: str) -> Any:
+    """The covariance or correlation of the rows that have both values."""
+    pairs = [(row.values[x], row.values[y]) for row in rows if None not in (row.values[x], row.values[y])]
+    if len(pairs) <= (function != "covar_pop"):
+        return None
+    xs, ys = zip(*pairs, strict=True)
+    if special(list(xs)) is not None or special(list(ys)) is not None:
+        return math.nan
+    left, right = deviations(xs), deviations(ys)
+    products = sum((one * other for one, other in zip(left, right, strict=True)), Fraction())
+    squares = sum((one**2 for one in left), Fraction()) * sum((other**2 for other in right), Fraction())
+    if function != "corr":
+        divisor = len(pairs) - (function == "covar_samp")
+        return Beside(products / divisor, squares / divisor**2)
+    return Quotient(products, squares) if squares else None
+
+
+def answer(
+    function: str,
+    rows: Sequence[Record],
+    *columns: str,
+    ignore_nulls: bool = False,
+    digits: int = 0,
+    percentage: float | tuple[float, ...] | None = None,
+) -> Any:
     """What an aggregate, by its name in windrow, gives over the rows of one window."""
     match function:
+        case "count_distinct":
+            return len(distinct(rows, *columns))
+        case "sum_distinct":
+            return sum_distinct(rows, *columns)
+        case "bool_and" | "bool_or":
+            found = values(rows, *columns)
+            return {"bool_and": all, "bool_or": any}[function](found) if found else None
+        case "bit_and" | "bit_or" | "bit_xor":
+            operation = {"bit_and": operator.and_, "bit_or": operator.or_, "bit_xor": operator.xor}[function]
+            return bits(rows, *columns, operation)
+        case "product":
+            return product(rows, *columns)
+        case "mode":
+            return mode(rows, *columns)
+        case "median":
+            return percentile(rows, *columns, 0.5)
+        case "percentile" if isinstance(percentage, tuple):
+            found = [percentile(rows, *columns, share) for share in percentage]
+            return None if None in found else Each(tuple(found))
+        case "percentile" if percentage is not None:
+            return percentile(rows, *columns, percentage)
+        case "approx_count_distinct":
+            return len(distinct(rows, *columns))  # few values are told apart exactly
+        case "approx_percentile":
+            shares = percentage if isinstance(percentage, tuple) else (percentage or 0.0,)
+            cut = tuple(at_least(rows, *columns, share) for share in shares)
+            each = None if None in cut else Each(tuple(map(Cut, cut)))
+            return each if each is None or isinstance(percentage, tuple) else each.values[0]
+        case "skewness" | "kurtosis":
+            return shape(rows, *columns, {"skewness": 3, "kurtosis": 4}[function])
+        case "covar_pop" | "covar_samp" | "corr":
+            return relation(rows, *columns, function)
         case "count":
             return len(values(rows, *columns)) if columns else len(rows)
         case "sum":
@@ -207,7 +289,7 @@ def answer(function: str, rows: Sequence[Record], *columns: str, ignore_nulls: b
         case "any_value":
             found = values(rows, *columns)
             every = [row.values[columns[0]] for row in rows]
-            return OneOf(tuple(found or [None]) if ignore_nulls else tuple(every))
+            return OneOf(tuple((found if ignore_nulls else every) or [None]))
         case "variance" | "var_pop":
             return variance(rows, *columns, {"variance": 1, "var_pop": 0}[function])
         case "stddev" | "stddev_pop":

@@ -25,14 +25,17 @@ def together(inputs: Mapping[str, Sequence[Record]]) -> list[Told]:
     return told
 
 
-def answer_of_input(function: str, rows: Sequence[Told], *columns: str, **options: Any) -> Any:
-    """What an aggregate gives over the rows of one window; its columns are called `input.column`, or `input.*`."""
-    if not columns:
-        return answer(function, rows)
-    name = columns[0].partition(".")[0]
-    own = [row for row in rows if row.input == name]
-    if columns == (f"{name}.*",):
+def answer_of_input(
+    function: str, rows: Sequence[Told], *columns: str, where: str | None = None, **options: Any
+) -> Any:
+    """What an aggregate gives over the rows of one window; its columns are called `input.column`, or `input.*`.
+
+    With `where`, of rows in which the column of that name, of an input too, is true.
+    """
+    named = [column.partition(".")[::2] for column in (*columns, *([] if where is None else [where]))]
+    own = [row for row in rows if not named or row.input == named[0][0]]
+    if where is not None:
+        own = [row for row in own if row.values[named[-1][1]] is True]
+    if not columns or named[0][1] == "*":
         return len(own)
-    if not own and function == "any_value":
-        return None
     return answer(function, own, *(column.partition(".")[2] for column in columns), **options)

@@ -33,6 +33,7 @@ TYPES = {
     "array": "array(id % 3, CAST(NULL AS BIGINT))",
     "struct": "named_struct('a', id % 3, 'b', concat('x', id % 2))",
 }
+INTEGERS = ["byte", "short", "int", "long"]
 NUMBERS = ["byte", "short", "int", "long", "float", "double", "decimal", "wide", "tiny"]
 ADDED = [*NUMBERS, "interval"]
 ORDERED = [*ADDED, "boolean", "string", "binary", "date", "timestamp", "ntz"]
@@ -52,7 +53,26 @@ DEFINED: dict[str, list[str]] = {
     "collect_set": list(TYPES),
     "min_by": list(TYPES),
     "max_by": list(TYPES),
+    "bool_and": ["boolean"],
+    "bool_or": ["boolean"],
+    "count_if": ["boolean"],
+    "bit_and": INTEGERS,
+    "bit_or": INTEGERS,
+    "bit_xor": INTEGERS,
+    "product": NUMBERS,
+    "count_distinct": list(TYPES),
+    "sum_distinct": ADDED,
+    "median": NUMBERS,
+    "percentile": NUMBERS,
+    "percentiles": NUMBERS,
+    "mode": ORDERED,
+    "skewness": NUMBERS,
+    "kurtosis": NUMBERS,
+    "covar_pop": NUMBERS,
+    "covar_samp": NUMBERS,
+    "corr": NUMBERS,
 }
+SHARES = [0.0, 0.3, 0.99]
 
 
 def data(spark: SparkSession) -> DataFrame:
@@ -74,6 +94,13 @@ def theirs(function: str, column: str) -> Column:
             return F.avg(column)
         case "variance":
             return F.var_samp(column)
+        case "percentile" | "percentiles":
+            return F.percentile(column, 0.3 if function == "percentile" else F.lit(SHARES))
+        case "mode":
+            return F.mode(column, True)
+        case "covar_pop" | "covar_samp" | "corr":
+            both: Column = getattr(F, function)(column, "id")
+            return both
         case _:
             aggregate: Column = getattr(F, function)(column)
             return aggregate
@@ -81,6 +108,10 @@ def theirs(function: str, column: str) -> Column:
 
 def ours(function: str, column: str) -> Any:
     """The same by windrow."""
+    if function in ("percentile", "percentiles"):
+        return wr.percentile(column, 0.3 if function == "percentile" else SHARES)
+    if function in ("covar_pop", "covar_samp", "corr"):
+        return getattr(wr, function)(column, "id")
     return getattr(wr, function)(column, "id") if function.endswith("_by") else getattr(wr, function)(column)
 
 
@@ -94,6 +125,69 @@ def test_types_and_values_are_sparks(spark: SparkSession, function: str) -> None
     assert {name: found[name] for name in names} == {name: wanted[name] for name in names}
     lists = names if function.startswith("collect") else []
     assert_same(rows(got, ["k"]), rows(expected, ["k"]), unordered=lists)
+
+
+def test_approximate_aggregates_have_sparks_types_and_are_near(spark: SparkSession) -> None:
+    events, names = data(spark), [*NUMBERS, "string"]
+    shares = {"half": 0.5, "some": SHARES}
+    theirs = {name: F.approx_count_distinct(name) for name in names}
+    exact = {name: F.count_distinct(name) for name in names}
+    ours = {name: wr.approx_count_distinct(name) for name in names}
+    for name in NUMBERS:
+        theirs |= {f"{name}_{at}": F.percentile_approx(name, share) for at, share in shares.items()}
+        exact |= {f"{name}_{at}": F.percentile_approx(name, share, 1_000_000) for at, share in shares.items()}
+        ours |= {f"{name}_{at}": wr.approx_percentile(name, share) for at, share in shares.items()}
+    windowed = wr.group_by(events, "k", time="ts").windowed_by(wr.SessionWindows.with_gap("40 seconds"))
+    got = windowed.agg(**ours)
+    wanted, found = typed(spark_sessions(events, ["k"], "40 seconds", **theirs)), typed(got)
+    assert {name: found[name] for name in ours} == {name: wanted[name] for name in ours}
+    expected, compared = rows(spark_sessions(events, ["k"], "40 seconds", **exact), ["k"]), 0
+    for window, values in rows(got, ["k"]).items():
+        for name, value in values.items():
+            right = expected[window][name]
+            for one, other in zip(
+                *((each if isinstance(each, list) else [each]) for each in (value, right)), strict=True
+            ):
+                off = 0.15 if name in names else 1e-4
+                assert one == other or abs(float(one) - float(other)) <= off * abs(float(other)), (window, name)
+                compared += 1
+    assert compared > 1000
+
+
+FILTERED = {
+    "n": ("count(*)", wr.count()),
+    "longs": ("count(long)", wr.count("long")),
+    "total": ("sum(long)", wr.sum("long")),
+    "usual": ("avg(decimal)", wr.mean("decimal")),
+    "high": ("max(string)", wr.max("string")),
+    "last": ("max_by(string, ts)", wr.last("string")),
+    "ids": ("sort_array(collect_list(id))", wr.collect_list("id")),
+    "low": ("min_by(date, id)", wr.min_by("date", "id")),
+    "kinds": ("count(DISTINCT short, date)", wr.count_distinct("short", "date")),
+    "middle": ("median(int)", wr.median("int")),
+    "both": ("corr(double, int)", wr.corr("double", "int")),
+}
+
+
+@pytest.mark.parametrize("kind", ["session", "sliding"])
+def test_aggregates_of_some_records_are_sparks_with_a_filter(spark: SparkSession, kind: str) -> None:
+    events = data(spark)
+    given = {name: F.expr(f"{theirs} FILTER (WHERE boolean)") for name, (theirs, _) in FILTERED.items()}
+    given["ids"] = F.expr("sort_array(collect_list(id) FILTER (WHERE boolean))")
+    asked = {name: ours.where("boolean") for name, (_, ours) in FILTERED.items()}
+    grouped = wr.group_by(events, "k", time="ts")
+    if kind == "session":
+        expected = spark_sessions(events, ["k"], "40 seconds", **given)
+        got = grouped.windowed_by(wr.SessionWindows.with_gap("40 seconds")).agg(**asked)
+    else:
+        got = grouped.windowed_by(wr.SlidingWindows.with_time_difference("5 minutes")).agg(**asked)
+        bounds = got.select("k", "window").withColumnRenamed("k", "key")
+        inside = (F.col("k") == F.col("key")) & F.col("ts").between(F.col("window.start"), F.col("window.end"))
+        expected = bounds.join(events, inside).groupBy("k", "window").agg(*(g.alias(n) for n, g in given.items()))
+        expected = expected.select("k", "window", *given)
+    found, wanted = rows(got, ["k"]), rows(expected, ["k"])
+    assert any(row["n"] == 0 for row in found.values()), "no window without a record that is seen"
+    assert_same(found, wanted, unordered=["ids"])
 
 
 def test_keys_of_every_type_are_grouped_as_spark_groups_them(spark: SparkSession) -> None:

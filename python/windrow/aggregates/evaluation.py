@@ -1,0 +1,197 @@
+"""Columns that are computed of finished aggregates: what `agg` makes of arithmetic, `then` and `apply`.
+
+A tree of calls over columns by their names, pickled to where windows leave. Rows are windows:
+
+```text
+ user  window  ratio_1  ratio_2        of the core
+ user  window  ratio                   Finish: what was asked for, in its order; the parts are gone
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from windrow.errors import aggregate_argument, bad_type
+
+Number = int | float | Decimal
+
+
+@dataclass(frozen=True)
+class Named:
+    """A column of the core's result.
+
+    Attributes:
+        name: its name.
+    """
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Call:
+    """A function over whole columns.
+
+    Attributes:
+        function: takes arrays, and numbers as scalars, and gives an array of as many values.
+        arguments: what it is called with.
+        type: the type of its result; None for that of what it gives.
+    """
+
+    function: Callable[..., Any]
+    arguments: tuple[Named | Call | Number, ...]
+    type: pa.DataType | None = None
+
+    def over(self, batch: pa.RecordBatch) -> pa.Array[Any]:
+        """The column over the rows of a batch; where its type is known, nothing is called for no rows."""
+        if self.type is not None and not batch.num_rows:
+            return pa.array([], self.type)
+        result = self.function(*(_argument(each, batch) for each in self.arguments))
+        if isinstance(result, pa.ChunkedArray):
+            result = result.combine_chunks()
+        if not isinstance(result, pa.Array):
+            raise bad_type("the result", result, "a pyarrow.Array")
+        if len(result) != batch.num_rows:
+            raise ValueError(
+                f"the result: got {len(result)} values for {batch.num_rows} windows; allowed: one for each"
+            )
+        return result if self.type is None or result.type == self.type else result.cast(self.type)
+
+
+def _argument(argument: Named | Call | Number, batch: pa.RecordBatch) -> Any:
+    if isinstance(argument, Named):
+        return batch.column(argument.name)
+    return argument.over(batch) if isinstance(argument, Call) else pa.scalar(argument)
+
+
+@dataclass(frozen=True)
+class Finish:
+    """The last step of a query with computed columns.
+
+    Attributes:
+        columns: the columns of the result, in order: those that pass, and those that are computed, by name.
+        parts: columns of the core's result that only computed ones need.
+    """
+
+    columns: tuple[tuple[str, Named | Call], ...]
+    parts: tuple[str, ...]
+
+    def batch(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """The rows of a batch of the core's result; columns that are not of it, such as counters, follow."""
+        known, rows = {name for name, _ in self.columns} | set(self.parts), _Rows(batch)
+        arrays: list[Any] = []
+        fields: list[pa.Field[Any]] = []
+        for name, column in self.columns:
+            if isinstance(column, Named):
+                arrays.append(batch.column(column.name))
+                fields.append(batch.schema.field(column.name).with_name(name))
+            else:
+                arrays.append(_computed(name, column, rows))
+                fields.append(pa.field(name, arrays[-1].type))
+        for field in batch.schema:
+            if field.name not in known:
+                arrays.append(batch.column(field.name))
+                fields.append(field)
+        return pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields))
+
+    def batches(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """The same for several."""
+        return map(self.batch, batches)
+
+    def schema(self, core: pa.Schema) -> pa.Schema:
+        """The columns of the result of a core that gives these: what has no type yet is called with empty arrays.
+
+        `TypeError` where that gives an array without a type.
+        """
+        empty = pa.RecordBatch.from_arrays([pa.array([], field.type) for field in core], schema=core)
+        schema = self.batch(empty).schema
+        for name, column in self.columns:
+            if isinstance(column, Call) and column.type is None and pa.types.is_null(schema.field(name).type):
+                raise TypeError(
+                    f"{aggregate_argument(name)}: got an array without a type for no windows; allowed: a type, or "
+                    "then(schema=) with that of the result"
+                )
+        return schema
+
+    def typed(self, core: pa.Schema) -> Finish:
+        """The same, with the types of `schema` for all results, whatever their values look like."""
+        schema = self.schema(core)
+
+        def of_type(name: str, column: Named | Call) -> Named | Call:
+            return replace(column, type=schema.field(name).type) if isinstance(column, Call) else column
+
+        return replace(self, columns=tuple((name, of_type(name, column)) for name, column in self.columns))
+
+
+def _computed(name: str, call: Call, rows: _Rows) -> pa.Array[Any]:
+    try:
+        return rows.spread(call.over(rows.windows))
+    except Exception as error:
+        raise _named(name, error) from error
+
+
+class _Rows:
+    """The rows of a batch that have aggregates: windows that are there, not deleted ones, and no counters."""
+
+    def __init__(self, batch: pa.RecordBatch) -> None:
+        kept: Any = batch.column("window").is_valid()
+        if "op" in batch.schema.names:
+            is_delete: Any = pc.equal(batch.column("op"), pa.scalar("delete"))
+            kept = pc.and_not(kept, is_delete.fill_null(False))
+        self._places: Any = None
+        self.windows = batch
+        if pc.all(kept).as_py() is False:
+            self.windows = batch.filter(kept)
+            counted = pc.subtract(pc.cumulative_sum(kept.cast(pa.int64())), pa.scalar(1))
+            self._places = pc.if_else(kept, counted, pa.scalar(None, pa.int64()))
+
+    def spread(self, values: pa.Array[Any]) -> pa.Array[Any]:
+        """Values of these rows as those of all, null in the others."""
+        return values if self._places is None else values.take(self._places)
+
+
+def _named(name: str, error: Exception) -> Exception:
+    """The error of a computed column, which it names: one of Python's own kinds."""
+    kinds: tuple[type[Exception], ...] = (TypeError, ValueError)  # pyarrow's own errors are some of these
+    kind = next((known for known in kinds if isinstance(error, known)), RuntimeError)
+    if isinstance(error, pa.ArrowInvalid) and "overflow" in str(error):
+        kind = OverflowError
+    told = f"{type(error).__name__}: {error}" if kind is RuntimeError else str(error)
+    return kind(f"{aggregate_argument(name)}: {told}")
+
+
+def quotient(left: Any, right: Any) -> Any:
+    """A float64; null where the divisor is zero."""
+    divisor = _number(right).cast(pa.float64())
+    divisor = pc.if_else(pc.equal(divisor, pa.scalar(0.0)), pa.scalar(None, pa.float64()), divisor)
+    return pc.divide(_number(left).cast(pa.float64()), divisor)
+
+
+def total(left: Any, right: Any) -> Any:
+    """The sum; an integer that does not fit is an error."""
+    return pc.add_checked(_number(left), _number(right))
+
+
+def difference(left: Any, right: Any) -> Any:
+    """The difference; an integer that does not fit is an error."""
+    return pc.subtract_checked(_number(left), _number(right))
+
+
+def product(left: Any, right: Any) -> Any:
+    """The product; an integer that does not fit is an error."""
+    return pc.multiply_checked(_number(left), _number(right))
+
+
+def _number(value: Any) -> Any:
+    kind = value.type
+    if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
+        raise TypeError(
+            f"got a result of type {kind}; allowed: results that are numbers (of others make a number: then)"
+        )
+    return value

@@ -1,0 +1,96 @@
+//! How often each code of a dictionary is in a window, with the sums and the maxima of ranges.
+//!
+//! ```text
+//!                  7·4                    sum · maximum of the two below
+//!            5·4         2·1
+//!          1     4     1     1            the counts of codes 0 to 3
+//! ```
+
+/// A complete binary tree over the counts of codes; its root is node 1, the children of node `n`
+/// are `2n` and `2n + 1`.
+pub(super) struct CodeCounts {
+    /// Where the counts themselves begin.
+    leaves: usize,
+    nodes: Vec<Node>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Node {
+    sum: u32,
+    most: u32,
+}
+
+impl CodeCounts {
+    /// Counts of 0 for so many codes.
+    pub fn new(codes: usize) -> Self {
+        let leaves = codes.next_power_of_two();
+        Self {
+            leaves,
+            nodes: vec![Node::default(); 2 * leaves],
+        }
+    }
+
+    fn node(&self, position: usize) -> Node {
+        self.nodes.get(position).copied().unwrap_or_default()
+    }
+
+    /// The number of all rows.
+    pub fn total(&self) -> u32 {
+        self.node(1).sum
+    }
+
+    /// Adds a row with a code.
+    pub fn insert(&mut self, code: u32) {
+        self.change(code, |count| count + 1);
+    }
+
+    /// Takes off a row with a code.
+    pub fn evict(&mut self, code: u32) {
+        self.change(code, |count| count - 1);
+    }
+
+    fn change(&mut self, code: u32, change: impl Fn(u32) -> u32) {
+        let mut position = self.leaves + code as usize;
+        if let Some(leaf) = self.nodes.get_mut(position) {
+            let count = change(leaf.sum);
+            *leaf = Node {
+                sum: count,
+                most: count,
+            };
+        }
+        while position > 1 {
+            position /= 2;
+            let (left, right) = (self.node(2 * position), self.node(2 * position + 1));
+            if let Some(node) = self.nodes.get_mut(position) {
+                *node = Node {
+                    sum: left.sum + right.sum,
+                    most: left.most.max(right.most),
+                };
+            }
+        }
+    }
+
+    /// The code of the row at a place, rows being in the order of codes; the last one beyond all.
+    pub fn nth(&self, place: u32) -> u32 {
+        let mut rest = place;
+        self.descend(|left, _| {
+            let is_right = rest >= left.sum;
+            rest -= if is_right { left.sum } else { 0 };
+            is_right
+        })
+    }
+
+    /// The least of the codes with the most rows.
+    pub fn most_frequent(&self) -> u32 {
+        self.descend(|left, right| right.most > left.most)
+    }
+
+    fn descend(&self, mut is_right: impl FnMut(Node, Node) -> bool) -> u32 {
+        let mut position = 1;
+        while position < self.leaves {
+            let (left, right) = (self.node(2 * position), self.node(2 * position + 1));
+            position = 2 * position + usize::from(is_right(left, right));
+        }
+        (position - self.leaves.min(position)) as u32
+    }
+}

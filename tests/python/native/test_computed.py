@@ -1,0 +1,229 @@
+"""Columns that are computed of finished aggregates: arithmetic, `then`, `apply`."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import windrow as wr
+from windrow.testing import StreamDriver
+
+US = pa.timestamp("us")
+ORDERS = pa.table(
+    {
+        "user": ["ann", "ann", "ann", "bob", "cid"],
+        "ts": pa.array([0, 1, 2, 50, 60], US),
+        "amount": pa.array([3, 9, 6, 5, None], pa.int64()),
+        "price": pa.array([Decimal("1.50"), Decimal("2.25"), None, Decimal("0.00"), None], pa.decimal128(10, 2)),
+        "paid": [True, None, True, False, True],
+    }
+)
+GAP = wr.SessionWindows.with_gap("10 microseconds")
+
+
+def sessions(data: Any = ORDERS) -> Any:
+    return wr.group_by(data, "user", time="ts").windowed_by(GAP)
+
+
+def by_user(column: str, result: pa.Table) -> dict[str, Any]:
+    return dict(zip(result["user"].to_pylist(), result[column].to_pylist(), strict=True))
+
+
+def test_a_result_over_another_is_a_float_and_null_where_it_would_divide_by_zero() -> None:
+    got = sessions().agg(share=wr.count_if("paid") / wr.count("amount"), per=wr.sum("price") / wr.count())
+    assert by_user("share", got) == {"ann": 2 / 3, "bob": 0.0, "cid": None}
+    assert by_user("per", got) == {"ann": 1.25, "bob": 0.0, "cid": None}
+    assert got.column_names == ["user", "window", "share", "per"]
+    zero = sessions().agg(ratio=1 / (wr.sum("amount") - 5))
+    assert by_user("ratio", zero) == {"ann": 1 / 13, "bob": None, "cid": None}
+
+
+numbers = st.integers(-(10**6), 10**6)
+
+
+@given(st.lists(st.tuples(st.integers(1, 4), numbers | st.none(), numbers | st.none()), min_size=1), numbers)
+def test_arithmetic_is_that_of_fractions(rows: list[tuple[int, int | None, int | None]], number: int) -> None:
+    keys, left, right = (list(column) for column in zip(*rows, strict=True))
+    table = pa.table({"user": keys, "ts": pa.array([0] * len(rows), US), "a": left, "b": right}).cast(
+        pa.schema([("user", pa.int64()), ("ts", US), ("a", pa.int64()), ("b", pa.float64())])
+    )
+    a, b = wr.sum("a"), wr.sum("b")
+    got = sessions(table).agg(plus=a + b, less=number - a, times=a * number, mixed=(a - b) / (b * 2), a=a)
+    for row in got.to_pylist():
+        own = [(a, b) for key, a, b in rows if key == row["user"]]
+        sums = [[value for value in column if value is not None] for column in zip(*own, strict=True)]
+        a_, b_ = (Fraction(sum(column)) if column else None for column in sums)
+        both = a_ is not None and b_ is not None
+        expected = {
+            "plus": a_ + b_ if both else None,
+            "less": None if a_ is None else number - a_,
+            "times": None if a_ is None else a_ * number,
+            "mixed": (a_ - b_) / (b_ * 2) if both and b_ else None,
+            "a": a_,
+        }
+        for name, value in expected.items():
+            assert (row[name] is None) == (value is None), name
+            assert value is None or math.isclose(row[name], float(value), rel_tol=1e-12), name
+
+
+def test_types_follow_those_of_the_parts() -> None:
+    got = sessions().agg(
+        whole=wr.sum("amount") + 1, money=wr.sum("price") - Decimal("0.50"), real=wr.sum("amount") * 0.5
+    )
+    assert [got.schema.field(name).type for name in ("whole", "money", "real")] == [
+        pa.int64(),
+        pa.decimal128(21, 2),
+        pa.float64(),
+    ]
+    assert by_user("money", got) == {"ann": Decimal("3.25"), "bob": Decimal("-0.50"), "cid": None}
+
+
+def test_an_integer_that_does_not_fit_names_its_column() -> None:
+    with pytest.raises(OverflowError, match='aggregate "huge": overflow'):
+        sessions().agg(huge=wr.sum("amount") * 2**62)
+
+
+def test_what_is_no_number_is_told_at_the_call() -> None:
+    with pytest.raises(TypeError, match='aggregate "x": got a result of type list<.*allowed: results that are numbers'):
+        sessions().agg(x=wr.collect_list("amount") + 1)
+    for wrong in ("1", True, None, [1]):
+        with pytest.raises(TypeError, match="unsupported operand"):
+            wr.count() + wrong  # type: ignore[operator]
+
+
+def test_a_condition_of_a_computed_column_is_that_of_its_parts() -> None:
+    got = sessions().agg(
+        paid=(wr.sum("amount") / wr.count()).where("paid"), same=wr.sum("amount").where("paid") / wr.count_if("paid")
+    )
+    assert by_user("paid", got) == by_user("same", got) == {"ann": 4.5, "bob": None, "cid": None}
+
+
+def test_then_gets_the_columns_of_many_windows_at_once() -> None:
+    calls: list[int] = []
+
+    def spread(low: pa.Array[Any], high: pa.Array[Any]) -> Any:
+        calls.append(len(low))
+        return pc.subtract(high, low)
+
+    many = pa.table({"user": list(range(5000)), "ts": pa.array([0] * 5000, US), "amount": list(range(5000))})
+    got = sessions(many).agg(spread=wr.min("amount").then(spread, wr.max("amount")), high=wr.max("amount"))
+    assert set(got["spread"].to_pylist()) == {0}
+    assert got.column_names == ["user", "window", "spread", "high"]
+    assert sum(calls) == 5000
+    assert len(calls) < 40
+
+
+def test_the_type_of_then_is_declared_or_that_of_an_empty_result() -> None:
+    declared = sessions().agg(n=wr.count().then(lambda n: n, schema="double"))
+    assert declared.schema.field("n").type == pa.float64()
+    inferred = sessions().agg(n=wr.count().then(lambda n: pc.cast(n, pa.string())))
+    assert by_user("n", inferred) == {"ann": "3", "bob": "1", "cid": "1"}
+
+
+def test_a_result_has_the_type_of_the_empty_one_whatever_its_values_look_like() -> None:
+    got = sessions().agg(
+        n=wr.count().then(lambda n: pa.array([1.0] * len(n), pa.float32() if len(n) else pa.float64()))
+    )
+    assert got.schema.field("n").type == pa.float64()
+    with pytest.raises(TypeError, match='aggregate "n": got an array without a type for no windows; .*schema='):
+        sessions().agg(n=wr.count().then(lambda n: pa.array([str(each) for each in n.to_pylist()])))
+    with pytest.raises(ValueError, match="aggregate \"n\": .*'three'"):
+        sessions().agg(n=wr.count().then(lambda n: pa.array(["three"] * len(n)), schema="bigint"))
+
+
+@pytest.mark.parametrize(
+    ("fn", "error"),
+    [
+        (lambda n: 3, "the result: got 3, an int; allowed: a pyarrow.Array"),
+        (lambda n: pa.array([1, 2]), "the result: got 2 values for 0 windows; allowed: one for each"),
+        (lambda n: n.no_such(), "AttributeError: .*no_such"),
+    ],
+)
+def test_what_a_function_gives_wrong_is_told(fn: Any, error: str) -> None:
+    with pytest.raises((TypeError, ValueError, RuntimeError), match=f'aggregate "n": {error}'):
+        sessions().agg(n=wr.count().then(fn))
+
+
+def test_wrong_arguments_are_told_at_the_call() -> None:
+    with pytest.raises(TypeError, match=r"then\(fn=\): got 3"):
+        wr.count().then(3)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"then\(others\): got 'amount'"):
+        wr.count().then(print, "amount")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"then\(schema=\): got 3"):
+        wr.count().then(print, schema=3)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"apply\(fn=\): got 3"):
+        wr.apply(3, "amount", schema="int")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"apply\(columns\): got \(\); allowed: one column at least"):
+        wr.apply(print, schema="int")
+
+
+def slopes(xs: pa.Array[Any], ys: pa.Array[Any]) -> Any:
+    """The last y less the first one over the same of x, of each window; null where that is nothing."""
+    ends = xs.offsets.to_numpy()
+    x, y = xs.values.to_pylist(), ys.values.to_pylist()
+    found = []
+    for start, end in itertools.pairwise(ends):
+        known = [(a, b) for a, b in zip(x[start:end], y[start:end], strict=True) if None not in (a, b)]
+        wide = bool(known) and known[-1][0] != known[0][0]
+        found.append((known[-1][1] - known[0][1]) / (known[-1][0] - known[0][0]) if wide else None)
+    return pa.array(found, pa.float64())
+
+
+rows = st.tuples(st.integers(1, 3), st.integers(0, 40), st.integers(-5, 5) | st.none(), st.integers(-5, 5) | st.none())
+
+
+@given(st.lists(rows, min_size=1, unique_by=lambda row: row[:2]), st.booleans())
+def test_apply_is_handed_all_values_of_each_window_in_order(
+    events: list[tuple[int, int, int | None, int | None]], sliding: bool
+) -> None:
+    keys, times, xs, ys = (list(column) for column in zip(*events, strict=True))
+    table = pa.table(
+        {"k": keys, "ts": pa.array(times, US), "x": pa.array(xs, pa.int64()), "y": pa.array(ys, pa.int64())}
+    )
+    windows = wr.SlidingWindows.with_time_difference("7 microseconds") if sliding else GAP
+    got = wr.group_by(table, "k", time="ts").windowed_by(windows).agg(slope=wr.apply(slopes, "x", "y", schema="double"))
+    for row in got.to_pylist():
+        start, end = row["window"]["start"], row["window"]["end"]
+        own = sorted((at, x, y) for key, at, x, y in events if key == row["k"])
+        within = [(x, y) for at, x, y in own if start <= np.datetime64(at, "us").astype(object) <= end]
+        expected = slopes(*(pa.array([list(column)], pa.list_(pa.int64())) for column in zip(*within, strict=True)))
+        assert row["slope"] == expected.to_pylist()[0]
+
+
+def test_python_functions_may_be_parts() -> None:
+    got = sessions().agg(twice=wr.reduce("amount", lambda a, b: a + b) * 2, n=wr.count())
+    assert by_user("twice", got) == {"ann": 36, "bob": 10, "cid": None}
+
+
+def test_parts_that_are_asked_for_are_computed_once_and_names_do_not_collide() -> None:
+    windowed = sessions().emit("update")
+    got = windowed.agg(r=wr.sum("amount") / wr.count(), r_1=wr.max("amount"), N=wr.count())
+    assert got.column_names == ["user", "window", "r", "r_1", "N", "op"]
+    plan = windowed._plan({"r": wr.sum("amount") / wr.count(), "r_1": wr.max("amount"), "N": wr.count()})
+    assert [name for name, _ in plan.aggregates] == ["r_1", "N", "r_2"]
+
+
+def test_the_counters_of_a_query_with_computed_columns_are_in_its_metadata() -> None:
+    assert sessions().agg(n=wr.count() * 2).schema.metadata[b"windrow.records"] == b"5"
+
+
+def test_no_rows_have_the_same_columns() -> None:
+    got = sessions(ORDERS.slice(0, 0)).agg(
+        n=wr.count() * 2, s=wr.apply(lambda v: pc.list_value_length(v), "amount", schema="int")
+    )
+    assert (got.num_rows, got.schema.field("n").type, got.schema.field("s").type) == (0, pa.int64(), pa.int32())
+
+
+def test_a_driver_says_that_it_shows_aggregates_alone() -> None:
+    with pytest.raises(ValueError, match="definition: .*computed columns.*allowed: aggregates alone"):
+        StreamDriver(lambda data: sessions(data).agg(n=wr.count() * 2), ORDERS.schema)

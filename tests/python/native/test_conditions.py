@@ -1,0 +1,135 @@
+"""`.where(column)`: an aggregate of the records alone in which a column is true."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import windrow as wr
+from windrow.testing import StreamDriver
+
+US = pa.timestamp("us")
+ORDERS = pa.table(
+    {
+        "user": ["ann", "ann", "ann", "bob"],
+        "ts": pa.array([0, 1, 2, 50], US),
+        "amount": [3, 9, 6, 5],
+        "paid": [True, None, True, False],
+        "packed": pa.array([True, None, True, False]).dictionary_encode(),
+    }
+)
+GAP = wr.SessionWindows.with_gap("10 seconds", grace="0 seconds")
+
+
+def sessions(data: Any = ORDERS) -> Any:
+    return wr.group_by(data, "user", time="ts").windowed_by(GAP)
+
+
+def by_user(result: pa.Table, column: str) -> dict[str, Any]:
+    return dict(zip(result["user"].to_pylist(), result[column].to_pylist(), strict=True))
+
+
+def appended(held: list[int], row: Any) -> list[int]:
+    return [*held, row.amount]
+
+
+LISTED = wr.aggregate(list, appended, lambda a, b: a + b, schema="array<bigint>", columns=["amount"])
+
+
+def test_null_counts_as_false_and_a_window_without_a_true_one_stays() -> None:
+    result = wr.group_by(ORDERS, "user", time="ts").windowed_by(wr.SessionWindows.with_gap("10 microseconds"))
+    got = result.agg(n=wr.count().where("paid"), total=wr.sum("amount").where("paid"), all=wr.count())
+    assert by_user(got, "n") == {"ann": 2, "bob": 0}
+    assert by_user(got, "total") == {"ann": 9, "bob": None}
+    assert by_user(got, "all") == {"ann": 3, "bob": 1}
+
+
+def test_count_if_is_a_count_with_a_condition() -> None:
+    assert wr.count_if("paid") == wr.count().where("paid")
+    assert by_user(sessions().agg(n=wr.count_if("paid")), "n") == {"ann": 2, "bob": 0}
+
+
+@pytest.mark.parametrize("column", ["paid", "packed"])
+@pytest.mark.parametrize("windows", [GAP, wr.SlidingWindows.with_time_difference("1 second", grace="0 seconds")])
+def test_python_functions_see_the_records_that_meet_their_condition(column: str, windows: Any) -> None:
+    def total(a: int, b: int) -> int:
+        return a + b
+
+    windowed = wr.group_by(ORDERS, "user", time="ts").windowed_by(windows)
+    got = windowed.agg(
+        ours=wr.reduce("amount", total).where(column),
+        theirs=wr.sum("amount").where(column),
+        listed=LISTED.where(column),
+        collected=wr.collect_list("amount").where(column),
+    )
+    assert got["ours"].to_pylist() == got["theirs"].to_pylist()
+    assert got["listed"].to_pylist() == got["collected"].to_pylist()
+    assert any(value is not None for value in got["ours"].to_pylist())
+
+
+def test_a_cogroup_takes_conditions_of_the_input_of_the_aggregate() -> None:
+    visits = wr.group_by(ORDERS, "user", time="ts")
+    both = wr.cogroup(orders=visits, visits=visits).windowed_by(wr.SessionWindows.with_gap("10 seconds"))
+    got = both.agg(
+        n=wr.count("orders.*").where("orders.paid"),
+        also=wr.count().where("orders.paid"),
+        total=wr.sum("orders.amount").where("orders.paid"),
+        listed=wr.aggregate(
+            list, {"orders": appended}, lambda a, b: a + b, schema="array<bigint>", columns=["orders.amount"]
+        ).where("orders.paid"),
+    )
+    assert by_user(got, "n") == by_user(got, "also") == {"ann": 2, "bob": 0}
+    assert by_user(got, "total") == {"ann": 9, "bob": None}
+    assert by_user(got, "listed") == {"ann": [3, 6], "bob": []}
+    for wrong in (wr.sum("orders.amount").where("visits.paid"), wr.count("orders.*").where("visits.paid")):
+        with pytest.raises(ValueError, match="columns of one input"):
+            both.agg(n=wrong)
+    adds = wr.aggregate(list, {"orders": appended, "visits": appended}, lambda a, b: a + b, schema="array<bigint>")
+    with pytest.raises(ValueError, match="allowed: a column of the one input that has an add"):
+        both.agg(n=adds.where("orders.paid"))
+
+
+def job(condition: str) -> Callable[[Any], Any]:
+    return lambda data: sessions(data).agg(total=wr.sum("amount").where(condition), listed=LISTED.where(condition))
+
+
+def test_a_condition_holds_on_a_stream_and_through_a_restart() -> None:
+    driver = StreamDriver(job("paid"), ORDERS.schema)
+    changes = driver.pipe_batch(ORDERS.slice(0, 2))
+    driver = StreamDriver(job("paid"), ORDERS.schema).restore(driver.snapshot())
+    changes += [*driver.pipe_batch(ORDERS.slice(2)), *driver.finish()]
+    assert {change.key["user"]: change.values for change in changes} == {
+        "ann": {"total": 9, "listed": [3, 6]},
+        "bob": {"total": None, "listed": []},
+    }
+
+
+def test_a_state_goes_on_with_its_own_conditions_only() -> None:
+    table = ORDERS.append_column("sent", ORDERS["paid"])
+    driver = StreamDriver(job("paid"), table.schema)
+    driver.pipe_batch(table.slice(0, 2))
+    with pytest.raises(ValueError, match="aggregates was .*paid"):
+        StreamDriver(job("sent"), table.schema).restore(driver.snapshot())
+
+
+def test_the_plan_names_a_condition_only_where_there_is_one() -> None:
+    plain, filtered = wr.sum("amount").plan("x"), wr.sum("amount").where("paid").plan("x")
+    assert "where" not in json.dumps(plain)
+    assert filtered == {**plain, "where": "paid"}
+
+
+def test_wrong_conditions_are_told_at_the_call() -> None:
+    with pytest.raises(TypeError, match=r"sum\(...\).where\(column=\): got 5"):
+        wr.sum("amount").where(5)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="allowed: one condition, and this has 'paid'"):
+        wr.sum("amount").where("paid").where("packed")
+    with pytest.raises(TypeError, match='where: column "amount" has type int64; allowed: a boolean'):
+        sessions().agg(n=wr.count().where("amount"))
+    with pytest.raises(TypeError, match="a boolean"):
+        sessions().agg(n=LISTED.where("amount"))
+    with pytest.raises(ValueError, match="aggregate .n.: count: got 'pai'"):
+        sessions().agg(n=wr.count().where("pai"))

@@ -1,0 +1,127 @@
+"""Conditions and computed columns on Spark: in a batch as in this process, on a stream as in a batch."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+from pyspark.sql import DataFrame, Observation, SparkSession
+from pyspark.sql import functions as F
+
+import windrow as wr
+
+from ..harness.streams import applied, play
+from ..harness.tables import assert_same, rows_of
+from .test_stream_sessions import DDL, KINDS, SCHEMA, at, cut, events
+
+HIGH = pa.field("high", pa.bool_())
+
+
+def flagged(table: pa.Table) -> pa.Table:
+    """Events with a flag: true, false, null."""
+    flags = [None if amount % 3 == 0 else amount > 40 for amount in table["amount"].to_pylist()]
+    return table.append_column(HIGH, pa.array(flags, pa.bool_()))
+
+
+def added(older: float, later: float) -> float:
+    return older + later
+
+
+def widths(amounts: pa.Array[Any]) -> Any:
+    """The largest less the smallest value of each list."""
+    lists = [[value for value in values if value is not None] for values in amounts.to_pylist()]
+    return pa.array([max(values) - min(values) for values in lists], pa.float64())
+
+
+ASKED: dict[str, Any] = {
+    "high": wr.count_if("high"),
+    "share": wr.count_if("high") / wr.count(),
+    "spend": wr.sum("amount").where("high"),
+    "usual": (wr.sum("amount") / wr.count()).where("high"),
+    "net": wr.sum("amount") * 2 - 1,
+    "middle": wr.median("amount"),
+    "ends": wr.percentile("amount", [0, 1]),
+    "kinds": wr.count_distinct("amount", "high"),
+    "about": wr.approx_count_distinct("amount"),
+    "shape": wr.kurtosis("amount"),
+    "both": wr.corr("amount", "offset"),
+    "text": wr.count().then(lambda n: pc.cast(n, pa.string()), schema="string"),
+    "width": wr.apply(widths, "amount", schema="double"),
+    "flags": wr.collect_list("high", ignore_nulls=False),
+}
+PYTHON = {"n": wr.count(), "ours": wr.reduce("amount", added).where("high"), "half": wr.reduce("amount", added) / 2}
+
+
+@pytest.mark.parametrize("kind", ["sessions", "sliding"])
+@pytest.mark.parametrize("asked", [ASKED, PYTHON], ids=["built in", "python"])
+def test_a_batch_gives_what_this_process_gives(spark: SparkSession, kind: str, asked: dict[str, Any]) -> None:
+    table = flagged(events(3))
+    frame = spark.createDataFrame(table.to_pandas(), f"{DDL}, high boolean")
+    seen = Observation("computed")
+    windowed = wr.group_by(frame, "user", time="ts").windowed_by(KINDS[kind])
+    got = windowed.observe(seen).agg(**asked).toArrow()
+    here = wr.group_by(table, "user", time="ts").windowed_by(KINDS[kind]).agg(**asked)
+    assert got.column_names == here.column_names
+    assert len(here) > 30
+    assert_same(rows_of(got, ["user"]), rows_of(here, ["user"]))
+    assert seen.get["records"] == int(here.schema.metadata[b"windrow.records"])
+
+
+def test_a_quotient_is_sparks_where_nothing_is_divided_by_zero(spark: SparkSession) -> None:
+    frame = spark.createDataFrame(flagged(events(5)).to_pandas(), f"{DDL}, high boolean")
+    keyed = frame.where("user IS NOT NULL")
+    windowed = wr.group_by(keyed, "user", time="ts").windowed_by(KINDS["sessions"])
+    got = windowed.agg(share=wr.sum("amount").where("high") / wr.count_if("high"))
+    window = F.session_window("ts", "180000001 microseconds")  # their gap ends before the next event
+    theirs = keyed.groupBy("user", window).agg(
+        F.expr("try_divide(sum(amount) FILTER (WHERE high), count_if(high)) AS share")
+    )
+    expected = {(row.user, row.session_window.start): row.share for row in theirs.collect()}
+    assert {(row.user, row.window.start): row.share for row in got.collect()} == pytest.approx(expected)
+    assert None in expected.values()
+
+
+def test_a_function_that_fails_names_its_column(spark: SparkSession) -> None:
+    frame = spark.createDataFrame(events(5).to_pandas(), DDL)
+    windowed = wr.group_by(frame, "user", time="ts").windowed_by(KINDS["sessions"])
+    short = windowed.agg(n=wr.count().then(lambda n: n.slice(1), schema="bigint"))
+    with pytest.raises(Exception, match='aggregate "n": the result: got .* windows; allowed: one for each'):
+        short.collect()
+
+
+QUERIES = {"close": ASKED, "update": {name: ASKED[name] for name in ("high", "share", "usual", "text", "width")}}
+
+
+@pytest.mark.parametrize("emit", QUERIES)
+def test_a_stream_gives_what_a_batch_gives(spark: SparkSession, tmp_path: Path, emit: Any) -> None:
+    table = flagged(events(7))
+    end = pa.Table.from_pylist(
+        [{"user": "end", "ts": at(600), "offset": 10**6, "amount": 1.0, "high": True}], SCHEMA.append(HIGH)
+    )
+    ddl = f"{DDL}, high boolean"
+
+    def query(data: DataFrame) -> DataFrame:
+        windowed = wr.group_by(data, "user", time="ts").windowed_by(KINDS["sessions"])
+        return windowed.shards(3).emit(emit).agg(**QUERIES[emit])
+
+    run = play(spark, tmp_path, [*cut(table, 1), end], query, ddl, files=1)
+    whole = pa.concat_tables([table, end])
+    here = wr.group_by(whole, "user", time="ts").windowed_by(KINDS["sessions"]).agg(**QUERIES[emit])
+    expected = {(row["user"], row["window"]["start"], row["window"]["end"]): row for row in here.to_pylist()}
+    rows = run.rows if emit == "close" else applied(run.rows, ["user"]).values()
+    got = {(row["user"], row["window"]["start"], row["window"]["end"]): row for row in rows}
+    if emit == "close":
+        expected = {name: row for name, row in expected.items() if name[0] != "end"}
+    assert len(expected) > 30
+    assert got.keys() == expected.keys()
+    for name, row in expected.items():
+        assert {column: got[name][column] for column in QUERIES[emit]} == pytest.approx(
+            {column: row[column] for column in QUERIES[emit]}, nan_ok=True
+        )
+    if emit == "update":
+        deleted = [row for row in run.rows if row["op"] == "delete"]
+        assert deleted
+        assert all(row[column] is None for row in deleted for column in QUERIES[emit])
