@@ -112,6 +112,12 @@ def test_control_messages_are_told_from_data(told: list[dict[str, Any]]) -> None
     assert found == {"ticks": [[False, None], [True, 1_767_258_000_000], [True, None]], "streams": True}
 
 
+def test_far_more_partitions_than_shards_are_told_once(told: list[dict[str, Any]]) -> None:
+    (found,) = [line for line in told if "warned" in line]
+    (warning,) = found["warned"]
+    assert "spark.sql.shuffle.partitions is 200, and the stream has 49 shards" in warning
+
+
 def test_a_failing_function_is_told_with_its_line(told: list[dict[str, Any]]) -> None:
     line = connect_client.failing.__code__.co_firstlineno + 1
     raised = told[-1]["raised"]
