@@ -53,7 +53,7 @@ def tick(minutes: float, part: int | None = None) -> pa.Table:
 
 
 def grouped(data: DataFrame, **options: Any) -> Any:
-    return wr.group_by(data, "user", time="ts", **options).windowed_by(GAP)
+    return wr.group_by(data, "user", time="ts", **options).windowed_by(GAP).shards(4)
 
 
 def short(rows: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
@@ -216,7 +216,7 @@ def test_a_cogroup_closes_by_its_slowest_input(spark: SparkSession, tmp_path: Pa
             name: wr.group_by(source(spark, folder, DDL), "user", time="ts", tick="tick", **options)
             for name, folder in (("clicks", clicks), ("orders", orders))
         }
-        windowed = wr.cogroup(**inputs).windowed_by(GAP)
+        windowed = wr.cogroup(**inputs).windowed_by(GAP).shards(3)
         result = windowed.agg(n=wr.count(), clicks=wr.count("clicks.*"), paid=wr.sum("orders.amount"))
         start(result, run, tmp_path / "checkpoint").awaitTermination()
 
@@ -259,7 +259,7 @@ def test_updates_go_into_duckdb(spark: SparkSession, tmp_path: Path) -> None:
     for each in tables:
         folder.add(each)
     windows = wr.SessionWindows.with_gap("5 minutes", grace="1 hour")
-    windowed = wr.group_by(source(spark, folder, DDL), "user", time="ts").windowed_by(windows)
+    windowed = wr.group_by(source(spark, folder, DDL), "user", time="ts").windowed_by(windows).shards(2)
     result = windowed.emit("update").agg(n=wr.count())
     writer = result.writeStream.option("checkpointLocation", str(tmp_path / "checkpoint")).trigger(availableNow=True)
     writer.foreachBatch(sink).start().awaitTermination()
@@ -291,7 +291,7 @@ def test_a_watermark_may_follow(spark: SparkSession, tmp_path: Path) -> None:
 
 
 def test_changes_of_the_query_are_refused_at_the_first_batch(spark: SparkSession, tmp_path: Path) -> None:
-    def query(gap: str = "5 minutes", grace: str = "1 minute", shards: int = 32, **aggregates: Any) -> Any:
+    def query(gap: str = "5 minutes", grace: str = "1 minute", shards: int = 5, **aggregates: Any) -> Any:
         windows = wr.SessionWindows.with_gap(gap, grace=grace)
         chosen = aggregates or {"n": wr.count()}
         return lambda data: (
@@ -302,7 +302,7 @@ def test_changes_of_the_query_are_refused_at_the_first_batch(spark: SparkSession
     for changed, named in (
         (query(gap="6 minutes"), "windows was .*300000000.* and is .*360000000"),
         (query(total=wr.sum("amount")), "aggregates was .*count.* and is .*sum"),
-        (query(shards=8), "shards was 32 and is 8"),
+        (query(shards=8), "shards was 5 and is 8"),
     ):
         with pytest.raises(StreamingQueryException, match=named):
             play(spark, tmp_path, [table(("ann", 1))], changed, DDL)
