@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Never
 
 from windrow.aggregates.aggregate import Aggregate
+from windrow.errors import bad_value
+
+if TYPE_CHECKING:
+    from windrow.column import ColumnName
 
 
 def window_id() -> Aggregate:
@@ -32,3 +37,7 @@ class WindowId(Aggregate):
     """What `window_id` makes."""
 
     function: str = field(default="window_id")
+
+    def where(self, column: ColumnName) -> Never:
+        """Raises `ValueError`: a window has its number whatever is in it."""
+        raise bad_value("window_id().where(column=)", column, "no condition: a window has its number whatever is in it")

@@ -31,7 +31,12 @@ SETTINGS = {
 }
 """What `configure` sets."""
 
+_PARTITIONS = "spark.sql.shuffle.partitions"
+_PARTITIONS_A_SHARD = 4
+"""So many tasks a shard a stream may have before a user is told that most of them are idle."""
+
 _warned: WeakSet[Any] = WeakSet()
+_warned_of_partitions: WeakSet[Any] = WeakSet()
 
 
 def configure(spark: SparkSession) -> dict[str, str]:
@@ -78,6 +83,20 @@ def warn_unless_configured(spark: SparkSession) -> None:
             "windrow.configure(spark) sets it",
             stacklevel=_calls_to_user(),
         )
+
+
+def warn_of_idle_partitions(spark: SparkSession, shards: int) -> None:
+    """Warns the user, once for each session, when most tasks of each micro-batch of a stream will have no shard."""
+    partitions = spark.conf.get(_PARTITIONS, "") or ""
+    if spark in _warned_of_partitions or not partitions.isdecimal() or int(partitions) <= _PARTITIONS_A_SHARD * shards:
+        return
+    _warned_of_partitions.add(spark)
+    warnings.warn(
+        f"{_PARTITIONS} is {partitions}, and the stream has {shards} shards, so most tasks of a micro-batch have "
+        "nothing to do; set it to about the number of cores that work on the query, before its first start (a "
+        "checkpoint keeps what it began with)",
+        stacklevel=_calls_to_user(),
+    )
 
 
 def _calls_to_user() -> int:

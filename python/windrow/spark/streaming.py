@@ -26,7 +26,7 @@ from pyspark.sql.types import BinaryType, IntegerType, LongType, StringType, Str
 from windrow import _worker
 from windrow.errors import bad_type, bad_value
 from windrow.plan import Origins, Plan
-from windrow.spark.configure import warn_unless_configured
+from windrow.spark.configure import warn_of_idle_partitions, warn_unless_configured
 from windrow.spark.dataframe import SparkInput, pickled, pickled_finish, projected, unused
 from windrow.stream.pack import PACKED
 from windrow.stream.query import Asked, asked_of, read_columns
@@ -81,6 +81,7 @@ class StreamInput(SparkInput):
         spark = self._frame.sparkSession
         _check_store(spark)
         warn_unless_configured(spark)
+        warn_of_idle_partitions(spark, plan.options.shards)
         if isinstance(plan.windows, SessionWindows):
             plan = replace(plan, windows=plan.windows.on_stream(plan.schema.field(plan.time)))
         output = self._output(plan)

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import os
-import queue
 import random
 import shutil
-import signal
-import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import pyspark
 
 from . import job
 from .checkpoint import Checkpoint
-from .processes import Process, descendants, end, executors, python_daemons, python_workers
+from .processes import Process, executors, python_daemons, python_workers
+from .script import Script
 
 PATIENCE = 180
 """How many seconds a query may take for its next micro-batch."""
@@ -61,33 +57,24 @@ class Driver:
     injected: int = 0
     """How many faults have met the query since its start."""
     application: str = ""
-    told: queue.Queue[str] = field(default_factory=queue.Queue)
 
     def __post_init__(self) -> None:
         self.checkpoint = Checkpoint(self.place)
         for held in (self.place / "hold").glob("*"):
             held.unlink()
-        self._log = (self.place / "log").open("a")
-        environment = {
-            **os.environ,
-            "PYSPARK_PYTHON": sys.executable,
-            "PYSPARK_DRIVER_PYTHON": sys.executable,
-            "SPARK_LOCAL_IP": "127.0.0.1",
-            "SPARK_LOCAL_DIRS": str(self.place / "local"),
-        }
-        self._process = subprocess.Popen(
-            [sys.executable, job.__file__, str(self.place), self.master, self.query],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._log,
-            text=True,
-            env=environment,
-            cwd=self.place,
-            start_new_session=True,
+        self._local = self.place / "local"
+        self._script = Script(
+            [job.__file__, str(self.place), self.master, self.query],
+            self.place,
+            self.place,
+            PYSPARK_PYTHON=sys.executable,
+            PYSPARK_DRIVER_PYTHON=sys.executable,
+            SPARK_LOCAL_IP="127.0.0.1",
+            SPARK_LOCAL_DIRS=str(self._local),
         )
-        threading.Thread(target=self._listen, daemon=True).start()
         try:
             self.application = self.expect("ready")
+            assert any(self._script.temporary.glob("spark-*")), "Spark has its folders elsewhere"
         except BaseException:
             self.end()
             raise
@@ -95,21 +82,21 @@ class Driver:
     def start(self, files: int) -> None:
         """Starts the query with so many files a micro-batch."""
         self.injected = 0
-        self._say(str(files))
+        self._script.say(str(files))
         self.expect("started")
 
     def expect(self, word: str) -> str:
         """Waits for a word of the driver; what it says after it."""
         self._until(lambda: False)
-        told = self.told.get()
+        told = self._script.told.get()
         if told.partition(" ")[0] != word:
-            raise AssertionError(f"waits for {word!r}, and is told {told!r}\n{self._tail()}")
+            raise AssertionError(f"waits for {word!r}, and is told {told!r}\n{self._script.tail()}")
         return told.partition(" ")[2]
 
     @property
     def ended(self) -> bool:
         """Whether the query has ended or failed."""
-        return not self.told.empty()
+        return not self._script.told.empty()
 
     def inject(self, fault: Fault) -> bool:
         """Waits for the moment of a fault, and for what it kills, and does it; false where the query ends before."""
@@ -120,7 +107,7 @@ class Driver:
             draw = random.Random(number)
             done = self._until(lambda: self._kill_one(RUNNING[fault.kind], draw))
         elif fault.kind == "stop":
-            self._say("stop")
+            self._script.say("stop")
             done = True
         else:
             self.end()
@@ -131,20 +118,17 @@ class Driver:
     def wait(self) -> bool:
         """Waits until the query ends; false where a fault has failed it."""
         self._until(lambda: False)
-        told = self.told.get()
+        told = self._script.told.get()
         if told == "ended":
             return True
         if not told.startswith("failed") or not self.injected:
-            raise AssertionError(f"without a fault: {told}\n{self._tail()}")
+            raise AssertionError(f"without a fault: {told}\n{self._script.tail()}")
         return False
 
     def end(self) -> None:
-        """Kills the driver, its JVM, and all below."""
-        below = descendants(self._process.pid) if self._process.poll() is None else []
-        os.killpg(self._process.pid, signal.SIGKILL)
-        self._process.wait()
-        end(below)
-        self._log.close()
+        """Kills the driver, its JVM, and all below; removes the folders that they leave behind."""
+        self._script.kill()
+        shutil.rmtree(self._local, ignore_errors=True)
         if self.application:
             shutil.rmtree(WORK / self.application, ignore_errors=True)
 
@@ -181,25 +165,10 @@ class Driver:
             if self.checkpoint.committed > done:
                 done, limit = self.checkpoint.committed, time.monotonic() + PATIENCE
             if time.monotonic() > limit:
-                raise AssertionError(f"{self.query}: no micro-batch for {PATIENCE} s\n{self._tail()}")
+                raise AssertionError(f"{self.query}: no micro-batch for {PATIENCE} s\n{self._script.tail()}")
             time.sleep(0.002)
         return True
 
     def _kill_one(self, below: Callable[[int], list[Process]], draw: random.Random) -> bool:
-        found = below(self._process.pid)
+        found = below(self._script.pid)
         return bool(found) and draw.choice(found).kill()
-
-    def _say(self, line: str) -> None:
-        assert self._process.stdin is not None
-        self._process.stdin.write(line + "\n")
-        self._process.stdin.flush()
-
-    def _listen(self) -> None:
-        assert self._process.stdout is not None
-        for line in self._process.stdout:
-            if line.startswith("job: "):
-                self.told.put(line.removeprefix("job: ").strip())
-        self.told.put("gone")
-
-    def _tail(self) -> str:
-        return "\n".join((self.place / "log").read_text().splitlines()[-40:])

@@ -2,9 +2,8 @@
 
 Lines on its standard input: a number starts the query with so many files a micro-batch, `stop` stops it. Lines on its
 standard output that begin with `job:` tell `ready` with the application, `started`, `ended`, and `failed` with the
-reason. At `place` are
-the files (a folder for each of `inputs`), the checkpoint, and one folder of Parquet for each micro-batch (`out`). It
-imports nothing from the tests, so its Python functions reach the workers by value.
+reason. At `place` are the files (a folder for each of `inputs`), the checkpoint, and one folder of Parquet for each
+micro-batch (`out`). It imports nothing from the tests, so its Python functions reach the workers by value.
 """
 
 from __future__ import annotations
@@ -89,13 +88,32 @@ def cogrouped_records(clicks: DataFrame, orders: DataFrame) -> DataFrame:
     return windowed.emit("update", every_record=True).late("emit").agg(**OF_TWO)
 
 
+def cogrouped_sources(clicks: DataFrame, orders: DataFrame) -> DataFrame:
+    """Two inputs of two sources each: a source of the one goes with the same source of the other."""
+    inputs = {
+        name: wr.group_by(data, "user", "part", time="ts", tick="tick", source="part")
+        for name, data in _named(clicks, orders)
+    }
+    return wr.cogroup(**inputs).windowed_by(SLIDING).shards(2).agg(**OF_TWO)
+
+
 def _named(clicks: DataFrame, orders: DataFrame) -> list[tuple[str, DataFrame]]:
     return [("clicks", clicks), ("orders", orders)]
 
 
 QUERIES: dict[str, Callable[..., DataFrame]] = {
     query.__name__: query
-    for query in (sessions, updates, slowest, every_record, python, cogrouped, sources, cogrouped_records)
+    for query in (
+        sessions,
+        updates,
+        slowest,
+        every_record,
+        python,
+        cogrouped,
+        sources,
+        cogrouped_records,
+        cogrouped_sources,
+    )
 }
 
 

@@ -38,7 +38,7 @@ class Run:
     @property
     def length(self) -> int:
         """The gap or the time difference, in milliseconds."""
-        return int(self.spec["gap"] if self.kind == "session" else self.spec["diff"])
+        return int(self.spec["gap"] if self.kind.startswith("session") else self.spec["diff"])
 
     @property
     def fold(self) -> str:

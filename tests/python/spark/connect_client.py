@@ -11,6 +11,7 @@ from __future__ import annotations
 import base64
 import json
 import sys
+import warnings
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -90,6 +91,13 @@ def main(remote: str) -> None:
     ticks = progress(spark.createDataFrame(records, columns)).selectExpr("tick", "unix_millis(event_time) AS at")
     streamed = wr.ticks(spark, every="1 second", delay="0 seconds")
     print(json.dumps({"ticks": [tuple(row) for row in ticks.collect()], "streams": streamed.isStreaming}))
+    spark.conf.set("spark.sql.shuffle.partitions", 200)
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        for shards in (50, 49, 4):
+            windows = wr.SessionWindows.with_gap("1 minute", grace="1 minute")
+            wr.group_by(streamed, "tick", time=streamed.columns[0]).windowed_by(windows).shards(shards).count()
+    print(json.dumps({"warned": [str(warning.message) for warning in warned]}))
     fails = wr.aggregate(int, failing, max, schema="bigint", columns=["amount"])
     try:
         asked(data)(SESSIONS).agg(x=fails).collect()

@@ -47,9 +47,16 @@ class Real:
 
     def frame(self, name: str) -> DataFrame:
         spark: SparkSession = self._request.getfixturevalue("spark")
-        if name == "flights":
-            return spark.createDataFrame(flights())
-        return spark.read.parquet(str(self.file(name)))
+        file = self._request.getfixturevalue("flights_file") if name == "flights" else self.file(name)
+        return spark.read.parquet(str(file))
+
+
+@pytest.fixture(scope="module")
+def flights_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The flights as Spark reads them: rows of this process would travel to it with each job."""
+    path = tmp_path_factory.mktemp("real") / "flights.parquet"
+    pq.write_table(flights(), path, row_group_size=50_000)
+    return path
 
 
 @pytest.fixture

@@ -16,7 +16,6 @@ import pyspark
 import pytest
 
 from . import cluster_client
-from .test_spark_connect import remote  # noqa: F401 (a fixture)
 
 CLIENT = Path(cluster_client.__file__)
 WORKERS = 2
@@ -47,7 +46,7 @@ def check(told: dict[str, Any]) -> None:
     assert told["stream"] == [row for row in here if row[0] != "last"]
 
 
-def test_connect(remote: str, tmp_path: Path) -> None:  # noqa: F811 (a fixture)
+def test_connect(remote: str, tmp_path: Path) -> None:
     check(ran(remote, tmp_path))
 
 

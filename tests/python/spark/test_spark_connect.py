@@ -5,10 +5,8 @@ from __future__ import annotations
 import base64
 import json
 import os
-import socket
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,59 +17,6 @@ from ..harness.tables import assert_same, rows_of
 from . import connect_client
 
 CLIENT = Path(connect_client.__file__)
-
-# Ends when its input does: also when the tests are killed.
-SERVER = """
-import sys
-from pyspark.sql import SparkSession
-port = sys.argv[1]
-spark = (
-    SparkSession.builder.master("local[2]")
-    .config("spark.plugins", "org.apache.spark.sql.connect.SparkConnectPlugin")
-    .config("spark.connect.grpc.binding.address", "127.0.0.1")
-    .config("spark.connect.grpc.binding.port", port)
-    .config("spark.driver.bindAddress", "127.0.0.1")
-    .config("spark.driver.host", "127.0.0.1")
-    .config("spark.ui.enabled", "false")
-    .config("spark.sql.shuffle.partitions", "4")
-    .config("spark.sql.session.timeZone", "UTC")
-    .getOrCreate()
-)
-print("ready", flush=True)
-sys.stdin.read()
-spark.stop()
-"""
-
-
-@pytest.fixture(scope="module")
-def remote(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a server, which ends with the tests of this module."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    plain = {name: value for name, value in os.environ.items() if not name.startswith(("SPARK_", "PYSPARK_"))}
-    log = tmp_path_factory.mktemp("connect") / "server.log"
-    server = subprocess.Popen(
-        [sys.executable, "-c", SERVER, str(port)],
-        env=plain | {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"},
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=log.open("w"),
-        text=True,
-    )
-    assert server.stdin is not None
-    assert server.stdout is not None
-    try:
-        if server.stdout.readline() != "ready\n":
-            pytest.fail(log.read_text())
-        yield f"sc://127.0.0.1:{port}"
-    finally:
-        server.stdin.close()
-        try:
-            server.wait(timeout=30)
-        except subprocess.TimeoutExpired:
-            server.kill()
-            raise
 
 
 @pytest.fixture(scope="module")
@@ -110,6 +55,12 @@ def test_a_plain_column_stands_for_its_name(told: list[dict[str, Any]]) -> None:
 def test_control_messages_are_told_from_data(told: list[dict[str, Any]]) -> None:
     (found,) = [line for line in told if "ticks" in line]
     assert found == {"ticks": [[False, None], [True, 1_767_258_000_000], [True, None]], "streams": True}
+
+
+def test_far_more_partitions_than_shards_are_told_once(told: list[dict[str, Any]]) -> None:
+    (found,) = [line for line in told if "warned" in line]
+    (warning,) = found["warned"]
+    assert "spark.sql.shuffle.partitions is 200, and the stream has 49 shards" in warning
 
 
 def test_a_failing_function_is_told_with_its_line(told: list[dict[str, Any]]) -> None:

@@ -21,6 +21,7 @@ from ..harness.streams import Folder, Run, source, start
 DEADLINE = 90  # seconds
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MINUTE = 60_000  # milliseconds
+SPACE = 200  # of records, in milliseconds
 SCHEMA = pa.schema(
     [("user", pa.string()), ("ts", pa.timestamp("us", "UTC")), ("tick", pa.bool_()), ("offset", pa.int64())]
 )
@@ -51,12 +52,12 @@ def test_a_micro_batch_that_is_tried_again_sets_the_same_records_aside(
     spark: SparkSession, tmp_path: Path, order: str | None
 ) -> None:
     """
-    now      + 1 second     + 2 seconds   ...   + 1 minute   ┆   ...   + 10 minutes
+    now      + 1/5 second   + 2/5 second  ...   + 1 minute   ┆   ...   + 10 minutes
     user 0   user 1         user 2                      tick ┆ ahead          tick     every tenth row is a tick
                                                              └ a minute after the start of the micro-batch
     """
     now = (datetime.now(UTC) - EPOCH) // timedelta(milliseconds=1)
-    times = [now + 1000 * second for second in range(600)]
+    times = [now + SPACE * number for number in range(3000)]
     rows = [
         {"user": str(at), "ts": EPOCH + timedelta(milliseconds=at), "tick": not number % 10, "offset": number}
         for number, at in enumerate(times)
@@ -85,7 +86,7 @@ def test_a_micro_batch_that_is_tried_again_sets_the_same_records_aside(
         with pytest.raises(StreamingQueryException, match="SinkError"):
             again().awaitTermination(DEADLINE)
         clock = clock_of(checkpoint, 1)
-        await_clock(clock + 3000 * len(tries))  # by now three more records would not be ahead
+        await_clock(clock + 3 * SPACE * len(tries))  # by now three more records would not be ahead
     counted = []
     for _ in range(2):  # it is done, but not committed: as if the driver had died
         query = again()
@@ -93,7 +94,7 @@ def test_a_micro_batch_that_is_tried_again_sets_the_same_records_aside(
         counted.append(Run(progress=query.recentProgress).counters()[-1])
         for entry in ("1", ".1.crc"):
             (checkpoint / "commits" / entry).unlink()
-        await_clock(clock + 3000 * (len(tries) + 1))
+        await_clock(clock + 3 * SPACE * (len(tries) + 1))
     assert clock_of(checkpoint, 1) == clock
     expected = [at for number, at in enumerate(times) if number % 10 and at <= clock + MINUTE]
     assert tries == [sorted(map(str, expected))] * 4

@@ -64,6 +64,9 @@ KINDS = {
 }
 
 
+SHARDS = {"sessions": 1, "dynamic gaps": 32, "sliding": 3}
+
+
 def joined(older: Any, later: Any) -> Any:
     return (older or 0) + (later or 0)
 
@@ -118,7 +121,7 @@ def test_updates_lead_to_the_batch_query(spark: SparkSession, tmp_path: Path, ki
     table = events(8)
 
     def query(data: DataFrame) -> DataFrame:
-        windowed = wr.group_by(data, "user", time="ts").windowed_by(KINDS[kind]).emit("update")
+        windowed = wr.group_by(data, "user", time="ts").windowed_by(KINDS[kind]).shards(5).emit("update")
         return windowed.agg(**AGGREGATES["built in"])
 
     run = play(spark, tmp_path, cut(table, 2), query, DDL)
@@ -138,7 +141,7 @@ def test_each_record_in_order_is_the_drivers_sequence(spark: SparkSession, tmp_p
 
     def query(data: Any) -> Any:
         windowed = wr.group_by(data, "user", time="ts", order="offset").windowed_by(windows)
-        return windowed.emit("update", every_record=True).agg(n=wr.count(), spend=wr.sum("amount"))
+        return windowed.shards(SHARDS[kind]).emit("update", every_record=True).agg(n=wr.count(), spend=wr.sum("amount"))
 
     run = play(spark, tmp_path, cut(table, 3), query, DDL, files=2)
     driver = StreamDriver(query, SCHEMA)

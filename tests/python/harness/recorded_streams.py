@@ -1,0 +1,241 @@
+"""Recorded Kafka Streams runs as streaming queries: runs of one shape are the sources of one query.
+
+Each source has a stream time of its own, as each run had. A unit of time of a run is so many microseconds that runs of
+different lengths have one gap, or one grace: windows hang on comparisons of sums only, which no factor changes. Of
+sliding windows a unit is a millisecond, the resolution that Kafka has.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+import windrow as wr
+
+from .golden import FILES, Run
+
+SCHEMA = pa.schema(
+    [
+        ("shape", pa.int32()),
+        ("run", pa.string()),
+        ("name", pa.string()),
+        ("ts", pa.timestamp("us", "UTC")),
+        ("value", pa.string()),
+        ("offset", pa.int64()),
+        ("gap", pa.duration("us")),
+    ]
+)
+DDL = "shape int, run string, name string, ts timestamp, value string, offset bigint, gap interval day to second"
+INPUTS = ("in", "in2")
+GAP = 1_500
+"""The gap of runs with gaps that divide it, in microseconds."""
+GRACE = 300
+"""The grace of runs with gaps of their own, in microseconds."""
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+LATEST = 10**10
+"""Times and lengths from here on are left to the replay: Python's dates end."""
+
+Change = tuple[str, int, int, str | None]
+"""`upsert`, `delete` or `final`, the bounds in microseconds, the value."""
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What the runs of one query have in common; lengths in microseconds.
+
+    Attributes:
+        kind: as in the recording.
+        emit: `update` for each change by each record, or `close`.
+        length: the gap or the time difference; None where each record brings its gap.
+        grace: how far behind a record may be.
+        until: for how long a closed window is kept, where that is longer than it takes.
+    """
+
+    kind: str
+    emit: str
+    length: int | None
+    grace: int
+    until: int | None = None
+
+    @property
+    def has_inputs(self) -> bool:
+        """Whether it is a cogroup."""
+        return self.kind.endswith("cogroup")
+
+
+@dataclass(frozen=True)
+class Scaled:
+    """A run, and how many microseconds its unit of time has."""
+
+    run: Run
+    unit: int
+
+    def steps(self) -> Iterator[tuple[int, dict[str, Any], int]]:
+        """The records that reach Spark, as offset, row and input: Kafka's sliding windows drop null values."""
+        for offset, step in enumerate(self.run.steps):
+            key, value, time, *named = step["in"]
+            if value is None and self.run.kind.startswith("sliding"):
+                continue
+            row = {
+                "run": self.run.name,
+                "name": None if key is None else f"{self.run.name} {key}",
+                "ts": EPOCH + timedelta(microseconds=time * self.unit),
+                "value": value,
+                "offset": offset,
+                "gap": timedelta(microseconds=self.run.spec.get("gap", 0) * self.unit),
+            }
+            yield offset, row, INPUTS.index(named[0]) if named else 0
+
+    def changes(self) -> dict[str, list[Change]]:
+        """What Kafka answered, for each key in its order; finals by their windows."""
+        found: dict[str, list[Change]] = defaultdict(list)
+        for step in self.run.steps:
+            for key, start, end, value, _ in step["out"]:
+                op = "final" if self.run.emit == "close" else "delete" if value is None else "upsert"
+                found[f"{self.run.name} {key}"].append((op, start * self.unit, end * self.unit, value))
+        return {key: in_order(own) for key, own in found.items()}
+
+    def dropped(self) -> int:
+        """How many records and windows Kafka dropped of those that reach Spark."""
+        return int(self.run.steps[-1]["dropped"]) - (len(self.run.steps) - sum(1 for _ in self.steps()))
+
+
+def in_order(changes: list[Change]) -> list[Change]:
+    """Changes in their order; finals, which a micro-batch gives at its end, by their windows."""
+    return sorted(changes, key=lambda each: (each[2], each[1])) if changes and changes[0][0] == "final" else changes
+
+
+def recorded_runs(folder: Path) -> list[Run]:
+    """The runs that a streaming query can play, with names of their own."""
+    found = list[Run]()
+    for file in FILES:
+        for number, line in enumerate((folder / file).read_text().splitlines()):
+            run = Run(**json.loads(line))
+            run.spec["name"] = f"{file} {number} {run.name}"
+            times = [abs(step["in"][2]) for step in run.steps]
+            if not run.deletes() and max(*times, run.length, run.spec["grace"]) < LATEST:
+                found.append(run)
+    return found
+
+
+def shapes(runs: Iterable[Run]) -> dict[Shape, list[Scaled]]:
+    """The runs by shape, those of most runs first. Sessions of one input have two: with a gap, and with gaps."""
+    found: dict[Shape, list[Scaled]] = defaultdict(list)
+    for run in runs:
+        grace, retention, is_session = run.spec["grace"], run.spec.get("retention", 0), run.kind.startswith("session")
+        needed = run.length + grace + 1 if is_session else 3 * run.length + grace + 1
+        until = retention if retention > needed else None
+        unit = 1_000 if not is_session else GAP // run.length if GAP % run.length == 0 else 1
+        scaled = None if until is None else until * unit
+        found[Shape(run.kind, run.emit, run.length * unit, grace * unit, scaled)].append(Scaled(run, unit))
+        if run.kind == "session" and until is None and (grace == 0 or GRACE % grace == 0):
+            unit = GRACE // grace if grace else 1
+            found[Shape(run.kind, run.emit, None, grace * unit)].append(Scaled(run, unit))
+    return dict(sorted(found.items(), key=lambda item: -len(item[1])))
+
+
+def files(chosen: Sequence[list[Scaled]], count: int, seed: int) -> Iterator[list[pa.Table]]:
+    """So many times two tables for each of two inputs: a piece of each run, some empty, its records in either table."""
+    draw = random.Random(seed)
+    rows: list[list[list[dict[str, Any]]]] = [[[] for _ in range(4)] for _ in range(count)]
+    for shape, runs in enumerate(chosen):
+        for scaled in runs:
+            bounds = sorted(draw.randint(0, len(scaled.run.steps)) for _ in range(count - 1))
+            for offset, row, number in scaled.steps():
+                piece = sum(bound <= offset for bound in bounds)
+                rows[piece][2 * number + draw.randint(0, 1)].append({"shape": shape, **row})
+    for piece in rows:
+        for table in piece:
+            draw.shuffle(table)
+        yield [pa.Table.from_pylist(table, SCHEMA) for table in piece]
+
+
+def query(chosen: Sequence[Shape], shards: int) -> Any:
+    """One streaming frame of all changes, over the frames of the two inputs."""
+
+    def all_changes(first: DataFrame, second: DataFrame) -> DataFrame:
+        frames = [changes(shape, number, shards + number % 3, first, second) for number, shape in enumerate(chosen)]
+        result = frames[0]
+        for frame in frames[1:]:
+            result = result.unionByName(frame)
+        return result
+
+    return all_changes
+
+
+def changes(shape: Shape, number: int, shards: int, *inputs: DataFrame) -> DataFrame:
+    """The changes of the runs of one shape, and its counters under its number."""
+    grouped = [
+        wr.group_by(data.where(F.col("shape") == number), "name", time="ts", source="run", order="offset")
+        for data in inputs
+    ]
+    data = wr.cogroup(**dict(zip(INPUTS, grouped, strict=True))) if shape.has_inputs else grouped[0]
+    windowed: Any = data.windowed_by(windows(shape)).shards(shards).observe(f"shape {number}")
+    if shape.emit == "update":
+        windowed = windowed.emit("update", every_record=True)
+    values = [f"{name}.value" for name in INPUTS] if shape.has_inputs else ["value"]
+    adds = dict(zip(INPUTS, (added, subtracted), strict=True)) if shape.has_inputs else added
+    asked: dict[str, wr.Aggregate] = {
+        "n": wr.count(),
+        "fold": wr.aggregate(lambda: "0", adds, merged, schema="string", columns=values),
+    }
+    if not shape.has_inputs:
+        asked["reduce"] = wr.reduce("value", reduced)
+    result = windowed.agg(**asked)
+    op: Column = F.col("op") if shape.emit == "update" else F.lit("final")
+    reduce = F.col("reduce") if "reduce" in asked else F.lit(None).cast("string")
+    of = F.lit(number).alias("shape")
+    return result.select(of, "name", "window", "n", "fold", reduce.alias("reduce"), op.alias("op"))
+
+
+def windows(shape: Shape) -> Any:
+    """The windows of a shape."""
+    grace = timedelta(microseconds=shape.grace)
+    if shape.length is None:
+        return wr.SessionWindows.with_dynamic_gap("gap", grace=grace)
+    length = timedelta(microseconds=shape.length)
+    if shape.kind.startswith("session"):
+        found: Any = wr.SessionWindows.with_gap(length, grace=grace)
+    else:
+        found = wr.SlidingWindows.with_time_difference(length, grace=grace, resolution="1 millisecond")
+    return found if shape.until is None else found.until(timedelta(microseconds=shape.until))
+
+
+def added(held: str, row: Any) -> str:
+    return f"{held}+{'null' if row.value is None else row.value}"
+
+
+def subtracted(held: str, row: Any) -> str:
+    return f"{held}-{'null' if row.value is None else row.value}"
+
+
+def merged(older: str, later: str) -> str:
+    return f"({older}|{later})"
+
+
+def reduced(older: str, later: str) -> str:
+    return f"{older}+{later}"
+
+
+def answered(rows: Iterable[dict[str, Any]], runs: Iterable[Scaled]) -> dict[str, list[Change]]:
+    """What a query gave to some runs, in the same form."""
+    column = {scaled.run.name: {"count": "n"}.get(scaled.run.fold, scaled.run.fold) for scaled in runs}
+    found: dict[str, list[Change]] = defaultdict(list)
+    for row in rows:
+        value = row[column[row["name"].rpartition(" ")[0]]]
+        bounds = [
+            (bound.replace(tzinfo=UTC) - EPOCH) // timedelta(microseconds=1)
+            for bound in (row["window"]["start"], row["window"]["end"])
+        ]
+        found[row["name"]].append((row["op"], bounds[0], bounds[1], None if row["op"] == "delete" else str(value)))
+    return {key: in_order(own) for key, own in found.items()}
