@@ -40,6 +40,7 @@ from windrow.aggregates.builtin import (
 from windrow.aggregates.user_function import aggregate, reduce
 from windrow.cogrouped import CogroupedData, cogroup
 from windrow.grouped import GroupedData, group_by
+from windrow.local.counters import LeftOut, counters
 from windrow.spark.configure import configure
 from windrow.spark.ticks import ticks
 from windrow.windowed import WindowedData
@@ -50,6 +51,7 @@ __all__ = [
     "Aggregate",
     "CogroupedData",
     "GroupedData",
+    "LeftOut",
     "SessionWindows",
     "SlidingWindows",
     "WindowedData",
@@ -62,6 +64,7 @@ __all__ = [
     "collect_set",
     "configure",
     "count",
+    "counters",
     "first",
     "group_by",
     "last",

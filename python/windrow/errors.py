@@ -5,6 +5,7 @@ Every function here returns an exception for the caller to raise, so that the tr
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 
@@ -94,6 +95,14 @@ def listed(names: Sequence[str]) -> str:
     shown = ", ".join(repr(name) for name in names[:_SHOWN])
     more = len(names) - _SHOWN
     return f"{shown} and {more} more" if more > 0 else shown or "none"
+
+
+def calls_to_user() -> int:
+    """The `stacklevel` of a warning in the function that calls this, so that it names the line that called windrow."""
+    frame, calls = inspect.currentframe(), 0
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "windrow":
+        frame, calls = frame.f_back, calls + 1
+    return calls
 
 
 def _shown(value: object) -> str:

@@ -164,7 +164,7 @@ class WindowedData(Generic[Result]):
 
         Of a batch they are `records` (rows that are no ticks), of them left out `null_keys` (every key column is null),
         `null_times` and `bad_gaps`, of them cut `clamped_gaps` (both 0 unless records have their own gaps), then
-        `ticks` and `windows`. A query in this process has them in its result's schema metadata.
+        `ticks` and `windows`. Of a query in this process `windrow.counters` tells them.
 
         Only an action that reads the whole result, such as `count()`, `collect()` or a write, reports all. One that
         stops early (`show()`, `first()`, `take()`, `isEmpty()`, any with `limit()`) reports what ran until there, which
@@ -189,8 +189,8 @@ class WindowedData(Generic[Result]):
         """The windows of each key and the aggregates over their records (Kafka's `aggregate`, several at once).
 
         Returns:
-            A DataFrame for a DataFrame, lazily; a `pyarrow.Table` for anything else, with the counters in its schema
-            metadata (`b"windrow.records"` and so on). Columns: the keys, `window` (a struct of `start` and `end`, both
+            A DataFrame for a DataFrame, lazily; a `pyarrow.Table` for anything else, whose counters
+            `windrow.counters` tells; where records are left out, it warns (`windrow.LeftOut`). Columns: the keys, `window` (a struct of `start` and `end`, both
             inclusive, of the type of the time column), one column for each aggregate, and `op` after
             `emit("update")`. Rows are in no particular order.
 

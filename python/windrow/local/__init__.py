@@ -3,5 +3,6 @@
 | file | what |
 |---|---|
 | `sources` | pyarrow, Polars, DuckDB, pandas and any Arrow stream, read column by column |
+| `counters` | what a query counted, with its result; the warning where records are left out |
 | `query` | one crossing into the core, a `pyarrow.Table` out |
 """

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import pyarrow as pa
 
 from windrow import _worker
 from windrow.input import Input, TimeCasts
+from windrow.local.counters import metadata, warn_left_out
 from windrow.local.sources import Columns, Union, columns_of, rebased_stream
 from windrow.plan import Origins, Plan
 
@@ -37,7 +38,7 @@ class LocalInput(Input[pa.Table]):
         """Raises: the counters of an in-process query are in the metadata of its result."""
         raise TypeError(
             f"observation: got {observation!r} for data in this process; allowed: an Observation for a Spark "
-            "DataFrame (here the counters are in the schema metadata of the result, as b'windrow.records' and so on)"
+            "DataFrame (here windrow.counters(result) has the counters)"
         )
 
     @property
@@ -58,13 +59,12 @@ class LocalInput(Input[pa.Table]):
             return self._record_by_record(plan)
         query = _worker.query(plan.spec, plan.schema)
         batches, counters = self._results(query, plan, plan.options.threads)
-        return _counted(pa.Table.from_batches(batches, schema=query.output_schema), counters)
+        return _counted(batches, query.output_schema, counters)
 
     def _record_by_record(self, plan: Plan) -> pa.Table:
         operator = _worker.operator(plan.spec_in_order, plan.schema, plan.folds())
         rows, counters = self._results(_worker.rows_query(plan.spec_in_order, plan.schema), plan)
-        windows = pa.Table.from_batches(_worker.finals(operator, rows), schema=operator.output_schema)
-        return _counted(windows, counters)
+        return _counted(_worker.finals(operator, rows), operator.output_schema, counters)
 
     def _results(
         self, query: Query, plan: Plan, threads: int | None = None
@@ -92,6 +92,8 @@ class LocalInput(Input[pa.Table]):
             ) from error
 
 
-def _counted(table: pa.Table, counters: dict[str, int]) -> pa.Table:
-    counted = {**counters, "windows": table.num_rows}
-    return table.replace_schema_metadata({f"windrow.{name}": str(value) for name, value in counted.items()})
+def _counted(batches: Iterable[pa.RecordBatch], schema: pa.Schema, counters: Mapping[str, int]) -> pa.Table:
+    """The result with its counters; warns where records are left out."""
+    table = pa.Table.from_batches(batches, schema=schema)
+    warn_left_out(counters)
+    return table.replace_schema_metadata(metadata({**counters, "windows": table.num_rows}))

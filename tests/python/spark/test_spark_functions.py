@@ -120,7 +120,7 @@ def test_oracle_folds_in_the_order_of_time(
     assert_same(got, wanted)
     here = asked(table).agg(**FOLDS)
     assert_same(rows_of(here, ["user"]), wanted)
-    counted = {name.decode().removeprefix("windrow."): int(n) for name, n in here.schema.metadata.items()}
+    counted = wr.counters(here)
     assert observation.get == counted
     assert min(counted["null_keys"], counted["null_times"]) > 0
     assert counted["windows"] == len(wanted) > 100
