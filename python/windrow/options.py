@@ -27,6 +27,7 @@ class Options:
         threads: how many threads a query in this process uses; None for one a core.
         observation: where Spark reports the counters, if anywhere; on a stream the name that they have.
         max_ahead: on a stream, how far ahead of the wall clock a record may be, in microseconds; None for any.
+        flat: whether the bounds of windows are two columns in place of a struct.
     """
 
     emit: Emit = "close"
@@ -36,6 +37,7 @@ class Options:
     threads: int | None = None
     observation: object | None = None
     max_ahead: int | None = None
+    flat: bool = False
 
     @property
     def op(self) -> bool:

@@ -32,6 +32,7 @@ from windrow.aggregates.aggregate import MAKERS, Aggregate
 from windrow.aggregates.user_function import Accumulation
 from windrow.duration import Duration, microseconds
 from windrow.errors import NO_NULL_CHARACTER, aggregate_argument, bad_type, bad_value, no_attribute, unknown_word
+from windrow.flat import BOUNDS, WINDOW
 from windrow.input import Result
 from windrow.options import Emit, Late, Options
 from windrow.plan import Plan
@@ -123,6 +124,22 @@ class WindowedData(Generic[Result]):
         """
         return self._with(max_ahead=microseconds("duration", duration, zero=True))
 
+    def flat(self) -> WindowedData[Result]:
+        """Has the result the columns `window_start` and `window_end` in place of the struct `window`.
+
+        For CSV files and libraries without structs. Both bounds are inclusive, of the type of the time column.
+
+        Raises:
+            ValueError: a key column is called `window_start` or `window_end`.
+
+        >>> sessions.flat().count().column_names
+        ['user', 'window_start', 'window_end', 'count']
+        """
+        for key in self.grouped.keys:
+            if key.casefold() in BOUNDS:
+                raise bad_value("keys", key, f"any name but {key.casefold()!r}, which flat() adds: rename the column")
+        return self._with(flat=True)
+
     def shards(self, count: int) -> WindowedData[Result]:
         """Cuts the work into `count` ranges of key hashes: 1 to 65,536, 32 unless said otherwise.
 
@@ -190,9 +207,9 @@ class WindowedData(Generic[Result]):
 
         Returns:
             A DataFrame for a DataFrame, lazily; a `pyarrow.Table` for anything else, whose counters
-            `windrow.counters` tells; where records are left out, it warns (`windrow.LeftOut`). Columns: the keys, `window` (a struct of `start` and `end`, both
-            inclusive, of the type of the time column), one column for each aggregate, and `op` after
-            `emit("update")`. Rows are in no particular order.
+            `windrow.counters` tells; where records are left out, it warns (`windrow.LeftOut`). Columns: the keys,
+            `window` (a struct of `start` and `end`, both inclusive, of the type of the time column; after `flat()` two
+            columns), one column for each aggregate, and `op` after `emit("update")`. Rows are in no particular order.
 
         Raises:
             ValueError: no aggregate, a column that the data does not have or has twice, or a name that a key, `window`
@@ -245,7 +262,9 @@ class WindowedData(Generic[Result]):
     def _plan(self, chosen: dict[str, Aggregate]) -> Plan:
         if not chosen:
             raise ValueError("aggregates: got none; allowed: one or more, such as agg(n=windrow.count())")
-        taken = {**dict.fromkeys(self.grouped.keys, "a key"), "window": "the column of windows"}
+        taken = {**dict.fromkeys(self.grouped.keys, "a key"), WINDOW: "the column of windows"}
+        if self.options.flat:
+            taken |= dict.fromkeys(BOUNDS, "a column that flat() adds")
         if self.options.op:
             taken["op"] = "the column that emit('update') and late('emit') add"
         folded = {name.casefold(): what for name, what in taken.items()}

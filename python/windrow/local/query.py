@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import pyarrow as pa
 
 from windrow import _worker
+from windrow.flat import flat
 from windrow.input import Input, TimeCasts
 from windrow.local.counters import metadata, warn_left_out
 from windrow.local.sources import Columns, Union, columns_of, rebased_stream
@@ -59,12 +60,12 @@ class LocalInput(Input[pa.Table]):
             return self._record_by_record(plan)
         query = _worker.query(plan.spec, plan.schema)
         batches, counters = self._results(query, plan, plan.options.threads)
-        return _counted(batches, query.output_schema, counters)
+        return _counted(plan, batches, query.output_schema, counters)
 
     def _record_by_record(self, plan: Plan) -> pa.Table:
         operator = _worker.operator(plan.spec_in_order, plan.schema, plan.folds())
         rows, counters = self._results(_worker.rows_query(plan.spec_in_order, plan.schema), plan)
-        return _counted(_worker.finals(operator, rows), operator.output_schema, counters)
+        return _counted(plan, _worker.finals(operator, rows), operator.output_schema, counters)
 
     def _results(
         self, query: Query, plan: Plan, threads: int | None = None
@@ -92,8 +93,9 @@ class LocalInput(Input[pa.Table]):
             ) from error
 
 
-def _counted(batches: Iterable[pa.RecordBatch], schema: pa.Schema, counters: Mapping[str, int]) -> pa.Table:
+def _counted(plan: Plan, batches: Iterable[pa.RecordBatch], schema: pa.Schema, counters: Mapping[str, int]) -> pa.Table:
     """The result with its counters; warns where records are left out."""
     table = pa.Table.from_batches(batches, schema=schema)
     warn_left_out(counters)
+    table = flat(table) if plan.options.flat else table
     return table.replace_schema_metadata(metadata({**counters, "windows": table.num_rows}))

@@ -44,6 +44,7 @@ from windrow.errors import aggregate_argument, bad_column_type, bad_type
 from windrow.input import Input, TimeCasts
 from windrow.plan import PACK_COUNTERS, Origins, Plan
 from windrow.spark.configure import warn_unless_configured
+from windrow.spark.flat import flat
 from windrow.spark.types import arrow_field, returned_type, spark_type
 
 _PACKED = (
@@ -144,9 +145,9 @@ class SparkInput(Input[DataFrame]):
             .sortWithinPartitions("shard", "first")
             .mapInArrow(merge, merged)
         )
-        if plan.options.observation is None:
-            return result
-        return _observed(result, plan.options.observation, observed)
+        if plan.options.observation is not None:
+            result = _observed(result, plan.options.observation, observed)
+        return flat(result) if plan.options.flat else result
 
     def _field_at(self, argument: str, position: int, compared: bool) -> pa.Field[Any]:
         return arrow_field(argument, self._schema.fields[position], compared=compared)

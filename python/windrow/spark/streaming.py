@@ -28,6 +28,7 @@ from windrow.errors import bad_type, bad_value
 from windrow.plan import Origins, Plan
 from windrow.spark.configure import warn_unless_configured
 from windrow.spark.dataframe import SparkInput, pickled, projected, unused
+from windrow.spark.flat import flat
 from windrow.stream.pack import PACKED
 from windrow.stream.query import Asked, asked_of, read_columns
 from windrow.stream.shard import SUMS
@@ -93,7 +94,8 @@ class StreamInput(SparkInput):
         shown = pa.schema([field.with_nullable(True) for field in self._arrow_output(plan)])
         schema = shown.serialize().to_pybytes()
         unpack = _worker.shipped("unpack", version, schema, module="windrow.stream.unpack")
-        return observed.select("block").mapInArrow(unpack, output)
+        result = observed.select("block").mapInArrow(unpack, output)
+        return flat(result) if plan.options.flat else result
 
     def _asked(self, plan: Plan, output: StructType) -> tuple[Asked, DataFrame]:
         """The query as it travels, and the frame of the columns that it reads."""
