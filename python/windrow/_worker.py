@@ -184,7 +184,7 @@ def fold(batches: Batches, spec: str, schema: bytes, observed: dict[str, str], f
     folds = [pickle.loads(function).fold(columns, kafka=False) for function in functions]
     counted = list[pa.RecordBatch]()
     blank = dict.fromkeys(observed.values())
-    rows = _sorted(rows_query(spec, columns).sorter(), _blocks(batches, observed, counted))
+    rows = sorted_rows(rows_query(spec, columns).sorter(), _blocks(batches, observed, counted))
     for _, of_shard in itertools.groupby(rows, itemgetter(0)):
         for windows in finals(operator(spec, columns, folds), map(itemgetter(1), of_shard)):
             yield _with_counters(windows, blank)
@@ -205,7 +205,8 @@ def finals(fed: Operator, rows: Iterable[pa.RecordBatch]) -> Batches:
     yield from map(shown, fed.finish())
 
 
-def _sorted(sorter: Sorter, blocks: Batches) -> Iterator[tuple[int, pa.RecordBatch]]:
+def sorted_rows(sorter: Sorter, blocks: Batches) -> Iterator[tuple[int, pa.RecordBatch]]:
+    """The rows that are in blocks, with their shard, in the order of time."""
     for batch in blocks:
         # A batch of blocks may be much larger than what a sorter holds.
         for start in range(0, batch.num_rows, _BLOCKS):

@@ -139,9 +139,15 @@ class _Inputs(Input[Result]):
         self._first.check_threads(count)
 
     def run(self, plan: Plan) -> Result:
+        return self._united(plan).run(plan)
+
+    def reader(self, plan: Plan) -> pa.RecordBatchReader:
+        return self._united(plan).reader(plan)
+
+    def _united(self, plan: Plan) -> Input[Result]:
         if plan.origins is None:
             raise ValueError("plan: got one without inputs; allowed: the plan of a cogroup")
-        return self._first.union(list(self._inputs.values()), plan.schema, plan.origins).run(plan)
+        return self._first.union(list(self._inputs.values()), plan.schema, plan.origins)
 
     def union(self, inputs: Sequence[Any], schema: pa.Schema, origins: Origins) -> Input[Result]:
         raise bad_type("inputs", self, "what group_by(...) returned")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import pyarrow as pa
 
@@ -24,7 +24,7 @@ def flat_schema(schema: pa.Schema) -> pa.Schema:
             fields += [bound.with_name(name).with_nullable(known.nullable) for name, bound in of_struct]
         else:
             fields.append(known)
-    return pa.schema(fields, metadata=schema.metadata)
+    return pa.schema(fields).with_metadata(schema.metadata)
 
 
 def flat(rows: _Rows) -> _Rows:
@@ -34,7 +34,8 @@ def flat(rows: _Rows) -> _Rows:
     >>> flat(pa.table({"user": ["ann"], "window": windows, "n": [3]})).to_pylist()
     [{'user': 'ann', 'window_start': 1, 'window_end': 2, 'n': 3}]
     """
-    columns = []
-    for name, column in zip(rows.schema.names, rows.columns, strict=True):
+    columns: list[Any] = []
+    held: list[Any] = rows.columns
+    for name, column in zip(rows.schema.names, held, strict=True):
         columns += column.flatten() if name == WINDOW else [column]
     return type(rows).from_arrays(columns, schema=flat_schema(rows.schema))

@@ -71,6 +71,13 @@ class Input(ABC, Generic[Result]):
     def run(self, plan: Plan) -> Result:
         """The result of a plan; the core's own checks of types come first (`TypeError`, `ValueError`)."""
 
+    def reader(self, plan: Plan) -> pa.RecordBatchReader:
+        """The result of a plan in batches, over data in this process; `TypeError` over anything else."""
+        raise TypeError(
+            "to_reader: got data that is not in this process; allowed: Arrow data, Polars, DuckDB or pandas (Spark "
+            "writes its results by itself: agg(...).write.parquet(path))"
+        )
+
     @abstractmethod
     def union(self, inputs: Sequence[Any], schema: pa.Schema, origins: Origins) -> Input[Result]:
         """The rows of the inputs of a cogroup, all of this very kind, in the schema of a plan."""

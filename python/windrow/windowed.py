@@ -144,7 +144,7 @@ class WindowedData(Generic[Result]):
         """Cuts the work into `count` ranges of key hashes: 1 to 65,536, 32 unless said otherwise.
 
         The result is the same for any number. More shards mean more tasks after the shuffle and less memory in each;
-        Spark's adaptive execution joins small ones. In this process there is nothing to cut.
+        Spark's adaptive execution joins small ones. In this process `to_reader` alone cuts it so.
 
         Raises:
             TypeError: not an int.
@@ -241,6 +241,31 @@ class WindowedData(Generic[Result]):
         [1, 2]
         """
         return self._result({"count": builtin.count()})
+
+    def to_reader(self, /, *_by_position: Never, **aggregates: Aggregate) -> pa.RecordBatchReader:
+        """The same as `agg` over data in this process, as a `pyarrow.RecordBatchReader`: the result in batches.
+
+        For results, and inputs, larger than memory: hand over a reader, and write what comes as it comes. The call
+        itself reads all records; what is packed of them beyond 16 MiB waits in an unnamed temporary file (where
+        `tempfile.gettempdir()` says, so `TMPDIR`) until the reader is read to its end or dropped. Batches have about
+        65,536 rows, in no particular order. Memory holds some million records while they are read, and then what is
+        open at a time in one shard: for records that come in no order of time that is a whole shard, so more `shards`
+        take less. One thread works.
+
+        `windrow.counters` of the reader tells what was counted, without `windows`.
+
+        Raises:
+            TypeError: a Spark DataFrame. Else as `agg`.
+            ValueError, OverflowError, RuntimeError: as `agg`; of results, when their batch is read.
+            OSError: the disk is full.
+
+        >>> reader = sessions.to_reader(n=wr.count())
+        >>> sorted(row["n"] for batch in reader for row in batch.to_pylist())
+        [1, 2]
+        """
+        if _by_position:
+            raise _without_names(_by_position)
+        return self.grouped._input.reader(self._plan(aggregates))
 
     if not TYPE_CHECKING:  # to a type checker there is no such attribute
 

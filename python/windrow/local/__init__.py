@@ -5,4 +5,5 @@
 | `sources` | pyarrow, Polars, DuckDB, pandas and any Arrow stream, read column by column |
 | `counters` | what a query counted, with its result; the warning where records are left out |
 | `query` | one crossing into the core, a `pyarrow.Table` out |
+| `reader`, `blocks` | a result in batches; packed blocks that wait on disk |
 """

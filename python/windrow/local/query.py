@@ -11,6 +11,7 @@ from windrow import _worker
 from windrow.flat import flat
 from windrow.input import Input, TimeCasts
 from windrow.local.counters import metadata, warn_left_out
+from windrow.local.reader import packed, reader_of
 from windrow.local.sources import Columns, Union, columns_of, rebased_stream
 from windrow.plan import Origins, Plan
 
@@ -61,6 +62,17 @@ class LocalInput(Input[pa.Table]):
         query = _worker.query(plan.spec, plan.schema)
         batches, counters = self._results(query, plan, plan.options.threads)
         return _counted(plan, batches, query.output_schema, counters)
+
+    def reader(self, plan: Plan) -> pa.RecordBatchReader:
+        """The result in batches, with the counters but `windows` in the metadata of its schema."""
+        stream = self._stream(plan)
+        try:
+            blocks, counters = packed(plan, pa.RecordBatchReader.from_stream(stream))
+        except Exception as error:
+            failed, raised = error, self._table.raised
+        else:
+            return reader_of(plan, blocks, counters)
+        raise failed if raised is None else raised
 
     def _record_by_record(self, plan: Plan) -> pa.Table:
         operator = _worker.operator(plan.spec_in_order, plan.schema, plan.folds())
