@@ -117,11 +117,17 @@ def loader(expected: str) -> Callable[[str], Any]:
     return load
 
 
-def shipped(step: str, expected: str, *plan: Any, module: str = "windrow._worker") -> Callable[[Batches], Batches]:
-    """A function for `mapInArrow` that runs a step, of that name, of an executor's own windrow."""
+def shipped(
+    step: str, expected: str, *plan: Any, module: str = "windrow._worker", held: tuple[Any, ...] = ()
+) -> Callable[[Batches], Batches]:
+    """A function for `mapInArrow` that runs a step, of that name, of an executor's own windrow.
+
+    It holds the broadcasts `held`, so that Spark sends their values with it.
+    """
     load = loader(expected)
 
     def task(batches: Batches) -> Batches:
+        _ = held
         run: Callable[..., Batches] = getattr(load(module), step)
         return run(batches, *plan)
 

@@ -25,6 +25,14 @@ def bad_type(argument: str, got: object, allowed: str) -> TypeError:
     return TypeError(f"{argument}: got {_shown(got)}, {_a_type(got)}; allowed: {allowed}")
 
 
+def returns_none(argument: str, function: object, allowed: str) -> TypeError:
+    """A function has no `return` of a value."""
+    code = getattr(function, "__code__", None)
+    place = f" ({code.co_filename}:{code.co_firstlineno})" if code is not None else ""
+    name = getattr(function, "__qualname__", repr(function))
+    return TypeError(f"{argument}: got {name}, which has no return of a value{place}; allowed: {allowed}")
+
+
 def bad_column_type(argument: str, column: str, got: object, allowed: str) -> TypeError:
     """A column has a type that is not allowed where `argument` names it."""
     return TypeError(f"{argument}: column {column!r} has type {got}; allowed: {allowed}")

@@ -22,7 +22,6 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Self
 
 import pyarrow as pa
-from pyspark import cloudpickle
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import (
@@ -40,11 +39,12 @@ from pyspark.sql.types import (
 from windrow import _worker
 from windrow.aggregates.aggregate import Aggregate
 from windrow.aggregates.user_function import Reduction
-from windrow.errors import aggregate_argument, bad_column_type, bad_type
+from windrow.errors import bad_column_type, bad_type
 from windrow.input import Input, TimeCasts
 from windrow.plan import PACK_COUNTERS, Origins, Plan
 from windrow.spark.configure import warn_unless_configured
 from windrow.spark.flat import flat
+from windrow.spark.pickled import pickled_functions
 from windrow.spark.types import arrow_field, returned_type, spark_type
 
 _PACKED = (
@@ -132,9 +132,9 @@ class SparkInput(Input[DataFrame]):
         packed = StructType([*_PACKED, *_nullable_longs(observed)])
         merged = StructType([*output.fields, *_nullable_longs(observed.values())])
         if plan.functions:
-            functions = tuple(pickled(name, function) for name, function in plan.functions.items())
+            functions, broadcasts = pickled_functions(plan)
             pack = _worker.shipped("pack_rows", version, plan.spec_in_order, schema, tuple(observed))
-            merge = _worker.shipped("fold", version, plan.spec_in_order, schema, observed, functions)
+            merge = _worker.shipped("fold", version, plan.spec_in_order, schema, observed, functions, held=broadcasts)
         else:
             pack = _worker.shipped("pack", version, plan.spec, schema, tuple(observed))
             merge = _worker.shipped("merge", version, plan.spec, schema, observed)
@@ -184,18 +184,6 @@ class SparkInput(Input[DataFrame]):
         if found is None:
             raise bad_column_type("aggregate(schema=)", name, arrow, 'a type that Spark has, such as "array<bigint>"')
         return found
-
-
-def pickled(name: str, function: Aggregate) -> bytes:
-    """An aggregate with its functions, by value where they are the user's own: they may stand in a notebook."""
-    try:
-        pickled: bytes = cloudpickle.dumps(function)  # type: ignore[no-untyped-call]
-        return pickled
-    except Exception as error:
-        raise TypeError(
-            f"{aggregate_argument(name)}: got functions that cannot be pickled ({error}); allowed: functions that can "
-            "travel to executors, without a Spark session, locks or open files among what they use"
-        ) from error
 
 
 def projected(frame: DataFrame, names: Sequence[str]) -> DataFrame:

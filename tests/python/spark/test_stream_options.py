@@ -138,6 +138,20 @@ def shown(row: dict[str, Any]) -> str:
     return repr(sorted(row.items()))
 
 
+def test_a_broadcast_that_a_function_uses_travels_with_a_stream(spark: SparkSession, tmp_path: Path) -> None:
+    rates = spark.sparkContext.broadcast({1: 10, 2: 20})
+    paid = wr.aggregate(
+        int,
+        lambda held, row: held + rates.value[row.amount],
+        lambda one, other: one + other,
+        schema="bigint",
+        columns=["amount"],
+    )
+    tables = [table(("ann", 0, 1), ("ann", 4, 2)), table(("bob", 30, 1))]
+    run = play(spark, tmp_path, tables, lambda data: grouped(data).agg(n=paid), DDL)
+    assert short(run.rows) == [("ann", 0, 4, 30)]
+
+
 def test_late_records_are_counted_or_emitted(spark: SparkSession, tmp_path: Path) -> None:
     tables = [table(("ann", 0), ("bob", 30)), table(("ann", 1), ("cem", 29), ("bob", 31))]
 
