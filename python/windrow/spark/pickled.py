@@ -36,6 +36,20 @@ def pickled_functions(plan: Plan) -> tuple[tuple[bytes, ...], tuple[Any, ...]]:
     return tuple(held for held, _ in pairs), tuple(each for _, found in pairs for each in found)
 
 
+def pickled_for_stream(plan: Plan) -> tuple[bytes, ...]:
+    """The aggregates of Python functions, each as bytes; `TypeError` for one that uses a broadcast."""
+    functions = []
+    for name, function in plan.functions.items():
+        held, broadcasts = _pickled(name, function)
+        if broadcasts:
+            raise TypeError(
+                f"{aggregate_argument(name)}: got functions that use a broadcast, on a stream; allowed: the value itself "
+                "in its place, as Spark sends no broadcasts to stateful steps of a stream"
+            )
+        functions.append(held)
+    return tuple(functions)
+
+
 def _pickled(name: str, function: Aggregate) -> tuple[bytes, list[Any]]:
     """An aggregate with its functions, by value where they are the user's own: they may stand in a notebook."""
     file = io.BytesIO()

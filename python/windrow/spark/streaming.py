@@ -29,7 +29,7 @@ from windrow.plan import Origins, Plan
 from windrow.spark.configure import warn_unless_configured
 from windrow.spark.dataframe import SparkInput, projected, unused
 from windrow.spark.flat import flat
-from windrow.spark.pickled import pickled_functions
+from windrow.spark.pickled import pickled_for_stream
 from windrow.stream.pack import PACKED
 from windrow.stream.query import Asked, asked_of, read_columns
 from windrow.stream.shard import SUMS
@@ -86,13 +86,12 @@ class StreamInput(SparkInput):
         if isinstance(plan.windows, SessionWindows):
             plan = replace(plan, windows=plan.windows.on_stream(plan.schema.field(plan.time)))
         output = self._output(plan)
-        functions, broadcasts = pickled_functions(plan)
-        asked, frame = self._asked(plan, output, functions)
+        asked, frame = self._asked(plan, output)
         version = _worker.version()
         packed = StructType([StructField(known.name, _TYPES[str(known.type)], known.nullable) for known in PACKED])
         blocks = frame.mapInArrow(_worker.shipped("pack", version, asked, module="windrow.stream.pack"), packed)
         changes = blocks.groupBy("shard").transformWithState(
-            _processor(asked, version, broadcasts), _CHANGED, "Append", "None"
+            _processor(asked, version), _CHANGED, "Append", "None"
         )
         observed = changes.observe(str(plan.options.observation or OBSERVED), *_counters(self._type(plan.time)))
         shown = pa.schema([field.with_nullable(True) for field in self._arrow_output(plan)])
@@ -101,7 +100,7 @@ class StreamInput(SparkInput):
         result = observed.select("block").mapInArrow(unpack, output)
         return flat(result) if plan.options.flat else result
 
-    def _asked(self, plan: Plan, output: StructType, functions: tuple[bytes, ...]) -> tuple[Asked, DataFrame]:
+    def _asked(self, plan: Plan, output: StructType) -> tuple[Asked, DataFrame]:
         """The query as it travels, and the frame of the columns that it reads."""
         names = list(read_columns(plan))
         frame = projected(self._frame, names)
@@ -114,7 +113,7 @@ class StreamInput(SparkInput):
         if plan.stream.order is not None:
             sources = [columns[names.index(column)] for column in plan.stream.source]
             frame = frame.repartition(*sources) if sources else frame.repartition(1)
-        return asked_of(plan, functions, clock, self._stored(plan, output).json()), frame
+        return asked_of(plan, pickled_for_stream(plan), clock, self._stored(plan, output).json()), frame
 
     def _stored(self, plan: Plan, output: StructType) -> StructType:
         """The columns of `windrow.state.read`: those of the result, the source of windows of its own, stream time."""
@@ -161,7 +160,7 @@ def _counters(time: Any) -> list[Any]:
     return [*sums, (latest.cast(time) if isinstance(time, TimestampNTZType) else latest).alias("stream_time")]
 
 
-def _processor(asked: Asked, version: str, broadcasts: tuple[Any, ...]) -> StatefulProcessor:
+def _processor(asked: Asked, version: str) -> StatefulProcessor:
     """What Spark calls for each shard; pickled by value, it finds windrow on the executor."""
     load, counted = _worker.loader(version), tuple(_CHANGED.names[1:])
 
@@ -171,7 +170,6 @@ def _processor(asked: Asked, version: str, broadcasts: tuple[Any, ...]) -> State
 
             # Types as objects: as text each would cost a task two calls to the JVM.
             name, page = (StructType([StructField(column, StringType())]) for column in ("name", "page"))
-            self.broadcasts = broadcasts  # so that Spark sends their values
             self.pages = handle.getMapState("pages", name, page)
             self.query = load("windrow.stream.query").StreamQuery(asked)
 
