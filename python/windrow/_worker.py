@@ -59,11 +59,14 @@ def decode_page(text: str) -> bytes:
     return decode_page(text)
 
 
-def query(spec: str, schema: pa.Schema) -> Query:
-    """The query of a plan over columns of these types, checked by the core: `TypeError` or `ValueError`."""
+def query(spec: str, schema: pa.Schema, memory: int | None = None) -> Query:
+    """The query of a plan over columns of these types, checked by the core: `TypeError` or `ValueError`.
+
+    `memory` is how many bytes lists of overlapping windows may take.
+    """
     from windrow._native import Query
 
-    return Query(spec, schema)
+    return Query(spec, schema, memory)
 
 
 def rows_query(spec: str, schema: pa.Schema) -> Query:

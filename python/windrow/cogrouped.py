@@ -138,6 +138,9 @@ class _Inputs(Input[Result]):
     def check_threads(self, count: int) -> None:
         self._first.check_threads(count)
 
+    def check_progress(self, show: object) -> None:
+        self._first.check_progress(show)
+
     def run(self, plan: Plan) -> Result:
         return self._united(plan).run(plan)
 

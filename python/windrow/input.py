@@ -68,6 +68,10 @@ class Input(ABC, Generic[Result]):
         """Raises unless a query over this input runs on threads of its own."""
 
     @abstractmethod
+    def check_progress(self, show: object) -> None:
+        """Raises unless a query over this input tells how far it has come."""
+
+    @abstractmethod
     def run(self, plan: Plan) -> Result:
         """The result of a plan; the core's own checks of types come first (`TypeError`, `ValueError`)."""
 

@@ -20,7 +20,7 @@ The examples of this module go on from here:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Generic, Never, get_args
 
@@ -29,12 +29,13 @@ import pyarrow as pa
 from windrow import _worker
 from windrow.aggregates import builtin
 from windrow.aggregates.aggregate import MAKERS, Aggregate
+from windrow.aggregates.named import check_name, without_names
 from windrow.aggregates.user_function import Accumulation
 from windrow.duration import Duration, microseconds
-from windrow.errors import NO_NULL_CHARACTER, aggregate_argument, bad_type, bad_value, no_attribute, unknown_word
+from windrow.errors import aggregate_argument, bad_type, bad_value, no_attribute, unknown_word
 from windrow.flat import BOUNDS, WINDOW
 from windrow.input import Result
-from windrow.options import Emit, Late, Options
+from windrow.options import Callback, Emit, Late, Options
 from windrow.plan import Plan
 from windrow.windows.session import SessionWindows
 from windrow.windows.sliding import SlidingWindows
@@ -173,6 +174,32 @@ class WindowedData(Generic[Result]):
         self.grouped._input.check_threads(count)
         return self._with(threads=count)
 
+    def progress(self, show: bool | Callback = True) -> WindowedData[Result]:
+        """Shows how far a query over data in this process has come, where it takes long.
+
+        Two steps are told, both in records: `"records"`, which are read (sessions grow meanwhile), and `"windows"`,
+        which are made of them. True shows a bar: that of `tqdm` in a notebook or a terminal where tqdm is installed,
+        else a line of text on stderr where that is a terminal. A callback is told on the calling thread, at most ten
+        times a second and at the end of each step. What it raises ends the query, and comes out as it is.
+
+        Args:
+            show: True, False, or `callback(step, done, total)`; `total` is None where it is not known, as of a reader.
+
+        Raises:
+            TypeError: neither.
+            ValueError: the data is a Spark DataFrame.
+
+        >>> told = []
+        >>> counted = sessions.progress(lambda *step: told.append(step)).count()
+        >>> told[-1]
+        ('windows', 3, 3)
+        """
+        if not isinstance(show, bool) and not callable(show):
+            raise bad_type("show", show, "True, False, or a function of the step, the records done, and all of them")
+        if show is not False:
+            self.grouped._input.check_progress(show)
+        return self._with(progress=show)
+
     def observe(self, observation: Observation | str) -> WindowedData[Result]:
         """Has Spark report the counters of the query to PySpark's `Observation`, at the first action on the result.
 
@@ -231,7 +258,7 @@ class WindowedData(Generic[Result]):
         ann 10 11 2 9.0
         """
         if _by_position:
-            raise _without_names(_by_position)
+            raise without_names(_by_position)
         return self._result(aggregates)
 
     def count(self) -> Result:
@@ -264,7 +291,7 @@ class WindowedData(Generic[Result]):
         [1, 2]
         """
         if _by_position:
-            raise _without_names(_by_position)
+            raise without_names(_by_position)
         return self.grouped._input.reader(self._plan(aggregates))
 
     if not TYPE_CHECKING:  # to a type checker there is no such attribute
@@ -297,7 +324,7 @@ class WindowedData(Generic[Result]):
         fields = {known.name: known for known in grouped._fields}
         for name, aggregate in chosen.items():
             argument = aggregate_argument(name)
-            _check_name(name, aggregate, folded)
+            check_name(name, aggregate, folded)
             aggregate.check(argument)
             if (
                 isinstance(aggregate, Accumulation)
@@ -337,39 +364,8 @@ def _to_rows(name: str) -> str:
     return "its rows come from agg, which gives a DataFrame of Spark or a pyarrow.Table: .agg(n=windrow.count())"
 
 
-def _without_names(given: Sequence[object]) -> TypeError:
-    """Aggregates were given by position, or in a list, where each is a column that needs a name."""
-    flat = [each for one in given for each in (one if isinstance(one, list | tuple) else [one])]
-    named = (f"{_result_name(each)}=windrow.{_call(each)}" for each in flat if isinstance(each, Aggregate))
-    shown = ", ".join(dict.fromkeys(named)) or "n=windrow.count()"
-    return bad_type("aggregates", given[0], f"aggregates by name, such as agg({shown})")
-
-
-def _result_name(aggregate: Aggregate) -> str:
-    name = "_".join([aggregate.maker, *aggregate.columns])
-    return name if name.isidentifier() else "result"
-
-
-def _call(aggregate: Aggregate) -> str:
-    shown = ", ".join(map(repr, aggregate.columns)) if isinstance(aggregate.columns, tuple) else ""
-    return f"{aggregate.maker}({shown})" if type(aggregate) is Aggregate else f"{aggregate.maker}(...)"
-
-
 def _check_count(count: int, most: int) -> None:
     if not isinstance(count, int) or isinstance(count, bool):
         raise bad_type("count", count, f"an int from 1 to {most:,}")
     if not 1 <= count <= most:
         raise bad_value("count", count, f"1 to {most:,}")
-
-
-def _check_name(name: str, aggregate: Aggregate, taken: dict[str, str]) -> None:
-    if not isinstance(aggregate, Aggregate):
-        called = getattr(aggregate, "__name__", "")
-        hint = f"; write windrow.{called}(...)" if called in MAKERS else ""
-        if callable(aggregate) and not hint:
-            hint = "; functions of Python go into windrow.reduce(...) or windrow.aggregate(...)"
-        raise bad_type(aggregate_argument(name), aggregate, f"an aggregate of windrow, such as windrow.count(){hint}")
-    if "\0" in name:
-        raise bad_value("aggregates", name, NO_NULL_CHARACTER)
-    if name.casefold() in taken:
-        raise bad_value("aggregates", name, f"a name that nothing else has; {taken[name.casefold()]} has this one")

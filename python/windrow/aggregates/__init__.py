@@ -4,5 +4,6 @@
 |---|---|
 | `aggregate` | `Aggregate`: a function by its name, its columns, and its options |
 | `builtin` | those of the core: `count`, `sum`, `mean` and so on |
+| `named` | aggregates by name, as `agg` takes them |
 | `user_function` | those of Python functions: `reduce`, `aggregate` |
 """

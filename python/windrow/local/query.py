@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Self
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Any, Self
 
 import pyarrow as pa
 
@@ -11,12 +12,12 @@ from windrow import _worker
 from windrow.flat import flat
 from windrow.input import Input, TimeCasts
 from windrow.local.counters import metadata, warn_left_out
+from windrow.local.free_memory import free_memory
+from windrow.local.progress import Progress
 from windrow.local.reader import packed, reader_of
 from windrow.local.sources import Columns, Union, columns_of, rebased_stream
 from windrow.plan import Origins, Plan
-
-if TYPE_CHECKING:
-    from windrow._native import Query
+from windrow.windows.sliding import SlidingWindows
 
 
 class LocalInput(Input[pa.Table]):
@@ -55,44 +56,56 @@ class LocalInput(Input[pa.Table]):
         """The rows of several tables, one table after the other."""
         return LocalInput(Union([opened._table for opened in inputs], schema, origins))
 
+    def check_progress(self, show: object) -> None:
+        """Raises nothing."""
+
     def run(self, plan: Plan) -> pa.Table:
         """The result, with one entry of schema metadata for each counter, such as `b"windrow.records": b"123"`."""
-        if plan.functions:
-            return self._record_by_record(plan)
-        query = _worker.query(plan.spec, plan.schema)
-        batches, counters = self._results(query, plan, plan.options.threads)
-        return _counted(plan, batches, query.output_schema, counters)
+        with _progress(plan) as progress:
+            made = (self._record_by_record if plan.functions else self._all_at_once)(plan, progress)
+            if progress is not None:
+                progress.end()
+            return made
 
     def reader(self, plan: Plan) -> pa.RecordBatchReader:
         """The result in batches, with the counters but `windows` in the metadata of its schema."""
-        stream = self._stream(plan)
-        try:
-            blocks, counters = packed(plan, pa.RecordBatchReader.from_stream(stream))
-        except Exception as error:
-            failed, raised = error, self._table.raised
-        else:
-            return reader_of(plan, blocks, counters)
-        raise failed if raised is None else raised
+        progress = Progress(plan.options.progress) if plan.options.progress else None
+        with self._raising(progress):
+            blocks, counters = packed(plan, pa.RecordBatchReader.from_stream(self._stream(plan, progress)))
+        return reader_of(plan, blocks, counters, progress)
 
-    def _record_by_record(self, plan: Plan) -> pa.Table:
+    def _all_at_once(self, plan: Plan, progress: Progress | None) -> pa.Table:
+        query = _worker.query(plan.spec, plan.schema, free_memory() if _lists(plan) else None)
+        told = None if progress is None else progress.parts
+        with self._raising(progress):
+            batches, counters = query.run(self._stream(plan, progress), plan.options.threads, told)
+        return _counted(plan, batches, query.output_schema, counters)
+
+    def _record_by_record(self, plan: Plan, progress: Progress | None) -> pa.Table:
         operator = _worker.operator(plan.spec_in_order, plan.schema, plan.folds())
-        rows, counters = self._results(_worker.rows_query(plan.spec_in_order, plan.schema), plan)
-        return _counted(plan, _worker.finals(operator, rows), operator.output_schema, counters)
+        query = _worker.rows_query(plan.spec_in_order, plan.schema)
+        with self._raising(progress):
+            rows, counters = query.run(self._stream(plan, progress))
+        fed = rows if progress is None else progress.making(rows)
+        return _counted(plan, _worker.finals(operator, fed), operator.output_schema, counters)
 
-    def _results(
-        self, query: Query, plan: Plan, threads: int | None = None
-    ) -> tuple[list[pa.RecordBatch], dict[str, int]]:
-        """What the query gives; what Python code raises while it makes the batches comes out as it is."""
-        stream = self._stream(plan)
+    @contextmanager
+    def _raising(self, progress: Progress | None) -> Iterator[None]:
+        """What Python code raises while it makes the batches comes out as it is."""
         try:
-            return query.run(stream, threads)
+            yield
         except Exception as error:
-            failed, raised = error, self._table.raised
-        raise failed if raised is None else raised
+            raised = self._table.raised or (progress.raised if progress is not None else None)
+            if raised is None or raised is error:
+                raise
+        else:
+            return
+        raise raised
 
-    def _stream(self, plan: Plan) -> Any:
+    def _stream(self, plan: Plan, progress: Progress | None) -> Any:
         stream = self._table.stream([self.columns.index(name) for name in plan.schema.names])
-        return rebased_stream(stream, plan.schema)
+        told = stream if progress is None else progress.reading(stream, self._table.rows)
+        return rebased_stream(told, plan.schema)
 
     def _field_at(self, argument: str, position: int, compared: bool) -> pa.Field[Any]:
         del compared  # Arrow's strings have one order
@@ -103,6 +116,17 @@ class LocalInput(Input[pa.Table]):
                 f"{argument}: column {self.columns[position]!r} cannot be read as Arrow data ({error}); allowed: a "
                 "column of one type that Arrow has"
             ) from error
+
+
+def _progress(plan: Plan) -> AbstractContextManager[Progress | None]:
+    show = plan.options.progress
+    return Progress(show) if show else nullcontext()
+
+
+def _lists(plan: Plan) -> bool:
+    """Whether an aggregate keeps all values of overlapping windows."""
+    lists = any(aggregate.function == "collect_list" for _, aggregate in plan.aggregates)
+    return lists and isinstance(plan.windows, SlidingWindows)
 
 
 def _counted(plan: Plan, batches: Iterable[pa.RecordBatch], schema: pa.Schema, counters: Mapping[str, int]) -> pa.Table:

@@ -21,6 +21,7 @@ from windrow import _worker
 from windrow.flat import flat, flat_schema
 from windrow.local.blocks import Blocks
 from windrow.local.counters import metadata, warn_left_out
+from windrow.local.progress import Progress
 from windrow.local.sources import rebased
 from windrow.plan import Plan
 
@@ -46,7 +47,7 @@ def packed(plan: Plan, batches: Iterable[pa.RecordBatch]) -> tuple[Blocks, dict[
     return blocks, packer.counters()
 
 
-def reader_of(plan: Plan, blocks: Blocks, counters: dict[str, int]) -> pa.RecordBatchReader:
+def reader_of(plan: Plan, blocks: Blocks, counters: dict[str, int], progress: Progress | None) -> pa.RecordBatchReader:
     """The result of blocks, with its counters in the metadata of its schema; warns where records are left out."""
     warn_left_out(counters)
     folds = plan.folds()
@@ -58,26 +59,31 @@ def reader_of(plan: Plan, blocks: Blocks, counters: dict[str, int]) -> pa.Record
 
     def batches() -> Iterator[pa.RecordBatch]:
         try:
-            for batch in _joined(_folded(plan, blocks) if folds else _merged(plan, blocks)):
+            held = blocks.in_order() if progress is None else progress.merging(blocks.in_order(), len(blocks))
+            for batch in _joined(_folded(plan, held) if folds else _merged(plan, held)):
                 made = flat(batch) if plan.options.flat else batch
                 yield made.replace_schema_metadata(shown.metadata)
+            if progress is not None:
+                progress.end()
         finally:
             blocks.close()
+            if progress is not None:
+                progress.close()
 
     return pa.RecordBatchReader.from_batches(shown, batches())
 
 
-def _merged(plan: Plan, blocks: Blocks) -> Iterator[pa.RecordBatch]:
+def _merged(plan: Plan, blocks: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     merger = _worker.query(plan.spec, plan.schema).merger()
-    for some in blocks.in_order():
+    for some in blocks:
         yield from merger.push(some)
     yield from merger.finish()
 
 
-def _folded(plan: Plan, blocks: Blocks) -> Iterator[pa.RecordBatch]:
+def _folded(plan: Plan, blocks: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     folds = plan.folds()
     sorter = _worker.rows_query(plan.spec_in_order, plan.schema).sorter()
-    for _, of_shard in itertools.groupby(_worker.sorted_rows(sorter, blocks.in_order()), itemgetter(0)):
+    for _, of_shard in itertools.groupby(_worker.sorted_rows(sorter, blocks), itemgetter(0)):
         operator = _worker.operator(plan.spec_in_order, plan.schema, folds)
         yield from _worker.finals(operator, map(itemgetter(1), of_shard))
 

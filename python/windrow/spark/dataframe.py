@@ -102,6 +102,13 @@ class SparkInput(Input[DataFrame]):
             "runs as many tasks at once as it has cores)"
         )
 
+    def check_progress(self, show: object) -> None:
+        """Raises: Spark shows the progress of its jobs by itself."""
+        raise ValueError(
+            f"show: got {show!r} for a Spark DataFrame; allowed: the progress of data in this process (Spark shows "
+            "that of its jobs in its console and its UI: spark.ui.showConsoleProgress)"
+        )
+
     def union(self, inputs: Sequence[Self], schema: pa.Schema, origins: Origins) -> SparkInput:
         """One frame of the rows of several: the columns of the schema, then those of sources and order.
 

@@ -43,8 +43,8 @@ def pickled_for_stream(plan: Plan) -> tuple[bytes, ...]:
         held, broadcasts = _pickled(name, function)
         if broadcasts:
             raise TypeError(
-                f"{aggregate_argument(name)}: got functions that use a broadcast, on a stream; allowed: the value itself "
-                "in its place, as Spark sends no broadcasts to stateful steps of a stream"
+                f"{aggregate_argument(name)}: got functions that use a broadcast, on a stream; allowed: the value "
+                "itself in its place, as Spark sends no broadcasts to stateful steps of a stream"
             )
         functions.append(held)
     return tuple(functions)

@@ -90,9 +90,7 @@ class StreamInput(SparkInput):
         version = _worker.version()
         packed = StructType([StructField(known.name, _TYPES[str(known.type)], known.nullable) for known in PACKED])
         blocks = frame.mapInArrow(_worker.shipped("pack", version, asked, module="windrow.stream.pack"), packed)
-        changes = blocks.groupBy("shard").transformWithState(
-            _processor(asked, version), _CHANGED, "Append", "None"
-        )
+        changes = blocks.groupBy("shard").transformWithState(_processor(asked, version), _CHANGED, "Append", "None")
         observed = changes.observe(str(plan.options.observation or OBSERVED), *_counters(self._type(plan.time)))
         shown = pa.schema([field.with_nullable(True) for field in self._arrow_output(plan)])
         schema = shown.serialize().to_pybytes()

@@ -19,6 +19,8 @@ pub struct AggregatePlan {
     pub inputs: Vec<usize>,
     /// The input of a cogroup whose rows alone it sees.
     pub only: Option<u32>,
+    /// Whether its result holds every value of a window.
+    pub is_list: bool,
     output: Output,
 }
 
@@ -60,6 +62,7 @@ impl AggregatePlan {
                 name: spec.name.clone(),
                 inputs: Vec::new(),
                 only: spec.input,
+                is_list: spec.function == Function::CollectList,
                 output: Output::Python(field),
             });
         }
@@ -81,6 +84,7 @@ impl AggregatePlan {
             name: spec.name.clone(),
             inputs: inputs.collect(),
             only: spec.input,
+            is_list: spec.function == Function::CollectList,
             output: Output::BuiltIn(resolved),
         })
     }

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -163,6 +164,23 @@ def test_what_it_does_not_take_is_told() -> None:
         asked().to_reader()
     with pytest.raises(TypeError, match="to_reader: got data that is not in this process"):
         StreamDriver(lambda data: asked(data).to_reader(n=wr.count()), EVENTS.schema)
+
+
+def test_records_in_no_order_that_fill_many_blocks_are_merged_in_the_order_of_time() -> None:
+    random, rows, gap = np.random.default_rng(1), 1_300_000, 1000
+    keys, times = random.integers(0, 100, rows), random.integers(0, 10**7, rows)
+    table = pa.table({"key": keys, "ts": pa.array(times).cast(pa.timestamp("us"))})
+    windowed = wr.group_by(table, "key", time="ts").windowed_by(wr.SessionWindows.with_gap(gap * US)).flat()
+    result = windowed.shards(4).to_reader(n=wr.count()).read_all()
+    result = result.sort_by([("key", "ascending"), ("window_start", "ascending")])
+    order = np.lexsort((times, keys))
+    keys, times = keys[order], times[order]
+    starts = np.flatnonzero(np.r_[True, (np.diff(keys) > 0) | (np.diff(times) > gap)])
+    ends = np.r_[starts[1:], rows] - 1
+    assert result["key"].to_numpy().tolist() == keys[starts].tolist()
+    assert result["window_start"].cast(pa.int64()).to_numpy().tolist() == times[starts].tolist()
+    assert result["window_end"].cast(pa.int64()).to_numpy().tolist() == times[ends].tolist()
+    assert result["n"].to_numpy().tolist() == (ends - starts + 1).tolist()
 
 
 PEAK = """
