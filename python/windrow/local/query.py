@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import Any, Self
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, nullcontext
+from typing import Any, Self, TypeVar
 
 import pyarrow as pa
 
@@ -18,6 +18,9 @@ from windrow.local.reader import packed, reader_of
 from windrow.local.sources import Columns, Union, columns_of, rebased_stream
 from windrow.plan import Origins, Plan
 from windrow.windows.sliding import SlidingWindows
+
+Read = TypeVar("Read")
+"""What is made of the rows of an input."""
 
 
 class LocalInput(Input[pa.Table]):
@@ -69,38 +72,37 @@ class LocalInput(Input[pa.Table]):
 
     def reader(self, plan: Plan) -> pa.RecordBatchReader:
         """The result in batches, with the counters but `windows` in the metadata of its schema."""
-        progress = Progress(plan.options.progress) if plan.options.progress else None
-        with self._raising(progress):
-            blocks, counters = packed(plan, pa.RecordBatchReader.from_stream(self._stream(plan, progress)))
-        return reader_of(plan, blocks, counters, progress)
+        with ExitStack() as failed:
+            progress = failed.enter_context(_progress(plan))
+            stream = pa.RecordBatchReader.from_stream(self._stream(plan, progress))
+            blocks, counters = self._read(progress, lambda: packed(plan, stream))
+            reader = reader_of(plan, blocks, counters, progress)
+            failed.pop_all()  # the bar goes on while the reader is read
+            return reader
 
     def _all_at_once(self, plan: Plan, progress: Progress | None) -> pa.Table:
         query = _worker.query(plan.spec, plan.schema, free_memory() if _lists(plan) else None)
         told = None if progress is None else progress.parts
-        with self._raising(progress):
-            batches, counters = query.run(self._stream(plan, progress), plan.options.threads, told)
+        stream = self._stream(plan, progress)
+        batches, counters = self._read(progress, lambda: query.run(stream, plan.options.threads, told))
         return _counted(plan, batches, query.output_schema, counters)
 
     def _record_by_record(self, plan: Plan, progress: Progress | None) -> pa.Table:
         operator = _worker.operator(plan.spec_in_order, plan.schema, plan.folds())
         query = _worker.rows_query(plan.spec_in_order, plan.schema)
-        with self._raising(progress):
-            rows, counters = query.run(self._stream(plan, progress))
+        stream = self._stream(plan, progress)
+        rows, counters = self._read(progress, lambda: query.run(stream))
         fed = rows if progress is None else progress.making(rows)
         return _counted(plan, _worker.finals(operator, fed), operator.output_schema, counters)
 
-    @contextmanager
-    def _raising(self, progress: Progress | None) -> Iterator[None]:
-        """What Python code raises while it makes the batches comes out as it is."""
+    def _read(self, progress: Progress | None, work: Callable[[], Read]) -> Read:
+        """What work gives that reads the rows; what Python code raises while it makes them comes out as it is."""
         try:
-            yield
+            return work()
         except Exception as error:
-            raised = self._table.raised or (progress.raised if progress is not None else None)
-            if raised is None or raised is error:
-                raise
-        else:
-            return
-        raise raised
+            failed = error
+        raised = self._table.raised or (progress.raised if progress is not None else None)
+        raise failed if raised is None else raised
 
     def _stream(self, plan: Plan, progress: Progress | None) -> Any:
         stream = self._table.stream([self.columns.index(name) for name in plan.schema.names])

@@ -73,6 +73,7 @@ def test_an_exception_comes_out_as_the_object_that_was_raised(
         query(failing(raised, batches))
     assert told.value is raised
     assert told.value.__cause__ is cause
+    assert told.value.__context__ is None
 
 
 def test_an_error_of_the_query_is_not_taken_for_one_of_the_reader() -> None:
