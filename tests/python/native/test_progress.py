@@ -135,8 +135,8 @@ class Bar:
         self.closed = True
 
 
-@pytest.mark.parametrize("fails", [False, True])
-def test_tqdm_shows_a_bar_for_each_step_where_it_is_installed(events: pa.Table, monkeypatch: Any, fails: bool) -> None:
+@pytest.mark.parametrize("fails", ["", "agg", "to_reader", "reading"])
+def test_tqdm_shows_a_bar_for_each_step_where_it_is_installed(events: pa.Table, monkeypatch: Any, fails: str) -> None:
     module = ModuleType("tqdm.auto")
     made: list[Bar] = []
     monkeypatch.setattr(Bar, "made", made, raising=False)
@@ -145,8 +145,13 @@ def test_tqdm_shows_a_bar_for_each_step_where_it_is_installed(events: pa.Table, 
     monkeypatch.setitem(sys.modules, "tqdm.auto", module)
     if fails:
         large = pa.table({"key": [1, 1], "ts": [datetime(2026, 1, 1)] * 2, "x": [2**63 - 1] * 2})
+        windows = wr.SlidingWindows.with_time_difference("1 hour") if fails == "to_reader" else None
+        if fails == "to_reader":  # a window that ends beyond time, which is told when the records are read
+            large = large.set_column(1, "ts", pa.array([2**63 - 1] * 2).cast(pa.timestamp("us")))
+        query = asked(large, windows).progress()
+        work = query.agg if fails == "agg" else lambda x: query.to_reader(x=x).read_all()
         with pytest.raises(OverflowError):
-            asked(large).progress().agg(x=wr.sum("x"))
+            work(x=wr.sum("x"))
     else:
         asked(events).progress().count()
         assert [(bar.options["desc"], bar.n, bar.total) for bar in made] == [
