@@ -247,6 +247,7 @@ class WindowedData(Generic[Result]):
             ValueError: of a streaming DataFrame, windows without a grace, `every_record` without `order`, or a session
                 whose state store is not RocksDB (`windrow.configure` sets it).
             OverflowError: a result or a bound of a window does not fit its type. On Spark the job fails with it.
+            MemoryError: in this process, memory is refused, or lists of sliding windows would take more than is free.
 
         With a dynamic gap and `invalid_gap="error"` a record whose gap is null, zero or negative is a `ValueError`
         that names its key and time; on Spark the job fails with it.
