@@ -90,6 +90,12 @@ pub enum Error {
         /// Why it cannot be read.
         reason: String,
     },
+    /// There is no memory for what is asked for (`MemoryError`).
+    #[error("out of memory: {what}")]
+    Memory {
+        /// What was to be held, and its size.
+        what: String,
+    },
     /// The caller stopped the work (the exception that it raised, such as `KeyboardInterrupt`).
     #[error("interrupted: {cause}")]
     Interrupted {

@@ -11,7 +11,7 @@
 use std::cell::Cell;
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::error::{Cause, Error, Result};
@@ -33,6 +33,8 @@ pub struct Interrupt {
     asked: Cell<Instant>,
     /// What the poll gave, until it is told.
     cause: Cell<Option<Cause>>,
+    /// Parts of the work that are done.
+    done: Arc<AtomicUsize>,
 }
 
 impl Interrupt {
@@ -53,7 +55,18 @@ impl Interrupt {
             poll,
             asked: Cell::new(Instant::now()),
             cause: Cell::new(None),
+            done: Arc::default(),
         }
+    }
+
+    /// The same, which counts the parts of the work that are done where the poll sees them.
+    pub fn counting(self, done: Arc<AtomicUsize>) -> Self {
+        Self { done, ..self }
+    }
+
+    /// One more part of the work is done.
+    pub fn part_is_done(&self) {
+        self.done.fetch_add(1, Ordering::Relaxed);
     }
 
     /// The same for a thread that works for this one: it asks no poll.
@@ -63,6 +76,7 @@ impl Interrupt {
             poll: None,
             asked: self.asked.clone(),
             cause: Cell::new(None),
+            done: Arc::clone(&self.done),
         }
     }
 

@@ -6,7 +6,7 @@
 //! |---|---|
 //! | [`error`] | what can go wrong, with the facts as fields |
 //! | [`time`], [`key`] | one point and one length of time, in ticks; a key's number |
-//! | [`interrupt`] | stopping work that takes long |
+//! | [`interrupt`], [`memory`] | stopping work that takes long; asking for memory before it is needed |
 //! | [`window`], [`sort`] | bounds of windows, and every comparison of them; rows by key and time |
 //! | [`aggregate`] | identity, lift, combine, lower; one aggregate a file |
 //! | [`store`] | windows by key and time |
@@ -31,6 +31,7 @@ pub mod arrow;
 pub mod error;
 pub mod interrupt;
 pub mod key;
+pub mod memory;
 pub mod operator;
 pub mod session;
 pub mod sliding;

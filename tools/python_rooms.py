@@ -17,7 +17,7 @@ PACKAGE = "python/windrow/"
 LEAST_FILES = 30
 ORDER = (
     {"errors"},
-    {"column", "duration", "ddl", "ipc", "options"},
+    {"column", "duration", "ddl", "flat", "ipc", "options"},
     {"windows", "functions"},
     {"aggregates"},
     {"plan", "computed"},
@@ -26,6 +26,7 @@ ORDER = (
     {"stream"},
     {"local", "spark"},
     {"detect"},
+    {"resolve"},
     {"windowed"},
     {"grouped"},
     {"cogrouped"},
@@ -35,7 +36,7 @@ ORDER = (
     {""},  # the face
 )
 RANK = {room: rank for rank, rooms in enumerate(ORDER) for room in rooms}
-TYPES_ONLY = {("windowed", "grouped")}
+TYPES_ONLY = {("windowed", "grouped"), ("resolve", "grouped")}
 NATIVE = "_native"
 
 

@@ -3,7 +3,7 @@
 Each room uses only rooms to its right, rooms of one group never each other:
 
     py -> arrow -> {session, sliding} -> operator -> store -> aggregate -> {window, sort}
-       -> {time, key, interrupt} -> error
+       -> {time, key, interrupt, memory} -> error
 
 within `arrow`:
 
@@ -20,7 +20,7 @@ CRATE = "rust/"
 LEAST_EDGES = 300
 ORDER = (
     {"error"},
-    {"time", "key", "interrupt"},
+    {"time", "key", "interrupt", "memory"},
     {"window", "sort"},
     {"aggregate"},
     {"store"},

@@ -57,6 +57,7 @@ from windrow.aggregates.vectorised import apply
 from windrow.aggregates.window_id import window_id
 from windrow.cogrouped import CogroupedData, cogroup
 from windrow.grouped import GroupedData, group_by
+from windrow.local.counters import LeftOut, counters
 from windrow.spark.configure import configure
 from windrow.spark.ticks import ticks
 from windrow.windowed import WindowedData
@@ -67,6 +68,7 @@ __all__ = [
     "Aggregate",
     "CogroupedData",
     "GroupedData",
+    "LeftOut",
     "SessionWindows",
     "SlidingWindows",
     "WindowedData",
@@ -90,6 +92,7 @@ __all__ = [
     "count",
     "count_distinct",
     "count_if",
+    "counters",
     "covar_pop",
     "covar_samp",
     "first",

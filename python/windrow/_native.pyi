@@ -12,17 +12,19 @@ Errors, whatever the call:
 | `TypeError` | a column has a type that is not allowed; the message names it and says what is allowed |
 | `ValueError` | an argument, a record or saved bytes are not what is allowed |
 | `OverflowError` | a result, or a bound of a window, does not fit its type |
+| `MemoryError` | the allocator refuses what is asked for, or lists would take more than `memory` |
 | `RuntimeError` | a function of the user raised, which is the cause; or Arrow failed, or windrow has a bug |
 | what the handler raised | a signal's handler raised, as that of Ctrl-C does |
 
 A `spec` is the JSON of `windrow.plan.Plan`.
 """
 
-from collections.abc import Callable, Iterable, Sequence
-from types import TracebackType
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol, final
 
 import pyarrow as pa
+
+from windrow.functions.fold import Fold
 
 __all__ = [
     "Combiner",
@@ -63,44 +65,17 @@ class _ArrowStream(Protocol):
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> Any: ...
 
-class _Fold(Protocol):
-    """The functions of one Python aggregate: `windrow.functions.fold.Fold`."""
-
-    @property
-    def type(self) -> pa.DataType:
-        """The type of the accumulator, and of the result."""
-    @property
-    def init(self) -> Callable[[], Any]:
-        """Makes the accumulator of no records."""
-    @property
-    def adds(self) -> Sequence[Callable[[Any, Any], Any] | None]:
-        """For each input, adds a record to an accumulator; None where records of this input are not added."""
-    @property
-    def merge(self) -> Callable[[Any, Any], Any]:
-        """Merges an accumulator with one of later records."""
-    @property
-    def rows(self) -> Callable[[pa.RecordBatch], Iterable[Any]]:
-        """From a batch to what `adds` are handed, one for each of its rows."""
-    @property
-    def reduces(self) -> bool:
-        """Whether `adds` and `merge` are both of the one function of `reduce`, as an error calls it."""
-    def to_arrow(self, values: list[Any], /) -> pa.Array[Any]:
-        """Accumulators as an array of `type`, one value for each."""
-    def from_arrow(self, array: pa.Array[Any], /) -> Iterable[Any]:
-        """The accumulators that `to_arrow` was handed."""
-    def user_frame(self, raised: TracebackType | None, /) -> str | None:
-        """Where in the functions an exception was raised; None where it was outside of them."""
-
 @final
 class Query:
     """A plan over columns of certain types, checked."""
 
-    def __new__(cls, spec: str, schema: pa.Schema) -> Query:
+    def __new__(cls, spec: str, schema: pa.Schema, memory: int | None = None) -> Query:
         """The query of a plan.
 
         Args:
             spec: the plan.
             schema: the columns that the plan reads, and their types.
+            memory: how many bytes the lists of overlapping windows may take; None for any number.
 
         Raises:
             TypeError: a key, time or aggregate over a column of a type that it is not defined for.
@@ -119,21 +94,24 @@ class Query:
         and `op` (a string) where the plan asks for it. For rows: the columns of the input.
         """
     @staticmethod
-    def with_rows(spec: str, schema: pa.Schema) -> Query:
+    def with_rows(spec: str, schema: pa.Schema, memory: int | None = None) -> Query:
         """The query for windows and for the window of each row: `run_over`. Raises what `Query` raises."""
     @staticmethod
     def over(spec: str, schema: pa.Schema) -> Query:
         """The query for rows, each with its window: `packer`, `merger`. Raises what `Query` raises."""
     def run_over(
-        self, reader: _ArrowStream, threads: int | None = None
+        self, reader: _ArrowStream, threads: int | None = None, progress: Callable[[int], object] | None = None
     ) -> tuple[list[pa.RecordBatch], pa.RecordBatch, dict[str, int]]:
         """The windows, the position among them of each row's window (null for none), and the counters."""
-    def run(self, reader: _ArrowStream, threads: int | None = None) -> tuple[list[pa.RecordBatch], dict[str, int]]:
+    def run(
+        self, reader: _ArrowStream, threads: int | None = None, progress: Callable[[int], object] | None = None
+    ) -> tuple[list[pa.RecordBatch], dict[str, int]]:
         """All windows, or rows in the order of time, of everything that a reader gives.
 
         Args:
             reader: batches that have the columns that the plan reads, by name.
             threads: how many threads work; None for one a core.
+            progress: is told some ten times a second how many of 32 parts of the keys have given their windows.
 
         Returns:
             Batches of `output_schema`, in no particular order of windows, and the counters `records`, `null_keys`,
@@ -222,7 +200,7 @@ class Operator:
     After an error of `push`, `finish` or `restore` there is no going on: a new operator is restored from saved pages.
     """
 
-    def __new__(cls, spec: str, schema: pa.Schema, folds: Sequence[_Fold] = ...) -> Operator:
+    def __new__(cls, spec: str, schema: pa.Schema, folds: Sequence[Fold] = ...) -> Operator:
         """An operator that has seen no record.
 
         Args:

@@ -59,11 +59,14 @@ def decode_page(text: str) -> bytes:
     return decode_page(text)
 
 
-def query(spec: str, schema: pa.Schema) -> Query:
-    """The query of a plan over columns of these types, checked by the core: `TypeError` or `ValueError`."""
+def query(spec: str, schema: pa.Schema, memory: int | None = None) -> Query:
+    """The query of a plan over columns of these types, checked by the core: `TypeError` or `ValueError`.
+
+    `memory` is how many bytes lists of overlapping windows may take.
+    """
     from windrow._native import Query
 
-    return Query(spec, schema)
+    return Query(spec, schema, memory)
 
 
 def rows_query(spec: str, schema: pa.Schema) -> Query:
@@ -73,11 +76,11 @@ def rows_query(spec: str, schema: pa.Schema) -> Query:
     return Query.of_rows(spec, schema)
 
 
-def row_windows_query(spec: str, schema: pa.Schema) -> Query:
-    """The query for the windows of a plan and for the window of each row: `Query.run_over`."""
+def row_windows_query(spec: str, schema: pa.Schema, memory: int | None) -> Query:
+    """The query for the windows of a plan and for the window of each row: `Query.run_over`; `memory` as in `query`."""
     from windrow._native import Query
 
-    return Query.with_rows(spec, schema)
+    return Query.with_rows(spec, schema, memory)
 
 
 def over_query(spec: str, schema: pa.Schema) -> Query:
@@ -132,15 +135,22 @@ def loader(expected: str) -> Callable[[str], Any]:
 
 
 def shipped(
-    step: str, expected: str, *plan: Any, module: str = "windrow._worker", finish: bytes | None = None
+    step: str,
+    expected: str,
+    *plan: Any,
+    module: str = "windrow._worker",
+    finish: bytes | None = None,
+    held: tuple[Any, ...] = (),
 ) -> Callable[[Batches], Batches]:
     """A function for `mapInArrow` that runs a step, of that name, of an executor's own windrow.
 
-    `finish` is the pickled `Finish` of what the step gives, of a query with computed columns.
+    `finish` is the pickled `Finish` of what the step gives, of a query with computed columns. It holds the broadcasts
+    `held`, so that Spark sends their values with it.
     """
     load = loader(expected)
 
     def task(batches: Batches) -> Batches:
+        _ = held
         run: Callable[..., Batches] = getattr(load(module), step)
         done = run(batches, *plan)
         return done if finish is None else load("windrow._worker").finished(done, finish)
@@ -224,7 +234,7 @@ def fold(batches: Batches, spec: str, schema: bytes, observed: dict[str, str], f
     folds = [pickle.loads(function).fold(columns, kafka=False) for function in functions]
     counted = list[pa.RecordBatch]()
     blank = dict.fromkeys(observed.values())
-    rows = _sorted(rows_query(spec, columns).sorter(), _blocks(batches, observed, counted))
+    rows = sorted_rows(rows_query(spec, columns).sorter(), _blocks(batches, observed, counted))
     for _, of_shard in itertools.groupby(rows, itemgetter(0)):
         for windows in finals(operator(spec, columns, folds), map(itemgetter(1), of_shard)):
             yield _with_counters(windows, blank)
@@ -245,7 +255,8 @@ def finals(fed: Operator, rows: Iterable[pa.RecordBatch]) -> Batches:
     yield from map(shown, fed.finish())
 
 
-def _sorted(sorter: Sorter, blocks: Batches) -> Iterator[tuple[int, pa.RecordBatch]]:
+def sorted_rows(sorter: Sorter, blocks: Batches) -> Iterator[tuple[int, pa.RecordBatch]]:
+    """The rows that are in blocks, with their shard, in the order of time."""
     for batch in blocks:
         # A batch of blocks may be much larger than what a sorter holds.
         for start in range(0, batch.num_rows, _BLOCKS):

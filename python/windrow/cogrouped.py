@@ -144,10 +144,19 @@ class _Inputs(Input[Result]):
     def check_threads(self, count: int) -> None:
         self._first.check_threads(count)
 
+    def check_progress(self, show: object) -> None:
+        self._first.check_progress(show)
+
     def run(self, plan: Plan) -> Result:
+        return self._united(plan).run(plan)
+
+    def reader(self, plan: Plan) -> pa.RecordBatchReader:
+        return self._united(plan).reader(plan)
+
+    def _united(self, plan: Plan) -> Input[Result]:
         if plan.origins is None:
             raise ValueError("plan: got one without inputs; allowed: the plan of a cogroup")
-        return self._first.union(list(self._inputs.values()), plan.schema, plan.origins).run(plan)
+        return self._first.union(list(self._inputs.values()), plan.schema, plan.origins)
 
     def with_windows(self, plan: Plan) -> Result:
         raise bad_type("inputs", self, "what group_by(...) returned")

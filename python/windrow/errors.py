@@ -5,6 +5,7 @@ Every function here returns an exception for the caller to raise, so that the tr
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 
@@ -22,6 +23,14 @@ def bad_value(argument: str, got: object, allowed: str) -> ValueError:
 def bad_type(argument: str, got: object, allowed: str) -> TypeError:
     """An argument has a type that is not allowed."""
     return TypeError(f"{argument}: got {_shown(got)}, {_a_type(got)}; allowed: {allowed}")
+
+
+def returns_none(argument: str, function: object, allowed: str) -> TypeError:
+    """A function has no `return` of a value."""
+    code = getattr(function, "__code__", None)
+    place = f" ({code.co_filename}:{code.co_firstlineno})" if code is not None else ""
+    name = getattr(function, "__qualname__", repr(function))
+    return TypeError(f"{argument}: got {name}, which has no return of a value{place}; allowed: {allowed}")
 
 
 def bad_column_type(argument: str, column: str, got: object, allowed: str) -> TypeError:
@@ -94,6 +103,14 @@ def listed(names: Sequence[str]) -> str:
     shown = ", ".join(repr(name) for name in names[:_SHOWN])
     more = len(names) - _SHOWN
     return f"{shown} and {more} more" if more > 0 else shown or "none"
+
+
+def calls_to_user() -> int:
+    """The `stacklevel` of a warning in the function that calls this, so that it names the line that called windrow."""
+    frame, calls = inspect.currentframe(), 0
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "windrow":
+        frame, calls = frame.f_back, calls + 1
+    return calls
 
 
 def _shown(value: object) -> str:

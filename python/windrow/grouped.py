@@ -151,7 +151,8 @@ class GroupedData(Generic[Result]):
         >>> group_by(empty, "card", time="ts").windowed_by(SlidingWindows.with_time_difference("10 minutes"))
         WindowedData(grouped=GroupedData(keys=('card',), time='ts', tick=None), \
 windows=SlidingWindows.with_time_difference('10 minutes'), options=Options(emit='close', every_record=False, \
-late='drop', shards=32, threads=None, observation=None, max_ahead=None))
+late='drop', shards=32, threads=None, observation=None, max_ahead=None, \
+flat=False, progress=False))
         """
         if not isinstance(windows, SessionWindows | SlidingWindows):
             ways = "SessionWindows.with_gap(...) or with_dynamic_gap(...), or SlidingWindows.with_time_difference(...)"

@@ -68,8 +68,19 @@ class Input(ABC, Generic[Result]):
         """Raises unless a query over this input runs on threads of its own."""
 
     @abstractmethod
+    def check_progress(self, show: object) -> None:
+        """Raises unless a query over this input tells how far it has come."""
+
+    @abstractmethod
     def run(self, plan: Plan) -> Result:
         """The result of a plan; the core's own checks of types come first (`TypeError`, `ValueError`)."""
+
+    def reader(self, plan: Plan) -> pa.RecordBatchReader:
+        """The result of a plan in batches, over data in this process; `TypeError` over anything else."""
+        raise TypeError(
+            "to_reader: got data that is not in this process; allowed: Arrow data, Polars, DuckDB or pandas (Spark "
+            "writes its results by itself: agg(...).write.parquet(path))"
+        )
 
     @abstractmethod
     def with_windows(self, plan: Plan) -> Result:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -10,6 +11,9 @@ Emit = Literal["close", "update"]
 
 Late = Literal["drop", "emit"]
 """What becomes of a late record: it is counted and left out, or also a row of its own."""
+
+Callback = Callable[[str, int, int | None], object]
+"""Is told the step, how many records are done in it, and how many there are in all, None where that is not known."""
 
 SHARDS = 32
 """Ranges of key hashes, unless `shards` says otherwise."""
@@ -27,6 +31,8 @@ class Options:
         threads: how many threads a query in this process uses; None for one a core.
         observation: where Spark reports the counters, if anywhere; on a stream the name that they have.
         max_ahead: on a stream, how far ahead of the wall clock a record may be, in microseconds; None for any.
+        progress: whether a query in this process shows a bar; or the function that is told how far it has come.
+        flat: whether the bounds of windows are two columns in place of a struct.
     """
 
     emit: Emit = "close"
@@ -36,6 +42,8 @@ class Options:
     threads: int | None = None
     observation: object | None = None
     max_ahead: int | None = None
+    flat: bool = False
+    progress: Callback | bool = False
 
     @property
     def op(self) -> bool:

@@ -20,23 +20,21 @@ The examples of this module go on from here:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Generic, Never, get_args
 
 import pyarrow as pa
 
-from windrow import _worker
 from windrow.aggregates import builtin
 from windrow.aggregates.aggregate import MAKERS, Aggregate
-from windrow.aggregates.user_function import Accumulation, Reduction
-from windrow.aggregates.window_id import WindowId
-from windrow.computed import finish_of, parts_of
+from windrow.aggregates.named import without_names
 from windrow.duration import Duration, microseconds
-from windrow.errors import NO_NULL_CHARACTER, aggregate_argument, bad_type, bad_value, no_attribute, unknown_word
+from windrow.errors import bad_type, bad_value, no_attribute, unknown_word
+from windrow.flat import BOUNDS
 from windrow.input import Result
-from windrow.options import Emit, Late, Options
+from windrow.options import Callback, Emit, Late, Options
 from windrow.plan import Plan
+from windrow.resolve import resolved
 from windrow.windows.session import SessionWindows
 from windrow.windows.sliding import SlidingWindows
 
@@ -125,11 +123,27 @@ class WindowedData(Generic[Result]):
         """
         return self._with(max_ahead=microseconds("duration", duration, zero=True))
 
+    def flat(self) -> WindowedData[Result]:
+        """Has the result the columns `window_start` and `window_end` in place of the struct `window`.
+
+        For CSV files and libraries without structs. Both bounds are inclusive, of the type of the time column.
+
+        Raises:
+            ValueError: a key column is called `window_start` or `window_end`.
+
+        >>> sessions.flat().count().column_names
+        ['user', 'window_start', 'window_end', 'count']
+        """
+        for key in self.grouped.keys:
+            if key.casefold() in BOUNDS:
+                raise bad_value("keys", key, f"any name but {key.casefold()!r}, which flat() adds: rename the column")
+        return self._with(flat=True)
+
     def shards(self, count: int) -> WindowedData[Result]:
         """Cuts the work into `count` ranges of key hashes: 1 to 65,536, 32 unless said otherwise.
 
         The result is the same for any number. More shards mean more tasks after the shuffle and less memory in each;
-        Spark's adaptive execution joins small ones. In this process there is nothing to cut.
+        Spark's adaptive execution joins small ones. In this process `to_reader` alone cuts it so.
 
         Raises:
             TypeError: not an int.
@@ -158,6 +172,32 @@ class WindowedData(Generic[Result]):
         self.grouped._input.check_threads(count)
         return self._with(threads=count)
 
+    def progress(self, show: bool | Callback = True) -> WindowedData[Result]:
+        """Shows how far a query over data in this process has come, where it takes long.
+
+        Two steps are told, both in records: `"records"`, which are read (sessions grow meanwhile), and `"windows"`,
+        which are made of them. True shows a bar: that of `tqdm` in a notebook or a terminal where tqdm is installed,
+        else a line of text on stderr where that is a terminal. A callback is told on the calling thread, at most ten
+        times a second and at the end of each step. What it raises ends the query, and comes out as it is.
+
+        Args:
+            show: True, False, or `callback(step, done, total)`; `total` is None where it is not known, as of a reader.
+
+        Raises:
+            TypeError: neither.
+            ValueError: the data is a Spark DataFrame.
+
+        >>> told = []
+        >>> counted = sessions.progress(lambda *step: told.append(step)).count()
+        >>> told[-1]
+        ('windows', 3, 3)
+        """
+        if not isinstance(show, bool) and not callable(show):
+            raise bad_type("show", show, "True, False, or a function of the step, the records done, and all of them")
+        if show is not False:
+            self.grouped._input.check_progress(show)
+        return self._with(progress=show)
+
     def observe(self, observation: Observation | str) -> WindowedData[Result]:
         """Has Spark report the counters of the query to PySpark's `Observation`, at the first action on the result.
 
@@ -166,7 +206,7 @@ class WindowedData(Generic[Result]):
 
         Of a batch they are `records` (rows that are no ticks), of them left out `null_keys` (every key column is null),
         `null_times` and `bad_gaps`, of them cut `clamped_gaps` (both 0 unless records have their own gaps), then
-        `ticks` and `windows`. A query in this process has them in its result's schema metadata.
+        `ticks` and `windows`. Of a query in this process `windrow.counters` tells them.
 
         Only an action that reads the whole result, such as `count()`, `collect()` or a write, reports all. One that
         stops early (`show()`, `first()`, `take()`, `isEmpty()`, any with `limit()`) reports what ran until there, which
@@ -191,10 +231,10 @@ class WindowedData(Generic[Result]):
         """The windows of each key and the aggregates over their records (Kafka's `aggregate`, several at once).
 
         Returns:
-            A DataFrame for a DataFrame, lazily; a `pyarrow.Table` for anything else, with the counters in its schema
-            metadata (`b"windrow.records"` and so on). Columns: the keys, `window` (a struct of `start` and `end`, both
-            inclusive, of the type of the time column), one column for each aggregate, and `op` after
-            `emit("update")`. Rows are in no particular order.
+            A DataFrame for a DataFrame, lazily; a `pyarrow.Table` for anything else, whose counters
+            `windrow.counters` tells; where records are left out, it warns (`windrow.LeftOut`). Columns: the keys,
+            `window` (a struct of `start` and `end`, both inclusive, of the type of the time column; after `flat()` two
+            columns), one column for each aggregate, and `op` after `emit("update")`. Rows are in no particular order.
 
         Raises:
             ValueError: no aggregate, a column that the data does not have or has twice, or a name that a key, `window`
@@ -205,6 +245,7 @@ class WindowedData(Generic[Result]):
             ValueError: of a streaming DataFrame, windows without a grace, `every_record` without `order`, or a session
                 whose state store is not RocksDB (`windrow.configure` sets it).
             OverflowError: a result or a bound of a window does not fit its type. On Spark the job fails with it.
+            MemoryError: in this process, memory is refused, or lists of sliding windows would take more than is free.
 
         With a dynamic gap and `invalid_gap="error"` a record whose gap is null, zero or negative is a `ValueError`
         that names its key and time; on Spark the job fails with it.
@@ -216,7 +257,7 @@ class WindowedData(Generic[Result]):
         ann 10 11 2 9.0
         """
         if _by_position:
-            raise _without_names(_by_position)
+            raise without_names(_by_position)
         return self._result(aggregates)
 
     def with_columns(self, /, *_by_position: Never, **aggregates: Aggregate) -> Result:
@@ -252,7 +293,7 @@ class WindowedData(Generic[Result]):
         11 5.0 10 2 9.0
         """
         if _by_position:
-            raise _without_names(_by_position, "with_columns")
+            raise without_names(_by_position, "with_columns")
         if self.options.op:
             raise bad_value(
                 "with_columns", "emit('update') or late('emit')", "emit('close'): each record comes back once"
@@ -268,6 +309,31 @@ class WindowedData(Generic[Result]):
         [1, 2]
         """
         return self._result({"count": builtin.count()})
+
+    def to_reader(self, /, *_by_position: Never, **aggregates: Aggregate) -> pa.RecordBatchReader:
+        """The same as `agg` over data in this process, as a `pyarrow.RecordBatchReader`: the result in batches.
+
+        For results, and inputs, larger than memory: hand over a reader, and write what comes as it comes. The call
+        itself reads all records; what is packed of them beyond 16 MiB waits in an unnamed temporary file (where
+        `tempfile.gettempdir()` says, so `TMPDIR`) until the reader is read to its end or dropped. Batches have about
+        65,536 rows, in no particular order. Memory holds some million records while they are read, and then what is
+        open at a time in one shard: for records that come in no order of time that is a whole shard, so more `shards`
+        take less. One thread works.
+
+        `windrow.counters` of the reader tells what was counted, without `windows`.
+
+        Raises:
+            TypeError: a Spark DataFrame. Else as `agg`.
+            ValueError, OverflowError, RuntimeError: as `agg`; of results, when their batch is read.
+            OSError: the disk is full.
+
+        >>> reader = sessions.to_reader(n=wr.count())
+        >>> sorted(row["n"] for batch in reader for row in batch.to_pylist())
+        [1, 2]
+        """
+        if _by_position:
+            raise without_names(_by_position)
+        return self.grouped._input.reader(self._plan(aggregates))
 
     if not TYPE_CHECKING:  # to a type checker there is no such attribute
 
@@ -287,62 +353,7 @@ class WindowedData(Generic[Result]):
         return self.grouped._input.run(self._plan(chosen))
 
     def _plan(self, chosen: dict[str, Aggregate], *, rows: bool = False) -> Plan:
-        """The plan of these aggregates; with `rows`, one that gives the rows back."""
-        if rows:
-            taken = {**dict.fromkeys(self.grouped._input.columns, "a column of the data")}
-            for column in taken:
-                if column.casefold() == "window":
-                    raise bad_value("data", column, "any name but 'window', the result's column of windows: rename it")
-            taken["window"] = "the column of windows"
-        else:
-            if not chosen:
-                raise ValueError("aggregates: got none; allowed: one or more, such as agg(n=windrow.count())")
-            taken = {**dict.fromkeys(self.grouped.keys, "a key"), "window": "the column of windows"}
-        if self.options.op:
-            taken["op"] = "the column that emit('update') and late('emit') add"
-        folded = {name.casefold(): what for name, what in taken.items()}
-        grouped, resolved = self.grouped, dict[str, Aggregate]()
-        fields = {known.name: known for known in grouped._fields}
-        for name, aggregate in chosen.items():
-            _check_name(name, aggregate, folded)
-            folded[name.casefold()] = f"the aggregate {name!r}"
-        asked = parts_of(chosen, taken)
-        for name, aggregate in asked.items():
-            argument = aggregate_argument(name)
-            aggregate.check(argument)
-            if isinstance(aggregate, WindowId) and not rows:
-                raise bad_value(argument, "window_id()", "with_columns(...): agg gives one row for each window")
-            if isinstance(aggregate, Reduction | Accumulation) and rows:
-                raise bad_value(
-                    argument, f"{aggregate.maker}(...)", "built-in aggregates; Python functions go into agg"
-                )
-            if (
-                isinstance(aggregate, Accumulation)
-                and aggregate.merge is None
-                and not isinstance(self.windows, SlidingWindows)
-            ):
-                raise bad_value(
-                    argument, "aggregate(...) without merge", "aggregate(init, add, merge, ...): sessions are merged"
-                )
-            resolved[name] = grouped._resolved(argument, aggregate)
-            fields |= {known.name: known for known in self._read(argument, resolved[name])}
-        return Plan(
-            keys=grouped.keys,
-            time=grouped.time,
-            tick=grouped.tick,
-            windows=self.windows,
-            aggregates=tuple(resolved.items()),
-            options=self.options,
-            schema=pa.schema(fields.values()),
-            origins=grouped._origins(fields),
-            stream=grouped._stream,
-            finish=finish_of(chosen, asked, (*grouped.keys, "window"), ("op",) if self.options.op else ()),
-        )
-
-    def _read(self, argument: str, aggregate: Aggregate) -> Iterator[pa.Field[pa.DataType]]:
-        for position, column in enumerate(aggregate.read):
-            compared = position < len(aggregate.columns) and _worker.compares(aggregate.function, position)
-            yield self.grouped._input.field(f"{argument}: {aggregate.maker}", column, compared=compared)
+        return resolved(self.grouped, self.windows, self.options, chosen, rows=rows)
 
 
 def _to_rows(name: str) -> str:
@@ -354,39 +365,8 @@ def _to_rows(name: str) -> str:
     return "its rows come from agg, which gives a DataFrame of Spark or a pyarrow.Table: .agg(n=windrow.count())"
 
 
-def _without_names(given: Sequence[object], call: str = "agg") -> TypeError:
-    """Aggregates were given by position, or in a list, where each is a column that needs a name."""
-    flat = [each for one in given for each in (one if isinstance(one, list | tuple) else [one])]
-    named = (f"{_result_name(each)}=windrow.{_call(each)}" for each in flat if isinstance(each, Aggregate))
-    shown = ", ".join(dict.fromkeys(named)) or "n=windrow.count()"
-    return bad_type("aggregates", given[0], f"aggregates by name, such as {call}({shown})")
-
-
-def _result_name(aggregate: Aggregate) -> str:
-    name = "_".join([aggregate.maker, *aggregate.columns])
-    return name if name.isidentifier() else "result"
-
-
-def _call(aggregate: Aggregate) -> str:
-    shown = ", ".join(map(repr, aggregate.columns)) if isinstance(aggregate.columns, tuple) else ""
-    return f"{aggregate.maker}({shown})" if type(aggregate) is Aggregate else f"{aggregate.maker}(...)"
-
-
 def _check_count(count: int, most: int) -> None:
     if not isinstance(count, int) or isinstance(count, bool):
         raise bad_type("count", count, f"an int from 1 to {most:,}")
     if not 1 <= count <= most:
         raise bad_value("count", count, f"1 to {most:,}")
-
-
-def _check_name(name: str, aggregate: Aggregate, taken: dict[str, str]) -> None:
-    if not isinstance(aggregate, Aggregate):
-        called = getattr(aggregate, "__name__", "")
-        hint = f"; write windrow.{called}(...)" if called in MAKERS else ""
-        if callable(aggregate) and not hint:
-            hint = "; functions of Python go into windrow.reduce(...) or windrow.aggregate(...)"
-        raise bad_type(aggregate_argument(name), aggregate, f"an aggregate of windrow, such as windrow.count(){hint}")
-    if "\0" in name:
-        raise bad_value("aggregates", name, NO_NULL_CHARACTER)
-    if name.casefold() in taken:
-        raise bad_value("aggregates", name, f"a name that nothing else has; {taken[name.casefold()]} has this one")

@@ -14,6 +14,7 @@ use std::ops::Range;
 use super::bytes::Bytes;
 use super::validity::Validity;
 use crate::error::{Error, Result};
+use crate::memory;
 
 /// The values of a column.
 #[derive(Clone, Debug)]
@@ -118,6 +119,19 @@ impl<'a> Column<'a> {
             Values::Bytes(bytes) => bytes.offsets.len().saturating_sub(1),
             Values::List { offsets, .. } => offsets.len().saturating_sub(1),
         }
+    }
+
+    /// Bytes of all values, as plain arrays would hold them; nulls take none.
+    pub fn value_bytes(&self) -> usize {
+        let valid = (0..self.len()).filter(|&row| self.is_valid(row)).count();
+        let all = match &self.values {
+            Values::Int(values) => size_of_val(values.as_ref()),
+            Values::Float(values) => size_of_val(values.as_ref()),
+            Values::Wide(values) => size_of_val(values.as_ref()),
+            Values::Bytes(bytes) => bytes.data.len() + size_of_val(bytes.offsets.as_ref()),
+            Values::List { elements, .. } => elements.value_bytes(),
+        };
+        (all as u128 * valid as u128 / self.len().max(1) as u128) as usize
     }
 
     /// Whether there are no rows.
@@ -225,7 +239,7 @@ impl Column<'static> {
     ///
     /// # Errors
     ///
-    /// `other` is of another kind.
+    /// `other` is of another kind, or there is no room for it.
     pub fn append(&mut self, other: &Column<'_>) -> Result<()> {
         let before = self.len();
         if self.validity.is_some() || other.validity.is_some() {
@@ -235,10 +249,14 @@ impl Column<'static> {
             validity.extend(before, (0..other.len()).map(|row| other.is_valid(row)));
         }
         match (&mut self.values, &other.values) {
-            (Values::Int(values), Values::Int(more)) => values.to_mut().extend_from_slice(more),
-            (Values::Float(values), Values::Float(more)) => values.to_mut().extend_from_slice(more),
-            (Values::Wide(values), Values::Wide(more)) => values.to_mut().extend_from_slice(more),
-            (Values::Bytes(bytes), Values::Bytes(more)) => bytes.append(more),
+            (Values::Int(values), Values::Int(more)) => extend(values.to_mut(), more)?,
+            (Values::Float(values), Values::Float(more)) => extend(values.to_mut(), more)?,
+            (Values::Wide(values), Values::Wide(more)) => extend(values.to_mut(), more)?,
+            (Values::Bytes(bytes), Values::Bytes(more)) => {
+                memory::reserve(bytes.data.to_mut(), more.data.len())?;
+                memory::reserve(bytes.offsets.to_mut(), more.offsets.len())?;
+                bytes.append(more);
+            }
             (
                 Values::List { offsets, elements },
                 Values::List {
@@ -256,4 +274,10 @@ impl Column<'static> {
         }
         Ok(())
     }
+}
+
+fn extend<T: Copy>(values: &mut Vec<T>, more: &[T]) -> Result<()> {
+    memory::reserve(values, more.len())?;
+    values.extend_from_slice(more);
+    Ok(())
 }

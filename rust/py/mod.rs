@@ -15,11 +15,14 @@ mod session_runs;
 mod user_exception;
 
 use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread;
 
 use arrow_array::{ArrayRef, RecordBatch};
-use pyo3::exceptions::{PyException, PyOverflowError, PyRuntimeError, PyTypeError, PyValueError};
+use pyo3::exceptions::{
+    PyException, PyMemoryError, PyOverflowError, PyRuntimeError, PyTypeError, PyValueError,
+};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use pyo3_arrow::input::AnyRecordBatch;
@@ -59,6 +62,7 @@ impl From<Error> for PyErr {
                 Ok(raised) => *raised,
                 Err(_) => PyRuntimeError::new_err(message),
             },
+            Error::Memory { .. } => PyMemoryError::new_err(message),
             Error::Arrow(_) | Error::Internal(_) | Error::Stopped => {
                 PyRuntimeError::new_err(message)
             }
@@ -107,11 +111,11 @@ struct PyQuery(Arc<Query>);
 #[pymethods]
 impl PyQuery {
     #[new]
-    fn new(spec: &str, schema: PySchema) -> PyResult<Self> {
-        Ok(Self(Arc::new(Query::new(
-            &Spec::parse(spec)?,
-            &schema.into_inner(),
-        )?)))
+    #[pyo3(signature = (spec, schema, memory=None))]
+    fn new(spec: &str, schema: PySchema, memory: Option<usize>) -> PyResult<Self> {
+        let mut query = Query::new(&Spec::parse(spec)?, &schema.into_inner())?;
+        query.limits.result_bytes = memory;
+        Ok(Self(Arc::new(query)))
     }
 
     #[staticmethod]
@@ -123,8 +127,10 @@ impl PyQuery {
     }
 
     #[staticmethod]
-    fn with_rows(spec: &str, schema: PySchema) -> PyResult<Self> {
-        let query = Query::with_rows(&Spec::parse(spec)?, &schema.into_inner())?;
+    #[pyo3(signature = (spec, schema, memory=None))]
+    fn with_rows(spec: &str, schema: PySchema, memory: Option<usize>) -> PyResult<Self> {
+        let mut query = Query::with_rows(&Spec::parse(spec)?, &schema.into_inner())?;
+        query.limits.result_bytes = memory;
         Ok(Self(Arc::new(query)))
     }
 
@@ -139,26 +145,31 @@ impl PyQuery {
         PySchema::new(Arc::clone(&self.0.output)).into_pyarrow(py)
     }
 
-    #[pyo3(signature = (reader, threads=None))]
+    #[pyo3(signature = (reader, threads=None, progress=None))]
     fn run<'py>(
         &self,
         py: Python<'py>,
         reader: AnyRecordBatch,
         threads: Option<NonZeroUsize>,
+        progress: Option<Py<PyAny>>,
     ) -> PyResult<(Vec<Bound<'py, PyAny>>, Bound<'py, PyDict>)> {
         let reader = reader.into_reader()?;
         let threads = threads_or_cores(threads);
         let batches = reader.map(|batch| Ok(batch?));
-        let (results, counters) = py.detach(|| self.0.run_until(batches, threads, &signals()))?;
+        let (results, counters) = py.detach(|| {
+            let interrupt = progress.map_or_else(signals, told);
+            self.0.run_until(batches, threads, &interrupt)
+        })?;
         Ok((to_python(py, results)?, counted(py, counters)?))
     }
 
-    #[pyo3(signature = (reader, threads=None))]
+    #[pyo3(signature = (reader, threads=None, progress=None))]
     fn run_over<'py>(
         &self,
         py: Python<'py>,
         reader: AnyRecordBatch,
         threads: Option<NonZeroUsize>,
+        progress: Option<Py<PyAny>>,
     ) -> PyResult<(Vec<Bound<'py, PyAny>>, Bound<'py, PyAny>, Bound<'py, PyDict>)> {
         let reader = reader.into_reader()?;
         let batches = reader.map(|batch| Ok(batch?));
@@ -167,7 +178,10 @@ impl PyQuery {
             windows,
             of_row,
             counters,
-        } = py.detach(|| self.0.run_over(batches, threads, &signals()))?;
+        } = py.detach(|| {
+            let interrupt = progress.map_or_else(signals, told);
+            self.0.run_over(batches, threads, &interrupt)
+        })?;
         let of_row: ArrayRef = Arc::new(of_row);
         let of_row = RecordBatch::try_from_iter([("window", of_row)]).map_err(Error::from)?;
         let of_row = PyRecordBatch::new(of_row).into_pyarrow(py)?;
@@ -304,6 +318,19 @@ fn decode_page<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyBytes>
 /// cause. Handlers run on Python's main thread; a call on another thread goes on.
 fn signals() -> Interrupt {
     Interrupt::new(|| Ok(Python::attach(|py| py.check_signals())?))
+}
+
+/// The same, which tells a callable how many parts of the keys have given their windows, after each
+/// look at the signals.
+fn told(progress: Py<PyAny>) -> Interrupt {
+    let parts = Arc::new(AtomicUsize::new(0));
+    let seen = Arc::clone(&parts);
+    let poll = move |py: Python<'_>| -> PyResult<()> {
+        py.check_signals()?;
+        progress.call1(py, (seen.load(Ordering::Relaxed),))?;
+        Ok(())
+    };
+    Interrupt::new(move || Ok(Python::attach(&poll)?)).counting(parts)
 }
 
 /// One call at a time; a call that panicked leaves nothing to go on with.

@@ -11,12 +11,16 @@ use crate::aggregate::{Run, SeqNo};
 use crate::error::Result;
 use crate::interrupt::Interrupt;
 use crate::key::KeyId;
+use crate::memory;
 use crate::sort::{SortedRows, pick};
 use crate::time::Time;
 use crate::window::Window;
 
 /// The number of windows in a [`WindowBatch`], about.
 const CHUNK: usize = 1 << 16;
+
+/// Bytes for each row while rows are sorted: an entry, its place, and one more column of words.
+const SORTED: usize = 16 + 4 + 8;
 
 /// Rows of many keys.
 #[derive(Debug, Default)]
@@ -110,7 +114,7 @@ impl RowBuffer {
     /// # Errors
     ///
     /// [`Error::TimeOverflow`](crate::error::Error::TimeOverflow) where a time cannot be floored to
-    /// the resolution.
+    /// the resolution; [`Error::Memory`](crate::error::Error::Memory) where there is no room.
     pub fn push(
         &mut self,
         sliding: Sliding,
@@ -119,6 +123,10 @@ impl RowBuffer {
         seq_nos: &[SeqNo],
         inputs: &[Column<'_>],
     ) -> Result<()> {
+        memory::reserve(&mut self.floored, times.len())?;
+        memory::reserve(&mut self.keys, times.len())?;
+        memory::reserve(&mut self.times, times.len())?;
+        memory::reserve(&mut self.seq_nos, times.len())?;
         for &time in times {
             let floored = time.floor(sliding.resolution);
             self.floored.push(floored.ok_or_else(|| beyond_time(time))?);
@@ -138,6 +146,7 @@ impl RowBuffer {
     ///
     /// Those of the interrupt.
     pub fn sort(&mut self, interrupt: &Interrupt) -> Result<()> {
+        memory::room_for(self.len().saturating_mul(SORTED))?;
         let sorted = SortedRows::new(&self.keys, &self.times, interrupt)?;
         let mut order: Vec<u32> = sorted.rows().collect();
         drop(sorted);

@@ -7,5 +7,6 @@
 | `bits` | those of booleans and of the bits of integers |
 | `percentiles` | values by their place among the sorted ones |
 | `statistics` | `mode`, and measures of shape and relation |
+| `named` | aggregates by name, as `agg` takes them |
 | `user_function` | those of Python functions: `reduce`, `aggregate` |
 """

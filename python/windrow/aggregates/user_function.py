@@ -11,9 +11,10 @@ import pyarrow as pa
 from windrow.aggregates.aggregate import Aggregate, of_columns
 from windrow.column import column_name
 from windrow.ddl import DEEPEST, arrow_type
-from windrow.errors import bad_column_type, bad_type, bad_value
+from windrow.errors import bad_column_type, bad_type, bad_value, returns_none
 from windrow.functions.fold import Adder, Fold, of_aggregate, of_cogroup, of_input, of_reduce
 from windrow.functions.python_shape import is_deeper, is_made
+from windrow.functions.returned import returns_nothing
 
 if TYPE_CHECKING:
     from windrow.column import ColumnName
@@ -101,7 +102,8 @@ def reduce(column: ColumnName, fn: Callable[[Any, Any], Any]) -> Aggregate:
     script, by name from a module, which the executors then need.
 
     Raises:
-        TypeError: `column` is not a name, or `fn` not a function. From `agg` on Spark: `fn` cannot be pickled.
+        TypeError: `column` is not a name, or `fn` not a function or one without a `return` of a value. From `agg` on
+            Spark: `fn` cannot be pickled.
 
     >>> from datetime import datetime
     >>> import pyarrow as pa
@@ -115,6 +117,8 @@ def reduce(column: ColumnName, fn: Callable[[Any, Any], Any]) -> Aggregate:
     """
     if not callable(fn):
         raise bad_type("reduce(fn=)", fn, "a function of two values")
+    if returns_nothing(fn):
+        raise returns_none("reduce(fn=)", fn, "a function of two values, that returns their combination")
     return Reduction("python", of_columns("reduce", column=column).columns, fn=fn)
 
 
@@ -136,8 +140,9 @@ def aggregate(
             with what `init` gives, into which each session that it joins is merged.
         schema: the type of the accumulator in Spark's words (`"bigint"`, `"n bigint, total double"`), or as an Arrow
             type. It is the type of the result, and what is saved and comes back after a restart.
-        columns: the columns that `row`, a named tuple, holds. Nulls are None. For a cogroup they name their input
-            (`"orders.amount"`), and `row` holds those of the record's own input, without its name (`row.amount`).
+        columns: the columns that `row`, a named tuple, holds: `row.amount` or `row["amount"]`. Nulls are None. For a
+            cogroup they name their input (`"orders.amount"`), and `row` holds those of the record's own input, without
+            its name (`row.amount`).
 
     Records are added in the order that `reduce` tells, and functions travel and fail as it says. Each window has its
     own accumulator and its own values of a row: `add` and `merge` may change what they are handed.
@@ -155,8 +160,8 @@ def aggregate(
     `add` that forgets to return the accumulator, the error names first the function that returned None.
 
     Raises:
-        TypeError: not functions, not a type, not names. From `agg` on Spark: functions that cannot be pickled, or a
-            type that Spark does not have.
+        TypeError: not functions, an `add` or `merge` without a `return` of a value, not a type, not names. From `agg`
+            on Spark: functions that cannot be pickled, or a type that Spark does not have.
         ValueError: `schema` spells no type, or one of more than 24 arrays, maps and structs nested in each other.
 
     >>> from datetime import datetime
@@ -185,6 +190,8 @@ def aggregate(
         for function in functions:
             if not callable(function):
                 raise bad_type(f"aggregate({argument}=)", function, allowed)
+            if argument != "init" and returns_nothing(function):
+                raise returns_none(f"aggregate({argument}=)", function, f"{allowed}, that returns the accumulator")
     if isinstance(columns, str) or not isinstance(columns, Sequence):
         raise bad_type("aggregate(columns=)", columns, "a list of names of columns")
     names = tuple(column_name("aggregate(columns=)", column) for column in columns)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import namedtuple
 from collections.abc import Callable, Iterable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
@@ -16,6 +15,7 @@ from windrow.functions.check import array_of, check_of, fitted, is_rounded
 from windrow.functions.check_scalar import Check
 from windrow.functions.python_shape import Shaper, can_change, in_shape, plain, shaped, shaper_of
 from windrow.functions.python_values import values_of
+from windrow.functions.row import row_class
 from windrow.functions.user_frame import user_frame
 
 Adder = Callable[[Any, Any], Any]
@@ -116,7 +116,7 @@ def of_aggregate(
     kind: pa.DataType,
 ) -> Fold:
     """The fold of `aggregate`: a record is a named tuple of the columns."""
-    row, values = _row([column.name for column in columns]), _values(columns)
+    row, values = row_class([column.name for column in columns]), _values(columns)
 
     def rows(batch: pa.RecordBatch) -> list[Any]:
         return [row(*held) for held in values(batch)]
@@ -139,7 +139,7 @@ def of_cogroup(
 def of_input(add: Adder, name: str, columns: Sequence[str]) -> Adder:
     """The `add` of one input for tuples of `columns`: it sees those of its input, without the input's name."""
     places = [place for place, column in enumerate(columns) if column.startswith(f"{name}.")]
-    row = _row([columns[place].removeprefix(f"{name}.") for place in places])
+    row = row_class([columns[place].removeprefix(f"{name}.") for place in places])
     return lambda held, values: add(held, row(*(values[place] for place in places)))
 
 
@@ -148,10 +148,6 @@ def _of_own(add: Adder, columns: Sequence[pa.Field[Any]]) -> Adder:
     if not any(can_change(column.type) for column in columns):
         return add
     return lambda held, record: add(held, deepcopy(record))
-
-
-def _row(columns: Sequence[str]) -> Any:
-    return namedtuple("Row", columns, rename=True)  # the names are the user's
 
 
 def _values(columns: Sequence[pa.Field[Any]]) -> Callable[[pa.RecordBatch], list[tuple[Any, ...]]]:

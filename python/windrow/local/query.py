@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Self
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, nullcontext
+from typing import Any, Self, TypeVar
 
 import pyarrow as pa
 
 from windrow import _worker
 from windrow.aggregates.evaluation import Finish
+from windrow.flat import flat
 from windrow.input import Input, TimeCasts
+from windrow.local.counters import metadata, warn_left_out
+from windrow.local.free_memory import free_memory
+from windrow.local.progress import Progress
+from windrow.local.reader import packed, reader_of
 from windrow.local.sources import Columns, Union, columns_of, rebased_stream
 from windrow.plan import Origins, Plan
+from windrow.windows.sliding import SlidingWindows
 
-if TYPE_CHECKING:
-    from windrow._native import Query
+Read = TypeVar("Read")
+"""What is made of the rows of an input."""
 
 
 class LocalInput(Input[pa.Table]):
@@ -38,7 +45,7 @@ class LocalInput(Input[pa.Table]):
         """Raises: the counters of an in-process query are in the metadata of its result."""
         raise TypeError(
             f"observation: got {observation!r} for data in this process; allowed: an Observation for a Spark "
-            "DataFrame (here the counters are in the schema metadata of the result, as b'windrow.records' and so on)"
+            "DataFrame (here windrow.counters(result) has the counters)"
         )
 
     @property
@@ -53,51 +60,84 @@ class LocalInput(Input[pa.Table]):
         """The rows of several tables, one table after the other."""
         return LocalInput(Union([opened._table for opened in inputs], schema, origins))
 
+    def check_progress(self, show: object) -> None:
+        """Raises nothing."""
+
     def run(self, plan: Plan) -> pa.Table:
         """The result, with one entry of schema metadata for each counter, such as `b"windrow.records": b"123"`."""
-        if plan.functions:
-            return self._record_by_record(plan)
-        query = _worker.query(plan.spec, plan.schema)
-        finish = _finish(plan, query.output_schema)
-        batches, counters = self._results(query, plan, plan.options.threads)
-        windows = _table(finish, iter(batches), query.output_schema)
-        return _counted(windows, counters, windows.num_rows)
+        with _progress(plan) as progress:
+            made = (self._record_by_record if plan.functions else self._all_at_once)(plan, progress)
+            if progress is not None:
+                progress.end()
+            return made
 
-    def _record_by_record(self, plan: Plan) -> pa.Table:
+    def reader(self, plan: Plan) -> pa.RecordBatchReader:
+        """The result in batches, with the counters but `windows` in the metadata of its schema."""
+        with ExitStack() as failed:
+            progress = failed.enter_context(_progress(plan))
+            stream = pa.RecordBatchReader.from_stream(self._stream(plan, progress))
+            blocks, counters = self._read(progress, lambda: packed(plan, stream))
+            reader = reader_of(plan, blocks, counters, progress)
+            failed.pop_all()  # the bar goes on while the reader is read
+            return reader
+
+    def _all_at_once(self, plan: Plan, progress: Progress | None) -> pa.Table:
+        query = _worker.query(plan.spec, plan.schema, free_memory() if _lists(plan) else None)
+        finish = _finish(plan, query.output_schema)
+        told = None if progress is None else progress.parts
+        stream = self._stream(plan, progress)
+        batches, counters = self._read(progress, lambda: query.run(stream, plan.options.threads, told))
+        windows = _table(finish, iter(batches), query.output_schema)
+        return _counted(plan, windows, counters, windows.num_rows)
+
+    def _record_by_record(self, plan: Plan, progress: Progress | None) -> pa.Table:
         operator = _worker.operator(plan.spec_in_order, plan.schema, plan.folds())
         finish = _finish(plan, operator.output_schema)
-        rows, counters = self._results(_worker.rows_query(plan.spec_in_order, plan.schema), plan)
-        windows = _table(finish, _worker.finals(operator, rows), operator.output_schema)
-        return _counted(windows, counters, windows.num_rows)
+        query = _worker.rows_query(plan.spec_in_order, plan.schema)
+        stream = self._stream(plan, progress)
+        rows, counters = self._read(progress, lambda: query.run(stream))
+        fed = rows if progress is None else progress.making(rows)
+        windows = _table(finish, _worker.finals(operator, fed), operator.output_schema)
+        return _counted(plan, windows, counters, windows.num_rows)
 
     def with_windows(self, plan: Plan) -> pa.Table:
         """All rows in their order, with `window` and the aggregates; counters as in `run`."""
-        table = pa.RecordBatchReader.from_stream(self._table.stream(range(len(self.columns)))).read_all()
-        query = _worker.row_windows_query(plan.spec, plan.schema)
+        with _progress(plan) as progress:
+            table = self._with_windows(plan, progress)
+            if progress is not None:
+                progress.end()
+            return table
+
+    def _with_windows(self, plan: Plan, progress: Progress | None) -> pa.Table:
+        stream = self._table.stream(range(len(self.columns)))
+        table = self._read(progress, lambda: pa.RecordBatchReader.from_stream(stream).read_all())
+        query = _worker.row_windows_query(plan.spec, plan.schema, free_memory() if _lists(plan) else None)
         core = query.output_schema.remove(len(query.output_schema) - 1)
         finish = _finish(plan, core)
-        stream = rebased_stream(table.select([self.columns.index(name) for name in plan.schema.names]), plan.schema)
-        batches, of_row, counters = query.run_over(stream, plan.options.threads)
+        named = table.select([self.columns.index(name) for name in plan.schema.names])
+        told = named if progress is None else progress.reading(named, table.num_rows)
+        read = rebased_stream(told, plan.schema)
+        parts = None if progress is None else progress.parts
+        batches, of_row, counters = self._read(progress, lambda: query.run_over(read, plan.options.threads, parts))
         windows = _table(finish, iter(batches), core)
         taken = windows.drop_columns(list(plan.keys)).combine_chunks().take(of_row.column(0))
         for field, column in zip(taken.schema, taken.columns, strict=True):
             table = table.append_column(field.with_nullable(True), column)
-        return _counted(table, counters, windows.num_rows)
+        return _counted(plan, table, counters, windows.num_rows)
 
-    def _results(
-        self, query: Query, plan: Plan, threads: int | None = None
-    ) -> tuple[list[pa.RecordBatch], dict[str, int]]:
-        """What the query gives; what Python code raises while it makes the batches comes out as it is."""
-        stream = self._stream(plan)
+    def _read(self, progress: Progress | None, work: Callable[[], Read]) -> Read:
+        """What work gives that reads the rows; what Python code raises while it makes them comes out as it is."""
         try:
-            return query.run(stream, threads)
+            return work()
         except Exception as error:
-            failed, raised = error, self._table.raised
+            failed = error
+        raised = self._table.raised or (progress.raised if progress is not None else None)
         raise failed if raised is None else raised
 
-    def _stream(self, plan: Plan) -> Any:
+    def _stream(self, plan: Plan, progress: Progress | None) -> Any:
         stream = self._table.stream([self.columns.index(name) for name in plan.schema.names])
-        return rebased_stream(stream, plan.schema)
+        told = stream if progress is None else progress.reading(stream, self._table.rows)
+        return rebased_stream(told, plan.schema)
 
     def _field_at(self, argument: str, position: int, compared: bool) -> pa.Field[Any]:
         del compared  # Arrow's strings have one order
@@ -121,6 +161,19 @@ def _table(finish: Finish | None, batches: _worker.Batches, core: pa.Schema) -> 
     return pa.Table.from_batches(finish.batches(batches), schema=finish.schema(core))
 
 
-def _counted(table: pa.Table, counters: dict[str, int], windows: int) -> pa.Table:
-    counted = {**counters, "windows": windows}
-    return table.replace_schema_metadata({f"windrow.{name}": str(value) for name, value in counted.items()})
+def _progress(plan: Plan) -> AbstractContextManager[Progress | None]:
+    show = plan.options.progress
+    return Progress(show) if show else nullcontext()
+
+
+def _lists(plan: Plan) -> bool:
+    """Whether an aggregate keeps all values of overlapping windows."""
+    lists = any(aggregate.function == "collect_list" for _, aggregate in plan.aggregates)
+    return lists and isinstance(plan.windows, SlidingWindows)
+
+
+def _counted(plan: Plan, table: pa.Table, counters: Mapping[str, int], windows: int) -> pa.Table:
+    """A result with its counters; warns where records are left out."""
+    warn_left_out(counters)
+    shown = flat(table) if plan.options.flat else table
+    return shown.replace_schema_metadata(metadata({**counters, "windows": windows}))

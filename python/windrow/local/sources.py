@@ -52,6 +52,11 @@ class Columns(ABC):
         return ARROW_CASTS
 
     @property
+    def rows(self) -> int | None:
+        """How many rows there are; None where that is not known before they are read."""
+        return None
+
+    @property
     def raised(self) -> BaseException | None:
         """What Python code raised while it made the batches of a stream, whose interface passes on a message alone."""
         return None
@@ -110,6 +115,10 @@ class _Table(Columns):
     def names(self) -> Sequence[str]:
         return self._table.column_names
 
+    @property
+    def rows(self) -> int | None:
+        return self._table.num_rows
+
     def schema(self, positions: Sequence[int]) -> pa.Schema:
         return _without_metadata(self._table.schema, positions)
 
@@ -158,7 +167,12 @@ class _Polars(Columns):
 
     def __init__(self, frame: Any) -> None:
         self._frame = frame.lazy()
+        self._rows: int | None = getattr(frame, "height", None)  # a lazy frame has none
         self._names: list[str] = self._frame.collect_schema().names()
+
+    @property
+    def rows(self) -> int | None:
+        return self._rows
 
     @property
     def time_casts(self) -> TimeCasts:
@@ -218,6 +232,10 @@ class _Pandas(Columns):
         self._names += [name for _, name in self._levels]
 
     @property
+    def rows(self) -> int | None:
+        return len(self._frame)
+
+    @property
     def time_casts(self) -> TimeCasts:
         return _PANDAS_CASTS
 
@@ -255,6 +273,12 @@ class Union(Columns):
     def names(self) -> Sequence[str]:
         """The names of the schema."""
         return self._schema.names
+
+    @property
+    def rows(self) -> int | None:
+        """The rows of all inputs."""
+        known = [rows for table in self._inputs if (rows := table.rows) is not None]
+        return sum(known) if len(known) == len(self._inputs) else None
 
     @property
     def raised(self) -> BaseException | None:

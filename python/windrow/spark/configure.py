@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import inspect
 import warnings
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
-from windrow.errors import bad_type
+from windrow.errors import bad_type, calls_to_user
 from windrow.spark.version import check_pyspark
 
 if TYPE_CHECKING:
@@ -81,7 +80,7 @@ def warn_unless_configured(spark: SparkSession) -> None:
         warnings.warn(
             f"{_BYTES} is not {SETTINGS[_BYTES]}, so Spark spends most of its time on measuring Arrow batches; "
             "windrow.configure(spark) sets it",
-            stacklevel=_calls_to_user(),
+            stacklevel=calls_to_user(),
         )
 
 
@@ -95,12 +94,5 @@ def warn_of_idle_partitions(spark: SparkSession, shards: int) -> None:
         f"{_PARTITIONS} is {partitions}, and the stream has {shards} shards, so most tasks of a micro-batch have "
         "nothing to do; set it to about the number of cores that work on the query, before its first start (a "
         "checkpoint keeps what it began with)",
-        stacklevel=_calls_to_user(),
+        stacklevel=calls_to_user(),
     )
-
-
-def _calls_to_user() -> int:
-    frame, calls = inspect.currentframe(), 0
-    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "windrow":
-        frame, calls = frame.f_back, calls + 1
-    return calls

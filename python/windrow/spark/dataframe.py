@@ -23,7 +23,6 @@ from dataclasses import replace
 from typing import Any, Self
 
 import pyarrow as pa
-from pyspark import cloudpickle
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import (
@@ -40,12 +39,14 @@ from pyspark.sql.types import (
 
 from windrow import _worker
 from windrow.aggregates.aggregate import Aggregate
-from windrow.aggregates.evaluation import Call, Finish, Named
+from windrow.aggregates.evaluation import Finish, Named
 from windrow.aggregates.user_function import Reduction
-from windrow.errors import aggregate_argument, bad_column_type, bad_type
+from windrow.errors import bad_column_type, bad_type
 from windrow.input import Input, TimeCasts
 from windrow.plan import PACK_COUNTERS, Origins, Plan
 from windrow.spark.configure import warn_unless_configured
+from windrow.spark.flat import flat
+from windrow.spark.pickled import pickled_finish, pickled_functions
 from windrow.spark.types import arrow_field, returned_type, spark_type
 
 _PACKED = (
@@ -104,6 +105,13 @@ class SparkInput(Input[DataFrame]):
             "runs as many tasks at once as it has cores)"
         )
 
+    def check_progress(self, show: object) -> None:
+        """Raises: Spark shows the progress of its jobs by itself."""
+        raise ValueError(
+            f"show: got {show!r} for a Spark DataFrame; allowed: the progress of data in this process (Spark shows "
+            "that of its jobs in its console and its UI: spark.ui.showConsoleProgress)"
+        )
+
     def union(self, inputs: Sequence[Self], schema: pa.Schema, origins: Origins) -> SparkInput:
         """One frame of the rows of several: the columns of the schema, then those of sources and order.
 
@@ -133,14 +141,23 @@ class SparkInput(Input[DataFrame]):
         observed = unused(PACK_COUNTERS if plan.options.observation is not None else (), output.names)
         packed = StructType([*_PACKED, *_nullable_longs(observed)])
         merged = StructType([*output.fields, *_nullable_longs(observed.values())])
-        finish = pickled_finish(plan, self._arrow_output(plan))
+        finish, held = pickled_finish(plan, self._arrow_output(plan))
         if plan.functions:
-            functions = tuple(pickled(name, function) for name, function in plan.functions.items())
+            functions, broadcasts = pickled_functions(plan)
             pack = _worker.shipped("pack_rows", version, plan.spec_in_order, schema, tuple(observed))
-            merge = _worker.shipped("fold", version, plan.spec_in_order, schema, observed, functions, finish=finish)
+            merge = _worker.shipped(
+                "fold",
+                version,
+                plan.spec_in_order,
+                schema,
+                observed,
+                functions,
+                finish=finish,
+                held=(*held, *broadcasts),
+            )
         else:
             pack = _worker.shipped("pack", version, plan.spec, schema, tuple(observed))
-            merge = _worker.shipped("merge", version, plan.spec, schema, observed, finish=finish)
+            merge = _worker.shipped("merge", version, plan.spec, schema, observed, finish=finish, held=held)
         result = (
             projected(self._frame, plan.schema.names)
             .mapInArrow(pack, packed)
@@ -148,9 +165,9 @@ class SparkInput(Input[DataFrame]):
             .sortWithinPartitions("shard", "first")
             .mapInArrow(merge, merged)
         )
-        if plan.options.observation is None:
-            return result
-        return _observed(result, plan.options.observation, observed, F.count("window").alias("windows"))
+        if plan.options.observation is not None:
+            result = _observed(result, plan.options.observation, observed, F.count("window").alias("windows"))
+        return flat(result) if plan.options.flat else result
 
     def with_windows(self, plan: Plan) -> DataFrame:
         """The frame of all rows, each with its window, not yet computed."""
@@ -162,9 +179,10 @@ class SparkInput(Input[DataFrame]):
         if plan.finish is not None:
             columns = [column for column in plan.finish.columns if column[0] not in plan.keys]
             own = [(name, Named(name)) for name in plan.schema.names]
-            plan = replace(plan, finish=replace(plan.finish, columns=(*own, *columns)))
-            output = _finished(plan.finish, arrow, output)
+            finish = replace(plan.finish, columns=(*own, *columns))
+            plan, output = replace(plan, finish=finish), _finished(finish, arrow, output)
         warn_unless_configured(self._frame.sparkSession)
+        sent, held = pickled_finish(plan, arrow)
         schema, version = plan.schema.serialize().to_pybytes(), _worker.version()
         observed = unused(PACK_COUNTERS if plan.options.observation is not None else (), output.names)
         result = (
@@ -176,13 +194,13 @@ class SparkInput(Input[DataFrame]):
             .repartition("shard")
             .sortWithinPartitions("shard", "first")
             .mapInArrow(
-                _worker.shipped("over", version, plan.spec, schema, observed, finish=pickled_finish(plan, arrow)),
+                _worker.shipped("over", version, plan.spec, schema, observed, finish=sent, held=held),
                 StructType([*output.fields, *_nullable_longs(observed.values())]),
             )
         )
-        if plan.options.observation is None:
-            return result
-        return _observed(result, plan.options.observation, observed)
+        if plan.options.observation is not None:
+            result = _observed(result, plan.options.observation, observed)
+        return flat(result) if plan.options.flat else result
 
     def _field_at(self, argument: str, position: int, compared: bool) -> pa.Field[Any]:
         return arrow_field(argument, self._schema.fields[position], compared=compared)
@@ -232,14 +250,6 @@ class SparkInput(Input[DataFrame]):
         return found
 
 
-def pickled_finish(plan: Plan, core: pa.Schema) -> bytes | None:
-    """The last step of a plan with computed columns, over these columns of the core; None where it has none."""
-    if plan.finish is None:
-        return None
-    name = next(name for name, column in plan.finish.columns if isinstance(column, Call))
-    return pickled(name, plan.finish.typed(core))
-
-
 def _finished(finish: Finish, arrow: pa.Schema, core: StructType) -> StructType:
     """The columns of a result after its last step; `arrow` and `core` are those before it."""
     held = {field.name: field for field in core.fields}
@@ -251,18 +261,6 @@ def _computed_field(field: pa.Field[Any]) -> StructField:
     if kind is None:
         raise bad_column_type("then(schema=)", field.name, field.type, 'a type that Spark has, such as "double"')
     return StructField(field.name, kind)
-
-
-def pickled(name: str, function: Aggregate | Finish) -> bytes:
-    """An aggregate with its functions, by value where they are the user's own: they may stand in a notebook."""
-    try:
-        pickled: bytes = cloudpickle.dumps(function)  # type: ignore[no-untyped-call]
-        return pickled
-    except Exception as error:
-        raise TypeError(
-            f"{aggregate_argument(name)}: got functions that cannot be pickled ({error}); allowed: functions that can "
-            "travel to executors, without a Spark session, locks or open files among what they use"
-        ) from error
 
 
 def projected(frame: DataFrame, names: Sequence[str]) -> DataFrame:

@@ -27,7 +27,9 @@ from windrow import _worker
 from windrow.errors import bad_type, bad_value
 from windrow.plan import Origins, Plan
 from windrow.spark.configure import warn_of_idle_partitions, warn_unless_configured
-from windrow.spark.dataframe import SparkInput, pickled, pickled_finish, projected, unused
+from windrow.spark.dataframe import SparkInput, projected, unused
+from windrow.spark.flat import flat
+from windrow.spark.pickled import pickled_finish, pickled_for_stream
 from windrow.stream.pack import PACKED
 from windrow.stream.query import Asked, asked_of, read_columns
 from windrow.stream.shard import SUMS
@@ -93,15 +95,16 @@ class StreamInput(SparkInput):
         observed = changes.observe(str(plan.options.observation or OBSERVED), *_counters(self._type(plan.time)))
         shown = pa.schema([field.with_nullable(True) for field in self._arrow_output(plan)])
         schema = shown.serialize().to_pybytes()
-        finish = pickled_finish(plan, self._arrow_output(plan))
-        unpack = _worker.shipped("unpack", version, schema, module="windrow.stream.unpack", finish=finish)
-        return observed.select("block").mapInArrow(unpack, output)
+        finish, held = pickled_finish(plan, self._arrow_output(plan))
+        unpack = _worker.shipped("unpack", version, schema, module="windrow.stream.unpack", finish=finish, held=held)
+        result = observed.select("block").mapInArrow(unpack, output)
+        return flat(result) if plan.options.flat else result
 
     def with_windows(self, plan: Plan) -> DataFrame:
         """Raises: rows would have to wait in the state."""
         raise ValueError(
-            "with_columns: got a streaming DataFrame; allowed: a batch (a record's session is known when it closes, and "
-            "until then its row would wait in the state; on a stream agg(...) gives the windows, and "
+            "with_columns: got a streaming DataFrame; allowed: a batch (a session is known when it closes, and until "
+            "then a row would wait in the state; on a stream agg(...) gives the windows, and "
             "collect_list(column) what of the records is wanted)"
         )
 
@@ -118,8 +121,7 @@ class StreamInput(SparkInput):
         if plan.stream.order is not None:
             sources = [columns[names.index(column)] for column in plan.stream.source]
             frame = frame.repartition(*sources) if sources else frame.repartition(1)
-        functions = tuple(pickled(name, function) for name, function in plan.functions.items())
-        return asked_of(plan, functions, clock, self._stored(plan, output).json()), frame
+        return asked_of(plan, pickled_for_stream(plan), clock, self._stored(plan, output).json()), frame
 
     def _stored(self, plan: Plan, output: StructType) -> StructType:
         """The columns of `windrow.state.read`: those of the result, the source of windows of its own, stream time."""

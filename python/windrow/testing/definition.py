@@ -61,6 +61,9 @@ class Blank(Input[Answer]):
     def check_threads(self, count: int) -> None:
         """Raises nothing: a driver has one thread, whatever a query asks for."""
 
+    def check_progress(self, show: object) -> None:
+        """Anything will do: a driver takes record by record."""
+
     def union(self, inputs: Sequence[Self], schema: pa.Schema | None = None, origins: Origins | None = None) -> Blank:
         """The columns of a cogroup; not the union of two DataFrames, which has no schema."""
         if schema is None:

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from windrow.duration import Duration
 from windrow.errors import bad_type, bad_value
+from windrow.flat import flat
 from windrow.functions.python_values import values_of
 from windrow.plan import Plan
 from windrow.tasks import Source
@@ -260,7 +261,8 @@ class StreamDriver:
             output = pa.schema(list(self._operators.change_schema)[: len(output)])
         batches = [pa.RecordBatch.from_arrays(batch.columns[: len(output)], schema=output) for batch in self._unread]
         self._unread.clear()
-        return pa.Table.from_batches(batches, schema=output)
+        table = pa.Table.from_batches(batches, schema=output)
+        return flat(table) if self._plan.options.flat else table
 
     @property
     def counters(self) -> dict[str, int]:

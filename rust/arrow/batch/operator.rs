@@ -36,6 +36,11 @@ pub(crate) trait BatchOperator: Send {
         emit: &mut BatchSink<'_>,
         interrupt: &Interrupt,
     ) -> Result<()>;
+    /// Asks for room for all windows that are still to come, where their results grow with their
+    /// rows; `taken` is what the results of other operators take, in bytes.
+    fn ask_room(&mut self, _taken: usize, _interrupt: &Interrupt) -> Result<()> {
+        Ok(())
+    }
     /// Number of rows and partial sessions.
     fn rows(&self) -> usize;
     /// The keys that have numbers.
@@ -59,9 +64,17 @@ pub(super) fn close_all(
     operators: impl IntoIterator<Item = Box<dyn BatchOperator>>,
     interrupt: &Interrupt,
 ) -> Result<Vec<RecordBatch>> {
-    let mut windows = Vec::new();
-    operators.into_iter().try_for_each(|mut operator| {
-        operator.close(None, &mut |batch| windows.push(batch), interrupt)
-    })?;
+    let (mut windows, mut taken) = (Vec::<RecordBatch>::new(), 0);
+    for mut operator in operators {
+        let before = windows.len();
+        operator.ask_room(taken, interrupt)?;
+        operator.close(None, &mut |batch| windows.push(batch), interrupt)?;
+        let added = windows.get(before..).unwrap_or_default();
+        taken += added
+            .iter()
+            .map(RecordBatch::get_array_memory_size)
+            .sum::<usize>();
+        interrupt.part_is_done();
+    }
     Ok(windows)
 }

@@ -11,9 +11,14 @@ use crate::arrow::read::records::Records;
 use crate::error::{Error, Result};
 use crate::interrupt::{Interrupt, STRETCH};
 use crate::key::KeyId;
+use crate::memory;
 use crate::session::batch::OpenSessions;
 use crate::session::windows::Gap;
 use crate::window::{Extent, Window};
+
+/// Bytes for each session, about, in what is copied where sessions grow in number or are joined:
+/// the largest columns of the sessions and of the states.
+const GROWN: usize = 64;
 
 /// Sessions that grow.
 pub(super) struct SessionGroups {
@@ -70,6 +75,7 @@ impl SessionGroups {
 
     /// Gives the waiting rows their sessions.
     fn assign(&mut self, interrupt: &Interrupt) -> Result<()> {
+        memory::room_to_grow(self.sessions.len(), self.waiting.rows(), GROWN)?;
         let waiting = std::mem::take(&mut self.waiting);
         let (keys, times) = (waiting.keys(), waiting.times());
         let slots = match self.gap {
@@ -122,6 +128,7 @@ impl SessionGroups {
     /// Takes all sessions out, those joined that belong together.
     pub fn coalesce(&mut self, interrupt: &Interrupt) -> Result<ClosedSessions> {
         self.assign(interrupt)?;
+        memory::room_for(self.sessions.len().saturating_mul(GROWN))?;
         let coalesced = self.sessions.coalesce(interrupt)?;
         let mut states = std::mem::replace(&mut self.states, self.query.accumulators());
         if let Some(moves) = coalesced.moves {

@@ -22,6 +22,7 @@ use crate::arrow::read::records::Records;
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
 use crate::key::KeyId;
+use crate::memory;
 use crate::session::windows::Gap;
 use crate::sort::{SortedRows, pick};
 use crate::time::Time;
@@ -154,6 +155,7 @@ impl SessionQuery {
         for slots in slots.chunks(RESULT_ROWS) {
             let mut result = |range: Range<usize>| {
                 interrupt.check()?;
+                memory::headroom()?;
                 let slots = slots.get(range).unwrap_or_default();
                 let ClosedSessions { keys, states, .. } = sessions;
                 let keys = self.keys.columns(&pick(keys, Slot::numbers(slots)))?;

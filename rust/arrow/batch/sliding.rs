@@ -8,8 +8,8 @@ use arrow_array::{ArrayRef, RecordBatch};
 use super::layout::sliding_records::SlidingRecords;
 use super::operator::{BatchOperator, BatchSink, RESULT_ROWS, ShardRows};
 use super::shards::SortedByShard;
-use crate::aggregate::{Run, SeqNo};
 use crate::aggregate::column::Column;
+use crate::aggregate::{Run, SeqNo};
 use crate::arrow::array::convert;
 use crate::arrow::array::halves::in_halves;
 use crate::arrow::format::block::BlockKind;
@@ -19,6 +19,7 @@ use crate::arrow::read::records::Records;
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
 use crate::key::KeyId;
+use crate::memory;
 use crate::sliding::batch::RowBuffer;
 use crate::sliding::plan::{Ends, Sliding};
 use crate::sort::pick;
@@ -168,6 +169,7 @@ impl BatchOperator for SlidingQuery {
             };
             let mut result = |piece: Range<usize>| {
                 interrupt.check()?;
+                memory::headroom()?;
                 let runs = batch.runs.get(piece.clone()).unwrap_or_default();
                 let (times, seq_nos) = (self.records.times(), self.records.seq_nos());
                 let mut lowered = states.sweep(times, seq_nos, &inputs, runs, interrupt);
@@ -203,6 +205,50 @@ impl BatchOperator for SlidingQuery {
         self.keys.intern(&columns, &mut keys)?;
         self.records.renumber(keys);
         Ok(())
+    }
+
+    fn ask_room(&mut self, taken: usize, interrupt: &Interrupt) -> Result<()> {
+        let Some(most) = self.query.limits.result_bytes else {
+            return Ok(());
+        };
+        let values = self.query.listed_columns();
+        if values.is_empty() {
+            return Ok(());
+        }
+        self.records.sort(interrupt)?;
+        let (mut windows, mut rows) = (0_usize, 0_usize);
+        let at_ends = self.query.row_number.is_some();
+        for batch in self
+            .records
+            .plan(self.sliding, Ends::ALL, at_ends, interrupt)
+        {
+            let batch = batch.map_err(|error| self.query.name_overflow(error, &[]))?;
+            windows += batch.runs.len();
+            rows = batch
+                .runs
+                .iter()
+                .map(Run::len)
+                .fold(rows, usize::saturating_add);
+        }
+        let inputs = self.records.inputs();
+        let width: usize = values
+            .iter()
+            .filter_map(|&position| inputs.get(position))
+            .map(|input| input.value_bytes().div_ceil(self.records.len().max(1)))
+            .sum();
+        let bytes = rows.saturating_mul(width);
+        if bytes.saturating_add(taken) <= most {
+            return Ok(());
+        }
+        Err(Error::Memory {
+            what: format!(
+                "the lists of {windows} windows have {rows} values, {} MiB, where {} MiB are free; \
+                 allowed: shorter windows, an aggregate that keeps no list, or to_reader, whose \
+                 batches leave one by one",
+                bytes >> 20,
+                most.saturating_sub(taken) >> 20,
+            ),
+        })
     }
 
     fn rows(&self) -> usize {

@@ -23,6 +23,7 @@ use crate::arrow::plan::query::Query;
 use crate::arrow::read::records::Records;
 use crate::error::{Error, Result};
 use crate::interrupt::{INTERVAL, Interrupt};
+use crate::memory;
 
 /// Steps that may wait for the thread that splits them.
 const WAITING: usize = 1;
@@ -53,6 +54,7 @@ impl WorkerPartitions {
     /// Adds the rows of its own partitions.
     fn add(&mut self, rows: &Partitions, interrupt: &Interrupt) -> Result<()> {
         interrupt.check()?;
+        memory::headroom()?;
         let partitions = (self.number..).step_by(self.threads);
         for (partition, operator) in partitions.zip(&mut self.operators) {
             if let Some(input) = rows.rows_of(partition)? {

@@ -21,6 +21,8 @@ pub struct AggregatePlan {
     pub filter: Option<usize>,
     /// The input of a cogroup whose rows alone it sees.
     pub only: Option<u32>,
+    /// Whether its result holds every value of a window.
+    pub is_list: bool,
     output: Output,
 }
 
@@ -72,6 +74,7 @@ impl AggregatePlan {
                 inputs: Vec::new(),
                 filter: None,
                 only: spec.input,
+                is_list: spec.function == Function::CollectList,
                 output: Output::Python(field),
             });
         }
@@ -81,6 +84,7 @@ impl AggregatePlan {
                 inputs: Vec::new(),
                 filter: None,
                 only: None,
+                is_list: false,
                 output: Output::WindowId(Field::new(&spec.name, DataType::Int64, false)),
             });
         }
@@ -104,6 +108,7 @@ impl AggregatePlan {
             inputs: taken,
             filter: filter.map(|column| column.position_in(inputs)),
             only: spec.input,
+            is_list: spec.function == Function::CollectList,
             output: Output::BuiltIn(resolved),
         })
     }
@@ -125,6 +130,7 @@ impl AggregatePlan {
     pub(crate) fn of_operator(self) -> Self {
         let field = self.field().clone();
         Self {
+            is_list: false,
             output: Output::Rows(field),
             ..self
         }

@@ -26,6 +26,8 @@ pub struct Limits {
     pub index_rows: usize,
     /// Runs of a segment, above which they are compacted.
     pub segment_runs: usize,
+    /// Bytes that results may take where they grow with the rows of their windows; none for any.
+    pub result_bytes: Option<usize>,
 }
 
 impl Default for Limits {
@@ -42,6 +44,7 @@ impl Default for Limits {
             merge_bytes: 16 << 20,
             index_rows: 1 << 10,
             segment_runs: 8,
+            result_bytes: None,
         }
     }
 }

@@ -250,6 +250,13 @@ impl Query {
             .chain(cogroup)
     }
 
+    /// Which of the query's inputs each window keeps all values of.
+    pub fn listed_columns(&self) -> Vec<usize> {
+        let lists = self.aggregates.iter().filter(|aggregate| aggregate.is_list);
+        let inputs = lists.flat_map(|aggregate| aggregate.inputs.iter().copied());
+        inputs.collect()
+    }
+
     /// The columns that the accumulators take, of the query's inputs.
     pub fn accumulator_inputs<'a>(&self, inputs: &'a [Column<'_>]) -> Vec<Column<'a>> {
         self.positions()

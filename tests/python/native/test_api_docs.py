@@ -61,7 +61,9 @@ PUBLIC = {
     called.__qualname__: called
     for owner in (windrow, *(value for value in vars(windrow).values() if inspect.isclass(value)))
     for name, called in inspect.getmembers(owner, inspect.isroutine)
-    if not name.startswith("_") and name not in BETWEEN_ROOMS
+    if not name.startswith("_")
+    and name not in BETWEEN_ROOMS
+    and not inspect.ismethoddescriptor(called)  # of Python's exceptions
 }
 
 

@@ -35,11 +35,11 @@ def driven(windows: Any, data: pa.Table, function: Any) -> pa.Table:
 
 
 def appended(held: Any, row: Any) -> Any:
-    held.append(row.amount)
+    return held.append(row.amount)
 
 
 def extended(older: Any, later: Any) -> Any:
-    older.extend(later)
+    return older.extend(later)
 
 
 def forgotten() -> Any:
@@ -91,6 +91,7 @@ def test_none_is_not_blamed_for_what_it_did_not_cause() -> None:
     def add(held: Any, row: Any) -> Any:
         if row.amount:
             raise KeyError(row.amount)
+        return None if row.amount == 0 else held
 
     function = wr.aggregate(lambda: None, add, lambda older, later: None, schema="bigint", columns=["amount"])
     with pytest.raises(
@@ -147,3 +148,86 @@ def test_an_exception_without_lines_of_python_is_told_alone() -> None:
     function = wr.reduce("amount", divmod)
     with pytest.raises(RuntimeError, match=r": ZeroDivisionError: [^(]*$"):
         here(SESSIONS, table(0, 0), function)
+
+
+def changes(held: Any, row: Any) -> None:
+    held.append(row.amount)
+
+
+def returns_early(held: Any, row: Any) -> None:
+    if row.amount is None:
+        return
+    try:
+        held.append(row.amount)
+    except ValueError:
+        return
+
+
+class Adder:
+    def __call__(self, held: Any, row: Any) -> Any:
+        return held
+
+    def add(self, held: Any, row: Any) -> None:
+        held.append(row.amount)
+
+
+@pytest.mark.parametrize("add", [changes, returns_early, Adder().add])
+def test_an_add_without_a_return_of_a_value_is_refused_at_the_call(add: Any) -> None:
+    place = f"{__file__}:{add.__code__.co_firstlineno}"
+    told = rf"aggregate\(add=\): got {add.__qualname__}, which has no return of a value \({place}\); allowed: a func"
+    with pytest.raises(TypeError, match=told):
+        wr.aggregate(list, add, joined, schema="array<bigint>")
+    with pytest.raises(TypeError, match=told):
+        wr.aggregate(list, {"left": added, "right": add}, joined, schema="array<bigint>")
+    with pytest.raises(TypeError, match=r"aggregate\(merge=\): got .*, which has no return"):
+        wr.aggregate(list, added, add, schema="array<bigint>")
+    with pytest.raises(TypeError, match=r"reduce\(fn=\): got .*, which has no return"):
+        wr.reduce("amount", add)
+
+
+def either(held: Any, row: Any) -> Any:
+    return held or None
+
+
+def at_times(held: Any, row: Any) -> Any:
+    if row.amount:
+        return held
+    return None
+
+
+def refuses(held: Any, row: Any) -> Any:
+    raise ValueError("no rows")
+
+
+@pytest.mark.parametrize("add", [either, at_times, refuses, Adder(), Adder().__call__, max, lambda held, row: None])
+def test_an_add_that_may_return_a_value_is_taken(add: Any) -> None:
+    assert wr.aggregate(list, add, joined, schema="array<bigint>").function == "python"
+
+
+@pytest.mark.parametrize("asked", [here, driven])
+def test_a_row_is_asked_by_name_in_brackets_too(asked: Any) -> None:
+    def add(held: list[int], row: Any) -> list[int]:
+        assert row == (row["amount"], row["ts"]) == (row.amount, row.ts) == (row[0], row[1]) == row[:]
+        return [*held, row["amount"]]
+
+    function = wr.aggregate(list, add, joined, schema="array<bigint>", columns=["amount", "ts"])
+    assert asked(SESSIONS, table(0, 1, 20), function)["x"].to_pylist() == [[0, 1], [20]]
+
+
+def test_names_that_are_none_of_python_are_asked_in_brackets() -> None:
+    odd = table(3, 4).rename_columns(["user", "ts", "paid in €"])
+    function = wr.aggregate(int, lambda held, row: held + row["paid in €"], max, schema="bigint", columns=["paid in €"])
+    assert here(SLIDING, odd, function)["x"].to_pylist() == [3, 7, 4]
+    either = {side: wr.group_by(odd, "user", time="ts") for side in ("left", "right")}
+    counted = wr.aggregate(
+        int, {"left": lambda held, row: held + row["paid in €"]}, max, schema="bigint", columns=["left.paid in €"]
+    )
+    assert wr.cogroup(**either).windowed_by(SLIDING).agg(x=counted)["x"].to_pylist() == [3, 7, 4]
+
+
+def test_an_unknown_name_in_brackets_is_told_with_those_that_there_are() -> None:
+    function = wr.aggregate(int, lambda held, row: row["amout"], max, schema="bigint", columns=["amount"])
+    with pytest.raises(
+        RuntimeError, match=r"KeyError: .*no column 'amout'; the columns of the row are 'amount'.* in <lam"
+    ):
+        here(SESSIONS, table(0), function)

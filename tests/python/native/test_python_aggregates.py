@@ -239,15 +239,14 @@ def test_data_in_this_process_is_aggregated_in_the_order_of_time() -> None:
     assert result.column_names == ["user", "window", "x", "n", "op"]
     rows = {row["user"]: (row["x"], row["n"], row["op"]) for row in result.to_pylist()}
     assert rows == {"u": ("a+b", 2, "upsert"), "v": ("c", 1, "upsert")}
-    counted = {name.decode(): int(value) for name, value in result.schema.metadata.items()}
-    assert counted == {
-        "windrow.records": 4,
-        "windrow.null_keys": 1,
-        "windrow.null_times": 0,
-        "windrow.bad_gaps": 0,
-        "windrow.clamped_gaps": 0,
-        "windrow.ticks": 0,
-        "windrow.windows": 2,
+    assert wr.counters(result) == {
+        "records": 4,
+        "null_keys": 1,
+        "null_times": 0,
+        "bad_gaps": 0,
+        "clamped_gaps": 0,
+        "ticks": 0,
+        "windows": 2,
     }
 
 

@@ -38,6 +38,10 @@ def python_function(data: Any) -> Any:
     return wr.group_by(data, "key", time="ts").windowed_by(WINDOWS).agg(x=wr.reduce("x", max))
 
 
+def in_batches(data: Any) -> Any:
+    return wr.group_by(data, "key", time="ts").windowed_by(WINDOWS).to_reader(x=wr.sum("x")).read_all()
+
+
 def cogroup(data: Any) -> Any:
     table = pa.table([[1], pa.array([5], pa.timestamp("us")), [3]], schema=SCHEMA)
     inputs = {name: wr.group_by(side, "key", time="ts") for name, side in (("left", table), ("right", data))}
@@ -58,7 +62,7 @@ def nested(data: Any) -> Any:
     return wr.group_by(reader, "key", time="ts").windowed_by(WINDOWS).agg(s=wr.first("s"))
 
 
-@pytest.mark.parametrize("query", [built_in, python_function, cogroup, nested])
+@pytest.mark.parametrize("query", [built_in, python_function, in_batches, cogroup, nested])
 @pytest.mark.parametrize("batches", [0, 1, 200])
 @pytest.mark.parametrize("raised", [KeyboardInterrupt(), OwnError("no more"), SystemExit(3), StopAsyncIteration()])
 def test_an_exception_comes_out_as_the_object_that_was_raised(
@@ -69,6 +73,7 @@ def test_an_exception_comes_out_as_the_object_that_was_raised(
         query(failing(raised, batches))
     assert told.value is raised
     assert told.value.__cause__ is cause
+    assert told.value.__context__ is None
 
 
 def test_an_error_of_the_query_is_not_taken_for_one_of_the_reader() -> None:

@@ -242,7 +242,7 @@ def test_a_row_has_the_shapes_of_an_accumulator() -> None:
     seen: list[Any] = []
 
     def add(held: None, row: Any) -> None:
-        seen.append(row._asdict())
+        return seen.append(row._asdict())
 
     counted = wr.aggregate(lambda: None, add, lambda a, b: a, schema="bigint", columns=list(kinds))
     wr.group_by(table, "k", time="ts").windowed_by(SESSIONS).agg(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -94,7 +95,7 @@ def after_a_shuffle(table: pa.Table, windows: Any, cuts: list[int], shards: int)
     spec = windowed(table, windows).shards(shards)._plan(ASKED, rows=True).spec
     plan, packed = _worker.over_query(spec, table.schema), []
     bounds = sorted({0, *(min(cut, len(table)) for cut in cuts), len(table)})
-    for split, (start, end) in enumerate(zip(bounds, bounds[1:], strict=False)):
+    for split, (start, end) in enumerate(itertools.pairwise(bounds)):
         packer = plan.packer(split)
         for batch in table.slice(start, end - start).to_batches():
             packed += packer.push(batch)

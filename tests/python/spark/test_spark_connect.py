@@ -13,6 +13,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+import windrow as wr
+
 from ..harness.tables import assert_same, rows_of
 from . import connect_client
 
@@ -42,7 +44,7 @@ def test_rows_and_counters_are_those_of_this_process(told: list[dict[str, Any]],
     got, wanted = rows_of(table, ["user"]), rows_of(here, ["user"])
     assert_same(got, wanted)
     assert len(wanted) > 50
-    counted = {name.decode().removeprefix("windrow."): int(n) for name, n in here.schema.metadata.items()}
+    counted = wr.counters(here)
     assert found["counters"] == counted
     assert min(counted["null_keys"], counted["null_times"]) > 0
 

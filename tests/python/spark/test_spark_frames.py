@@ -244,3 +244,33 @@ def test_integer_keys_without_nulls_and_with_nulls_have_one_type(spark: SparkSes
     with_null = data.withColumn("user_id", F.when(F.col("items") > -2, F.col("user_id")))
     assert typed(sessions(data)) == typed(sessions(with_null))
     assert_same(rows(sessions(with_null), ["user_id"]), rows(theirs(with_null), ["user_id"]))
+
+
+@pytest.mark.parametrize("windows", [GAP, wr.SlidingWindows.with_time_difference("10 minutes")], ids=repr)
+@pytest.mark.parametrize("functions", [False, True])
+def test_a_flat_result_has_the_bounds_as_columns(spark: SparkSession, windows: Any, functions: bool) -> None:
+    data = events(spark, rows=300)
+    spend = wr.reduce("amount", lambda one, other: one + other) if functions else wr.sum("amount")
+    seen = Observation("flat")
+    odd = data.withColumnRenamed("user_id", "user.id `x`")
+    windowed = wr.group_by(odd, "user.id `x`", time="ts").windowed_by(windows).observe(seen).emit("update")
+    flat = windowed.flat().agg(**{"a.b `c`": spend})
+    assert flat.columns == ["user.id `x`", "window_start", "window_end", "a.b `c`", "op"]
+    assert [field.dataType for field in flat.schema][1:3] == [data.schema["ts"].dataType] * 2
+    nested = wr.group_by(data, "user_id", time="ts").windowed_by(windows).emit("update").agg(spend=spend)
+    wanted = nested.select("user_id", "window.start", "window.end", "spend", "op")
+    got = sorted(map(tuple, flat.collect()), key=repr)
+    assert len(got) > 20
+    assert got == sorted(map(tuple, wanted.collect()), key=repr)
+    assert seen.get["windows"] == len(got)
+
+
+def test_the_progress_and_the_batches_of_a_result_are_sparks_own(spark: SparkSession) -> None:
+    windowed = wr.group_by(events(spark, rows=10), "user_id", time="ts").windowed_by(GAP)
+    assert windowed.progress(False).count().columns == ["user_id", "window", "count"]
+    with pytest.raises(ValueError, match=r"show: got True for a Spark DataFrame; allowed: .*showConsoleProgress"):
+        windowed.progress()
+    with pytest.raises(TypeError, match=r"to_reader: got data that is not in this process; allowed: .*write"):
+        windowed.to_reader(n=wr.count())
+    with pytest.raises(TypeError, match=r"result: got DataFrame.*allowed: a result of data in this process .*observe"):
+        wr.counters(windowed.count())

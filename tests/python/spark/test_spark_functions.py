@@ -120,7 +120,7 @@ def test_oracle_folds_in_the_order_of_time(
     assert_same(got, wanted)
     here = asked(table).agg(**FOLDS)
     assert_same(rows_of(here, ["user"]), wanted)
-    counted = {name.decode().removeprefix("windrow."): int(n) for name, n in here.schema.metadata.items()}
+    counted = wr.counters(here)
     assert observation.get == counted
     assert min(counted["null_keys"], counted["null_times"]) > 0
     assert counted["windows"] == len(wanted) > 100
@@ -302,3 +302,18 @@ def test_values_that_can_change_belong_to_one_window(spark: SparkSession) -> Non
     assert all(row.x == row.y for row in found.values())
     assert (found[8].x, found[9].x, found[12].x) == ([1], [1, 2], [1, 2])
     assert (found[8].m, found[9].m) == ({"x": 3, "y": 3}, {"x": 7, "y": 3})
+
+
+@pytest.mark.parametrize("windows", [GAP, SLIDING], ids=repr)
+def test_a_broadcast_that_a_function_uses_travels_with_it(spark: SparkSession, windows: Any) -> None:
+    rates, names = spark.sparkContext.broadcast({1: 10, 2: 20}), spark.sparkContext.broadcast(["one", "two"])
+
+    def paid(held: int, row: Any) -> int:
+        return held + rates.value[row["n"]] + len(names.value)
+
+    total = wr.aggregate(int, paid, lambda one, other: one + other, schema="bigint", columns=["n"])
+    given = spark.sql("SELECT 'ann' AS user, TIMESTAMP '2026-01-01 08:05:00' AS ts, explode(array(1, 2)) AS n")
+    windowed = wr.group_by(given, "user", time="ts").windowed_by(windows)
+    added = wr.reduce("n", lambda one, other: one + other + len(names.value))
+    assert [(row.x, row.y) for row in windowed.agg(x=total, y=added).collect()] == [(34, 5)]
+    assert [row.doubled for row in windowed.agg(x=total).select((F.col("x") * 2).alias("doubled")).collect()] == [68]

@@ -130,6 +130,38 @@ def test_ticks_close_what_nothing_else_does(spark: SparkSession, tmp_path: Path)
     assert (run.total("ticks"), run.total("records"), run.total("late")) == (2, 2, 0)
 
 
+@pytest.mark.parametrize(
+    "windows", [GAP, wr.SlidingWindows.with_time_difference("5 minutes", grace="1 minute")], ids=repr
+)
+@pytest.mark.parametrize("op", [False, True])
+def test_a_flat_stream_has_the_bounds_as_columns(spark: SparkSession, tmp_path: Path, windows: Any, op: bool) -> None:
+    def query(data: DataFrame) -> Any:
+        windowed = wr.group_by(data, "user", time="ts").windowed_by(windows)
+        return windowed.emit("update") if op else windowed
+
+    tables = [table(("ann", 0), ("ann", 4)), table(("ann", 5), ("bob", 30))]
+    nested = play(spark, tmp_path / "nested", tables, lambda data: query(data).count(), DDL)
+    flat = play(spark, tmp_path / "flat", tables, lambda data: query(data).flat().count(), DDL)
+    assert len(nested.rows) >= 1
+    assert list(flat.rows[0]) == ["user", "window_start", "window_end", "count", *(["op"] if op else [])]
+    for row in nested.rows:
+        window = row.pop("window")
+        row |= {"window_start": window["start"], "window_end": window["end"]}
+    assert sorted(map(shown, flat.rows)) == sorted(map(shown, nested.rows))
+
+
+def shown(row: dict[str, Any]) -> str:
+    return repr(sorted(row.items()))
+
+
+def test_a_broadcast_that_a_function_uses_is_refused_at_the_call(empty_stream: DataFrame) -> None:
+    rates = empty_stream.sparkSession.sparkContext.broadcast({1: 10, 2: 20})
+    paid = wr.reduce("amount", lambda one, other: one + rates.value[other])
+    told = r'aggregate "paid": got functions that use a broadcast, on a stream; allowed: the value itself'
+    with pytest.raises(TypeError, match=told):
+        grouped(empty_stream).agg(n=wr.count(), paid=paid)
+
+
 def test_late_records_are_counted_or_emitted(spark: SparkSession, tmp_path: Path) -> None:
     tables = [table(("ann", 0), ("bob", 30)), table(("ann", 1), ("cem", 29), ("bob", 31))]
 

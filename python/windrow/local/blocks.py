@@ -1,0 +1,70 @@
+"""Packed blocks that wait for their turn: in memory while they are few, else in a temporary file."""
+
+from __future__ import annotations
+
+import tempfile
+from array import array
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+
+_IN_MEMORY = 16 << 20
+"""Bytes of blocks above which they go to a file."""
+
+_TOGETHER = 128
+"""Blocks in a batch that is read, of about 16 KiB each."""
+
+_FIELDS: list[pa.Field[Any]] = [
+    pa.field("shard", pa.int32()),
+    pa.field("first", pa.int64()),
+    pa.field("block", pa.binary()),
+]
+_SCHEMA = pa.schema(_FIELDS)
+
+
+class Blocks:
+    """Rows of (shard, first time, block), as a packer gives them.
+
+    The file has no name, lies where `tempfile.gettempdir()` says, and is gone with this object.
+    """
+
+    def __init__(self) -> None:
+        """No blocks yet."""
+        self._file = tempfile.SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115  closed by `close`
+        self._shards, self._firsts = array("i"), array("q")
+        self._ends = array("q", [0])
+
+    def add(self, packed: pa.RecordBatch) -> None:
+        """Adds what a packer gave; `OSError` where the disk is full."""
+        end = self._ends[-1]
+        for shard, first, block in zip(*(packed.column(name) for name in _SCHEMA.names), strict=True):
+            held = block.as_buffer()
+            self._file.write(held)
+            end += held.size
+            self._shards.append(shard.as_py())
+            self._firsts.append(first.as_py())
+            self._ends.append(end)
+
+    def __len__(self) -> int:
+        """How many there are."""
+        return len(self._shards)
+
+    def in_order(self) -> Iterator[pa.RecordBatch]:
+        """All blocks, shard by shard and in the order of their first times, some at once."""
+        order = sorted(range(len(self)), key=lambda number: (self._shards[number], self._firsts[number]))
+        for start in range(0, len(order), _TOGETHER):
+            numbers = order[start : start + _TOGETHER]
+            shards = pa.array([self._shards[number] for number in numbers], pa.int32())
+            firsts = pa.array([self._firsts[number] for number in numbers], pa.int64())
+            held = pa.array([self._read(number) for number in numbers], pa.binary())
+            yield pa.RecordBatch.from_arrays([shards, firsts, held], schema=_SCHEMA)
+
+    def close(self) -> None:
+        """Frees memory and file."""
+        self._file.close()
+
+    def _read(self, number: int) -> bytes:
+        start, end = self._ends[number], self._ends[number + 1]
+        self._file.seek(start)
+        return self._file.read(end - start)

@@ -1,0 +1,95 @@
+"""Aggregates resolved against the data that they are of: the plan of a query."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from windrow import _worker
+from windrow.aggregates.aggregate import Aggregate
+from windrow.aggregates.named import check_name
+from windrow.aggregates.user_function import Accumulation, Reduction
+from windrow.aggregates.window_id import WindowId
+from windrow.computed import finish_of, parts_of
+from windrow.errors import aggregate_argument, bad_value
+from windrow.flat import BOUNDS, WINDOW
+from windrow.options import Options
+from windrow.plan import Plan
+from windrow.windows.session import SessionWindows
+from windrow.windows.sliding import SlidingWindows
+
+if TYPE_CHECKING:
+    from windrow.grouped import GroupedData
+
+
+def resolved(
+    grouped: GroupedData[Any],
+    windows: SessionWindows | SlidingWindows,
+    options: Options,
+    chosen: Mapping[str, Aggregate],
+    *,
+    rows: bool = False,
+) -> Plan:
+    """The plan of these aggregates; with `rows`, one that gives the rows back, each with its window."""
+    if not chosen and not rows:
+        raise ValueError("aggregates: got none; allowed: one or more, such as agg(n=windrow.count())")
+    taken = _taken(grouped, options, rows)
+    folded = {name.casefold(): what for name, what in taken.items()}
+    for name, aggregate in chosen.items():
+        check_name(name, aggregate, folded)
+        folded[name.casefold()] = f"the aggregate {name!r}"
+    asked = parts_of(chosen, taken)
+    known, fields = dict[str, Aggregate](), {field.name: field for field in grouped._fields}
+    for name, aggregate in asked.items():
+        argument = aggregate_argument(name)
+        aggregate.check(argument)
+        _check_fits(argument, aggregate, windows, rows)
+        known[name] = grouped._resolved(argument, aggregate)
+        fields |= {field.name: field for field in _read(grouped, argument, known[name])}
+    return Plan(
+        keys=grouped.keys,
+        time=grouped.time,
+        tick=grouped.tick,
+        windows=windows,
+        aggregates=tuple(known.items()),
+        options=options,
+        schema=pa.schema(fields.values()),
+        origins=grouped._origins(fields),
+        stream=grouped._stream,
+        finish=finish_of(chosen, asked, (*grouped.keys, WINDOW), ("op",) if options.op else ()),
+    )
+
+
+def _taken(grouped: GroupedData[Any], options: Options, rows: bool) -> dict[str, str]:
+    """Names that no aggregate may have, and what has them."""
+    added = {WINDOW: "the column of windows"}
+    if options.flat:
+        added |= dict.fromkeys(BOUNDS, "a column that flat() adds")
+    if options.op:
+        added["op"] = "the column that emit('update') and late('emit') add"
+    if not rows:
+        return {**dict.fromkeys(grouped.keys, "a key"), **added}
+    for column in grouped._input.columns:
+        if column.casefold() in added:
+            raise bad_value("data", column, f"any name but {column.casefold()!r}, which the result adds: rename it")
+    return {**dict.fromkeys(grouped._input.columns, "a column of the data"), **added}
+
+
+def _check_fits(argument: str, aggregate: Aggregate, windows: SessionWindows | SlidingWindows, rows: bool) -> None:
+    """Raises `ValueError` for an aggregate that is not one of these windows, or of what is made of them."""
+    if isinstance(aggregate, WindowId) and not rows:
+        raise bad_value(argument, "window_id()", "with_columns(...): agg gives one row for each window")
+    if isinstance(aggregate, Reduction | Accumulation) and rows:
+        raise bad_value(argument, f"{aggregate.maker}(...)", "built-in aggregates; Python functions go into agg")
+    if isinstance(aggregate, Accumulation) and aggregate.merge is None and not isinstance(windows, SlidingWindows):
+        allowed = "aggregate(init, add, merge, ...): sessions are merged"
+        raise bad_value(argument, "aggregate(...) without merge", allowed)
+
+
+def _read(grouped: GroupedData[Any], argument: str, aggregate: Aggregate) -> Iterator[pa.Field[pa.DataType]]:
+    """The columns that an aggregate reads."""
+    for position, column in enumerate(aggregate.read):
+        compared = position < len(aggregate.columns) and _worker.compares(aggregate.function, position)
+        yield grouped._input.field(f"{argument}: {aggregate.maker}", column, compared=compared)

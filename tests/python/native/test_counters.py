@@ -1,0 +1,176 @@
+"""What a query in this process left out: counted with its result, kept by conversions, and warned of once a call."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import warnings
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import windrow as wr
+
+NOON = datetime(2026, 1, 1, 12)
+EVENTS = pa.table(
+    {
+        "user": ["ann", None, "ann", "bob", "bob", "ann"],
+        "ts": [NOON, NOON, None, NOON, NOON + timedelta(hours=9), NOON],
+        "gap": [timedelta(minutes=minutes) for minutes in (1, 1, 1, 0, 90, 1)],
+        "tick": [False] * 5 + [True],
+        "amount": [1, 2, 3, 4, 5, 6],
+    }
+)
+COUNTED = {
+    "records": 5,
+    "null_keys": 1,
+    "null_times": 1,
+    "bad_gaps": 1,
+    "clamped_gaps": 1,
+    "ticks": 1,
+    "windows": 2,
+}
+GAPS = wr.SessionWindows.with_dynamic_gap("gap", longest_gap="1 hour")
+
+
+def asked(data: Any = EVENTS, windows: Any = GAPS) -> Any:
+    return wr.group_by(data, "user", time="ts", tick="tick").windowed_by(windows)
+
+
+def add(held: int, row: Any) -> int:
+    return int(held + row.amount)
+
+
+CALLS: dict[str, Callable[[], pa.Table]] = {
+    "count": lambda: asked().count(),
+    "agg": lambda: asked().agg(n=wr.sum("amount")),
+    "functions": lambda: asked().agg(
+        n=wr.aggregate(int, add, merge=lambda one, other: one + other, schema="bigint", columns=["amount"])
+    ),
+}
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_a_call_warns_once_at_its_line_with_the_counters(call: str) -> None:
+    with pytest.warns(wr.LeftOut) as caught:
+        result = CALLS[call]()
+    (told,) = caught
+    assert str(told.message).startswith(
+        "3 of 5 records are left out (null_keys 1, null_times 1, bad_gaps 1), and gaps are cut to "
+        "longest_gap (clamped_gaps 1): "
+    )
+    assert isinstance(told.message, wr.LeftOut)
+    assert told.message.counters == {name: COUNTED[name] for name in COUNTED if name not in ("ticks", "windows")}
+    assert told.filename == __file__
+    assert asked.__code__.co_firstlineno < told.lineno <= CALLS[call].__code__.co_firstlineno + 2
+    assert wr.counters(result) == COUNTED
+
+
+def test_ticks_and_null_values_are_no_reason_to_warn() -> None:
+    whole = EVENTS.filter(pa.array([True, False, False, False, False, True])).append_column(
+        "v", pa.nulls(2, pa.int64())
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        result = asked(whole).agg(n=wr.sum("v"))
+    assert wr.counters(result) == COUNTED | dict.fromkeys(COUNTED, 0) | {"records": 1, "ticks": 1, "windows": 1}
+
+
+def test_the_message_says_how_to_silence_it() -> None:
+    with pytest.warns(wr.LeftOut) as caught:
+        asked().count()
+    (line,) = re.findall(r"warnings\.filterwarnings\(.*?\)", str(caught[0].message))
+    with warnings.catch_warnings(record=True) as left:
+        warnings.simplefilter("always")
+        exec(line, {"warnings": warnings, "windrow": wr})
+        asked().count()
+    assert left == []
+
+
+def test_a_script_shows_its_own_line_once_for_each_call(tmp_path: Path) -> None:
+    script = tmp_path / "clicks.py"
+    script.write_text(
+        "import pyarrow as pa\n"
+        "import windrow as wr\n"
+        "times = pa.array([0, None], pa.timestamp('us'))\n"
+        "asked = wr.group_by(pa.table({'u': ['a', 'a'], 't': times}), 'u', time='t').windowed_by(\n"
+        "    wr.SlidingWindows.with_time_difference('1 hour'))\n"
+        "one = asked.count()\n"
+        "two = asked.agg(n=wr.count())\n"
+    )
+    ran = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
+    assert re.findall(r"clicks\.py:(\d+): LeftOut: 1 of 2 records", ran.stderr) == ["6", "7"]
+
+
+def through_parquet(result: pa.Table, path: Path) -> Any:
+    pq.write_table(result, path / "sessions.parquet")
+    return pq.read_table(path / "sessions.parquet")
+
+
+def through_arrow(result: pa.Table, path: Path) -> Any:
+    with pa.OSFile(str(path / "sessions.arrow"), "wb") as sink, pa.ipc.new_file(sink, result.schema) as writer:
+        writer.write(result)
+    return pa.ipc.open_file(path / "sessions.arrow").read_all()
+
+
+def parquet_in_pandas(result: pa.Table, path: Path) -> Any:
+    through_parquet(result, path)
+    return pd.read_parquet(path / "sessions.parquet")
+
+
+KEPT: dict[str, Callable[[pa.Table, Path], Any]] = {
+    "schema": lambda result, _: result.schema,
+    "batch": lambda result, _: result.to_batches()[0],
+    "reader": lambda result, _: result.to_reader(),
+    "slice": lambda result, _: result.slice(1),
+    "sorted": lambda result, _: result.sort_by("user"),
+    "selected": lambda result, _: result.select(["user"]),
+    "pandas": lambda result, _: result.to_pandas(),
+    "pandas, filtered": lambda result, _: result.to_pandas()[lambda frame: frame["user"] == "ann"],
+    "pandas and back": lambda result, _: pa.Table.from_pandas(result.to_pandas()).to_pandas(),
+    "Parquet": through_parquet,
+    "Arrow file": through_arrow,
+    "Parquet in pandas": parquet_in_pandas,
+}
+
+
+@pytest.mark.parametrize("kept", KEPT)
+def test_what_keeps_metadata_keeps_the_counters(kept: str, tmp_path: Path) -> None:
+    assert wr.counters(KEPT[kept](asked().count(), tmp_path)) == COUNTED
+
+
+def test_a_pandas_frame_of_a_result_looks_as_it_did() -> None:
+    result = asked().agg(n=wr.sum("amount"))
+    frame = result.to_pandas()
+    plain = result.replace_schema_metadata(None).to_pandas()
+    pd.testing.assert_frame_equal(frame, plain)
+    assert isinstance(frame.index, pd.RangeIndex)
+    assert plain.attrs == {}
+
+
+LOST: dict[str, tuple[Callable[[pa.Table], Any], type[Exception], str]] = {
+    "Polars": (pl.from_arrow, TypeError, r"Polars has no place for counters"),
+    "Polars, lazy": (lambda result: pl.from_arrow(result).lazy(), TypeError, r"Polars has no place for counters"),  # type: ignore[union-attr]
+    "DuckDB": (duckdb.from_arrow, TypeError, r"DuckDB has no place for counters"),
+    "grouped": (lambda result: result.group_by("user").aggregate([]), ValueError, r"a Table without counters.*before"),
+    "not of windrow": (lambda _: EVENTS, ValueError, r"a Table without counters"),
+    "pandas, not of windrow": (lambda _: EVENTS.to_pandas(), ValueError, r"a DataFrame without counters"),
+    "a number": (lambda _: 3, TypeError, r"result: got 3, an int; allowed: what agg"),
+}
+
+
+@pytest.mark.parametrize("lost", LOST)
+def test_what_keeps_no_counters_is_refused_with_the_reason(lost: str) -> None:
+    make, error, message = LOST[lost]
+    converted = make(asked().count())
+    with pytest.raises(error, match=message):
+        wr.counters(converted)

@@ -1,0 +1,140 @@
+"""Under a limit of memory a query in this process raises `MemoryError`, and the process goes on."""
+
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+import sys
+from datetime import datetime, timedelta
+
+import pyarrow as pa
+import pytest
+
+import windrow as wr
+from windrow.local import query as local_query
+
+SETUP = """
+import re, resource
+import numpy as np
+import pyarrow as pa
+import windrow as wr
+
+ROWS = 1 << 16
+schema = pa.schema([("key", pa.int64()), ("ts", pa.timestamp("us")), ("x", pa.int64())])
+
+def batches():
+    for number in range(BATCHES):
+        at = np.arange(number * ROWS, (number + 1) * ROWS)
+        columns = [pa.array(at % KEYS), pa.array(at * 1000).cast(pa.timestamp("us")), pa.array(at)]
+        yield pa.RecordBatch.from_arrays(columns, schema=schema)
+
+def taken():
+    return 1024 * int(re.search(r"VmSize:\\s+(\\d+) kB", open("/proc/self/status").read())[1])
+
+# What is loaded and started before the first call is no part of the limit.
+one = pa.table([pa.array([1]), pa.array([0]).cast(pa.timestamp("us")), pa.array([1])], schema=schema)
+works = {
+    "sliding": lambda data: query(data, wr.SlidingWindows.with_time_difference("1 second")).agg(n=wr.sum("x")),
+    "sessions": lambda data: query(data, wr.SessionWindows.with_gap("100 microseconds")).agg(n=wr.sum("x")),
+    "lists": lambda data: query(data, wr.SessionWindows.with_gap("1 hour")).agg(n=wr.collect_list("x")),
+}
+
+def query(data, windows):
+    return wr.group_by(data, "key", time="ts").windowed_by(windows).threads(THREADS)
+
+work = works[WORK]
+work(one)
+most = taken() + LIMIT * (1 << 20)
+hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+resource.setrlimit(resource.RLIMIT_AS, (most, hard))
+try:
+    print("rows", work(pa.RecordBatchReader.from_batches(schema, batches())).num_rows)
+except MemoryError as error:
+    print("MemoryError", error)
+resource.setrlimit(resource.RLIMIT_AS, (hard, hard))
+print("goes on", work(one).num_rows)
+"""
+
+
+def run(work: str, limit: int, keys: int, threads: int = 1, batches: int = 120) -> tuple[int, str]:
+    """The exit code, and what was printed."""
+    given = {"WORK": repr(work), "LIMIT": limit, "KEYS": keys, "THREADS": threads, "BATCHES": batches}
+    source = SETUP
+    for name, value in given.items():
+        source = re.sub(rf"\b{name}\b", str(value), source)
+    done = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout + done.stderr
+
+
+# Limits of which some calls keep within and most do not.
+@pytest.mark.parametrize("work", ["sliding", "sessions", "lists"])
+@pytest.mark.parametrize("keys", [1, 4999])
+@pytest.mark.parametrize("limit", [200, 450])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_call_beyond_the_limit_is_an_error(work: str, keys: int, limit: int, threads: int) -> None:
+    code, told = run(work, limit, keys, threads)
+    assert code == 0, f"{signal.Signals(-code).name if code < 0 else code}: {told}"
+    assert "MemoryError" in told or "rows" in told, told
+    assert "goes on 1" in told
+
+
+@pytest.mark.parametrize("work", ["sliding", "sessions"])
+def test_a_limit_of_little_more_than_nothing_is_an_error_of_the_first_step(work: str) -> None:
+    code, told = run(work, 40, 10)
+    assert (code, told) == (0, "MemoryError out of memory: a block of 64 MiB was refused\ngoes on 1\n")
+
+
+START = datetime(2026, 1, 1, 8)
+CLICKS = pa.table(
+    {"user": ["ann"] * 3, "ts": [START + timedelta(minutes=minute) for minute in range(3)], "x": [1, 2, None]}
+)
+SLIDING = wr.SlidingWindows.with_time_difference("5 minutes")
+
+
+def lists(column: str) -> pa.Table:
+    return wr.group_by(CLICKS, "user", time="ts").windowed_by(SLIDING).agg(x=wr.collect_list(column))
+
+
+@pytest.mark.parametrize(
+    ("column", "size"),
+    [
+        # windows of 1, 2 and 3 records that end at one, and of 2 and 1 that begin behind one: 9 values
+        ("ts", 72),
+        # 3 values of 8 bytes, one of them null: 16 bytes for 3 rows are 6 for each, rounded up
+        ("x", 54),
+    ],
+)
+def test_lists_of_sliding_windows_are_refused_with_their_size(
+    column: str, size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(local_query, "free_memory", lambda: size)
+    assert lists(column).num_rows == 5
+    monkeypatch.setattr(local_query, "free_memory", lambda: size - 1)
+    told = "the lists of 5 windows have 9 values, 0 MiB, where 0 MiB are free; allowed: shorter windows, .* to_reader"
+    with pytest.raises(MemoryError, match=told):
+        lists(column)
+    windowed = wr.group_by(CLICKS, "user", time="ts").windowed_by(SLIDING)
+    assert windowed.agg(x=wr.count(column), y=wr.collect_set(column)).num_rows == 5
+    sessions = wr.group_by(CLICKS, "user", time="ts").windowed_by(wr.SessionWindows.with_gap("1 hour"))
+    assert sessions.agg(x=wr.collect_list(column)).num_rows == 1
+    assert windowed.to_reader(x=wr.collect_list(column)).read_all().num_rows == 5
+
+
+def test_lists_larger_than_any_machine_are_refused_at_once() -> None:
+    rows = 1 << 19  # each in half of as many windows, on average: 2 TB
+    times = pa.array(range(rows)).cast(pa.timestamp("us"))
+    table = pa.table({"user": pa.repeat("ann", rows), "ts": times, "x": pa.array(range(rows))})
+    windowed = wr.group_by(table, "user", time="ts").windowed_by(SLIDING)
+    with pytest.raises(MemoryError, match=r"the lists of \d+ windows have \d{12} values, \d{7} MiB, where \d+ MiB are"):
+        windowed.agg(x=wr.collect_list("x"))
+
+
+def test_what_is_free_is_bounded_by_the_limit_of_the_process() -> None:
+    source = (
+        "import resource\nfrom windrow.local.free_memory import free_memory\nwhole = free_memory()\n"
+        "resource.setrlimit(resource.RLIMIT_AS, (1 << 32, resource.getrlimit(resource.RLIMIT_AS)[1]))\n"
+        "print(0 < whole, 0 < free_memory() < 1 << 32)"
+    )
+    done = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, check=True)
+    assert done.stdout == "True True\n"

@@ -1,0 +1,219 @@
+"""`to_reader`: the result of `agg` in batches, of records that do not have to fit in memory."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import windrow as wr
+from windrow.local import blocks
+from windrow.testing import StreamDriver
+
+from ..harness.families import often, some
+from ..harness.tables import (
+    Asked,
+    assert_windows,
+    by_dynamic_gap,
+    by_sessions,
+    by_sliding,
+    in_batches,
+    rows_of,
+)
+
+ASKED = {
+    "n": Asked("count"),
+    "total": Asked("sum", ("x",)),
+    "values": Asked("collect_list", ("x",)),
+    "latest": Asked("last", ("x",)),
+}
+US = timedelta(microseconds=1)
+WINDOWS = {
+    "sessions": (wr.SessionWindows.with_gap(5 * US), by_sessions(5)),
+    "dynamic gaps": (wr.SessionWindows.with_dynamic_gap("gap", longest_gap=20 * US), by_dynamic_gap("gap", 20)),
+    "sliding": (wr.SlidingWindows.with_time_difference(12 * US), by_sliding(12, 1)),
+}
+
+
+@st.composite
+def events(draw: st.DrawFn) -> pa.Table:
+    """Up to 40 events of a few keys, around 1970, in one or several batches."""
+    row = st.tuples(
+        often(st.sampled_from(["a", "b", "c" * 20])), often(st.integers(-20, 60)), often(st.integers(-9, 9))
+    )
+    columns = list(zip(*draw(some(row, 40)), strict=True)) or [[], [], []]
+    gaps = [timedelta(microseconds=draw(st.integers(-2, 25))) for _ in columns[0]]
+    table = pa.table(
+        {
+            "k": pa.array(columns[0], pa.string()),
+            "ts": pa.array(columns[1], pa.int64()).cast(pa.timestamp("us")),
+            "x": pa.array(columns[2], pa.int64()),
+            "gap": pa.array(gaps, pa.duration("us")),
+        }
+    )
+    return in_batches(table, draw(st.lists(st.integers(0, 40), max_size=3)))
+
+
+@pytest.mark.parametrize("name", WINDOWS)
+@pytest.mark.parametrize("in_memory", [0, 16 << 20], ids=["in a file", "in memory"])
+def test_batches_hold_the_windows_of_the_oracle(name: str, in_memory: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(blocks, "_IN_MEMORY", in_memory or 1)
+    windows, oracle = WINDOWS[name]
+
+    @settings(max_examples=60)
+    @given(events(), st.integers(1, 5))
+    def check(table: pa.Table, shards: int) -> None:
+        query = wr.group_by(table, "k", time="ts").windowed_by(windows).shards(shards)
+        asked = {name: aggregate.build(wr) for name, aggregate in ASKED.items()}
+        reader = query.to_reader(**asked)
+        counted = wr.counters(reader)
+        result = reader.read_all()
+        assert_windows(rows_of(result, ["k"]), table, ["k"], oracle, ASKED)
+        whole = query.agg(**asked)
+        assert result.schema == whole.schema
+        assert wr.counters(whole) == counted | {"windows": result.num_rows}
+
+    check()
+
+
+def joined(held: str, row: Any) -> str:
+    return held + row.word
+
+
+WORDS = wr.aggregate(str, joined, lambda one, other: one + other, schema="string", columns=["word"])
+EVENTS = pa.table(
+    {
+        "user": ["ann", "bob", "ann", None, "ann"],
+        "ts": [datetime(2026, 1, 1, 8, minute) for minute in (4, 0, 0, 7, 30)],
+        "word": ["b", "c", "a", "x", "d"],
+    }
+)
+GAP = wr.SessionWindows.with_gap("5 minutes", grace="1 minute")
+
+
+def asked(data: Any = EVENTS) -> Any:
+    return wr.group_by(data, "user", time="ts").windowed_by(GAP)
+
+
+def test_python_functions_are_called_in_the_order_of_time() -> None:
+    rows = asked().to_reader(x=WORDS, n=wr.count()).read_all().to_pylist()
+    assert sorted((row["user"], row["x"], row["n"]) for row in rows) == [
+        ("ann", "ab", 2),
+        ("ann", "d", 1),
+        ("bob", "c", 1),
+    ]
+
+
+def test_cogroups_flat_bounds_and_updates_are_those_of_agg() -> None:
+    left, right = (wr.group_by(EVENTS.slice(at, 3), "user", time="ts") for at in (0, 2))
+    query = wr.cogroup(left=left, right=right).windowed_by(GAP).emit("update").flat()
+    asked = {"n": wr.count(), "words": wr.count("left.word")}
+    reader, whole = query.to_reader(**asked), query.agg(**asked)
+    assert reader.schema.names == ["user", "window_start", "window_end", "n", "words", "op"]
+    assert sorted(reader.read_all().to_pylist(), key=str) == sorted(whole.to_pylist(), key=str)
+
+
+def test_a_call_warns_at_its_line_and_reads_everything() -> None:
+    with pytest.warns(wr.LeftOut, match=r"1 of 5 records are left out \(null_keys 1\)") as caught:
+        reader = asked().to_reader(n=wr.count())
+    assert [told.filename for told in caught] == [__file__]
+    assert wr.counters(reader)["records"] == 5
+    assert "windows" not in wr.counters(reader)
+
+
+def test_no_records_are_a_reader_of_no_batches() -> None:
+    reader = asked(EVENTS.slice(0, 0)).to_reader(n=wr.count())
+    assert reader.schema.names == ["user", "window", "n"]
+    assert reader.read_all().num_rows == 0
+
+
+def test_an_overflow_is_told_when_its_batch_is_read() -> None:
+    large = pa.table({"user": ["ann"] * 2, "ts": [datetime(2026, 1, 1)] * 2, "n": [2**63 - 1, 1]})
+    reader = asked(large).to_reader(n=wr.sum("n"))
+    with pytest.raises(OverflowError, match='"n"'):
+        reader.read_all()
+
+
+def test_another_library_reads_it_batch_by_batch(tmp_path: Path) -> None:
+    frame = pl.from_arrow(asked().to_reader(n=wr.count()))
+    assert isinstance(frame, pl.DataFrame)
+    assert sorted(frame["n"]) == [1, 1, 2]
+    reader = asked().to_reader(n=wr.count())
+    with pq.ParquetWriter(tmp_path / "sessions.parquet", reader.schema) as writer:
+        for batch in reader:
+            writer.write_batch(batch)
+    written = pq.read_table(tmp_path / "sessions.parquet")
+    assert sorted(written["n"].to_pylist()) == [1, 1, 2]
+    assert wr.counters(written)["null_keys"] == 1
+
+
+def test_what_it_does_not_take_is_told() -> None:
+    with pytest.raises(TypeError, match="aggregates by name, such as agg"):
+        asked().to_reader(wr.count())
+    with pytest.raises(ValueError, match="aggregates: got none"):
+        asked().to_reader()
+    with pytest.raises(TypeError, match="to_reader: got data that is not in this process"):
+        StreamDriver(lambda data: asked(data).to_reader(n=wr.count()), EVENTS.schema)
+
+
+def test_records_in_no_order_that_fill_many_blocks_are_merged_in_the_order_of_time() -> None:
+    random, rows, gap = np.random.default_rng(1), 1_300_000, 1000
+    keys, times = random.integers(0, 100, rows), random.integers(0, 10**7, rows)
+    table = pa.table({"key": keys, "ts": pa.array(times).cast(pa.timestamp("us"))})
+    windowed = wr.group_by(table, "key", time="ts").windowed_by(wr.SessionWindows.with_gap(gap * US)).flat()
+    result = windowed.shards(4).to_reader(n=wr.count()).read_all()
+    result = result.sort_by([("key", "ascending"), ("window_start", "ascending")])
+    order = np.lexsort((times, keys))
+    keys, times = keys[order], times[order]
+    starts = np.flatnonzero(np.r_[True, (np.diff(keys) > 0) | (np.diff(times) > gap)])
+    ends = np.r_[starts[1:], rows] - 1
+    assert result["key"].to_numpy().tolist() == keys[starts].tolist()
+    assert result["window_start"].cast(pa.int64()).to_numpy().tolist() == times[starts].tolist()
+    assert result["window_end"].cast(pa.int64()).to_numpy().tolist() == times[ends].tolist()
+    assert result["n"].to_numpy().tolist() == (ends - starts + 1).tolist()
+
+
+PEAK = """
+import re
+import numpy as np
+import pyarrow as pa
+import windrow as wr
+
+ROWS, BATCHES = 1 << 16, 160
+schema = pa.schema([("key", pa.int64()), ("ts", pa.timestamp("us"))])
+
+def batches():
+    for number in range(BATCHES):
+        times = pa.array((np.arange(ROWS) + number * ROWS) * 1000).cast(pa.timestamp("us"))
+        yield pa.record_batch([pa.array(np.arange(ROWS) % KEYS), times], schema=schema)
+
+def peak():
+    # Not ru_maxrss, which a child inherits from its parent.
+    return int(re.search(r"VmHWM:\\s+(\\d+) kB", open("/proc/self/status").read())[1])
+
+reader = pa.RecordBatchReader.from_batches(schema, batches())
+query = wr.group_by(reader, "key", time="ts").windowed_by(wr.SlidingWindows.with_time_difference("1 second"))
+before = peak()
+windows = sum(batch.num_rows for batch in query.to_reader(n=wr.count()))
+print(windows, peak() - before)
+"""
+
+
+@pytest.mark.parametrize("keys", [5, 4999])
+def test_memory_holds_far_less_than_the_result(keys: int) -> None:
+    source = PEAK.replace("KEYS", str(keys))
+    done = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, check=True)
+    windows, peak = map(int, done.stdout.split())
+    result = windows * 32 // 1024  # a key, two bounds and a count of eight bytes each
+    assert windows > 10_000_000
+    assert peak < 0.75 * result, f"{peak} KiB, where the result has {result}"
