@@ -32,6 +32,8 @@ ORDER = (
     {"testing"},
     {"state"},
     {"kafka"},
+    {"command"},
+    {"__main__"},
     {""},  # the face
 )
 RANK = {room: rank for rank, rooms in enumerate(ORDER) for room in rooms}
