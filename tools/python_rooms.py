@@ -32,6 +32,8 @@ ORDER = (
     {"testing"},
     {"state"},
     {"kafka"},
+    {"trace"},
+    {"explanation"},
     {"command"},
     {"__main__"},
     {""},  # the face

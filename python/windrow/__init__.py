@@ -39,6 +39,7 @@ from windrow.aggregates.builtin import (
 )
 from windrow.aggregates.user_function import aggregate, reduce
 from windrow.cogrouped import CogroupedData, cogroup
+from windrow.explanation.explain import explain
 from windrow.grouped import GroupedData, group_by
 from windrow.spark.configure import configure
 from windrow.spark.ticks import ticks
@@ -62,6 +63,7 @@ __all__ = [
     "collect_set",
     "configure",
     "count",
+    "explain",
     "first",
     "group_by",
     "last",

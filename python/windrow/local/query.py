@@ -60,6 +60,17 @@ class LocalInput(Input[pa.Table]):
         batches, counters = self._results(query, plan, plan.options.threads)
         return _counted(pa.Table.from_batches(batches, schema=query.output_schema), counters)
 
+    @property
+    def in_order(self) -> bool:
+        """Rows have an order."""
+        return True
+
+    def rows(self, schema: pa.Schema, keys: Sequence[str], wanted: Sequence[tuple[Any, ...]]) -> pa.Table:
+        """These columns of all rows."""
+        del keys, wanted  # other rows move time
+        stream = self._table.stream([self.columns.index(name) for name in schema.names])
+        return pa.RecordBatchReader.from_stream(rebased_stream(stream, schema)).read_all()
+
     def _record_by_record(self, plan: Plan) -> pa.Table:
         operator = _worker.operator(plan.spec_in_order, plan.schema, plan.folds())
         rows, counters = self._results(_worker.rows_query(plan.spec_in_order, plan.schema), plan)
