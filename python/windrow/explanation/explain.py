@@ -34,7 +34,7 @@ def explain(windowed: WindowedData[Any], key: object, at: object, *, stream: boo
         stream: whether the rows come as a stream; None for as is said above.
 
     Returns:
-        Some lines for the record, and of a stream for each of several at that time.
+        Some lines for the record; of a stream for each of several at that time, which may fare differently.
 
     Raises:
         ValueError: no record of the key has this time, the key has more than 50,000 records, or `stream` of windows
@@ -58,9 +58,12 @@ def explain(windowed: WindowedData[Any], key: object, at: object, *, stream: boo
     records = [record for record in found.records if record.time == time]
     if not records:
         raise _no_record(at, found, time)
-    if not found.stream:
-        return "\n".join(_lines(found, records[0], text, len(records)))
-    return "\n\n".join("\n".join(_lines(found, record, text, 1)) for record in records)
+    if found.stream:
+        told = [_lines(found, record, text, 1) for record in records]
+    else:  # records of one time are in the same windows, but for those that were left out
+        alike = [[record for record in records if record.bad_gap is bad] for bad in (False, True)]
+        told = [_lines(found, each[0], text, len(each)) for each in alike if each]
+    return "\n\n".join("\n".join(lines) for lines in told)
 
 
 def _lines(found: Trace, record: Record, text: Text, alike: int) -> list[str]:

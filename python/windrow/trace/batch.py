@@ -21,7 +21,7 @@ from windrow.windows.sliding import SlidingWindows
 def windows_of_batch(
     rows: Rows, grouped: GroupedData[Any], windows: SessionWindows | SlidingWindows, lengths: Lengths
 ) -> list[Window]:
-    """The windows of the picked rows, each with its records."""
+    """The windows of the picked rows, each with its records; sliding ones before 1970 hold only records before it."""
     name = "windows" if "windows" not in grouped.keys else "windows_"
     own = rows.table.take(pa.array(rows.picked, pa.int64())).select(list(dict.fromkeys(_needed(rows, grouped))))
     result = group_by(own, *grouped.keys, time=grouped.time).windowed_by(windows).agg(**{name: builtin.count()})
@@ -35,7 +35,8 @@ def windows_of_batch(
             of_key = [record for record in rows.records if same(record.key, key) and not record.bad_gap]
             of_key.sort(key=lambda record: record.time)
             by_key[shown] = of_key, [lengths.floored(record.time) for record in of_key]
-        members = _members(*by_key[shown], start, end)
+        last = min(end, -1) if start < 0 and lengths.difference is not None else end
+        members = _members(*by_key[shown], start, last)
         reach = max((record.time + (record.gap or 0) for record in members), default=end)
         held = frozenset(record.row for record in members)
         found.append(Window(key, start, end, held, lengths.closes(end, reach)))
@@ -47,8 +48,5 @@ def _needed(rows: Rows, grouped: GroupedData[Any]) -> list[str]:
 
 
 def _members(records: Sequence[Record], times: Sequence[int], start: int, end: int) -> Sequence[Record]:
-    """The records within a window. A sliding window that begins before 1970 holds only records before it."""
-    last = bisect.bisect_right(times, end)
-    if start < 0 <= end:
-        last = min(last, bisect.bisect_left(times, 0)) or last
-    return records[bisect.bisect_left(times, start) : last]
+    """The records whose times are within bounds."""
+    return records[bisect.bisect_left(times, start) : bisect.bisect_right(times, end)]

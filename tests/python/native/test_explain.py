@@ -86,16 +86,16 @@ def seen(found: Trace) -> set[tuple[int, int, frozenset[int]]]:
 
 EVENTS = st.lists(
     st.tuples(
-        st.sampled_from(["ann", "ann", "bob", None]),
-        st.none() | st.integers(-30, 90),
-        st.none() | st.integers(-1, 14),
+        st.sampled_from(["ann", "ann", "ann", "ann", "bob", None]),
+        st.sampled_from([None, *range(-14, 60)]),
+        st.sampled_from([None, 0, *range(1, 15)]),
     ),
     min_size=1,
     max_size=16,
 )
 
 
-@settings(max_examples=150)
+@settings(max_examples=250)
 @given(EVENTS, st.sampled_from(KINDS))
 def test_windows_of_a_batch_and_their_records(events: list[Event], kind: str) -> None:
     for user in ("ann", "bob"):
@@ -107,7 +107,7 @@ def test_windows_of_a_batch_and_their_records(events: list[Event], kind: str) ->
         ]
 
 
-@settings(max_examples=150)
+@settings(max_examples=250)
 @given(EVENTS, st.sampled_from(KINDS), st.integers(0, 12))
 def test_windows_of_a_stream_and_what_was_late(events: list[Event], kind: str, grace: int) -> None:
     stream, finals, judged = streamed(events, kind, grace)
@@ -151,9 +151,6 @@ def test_a_text_names_every_window_of_its_record(events: list[Event], kind: str,
             continue
         if grace is None:
             windows = {window[:2] for window in batch(events, kind, user) if row in window[2]}
-            same = [other for other in events if other[:2] == (user, time)]
-            if kind == "dynamic" and len(same) > 1:
-                continue  # the first of them speaks for all, and its gap may be a bad one
         else:
             windows = {window[1:3] for window in finals if row in window[3]}
             assert ("  late: " in own) == (judged[row] == -1)
