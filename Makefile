@@ -5,7 +5,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help demo demo-kafka test test-rust test-python test-spark test-kafka check bench bench-stream bench-kafka soak clean toolchain package
+.PHONY: help pictures demo demo-kafka test test-rust test-python test-spark test-kafka check bench bench-stream bench-kafka soak clean toolchain package
 
 VENV := $(CURDIR)/.venv
 PY := $(VENV)/bin/python
@@ -63,6 +63,9 @@ $(PACKAGE): $(TOOLS) Cargo.toml Cargo.lock pyproject.toml $(RUST_SOURCES) $(if $
 missing-module:
 
 package: toolchain $(PACKAGE)
+
+pictures: package ## the pictures of docs/pictures that windrow.plot makes
+	@"$(PY)" tools/pictures.py
 
 demo: package ## sessions and sliding windows of a year of flights, in Spark, checked and timed
 	@"$(PY)" demo/flights.py

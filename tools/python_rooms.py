@@ -33,7 +33,7 @@ ORDER = (
     {"state"},
     {"kafka"},
     {"trace"},
-    {"explanation"},
+    {"explanation", "plot"},
     {"command"},
     {"__main__"},
     {""},  # the face

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from windrow import plot
 from windrow.aggregates.aggregate import Aggregate
 from windrow.aggregates.builtin import (
     any_value,
@@ -72,6 +73,7 @@ __all__ = [
     "mean",
     "min",
     "min_by",
+    "plot",
     "reduce",
     "stddev",
     "stddev_pop",

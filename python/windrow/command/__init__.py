@@ -14,6 +14,7 @@ windrow sliding clicks.csv --key user --time ts --difference "10 minutes" --agg 
 | `time_column` | timestamps of text, integers and dates |
 | `progress` | a bar in a terminal |
 | `sink` | rows of windows, written as CSV or Parquet |
+| `picture` | `--timeline KEY` |
 | `main` | one run: exit code 0, or 2 and one line of what is wrong |
 
 `python -m windrow` is the same command.

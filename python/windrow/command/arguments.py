@@ -97,6 +97,16 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--out", metavar="FILE", help="what is written, CSV or Parquet (CSV on the standard output)")
     parser.add_argument("--sort", action="store_true", help="rows by key and start; without it in no particular order")
+    parser.add_argument(
+        "--timeline",
+        action="append",
+        default=[],
+        metavar="KEY",
+        help="a picture of a key's events and windows too (extra plot); of several key columns: with commas between",
+    )
+    parser.add_argument(
+        "--timeline-out", default="timeline.svg", metavar="FILE", help="the picture: .svg, .png, .pdf (timeline.svg)"
+    )
     parser.add_argument("--threads", type=int, metavar="N", help="threads (one a core)")
     parser.add_argument("--quiet", action="store_true", help="no bar, and no counters on the standard error output")
 

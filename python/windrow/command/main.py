@@ -16,6 +16,7 @@ from windrow.command import sink
 from windrow.command.aggregate import aggregates
 from windrow.command.arguments import arguments
 from windrow.command.file import File
+from windrow.command.picture import check_out, picture
 from windrow.command.progress import Bar, bar_over
 from windrow.command.source import CsvFormat, Source
 from windrow.command.time_column import TimeColumn
@@ -44,7 +45,7 @@ def main(given: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # whoever read the output has had enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except (ValueError, TypeError, OverflowError, OSError, MemoryError, pa.ArrowException) as error:
+    except (ValueError, TypeError, OverflowError, OSError, MemoryError, ImportError, pa.ArrowException) as error:
         print(f"windrow: {_one_line(error)}", file=sys.stderr)
         return 2
     return 0
@@ -62,6 +63,11 @@ def run(asked: Namespace) -> None:
     windows, chosen = windows_of(asked), aggregates(asked.agg)
     csv = CsvFormat(asked.delimiter, asked.nulls, dict(asked.types))
     source = Source(files, csv, TimeColumn(asked.time, asked.time_format, asked.time_unit))
+    drawn = None
+    if asked.timeline:
+        check_out(asked.timeline_out)
+        reader = source.reader(columns_of(asked), Bar())
+        drawn = picture(reader, windows, asked.timeline, keys=asked.keys, time=asked.time)
     bar = Bar() if asked.quiet else bar_over(files)
     with bar:
         windowed = windowed_by(source, asked, windows, chosen, bar)
@@ -70,6 +76,8 @@ def run(asked: Namespace) -> None:
             table = windowed.agg(**chosen)
     told = counters(table)
     sink.write(sink.in_order(table, asked.keys) if asked.sort else table, out, asked.delimiter)
+    if drawn is not None:
+        drawn.save(asked.timeline_out)
     if not asked.quiet:
         print(_told(told, "standard output" if out is None else str(out.path)), file=sys.stderr)
 
@@ -87,6 +95,12 @@ def windows_of(asked: Namespace) -> SessionWindows | SlidingWindows:
     return SessionWindows.with_dynamic_gap(asked.dynamic_gap, longest_gap=asked.longest_gap, invalid_gap=invalid)
 
 
+def columns_of(asked: Namespace) -> dict[str, list[str]]:
+    """The columns that windows are made of, by option."""
+    own = getattr(asked, "dynamic_gap", None)
+    return {"--key": asked.keys, "--time": [asked.time]} | ({} if own is None else {"--dynamic-gap": [own]})
+
+
 def windowed_by(
     source: Source,
     asked: Namespace,
@@ -95,9 +109,7 @@ def windowed_by(
     bar: Bar,
 ) -> WindowedData[Any]:
     """The rows of the files, windowed."""
-    named = {"--key": asked.keys, "--time": [asked.time]}
-    named |= {} if getattr(asked, "dynamic_gap", None) is None else {"--dynamic-gap": [asked.dynamic_gap]}
-    named |= {f"--agg {name}": list(aggregate.columns) for name, aggregate in chosen.items()}
+    named = columns_of(asked) | {f"--agg {name}": list(aggregate.columns) for name, aggregate in chosen.items()}
     windowed = group_by(source.reader(named, bar), asked.keys, time=asked.time).windowed_by(windows)
     return windowed if asked.threads is None else windowed.threads(asked.threads)
 

@@ -8,6 +8,7 @@ from typing import Any
 from windrow.cogrouped import CogroupedData
 from windrow.detect import open_input
 from windrow.errors import bad_type, bad_value
+from windrow.grouped import GroupedData, group_by
 from windrow.input import Input
 from windrow.trace.batch import windows_of_batch
 from windrow.trace.keys import key_of
@@ -45,6 +46,9 @@ def trace(
     if isinstance(grouped, CogroupedData):
         raise TypeError("windowed: got the inputs of a cogroup; allowed: a query of one input")
     opened: Input[Any] = grouped._input if events is None else open_input(events)
+    if events is not None:
+        grouped = _grouped(opened, grouped)
+        grouped.windowed_by(windows)
     if stream and windows.grace is None:
         raise bad_value("stream", stream, "windows with a grace, which says how long a stream waits for late records")
     if stream and not opened.in_order:
@@ -63,6 +67,20 @@ def trace(
     run = Stream(rows, grouped, windows, lengths)
     found = run.run()
     return Trace(grouped.keys, time, windows, lengths, records, _sorted(found), run.judgements, True, run.stream_time)
+
+
+def _grouped(opened: Input[Any], grouped: GroupedData[Any]) -> GroupedData[Any]:
+    """Other data grouped in the same way; its columns are checked."""
+    stream = grouped.stream
+    return group_by(
+        opened,
+        *grouped.keys,
+        time=grouped.time,
+        tick=grouped.tick,
+        source=list(stream.source) or None,
+        order=stream.order,
+        stream_time=stream.stream_time,
+    )
 
 
 def _sorted(windows: list[Any]) -> list[Any]:
