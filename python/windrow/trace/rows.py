@@ -55,6 +55,7 @@ def rows_of(
     names = [*grouped.keys, grouped.time, *(() if grouped.tick is None else (grouped.tick,))]
     names = list(dict.fromkeys([*names, *(() if gaps is None else (gaps,)), *grouped.stream.columns]))
     table = opened.rows(pa.schema([opened.field("events", name) for name in names]), grouped.keys, keys)
+    table = table.cast(pa.schema([known.with_type(_whole(known.type)) for known in table.schema]))
     if grouped.stream.order is not None:
         table = table.take(pc.sort_indices(table, sort_keys=[(grouped.stream.order, "ascending")]))
     known: Any = pc.is_valid(table[grouped.time])
@@ -67,6 +68,17 @@ def rows_of(
         allowed = f"keys with at most {most:,} records together: filter the events by time, or ask for fewer keys"
         raise bad_value("keys", f"keys with {len(picked):,} records", allowed)
     return Rows(table, gaps, picked, _records(table, grouped, gaps, lengths, picked))
+
+
+def _whole(kind: pa.DataType) -> pa.DataType:
+    """The type without views, of which pyarrow cannot take rows."""
+    if pa.types.is_string_view(kind) or pa.types.is_binary_view(kind):
+        return pa.large_string() if pa.types.is_string_view(kind) else pa.large_binary()
+    if isinstance(kind, pa.StructType):
+        return pa.struct([known.with_type(_whole(known.type)) for known in kind])
+    if isinstance(kind, pa.ListType):
+        return pa.list_(_whole(kind.value_type))
+    return pa.large_list(_whole(kind.value_type)) if isinstance(kind, pa.LargeListType) else kind
 
 
 def _records(

@@ -7,6 +7,8 @@ import re
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import duckdb
+import polars as pl
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
@@ -299,6 +301,30 @@ def test_keys_of_several_columns_and_other_types() -> None:
     assert "which has 1 record" in text
     nans = wr.group_by(data, "rate", time="ts").windowed_by(windows)
     assert "which has 2 records" in wr.explain(nans, math.nan, "2026-01-01T09:02:00Z")
+
+
+@pytest.mark.parametrize("grace", [None, "1 hour"])
+@pytest.mark.parametrize("library", ["polars", "pandas", "duckdb", "stream", "chunks"])
+def test_data_of_any_library(library: str, grace: str | None) -> None:
+    table = pa.table({"user": ["ann", "bob", "ann"], "ts": minute(0, 1, 5)})
+    frames: dict[str, Any] = {
+        "polars": lambda: pl.from_arrow(table),
+        "pandas": table.to_pandas,
+        "duckdb": lambda: duckdb.from_arrow(table),
+        "stream": table.to_reader,
+        "chunks": lambda: table.to_batches(max_chunksize=1),
+    }
+    windows = wr.SessionWindows.with_gap("5 minutes", grace=grace)
+    text = wr.explain(wr.group_by(frames[library](), "user", time="ts").windowed_by(windows), "ann", minute(5)[0])
+    assert "in the session [2026-01-01 09:00:00, 2026-01-01 09:05:00], which has 2 records" in text
+
+
+@pytest.mark.parametrize("grace", [None, "1 hour"])
+def test_keys_that_are_structs_and_lists(grace: str | None) -> None:
+    frame = pl.DataFrame({"key": [{"a": "x", "b": ["y"]}] * 2 + [{"a": "z", "b": []}], "ts": minute(0, 5, 6)})
+    windows = wr.SessionWindows.with_gap("5 minutes", grace=grace)
+    text = wr.explain(wr.group_by(frame, "key", time="ts").windowed_by(windows), {"a": "x", "b": ["y"]}, minute(5)[0])
+    assert "which has 2 records" in text
 
 
 def test_what_is_wrong() -> None:
