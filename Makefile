@@ -5,7 +5,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help pictures demo demo-kafka test test-rust test-python test-spark test-kafka check bench bench-stream bench-kafka soak clean toolchain package wheel
+.PHONY: help docs pictures demo demo-kafka test test-rust test-python test-spark test-kafka check bench bench-stream bench-kafka soak clean toolchain package wheel
 
 VENV := $(CURDIR)/.venv
 PY := $(VENV)/bin/python
@@ -71,6 +71,9 @@ package: toolchain $(PACKAGE)
 wheel: $(TOOLS) ## a wheel in target/wheels: on Linux for glibc 2.28 and later, wherever it is built
 	PATH="$(VENV)/bin:$$PATH" RUSTFLAGS="$(REMAP)" "$(VENV)/bin/maturin" build --release --locked $(MANYLINUX) --out target/wheels
 	"$(PY)" tools/wheel.py "$$(ls -t target/wheels/*.whl | head -n 1)"
+
+docs: package ## the docs as a site, in target/site, without a warning
+	NO_MKDOCS_2_WARNING=1 "$(PY)" -m mkdocs build --strict
 
 pictures: package ## the pictures of docs/pictures that windrow.plot makes
 	@"$(PY)" tools/pictures.py

@@ -56,7 +56,7 @@ def page_breaches(texts: dict[str, str], tree: set[str]) -> list[str]:
     names = {part for name in tree for part in (name, Path(name).name)}
     for name, text in texts.items():
         for number, whole in enumerate(text.splitlines(), 1):
-            where, beside = f"{name}:{number}", Path(name).parent
+            where, beside = f"{name}:{number}", Path("docs/" if name == "mkdocs.yml" else Path(name).parent)
             absolute = [link for link in OWN.findall(whole) if not (ROOT / link).exists()]
             line = OWN.sub("", whole)
             pages = ["".join(page) for page in PAGE.findall(line)]

@@ -17,18 +17,7 @@ class Examples(griffe.Extension):
 
 
 def fenced(text: str) -> str:
-    """The text of a docstring with its examples in fences; what has one already stays as it is.
-
-    >>> print(fenced("Adds.\\n\\n>>> 1 + 1\\n2\\n\\nMore.").replace("`", "'"))
-    Adds.
-    <BLANKLINE>
-    '''pycon
-    >>> 1 + 1
-    2
-    '''
-    <BLANKLINE>
-    More.
-    """
+    """The text of a docstring with its examples in fences; what has one already stays as it is."""
     lines, inside, code = list[str](), False, False
     for line in text.splitlines():
         code ^= line.lstrip().startswith("```")

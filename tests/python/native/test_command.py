@@ -7,6 +7,8 @@ import gzip
 import itertools
 import os
 import pty
+import re
+import shlex
 import subprocess
 import sys
 import termios
@@ -302,48 +304,14 @@ def test_files_of_other_types_do_not_go_together(folder: Path, capsys: pytest.Ca
     )
 
 
-def test_a_picture_of_some_keys(folder: Path) -> None:
-    asked = ["sessions", "clicks.csv", *SESSIONS, "--timeline", "ann", "--timeline", "bob", "--out", "out.csv"]
-    assert main(asked) == 0
-    picture = (folder / "timeline.svg").read_text()
-    assert "user 'ann'" in picture
-    assert "user 'bob'" in picture
-    assert "SessionWindows.with_gap('5 minutes')" in picture
-    assert main([*asked[:8], "--timeline", "ann", "--timeline-out", "ann.png", "--out", "out.csv"]) == 0
-    assert (folder / "ann.png").read_bytes().startswith(b"\x89PNG")
-
-
-def test_a_picture_of_several_key_columns(folder: Path) -> None:
-    (folder / "shops.csv").write_text("user,shop,ts\nann,1,2026-05-04 09:00\nann,2,2026-05-04 09:00\n")
-    asked = ["sliding", "shops.csv", "--key", "user", "--key", "shop", "--time", "ts", "--difference", "5m"]
-    assert main([*asked, "--timeline", "ann,2", "--out", "out.csv"]) == 0
-    assert "shop 2" in (folder / "timeline.svg").read_text()
-
-
-PICTURES = {
-    "a key without events": (["--timeline", "eve"], "keys of which the events have records"),
-    "a picture of no format": (["--timeline", "ann", "--timeline-out", "ann.gif"], "--timeline-out: got 'ann.gif'"),
-    "a picture in no folder": (["--timeline", "ann", "--timeline-out", "no/ann.svg"], "a folder that is there"),
-    "too many keys": (["--timeline", "ann"] * 13, "at most 12"),
-    "a key of two columns": (["--key", "amount", "--timeline", "ann"], "user,amount"),
-    "a key of another type": (["--key", "amount", "--timeline", "ann,much"], "'amount', which holds double"),
-}
-
-
-@pytest.mark.parametrize("kind", PICTURES)
-def test_pictures_that_cannot_be(kind: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    asked, told = PICTURES[kind]
-    assert main(["sessions", "clicks.csv", *SESSIONS, *asked, "--out", "out.csv"]) == 2
-    assert told in capsys.readouterr().err
-    assert [path.name for path in folder.iterdir()] == ["clicks.csv"]
-
-
-def test_a_picture_without_matplotlib(
-    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    assert main(["sessions", "clicks.csv", *SESSIONS, "--timeline", "ann"]) == 2
-    assert capsys.readouterr().err == "windrow: windrow.plot takes matplotlib: pip install 'windrow[plot]'\n"
+def test_the_command_of_the_tutorial(folder: Path) -> None:
+    page = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
+    (rows,) = re.findall(r'write_text\(\n    """(.*?)"""', page, re.DOTALL)
+    (folder / "clicks.csv").write_text(rows)
+    ((command, told),) = re.findall(r"```sh\nwindrow (sessions .*?)\n```\n\n```text\n(.*?)```", page, re.DOTALL)
+    asked = [sys.executable, "-m", "windrow", *shlex.split(command)]
+    ran = subprocess.run(asked, capture_output=True, text=True, check=True)
+    assert ran.stdout + ran.stderr == told
 
 
 def test_the_version(capsys: pytest.CaptureFixture[str]) -> None:
