@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bisect
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -24,7 +25,9 @@ def windows_of_batch(
     """The windows of the picked rows, each with its records; sliding ones before 1970 hold only records before it."""
     name = "windows" if "windows" not in grouped.keys else "windows_"
     own = rows.table.take(pa.array(rows.picked, pa.int64())).select(list(dict.fromkeys(_needed(rows, grouped))))
-    result = group_by(own, *grouped.keys, time=grouped.time).windowed_by(windows).agg(**{name: builtin.count()})
+    with warnings.catch_warnings():  # of records that are left out, which the trace tells
+        warnings.simplefilter("ignore")
+        result = group_by(own, *grouped.keys, time=grouped.time).windowed_by(windows).agg(**{name: builtin.count()})
     bounds = [pc.struct_field(result["window"], bound).cast("int64").to_pylist() for bound in ("start", "end")]
     keys = zip(*(result[key].to_pylist() for key in grouped.keys), strict=True)
     found = []

@@ -23,6 +23,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import windrow as wr
+from windrow.command import aggregate
 from windrow.command.main import main
 
 from ..harness.flights import flights
@@ -157,6 +158,26 @@ def test_aggregates_of_two_columns_and_several_keys(folder: Path, capsys: pytest
     assert (first["shop"], first["best"], first["pages"]) == ("1", "cart", "2")
     assert (second["shop"], second["best"], second["pages"]) == ("2", "help", "1")
     assert first["window_end"] == "2026-05-04 09:01:00.000000Z"
+
+
+def test_aggregates_with_numbers_and_with_any_number_of_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    called: list[tuple[object, ...]] = []
+
+    def share(column: str, percentage: float, accuracy: int = 5) -> str:
+        called.append((column, percentage, accuracy))
+        return "an aggregate"
+
+    def distinct(column: str, *columns: str) -> str:
+        called.append((column, *columns))
+        return "an aggregate"
+
+    monkeypatch.setitem(aggregate.FUNCTIONS, "share", share)
+    monkeypatch.setitem(aggregate.FUNCTIONS, "distinct", distinct)
+    aggregate.aggregates(["a=share:ms,0.95", "b=share:ms,1e-3,100", "c=distinct:x", "d=distinct:x,y,z"])
+    assert called == [("ms", 0.95, 5), ("ms", 0.001, 100), ("x",), ("x", "y", "z")]
+    for call, told in (("share:ms", "share:column,percentage"), ("share:ms,much", "a number as percentage")):
+        with pytest.raises(ValueError, match=told):
+            aggregate.aggregates([f"a={call}"])
 
 
 TIMES = {
