@@ -15,7 +15,7 @@ from pathlib import Path
 NEWEST = (2, 28)
 GLIBC = re.compile(rb"GLIBC_(\d+)\.(\d+)")
 TAG = re.compile(r"manylinux_(\d+)_(\d+)_")
-REGISTRY = re.compile(rb"[ -~]{0,60}\.cargo[/\\]registry[ -~]{0,60}")
+REGISTRY = re.compile(rb"[/\\][\w.~-]+[/\\]\.cargo[/\\]registry[ -~]{0,60}")
 MODULE = re.compile(r"windrow/_native[.\w-]*\.(so|pyd)")
 
 
@@ -31,8 +31,8 @@ def breaches(wheel: Path) -> list[str]:
     found = []
     if "windrow=windrow.command.main:main" not in commands.replace(" ", ""):
         found.append(f"{wheel.name}: the command windrow is not among its entry points")
-    paths = {path for path in REGISTRY.findall(module) if path.startswith((b"/", b"C:"))}
-    found += [f"{wheel.name}: a path of the machine that built it: {path.decode()}" for path in sorted(paths)[:1]]
+    paths = sorted(set(REGISTRY.findall(module)))
+    found += [f"{wheel.name}: a path of the machine that built it: {path.decode()}" for path in paths[:1]]
     if "linux" in wheel.name:
         found += _glibc(wheel.name, module)
     return found

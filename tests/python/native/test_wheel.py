@@ -27,7 +27,7 @@ def checked(folder: Path, name: str, module: str, points: str = POINTS) -> tuple
 @pytest.mark.parametrize(
     ("name", "module"),
     [
-        (LINUX, "GLIBC_2.17\0GLIBC_2.28\0cargo/registry/src/arrow/lib.rs"),
+        (LINUX, "GLIBC_2.17\0GLIBC_2.28\0unwrap.cargo/registry/src/arrow/lib.rs"),
         (LINUX.replace("2_28", "2_17"), "GLIBC_2.5"),
         ("windrow-0.1.0-cp311-abi3-macosx_11_0_arm64.whl", "rust/lib.rs"),
     ],
@@ -42,7 +42,18 @@ def test_a_wheel_that_may_be_published(name: str, module: str, tmp_path: Path) -
         (LINUX, "GLIBC_2.29", POINTS, "the module asks for glibc 2.29, newer than 2.28"),
         (LINUX.replace("2_28", "2_34"), "GLIBC_2.17", POINTS, "its tag is not manylinux_2_28 or older"),
         (LINUX.replace("manylinux_2_28", "linux"), "GLIBC_2.17", POINTS, "its tag is not manylinux_2_28 or older"),
-        (LINUX, f"\0{MACHINE}\0", POINTS, f"a path of the machine that built it: {MACHINE}"),
+        (
+            LINUX,
+            f"\0{MACHINE}\0",
+            POINTS,
+            "a path of the machine that built it: /someone/.cargo/registry/src/arrow/lib.rs",
+        ),
+        (
+            LINUX,
+            f"unwrap{MACHINE}",
+            POINTS,
+            "a path of the machine that built it: /someone/.cargo/registry/src/arrow/lib.rs",
+        ),
         (LINUX, "GLIBC_2.17", "", "the command windrow is not among its entry points"),
     ],
 )
