@@ -1,7 +1,8 @@
-"""The command's `--timeline KEY`."""
+"""The command's `--timeline KEY`, and the page of the command."""
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 
 from windrow.command.main import main
 
-from .test_command import CLICKS, SESSIONS
+from .test_command import CLICKS, ROOT, SESSIONS
 
 
 @pytest.fixture
@@ -62,3 +63,13 @@ def test_a_picture_without_matplotlib(
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     assert main(["sessions", "clicks.csv", *SESSIONS, "--timeline", "ann"]) == 2
     assert capsys.readouterr().err == "windrow: windrow.plot takes matplotlib: pip install 'windrow[plot]'\n"
+
+
+def test_the_page_has_the_options_of_the_command(capsys: pytest.CaptureFixture[str]) -> None:
+    for command in ("sessions", "sliding"):
+        with pytest.raises(SystemExit):
+            main([command, "--help"])
+    told = set(re.findall(r"--[a-z-]+", capsys.readouterr().out)) - {"--help"}
+    page = (ROOT / "docs" / "command.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"^\| `(--[a-z-]+)", page, re.MULTILINE)) == told
+    assert len(told) >= 20
