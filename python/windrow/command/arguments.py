@@ -65,7 +65,9 @@ def _add_input(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--key", action="append", required=True, dest="keys", metavar="COLUMN", help="a key column; several are allowed"
     )
-    parser.add_argument("--time", required=True, metavar="COLUMN", help="the time column: timestamps, dates, text or integers")
+    parser.add_argument(
+        "--time", required=True, metavar="COLUMN", help="the time column: timestamps, dates, text or integers"
+    )
     parser.add_argument(
         "--time-format", metavar="FORMAT", help="of times in text that is not ISO 8601: %%d/%%m/%%Y %%H:%%M"
     )

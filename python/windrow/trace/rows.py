@@ -62,8 +62,9 @@ def rows_of(
     if grouped.tick is not None:
         ticking: Any = table[grouped.tick]
         known = pc.and_not(known, pc.fill_null(ticking, False))
-    valid = known.to_pylist() if len(keys) else []
-    picked = [row for row in places(keys, [table[key] for key in grouped.keys]) if valid[row]]
+    rows = places(keys, [table[key] for key in grouped.keys])
+    valid = pc.take(known, pa.array(rows, pa.int64())).to_pylist()
+    picked = [row for row, counts in zip(rows, valid, strict=True) if counts]
     if len(picked) > most:
         allowed = f"keys with at most {most:,} records together: filter the events by time, or ask for fewer keys"
         raise bad_value("keys", f"keys with {len(picked):,} records", allowed)
