@@ -5,7 +5,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help demo demo-kafka test test-rust test-python test-spark test-kafka check bench bench-stream bench-kafka soak clean toolchain package
+.PHONY: help docs pictures demo demo-kafka test test-rust test-python test-spark test-kafka check bench bench-stream bench-kafka soak clean toolchain package wheel
 
 VENV := $(CURDIR)/.venv
 PY := $(VENV)/bin/python
@@ -27,6 +27,10 @@ TOOLS := $(VENV)/.tools
 PACKAGE := $(VENV)/.package
 RUST_SOURCES := $(shell find rust -type d -o -name '*.rs')
 MODULE := $(wildcard python/windrow/_native*.so)
+
+# Panics of other crates name their sources: by the registry, not by the home of whoever builds.
+REMAP := $(RUSTFLAGS) --remap-path-prefix=$(or $(CARGO_HOME),$(HOME)/.cargo)=.cargo
+MANYLINUX := $(if $(filter Linux,$(shell uname -s)),--zig --compatibility manylinux_2_28)
 
 PYTEST := $(PY) -m pytest
 SOAK_CASES ?= 5000
@@ -56,13 +60,23 @@ $(TOOLS): constraints.txt | toolchain
 
 $(PACKAGE): $(TOOLS) Cargo.toml Cargo.lock pyproject.toml $(RUST_SOURCES) $(if $(MODULE),,missing-module)
 	@echo "windrow: building the extension module"
-	@"$(VENV)/bin/maturin" develop --release --locked --quiet
+	@RUSTFLAGS="$(REMAP)" "$(VENV)/bin/maturin" develop --release --locked --quiet
 	@touch "$@"
 
 .PHONY: missing-module
 missing-module:
 
 package: toolchain $(PACKAGE)
+
+wheel: $(TOOLS) ## a wheel in target/wheels: on Linux for glibc 2.28 and later, wherever it is built
+	PATH="$(VENV)/bin:$$PATH" RUSTFLAGS="$(REMAP)" "$(VENV)/bin/maturin" build --release --locked $(MANYLINUX) --out target/wheels
+	"$(PY)" tools/wheel.py "$$(ls -t target/wheels/*.whl | head -n 1)"
+
+docs: package ## the docs as a site, in target/site, without a warning
+	NO_MKDOCS_2_WARNING=1 "$(PY)" -m mkdocs build --strict
+
+pictures: package ## the pictures of docs/pictures that windrow.plot makes
+	@"$(PY)" tools/pictures.py
 
 demo: package ## sessions and sliding windows of a year of flights, in Spark, checked and timed
 	@"$(PY)" demo/flights.py

@@ -33,6 +33,10 @@ ORDER = (
     {"testing"},
     {"state"},
     {"kafka"},
+    {"trace"},
+    {"explanation", "plot"},
+    {"command"},
+    {"__main__"},
     {""},  # the face
 )
 RANK = {room: rank for rank, rooms in enumerate(ORDER) for room in rooms}

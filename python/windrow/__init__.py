@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from windrow import plot
 from windrow.aggregates.aggregate import Aggregate
 from windrow.aggregates.bits import bit_and, bit_or, bit_xor, bool_and, bool_or
 from windrow.aggregates.builtin import (
@@ -56,6 +57,7 @@ from windrow.aggregates.user_function import aggregate, reduce
 from windrow.aggregates.vectorised import apply
 from windrow.aggregates.window_id import window_id
 from windrow.cogrouped import CogroupedData, cogroup
+from windrow.explanation.explain import explain
 from windrow.grouped import GroupedData, group_by
 from windrow.local.counters import LeftOut, counters
 from windrow.spark.configure import configure
@@ -95,6 +97,7 @@ __all__ = [
     "counters",
     "covar_pop",
     "covar_samp",
+    "explain",
     "first",
     "group_by",
     "kurtosis",
@@ -107,6 +110,7 @@ __all__ = [
     "min_by",
     "mode",
     "percentile",
+    "plot",
     "product",
     "reduce",
     "skewness",

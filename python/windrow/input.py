@@ -90,6 +90,15 @@ class Input(ABC, Generic[Result]):
     def union(self, inputs: Sequence[Any], schema: pa.Schema, origins: Origins) -> Input[Result]:
         """The rows of the inputs of a cogroup, all of this very kind, in the schema of a plan."""
 
+    @property
+    def in_order(self) -> bool:
+        """Whether rows have an order, in which a stream would bring them."""
+        return False
+
+    def rows(self, schema: pa.Schema, keys: Sequence[str], wanted: Sequence[tuple[Any, ...]]) -> pa.Table:
+        """These columns of the rows whose key columns `keys` have one of the wanted values, or of more rows."""
+        raise bad_type("data", self, "data whose rows are at hand")
+
     @abstractmethod
     def _field_at(self, argument: str, position: int, compared: bool) -> pa.Field[Any]:
         """The Arrow field of one column, or `TypeError` where it has none."""

@@ -112,6 +112,18 @@ class SparkInput(Input[DataFrame]):
             "that of its jobs in its console and its UI: spark.ui.showConsoleProgress)"
         )
 
+    def rows(self, schema: pa.Schema, keys: Sequence[str], wanted: Sequence[tuple[Any, ...]]) -> pa.Table:
+        """These columns of the rows that have one of the wanted keys, collected."""
+        places = {name: f"_{self.columns.index(name)}" for name in schema.names}
+        found = F.lit(False)
+        for key in wanted:
+            equal = F.lit(True)
+            for name, value in zip(keys, key, strict=True):
+                equal &= F.col(places[name]).eqNullSafe(F.lit(value))
+            found |= equal
+        rows = _numbered(self._frame).where(found).select(*places.values()).toArrow()
+        return rows.rename_columns(schema.names).cast(schema)
+
     def union(self, inputs: Sequence[Self], schema: pa.Schema, origins: Origins) -> SparkInput:
         """One frame of the rows of several: the columns of the schema, then those of sources and order.
 

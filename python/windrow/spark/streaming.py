@@ -73,6 +73,11 @@ class StreamInput(SparkInput):
         if not observation:
             raise bad_value("observation", observation, "a name of one character at least")
 
+    def rows(self, schema: Any, keys: Sequence[str], wanted: Sequence[tuple[Any, ...]]) -> Any:
+        """Raises: a stream has no end."""
+        allowed = "a batch of what it reads (spark.read), as a stream has no end; open windows: windrow.state"
+        raise bad_value("events", "a streaming DataFrame", allowed)
+
     def union(self, inputs: Sequence[Self], schema: Any, origins: Origins) -> StreamInput:
         """One frame of the rows of several."""
         return StreamInput(super().union(inputs, schema, origins)._frame)

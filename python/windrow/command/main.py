@@ -1,0 +1,137 @@
+"""One run of the command."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from argparse import Namespace
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from windrow.aggregates.aggregate import Aggregate
+from windrow.command import sink
+from windrow.command.aggregate import aggregates
+from windrow.command.arguments import arguments
+from windrow.command.file import File
+from windrow.command.picture import check_out, picture
+from windrow.command.progress import Bar, bar_over
+from windrow.command.source import CsvFormat, Source
+from windrow.command.time_column import TimeColumn
+from windrow.errors import bad_value
+from windrow.grouped import group_by
+from windrow.windowed import WindowedData
+from windrow.windows.session import InvalidGap, SessionWindows
+from windrow.windows.sliding import SlidingWindows
+
+_LEFT_OUT = {
+    "null_keys": "without a key",
+    "null_times": "without a time",
+    "bad_gaps": "with a gap that is null, zero or negative",
+}
+_OPTIONS = {"keys": "--key", "time": "--time", "gap": "--gap", "column": "--dynamic-gap", "count": "--threads"}
+_OPTIONS |= {name: f"--{name.replace('_', '-')}" for name in ("difference", "resolution", "longest_gap")}
+
+
+def main(given: Sequence[str] | None = None) -> int:
+    """Runs the command: 0, or 2 where the input or an argument is wrong, 130 where Ctrl-C ended it."""
+    asked = arguments(sys.argv[1:] if given is None else given)
+    try:
+        run(asked)
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:  # whoever read the output has had enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except (ValueError, TypeError, OverflowError, OSError, MemoryError, ImportError, pa.ArrowException) as error:
+        print(f"windrow: {_one_line(error)}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def run(asked: Namespace) -> None:
+    """Reads, windows and writes what the arguments ask for; raises what is wrong with them."""
+    files = [File.of("FILE", path) for path in asked.files]
+    for file in files:
+        if not file.path.is_file():
+            raise bad_value("FILE", str(file.path), "a file that is there")
+    out = None if asked.out is None else File.of("--out", asked.out)
+    if out is not None:
+        sink.check(out, files)
+    windows, chosen = windows_of(asked), aggregates(asked.agg)
+    csv = CsvFormat(asked.delimiter, asked.nulls, dict(asked.types))
+    source = Source(files, csv, TimeColumn(asked.time, asked.time_format, asked.time_unit))
+    drawn = None
+    if asked.timeline:
+        check_out(asked.timeline_out)
+        reader = source.reader(columns_of(asked), Bar())
+        drawn = picture(reader, windows, asked.timeline, keys=asked.keys, time=asked.time)
+    bar = Bar() if asked.quiet else bar_over(files)
+    with bar:
+        windowed = windowed_by(source, asked, windows, chosen, bar)
+        with warnings.catch_warnings():  # what was left out is told below
+            warnings.simplefilter("ignore")
+            table = windowed.agg(**chosen)
+    told = counters(table)
+    sink.write(sink.in_order(table, asked.keys) if asked.sort else table, out, asked.delimiter)
+    if drawn is not None:
+        drawn.save(asked.timeline_out)
+    if not asked.quiet:
+        print(_told(told, "standard output" if out is None else str(out.path)), file=sys.stderr)
+
+
+def windows_of(asked: Namespace) -> SessionWindows | SlidingWindows:
+    """The windows that the arguments ask for."""
+    if asked.command == "sliding":
+        return SlidingWindows.with_time_difference(asked.difference, resolution=asked.resolution)
+    if asked.gap is not None:
+        for option, value in (("--longest-gap", asked.longest_gap), ("--invalid-gap", asked.invalid_gap)):
+            if value is not None:
+                raise bad_value(option, value, "none beside --gap: it is of gaps of each record, --dynamic-gap")
+        return SessionWindows.with_gap(asked.gap)
+    invalid: InvalidGap = asked.invalid_gap or "drop"
+    return SessionWindows.with_dynamic_gap(asked.dynamic_gap, longest_gap=asked.longest_gap, invalid_gap=invalid)
+
+
+def columns_of(asked: Namespace) -> dict[str, list[str]]:
+    """The columns that windows are made of, by option."""
+    own = getattr(asked, "dynamic_gap", None)
+    return {"--key": asked.keys, "--time": [asked.time]} | ({} if own is None else {"--dynamic-gap": [own]})
+
+
+def windowed_by(
+    source: Source,
+    asked: Namespace,
+    windows: SessionWindows | SlidingWindows,
+    chosen: dict[str, Aggregate],
+    bar: Bar,
+) -> WindowedData[Any]:
+    """The rows of the files, windowed."""
+    named = columns_of(asked) | {f"--agg {name}": list(aggregate.columns) for name, aggregate in chosen.items()}
+    windowed = group_by(source.reader(named, bar), asked.keys, time=asked.time).windowed_by(windows)
+    return windowed if asked.threads is None else windowed.threads(asked.threads)
+
+
+def counters(table: pa.Table) -> dict[str, int]:
+    """The counters of a result, by name."""
+    metadata = table.schema.metadata or {}
+    return {name.decode().removeprefix("windrow."): int(value) for name, value in metadata.items()}
+
+
+def _told(counted: dict[str, int], out: str) -> str:
+    """One line of what was read and written; and one of what was left out, where anything was."""
+    lines = [f"windrow: {counted['records']:,} records, {counted['windows']:,} windows: {out}"]
+    left = [f"{counted[name]:,} {why} ({name})" for name, why in _LEFT_OUT.items() if counted.get(name)]
+    lines += [f"windrow: left out: {', '.join(left)}"] if left else []
+    cut = counted.get("clamped_gaps", 0)
+    lines += [f"windrow: {cut:,} gaps were cut to --longest-gap (clamped_gaps)"] if cut else []
+    return "\n".join(lines)
+
+
+def _one_line(error: BaseException) -> str:
+    """The message in one line, with options in the place of arguments."""
+    text = " ".join(str(error).split()) or type(error).__name__
+    argument, colon, rest = text.partition(": ")
+    return f"{_OPTIONS[argument]}: {rest}" if colon and argument in _OPTIONS else text

@@ -1,0 +1,55 @@
+"""The windows of a batch over the rows of some keys, as the core makes them."""
+
+from __future__ import annotations
+
+import bisect
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from windrow.aggregates import builtin
+from windrow.grouped import GroupedData, group_by
+from windrow.trace.lengths import Lengths
+from windrow.trace.rows import Rows
+from windrow.trace.trace import Record, Window, same
+from windrow.windows.session import SessionWindows
+from windrow.windows.sliding import SlidingWindows
+
+
+def windows_of_batch(
+    rows: Rows, grouped: GroupedData[Any], windows: SessionWindows | SlidingWindows, lengths: Lengths
+) -> list[Window]:
+    """The windows of the picked rows, each with its records; sliding ones before 1970 hold only records before it."""
+    name = "windows" if "windows" not in grouped.keys else "windows_"
+    own = rows.table.take(pa.array(rows.picked, pa.int64())).select(list(dict.fromkeys(_needed(rows, grouped))))
+    with warnings.catch_warnings():  # of records that are left out, which the trace tells
+        warnings.simplefilter("ignore")
+        result = group_by(own, *grouped.keys, time=grouped.time).windowed_by(windows).agg(**{name: builtin.count()})
+    bounds = [pc.struct_field(result["window"], bound).cast("int64").to_pylist() for bound in ("start", "end")]
+    keys = zip(*(result[key].to_pylist() for key in grouped.keys), strict=True)
+    found = []
+    by_key: dict[tuple[object, ...], tuple[list[Record], list[int]]] = {}
+    for key, start, end in zip(keys, *bounds, strict=True):
+        shown = tuple(repr(value) for value in key)
+        if shown not in by_key:
+            of_key = [record for record in rows.records if same(record.key, key) and not record.bad_gap]
+            of_key.sort(key=lambda record: record.time)
+            by_key[shown] = of_key, [lengths.floored(record.time) for record in of_key]
+        last = min(end, -1) if start < 0 and lengths.difference is not None else end
+        members = _members(*by_key[shown], start, last)
+        reach = max((record.time + (record.gap or 0) for record in members), default=end)
+        held = frozenset(record.row for record in members)
+        found.append(Window(key, start, end, held, lengths.closes(end, reach)))
+    return found
+
+
+def _needed(rows: Rows, grouped: GroupedData[Any]) -> list[str]:
+    return [*grouped.keys, grouped.time, *(() if rows.gaps is None else (rows.gaps,))]
+
+
+def _members(records: Sequence[Record], times: Sequence[int], start: int, end: int) -> Sequence[Record]:
+    """The records whose times are within bounds."""
+    return records[bisect.bisect_left(times, start) : bisect.bisect_right(times, end)]

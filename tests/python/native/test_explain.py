@@ -1,0 +1,360 @@
+"""`explain` and the trace behind it: the same windows, late records and refusals as brute force, told in words."""
+
+from __future__ import annotations
+
+import math
+import re
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import duckdb
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import windrow as wr
+from windrow.trace.query import trace
+from windrow.trace.trace import Trace
+
+from ..oracle.records import Record
+from ..oracle.scenario import Row, Scenario
+from ..oracle.sessions import dynamic_sessions, sessions
+from ..oracle.sliding import sliding
+from ..oracle.stream import Stream
+from ..oracle.stream_sessions import Sessions
+from ..oracle.stream_sliding import Slides
+
+KINDS = ("session", "dynamic", "sliding")
+LENGTH = 10
+Event = tuple[str | None, int | None, int | None]
+
+
+def table(events: list[Event]) -> pa.Table:
+    """Events as (user, time, gap), in milliseconds."""
+    return pa.table(
+        {
+            "user": pa.array([event[0] for event in events], pa.string()),
+            "ts": pa.array([event[1] for event in events], pa.timestamp("ms")),
+            "pause": pa.array([event[2] for event in events], pa.duration("ms")),
+        }
+    )
+
+
+def windowed(events: list[Event], kind: str, grace: int | None) -> Any:
+    """The query over the events."""
+    late = None if grace is None else timedelta(milliseconds=grace)
+    grouped = wr.group_by(table(events), "user", time="ts")
+    if kind == "sliding":
+        return grouped.windowed_by(wr.SlidingWindows.with_time_difference(timedelta(milliseconds=LENGTH), grace=late))
+    if kind == "dynamic":
+        longest = timedelta(milliseconds=LENGTH)
+        return grouped.windowed_by(wr.SessionWindows.with_dynamic_gap("pause", grace=late, longest_gap=longest))
+    return grouped.windowed_by(wr.SessionWindows.with_gap(timedelta(milliseconds=LENGTH), grace=late))
+
+
+def batch(events: list[Event], kind: str, user: str) -> set[tuple[int, int, frozenset[int]]]:
+    """The windows of a key by brute force, with the rows that they hold."""
+    records = [Record((key,), time, row, {"gap": gap}) for row, (key, time, gap) in enumerate(events) if key == user]
+    records = [record for record in records if record.time is not None]
+    if kind == "session":
+        found = sessions(records, LENGTH)
+    elif kind == "dynamic":
+        found = dynamic_sessions(records, lambda record: record.values["gap"], LENGTH)
+    else:
+        found = sliding(records, LENGTH, 1)
+    return {(start, end, frozenset(member.arrival for member in members)) for start, end, members in found}
+
+
+def streamed(events: list[Event], kind: str, grace: int) -> tuple[Stream, set[tuple[Any, ...]], dict[int, int]]:
+    """The finals of all keys by brute force, and for each row how many windows refused it; -1 where it was late."""
+    asked = Scenario(kind, LENGTH, grace, emit="close")
+    stream: Stream = Slides(asked) if kind == "sliding" else Sessions(asked)
+    finals, judged = [], {}
+    for row, (key, time, gap) in enumerate(events):
+        before = stream.counters.copy()
+        finals += stream.feed(Row(key, time, x=row, gap=gap))
+        late = stream.counters["late"] > before["late"]
+        judged[row] = -1 if late else stream.counters["windows_refused"] - before["windows_refused"]
+    finals += stream.finish()
+    found = {(change.key, change.start, change.end, frozenset(change.values[2])) for change, _ in finals}
+    return stream, found, judged
+
+
+def seen(found: Trace) -> set[tuple[int, int, frozenset[int]]]:
+    return {(window.start, window.end, window.rows) for window in found.windows}
+
+
+EVENTS = st.lists(
+    st.tuples(
+        st.sampled_from(["ann", "ann", "ann", "ann", "bob", None]),
+        st.sampled_from([None, *range(-14, 60)]),
+        st.sampled_from([None, 0, *range(1, 15)]),
+    ),
+    min_size=1,
+    max_size=16,
+)
+
+
+@settings(max_examples=250)
+@given(EVENTS, st.sampled_from(KINDS))
+def test_windows_of_a_batch_and_their_records(events: list[Event], kind: str) -> None:
+    for user in ("ann", "bob"):
+        found = trace(None, windowed(events, kind, None), [user], None, 100, argument="key")
+        assert not found.stream
+        assert seen(found) == batch(events, kind, user)
+        assert [record.row for record in sorted(found.records, key=lambda record: record.row)] == [
+            row for row, (key, time, _) in enumerate(events) if key == user and time is not None
+        ]
+
+
+@settings(max_examples=250)
+@given(EVENTS, st.sampled_from(KINDS), st.integers(0, 12))
+def test_windows_of_a_stream_and_what_was_late(events: list[Event], kind: str, grace: int) -> None:
+    stream, finals, judged = streamed(events, kind, grace)
+    for user in ("ann", "bob"):
+        found = trace(None, windowed(events, kind, grace), [user], None, 100, argument="key")
+        assert found.stream
+        assert seen(found) == {window[1:] for window in finals if window[0] == user}
+        ours = {row: -1 if judged.late else judged.refused for row, judged in found.judgements.items()}
+        bad = {record.row for record in found.records if record.bad_gap}
+        assert ours == {record.row: 0 if record.row in bad else judged[record.row] for record in found.records}
+        assert found.stream_time == stream.time
+
+
+BOUNDS = re.compile(r"\[(\S+ \S+), (\S+ \S+)\]")
+
+
+def told(text: str) -> list[tuple[int, int]]:
+    """The windows that a text says a record is in, in milliseconds since 1970."""
+    lines = [line for line in text.splitlines() if re.match(r"  (in the session|  \[)", line)]
+    found = [BOUNDS.search(line) for line in lines]
+    assert None not in found
+    return [(_milliseconds(match[1]), _milliseconds(match[2])) for match in found if match]
+
+
+def _milliseconds(text: str) -> int:
+    return (datetime.fromisoformat(text) - datetime(1970, 1, 1)) // timedelta(milliseconds=1)
+
+
+@settings(max_examples=100)
+@given(EVENTS, st.sampled_from(KINDS), st.none() | st.integers(0, 12))
+def test_a_text_names_every_window_of_its_record(events: list[Event], kind: str, grace: int | None) -> None:
+    query = windowed(events, kind, grace)
+    _, finals, judged = streamed(events, kind, grace or 0)
+    for row, (user, time, gap) in enumerate(events):
+        if user is None or time is None:
+            continue
+        text = wr.explain(query, user, datetime(1970, 1, 1) + timedelta(milliseconds=time))
+        own = text if grace is None else next(part for part in text.split("\n\n") if f", row {row}\n" in part)
+        if kind == "dynamic" and (gap is None or gap <= 0):
+            assert "left out: its own gap is null, zero or negative (bad_gaps)" in text
+            continue
+        if grace is None:
+            windows = {window[:2] for window in batch(events, kind, user) if row in window[2]}
+        else:
+            windows = {window[1:3] for window in finals if row in window[3]}
+            assert ("  late: " in own) == (judged[row] == -1)
+            assert ("  in time: " in own) == (judged[row] >= 0)
+            assert ("refused it" in own) == (judged[row] > 0)
+        assert set(told(own)) == windows
+
+
+AT = datetime(2026, 1, 1, 9)
+
+
+def minute(*minutes: float) -> list[datetime]:
+    return [AT + timedelta(minutes=each) for each in minutes]
+
+
+def visits(users: list[str], minutes: list[float], **columns: Any) -> Any:
+    return wr.group_by(pa.table({"user": users, "ts": minute(*minutes), **columns}), "user", time="ts")
+
+
+def test_the_gap_and_one_more() -> None:
+    """```text
+    gap 5         0    5     11
+                  ├────┤     │
+    ```
+    """
+    grouped = visits(["ann", "ann", "ann"], [0, 5, 11])
+    text = wr.explain(grouped.windowed_by(wr.SessionWindows.with_gap("5 minutes")), "ann", minute(5)[0])
+    assert text.splitlines() == [
+        "user 'ann' at 2026-01-01 09:05:00",
+        "  in the session [2026-01-01 09:00:00, 2026-01-01 09:05:00], which has 2 records",
+        "  before it: 2026-01-01 09:00:00, 5 minutes away, at most the gap of 5 minutes: one session",
+        "  behind it: 2026-01-01 09:11:00, 6 minutes away, more than the gap of 5 minutes: the session ends here",
+    ]
+
+
+def test_a_late_record_and_the_one_on_the_bound() -> None:
+    """```text
+    gap 5, grace 1    ann 0   bob 12 (stream time)   ann 5, 6        what ends before 12 - 5 - 1 = 6 is closed
+    ```
+    """
+    grouped = visits(["ann", "bob", "ann", "ann"], [0, 12, 5.5, 6])
+    windows = grouped.windowed_by(wr.SessionWindows.with_gap("5 minutes", grace="1 minute"))
+    assert wr.explain(windows, "ann", minute(5.5)[0]).splitlines() == [
+        "user 'ann' at 2026-01-01 09:05:30, row 2",
+        "  late: stream time was 2026-01-01 09:12:00, and what ends before 2026-01-01 09:06:00 is closed "
+        "(stream time - gap (5 minutes) - grace (1 minute))",
+        "  no open session takes it, and alone it ends at 2026-01-01 09:05:30: 30 seconds too late",
+    ]
+    assert wr.explain(windows, "ann", minute(6)[0]).splitlines() == [
+        "user 'ann' at 2026-01-01 09:06:00, row 3",
+        "  in time: stream time was 2026-01-01 09:12:00, and what ends before 2026-01-01 09:06:00 is closed "
+        "(stream time - gap (5 minutes) - grace (1 minute))",
+        "  in the session [2026-01-01 09:06:00, 2026-01-01 09:06:00], which has 1 record",
+        "  before it: 2026-01-01 09:00:00, 6 minutes away, more than the gap of 5 minutes: the session starts here",
+        "  behind it: no record: the session ends here",
+        "  still open: it closes when stream time passes 2026-01-01 09:12:00: its end + gap (5 minutes) + "
+        "grace (1 minute)",
+    ]
+    calm = wr.explain(windows, "ann", minute(5.5)[0], stream=False)
+    assert "  in the session [2026-01-01 09:05:30, 2026-01-01 09:06:00], which has 2 records" in calm
+    assert "  on a stream it closes when stream time passes 2026-01-01 09:12:00: " in calm
+
+
+def test_a_record_within_the_gap_of_a_closed_session() -> None:
+    grouped = visits(["ann", "bob", "ann", "ann"], [0, 11, 6, 4])
+    windows = grouped.windowed_by(wr.SessionWindows.with_gap("5 minutes", grace="0 seconds"))
+    lines = wr.explain(windows, "ann", minute(4)[0]).splitlines()
+    assert lines[2] == "  in the session [2026-01-01 09:04:00, 2026-01-01 09:06:00], which has 2 records"
+    assert lines[3] == (
+        "  before it: 2026-01-01 09:00:00, 4 minutes away, at most the gap of 5 minutes, but one of them came when the "
+        "session of the other was closed: the session starts here"
+    )
+
+
+def test_gaps_of_their_own() -> None:
+    gaps = pa.array([timedelta(minutes=gap) for gap in (20, 2, 2, 2)])
+    windows = visits(["ann"] * 4, [0, 5, 20, 23], pause=gaps).windowed_by(wr.SessionWindows.with_dynamic_gap("pause"))
+    assert wr.explain(windows, "ann", minute(20)[0]).splitlines()[1:] == [
+        "  in the session [2026-01-01 09:00:00, 2026-01-01 09:20:00], which has 3 records",
+        "  before it: that of 2026-01-01 09:00:00 with its gap of 20 minutes reaches to 2026-01-01 09:20:00, as far as "
+        "it or further: one session",
+        "  behind it: 2026-01-01 09:23:00; its own gap of 2 minutes reaches to 2026-01-01 09:22:00, "
+        "which is not so far: the session ends here",
+    ]
+
+
+def test_sliding_windows_and_a_refusal() -> None:
+    """The picture of rules 4.3: difference 10, grace 2, a record at 44 where stream time is 52."""
+    windows = visits(["ann"] * 3, [40, 52, 44]).windowed_by(
+        wr.SlidingWindows.with_time_difference("10 minutes", grace="2 minutes", resolution="1 minute")
+    )
+    assert wr.explain(windows, "ann", minute(44)[0]).splitlines()[1:] == [
+        "  in time: stream time was 2026-01-01 09:52:00, and what ends before 2026-01-01 09:50:00 is closed "
+        "(stream time - grace (2 minutes))",
+        "  1 window that ended before that refused it (windows_refused)",
+        "  at most 10 minutes before it: 2026-01-01 09:40:00",
+        "  at most 10 minutes behind it: 2026-01-01 09:52:00",
+        "  in 2 windows, both ends inclusive:",
+        "    [2026-01-01 09:41:00, 2026-01-01 09:51:00] of 1 record: starts just after the record at "
+        "2026-01-01 09:40:00; closes when stream time passes 2026-01-01 09:53:00",
+        "    [2026-01-01 09:42:00, 2026-01-01 09:52:00] of 2 records: ends with the record at 2026-01-01 09:52:00; "
+        "closes when stream time passes 2026-01-01 09:54:00",
+    ]
+
+
+def test_sources_keep_their_own_time() -> None:
+    data = pa.table({"user": ["ann", "bob", "ann"], "ts": minute(0, 30, 1), "part": pa.array([0, 1, 0], pa.int32())})
+    windows = wr.SessionWindows.with_gap("5 minutes", grace="0 seconds")
+    one = wr.group_by(data, "user", time="ts").windowed_by(windows)
+    assert "  late: " in wr.explain(one, "ann", minute(1)[0])
+    for way in ("source", "slowest"):
+        each = wr.group_by(data, "user", time="ts", source="part", stream_time=way).windowed_by(windows)
+        assert "  in time: stream time was 2026-01-01 09:01:00" in wr.explain(each, "ann", minute(1)[0])
+
+
+def test_order_and_ticks() -> None:
+    data = pa.table(
+        {
+            "user": ["ann", "ann", None],
+            "ts": minute(1, 0, 30),
+            "offset": [2, 0, 1],
+            "tick": [False, None, True],
+        }
+    )
+    windows = wr.SessionWindows.with_gap("5 minutes", grace="0 seconds")
+    fed = wr.group_by(data, "user", time="ts", tick="tick").windowed_by(windows)
+    assert "  in time: " in wr.explain(fed, "ann", minute(1)[0])
+    ordered = wr.group_by(data, "user", time="ts", tick="tick", order="offset").windowed_by(windows)
+    assert "  late: stream time was 2026-01-01 09:30:00" in wr.explain(ordered, "ann", minute(1)[0])
+
+
+def test_keys_of_several_columns_and_other_types() -> None:
+    data = pa.table(
+        {
+            "shop": pa.array([1, 1, 2], pa.int16()),
+            "page": pa.array(["home", "cart", "home"]).dictionary_encode(),
+            "rate": [math.nan, 1.5, math.nan],
+            "ts": pa.array(minute(0, 1, 2), pa.timestamp("ns", "UTC")),
+        }
+    )
+    windows = wr.SessionWindows.with_gap("5 minutes")
+    text = wr.explain(
+        wr.group_by(data, "shop", "page", time="ts").windowed_by(windows), (1, "home"), AT.replace(tzinfo=UTC)
+    )
+    assert text.splitlines()[0] == "shop 1, page 'home' at 2026-01-01 09:00:00"
+    assert "which has 1 record" in text
+    nans = wr.group_by(data, "rate", time="ts").windowed_by(windows)
+    assert "which has 2 records" in wr.explain(nans, math.nan, "2026-01-01T09:02:00Z")
+
+
+@pytest.mark.parametrize("grace", [None, "1 hour"])
+@pytest.mark.parametrize("library", ["polars", "pandas", "duckdb", "stream", "chunks"])
+def test_data_of_any_library(library: str, grace: str | None) -> None:
+    table = pa.table({"user": ["ann", "bob", "ann"], "ts": minute(0, 1, 5)})
+    frames: dict[str, Any] = {
+        "polars": lambda: pl.from_arrow(table),
+        "pandas": table.to_pandas,
+        "duckdb": lambda: duckdb.from_arrow(table),
+        "stream": table.to_reader,
+        "chunks": lambda: table.to_batches(max_chunksize=1),
+    }
+    windows = wr.SessionWindows.with_gap("5 minutes", grace=grace)
+    text = wr.explain(wr.group_by(frames[library](), "user", time="ts").windowed_by(windows), "ann", minute(5)[0])
+    assert "in the session [2026-01-01 09:00:00, 2026-01-01 09:05:00], which has 2 records" in text
+
+
+@pytest.mark.parametrize("grace", [None, "1 hour"])
+def test_keys_that_are_structs_and_lists(grace: str | None) -> None:
+    frame = pl.DataFrame({"key": [{"a": "x", "b": ["y"]}] * 2 + [{"a": "z", "b": []}], "ts": minute(0, 5, 6)})
+    windows = wr.SessionWindows.with_gap("5 minutes", grace=grace)
+    text = wr.explain(wr.group_by(frame, "key", time="ts").windowed_by(windows), {"a": "x", "b": ["y"]}, minute(5)[0])
+    assert "which has 2 records" in text
+
+
+def test_what_is_wrong() -> None:
+    grouped = visits(["ann", "ann"], [0, 5])
+    windows = grouped.windowed_by(wr.SessionWindows.with_gap("5 minutes"))
+    with pytest.raises(TypeError, match=re.escape("windowed: got")):
+        wr.explain(windows.count(), "ann", AT)
+    with pytest.raises(
+        ValueError, match=r"at: got '2026-01-01 09:01:00'; allowed: the time of a record of this key; the"
+    ):
+        wr.explain(windows, "ann", minute(1)[0])
+    with pytest.raises(ValueError, match="it has none"):
+        wr.explain(windows, "eve", AT)
+    with pytest.raises(ValueError, match=re.escape("key: got None; allowed: a key: where all its values are null")):
+        wr.explain(windows, None, AT)
+    with pytest.raises(
+        TypeError, match="key: got 5, an int; allowed: a value of key column 'user', which holds string"
+    ):
+        wr.explain(windows, 5, AT)
+    with pytest.raises(TypeError, match="at: got 5"):
+        wr.explain(windows, "ann", 5)
+    with pytest.raises(ValueError, match="at: got 'noon'; allowed: a time in ISO 8601"):
+        wr.explain(windows, "ann", "noon")
+    with pytest.raises(ValueError, match="stream: got True; allowed: windows with a grace"):
+        wr.explain(windows, "ann", AT, stream=True)
+    with pytest.raises(TypeError, match="stream: got 'yes'"):
+        wr.explain(windows, "ann", AT, stream="yes")  # type: ignore[arg-type]
+    two = wr.cogroup(a=grouped, b=grouped).windowed_by(wr.SessionWindows.with_gap("5 minutes"))
+    with pytest.raises(TypeError, match="windowed: got the inputs of a cogroup"):
+        wr.explain(two, "ann", AT)
+    many = visits(["ann"] * 50_001, [0] * 50_001).windowed_by(wr.SessionWindows.with_gap("5 minutes"))
+    with pytest.raises(ValueError, match="keys with at most 50,000 records"):
+        wr.explain(many, "ann", AT)

@@ -1,0 +1,67 @@
+"""Pictures and texts of Spark DataFrames: the rows of the keys are collected, and no others; streams are refused."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pytest
+
+import windrow as wr
+from windrow.plot import timeline
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+NINE = datetime(2026, 5, 4, 9, tzinfo=UTC)
+FIVE = wr.SessionWindows.with_gap("5 minutes", grace="1 minute")
+
+
+@pytest.fixture
+def clicks(spark: SparkSession) -> DataFrame:
+    wr.configure(spark)
+    rows = [("ann", 0), ("bob", 12), ("ann", 5), (None, 6), ("ann", 11), ("it's", 1)]
+    table = [(user, NINE + timedelta(minutes=minute), 1) for user, minute in rows]
+    return spark.createDataFrame(table, "user string, `when.ts` timestamp, unused int")
+
+
+def test_a_text_of_a_data_frame_is_that_of_a_batch(clicks: DataFrame) -> None:
+    windowed = wr.group_by(clicks, "user", time="when.ts").windowed_by(FIVE)
+    text = wr.explain(windowed, "ann", NINE + timedelta(minutes=5))
+    assert text.splitlines() == [
+        "user 'ann' at 2026-05-04 09:05:00",
+        "  in the session [2026-05-04 09:00:00, 2026-05-04 09:05:00], which has 2 records",
+        "  before it: 2026-05-04 09:00:00, 5 minutes away, at most the gap of 5 minutes: one session",
+        "  behind it: 2026-05-04 09:11:00, 6 minutes away, more than the gap of 5 minutes: the session ends here",
+        "  on a stream it closes when stream time passes 2026-05-04 09:11:00: its end + gap (5 minutes) "
+        "+ grace (1 minute)",
+    ]
+    with pytest.raises(ValueError, match=r"stream: got True; allowed: data in this process"):
+        wr.explain(windowed, "ann", NINE, stream=True)
+
+
+def test_a_picture_of_a_data_frame_is_that_of_its_rows(clicks: DataFrame) -> None:
+    windowed = wr.group_by(clicks, "user", time="when.ts").windowed_by(FIVE)
+    picture = timeline(clicks, windowed, keys=["ann", "it's"])
+    rows = clicks.toArrow()
+    same = timeline(rows, wr.group_by(rows, "user", time="when.ts").windowed_by(FIVE), ["ann", "it's"], stream=False)
+    assert picture.svg == same.svg
+
+
+def test_only_the_rows_of_the_keys_are_collected(clicks: DataFrame) -> None:
+    opened = wr.group_by(clicks, "user", time="when.ts")._input
+    schema = pa.schema([opened.field("time", name) for name in ("user", "when.ts")])
+    assert opened.rows(schema, ["user"], [("ann",)])["user"].to_pylist() == ["ann"] * 3
+    assert opened.rows(schema, ["user"], [("bob",), ("it's",)]).num_rows == 2
+    assert opened.rows(schema, ["user"], [(None,)]).num_rows == 1
+
+
+def test_a_stream_is_refused(spark: SparkSession, tmp_path: Path) -> None:
+    stream = spark.readStream.schema("user string, ts timestamp").csv(str(tmp_path))
+    windowed = wr.group_by(stream, "user", time="ts").windowed_by(FIVE)
+    with pytest.raises(ValueError, match=r"events: got 'a streaming DataFrame'; allowed: a batch of what it reads"):
+        wr.explain(windowed, "ann", NINE)
+    with pytest.raises(ValueError, match=r"as a stream has no end"):
+        timeline(stream, windowed, "ann")

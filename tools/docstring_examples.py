@@ -1,0 +1,31 @@
+"""An extension of griffe for the site: examples of docstrings, `>>>` and what they print, become blocks of code."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import griffe
+
+
+class Examples(griffe.Extension):
+    """Fences what begins with `>>>`, up to the next empty line."""
+
+    def on_object(self, *, obj: griffe.Object, **_others: Any) -> None:
+        """A class, a function or a module whose docstring is about to be shown."""
+        if obj.docstring is not None:
+            obj.docstring.value = fenced(obj.docstring.value)
+
+
+def fenced(text: str) -> str:
+    """The text of a docstring with its examples in fences; what has one already stays as it is."""
+    lines, inside, code = list[str](), False, False
+    for line in text.splitlines():
+        code ^= line.lstrip().startswith("```")
+        if not code and not inside and line.startswith(">>> "):
+            lines.append("```pycon")
+            inside = True
+        elif inside and not line.strip():
+            lines.append("```")
+            inside = False
+        lines.append(line.replace("<BLANKLINE>", "") if inside else line)
+    return "\n".join([*lines, "```"] if inside else lines)

@@ -1,0 +1,63 @@
+"""Checks wheels before they are published: `python tools/wheel.py FILE...`, exit 1 with a line for each breach.
+
+* on Linux the tag is manylinux_2_28 or older, and the module asks for no newer glibc
+* no path of the machine that built it is in the module
+* the command is among its entry points
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import zipfile
+from pathlib import Path
+
+NEWEST = (2, 28)
+GLIBC = re.compile(rb"GLIBC_(\d+)\.(\d+)")
+TAG = re.compile(r"manylinux_(\d+)_(\d+)_")
+REGISTRY = re.compile(rb"[/\\][\w.~-]+[/\\]\.cargo[/\\]registry[ -~]{0,60}")
+MODULE = re.compile(r"windrow/_native[.\w-]*\.(so|pyd)")
+
+
+def breaches(wheel: Path) -> list[str]:
+    """What is wrong with a wheel."""
+    with zipfile.ZipFile(wheel) as files:
+        modules = [name for name in files.namelist() if MODULE.fullmatch(name)]
+        if len(modules) != 1:
+            return [f"{wheel.name}: {len(modules)} modules windrow/_native, not one"]
+        module = files.read(modules[0])
+        points = [name for name in files.namelist() if name.endswith(".dist-info/entry_points.txt")]
+        commands = b"".join(files.read(name) for name in points).decode()
+    found = []
+    if "windrow=windrow.command.main:main" not in commands.replace(" ", ""):
+        found.append(f"{wheel.name}: the command windrow is not among its entry points")
+    paths = sorted(set(REGISTRY.findall(module)))
+    found += [f"{wheel.name}: a path of the machine that built it: {path.decode()}" for path in paths[:1]]
+    if "linux" in wheel.name:
+        found += _glibc(wheel.name, module)
+    return found
+
+
+def _glibc(name: str, module: bytes) -> list[str]:
+    tags = [(int(major), int(minor)) for major, minor in TAG.findall(name)]
+    asked = max(((int(major), int(minor)) for major, minor in GLIBC.findall(module)), default=(0, 0))
+    found = (
+        [] if tags and min(tags) <= NEWEST else [f"{name}: its tag is not manylinux_{NEWEST[0]}_{NEWEST[1]} or older"]
+    )
+    if asked > NEWEST:
+        found.append(f"{name}: the module asks for glibc {asked[0]}.{asked[1]}, newer than {NEWEST[0]}.{NEWEST[1]}")
+    return found
+
+
+def main(wheels: list[str]) -> int:
+    """Checks each wheel."""
+    if not wheels:
+        print("wheel: name the files", file=sys.stderr)
+        return 1
+    found = [line for name in wheels for line in breaches(Path(name))]
+    print("\n".join(found) or f"wheel: no breach in {', '.join(Path(name).name for name in wheels)}")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
