@@ -143,7 +143,9 @@ def assert_windows(
 
 
 def alike(got: Any, expected: Any) -> bool:
-    """Equal; floats within 1e-9."""
+    """Equal; floats within 1e-9, in lists too."""
+    if isinstance(got, list) and isinstance(expected, list):
+        return len(got) == len(expected) and all(map(alike, got, expected))
     if isinstance(got, float) and isinstance(expected, float) and math.isfinite(expected):
         return math.isclose(got, expected, rel_tol=1e-9, abs_tol=1e-9)
     return type(got) is type(expected) and canonical(got) == canonical(expected)
