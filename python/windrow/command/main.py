@@ -22,6 +22,7 @@ from windrow.command.source import CsvFormat, Source
 from windrow.command.time_column import TimeColumn
 from windrow.errors import bad_value
 from windrow.grouped import group_by
+from windrow.local.counters import LeftOut, counters
 from windrow.windowed import WindowedData
 from windrow.windows.session import InvalidGap, SessionWindows
 from windrow.windows.sliding import SlidingWindows
@@ -72,7 +73,7 @@ def run(asked: Namespace) -> None:
     with bar:
         windowed = windowed_by(source, asked, windows, chosen, bar)
         with warnings.catch_warnings():  # what was left out is told below
-            warnings.simplefilter("ignore")
+            warnings.simplefilter("ignore", LeftOut)
             table = windowed.agg(**chosen)
     told = counters(table)
     sink.write(sink.in_order(table, asked.keys) if asked.sort else table, out, asked.delimiter)
@@ -112,12 +113,6 @@ def windowed_by(
     named = columns_of(asked) | {f"--agg {name}": list(aggregate.columns) for name, aggregate in chosen.items()}
     windowed = group_by(source.reader(named, bar), asked.keys, time=asked.time).windowed_by(windows)
     return windowed if asked.threads is None else windowed.threads(asked.threads)
-
-
-def counters(table: pa.Table) -> dict[str, int]:
-    """The counters of a result, by name."""
-    metadata = table.schema.metadata or {}
-    return {name.decode().removeprefix("windrow."): int(value) for name, value in metadata.items()}
 
 
 def _told(counted: dict[str, int], out: str) -> str:

@@ -28,7 +28,7 @@ def test_the_notebook(capsys: pytest.CaptureFixture[str]) -> None:
     flights, days, counters, busy, picture, nothing = [shown(cell, names) for cell in cells]
     assert flights == 336_776
     assert days["flights"].is_monotonic_decreasing
-    assert (counters["windrow.records"], counters["windrow.null_keys"]) == (336_776, 2_512)
+    assert (counters["records"], counters["null_keys"]) == (336_776, 2_512)
     assert sorted(busy["origin"]) == ["EWR", "JFK", "LGA"]
     assert "<svg" in picture._repr_svg_()
     assert nothing is None

@@ -66,7 +66,6 @@ def test_the_core_tells_while_it_makes_windows(events: pa.Table) -> None:
     deviations = {f"deviation_{number}": wr.stddev("x") for number in range(40)}
     asked(events.slice(0, 200_000), windows).progress(lambda *step: told.append(step)).agg(**deviations)
     made = [done for step, done, _ in told if step == "windows"]
-    assert len(set(made)) > 3
     assert made == sorted(made)
     assert 0 < made[0] < made[-1] == 200_000
     assert {done % (200_000 // 32) for done in made} == {0}  # so many parts of the keys
