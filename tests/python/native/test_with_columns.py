@@ -201,8 +201,22 @@ def test_without_aggregates_there_is_just_the_window_and_the_counters() -> None:
     answer = wr.group_by(CLICKS, "user", time="ts").windowed_by(SESSIONS).with_columns()
     assert answer.column_names == ["user", "ts", "url", "window"]
     assert answer["window"].is_null().to_pylist() == [False, False, False, True]
-    counters = {name: int(value) for name, value in answer.schema.metadata.items()}
-    assert (counters[b"windrow.records"], counters[b"windrow.null_keys"], counters[b"windrow.windows"]) == (4, 1, 2)
+    counters = wr.counters(answer)
+    assert (counters["records"], counters["null_keys"], counters["windows"]) == (4, 1, 2)
+
+
+def test_bounds_as_columns_computed_columns_and_progress_go_along() -> None:
+    told: list[str] = []
+    grouped = wr.group_by(CLICKS, "user", time="ts").windowed_by(SESSIONS)
+    flat = grouped.flat().progress(lambda step, done, total: told.append(step))
+    with pytest.warns(wr.LeftOut, match="1 of 4 records"):
+        answer = flat.with_columns(share=wr.count("url") / wr.count(), later=wr.count().then(lambda n: pc.add(n, 1)))
+    assert answer.column_names == ["user", "ts", "url", "window_start", "window_end", "share", "later"]
+    assert answer["window_end"].to_pylist() == [*at(3, 1, 3), None]
+    assert answer["share"].to_pylist() == [1.0, 1.0, 1.0, None]
+    assert answer["later"].to_pylist() == [3, 2, 3, None]
+    assert wr.counters(answer)["windows"] == 2
+    assert set(told) == {"records", "windows"}
 
 
 def test_no_rows_give_no_rows_in_the_same_columns() -> None:
@@ -244,6 +258,7 @@ def test_what_cannot_be_is_refused_with_the_reason() -> None:
     refused(lambda: grouped.emit("update").with_columns(), ValueError, "emit('update')", "emit('close')")
     refused(lambda: grouped.with_columns(u=wr.reduce("url", max)), ValueError, "reduce(...)", "built-in")
     refused(lambda: grouped.agg(i=wr.window_id()), ValueError, "window_id()", "with_columns")
+    refused(lambda: grouped.with_columns(i=wr.window_id().where("url")), ValueError, "no condition")
     both = wr.cogroup(a=wr.group_by(CLICKS, "user", time="ts"), b=wr.group_by(CLICKS, "user", time="ts"))
     refused(both.windowed_by(SESSIONS).with_columns, ValueError, "a cogroup", "one input")
     named = CLICKS.rename_columns(["user", "ts", "Window"])
