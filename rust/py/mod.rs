@@ -170,7 +170,11 @@ impl PyQuery {
         reader: AnyRecordBatch,
         threads: Option<NonZeroUsize>,
         progress: Option<Py<PyAny>>,
-    ) -> PyResult<(Vec<Bound<'py, PyAny>>, Bound<'py, PyAny>, Bound<'py, PyDict>)> {
+    ) -> PyResult<(
+        Vec<Bound<'py, PyAny>>,
+        Bound<'py, PyAny>,
+        Bound<'py, PyDict>,
+    )> {
         let reader = reader.into_reader()?;
         let batches = reader.map(|batch| Ok(batch?));
         let threads = threads_or_cores(threads);

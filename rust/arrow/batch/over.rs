@@ -167,7 +167,9 @@ impl OverRows {
         let of_row = UInt32Array::from(of_row);
         let taken = |range: Range<usize>| {
             let of_row = of_row.slice(range.start, range.len());
-            let columns = columns.iter().map(|column| Ok(take(column, &of_row, None)?));
+            let columns = columns
+                .iter()
+                .map(|column| Ok(take(column, &of_row, None)?));
             columns.collect()
         };
         self.emit(&numbers, taken, emit, interrupt)
@@ -194,7 +196,8 @@ pub(super) fn rows_of(windows: &RecordBatch) -> Result<(Vec<u32>, Vec<i64>)> {
     let lists = lists.and_then(|column| column.as_list_opt::<i32>());
     let lists = lists.ok_or(Error::Internal("the last column lists rows"))?;
     let mut of_row = Vec::with_capacity(lists.values().len());
-    for (window, (from, to)) in (0..).zip(lists.offsets().iter().zip(lists.offsets().iter().skip(1)))
+    for (window, (from, to)) in
+        (0..).zip(lists.offsets().iter().zip(lists.offsets().iter().skip(1)))
     {
         of_row.extend((*from..*to).map(|_| window));
     }

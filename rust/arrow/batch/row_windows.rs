@@ -55,7 +55,9 @@ impl Query {
             interrupt.check()?;
             let (positions, numbers) = rows_of(&batch)?;
             for (&position, &number) in positions.iter().zip(&numbers) {
-                let row = usize::try_from(number).ok().and_then(|row| of_row.get_mut(row));
+                let row = usize::try_from(number)
+                    .ok()
+                    .and_then(|row| of_row.get_mut(row));
                 *row.ok_or(Error::Internal("a row has a number"))? = before + i64::from(position);
             }
             before += batch.num_rows() as i64;
