@@ -39,6 +39,7 @@ __all__ = [
     "decode_page",
     "encode_page",
     "groupable",
+    "spread",
 ]
 
 __version__: str
@@ -53,6 +54,9 @@ def compares(function: str, column: int) -> bool:
 
 def decode_page(text: str) -> bytes:
     """The page that `encode_page` made a text of; `ValueError` for any other text."""
+
+def spread(windows: list[pa.RecordBatch], of_row: pa.RecordBatch) -> list[pa.RecordBatch]:
+    """The columns of windows, one batch of them at least, for rows: `of_row` is what `Query.run_over` gives."""
 
 def encode_page(page: bytes) -> str:
     """A page as text of ASCII, eight characters for seven bytes."""

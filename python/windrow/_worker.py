@@ -83,6 +83,13 @@ def row_windows_query(spec: str, schema: pa.Schema, memory: int | None) -> Query
     return Query.with_rows(spec, schema, memory)
 
 
+def spread(windows: list[pa.RecordBatch], of_row: pa.RecordBatch) -> list[pa.RecordBatch]:
+    """The columns of windows for rows, in batches; `of_row` has the position of each row's window, null for none."""
+    from windrow._native import spread
+
+    return spread(windows, of_row)
+
+
 def over_query(spec: str, schema: pa.Schema) -> Query:
     """The query for the rows of a plan, each with its window: its packer and its merger."""
     from windrow._native import Query

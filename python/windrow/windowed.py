@@ -295,8 +295,9 @@ class WindowedData(Generic[Result]):
         if _by_position:
             raise without_names(_by_position, "with_columns")
         if self.options.op:
+            given = "emit('update')" if self.options.emit == "update" else "late('emit')"
             raise bad_value(
-                "with_columns", "emit('update') or late('emit')", "emit('close'): each record comes back once"
+                "with_columns", given, "neither of emit('update') and late('emit'): a record comes back once"
             )
         if self.grouped._origins(()) is not None:
             raise bad_value("with_columns", "a cogroup", "one input: those of a cogroup have different columns")

@@ -31,7 +31,7 @@ use pyo3_arrow::{PyDataType, PyRecordBatch, PySchema};
 use crate::arrow::batch::combiner::Combiner;
 use crate::arrow::batch::merger::Merger;
 use crate::arrow::batch::packer::Packer;
-use crate::arrow::batch::row_windows::RowWindows;
+use crate::arrow::batch::row_windows::{self, RowWindows};
 use crate::arrow::batch::sorter::Sorter;
 use crate::arrow::format::page_text;
 use crate::arrow::keys;
@@ -98,6 +98,13 @@ fn counted<'py>(py: Python<'py>, counters: ReadCounters) -> PyResult<Bound<'py, 
     dict.set_item("ticks", counters.ticks)?;
     Ok(dict)
 }
+
+/// Windows, the window of each row, and the counters.
+type OverRows<'py> = (
+    Vec<Bound<'py, PyAny>>,
+    Bound<'py, PyAny>,
+    Bound<'py, PyDict>,
+);
 
 fn threads_or_cores(threads: Option<NonZeroUsize>) -> usize {
     threads
@@ -170,11 +177,7 @@ impl PyQuery {
         reader: AnyRecordBatch,
         threads: Option<NonZeroUsize>,
         progress: Option<Py<PyAny>>,
-    ) -> PyResult<(
-        Vec<Bound<'py, PyAny>>,
-        Bound<'py, PyAny>,
-        Bound<'py, PyDict>,
-    )> {
+    ) -> PyResult<OverRows<'py>> {
         let reader = reader.into_reader()?;
         let batches = reader.map(|batch| Ok(batch?));
         let threads = threads_or_cores(threads);
@@ -306,6 +309,18 @@ fn compares(function: &str, column: usize) -> PyResult<bool> {
     Ok(Function::named(function)?.compares(column))
 }
 
+/// The columns of windows for rows, in batches; `of_row` has the position of each row's window.
+#[pyfunction]
+fn spread<'py>(
+    py: Python<'py>,
+    windows: Vec<PyRecordBatch>,
+    of_row: PyRecordBatch,
+) -> PyResult<Vec<Bound<'py, PyAny>>> {
+    let windows: Vec<RecordBatch> = windows.into_iter().map(PyRecordBatch::into_inner).collect();
+    let of_row = of_row.into_inner();
+    to_python(py, py.detach(|| row_windows::spread(&windows, &of_row))?)
+}
+
 /// A page as text.
 #[pyfunction]
 fn encode_page(page: &[u8]) -> PyResult<String> {
@@ -349,6 +364,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_function(wrap_pyfunction!(groupable, module)?)?;
     module.add_function(wrap_pyfunction!(compares, module)?)?;
+    module.add_function(wrap_pyfunction!(spread, module)?)?;
     module.add_function(wrap_pyfunction!(encode_page, module)?)?;
     module.add_function(wrap_pyfunction!(decode_page, module)?)?;
     module.add_class::<PyQuery>()?;

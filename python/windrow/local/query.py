@@ -16,7 +16,7 @@ from windrow.local.counters import metadata, warn_left_out
 from windrow.local.free_memory import free_memory
 from windrow.local.progress import Progress
 from windrow.local.reader import packed, reader_of
-from windrow.local.sources import Columns, Union, columns_of, rebased_stream
+from windrow.local.sources import Columns, Union, columns_of, rebased, rebased_stream
 from windrow.plan import Origins, Plan
 from windrow.windows.sliding import SlidingWindows
 
@@ -131,9 +131,13 @@ class LocalInput(Input[pa.Table]):
         parts = None if progress is None else progress.parts
         batches, of_row, counters = self._read(progress, lambda: query.run_over(read, plan.options.threads, parts))
         windows = _table(finish, iter(batches), core)
-        taken = windows.drop_columns(list(plan.keys)).combine_chunks().take(of_row.column(0))
-        for field, column in zip(taken.schema, taken.columns, strict=True):
-            table = table.append_column(field.with_nullable(True), column)
+        added = windows.drop_columns(list(plan.keys))
+        taken: dict[str, Any] = {field.name: pa.nulls(table.num_rows, field.type) for field in added.schema}
+        if added.num_rows:
+            spread = _worker.spread([rebased(batch) for batch in added.to_batches()], of_row)
+            taken = {name: pa.chunked_array([batch.column(name) for batch in spread]) for name in taken}
+        for name, column in taken.items():
+            table = table.append_column(name, column)
         return _counted(plan, table, counters, windows.num_rows)
 
     def _read(self, progress: Progress | None, work: Callable[[], Read]) -> Read:

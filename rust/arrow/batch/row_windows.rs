@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, Int64Array, RecordBatch};
+use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch};
+use arrow_schema::Schema;
+use arrow_select::concat::concat_batches;
+use arrow_select::take::take;
 
 use super::over::rows_of;
 use crate::arrow::plan::over::numbered;
@@ -19,6 +22,35 @@ pub struct RowWindows {
     pub of_row: Int64Array,
     /// What was counted.
     pub counters: ReadCounters,
+}
+
+/// Rows in a batch of their windows.
+const ROWS: usize = 1 << 16;
+
+/// The columns of windows for rows, in batches of some rows: `of_row` has the position of each row's
+/// window in its first column, null for none. All columns may be null.
+///
+/// # Errors
+///
+/// No windows, batches of different columns, and columns that do not fit one array.
+pub fn spread(windows: &[RecordBatch], of_row: &RecordBatch) -> Result<Vec<RecordBatch>> {
+    let (Some(first), Some(of_row)) = (windows.first(), of_row.columns().first()) else {
+        return Err(Error::Internal("there are windows, and rows"));
+    };
+    let all = concat_batches(first.schema_ref(), windows)?;
+    let fields = first.schema_ref().fields().iter();
+    let fields = fields.map(|field| field.as_ref().clone().with_nullable(true));
+    let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
+    let batches = (0..of_row.len()).step_by(ROWS).map(|from| {
+        let of_row = of_row.slice(from, ROWS.min(of_row.len() - from));
+        let columns = all
+            .columns()
+            .iter()
+            .map(|column| take(column, &of_row, None));
+        let columns = columns.collect::<std::result::Result<Vec<_>, _>>()?;
+        Ok(RecordBatch::try_new(Arc::clone(&schema), columns)?)
+    });
+    batches.collect()
 }
 
 /// No window.

@@ -219,6 +219,28 @@ def test_bounds_as_columns_computed_columns_and_progress_go_along() -> None:
     assert set(told) == {"records", "windows"}
 
 
+def test_results_of_any_type_of_arrow_come_back() -> None:
+    views = pa.table(
+        {
+            "user": pa.array(["ann", "ann", None], pa.string_view()),
+            "ts": at(0, 1, 2),
+            "text": pa.array(["a", "b", "c"], pa.string_view()),
+            "bytes": pa.array([b"a", b"b", b"c"], pa.binary_view()),
+            "nested": pa.array([{"t": ["a"]}, {"t": ["b"]}, None], pa.struct([("t", pa.list_(pa.string_view()))])),
+        }
+    )
+    asked = {name: wr.first(name) for name in ("text", "bytes", "nested")} | {"all": wr.collect_list("text")}
+    renamed = {f"{name}_of": aggregate for name, aggregate in asked.items()}
+    answer = wr.group_by(views, "user", time="ts").windowed_by(SESSIONS).with_columns(**renamed)
+    assert answer["text_of"].to_pylist() == ["a", "a", None]
+    assert answer["bytes_of"].to_pylist() == [b"a", b"a", None]
+    assert answer["nested_of"].to_pylist() == [{"t": ["a"]}, {"t": ["a"]}, None]
+    assert answer["all_of"].to_pylist() == [["a", "b"], ["a", "b"], None]
+    polars = pl.DataFrame({"user": ["ann"] * 2, "ts": at(0, 1), "page": ["/", "/a"]})
+    landing = wr.group_by(polars, "user", time="ts").windowed_by(SESSIONS).with_columns(landing=wr.first("page"))
+    assert pl.from_arrow(landing)["landing"].to_list() == ["/", "/"]
+
+
 def test_no_rows_give_no_rows_in_the_same_columns() -> None:
     for windows in (SESSIONS, wr.SlidingWindows.with_time_difference("5 minutes")):
         grouped = wr.group_by(CLICKS.slice(0, 0), "user", time="ts").windowed_by(windows)
@@ -255,7 +277,7 @@ def test_what_cannot_be_is_refused_with_the_reason() -> None:
     refused(lambda: grouped.with_columns(window=wr.count()), ValueError, "'window'")
     refused(lambda: grouped.with_columns(wr.count()), TypeError, "with_columns(count=windrow.count())")
     refused(lambda: grouped.with_columns(n=3), TypeError, "an aggregate of windrow")
-    refused(lambda: grouped.emit("update").with_columns(), ValueError, "emit('update')", "emit('close')")
+    refused(lambda: grouped.emit("update").with_columns(), ValueError, "got \"emit('update')\"", "comes back once")
     refused(lambda: grouped.with_columns(u=wr.reduce("url", max)), ValueError, "reduce(...)", "built-in")
     refused(lambda: grouped.agg(i=wr.window_id()), ValueError, "window_id()", "with_columns")
     refused(lambda: grouped.with_columns(i=wr.window_id().where("url")), ValueError, "no condition")
