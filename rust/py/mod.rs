@@ -100,7 +100,7 @@ fn counted<'py>(py: Python<'py>, counters: ReadCounters) -> PyResult<Bound<'py, 
 }
 
 /// Windows, the window of each row, and the counters.
-type OverRows<'py> = (
+type WindowsAndRows<'py> = (
     Vec<Bound<'py, PyAny>>,
     Bound<'py, PyAny>,
     Bound<'py, PyDict>,
@@ -177,7 +177,7 @@ impl PyQuery {
         reader: AnyRecordBatch,
         threads: Option<NonZeroUsize>,
         progress: Option<Py<PyAny>>,
-    ) -> PyResult<OverRows<'py>> {
+    ) -> PyResult<WindowsAndRows<'py>> {
         let reader = reader.into_reader()?;
         let batches = reader.map(|batch| Ok(batch?));
         let threads = threads_or_cores(threads);
