@@ -166,6 +166,13 @@ impl Horizon {
         }
     }
 
+    /// For the times of records that windows which end at others hold: visible as long as one of these
+    /// windows ends at `close` or later.
+    pub fn of_times(close: Time, difference: Span) -> Self {
+        let kept = starts_closed_before(close, difference);
+        Self { close, kept }
+    }
+
     /// Whether a stored sliding window can still be touched.
     pub fn shows(&self, start: Time) -> bool {
         start >= self.kept

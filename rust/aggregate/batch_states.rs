@@ -4,7 +4,7 @@ use super::accumulators::Accumulators;
 use super::column::Column;
 use super::slot::Slot;
 use super::states::States;
-use super::{Run, SeqNo};
+use super::{Run, SeqNo, two_stacks};
 use crate::error::Result;
 use crate::time::Time;
 use crate::window::Window;
@@ -72,70 +72,19 @@ impl<'a> BatchStates<'a> {
         self.accumulators.merge(into, grouped, from)
     }
 
-    /// Combines runs of `rows` into slots of the accumulators; `runs` and `into` are parallel. As in
-    /// a sweep each row is lifted at most twice, however many runs it is in:
-    ///
-    /// ```text
-    ///        from        middle        to
-    ///   ······├─── front ──┼─── back ───┤······
-    ///          suffixes     prefixes
-    /// ```
+    /// Combines runs of `rows` into slots of the accumulators; `runs` and `into` are parallel.
     ///
     /// # Errors
     ///
     /// As [`Accumulators::update`].
     pub fn merge_runs(&mut self, rows: &[u32], runs: &[Run], into: &[Slot]) -> Result<()> {
-        let (mut fronts, mut backs) = (self.accumulators.fresh(), self.accumulators.fresh());
-        fronts.resize(rows.len());
-        backs.resize(rows.len());
-        let (mut into_fronts, mut into_backs) = (Vec::new(), Vec::new());
-        let (mut front_slots, mut back_slots) = (Vec::new(), Vec::new());
-        let (mut middle, mut right) = (0, 0);
-        for (&Run { from, to }, &slot) in runs.iter().zip(into).filter(|(run, _)| run.from < run.to)
-        {
-            if from >= middle {
-                for row in (from..to).rev() {
-                    self.extend(&mut fronts, rows, row, (row + 1 < to).then_some(row + 1))?;
-                }
-                (middle, right) = (to, to);
+        let (times, seq_nos, inputs) = (self.times, self.seq_nos, self.inputs);
+        two_stacks::merge_runs(self.accumulators, rows.len(), runs, into, |states, place| {
+            match rows.get(place as usize) {
+                Some(&row) => states.lift(Slot(place), row as usize, times, seq_nos, inputs),
+                None => Ok(()),
             }
-            for row in right..to {
-                self.extend(&mut backs, rows, row, (row > middle).then(|| row - 1))?;
-            }
-            right = right.max(to);
-            into_fronts.push(slot);
-            front_slots.push(Slot(from));
-            if to > middle {
-                into_backs.push(slot);
-                back_slots.push(Slot(to - 1));
-            }
-        }
-        self.accumulators
-            .merge(&into_fronts, &fronts, &front_slots)?;
-        self.accumulators.merge(&into_backs, &backs, &back_slots)
-    }
-
-    /// The slot of a row becomes that of its neighbour and the row.
-    fn extend(
-        &self,
-        accumulators: &mut Accumulators,
-        rows: &[u32],
-        row: u32,
-        neighbour: Option<u32>,
-    ) -> Result<()> {
-        if let Some(neighbour) = neighbour {
-            accumulators.copy(Slot(row), Slot(neighbour));
-        }
-        match rows.get(row as usize) {
-            Some(&number) => accumulators.lift(
-                Slot(row),
-                number as usize,
-                self.times,
-                self.seq_nos,
-                self.inputs,
-            ),
-            None => Ok(()),
-        }
+        })
     }
 }
 

@@ -18,7 +18,7 @@
 //! | [`float_order`] | the order of floats |
 //! | [`argument`] | what an aggregate takes of a row |
 //! | [`column`](mod@column), [`bytes`], [`validity`], [`scalar`] | values in columns |
-//! | `sweep`, [`runs`] | sliding windows in one pass |
+//! | `sweep`, [`runs`], [`two_stacks`] | sliding windows in one pass |
 //! | [`slot`], [`accumulators`], `aggregate_call`, [`row_filter`] | all aggregates of a query over shared slots |
 //! | [`states`], [`batch_states`] | what record-by-record operators update |
 
@@ -60,6 +60,7 @@ pub mod variance;
 pub mod accumulators;
 pub mod batch_states;
 pub mod row_filter;
+pub mod two_stacks;
 
 mod aggregate_call;
 mod code_counts;

@@ -222,6 +222,20 @@ impl PyOperator {
         })
     }
 
+    #[pyo3(signature = (batch, progress, times=None))]
+    fn push_over<'py>(
+        &self,
+        py: Python<'py>,
+        batch: PyRecordBatch,
+        progress: Vec<(usize, u32, i64)>,
+        times: Option<PyRecordBatch>,
+    ) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        let (batch, progress) = (batch.into_inner(), source_times(progress));
+        let times = times.map(PyRecordBatch::into_inner);
+        let push = |operator: &mut Operator| operator.push_over(&batch, times.as_ref(), &progress);
+        to_python(py, self.work(py, push)?)
+    }
+
     fn push_partials<'py>(
         &self,
         py: Python<'py>,

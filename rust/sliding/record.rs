@@ -43,6 +43,7 @@ impl WindowKind for SlidingWindows {
 
     fn horizon(&self, now: StreamTimes) -> Horizon {
         match self.grace {
+            Some(_) if self.over => Horizon::of_times(now.close, self.sliding.difference),
             Some(_) => Horizon::of_windows(
                 now.time,
                 now.close,

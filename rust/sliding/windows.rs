@@ -18,6 +18,9 @@ pub struct SlidingWindows {
     pub emit: Emit,
     /// What happens to late records.
     pub late: Late,
+    /// Whether records come back with the windows that end at them: the times of records are stored
+    /// then, and no windows (`over.rs`).
+    pub over: bool,
 }
 
 impl SlidingWindows {
@@ -34,6 +37,7 @@ impl SlidingWindows {
             until: None,
             emit: Emit::Close,
             late: Late::Drop,
+            over: false,
         }
     }
 

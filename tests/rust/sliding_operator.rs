@@ -315,7 +315,7 @@ proptest! {
         let difference = if unit == Span(1) { difference } else { unit.saturating_mul(factors.1) };
         let emit = if update { Emit::Update } else { Emit::Close };
         let late = if late { Late::Emit } else { Late::Drop };
-        let Ok(mut slides) = SlidingOperator::new(SlidingWindows { sliding: Sliding { difference, resolution: unit }, grace, until, emit, late }, 2) else { return Ok(()) };
+        let Ok(mut slides) = SlidingOperator::new(SlidingWindows { sliding: Sliding { difference, resolution: unit }, grace, until, emit, late, over: false }, 2) else { return Ok(()) };
         let mut states = Members::default();
         let mut out = |_: Change<'_>, _: &mut Members| Ok(());
         for (number, (key, time, input, source, kind)) in events.iter().enumerate() {

@@ -183,16 +183,7 @@ class SparkInput(Input[DataFrame]):
 
     def with_windows(self, plan: Plan) -> DataFrame:
         """The frame of all rows, each with its window, not yet computed."""
-        fields = [arrow_field("with_columns", field, compared=False) for field in self._schema.fields]
-        plan = replace(plan, schema=pa.schema([self.field("with_columns", field.name) for field in fields]))
-        arrow = _worker.over_query(plan.spec, plan.schema).output_schema
-        rows = [StructField(field.name, returned_type(field.dataType)) for field in self._schema.fields]
-        output = StructType([*rows, *self._window_columns(plan, arrow)])
-        if plan.finish is not None:
-            columns = [column for column in plan.finish.columns if column[0] not in plan.keys]
-            own = [(name, Named(name)) for name in plan.schema.names]
-            finish = replace(plan.finish, columns=(*own, *columns))
-            plan, output = replace(plan, finish=finish), _finished(finish, arrow, output)
+        plan, arrow, output = self._over(plan)
         warn_unless_configured(self._frame.sparkSession)
         sent, held = pickled_finish(plan, arrow)
         schema, version = plan.schema.serialize().to_pybytes(), _worker.version()
@@ -213,6 +204,20 @@ class SparkInput(Input[DataFrame]):
         if plan.options.observation is not None:
             result = _observed(result, plan.options.observation, observed)
         return flat(result) if plan.options.flat else result
+
+    def _over(self, plan: Plan) -> tuple[Plan, pa.Schema, StructType]:
+        """A plan that gives the rows back, over all columns; those of its result, as the core and as Spark has them."""
+        fields = [arrow_field("with_columns", field, compared=False) for field in self._schema.fields]
+        plan = replace(plan, schema=pa.schema([self.field("with_columns", field.name) for field in fields]))
+        arrow = _worker.over_query(plan.spec, plan.schema).output_schema
+        rows = [StructField(field.name, returned_type(field.dataType)) for field in self._schema.fields]
+        output = StructType([*rows, *self._window_columns(plan, arrow)])
+        if plan.finish is None:
+            return plan, arrow, output
+        columns = [column for column in plan.finish.columns if column[0] not in plan.keys]
+        own = [(name, Named(name)) for name in plan.schema.names]
+        finish = replace(plan.finish, columns=(*own, *columns))
+        return replace(plan, finish=finish), arrow, _finished(finish, arrow, output)
 
     def _field_at(self, argument: str, position: int, compared: bool) -> pa.Field[Any]:
         return arrow_field(argument, self._schema.fields[position], compared=compared)

@@ -21,7 +21,16 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
-from pyspark.sql.types import BinaryType, IntegerType, LongType, StringType, StructField, StructType, TimestampNTZType
+from pyspark.sql.types import (
+    ArrayType,
+    BinaryType,
+    IntegerType,
+    LongType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampNTZType,
+)
 
 from windrow import _worker
 from windrow.errors import bad_type, bad_value
@@ -30,6 +39,8 @@ from windrow.spark.configure import warn_of_idle_partitions, warn_unless_configu
 from windrow.spark.dataframe import SparkInput, projected, unused
 from windrow.spark.flat import flat
 from windrow.spark.pickled import pickled_finish, pickled_for_stream
+from windrow.spark.types import returned_type
+from windrow.stream import over
 from windrow.stream.pack import PACKED
 from windrow.stream.query import Asked, asked_of, read_columns
 from windrow.stream.shard import SUMS
@@ -84,38 +95,70 @@ class StreamInput(SparkInput):
 
     def run(self, plan: Plan) -> DataFrame:
         """The streaming frame of the result."""
+        plan = self._on_stream(plan)
+        output = self._output(plan)
+        asked, frame = self._asked(plan, self._core_output(plan))
+        shown = pa.schema([field.with_nullable(True) for field in self._arrow_output(plan)])
+        finish, held = pickled_finish(plan, self._arrow_output(plan))
+        schema = shown.serialize().to_pybytes()
+        version = _worker.version()
+        unpack = _worker.shipped("unpack", version, schema, module="windrow.stream.unpack", finish=finish, held=held)
+        result = self._changes(plan, asked, frame).mapInArrow(unpack, output)
+        return flat(result) if plan.options.flat else result
+
+    def with_windows(self, plan: Plan) -> DataFrame:
+        """The streaming frame of all records, each with its window."""
+        needed = self._on_stream(plan)
+        over.check(needed)
+        plan, arrow, output = self._over(needed)
+        asked, frame = self._asked_over(needed, pa.schema([field.with_nullable(True) for field in arrow]))
+        finish, held = pickled_finish(plan, arrow)
+        version = _worker.version()
+        unpack = _worker.shipped("unpack", version, asked, module="windrow.stream.over", finish=finish, held=held)
+        result = self._changes(plan, asked, frame).mapInArrow(unpack, output)
+        return flat(result) if plan.options.flat else result
+
+    def _on_stream(self, plan: Plan) -> Plan:
+        """A plan as a stream takes it."""
         _check(plan)
         spark = self._frame.sparkSession
         _check_store(spark)
         warn_unless_configured(spark)
         warn_of_idle_partitions(spark, plan.options.shards)
         if isinstance(plan.windows, SessionWindows):
-            plan = replace(plan, windows=plan.windows.on_stream(plan.schema.field(plan.time)))
-        output = self._output(plan)
-        asked, frame = self._asked(plan, self._core_output(plan))
+            return replace(plan, windows=plan.windows.on_stream(plan.schema.field(plan.time)))
+        return plan
+
+    def _changes(self, plan: Plan, asked: Asked, frame: DataFrame) -> DataFrame:
+        """The blocks of what the shards give."""
         version = _worker.version()
         packed = StructType([StructField(known.name, _TYPES[str(known.type)], known.nullable) for known in PACKED])
         blocks = frame.mapInArrow(_worker.shipped("pack", version, asked, module="windrow.stream.pack"), packed)
         changes = blocks.groupBy("shard").transformWithState(_processor(asked, version), _CHANGED, "Append", "None")
         observed = changes.observe(str(plan.options.observation or OBSERVED), *_counters(self._type(plan.time)))
-        shown = pa.schema([field.with_nullable(True) for field in self._arrow_output(plan)])
-        schema = shown.serialize().to_pybytes()
-        finish, held = pickled_finish(plan, self._arrow_output(plan))
-        unpack = _worker.shipped("unpack", version, schema, module="windrow.stream.unpack", finish=finish, held=held)
-        result = observed.select("block").mapInArrow(unpack, output)
-        return flat(result) if plan.options.flat else result
-
-    def with_windows(self, plan: Plan) -> DataFrame:
-        """Raises: rows would have to wait in the state."""
-        raise ValueError(
-            "with_columns: got a streaming DataFrame; allowed: a batch (a session is known when it closes, and until "
-            "then a row would wait in the state; on a stream agg(...) gives the windows, and "
-            "collect_list(column) what of the records is wanted)"
-        )
+        return observed.select("block")
 
     def _asked(self, plan: Plan, output: StructType) -> tuple[Asked, DataFrame]:
         """The query as it travels, and the frame of the columns that it reads."""
-        names = list(read_columns(plan))
+        frame, clock = self._read(plan, list(read_columns(plan)))
+        return asked_of(plan, pickled_for_stream(plan), clock, self._stored(plan, output).json()), frame
+
+    def _asked_over(self, plan: Plan, shown: pa.Schema) -> tuple[Asked, DataFrame]:
+        """The same of a plan whose records come back; `shown` are the columns of its result."""
+        records = pa.schema(list(shown)[: len(self.columns)])
+        core = over.core_plan(plan, records)
+        frame, clock = self._read(core, list(read_columns(core, records)))
+        stored = ""
+        if isinstance(plan.windows, SessionWindows):
+            columns = [StructField(field.name, returned_type(field.dataType)) for field in self._schema.fields]
+            rows = StructField("records", ArrayType(StructType(columns), containsNull=False))
+            keys = [StructField(key, self._type(key)) for key in plan.keys]
+            output = StructType([*keys, *self._window_columns(plan, shown), rows])
+            stored = self._stored(core, output).json()
+        return asked_of(core, (), clock, stored, over=shown, records=len(records)), frame
+
+    def _read(self, plan: Plan, names: list[str]) -> tuple[DataFrame, str | None]:
+        """The frame of these columns and the wall clock, if it is asked for: its name."""
         frame = projected(self._frame, names)
         columns, clock = frame.columns, None
         if plan.options.max_ahead is not None:
@@ -126,7 +169,7 @@ class StreamInput(SparkInput):
         if plan.stream.order is not None:
             sources = [columns[names.index(column)] for column in plan.stream.source]
             frame = frame.repartition(*sources) if sources else frame.repartition(1)
-        return asked_of(plan, pickled_for_stream(plan), clock, self._stored(plan, output).json()), frame
+        return frame, clock
 
     def _stored(self, plan: Plan, output: StructType) -> StructType:
         """The columns of `windrow.state.read`: those of the result, the source of windows of its own, stream time."""

@@ -32,7 +32,7 @@ def in_order(
     Raises:
         ValueError: a record without an order.
     """
-    rows = _marked(query, pa.Table.from_batches(batches, schema=query.read), control)
+    rows = _marked(query, pa.Table.from_batches(batches, schema=query.taken), control)
     if query.tick is not None and pc.any(rows[_TICK]).as_py():
         observe_ticks(query, rows.filter(rows[_TICK]), control)
         rows = rows.filter(pc.invert(pc.and_(rows[_TICK], _after_all(query, rows))))

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute
 
 from windrow import _worker
+from windrow.stream import over
 from windrow.stream.control import Control
 from windrow.stream.order import in_order
 from windrow.stream.query import Asked, StreamQuery
@@ -64,7 +65,13 @@ class Split:
         query = self._query
         batch = _worker.conformed(batch, query.read)
         if query.asked["clock"] is not None:
-            batch = self._not_ahead(batch, query.asked["clock"])
+            ahead = self._ahead(batch, query.asked["clock"])
+            if query.record_names:
+                yield from self._left_out(batch, pc.and_not(ahead, over.is_tick(query, batch)))
+            batch = batch.filter(pc.invert(ahead))
+        if query.record_names:
+            yield from self._left_out(batch, over.lacks_window(query, batch))
+            batch = over.with_row(query, batch)
         if query.asked["order"] is not None:
             self._held.append(batch)
             return
@@ -109,19 +116,26 @@ class Split:
         for packed in packer.push(records):
             yield _of_source(packed, source)
 
-    def _not_ahead(self, batch: pa.RecordBatch, clock: str) -> pa.RecordBatch:
-        """The rows that are not too far ahead of the wall clock; the others are counted."""
+    def _left_out(self, batch: pa.RecordBatch, which: Any) -> Iterator[pa.RecordBatch]:
+        """A block of the records of a batch that come back without a window, if there are any."""
+        query = self._query
+        rows = batch.filter(which)
+        if rows.num_rows:
+            shard = _worker.partition() % query.shards
+            block = over.left_out(query, rows)
+            row = {"shard": shard, "source": over.LEFT_OUT, "first": 0, "block": block, "control": None}
+            yield pa.RecordBatch.from_pylist([row], schema=PACKED)
+
+    def _ahead(self, batch: pa.RecordBatch, clock: str) -> Any:
+        """Which rows are too far ahead of the wall clock; they are counted."""
         query = self._query
         latest = pc.add(batch.column(clock).cast(pa.int64()), query.asked["max_ahead"])
         ahead = pc.fill_null(pc.greater(batch.column(query.time).cast(pa.int64()), latest), False)
         count = pc.sum(ahead).as_py() or 0
-        if not count:
-            return batch
-        ticks = (
-            0 if query.tick is None else pc.sum(pc.and_(ahead, pc.fill_null(batch.column(query.tick), False))).as_py()
-        )
-        self._control.count([("ahead", count - ticks), ("bad_ticks", ticks)])
-        return batch.filter(pc.invert(ahead))
+        if count:
+            ticks = pc.sum(pc.and_(ahead, over.is_tick(query, batch))).as_py()
+            self._control.count([("ahead", count - ticks), ("bad_ticks", ticks)])
+        return ahead
 
     def _records(self, batch: pa.RecordBatch, tick: str) -> pa.RecordBatch:
         """The rows that are no ticks; ticks move time."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+from collections.abc import Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypedDict
 
@@ -18,6 +19,12 @@ if TYPE_CHECKING:
 
 ORDER = "windrow.order"
 """The order of a record in its source, in blocks."""
+
+ROW = "windrow.row"
+"""Of sessions whose records come back: the column of whole records."""
+
+ROWS = "windrow.rows"
+"""The list of them beside the aggregates of a session."""
 
 
 class Asked(TypedDict):
@@ -37,6 +44,8 @@ class Asked(TypedDict):
         appends: whether these are appended to the state, and joined when they close.
         clock: the column of the wall clock; None where no record is ahead of it.
         max_ahead: how far ahead of it a record may be, in microseconds.
+        over: of a query whose records come back, the columns of the result: serialized; else None.
+        records: how many of them are those of the records.
     """
 
     spec: str
@@ -52,30 +61,47 @@ class Asked(TypedDict):
     appends: bool
     clock: str | None
     max_ahead: int
+    over: bytes | None
+    records: int
 
 
-def read_columns(plan: Plan) -> dict[str, pa.Field[Any]]:
-    """The columns that a stream of a plan reads: those of the plan, then those of source and order."""
-    return {field.name: field for field in (*plan.schema, *plan.stream.fields)}
+def read_columns(plan: Plan, records: Iterable[pa.Field[Any]] = ()) -> dict[str, pa.Field[Any]]:
+    """The columns that a stream of a plan reads: those of the plan, those of source and order, and all that come back.
+
+    `records` are the columns of records that come back.
+    """
+    own = [field for field in plan.schema if field.name != ROW]
+    return {field.name: field for field in (*own, *plan.stream.fields, *records)}
 
 
-def asked_of(plan: Plan, functions: tuple[bytes, ...], clock: str | None = None, result: str = "") -> Asked:
+def asked_of(
+    plan: Plan,
+    functions: tuple[bytes, ...],
+    clock: str | None = None,
+    result: str = "",
+    *,
+    over: pa.Schema | None = None,
+    records: int = 0,
+) -> Asked:
     """A plan as it travels.
 
     Args:
-        plan: the plan; its windows are those of a stream.
+        plan: the plan of the core; its windows are those of a stream.
         functions: the aggregates of Python functions, pickled.
         clock: the column of the wall clock, which follows the columns that a plan reads.
         result: the columns that a reader of the state gives, as Spark's JSON.
+        over: of a query whose records come back, the columns of the result: those of the records first.
+        records: how many of them are those of the records.
     """
     accumulators = [pa.field(name, fold.type) for name, fold in zip(plan.functions, plan.folds(), strict=True)]
-    read = list(read_columns(plan).values())
+    read = list(read_columns(plan, list(over or ())[:records]).values())
+    at_ends = over is not None and not isinstance(plan.windows, SessionWindows)
     if clock is not None:
         read.append(plan.schema.field(plan.time).with_name(clock))
     return Asked(
-        spec=plan.spec,
+        spec=json.dumps(plan.asked() | ({"over": True} if at_ends else {})),
         schema=pa.schema(read).serialize().to_pybytes(),
-        columns=len(plan.schema),
+        columns=sum(field.name != ROW for field in plan.schema),
         functions=functions,
         accumulators=pa.schema(accumulators).serialize().to_pybytes(),
         result=result,
@@ -86,6 +112,8 @@ def asked_of(plan: Plan, functions: tuple[bytes, ...], clock: str | None = None,
         appends=_takes_partials(plan) and plan.options.emit == "close" and plan.windows.retention is None,
         clock=clock,
         max_ahead=plan.options.max_ahead or 0,
+        over=None if over is None else over.serialize().to_pybytes(),
+        records=records,
     )
 
 
@@ -104,7 +132,18 @@ class StreamQuery:
         self.spec: dict[str, Any] = json.loads(asked["spec"])
         self.read = pa.ipc.read_schema(pa.py_buffer(asked["schema"]))
         """The columns that are read."""
-        self.schema = pa.schema(list(self.read)[: asked["columns"]])
+        self.over = pa.ipc.read_schema(pa.py_buffer(asked["over"])) if asked["over"] is not None else pa.schema([])
+        """Where records come back, the columns of the result: those of the records first."""
+        self.record_names: list[str] = self.over.names[: asked["records"]]
+        """The columns of records that come back; none where windows do."""
+        self.row_type = pa.struct(list(self.over)[: asked["records"]])
+        """The type of whole records."""
+        self.waits: bool = bool(self.record_names) and self.spec["windows"]["kind"] == "session"
+        """Whether records come back when their sessions close."""
+        whole = [pa.field(ROW, self.row_type)] if self.waits else []
+        self.taken = pa.schema([*self.read, *whole])
+        """The columns that are read, and whole records where they wait."""
+        self.schema = pa.schema([*list(self.read)[: asked["columns"]], *whole])
         """The columns of the plan."""
         self.tick: str | None = self.spec["tick"]
         self.time: str = self.spec["time"]
@@ -132,9 +171,11 @@ class StreamQuery:
     @cached_property
     def stored(self) -> str:
         """The query as it is in the state, for those who look into it."""
-        told: dict[str, Any] = {"spec": self._tickless, "columns": self.asked["columns"]}
-        for name in ("schema", "accumulators"):
-            told[name] = base64.b64encode(self.asked[name]).decode()
+        beside = list(self.read)[self.asked["columns"] :]
+        schema = pa.schema([*self.schema, *beside]).serialize().to_pybytes()
+        told: dict[str, Any] = {"spec": self._tickless, "columns": len(self.schema)}
+        for name, columns in (("schema", schema), ("accumulators", self.asked["accumulators"])):
+            told[name] = base64.b64encode(columns).decode()
         return json.dumps({**told, "result": self.asked["result"]})
 
     @cached_property

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from windrow import _worker
 from windrow.ipc import ipc_stream
+from windrow.stream import over
 from windrow.stream.control import Control
 from windrow.stream.order import judging_times
 from windrow.stream.pages import Pages, PageState
@@ -47,18 +48,22 @@ def changes(rows: Iterable[Any], state: PageState, query: StreamQuery) -> Iterat
         ValueError: a state that is damaged or of another query, or rows of one shard that do not fit one batch.
     """
     asked = query.asked
-    shard, blocks, control = _received(rows)
+    shard, blocks, left_out, control = _received(rows)
     pages = Pages(state, shard, asked["source"], "slowest" if asked["slowest"] else "source")
     work = Shard(query, pages)
     counters = dict.fromkeys(SUMS, 0)
     for name in _SPLIT:
         counters[name] = control.counters.get(name, 0)
+    yield from ((block, {}) for block in left_out)
     for number, own, progress in work.tasks(control, blocks):
         appends = asked["appends"] and work.goes_on(number)
         changed = work.append(number, own, progress) if appends else work.push(number, own, progress, control)
         for batch in changed.rows:
             for at in range(0, batch.num_rows, _ROWS):
-                yield ipc_stream(batch.slice(at, _ROWS)).to_pybytes(), {}
+                some = batch.slice(at, _ROWS)
+                yield from (
+                    (ipc_stream(piece).to_pybytes(), {}) for piece in (over.pieces(some) if query.waits else [some])
+                )
         for name in _SHARD:
             counters[name] += changed.after[name] - changed.before[name]
         pages.index.gauges[str(number)] = (changed.stream_time, changed.after["windows_open"])
@@ -70,16 +75,18 @@ def changes(rows: Iterable[Any], state: PageState, query: StreamQuery) -> Iterat
     yield b"", {**counters, "stream_time": min(known, default=None)}
 
 
-def _received(rows: Iterable[Any]) -> tuple[int, dict[Source, list[Any]], Control]:
-    """The number of the shard, its blocks by source, and what the splits have seen."""
-    shard, blocks, control = 0, dict[Source, list[Any]](), Control()
+def _received(rows: Iterable[Any]) -> tuple[int, dict[Source, list[Any]], list[bytes], Control]:
+    """The number of the shard, its blocks by source, records that are left out, and what the splits have seen."""
+    shard, blocks, left_out, control = 0, dict[Source, list[Any]](), list[bytes](), Control()
     for row in rows:
         shard = row.shard
         if row.control is not None:
             control.add(Control.read(row.control))
+        elif row.source == over.LEFT_OUT:
+            left_out.append(row.block)
         else:
             blocks.setdefault(tuple(json.loads(row.source)), []).append(row)
-    return shard, blocks, control
+    return shard, blocks, left_out, control
 
 
 class Changed(NamedTuple):
@@ -171,7 +178,10 @@ class Shard:
             changes = operator.push_partials(combiner.finish(), progress)
         else:
             records, times = self._records(_packed(rows), control)
-            changes = operator.push_micro_batch(records, progress, times)
+            if self._query.record_names and not self._query.waits:
+                changes = list(over.beside(records, operator.push_over(records, progress, times)))
+            else:
+                changes = operator.push_micro_batch(records, progress, times)
         after = operator.counters()
         return Changed(changes, operator.changed_pages(), before, after, operator.stream_time)
 

@@ -35,7 +35,7 @@ impl Query {
         let mut lowered = lowered.into_iter();
         for aggregate in &self.aggregates {
             if aggregate.is_window_id() {
-                columns.push(window_id::of(&keys, windows, self.time.data_type())?);
+                columns.push(self.window_ids(&keys, windows)?);
                 continue;
             }
             let Some(column) = lowered.next() else {
@@ -56,6 +56,15 @@ impl Query {
             )));
         }
         Ok(RecordBatch::try_new(Arc::clone(&self.output), columns)?)
+    }
+
+    /// The ids of windows; `keys` are the key columns of these.
+    ///
+    /// # Errors
+    ///
+    /// A key of 2^32 bytes.
+    pub fn window_ids(&self, keys: &[ArrayRef], windows: &[Window]) -> Result<ArrayRef> {
+        window_id::of(keys, windows, self.time.data_type())
     }
 
     /// The column of windows.

@@ -62,6 +62,9 @@ pub struct Spec {
     /// slowest source; none: all rows are of one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sources: Option<String>,
+    /// Whether the records of a stream come back, each with the sliding window that ends at it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub over: bool,
 }
 
 impl Spec {

@@ -127,6 +127,11 @@ impl EventBatch {
         self.times.len()
     }
 
+    /// The key columns.
+    pub fn keys(&self) -> &[ArrayRef] {
+        &self.keys
+    }
+
     /// The times; those of rows without one mean nothing.
     pub fn times(&self) -> &[Time] {
         Time::slice(self.times.values())

@@ -70,13 +70,15 @@ fn batch(state: &StateStore, rows: &[Row]) -> Result<RecordBatch> {
     let with_states = rows.iter().filter_map(|row| Some((row.slot?, row.window)));
     let (slots, of_slots): (Vec<Slot>, Vec<Window>) = with_states.unzip();
     let mut columns = key_columns(&state.sort_keys, rows.iter().map(|row| row.name.as_ref()))?;
+    // Windows have ids in queries that delete none: then these are the keys of all slots.
+    let results = state.lower(&columns, &slots, &of_slots)?;
     columns.push(query.window(&windows)?);
     let mut next = 0..;
     let positions: UInt32Array = rows
         .iter()
         .map(|row| row.slot.and_then(|_| next.next()))
         .collect();
-    for column in state.lower(&slots, &of_slots)? {
+    for column in results {
         columns.push(if positions.null_count() == 0 {
             column
         } else {

@@ -5,6 +5,7 @@
 //! |---|---|
 //! | [`operator`] | the operator |
 //! | [`micro_batch`] | the records of one micro-batch, and stream time after it |
+//! | [`over`] | the same of rows that come back, each with the sliding window that ends at it |
 //! | [`partials`] | the same of sessions, from partial ones |
 //! | [`source_time`] | how far a source has come in a micro-batch |
 //! | `judgement` | by which stream time records are judged |
@@ -25,6 +26,7 @@ mod changes;
 mod judgement;
 pub mod micro_batch;
 pub mod operator;
+pub mod over;
 pub mod partials;
 pub mod snapshot;
 pub mod source_time;

@@ -35,7 +35,7 @@ pub struct Operator {
     pub(super) state: StateStore,
     snapshot: Snapshot,
     /// Numbers the keys of a batch.
-    keys: KeyInterner,
+    pub(super) keys: KeyInterner,
     /// The call that failed and left a partially updated, unusable state.
     failed: Option<&'static str>,
     /// Whether it has some windows of its state only.

@@ -116,10 +116,16 @@ impl StateStore {
         }
     }
 
-    /// The results of slots, each of one of `windows`: a column for each aggregate of the query.
-    pub fn lower(&self, slots: &[Slot], windows: &[Window]) -> Result<Vec<ArrayRef>> {
+    /// The results of slots, each of one of `windows` and of a key in `keys`: a column for each
+    /// aggregate of the query.
+    pub fn lower(
+        &self,
+        keys: &[ArrayRef],
+        slots: &[Slot],
+        windows: &[Window],
+    ) -> Result<Vec<ArrayRef>> {
         let lowered = self.accumulators.lower(slots);
-        lower(&self.query, lowered, &self.functions, slots, windows)
+        lower(&self.query, keys, lowered, &self.functions, slots, windows)
     }
 
     /// The time difference of sliding windows.

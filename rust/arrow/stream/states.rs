@@ -155,7 +155,8 @@ pub fn save(
     })
 }
 
-/// Built-in results and the user's own, in the order of the query's aggregates.
+/// Built-in results and the user's own, in the order of the query's aggregates; `keys` are the key
+/// columns of `windows`.
 ///
 /// # Errors
 ///
@@ -163,6 +164,7 @@ pub fn save(
 /// column do not fit one array, and as [`save`].
 pub fn lower(
     query: &Query,
+    keys: &[ArrayRef],
     lowered: Result<Vec<Column<'static>>>,
     functions: &[Box<dyn UserFunction>],
     slots: &[Slot],
@@ -183,6 +185,9 @@ pub fn lower(
                     other => other,
                 }
             });
+        }
+        if planned.is_window_id() {
+            return query.window_ids(keys, windows);
         }
         let (nth, function) = functions.next().ok_or_else(missing)?;
         save(query, nth, function.as_ref(), slots, windows)

@@ -10,6 +10,7 @@ use crate::arrow::plan::spec::{Spec, WindowSpec};
 use crate::arrow::plan::window_lengths::{WindowLengths, to_ticks};
 use crate::arrow::read::events;
 use crate::error::{Error, Result};
+use crate::operator::change::Emit;
 use crate::operator::counters::Counters;
 use crate::operator::record::{Record, RecordOutcome};
 use crate::operator::stream_time::{Progress, Source, StreamTime};
@@ -90,8 +91,9 @@ impl Windows {
                     sliding,
                     grace,
                     until,
-                    emit,
+                    emit: if spec.over { Emit::Update } else { emit },
                     late,
+                    over: spec.over,
                 },
                 inputs,
             )?)),

@@ -97,7 +97,6 @@ class LocalStream:
                 for row in packed.to_pylist():
                     received.setdefault(row["shard"], []).append(Row(**row))
         gave: list[pa.RecordBatch] = []
-        output = self._output().serialize().to_pybytes()
         query = StreamQuery(self.asked)
         for shard, rows in sorted(received.items()):
             self.draw.shuffle(rows)
@@ -105,12 +104,16 @@ class LocalStream:
             for block, counted in changes(rows, state, query):
                 if block:
                     blocks = pa.RecordBatch.from_arrays([pa.array([block], pa.binary())], names=["block"])
-                    gave += unpack(iter([blocks]), output)
+                    gave += self._unpacked(blocks)
                 for name in SUMS:
                     self.counters[name] += counted.get(name) or 0
                 if counted:
                     self.stream_time = counted["stream_time"]
         return gave
+
+    def _unpacked(self, blocks: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        """The rows of blocks."""
+        return unpack(iter([blocks]), self._output().serialize().to_pybytes())
 
     def _batches(self, split: pa.Table) -> list[pa.RecordBatch]:
         rows = split.select(self.read.names).cast(self.read)

@@ -1,0 +1,45 @@
+"""The steps of a streaming query whose records come back, without Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pyarrow as pa
+
+import windrow as wr
+from windrow import _worker
+from windrow.stream import over
+from windrow.stream.query import asked_of, read_columns
+from windrow.windows.session import SessionWindows
+
+from .steps import LocalStream
+
+
+@dataclass
+class LocalRows(LocalStream):
+    """A streaming query of `with_columns`: `definition` gives what is windowed, and `aggregates` are its columns."""
+
+    aggregates: Any = None
+
+    def define(self, definition: Callable[..., Any]) -> None:
+        """What the query is from now on."""
+        assert isinstance(self.schema, pa.Schema)
+        windowed = definition(self.schema.empty_table()).shards(self.shards)
+        if self.max_ahead is not None:
+            windowed = windowed.max_ahead(f"{self.max_ahead} microseconds")
+        plan = windowed._plan(self.aggregates or {"n": wr.count()}, rows=True)
+        if isinstance(plan.windows, SessionWindows):
+            plan = replace(plan, windows=plan.windows.on_stream(plan.schema.field(plan.time)))
+        over.check(plan)
+        records = self.schema
+        shown = _worker.over_query(plan.spec, records).output_schema
+        shown = pa.schema([field.with_nullable(True) for field in shown])
+        self.plan = over.core_plan(plan, records)
+        clock = None if self.max_ahead is None else "windrow.clock"
+        self.asked = asked_of(self.plan, (), clock, over=shown, records=len(records))
+        self.read = pa.schema(read_columns(self.plan, records).values())
+
+    def _unpacked(self, blocks: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        return over.unpack(iter([blocks]), self.asked)
