@@ -278,9 +278,15 @@ class WindowedData(Generic[Result]):
             In Spark the rows of a window are held in memory together until it is final: those of one very long session
             as well. A window's aggregates are the same in each of its rows.
 
+            Of a streaming DataFrame records of sessions come when their session closes, and wait in the state until
+            then; records of sliding windows come in their own micro-batch, with the window as it is then. A late record
+            of a session does not come back, one of sliding windows does, with nulls; both are counted (`late`).
+            `docs/streaming.md` has all of it.
+
         Raises:
             ValueError: a name that the data, `window` or another aggregate has, `emit("update")` or `late("emit")`, a
-                streaming DataFrame, a cogroup, or a Python function of `reduce` or `aggregate`.
+                cogroup, or a Python function of `reduce` or `aggregate`; of a streaming DataFrame also windows without
+                a grace or with `until`, and a session whose state store is not RocksDB.
             TypeError: not an aggregate, one without a name, one that is not defined for the type of its column, or, on
                 Spark, a column of the data of a type that Spark does not hand over to Python.
             OverflowError: as of `agg`.

@@ -151,9 +151,10 @@ class StreamInput(SparkInput):
         stored = ""
         if isinstance(plan.windows, SessionWindows):
             columns = [StructField(field.name, returned_type(field.dataType)) for field in self._schema.fields]
-            rows = StructField("records", ArrayType(StructType(columns), containsNull=False))
-            keys = [StructField(key, self._type(key)) for key in plan.keys]
-            output = StructType([*keys, *self._window_columns(plan, shown), rows])
+            fields = [StructField(key, self._type(key)) for key in plan.keys]
+            fields += self._window_columns(plan, shown)
+            waiting = ArrayType(StructType(columns), containsNull=False)
+            output = StructType([*fields, StructField(_free("records", fields), waiting)])
             stored = self._stored(core, output).json()
         return asked_of(core, (), clock, stored, over=shown, records=len(records)), frame
 
@@ -177,12 +178,16 @@ class StreamInput(SparkInput):
         of_source = plan.stream.source if plan.stream.stream_time == "source" else ()
         added = [(column, self._type(column)) for column in of_source if column not in plan.keys]
         for name, kind in (*added, ("stream_time", self._type(plan.time))):
-            taken = {field.name.casefold() for field in fields}
-            free = name
-            while free.casefold() in taken:
-                free = f"_{free}"
-            fields.append(StructField(free, kind))
+            fields.append(StructField(_free(name, fields), kind))
         return StructType(fields)
+
+
+def _free(name: str, fields: list[StructField]) -> str:
+    """A name that no field has."""
+    taken = {field.name.casefold() for field in fields}
+    while name.casefold() in taken:
+        name = f"_{name}"
+    return name
 
 
 def _check(plan: Plan) -> None:

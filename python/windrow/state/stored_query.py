@@ -46,9 +46,15 @@ class StoredQuery:
                 pa.ipc.read_schema(pa.py_buffer(base64.b64decode(told[name]))) for name in ("schema", "accumulators")
             )
             plan = pa.schema(list(read)[: told["columns"]])
-            return cls(told["spec"], read, plan, accumulators, told["result"])
+            stored = cls(told["spec"], read, plan, accumulators, told["result"])
         except (ValueError, KeyError, TypeError, OSError) as error:
             raise ValueError(f"state: its query cannot be read ({error!r}): it is damaged") from None
+        if stored.spec.get("over"):
+            raise ValueError(
+                "state: got that of with_columns over sliding windows; allowed: one with open windows (that query "
+                "keeps times of records, and gives each its window at once)"
+            )
+        return stored
 
     @property
     def keys(self) -> list[pa.Field[Any]]:

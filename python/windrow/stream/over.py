@@ -37,19 +37,10 @@ _MOST_RECORDS = 1 << 16
 
 
 def check(plan: Plan) -> None:
-    """Raises `ValueError` where the rows of a stream could not be told exactly."""
-    if isinstance(plan.windows, SessionWindows):
-        return
-    if plan.stream.order is not None and plan.stream.stream_time == "slowest" and plan.stream.source:
-        raise bad_value(
-            "order",
-            plan.stream.order,
-            "None, or stream_time='source', for with_columns over sliding windows: with stream_time='slowest' records "
-            "of several sources share windows, and no order says which of them comes first",
-        )
+    """Raises `ValueError` for windows that are kept after they close: a session may close again, with more records."""
     if plan.windows.retention is not None:
-        allowed = "windows without until(...) for with_columns: it gives each record at once, and keeps no window"
-        raise bad_value("windows", f"until of {plan.windows.retention} microseconds", allowed)
+        allowed = "windows without until(...) for with_columns on a stream: each record comes back once"
+        raise bad_value("windows", f"{plan.windows!r}", allowed)
 
 
 def core_plan(plan: Plan, records: pa.Schema) -> Plan:

@@ -1,0 +1,350 @@
+"""Records of a stream come back with their windows: each at once, or when its session closes; no row is lost."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import settings as limits
+from hypothesis import strategies as st
+
+import windrow as wr
+
+from ..harness.families import often
+from ..harness.row_steps import LocalRows
+from ..oracle.records import Record, by_key
+from ..oracle.row_windows import RowWindows, of_dynamic_sessions, of_sessions
+from ..oracle.stream_rows import RowStream, StreamRecord
+
+TICK = timedelta(microseconds=1)
+LONGEST = 9
+SCHEMA = pa.schema(
+    [
+        ("k", pa.int64()),
+        ("ts", pa.timestamp("us")),
+        ("gap", pa.duration("us")),
+        ("id", pa.int64()),
+        ("place", pa.int64()),
+        ("part", pa.int64()),
+        ("tick", pa.bool_()),
+        ("tags", pa.map_(pa.string(), pa.list_(pa.int32()))),
+    ]
+)
+NUMBERS = {"n": wr.count(), "total": wr.sum("id"), "most": wr.max("id"), "window_id": wr.window_id()}
+LISTS = {**NUMBERS, "ids": wr.collect_list("id")}
+Row = tuple[int | None, int | None, int | None]
+
+
+def table_of(records: list[StreamRecord], gaps: dict[int, int | None], ticks: tuple[int, ...] = ()) -> pa.Table:
+    """Records, and after them ticks of all sources."""
+    rows = [(*record, False) for record in records] + [(None, time, -1, None, None, True) for time in ticks]
+    keys, times, numbers, places, parts, is_tick = (
+        (list(column) for column in zip(*rows, strict=True)) if rows else [[]] * 6
+    )
+    columns = [
+        pa.array(keys, pa.int64()),
+        pa.array(times, pa.int64()).cast(pa.timestamp("us")),
+        pa.array([gaps.get(number) for number in numbers], pa.int64()).cast(pa.duration("us")),
+        pa.array(numbers, pa.int64()),
+        pa.array(places, pa.int64()),
+        pa.array(parts, pa.int64()),
+        pa.array(is_tick, pa.bool_()),
+        pa.array([{"at": [number]} if number % 3 else None for number in numbers], SCHEMA.field("tags").type),
+    ]
+    return pa.Table.from_arrays(columns, schema=SCHEMA)
+
+
+@st.composite
+def streams(draw: st.DrawFn) -> list[list[StreamRecord]]:
+    """Micro-batches of records, some of them empty; later ones have later times, more or less."""
+    around, numbers = draw(st.sampled_from([0, 0, 10**6, -(10**6)])), itertools.count()
+    width = draw(st.sampled_from([6, 20]))
+    batches = []
+    for number in range(draw(st.integers(1, 5))):
+        time = st.integers(around + number * width, around + (number + 1) * width + 5)
+        rows = draw(st.lists(st.tuples(often(st.integers(1, 2)), often(time), st.integers(0, 2)), max_size=15))
+        batches.append([StreamRecord(key, at, n := next(numbers), n, part) for key, at, part in rows])
+    return batches
+
+
+def splits(table: pa.Table, cuts: list[int]) -> list[pa.Table]:
+    bounds = sorted({0, *(cut for cut in cuts if cut < len(table)), len(table)})
+    return [table.slice(start, end - start) for start, end in itertools.pairwise(bounds)]
+
+
+def plain(row: dict[str, Any]) -> dict[str, Any]:
+    return {name: row[name] for name in SCHEMA.names}
+
+
+def ticks_of(time: datetime) -> int:
+    return (time - datetime(1970, 1, 1)) // TICK
+
+
+def check_row(row: dict[str, Any], window: tuple[int, int, list[int]] | None, ids: dict[Any, int]) -> None:
+    """The window of a row and what is in it, and one id for one window."""
+    results = [name for name in row if name in LISTS]
+    if window is None:
+        assert (row["window"], *(row[name] for name in results)) == (None,) * (len(results) + 1)
+        return
+    start, end, members = window
+    assert (ticks_of(row["window"]["start"]), ticks_of(row["window"]["end"])) == (start, end)
+    assert (row["n"], row["total"], row["most"]) == (len(members), sum(members), max(members))
+    assert ids.setdefault((row["k"], start), row["window_id"]) == row["window_id"]
+    if "ids" in row:
+        assert sorted(row["ids"]) == members
+
+
+@limits(max_examples=80, deadline=None)
+@given(
+    streams(),
+    st.tuples(st.integers(1, 8), st.integers(1, 3), st.integers(0, 6)),
+    st.sampled_from([None, "place"]),
+    st.sampled_from([(), ("part",)]),
+    st.tuples(st.lists(st.integers(1, 14), max_size=2), st.integers(1, 3)),
+    st.sampled_from([NUMBERS, LISTS]),
+    st.lists(st.integers(0, 3), min_size=5, max_size=5),
+)
+def test_the_sliding_window_of_each_record_is_that_of_its_moment(
+    batches: list[list[StreamRecord]],
+    lengths: tuple[int, int, int],
+    order: str | None,
+    source: tuple[str, ...],
+    cuts_and_shards: tuple[list[int], int],
+    asked: dict[str, Any],
+    moves: list[int],
+) -> None:
+    steps, resolution, grace = lengths
+    (cuts, shards), ids = cuts_and_shards, dict[Any, int]()
+    difference, grace = steps * resolution, grace * resolution
+    windows = wr.SlidingWindows.with_time_difference(
+        difference * TICK, grace=grace * TICK, resolution=resolution * TICK
+    )
+
+    def windowed(data: Any) -> Any:
+        grouped = wr.group_by(data, "k", time="ts", order=order, source=source, tick="tick")
+        return grouped.windowed_by(windows)
+
+    stream = LocalRows(windowed, SCHEMA, shards=shards, seed=len(batches), aggregates=asked)
+    oracle = RowStream(difference, grace, resolution, order is not None)
+    for batch, move in zip(batches, moves, strict=False):
+        if not source:
+            batch = [record._replace(source=0) for record in batch]
+        ticks = tuple(latest + move for latest in list(oracle.latest.values())[:1] if move)
+        table = table_of(batch, {}, ticks)
+        # Of an order, all records of a source are in one split.
+        parts = splits(table, cuts) if order is None else [table]
+        rows = stream.push([part for part in parts if len(part)])
+        expected = oracle.push(batch, ticks)
+        assert sorted((plain(row) for row in rows), key=lambda row: row["id"]) == table.slice(0, len(batch)).to_pylist()
+        for row in rows:
+            check_row(row, expected.get(row["id"]), ids)
+    assert stream.counters["late"] == oracle.late
+    assert stream.counters["null_keys"] == sum(record.key is None for batch in batches for record in batch)
+
+
+WAYS: dict[str, Any] = {"as they come": {}, "in their order": {"order": "place"}}
+
+
+@limits(max_examples=60, deadline=None)
+@given(
+    streams(),
+    st.lists(often(st.integers(-1, 15)), min_size=75, max_size=75),
+    st.one_of(st.none(), st.integers(1, 9)),
+    st.sampled_from([*WAYS]),
+    st.tuples(st.lists(st.integers(1, 14), max_size=2), st.integers(1, 3)),
+)
+def test_the_rows_of_sessions_come_when_these_close_and_are_those_of_the_oracle(
+    batches: list[list[StreamRecord]],
+    own: list[int | None],
+    gap: int | None,
+    way: str,
+    cuts_and_shards: tuple[list[int], int],
+) -> None:
+    cuts, shards = cuts_and_shards
+    windows: Any = wr.SessionWindows.with_dynamic_gap("gap", longest_gap=LONGEST * TICK, grace=timedelta(days=1))
+    oracle: RowWindows = of_dynamic_sessions(lambda record: record.values["gap"], LONGEST)
+    if gap is not None:
+        windows, oracle = wr.SessionWindows.with_gap(gap * TICK, grace=timedelta(days=1)), of_sessions(gap)
+
+    def windowed(data: Any) -> Any:
+        return wr.group_by(data, "k", time="ts", tick="tick", **WAYS[way]).windowed_by(windows)
+
+    stream = LocalRows(windowed, SCHEMA, shards=shards, aggregates=LISTS)
+    gaps: dict[int, int | None] = dict(enumerate(own))
+    flat = [record for batch in batches for record in batch]
+    records = [Record((record.key,), record.time, record.number, {"gap": gaps[record.number]}) for record in flat]
+    known = {row: window for group in by_key(records).values() for row, window in oracle(group).items()}
+    left_out = {record.number for record in flat} - set(known)
+    for batch in batches:
+        table = table_of([record._replace(source=0) for record in batch], gaps)
+        parts = splits(table, cuts) if way != "in their order" else [table]
+        rows = stream.push([part for part in parts if len(part)])
+        assert {row["id"] for row in rows} == left_out & {record.number for record in batch}
+        assert all(row["window"] is None and row["n"] is None for row in rows)
+    ids: dict[Any, int] = {}
+    closed = stream.push([table_of([], {}, (10**12,))])
+    assert sorted(row["id"] for row in closed) == sorted(known)
+    tables = [table_of([record._replace(source=0) for record in batch], gaps) for batch in batches]
+    rows_of = {row["id"]: row for row in pa.concat_tables(tables).to_pylist()}
+    for row in closed:
+        assert plain(row) == rows_of[row["id"]]
+        check_row(row, known[row["id"]], ids)
+    assert stream.counters["late"] == 0
+
+
+def at(*minutes: float) -> list[datetime]:
+    return [datetime(2026, 1, 1, 8) + timedelta(minutes=minute) for minute in minutes]
+
+
+def clicks(*rows: tuple[str | None, float, str]) -> pa.Table:
+    users, minutes, urls = zip(*rows, strict=True)
+    return pa.table({"user": pa.array(users, pa.string()), "ts": at(*minutes), "url": list(urls)})
+
+
+EMPTY = clicks(("ann", 0, "/")).slice(0, 0)
+SESSIONS = wr.SessionWindows.with_gap("5 minutes", grace="10 minutes")
+SLIDING = wr.SlidingWindows.with_time_difference("5 minutes", grace="10 minutes")
+
+
+def stream_of(windows: Any, *, aggregates: Any = None, **options: Any) -> LocalRows:
+    chosen = aggregates or {"n": wr.count(), "last": wr.last("url")}
+    return LocalRows(
+        lambda data: wr.group_by(data, "user", time="ts").windowed_by(windows),
+        EMPTY.schema,
+        aggregates=chosen,
+        **options,
+    )
+
+
+def test_a_late_record_of_a_session_is_counted_and_one_of_a_sliding_window_comes_back_without_it() -> None:
+    batches = [clicks(("ann", 0, "/"), ("ann", 30, "/a")), clicks(("ann", 1, "late"), ("ann", 20, "/b"))]
+    sessions, sliding = stream_of(SESSIONS), stream_of(SLIDING)
+    rows = [row for batch in batches for row in sessions.push([batch])]
+    assert [(row["url"], row["n"]) for row in rows] == [("/", 1)]
+    assert sessions.counters["late"] == 1
+    rows = [row for batch in batches for row in sliding.push([batch])]
+    assert [(row["url"], row["window"] and row["window"]["end"], row["n"]) for row in rows] == [
+        ("/", at(0)[0], 1),
+        ("/a", at(30)[0], 1),
+        ("late", None, None),
+        ("/b", at(20)[0], 1),
+    ]
+    assert sliding.counters["late"] == 1
+
+
+def test_many_records_of_one_key_see_as_many_as_their_windows_hold() -> None:
+    rows = 20_000
+    times = [(row * 7919) % rows for row in range(rows)]
+    table = pa.table({"user": ["ann"] * rows, "ts": pa.array(times, pa.timestamp("us")), "url": ["/"] * rows})
+    windows = wr.SlidingWindows.with_time_difference("2 milliseconds", grace="1 second")
+    stream = stream_of(windows, aggregates={"n": wr.count(), "most": wr.max("ts"), "least": wr.min("ts")})
+    answer = pa.Table.from_batches(stream.push_batches([table.slice(0, 100)]) + stream.push_batches([table.slice(100)]))
+    found = {ticks_of(row["ts"]): row for row in answer.slice(100).to_pylist()}
+    for time, row in found.items():
+        first = max(0, time - 2000)
+        assert (row["n"], ticks_of(row["least"]), ticks_of(row["most"])) == (time - first + 1, first, time)
+
+
+def test_a_record_on_the_close_time_is_in_time_and_one_tick_before_it_is_late() -> None:
+    sliding = stream_of(SLIDING)
+    sliding.push([clicks(("ann", 30, "/"))])
+    tick = 1 / 60_000_000
+    rows = sliding.push([clicks(("ann", 20, "in time"), ("ann", 20 - tick, "late"))])
+    assert {row["url"]: row["n"] for row in rows} == {"in time": 1, "late": None}
+
+
+def test_times_leave_the_state_when_no_window_sees_them_any_more() -> None:
+    sliding, held = stream_of(SLIDING, shards=1), []
+    for minute in range(60):
+        (row,) = sliding.push([clicks(("ann", minute, "/"))])
+        assert row["n"] == min(minute, 5) + 1
+        held.append(sliding.counters["windows_open"] - sum(held))
+    # 5 minutes of the window and 10 of the grace, both bounds inclusive
+    assert (held[-1], max(held)) == (16, 16)
+
+
+def test_a_record_that_is_too_far_ahead_comes_back_without_a_window() -> None:
+    for windows in (SESSIONS, SLIDING):
+        stream = stream_of(windows, max_ahead=60_000_000, clock=ticks_of(at(0)[0]))
+        rows = stream.push([clicks(("ann", 0, "/"), ("ann", 5, "ahead"))])
+        assert [(row["url"], row["window"]) for row in rows if row["url"] == "ahead"] == [("ahead", None)]
+        assert stream.counters["ahead"] == 1
+
+
+def test_micro_batches_without_rows_change_nothing() -> None:
+    for windows, closed in ((SESSIONS, ["ann"]), (SLIDING, ["bob"])):
+        stream = stream_of(windows)
+        assert stream.push([EMPTY]) == stream.push([]) == []
+        stream.push([clicks(("ann", 0, "/"))])
+        before = {shard: dict(state.pages) for shard, state in stream.states.items()}
+        assert stream.push([EMPTY]) == []
+        assert {shard: state.pages for shard, state in stream.states.items()} == before
+        assert [row["user"] for row in stream.push([clicks(("bob", 60, "/"))])] == closed
+
+
+def changed(first: LocalRows, second: LocalRows) -> Iterator[str]:
+    first.push([clicks(("ann", 0, "/"))])
+    second.states = first.states
+    with pytest.raises(ValueError, match="belongs to another specification") as raised:
+        second.push([clicks(("ann", 1, "/"))])
+    yield str(raised.value)
+
+
+def test_a_state_of_another_query_is_refused() -> None:
+    for windows in (SESSIONS, SLIDING):
+        (text,) = changed(
+            stream_of(windows), stream_of(windows, aggregates={"n": wr.count(), "first": wr.first("url")})
+        )
+        assert "aggregates was" in text
+    agg = LocalRows.__mro__[1](
+        lambda data: wr.group_by(data, "user", time="ts").windowed_by(SLIDING).agg(n=wr.count(), last=wr.last("url")),
+        EMPTY.schema,
+    )
+    (text,) = changed(stream_of(SLIDING), agg)  # type: ignore[arg-type]
+    assert "over was true and is nothing" in text
+    wider = EMPTY.append_column("more", pa.array([], pa.int64()))
+    stream = stream_of(SESSIONS)
+    stream.push([clicks(("ann", 0, "/"))])
+    other = LocalRows(stream.definition, wider.schema, aggregates=stream.aggregates, states=stream.states)
+    with pytest.raises(ValueError, match="belongs to another specification"):
+        other.push([clicks(("ann", 1, "/")).append_column("more", pa.array([1]))])
+
+
+def test_a_smaller_grace_after_a_restart_closes_sessions() -> None:
+    stream = stream_of(SESSIONS)
+    assert stream.push([clicks(("ann", 0, "/"), ("bob", 12, "/"))]) == []
+    stream.define(
+        lambda data: wr.group_by(data, "user", time="ts").windowed_by(
+            wr.SessionWindows.with_gap("5 minutes", grace="1 minute")
+        )
+    )
+    assert [row["user"] for row in stream.push([clicks(("bob", 13, "/"))])] == ["ann"]
+
+
+def test_many_records_of_one_session_come_back_in_pieces() -> None:
+    count = 150_000
+    table = pa.table(
+        {
+            "user": ["ann"] * count,
+            "ts": pa.array(range(count), pa.int64()).cast(pa.timestamp("us")),
+            "url": ["/"] * count,
+        }
+    )
+    stream = stream_of(SESSIONS, aggregates={"n": wr.count()})
+    stream.push([table.slice(0, 100_000)])
+    stream.push([table.slice(100_000)])
+    rows = stream.push_batches([clicks(("end", 0, "/"))])
+    answer = pa.Table.from_batches(rows)
+    assert answer["n"].unique().to_pylist() == [count]
+    assert answer["ts"].cast(pa.int64()).to_pylist() == list(range(count))
+
+
+def test_windows_that_are_kept_after_they_close_are_refused() -> None:
+    for windows in (SESSIONS, SLIDING):
+        with pytest.raises(ValueError, match=r"until\('1 day'\).* each record comes back once"):
+            stream_of(windows.until("1 day"))
