@@ -79,12 +79,16 @@ impl<'a> BatchStates<'a> {
     /// As [`Accumulators::update`].
     pub fn merge_runs(&mut self, rows: &[u32], runs: &[Run], into: &[Slot]) -> Result<()> {
         let (times, seq_nos, inputs) = (self.times, self.seq_nos, self.inputs);
-        two_stacks::merge_runs(self.accumulators, rows.len(), runs, into, |states, place| {
-            match rows.get(place as usize) {
+        two_stacks::merge_runs(
+            self.accumulators,
+            rows.len(),
+            runs,
+            into,
+            |states, place| match rows.get(place as usize) {
                 Some(&row) => states.lift(Slot(place), row as usize, times, seq_nos, inputs),
                 None => Ok(()),
-            }
-        })
+            },
+        )
     }
 }
 

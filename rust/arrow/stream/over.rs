@@ -140,7 +140,11 @@ impl OverWindows {
         for (number, sorted) in SortedRows::new(&keys, &ends, interrupt)?.by_key() {
             let name = events.name_of(number).unwrap_or_default();
             let key = operator.store_mut().intern(name)?;
-            let of_key = || sorted.iter().filter_map(|&(_, nth)| records.get(nth as usize));
+            let of_key = || {
+                sorted
+                    .iter()
+                    .filter_map(|&(_, nth)| records.get(nth as usize))
+            };
             for record in of_key() {
                 operator.add_at_end(key, record.window, record.row, states)?;
             }
@@ -191,7 +195,9 @@ impl OverWindows {
         if merges <= MERGES * slots.len() as u64 || stored.result_grows() {
             let pairs = runs.iter().zip(into).flat_map(|(run, &slot)| {
                 let own = slots.get(run.from as usize..run.to as usize);
-                own.unwrap_or_default().iter().map(move |&from| (slot, from))
+                own.unwrap_or_default()
+                    .iter()
+                    .map(move |&from| (slot, from))
             });
             let (into, from): (Vec<Slot>, Vec<Slot>) = pairs.unzip();
             return self.states.merge(&into, stored, &from);
@@ -250,7 +256,8 @@ impl OverWindows {
             let rows = from..self.of_row.len().min(from + ROWS);
             let mut batch = |rows: std::ops::Range<usize>| {
                 let of_row = self.of_row.get(rows.clone()).unwrap_or_default();
-                let (windows, slots): (Vec<Window>, Vec<Slot>) = of_row.iter().flatten().copied().collect();
+                let (windows, slots): (Vec<Window>, Vec<Slot>) =
+                    of_row.iter().flatten().copied().collect();
                 let numbers = (0_u32..).zip(of_row.iter());
                 let known: UInt32Array = numbers
                     .filter_map(|(row, window)| window.map(|_| rows.start as u32 + row))
