@@ -278,16 +278,12 @@ class Operator:
                 or progress of no input. Else what `push` raises.
         """
     def push_over(
-        self,
-        batch: pa.RecordBatch,
-        progress: Sequence[tuple[int, int, int]],
-        times: pa.RecordBatch | None = None,
+        self, batch: pa.RecordBatch, progress: Sequence[tuple[int, int, int]], times: pa.RecordBatch | None = None
     ) -> list[pa.RecordBatch]:
-        """The same for a plan of sliding windows whose records come back (`over`).
+        """As `push_micro_batch`, of a plan over sliding windows whose records come back (`"over"`).
 
-        Returns:
-            `window` and the aggregates of each record, in their order and in some batches; null for one that is late
-            or left out. Without `times` they are those after all records of the batch, else right after the record.
+        Gives `window` and the aggregates of each record, in order and in some batches; null for one that is late or
+        left out. Without `times` they are those after all records of the batch, else those right after the record.
         """
     def push_partials(self, partials: pa.RecordBatch, progress: Sequence[tuple[int, int, int]]) -> list[pa.RecordBatch]:
         """Takes the partial sessions of a micro-batch in place of its records; else as `push_micro_batch`.

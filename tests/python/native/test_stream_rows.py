@@ -348,3 +348,14 @@ def test_windows_that_are_kept_after_they_close_are_refused() -> None:
     for windows in (SESSIONS, SLIDING):
         with pytest.raises(ValueError, match=r"until\('1 day'\).* each record comes back once"):
             stream_of(windows.until("1 day"))
+
+
+def test_a_column_whose_values_cannot_wait_is_named() -> None:
+    nothing = EMPTY.append_column("nothing", pa.array([], pa.struct([])))
+    for windows in (SESSIONS, SLIDING):
+        made = lambda data, windows=windows: wr.group_by(data, "user", time="ts").windowed_by(windows)  # noqa: E731
+        if windows is SLIDING:
+            LocalRows(made, nothing.schema)
+            continue
+        with pytest.raises(TypeError, match="with_columns: column 'nothing'.*waits for its session"):
+            LocalRows(made, nothing.schema)

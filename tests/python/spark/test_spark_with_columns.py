@@ -95,6 +95,3 @@ def test_what_spark_cannot_do_is_refused_at_the_call(spark: SparkSession) -> Non
         windowed(data.selectExpr("*", "make_ym_interval(1) AS months"), SESSIONS).with_columns()
     with pytest.raises(ValueError, match="with_columns: got 'items'"):
         windowed(data.selectExpr("*", "1 AS items"), SESSIONS).with_columns()
-    stream = spark.readStream.format("rate").load().selectExpr("value AS user_id", "timestamp AS ts")
-    with pytest.raises(ValueError, match=r"streaming DataFrame.*agg\(\.\.\.\)"):
-        windowed(stream, SESSIONS).with_columns()

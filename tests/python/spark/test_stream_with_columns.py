@@ -43,10 +43,7 @@ ASKED = {
     "most": wr.max("id").then(lambda ids: pc.add(ids, 1)),
     "window_id": wr.window_id(),
 }
-SESSIONS = {
-    "sessions": wr.SessionWindows.with_gap("3 minutes", grace="5 minutes"),
-    "dynamic gaps": wr.SessionWindows.with_dynamic_gap("pause", grace="5 minutes"),
-}
+SESSIONS = wr.SessionWindows.with_dynamic_gap("pause", grace="5 minutes", longest_gap="5 minutes")
 SLIDING = wr.SlidingWindows.with_time_difference("3 minutes", grace="1 minute")
 
 
@@ -88,15 +85,12 @@ def by_id(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return sorted(rows, key=lambda row: row["id"])
 
 
-@pytest.mark.parametrize("kind", SESSIONS)
-def test_records_come_back_when_their_session_closes_as_in_the_batch_query(
-    spark: SparkSession, tmp_path: Path, kind: str
-) -> None:
+def test_records_come_back_when_their_session_closes_as_in_the_batch_query(spark: SparkSession, tmp_path: Path) -> None:
     rows = events(3)
 
     def query(data: DataFrame) -> DataFrame:
-        windowed: Any = grouped(data).windowed_by(SESSIONS[kind]).shards(3)
-        return windowed.with_columns(**ASKED)
+        frame: DataFrame = grouped(data).windowed_by(SESSIONS).shards(3).with_columns(**ASKED)
+        return frame
 
     run = Run()
     play(spark, tmp_path, [table(rows[:50]), table(rows[50:70])], query, DDL, run=run)
@@ -163,7 +157,7 @@ def test_what_a_stream_cannot_give_is_refused_at_the_call(spark: SparkSession, t
         for word in words:
             assert word in str(raised.value)
 
-    sessions = grouped(data).windowed_by(SESSIONS["sessions"])
+    sessions = grouped(data).windowed_by(SESSIONS)
     refused(sessions.emit("update"), "emit", "comes back once")
     refused(sessions.late("emit"), "late", "comes back once")
     refused(sessions, "reduce", "built-in", joined=wr.reduce("id", max))
