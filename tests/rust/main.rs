@@ -31,6 +31,7 @@ mod kafka_model;
 mod keys;
 mod operator;
 mod operator_batches;
+mod over;
 mod packing;
 mod page_damage;
 mod page_restarts;
