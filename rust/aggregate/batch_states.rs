@@ -46,6 +46,15 @@ impl<'a> BatchStates<'a> {
         self.accumulators
     }
 
+    /// Combines a row into a slot of other accumulators of the same aggregates.
+    ///
+    /// # Errors
+    ///
+    /// As [`Accumulators::update`].
+    pub fn lift_into(&self, states: &mut Accumulators, slot: Slot, row: u32) -> Result<()> {
+        states.lift(slot, row as usize, self.times, self.seq_nos, self.inputs)
+    }
+
     /// Accumulators of `count` slots, with each row of the batch combined into its slot.
     ///
     /// # Errors

@@ -6,6 +6,7 @@
 //! | [`operator`] | the operator |
 //! | [`micro_batch`] | the records of one micro-batch, and stream time after it |
 //! | [`over`] | the same of rows that come back, each with the sliding window that ends at it |
+//! | `window_runs` | many of these windows at once |
 //! | [`partials`] | the same of sessions, from partial ones |
 //! | [`source_time`] | how far a source has come in a micro-batch |
 //! | `judgement` | by which stream time records are judged |
@@ -35,4 +36,5 @@ pub mod states;
 pub mod store_query;
 pub mod user_function;
 mod window_pages;
+mod window_runs;
 pub(crate) mod windows;

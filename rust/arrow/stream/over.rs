@@ -8,15 +8,15 @@ use arrow_array::{ArrayRef, RecordBatch, UInt32Array};
 use arrow_schema::{Schema, SchemaRef};
 use arrow_select::take::take;
 
-use super::bulk::RECORDS_PER_CHECK;
 use super::judgement::Judgement;
 use super::operator::Operator;
 use super::source_time::SourceTime;
 use super::states::{OperatorStates, lower};
+use super::window_runs::{Member, WindowRuns};
 use super::windows::Windows;
+use crate::aggregate::SeqNo;
 use crate::aggregate::accumulators::Accumulators;
 use crate::aggregate::slot::Slot;
-use crate::aggregate::{Run, SeqNo, two_stacks};
 use crate::arrow::array::halves::in_halves;
 use crate::arrow::plan::query::Query;
 use crate::arrow::read::events::{Event, EventBatch};
@@ -25,15 +25,12 @@ use crate::interrupt::Interrupt;
 use crate::key::KeyId;
 use crate::sliding::record::SlidingOperator;
 use crate::sort::SortedRows;
+use crate::store::WindowEntry;
 use crate::time::Time;
 use crate::window::Window;
 
 /// Rows in a batch of windows.
 const ROWS: usize = 1 << 16;
-
-/// How often a stored time may be merged into windows one by one: in more of them, it goes by way of
-/// two stacks.
-const MERGES: u64 = 4;
 
 /// A record that is not late.
 #[derive(Clone, Copy)]
@@ -115,7 +112,7 @@ impl Operator {
                 over.add_together(&records, operator, &events, &mut states, interrupt)?;
             }
             Judgement::Arrival | Judgement::Order { .. } => {
-                over.add_each(&records, operator, &events, &mut states, interrupt)?;
+                over.add_in_order(&records, operator, &events, &mut states, interrupt)?;
             }
         }
         state.seq_nos += events.rows() as u64;
@@ -133,87 +130,44 @@ impl OverWindows {
         states: &mut OperatorStates<'_>,
         interrupt: &Interrupt,
     ) -> Result<()> {
-        let (keys, ends): (Vec<KeyId>, Vec<Time>) = records
-            .iter()
-            .map(|record| (record.key, record.window.end))
-            .collect();
-        // The stored times around the records, one key after the other, and which of them a window has.
-        let (mut times, mut slots): (Vec<Time>, Vec<Slot>) = (Vec::new(), Vec::new());
-        let (mut runs, mut into) = (Vec::new(), Vec::new());
-        for (number, sorted) in SortedRows::new(&keys, &ends, interrupt)?.by_key() {
+        let ends: Vec<Time> = records.iter().map(|record| record.window.end).collect();
+        let mut runs = WindowRuns::default();
+        for (number, sorted) in by_key(records, &ends, interrupt)?.by_key() {
+            interrupt.check()?;
             let name = events.name_of(number).unwrap_or_default();
             let key = operator.store_mut().intern(name)?;
-            let of_key = || {
-                sorted
-                    .iter()
-                    .filter_map(|&(_, nth)| records.get(nth as usize))
-            };
-            for record in of_key() {
+            let own: Vec<&OverRecord> = of_key(records, sorted).collect();
+            for record in &own {
                 operator.add_at_end(key, record.window, record.row, states)?;
             }
-            let (Some(first), Some(last)) = (of_key().next(), of_key().next_back()) else {
+            let (Some(first), Some(last)) = (own.first(), own.last()) else {
                 continue;
             };
+            let base = runs.members();
             let around = Window {
                 start: first.window.start,
                 end: last.window.end,
             };
-            let from = times.len();
-            for time in operator.times_in(key, around) {
-                times.push(time.start);
-                slots.push(time.slot);
-            }
-            let stored = times.get(from..).unwrap_or_default();
-            let place = |before: usize| (from + before) as u32;
-            for at_end in sorted.chunk_by(|(left, _), (right, _)| left == right) {
+            let stored: Vec<WindowEntry> = operator.times_in(key, around).copied().collect();
+            runs.extend(stored.iter().map(|time| Member::Time(time.slot)));
+            for at_end in own.chunk_by(|left, right| left.window == right.window) {
                 let slot = Slot(runs.len() as u32);
-                for &(_, nth) in at_end {
-                    let record = records.get(nth as usize);
-                    let record = record.ok_or(Error::Internal("rows are those of records"))?;
-                    self.put(record, slot);
-                    if into.last() != Some(&slot) {
-                        let Window { start, end } = record.window;
-                        into.push(slot);
-                        runs.push(Run {
-                            from: place(stored.partition_point(|&time| time < start)),
-                            to: place(stored.partition_point(|&time| time <= end)),
-                        });
-                    }
-                }
+                let Some(Window { start, end }) = at_end.first().map(|record| record.window) else {
+                    continue;
+                };
+                let from = base + stored.partition_point(|time| time.start < start);
+                let to = base + stored.partition_point(|time| time.start <= end);
+                runs.push(from, to, slot);
+                at_end.iter().for_each(|record| self.put(record, slot));
             }
         }
-        self.states.resize(into.len());
-        self.merge(states.batch_states().accumulators(), &slots, &runs, &into)
+        self.states.resize(runs.len());
+        runs.merge(&mut self.states, states.batch_states())
     }
 
-    /// Merges the states of runs of stored times into those of windows.
-    fn merge(
-        &mut self,
-        stored: &Accumulators,
-        slots: &[Slot],
-        runs: &[Run],
-        into: &[Slot],
-    ) -> Result<()> {
-        let merges: u64 = runs.iter().map(|run| run.len() as u64).sum();
-        if merges <= MERGES * slots.len() as u64 || stored.result_grows() {
-            let pairs = runs.iter().zip(into).flat_map(|(run, &slot)| {
-                let own = slots.get(run.from as usize..run.to as usize);
-                own.unwrap_or_default()
-                    .iter()
-                    .map(move |&from| (slot, from))
-            });
-            let (into, from): (Vec<Slot>, Vec<Slot>) = pairs.unzip();
-            return self.states.merge(&into, stored, &from);
-        }
-        let lift = |states: &mut Accumulators, place: u32| match slots.get(place as usize) {
-            Some(&from) => states.merge(&[Slot(place)], stored, &[from]),
-            None => Ok(()),
-        };
-        two_stacks::merge_runs(&mut self.states, slots.len(), runs, into, lift)
-    }
-
-    /// Adds records in their order, and reads the window of each as it is then.
-    fn add_each(
+    /// Adds records in their order, and reads the window of each as it is then. Where none of a key's is
+    /// behind one before it, windows are runs of what was stored and of the records.
+    fn add_in_order(
         &mut self,
         records: &[OverRecord],
         operator: &mut SlidingOperator,
@@ -221,20 +175,53 @@ impl OverWindows {
         states: &mut OperatorStates<'_>,
         interrupt: &Interrupt,
     ) -> Result<()> {
+        let places: Vec<Time> = (0..records.len() as i64).map(Time).collect();
+        let mut runs = WindowRuns::default();
+        let mut added = Vec::with_capacity(records.len());
         self.states.resize(records.len());
-        for (nth, record) in records.iter().enumerate() {
-            if nth.is_multiple_of(RECORDS_PER_CHECK) {
-                interrupt.check()?;
-            }
-            let name = events.name_of(record.key).unwrap_or_default();
+        for (number, sorted) in by_key(records, &places, interrupt)?.by_key() {
+            interrupt.check()?;
+            let name = events.name_of(number).unwrap_or_default();
             let key = operator.store_mut().intern(name)?;
+            let own: Vec<&OverRecord> = of_key(records, sorted).collect();
+            let slots = sorted.iter().map(|&(_, nth)| Slot(nth));
+            let Some(first) = own.first() else { continue };
+            let later = Window {
+                start: first.window.end,
+                end: Time::MAX,
+            };
+            let ascends = own.is_sorted_by_key(|record| record.window.end)
+                && !operator
+                    .times_in(key, later)
+                    .any(|time| time.start > later.start);
+            if !ascends {
+                for (slot, record) in slots.zip(own) {
+                    interrupt.check()?;
+                    operator.add_at_end(key, record.window, record.row, states)?;
+                    let times = operator.times_in(key, record.window);
+                    let from: Vec<Slot> = times.map(|time| time.slot).collect();
+                    let stored = states.batch_states().accumulators();
+                    self.states.merge(&vec![slot; from.len()], stored, &from)?;
+                    self.put(record, slot);
+                }
+                continue;
+            }
+            let base = runs.members();
+            let stored: Vec<WindowEntry> = operator.times_in(key, first.window).copied().collect();
+            let mut times: Vec<Time> = stored.iter().map(|time| time.start).collect();
+            runs.extend(stored.iter().map(|time| Member::Time(time.slot)));
+            runs.extend(own.iter().map(|record| Member::Row(record.row)));
+            for (slot, record) in slots.zip(own) {
+                times.push(record.window.end);
+                let from = times.partition_point(|&time| time < record.window.start);
+                runs.push(base + from, base + times.len(), slot);
+                self.put(record, slot);
+                added.push((key, record));
+            }
+        }
+        runs.merge(&mut self.states, states.batch_states())?;
+        for (key, record) in added {
             operator.add_at_end(key, record.window, record.row, states)?;
-            let times = operator.times_in(key, record.window);
-            let from: Vec<Slot> = times.map(|time| time.slot).collect();
-            let slot = Slot(nth as u32);
-            let stored = states.batch_states().accumulators();
-            self.states.merge(&vec![slot; from.len()], stored, &from)?;
-            self.put(record, slot);
         }
         Ok(())
     }
@@ -287,6 +274,22 @@ impl OverWindows {
         }
         Ok(batches)
     }
+}
+
+/// Records by key, those of a key by these times.
+fn by_key(records: &[OverRecord], times: &[Time], interrupt: &Interrupt) -> Result<SortedRows> {
+    let keys: Vec<KeyId> = records.iter().map(|record| record.key).collect();
+    SortedRows::new(&keys, times, interrupt)
+}
+
+/// The records of a key.
+fn of_key<'r>(
+    records: &'r [OverRecord],
+    sorted: &[(Time, u32)],
+) -> impl Iterator<Item = &'r OverRecord> {
+    sorted
+        .iter()
+        .filter_map(|&(_, nth)| records.get(nth as usize))
 }
 
 /// `window` and the aggregates, all of them null for some rows.
