@@ -26,12 +26,15 @@ fn over(aggregates: &str, grace: i64) -> Operator {
     ))
 }
 
-/// Start, end, count and sum of each row; none where it has no window.
-fn windows(batches: &[RecordBatch]) -> Vec<Option<(i64, i64, i64, Option<i64>)>> {
+/// The start and the end of a window, how many records it has, and the sum of their values.
+type Found = (i64, i64, i64, Option<i64>);
+
+/// The window of each row; none where it has none.
+fn windows(batches: &[RecordBatch]) -> Vec<Option<Found>> {
     batches.iter().flat_map(of_batch).collect()
 }
 
-fn of_batch(batch: &RecordBatch) -> Vec<Option<(i64, i64, i64, Option<i64>)>> {
+fn of_batch(batch: &RecordBatch) -> Vec<Option<Found>> {
     let window = batch.column(0).as_struct();
     let bound = |nth: usize| {
         window
@@ -90,7 +93,7 @@ impl Accepted {
         }
     }
 
-    fn window(&self, row: &Fed) -> (i64, i64, i64, Option<i64>) {
+    fn window(&self, row: &Fed) -> Found {
         let (end, start) = (row.time.unwrap(), row.time.unwrap() - DIFFERENCE);
         let own: Vec<Option<i64>> = self
             .kept
