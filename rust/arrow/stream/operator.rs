@@ -261,7 +261,7 @@ impl Operator {
     }
 
     /// Whether records may be added in bulk: functions of the user see the records in their order,
-    /// and sliding windows of Kafka drop those without a value.
+    /// sliding windows of Kafka drop those without a value, and a cut is a matter of order.
     fn adds_in_bulk(&self) -> bool {
         let drops = matches!(self.state.windows, Windows::Sliding(_))
             && self
@@ -269,7 +269,8 @@ impl Operator {
                 .kafka
                 .as_ref()
                 .is_some_and(|kafka| kafka.value.is_some());
-        self.state.functions.is_empty() && !self.spec.every_record && !drops
+        let is_cut = self.state.query.cut.is_some();
+        self.state.functions.is_empty() && !self.spec.every_record && !drops && !is_cut
     }
 
     /// Adds rows, those of most keys all at once.
