@@ -51,8 +51,12 @@ pub(crate) fn oracle_cuts(records: &[CutRecord], longest: Option<i64>) -> CutSes
         if !goes_on && let Some((key, start, end, count, ..)) = open.take() {
             found.insert((key, start, end), count);
         }
-        let farthest = together.iter().map(|&(gap, _)| i128::from(time) + i128::from(gap)).max();
-        let (start, count, reach) = open.map_or((time, 0, i128::MIN), |open| (open.1, open.3, open.4));
+        let farthest = together
+            .iter()
+            .map(|&(gap, _)| i128::from(time) + i128::from(gap))
+            .max();
+        let (start, count, reach) =
+            open.map_or((time, 0, i128::MIN), |open| (open.1, open.3, open.4));
         let has_ended = together.iter().any(|&(_, ends)| ends);
         let reach = farthest.map_or(reach, |farthest| reach.max(farthest));
         open = Some((key, start, time, count + together.len(), reach, has_ended));
@@ -125,7 +129,10 @@ fn one_by_one(records: &[CutRecord], longest: Option<i64>) -> CutSessions {
     sorted.sort_by_key(|(_, time, ..)| time);
     for (number, &&(key, time, gap, ends)) in sorted.iter().enumerate() {
         let event: Event = (key, time, gap);
-        let record = Record { ends, ..record(number, &event) };
+        let record = Record {
+            ends,
+            ..record(number, &event)
+        };
         sessions.push(record, &mut states, &mut out).unwrap();
     }
     sessions.finish(&mut states, &mut out).unwrap();
@@ -133,9 +140,15 @@ fn one_by_one(records: &[CutRecord], longest: Option<i64>) -> CutSessions {
 }
 
 fn check(records: &[CutRecord], longest: Option<i64>, expected: &[(i64, i64)]) {
-    let bounds: Vec<(i64, i64)> = oracle_cuts(records, longest).keys().map(|&(_, start, end)| (start, end)).collect();
+    let bounds: Vec<(i64, i64)> = oracle_cuts(records, longest)
+        .keys()
+        .map(|&(_, start, end)| (start, end))
+        .collect();
     assert_eq!(bounds, expected, "the oracle");
-    assert_eq!(at_once(records, longest, &[]), oracle_cuts(records, longest));
+    assert_eq!(
+        at_once(records, longest, &[]),
+        oracle_cuts(records, longest)
+    );
     assert_eq!(one_by_one(records, longest), oracle_cuts(records, longest));
 }
 
@@ -171,29 +184,58 @@ fn a_session_ends_after_all_records_of_the_time_at_which_one_ends_it() {
 
 #[test]
 fn a_record_that_ends_its_session_holds_back_none_behind_it() {
-    let records = [(1, 0, 100, true), (1, 10, 1, false), (1, 11, 1, false), (1, 20, 1, false)];
+    let records = [
+        (1, 0, 100, true),
+        (1, 10, 1, false),
+        (1, 11, 1, false),
+        (1, 20, 1, false),
+    ];
     check(&records, None, &[(0, 0), (10, 11), (20, 20)]);
 }
 
 #[test]
 fn the_earliest_and_the_latest_time_are_cut_like_others() {
     let (first, last) = (i64::MIN, i64::MAX);
-    check(&every(&[first, first + 2, first + 3], 2), Some(2), &[(first, first + 2), (first + 3, first + 3)]);
-    check(&every(&[last - 3, last - 1, last], 2), Some(2), &[(last - 3, last - 1), (last, last)]);
-    check(&every(&[first, 0, last], last), Some(last), &[(first, first), (0, last)]);
+    check(
+        &every(&[first, first + 2, first + 3], 2),
+        Some(2),
+        &[(first, first + 2), (first + 3, first + 3)],
+    );
+    check(
+        &every(&[last - 3, last - 1, last], 2),
+        Some(2),
+        &[(last - 3, last - 1), (last, last)],
+    );
+    check(
+        &every(&[first, 0, last], last),
+        Some(last),
+        &[(first, first), (0, last)],
+    );
     check(&every(&[last, last], last), Some(last), &[(last, last)]);
 }
 
 #[test]
 fn sessions_that_wait_for_late_records_are_not_cut() {
     for windows in [
-        SessionWindows { grace: Some(Span(1)), ..rule(None) },
-        SessionWindows { grace: None, ..rule(Some(3)) },
-        SessionWindows { until: Some(Span(u64::MAX)), ..rule(Some(3)) },
+        SessionWindows {
+            grace: Some(Span(1)),
+            ..rule(None)
+        },
+        SessionWindows {
+            grace: None,
+            ..rule(Some(3))
+        },
+        SessionWindows {
+            until: Some(Span(u64::MAX)),
+            ..rule(Some(3))
+        },
     ] {
         assert_eq!(windows.emit, Emit::Close);
         let refused = SessionOperator::new(windows, 1).unwrap_err();
-        assert!(matches!(&refused, Error::Argument { argument, .. } if argument == "longest, ends"), "{refused}");
+        assert!(
+            matches!(&refused, Error::Argument { argument, .. } if argument == "longest, ends"),
+            "{refused}"
+        );
     }
 }
 

@@ -50,12 +50,12 @@ def trace(
     if events is not None:
         grouped = _grouped(opened, grouped)
         grouped.windowed_by(windows)
+    if stream:
+        windows.check_stream()
     if stream and windows.grace is None:
         raise bad_value("stream", stream, "windows with a grace, which says how long a stream waits for late records")
     if stream and not opened.in_order:
         raise bad_value("stream", stream, "data in this process, whose rows have an order: frame.toArrow()")
-    if stream:
-        windows.check_stream()
     is_cut = isinstance(windows, SessionWindows) and windows.is_cut
     streamed = (windows.grace is not None and opened.in_order and not is_cut) if stream is None else stream
     fields = [opened.field("keys", key) for key in grouped.keys]

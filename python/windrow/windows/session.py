@@ -24,8 +24,8 @@ _DAY = 86_400_000_000
 _OPTIONS = ("grace", "longest", "ends")
 _DYNAMIC_OPTIONS = ("grace", "longest_gap", "invalid_gap", "longest", "ends")
 _NO_STREAM = (
-    "None on a stream: sessions are cut in the order of time, and a record that comes behind others would move the cuts "
-    "of sessions that have left; read the same data as a batch"
+    "None on a stream: sessions are cut in the order of time, and a record that comes behind others would move the "
+    "cuts of sessions that have left; read the same data as a batch"
 )
 
 
@@ -156,14 +156,17 @@ class SessionWindows(Windows):
                 day (KIP-362's retention).
             invalid_gap: what becomes of a record whose gap is null, zero or negative: `"drop"` leaves it out and
                 counts it (`bad_gaps`), `"error"` fails the query with its key and time.
-            longest, ends: where sessions end before, as in `with_gap`; in a batch only. A record is in the session of
-                those before it where one of them reaches it, and opens the next one elsewhere. A record that ends its
-                session holds back none behind it, however long its gap is.
+            longest: the longest distance from the first record of a session to its last, as in `with_gap`; in a batch
+                only. A record is in the session of those before it where one of these reaches it, and opens the next
+                one elsewhere.
+            ends: the column that is true in the last record of a session, as in `with_gap`; in a batch only. Such a
+                record holds back none behind it, however long its gap is.
 
         Raises:
             ValueError: an empty name, `longest_gap` or `longest` not longer than zero, `grace` negative, longest_gap +
                 grace beyond 2**63 - 1 microseconds, or another word.
-            TypeError: `column` or `ends` is no name, not a duration (a bare number has no unit), or options by position.
+            TypeError: `column` or `ends` is no name, not a duration (a bare number has no unit), or options by
+                position.
 
         >>> SessionWindows.with_dynamic_gap("pause", grace="1 hour")
         SessionWindows.with_dynamic_gap('pause', grace='1 hour')
@@ -194,10 +197,10 @@ class SessionWindows(Windows):
         if not column:
             raise bad_value("column", column, "the name of a column")
         late = None if grace is None else microseconds("grace", grace, zero=True)
-        longest = None if longest_gap is None else microseconds("longest_gap", longest_gap)
+        clamp = None if longest_gap is None else microseconds("longest_gap", longest_gap)
         if invalid_gap not in get_args(InvalidGap):
             raise unknown_word("invalid_gap", invalid_gap, get_args(InvalidGap))
-        gap = DynamicGap(column, longest, invalid_gap)
+        gap = DynamicGap(column, clamp, invalid_gap)
         if gap.longest_on_stream + (late or 0) > LONGEST:
             raise bad_value("grace", grace, f"longest_gap + grace of at most {LONGEST} microseconds")
         return cls._of(grace=late, retention=None, gap=gap, **_cuts(longest, ends))
@@ -250,7 +253,13 @@ class SessionWindows(Windows):
         if isinstance(self.gap, DynamicGap):
             # `retention` is KIP-362's word for it, and that of saved states.
             longest: dict[str, int | str] = {} if self.gap.longest is None else {"retention": self.gap.longest}
-            return {"kind": "session", "gap_column": self.gap.column, **longest, "invalid_gap": self.gap.invalid, **cuts}
+            return {
+                "kind": "session",
+                "gap_column": self.gap.column,
+                **longest,
+                "invalid_gap": self.gap.invalid,
+                **cuts,
+            }
         return {"kind": "session", "gap": self.gap, **cuts}
 
     def __repr__(self) -> str:
