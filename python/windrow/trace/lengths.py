@@ -43,9 +43,8 @@ class Lengths:
         if isinstance(windows, SlidingWindows):
             resolution = max(ticks(windows.resolution) or 1, 1)
             return cls(None, None, None, ticks(windows.difference), resolution, ticks(windows.grace))
-        own = isinstance(windows.gap, DynamicGap)
         longest = windows.gap.longest if isinstance(windows.gap, DynamicGap) else None
-        gap = None if own or isinstance(windows.gap, DynamicGap) else ticks(windows.gap)
+        gap = None if isinstance(windows.gap, DynamicGap) else ticks(windows.gap)
         grace = None if windows.is_cut else ticks(windows.grace)
         return cls(gap, ticks(longest), ticks(windows.longest), None, 1, grace)
 
