@@ -208,6 +208,10 @@ impl BatchOperator for SessionQuery {
                 self.groups.add(keys, records);
                 Ok(())
             }
+            BlockKind::Sessions if self.query.cut.is_some() => Err(Error::Format {
+                what: "block",
+                reason: "sessions that are cut come as records".into(),
+            }),
             BlockKind::Sessions => {
                 let partials = PartialSessions::read(&self.query, self.gap, block)?;
                 let keys = self.numbers_of(&partials.keys, block.num_rows())?;
