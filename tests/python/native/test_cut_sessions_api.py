@@ -75,16 +75,30 @@ def test_bounds_as_columns_and_counters_go_along() -> None:
 
 
 def test_what_is_left_out_ends_no_session() -> None:
-    gaps = pa.array([timedelta(minutes=minutes) for minutes in (5, 5, 5, 0, 5, 5)])
-    table = CLICKS.append_column("pause", gaps)
-    tick = table.append_column("tick", pa.array([False, False, False, True, False, False]))
+    # at 8:12 logout is true in a record that is left out, and so nothing ends there
+    more = {"user": ["ann"], "ts": at(14), "logout": [False], "url": ["/e"]}
+    table = pa.concat_tables([CLICKS, pa.table(more)])
+    table = table.set_column(2, "logout", pa.array([True, False, None, True, False, True, False]))
+    wanted = [("ann", *at(0, 0), 1), ("ann", *at(4, 14), 4), ("bob", *at(1, 1), 1)]
+    gaps = pa.array([timedelta(minutes=minutes) for minutes in (5, 5, 5, 0, 5, 5, 5)])
     windows = wr.SessionWindows.with_dynamic_gap("pause", ends="logout")
-    with pytest.warns(wr.LeftOut):
-        answer = wr.group_by(table, "user", time="ts").windowed_by(windows).agg(n=wr.count())
-    assert shown(answer) == [("ann", *at(0, 13), 4), ("bob", *at(1, 1), 1)]
+    grouped = wr.group_by(table.append_column("pause", gaps), "user", time="ts").windowed_by(windows)
+    for asked in (wr.count(), wr.aggregate(lambda: 0, one_more, added, schema="bigint", columns=["url"])):
+        with pytest.warns(wr.LeftOut, match="bad_gaps"):
+            assert shown(grouped.agg(n=asked)) == wanted
+    ticks = table.append_column("tick", pa.array([False, False, False, True, False, False, False]))
     fixed = wr.SessionWindows.with_gap("5 minutes", ends="logout")
-    ticking = wr.group_by(tick, "user", time="ts", tick="tick").windowed_by(fixed).agg(n=wr.count())
-    assert shown(ticking) == [("ann", *at(0, 13), 4), ("bob", *at(1, 1), 1)]
+    ticking = wr.group_by(ticks, "user", time="ts", tick="tick").windowed_by(fixed)
+    for asked in (wr.count(), wr.aggregate(lambda: 0, one_more, added, schema="bigint", columns=["url"])):
+        assert shown(ticking.agg(n=asked)) == wanted
+
+
+def one_more(held: int, row: Any) -> int:
+    return held + 1
+
+
+def added(one: int, other: int) -> int:
+    return one + other
 
 
 def test_a_cogroup_is_cut_by_a_column_of_one_input() -> None:
