@@ -89,6 +89,7 @@ fn feed<K: WindowKind>(
             key: Some(name),
             time: Some(time),
             gap: None,
+            ends: false,
             input: 0,
             source: Source(0),
             row: row as u32,

@@ -57,6 +57,29 @@ impl Extent {
         }
     }
 
+    /// The session with a record that joins it and is not before its end, where no record after `last`
+    /// may join it. A record that reaches its own time alone ends the session: nothing later joins
+    /// it, so that it is the same however records of one time come.
+    ///
+    /// ```text
+    ///   session   ├─x───x─┤ ······ ┤             ├─x───x─┤ ······ ┤
+    ///   record              ├x······ ·····┤                ├x┤
+    ///   both      ├─x───x────x────────┤          ├─x───x────x┤
+    ///                                last
+    /// ```
+    pub fn extended(&self, record: &Self, last: Time) -> Self {
+        let has_ended = self.reach == self.end || record.reach == record.end;
+        let both = self.union(record);
+        Self {
+            reach: if has_ended {
+                both.end
+            } else {
+                both.reach.min(last)
+            },
+            ..both
+        }
+    }
+
     /// Whether nothing at or after `frontier` can join any more.
     pub fn closed_before(&self, frontier: Time) -> bool {
         self.reach < frontier

@@ -20,6 +20,8 @@ from windrow.errors import bad_column_type, bad_type, bad_value, listed
 from windrow.grouped import GroupedData, gap_field
 from windrow.input import Input, Result
 from windrow.plan import Origins, Plan, Stream
+from windrow.windows.session import SessionWindows
+from windrow.windows.sliding import SlidingWindows
 
 
 def cogroup(**inputs: GroupedData[Result]) -> CogroupedData[Result]:
@@ -146,6 +148,9 @@ class _Inputs(Input[Result]):
 
     def check_progress(self, show: object) -> None:
         self._first.check_progress(show)
+
+    def check_windows(self, windows: SessionWindows | SlidingWindows) -> None:
+        self._first.check_windows(windows)
 
     def run(self, plan: Plan) -> Result:
         return self._united(plan).run(plan)

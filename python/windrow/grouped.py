@@ -113,7 +113,7 @@ def group_by(
     fields.append(_time_field(opened, column_name("time", time)))
     ticks = None if tick is None else column_name("tick", tick)
     if ticks is not None:
-        fields.append(_tick_field(opened, ticks))
+        fields.append(_boolean_field("tick", opened, ticks))
     if stream_time not in get_args(StreamTime):
         raise unknown_word("stream_time", stream_time, get_args(StreamTime))
     stream = _stream(opened, source, order, stream_time)
@@ -141,10 +141,12 @@ class GroupedData(Generic[Result]):
         """Windows the records of each key (Kafka's `KGroupedStream.windowedBy`).
 
         Raises:
-            TypeError: not windows of windrow, or the column of a dynamic gap holds no durations.
+            TypeError: not windows of windrow, the column of a dynamic gap holds no durations, or that of `ends` no
+                booleans.
             ValueError: a key column is called `window`, as the column of the windows is; the data does not have the
-                column of a dynamic gap, or has it twice; or a length that the time column cannot count: beyond its
-                range, or finer than its unit where that matters (sliding windows, `longest_gap`).
+                column of a dynamic gap or of `ends`, or has it twice; a length that the time column cannot count:
+                beyond its range, or finer than its unit where that matters (sliding windows, `longest_gap`,
+                `longest`); or `longest` or `ends` over a streaming DataFrame.
 
         >>> import pyarrow as pa
         >>> empty = pa.table({"card": pa.array([], pa.int64()), "ts": pa.array([], pa.timestamp("us"))})
@@ -161,9 +163,13 @@ flat=False, progress=False))
             if key.casefold() == "window":
                 raise bad_value("keys", key, "any name but 'window', the result's column of windows: rename the column")
         windows.check_time(self._fields[len(self.keys)])
+        self._input.check_windows(windows)
+        grouped = self
         if isinstance(windows, SessionWindows) and isinstance(windows.gap, DynamicGap):
-            return WindowedData(self._with_gap(windows.gap.column), windows)
-        return WindowedData(self, windows)
+            grouped = grouped._with_gap(windows.gap.column)
+        if isinstance(windows, SessionWindows) and windows.ends is not None:
+            grouped = grouped._with_ends(windows.ends)
+        return WindowedData(grouped, windows)
 
     if not TYPE_CHECKING:  # to a type checker there is no such attribute
 
@@ -173,6 +179,10 @@ flat=False, progress=False))
     def _with_gap(self, column: str) -> GroupedData[Result]:
         """The same with the column of the records' own gaps among those that are read."""
         return replace(self, _fields=(*self._fields, gap_field("column", self._input, column)))
+
+    def _with_ends(self, column: str) -> GroupedData[Result]:
+        """The same with the column that ends sessions among those that are read."""
+        return replace(self, _fields=(*self._fields, _boolean_field("ends", self._input, column)))
 
     def _resolved(self, argument: str, aggregate: Aggregate) -> Aggregate:
         """The aggregate over the columns that a plan of this data has."""
@@ -224,10 +234,10 @@ def _time_field(opened: Input[Result], time: str) -> pa.Field[pa.DataType]:
     return known
 
 
-def _tick_field(opened: Input[Result], tick: str) -> pa.Field[pa.DataType]:
-    known = opened.field("tick", tick)
+def _boolean_field(argument: str, opened: Input[Result], column: str) -> pa.Field[pa.DataType]:
+    known = opened.field(argument, column)
     if not pa.types.is_boolean(known.type):
-        raise bad_column_type("tick", tick, known.type, "a boolean")
+        raise bad_column_type(argument, column, known.type, "a boolean")
     return known
 
 

@@ -10,6 +10,8 @@ import pyarrow as pa
 
 from windrow.errors import NO_NULL_CHARACTER, ambiguous_column, bad_type, bad_value, unknown_column
 from windrow.plan import Origins, Plan
+from windrow.windows.session import SessionWindows
+from windrow.windows.sliding import SlidingWindows
 
 Result = TypeVar("Result")
 """What a query over an input gives: a Spark `DataFrame` or a `pyarrow.Table`."""
@@ -70,6 +72,9 @@ class Input(ABC, Generic[Result]):
     @abstractmethod
     def check_progress(self, show: object) -> None:
         """Raises unless a query over this input tells how far it has come."""
+
+    def check_windows(self, windows: SessionWindows | SlidingWindows) -> None:
+        """Raises unless a query over this input can make these windows."""
 
     @abstractmethod
     def run(self, plan: Plan) -> Result:

@@ -28,6 +28,8 @@ pub struct Record<'a, R> {
     pub time: Option<Time>,
     /// The value of its gap column; fixed gaps ignore it.
     pub gap: Option<i64>,
+    /// Whether its session ends with it: it reaches no further than its own time.
+    pub ends: bool,
     /// The input of a cogroup; 0 otherwise.
     pub input: usize,
     /// The source partition.

@@ -234,7 +234,7 @@ impl<K: WindowKind> WindowOperator<K> {
         Ok(ValidRecord {
             name,
             time,
-            gap,
+            gap: if record.ends { Span(0) } else { gap },
             now: StreamTimes::START,
             row: record.row,
         })

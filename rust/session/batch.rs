@@ -22,6 +22,7 @@
 
 use super::coalesce::{CoalescedSessions, coalesce};
 use super::disorder::{Disorder, REVIEW_ROWS};
+use super::windows::Cut;
 use crate::aggregate::slot::{PerSlot, Slot};
 use crate::error::Result;
 use crate::interrupt::Interrupt;
@@ -164,6 +165,47 @@ impl OpenSessions {
             }
         }
         Ok(())
+    }
+
+    /// Gives each record its session, where sessions are cut. A key's records are not before those of
+    /// earlier calls.
+    ///
+    /// # Errors
+    ///
+    /// Those of the interrupt.
+    pub fn assign_cut(
+        &mut self,
+        keys: &[KeyId],
+        times: &[Time],
+        gap: impl Fn(usize) -> Span,
+        cut: Cut,
+        interrupt: &Interrupt,
+    ) -> Result<Vec<Slot>> {
+        let mut slots = vec![Slot(0); keys.len()];
+        for (key, rows) in SortedRows::new(keys, times, interrupt)?.by_key() {
+            for &(time, row) in rows {
+                let row = row as usize;
+                if let Some(slot) = slots.get_mut(row) {
+                    *slot = self.follow(key, Extent::of(time, gap(row)), cut);
+                }
+            }
+        }
+        Ok(slots)
+    }
+
+    /// The slot of a record that comes after all others of its key.
+    fn follow(&mut self, key: KeyId, record: Extent, cut: Cut) -> Slot {
+        match self
+            .open
+            .get_mut(key.0 as usize)
+            .filter(|open| open.slot != NONE_OPEN.slot && open.extent.joins(&record))
+        {
+            Some(open) => {
+                open.extent = cut.extend(open.extent, record);
+                open.slot
+            }
+            None => self.begin(key, cut.begin(record)),
+        }
     }
 
     /// Whether the rows of the last [`OpenSessions::assign`], or those that were looked at after it,

@@ -78,7 +78,8 @@ impl SessionOperator {
     pub fn is_late(&mut self, key: StoreKey, partial: Extent, close: Time) -> bool {
         let mut found = std::mem::take(&mut self.scratch);
         self.store.joining(key, partial, &mut found);
-        let choice = choose(partial, found.iter().map(|session| session.extent), close);
+        let sessions = found.iter().map(|session| session.extent);
+        let choice = choose(partial, sessions, close, self.windows.cut);
         self.scratch = found;
         choice == Choice::Late
     }

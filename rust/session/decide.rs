@@ -1,5 +1,6 @@
 //! The choice for a record and the sessions that it joins, without an effect.
 
+use super::windows::Cut;
 use crate::time::Time;
 use crate::window::Extent;
 
@@ -25,10 +26,19 @@ pub enum Choice {
 ///   record            t├····┤
 ///   keeps   ├──x──────x─────x─┤····      late when its reach is before `close`, strictly
 /// ```
-pub fn choose(record: Extent, found: impl IntoIterator<Item = Extent>, close: Time) -> Choice {
-    let extent = found
-        .into_iter()
-        .fold(record, |merged, session| merged.union(&session));
+///
+/// Where sessions are cut, the record comes after those of the one session that it joins.
+pub fn choose(
+    record: Extent,
+    found: impl IntoIterator<Item = Extent>,
+    close: Time,
+    cut: Option<Cut>,
+) -> Choice {
+    let alone = cut.map_or(record, |cut| cut.begin(record));
+    let extent = found.into_iter().fold(alone, |merged, session| match cut {
+        Some(cut) => cut.extend(session, merged),
+        None => merged.union(&session),
+    });
     if extent.is_late(close) {
         return Choice::Late;
     }

@@ -67,7 +67,8 @@ impl WindowKind for SessionWindows {
         let own = Extent::of(record.time, record.gap);
         let mut found = std::mem::take(&mut operator.scratch);
         operator.store.joining(record.key, own, &mut found);
-        let outcome = match choose(own, found.iter().map(|session| session.extent), record.late) {
+        let sessions = found.iter().map(|session| session.extent);
+        let outcome = match choose(own, sessions, record.late, operator.windows.cut) {
             Choice::Late => operator
                 .drop_late(record, states, out)
                 .map(|()| RecordOutcome::Late),

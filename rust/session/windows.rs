@@ -3,7 +3,8 @@
 use crate::error::{Error, Result};
 use crate::operator::change::{Emit, Late};
 use crate::operator::record::EffectiveGap;
-use crate::time::Span;
+use crate::time::{Span, Time};
+use crate::window::Extent;
 
 /// The longest gap that a column holds.
 const LONGEST: Span = Span(i64::MAX as u64);
@@ -45,11 +46,34 @@ impl Gap {
     }
 }
 
+/// Where sessions end although the gap goes on. Their records are taken in the order of time, those
+/// that end a session with a gap of zero.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cut {
+    /// The longest distance from the start of a session to its end; none: any.
+    pub longest: Option<Span>,
+}
+
+impl Cut {
+    /// The session that begins with a record.
+    pub fn begin(self, record: Extent) -> Extent {
+        self.extend(record, record)
+    }
+
+    /// A session with a record that joins it and is not before its end.
+    pub fn extend(self, session: Extent, record: Extent) -> Extent {
+        let end = |longest| session.start.saturating_add(longest);
+        session.extended(&record, self.longest.map_or(Time::MAX, end))
+    }
+}
+
 /// A session query. Lengths are in ticks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SessionWindows {
     /// The inactivity gap.
     pub gap: Gap,
+    /// Where sessions end although the gap goes on, if anywhere: of records in the order of time.
+    pub cut: Option<Cut>,
     /// How long sessions wait for late records after their gap; none: for ever, as in batch.
     pub grace: Option<Span>,
     /// How long closed sessions stay visible; none: not at all.
@@ -67,6 +91,7 @@ impl SessionWindows {
     pub fn with_gap(gap: Span, grace: Option<Span>) -> Self {
         Self {
             gap: Gap::Fixed(gap),
+            cut: None,
             grace,
             until: None,
             emit: Emit::Close,
@@ -79,7 +104,8 @@ impl SessionWindows {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] for a gap of zero, and for `until` below gap + grace.
+    /// [`Error::Argument`] for a gap of zero, for `until` below gap + grace, and for a cut of sessions
+    /// that records may still join which come behind others.
     pub fn check(&self) -> Result<()> {
         let longest = self.gap.longest();
         if longest == Span(0) {
@@ -87,6 +113,16 @@ impl SessionWindows {
                 argument: "gap".into(),
                 got: "0".into(),
                 allowed: "a length of at least one tick".into(),
+            });
+        }
+        if self.cut.is_some() && (self.grace != Some(Span(0)) || self.until.is_some()) {
+            return Err(Error::Argument {
+                argument: "longest, ends".into(),
+                got: "sessions that wait for late records".into(),
+                allowed:
+                    "records in the order of time: where one comes behind others, sessions that \
+                          were emitted would be cut elsewhere"
+                        .into(),
             });
         }
         let least = longest.saturating_add(self.grace.unwrap_or_default());

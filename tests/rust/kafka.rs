@@ -46,6 +46,7 @@ fn record((key, text, time, input): &Event) -> Record<'_, Value<'static>> {
         key: Some(std::slice::from_ref(key)),
         time: Some(Time(*time)),
         gap: None,
+        ends: false,
         input: *input,
         source: Source(0),
         row,

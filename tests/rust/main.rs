@@ -44,6 +44,7 @@ mod result_halves;
 mod rows;
 mod session_batch;
 mod session_bounds;
+mod session_cuts;
 mod session_runs;
 mod sessions;
 mod sliding_bounds;

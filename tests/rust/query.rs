@@ -1,6 +1,7 @@
 //! Whole queries: rows by way of packers, blocks and mergers give what one run gives, however they
 //! are cut.
 
+mod cuts;
 mod rows;
 mod shuffle;
 
@@ -79,7 +80,21 @@ fn windows() -> impl Strategy<Value = String> {
         )
     });
     let dynamic = prop::option::weighted(0.7, 1..12_i64).prop_map(own_gaps);
-    prop_oneof![session, dynamic, sliding]
+    let cut = (
+        any::<bool>(),
+        1..12_i64,
+        prop::option::of(1..30_i64),
+        any::<bool>(),
+    )
+        .prop_map(|(is_dynamic, gap, longest, ends)| {
+            let gap = if is_dynamic {
+                own_gaps(None)
+            } else {
+                format!(r#"{{"kind": "session", "gap": {gap}}}"#)
+            };
+            cuts::cut(&gap, longest, ends || longest.is_none())
+        });
+    prop_oneof![session, dynamic, cut, sliding]
 }
 
 proptest! {

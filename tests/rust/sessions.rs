@@ -24,6 +24,7 @@ pub(crate) fn record(number: usize, &(ref key, time, gap): &Event) -> Record<'_,
         key,
         time: Some(Time(time)),
         gap: Some(gap),
+        ends: false,
         input: 0,
         source: Source(0),
         row: number,
@@ -307,7 +308,7 @@ proptest! {
         let gap = if own { Gap::Dynamic { longest: Some(gap) } } else { Gap::Fixed(gap) };
         let emit = if update { Emit::Update } else { Emit::Close };
         let late = if late { Late::Emit } else { Late::Drop };
-        let Ok(mut sessions) = SessionOperator::new(SessionWindows { gap, grace, until, emit, late, segment: None }, 2) else { return Ok(()) };
+        let Ok(mut sessions) = SessionOperator::new(SessionWindows { gap, cut: None, grace, until, emit, late, segment: None }, 2) else { return Ok(()) };
         let mut states = Members::default();
         let mut out = |_: Change<'_>, _: &mut Members| Ok(());
         for (number, (key, time, own, input, source, kind)) in events.iter().enumerate() {

@@ -33,7 +33,9 @@ _LEFT_OUT = {
     "bad_gaps": "with a gap that is null, zero or negative",
 }
 _OPTIONS = {"keys": "--key", "time": "--time", "gap": "--gap", "column": "--dynamic-gap", "count": "--threads"}
-_OPTIONS |= {name: f"--{name.replace('_', '-')}" for name in ("difference", "resolution", "longest_gap")}
+_OPTIONS |= {
+    name: f"--{name.replace('_', '-')}" for name in ("difference", "resolution", "longest_gap", "longest", "ends")
+}
 
 
 def main(given: Sequence[str] | None = None) -> int:
@@ -91,15 +93,22 @@ def windows_of(asked: Namespace) -> SessionWindows | SlidingWindows:
         for option, value in (("--longest-gap", asked.longest_gap), ("--invalid-gap", asked.invalid_gap)):
             if value is not None:
                 raise bad_value(option, value, "none beside --gap: it is of gaps of each record, --dynamic-gap")
-        return SessionWindows.with_gap(asked.gap)
+        return SessionWindows.with_gap(asked.gap, longest=asked.longest, ends=asked.ends)
     invalid: InvalidGap = asked.invalid_gap or "drop"
-    return SessionWindows.with_dynamic_gap(asked.dynamic_gap, longest_gap=asked.longest_gap, invalid_gap=invalid)
+    return SessionWindows.with_dynamic_gap(
+        asked.dynamic_gap,
+        longest_gap=asked.longest_gap,
+        invalid_gap=invalid,
+        longest=asked.longest,
+        ends=asked.ends,
+    )
 
 
 def columns_of(asked: Namespace) -> dict[str, list[str]]:
     """The columns that windows are made of, by option."""
-    own = getattr(asked, "dynamic_gap", None)
-    return {"--key": asked.keys, "--time": [asked.time]} | ({} if own is None else {"--dynamic-gap": [own]})
+    own = {"--dynamic-gap": getattr(asked, "dynamic_gap", None), "--ends": getattr(asked, "ends", None)}
+    named = {option: [column] for option, column in own.items() if column is not None}
+    return {"--key": asked.keys, "--time": [asked.time]} | named
 
 
 def windowed_by(

@@ -25,7 +25,8 @@ def explain(windowed: WindowedData[Any], key: object, at: object, *, stream: boo
     Where the windows have a `grace`, the rows of data in this process come as a stream, one after the other in their
     order (by `order=`, where `group_by` has one), each judged by the stream time of those before it, as Kafka Streams
     judges them; so it can be told which are late. `max_ahead` is not looked at, as there is no wall clock. Without a
-    grace, and of a Spark DataFrame, whose rows have no order, they are a batch, in which nothing is late.
+    grace, of a Spark DataFrame, whose rows have no order, and of sessions with `longest` or `ends`, which no stream
+    has, they are a batch, in which nothing is late.
 
     Args:
         windowed: what `windowed_by` returned. A reader that can be read once is read by this.
@@ -38,7 +39,7 @@ def explain(windowed: WindowedData[Any], key: object, at: object, *, stream: boo
 
     Raises:
         ValueError: no record of the key has this time, the key has more than 50,000 records, or `stream` of windows
-            without a grace or of a Spark DataFrame.
+            without a grace, of sessions with `longest` or `ends`, or of a Spark DataFrame.
         TypeError: not windowed, a cogroup, a streaming DataFrame, a key or a time of another type than its column.
 
     >>> from datetime import datetime

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from windrow.trace.text import Text, counted
 from windrow.trace.trace import Record, Trace, Window
+from windrow.windows.session import SessionWindows
 
 
 def session_lines(found: Trace, record: Record, text: Text) -> list[str]:
@@ -75,14 +76,15 @@ def _before(found: Trace, record: Record, members: Sequence[Record], taken: Sequ
         if not outside:
             return "before it: no record: the session starts here"
         far = max(outside, key=_reach)
-        return f"before it: {_reaching(far, text)}, {_not_so_far(_reach(far) < record.time)}: the session starts here"
+        why = "which is not so far" if _reach(far) < record.time else _between(far, found, text)
+        return f"before it: {_reaching(far, text)}, {why}: the session starts here"
     if inside:
         near = inside[-1]
         return f"before it: {_distance(near, record, found.lengths.gap, text)}: one session"
     if not outside:
         return "before it: no record: the session starts here"
     near = outside[-1]
-    away = f"{_distance(near, record, found.lengths.gap, text)}{_frozen(near, record, found)}"
+    away = f"{_distance(near, record, found.lengths.gap, text)}{_apart(near, record, near, found, text)}"
     return f"before it: {away}: the session starts here"
 
 
@@ -102,15 +104,14 @@ def _behind(found: Trace, record: Record, members: Sequence[Record], taken: Sequ
         if not outside:
             return f"behind it: no record; {reach}: the session ends here"
         near = outside[0]
-        return (
-            f"behind it: {text.time(near.time)}; {reach}, {_not_so_far(_reach(far) < near.time)}: the session ends here"
-        )
+        why = "which is not so far" if _reach(far) < near.time else _between(record, found, text)
+        return f"behind it: {text.time(near.time)}; {reach}, {why}: the session ends here"
     if inside:
         return f"behind it: {_distance(inside[0], record, found.lengths.gap, text)}: one session"
     if not outside:
         return "behind it: no record: the session ends here"
     near = outside[0]
-    away = f"{_distance(near, record, found.lengths.gap, text)}{_frozen(near, record, found)}"
+    away = f"{_distance(near, record, found.lengths.gap, text)}{_apart(near, record, record, found, text)}"
     return f"behind it: {away}: the session ends here"
 
 
@@ -121,10 +122,24 @@ def _distance(other: Record, record: Record, gap: int, text: Text) -> str:
     return f"{text.time(other.time)}, {text.length(away)} away, {than} the gap of {text.length(gap)}"
 
 
-def _frozen(other: Record, record: Record, found: Trace) -> str:
-    """Of a stream: why a record within the gap is in another session."""
-    near = abs(record.time - other.time) <= (found.lengths.gap or 0)
-    return ", but one of them came when the session of the other was closed" if near else ""
+def _apart(other: Record, record: Record, earlier: Record, found: Trace, text: Text) -> str:
+    """Why a record within the gap is in another session; `earlier` is the earlier of the two."""
+    if abs(record.time - other.time) > (found.lengths.gap or 0):
+        return ""
+    if found.stream:
+        return ", but one of them came when the session of the other was closed"
+    return f", {_between(earlier, found, text)}"
+
+
+def _between(earlier: Record, found: Trace, text: Text) -> str:
+    """What ended the session of a record before the next record, which it reaches."""
+    if found.stream:
+        return "but its session was closed when the other record came"
+    ends = found.windows_of.ends if isinstance(found.windows_of, SessionWindows) else None
+    own = next(window for window in found.windows if earlier.row in window.rows)
+    if any(record.ends for record in found.records if record.row in own.rows):
+        return f"but {ends!r} is true at {text.time(own.end)}, which ends its session"
+    return f"but its session would be longer than {text.length(found.lengths.session or 0)}"
 
 
 def _reach(record: Record) -> int:
@@ -135,10 +150,6 @@ def _reaching(record: Record, text: Text) -> str:
     """A record by its time and its reach."""
     gap = text.length(record.gap or 0)
     return f"that of {text.time(record.time)} with its gap of {gap} reaches to {text.time(_reach(record))}"
-
-
-def _not_so_far(short: bool) -> str:
-    return "which is not so far" if short else "but its session was closed when the other record came"
 
 
 def _closing(found: Trace, window: Window, text: Text) -> list[str]:

@@ -76,7 +76,9 @@ class LocalInput(Input[pa.Table]):
         """These columns of all rows."""
         del keys, wanted  # other rows move time
         stream = self._table.stream([self.columns.index(name) for name in schema.names])
-        return pa.RecordBatchReader.from_stream(rebased_stream(stream, schema)).read_all()
+        reader = pa.RecordBatchReader.from_stream(rebased_stream(stream, schema))
+        # Of a batch without rows that begins within its buffers pyarrow cannot take any.
+        return pa.Table.from_batches([batch for batch in reader if batch.num_rows], reader.schema)
 
     def reader(self, plan: Plan) -> pa.RecordBatchReader:
         """The result in batches, with the counters but `windows` in the metadata of its schema."""

@@ -45,6 +45,7 @@ from windrow.stream.pack import PACKED
 from windrow.stream.query import Asked, asked_of, read_columns
 from windrow.stream.shard import SUMS
 from windrow.windows.session import SessionWindows
+from windrow.windows.sliding import SlidingWindows
 
 OBSERVED = "windrow"
 """The name of the counters in a query's progress, unless `observe` gives another."""
@@ -83,6 +84,10 @@ class StreamInput(SparkInput):
             raise bad_type("observation", observation, allowed)
         if not observation:
             raise bad_value("observation", observation, "a name of one character at least")
+
+    def check_windows(self, windows: SessionWindows | SlidingWindows) -> None:
+        """Raises `ValueError` for sessions that are cut."""
+        windows.check_stream()
 
     def rows(self, schema: Any, keys: Sequence[str], wanted: Sequence[tuple[Any, ...]]) -> Any:
         """Raises: a stream has no end."""

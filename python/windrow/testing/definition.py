@@ -12,6 +12,8 @@ import pyarrow as pa
 from windrow.errors import bad_type, bad_value, listed
 from windrow.input import Input
 from windrow.plan import Origins, Plan
+from windrow.windows.session import SessionWindows
+from windrow.windows.sliding import SlidingWindows
 
 Definition = Callable[..., Any]
 """A function from data to a query over it: `group_by(data, ...).windowed_by(...).agg(...)`; for a cogroup, of its
@@ -63,6 +65,10 @@ class Blank(Input[Answer]):
 
     def check_progress(self, show: object) -> None:
         """Anything will do: a driver takes record by record."""
+
+    def check_windows(self, windows: SessionWindows | SlidingWindows) -> None:
+        """Raises `ValueError` for sessions that are cut, as a stream does."""
+        windows.check_stream()
 
     def union(self, inputs: Sequence[Self], schema: pa.Schema | None = None, origins: Origins | None = None) -> Blank:
         """The columns of a cogroup; not the union of two DataFrames, which has no schema."""

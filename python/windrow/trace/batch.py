@@ -47,7 +47,7 @@ def windows_of_batch(
 
 
 def _needed(rows: Rows, grouped: GroupedData[Any]) -> list[str]:
-    return [*grouped.keys, grouped.time, *(() if rows.gaps is None else (rows.gaps,))]
+    return [*grouped.keys, grouped.time, *(name for name in (rows.gaps, rows.ends) if name is not None)]
 
 
 def _members(records: Sequence[Record], times: Sequence[int], start: int, end: int) -> Sequence[Record]:

@@ -19,13 +19,16 @@ class Lengths:
     Attributes:
         gap: of sessions; None where records have their own, and of sliding windows.
         longest: what the records' own gaps are cut to, if to anything.
+        session: the longest session; None where any will do, and of sliding windows.
         difference: of sliding windows; None of sessions.
         resolution: what times are floored to; 1 of sessions.
-        grace: how far behind stream time a record may be; None where none was given.
+        grace: how far behind stream time a record may be; None where none was given, and where sessions are cut, as
+            no stream does.
     """
 
     gap: int | None
     longest: int | None
+    session: int | None
     difference: int | None
     resolution: int
     grace: int | None
@@ -38,13 +41,12 @@ class Lengths:
             return None if microseconds is None else ticks_of(time.type.unit, microseconds)
 
         if isinstance(windows, SlidingWindows):
-            return cls(
-                None, None, ticks(windows.difference), max(ticks(windows.resolution) or 1, 1), ticks(windows.grace)
-            )
-        own = isinstance(windows.gap, DynamicGap)
+            resolution = max(ticks(windows.resolution) or 1, 1)
+            return cls(None, None, None, ticks(windows.difference), resolution, ticks(windows.grace))
         longest = windows.gap.longest if isinstance(windows.gap, DynamicGap) else None
-        gap = None if own or isinstance(windows.gap, DynamicGap) else ticks(windows.gap)
-        return cls(gap, ticks(longest), None, 1, ticks(windows.grace))
+        gap = None if isinstance(windows.gap, DynamicGap) else ticks(windows.gap)
+        grace = None if windows.is_cut else ticks(windows.grace)
+        return cls(gap, ticks(longest), ticks(windows.longest), None, 1, grace)
 
     def floored(self, time: int) -> int:
         """A time as sliding windows see it."""

@@ -17,6 +17,7 @@ from windrow.trace.rows import rows_of
 from windrow.trace.stream import Stream
 from windrow.trace.trace import Trace
 from windrow.windowed import WindowedData
+from windrow.windows.session import SessionWindows
 
 
 def trace(
@@ -29,14 +30,14 @@ def trace(
         windowed: what `windowed_by` returned.
         keys: the keys, as a user writes them.
         stream: whether the rows come as a stream, in their order; None where the windows have a grace and the rows an
-            order, as those of data in this process have.
+            order, as those of data in this process have, and sessions are not cut.
         most: how many records the keys may have.
         argument: what keys are called by the caller.
 
     Raises:
         TypeError: not windowed, a cogroup, a streaming DataFrame, or a key of another type than its column.
-        ValueError: too many records, a stream without a grace or of a Spark DataFrame, or a key of another number of
-            values.
+        ValueError: too many records, a stream without a grace, of a Spark DataFrame or of sessions that are cut, or a
+            key of another number of values.
     """
     if not isinstance(windowed, WindowedData):
         raise bad_type("windowed", windowed, "what windowed_by(...) returned, before agg(...) or count()")
@@ -49,11 +50,14 @@ def trace(
     if events is not None:
         grouped = _grouped(opened, grouped)
         grouped.windowed_by(windows)
+    if stream:
+        windows.check_stream()
     if stream and windows.grace is None:
         raise bad_value("stream", stream, "windows with a grace, which says how long a stream waits for late records")
     if stream and not opened.in_order:
         raise bad_value("stream", stream, "data in this process, whose rows have an order: frame.toArrow()")
-    streamed = (windows.grace is not None and opened.in_order) if stream is None else stream
+    is_cut = isinstance(windows, SessionWindows) and windows.is_cut
+    streamed = (windows.grace is not None and opened.in_order and not is_cut) if stream is None else stream
     fields = [opened.field("keys", key) for key in grouped.keys]
     wanted = [key_of(argument, key, fields) for key in keys]
     time = opened.field("time", grouped.time)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
@@ -26,12 +26,14 @@ class Rows:
     Attributes:
         table: the columns that windows are made of.
         gaps: the column of the records' own gaps, if they have them.
+        ends: the column that ends sessions, if there is one.
         picked: the places of the rows of the keys, ticks and rows without a time left out.
         records: what they are, in the order of the rows.
     """
 
     table: pa.Table
     gaps: str | None
+    ends: str | None
     picked: Sequence[int]
     records: Sequence[Record]
 
@@ -52,8 +54,9 @@ def rows_of(
         TypeError: a streaming DataFrame, or the inputs of a cogroup.
     """
     gaps = windows.gap.column if isinstance(windows, SessionWindows) and isinstance(windows.gap, DynamicGap) else None
-    names = [*grouped.keys, grouped.time, *(() if grouped.tick is None else (grouped.tick,))]
-    names = list(dict.fromkeys([*names, *(() if gaps is None else (gaps,)), *grouped.stream.columns]))
+    ends = windows.ends if isinstance(windows, SessionWindows) else None
+    own = [name for name in (grouped.tick, gaps, ends) if name is not None]
+    names = list(dict.fromkeys([*grouped.keys, grouped.time, *own, *grouped.stream.columns]))
     table = opened.rows(pa.schema([opened.field("events", name) for name in names]), grouped.keys, keys)
     table = table.cast(pa.schema([known.with_type(_whole(known.type)) for known in table.schema]))
     if grouped.stream.order is not None:
@@ -68,7 +71,11 @@ def rows_of(
     if len(picked) > most:
         allowed = f"keys with at most {most:,} records together: filter the events by time, or ask for fewer keys"
         raise bad_value("keys", f"keys with {len(picked):,} records", allowed)
-    return Rows(table, gaps, picked, _records(table, grouped, gaps, lengths, picked))
+    records = _records(table, grouped, gaps, lengths, picked)
+    if ends is not None:
+        true = table[ends].take(pa.array(picked, pa.int64())).to_pylist()
+        records = [replace(record, ends=value is True) for record, value in zip(records, true, strict=True)]
+    return Rows(table, gaps, ends, picked, records)
 
 
 def _whole(kind: pa.DataType) -> pa.DataType:

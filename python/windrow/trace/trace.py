@@ -26,6 +26,7 @@ class Record:
         time: its time.
         gap: its own gap, cut to the longest; None where gaps are not the records' own, or where it is bad.
         bad_gap: whether its own gap is null, zero or negative, so that it was left out.
+        ends: whether its session ends with it.
     """
 
     row: int
@@ -33,6 +34,7 @@ class Record:
     time: int
     gap: int | None = None
     bad_gap: bool = False
+    ends: bool = False
 
 
 @dataclass(frozen=True)

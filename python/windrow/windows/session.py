@@ -21,7 +21,12 @@ InvalidGap = Literal["drop", "error"]
 """What becomes of a record whose own gap is null, zero or negative: it is counted and left out, or the query fails."""
 
 _DAY = 86_400_000_000
-_DYNAMIC_OPTIONS = ("grace", "longest_gap", "invalid_gap")
+_OPTIONS = ("grace", "longest", "ends")
+_DYNAMIC_OPTIONS = ("grace", "longest_gap", "invalid_gap", "longest", "ends")
+_NO_STREAM = (
+    "None on a stream: sessions are cut in the order of time, and a record that comes behind others would move the "
+    "cuts of sessions that have left; read the same data as a batch"
+)
 
 
 @dataclass(frozen=True)
@@ -52,32 +57,78 @@ class SessionWindows(Windows):
 
     Attributes:
         gap: the longest distance inside a session, in microseconds; or where each record has its own.
+        longest: the longest distance from `window.start` to `window.end`, in microseconds; None for any.
+        ends: the column that is true in the records that end their session; None where there is none.
     """
 
     gap: int | DynamicGap
+    longest: int | None
+    ends: str | None
 
     @classmethod
-    def with_gap(cls, gap: Duration, *_by_position: Never, grace: Duration | None = None) -> Self:
-        """Sessions that end where no record comes for longer than `gap`.
+    def with_gap(
+        cls,
+        gap: Duration,
+        *_by_position: Never,
+        grace: Duration | None = None,
+        longest: Duration | None = None,
+        ends: ColumnName | None = None,
+    ) -> Self:
+        """Sessions that end where no record comes for longer than `gap`; with `longest` and `ends` also before.
 
-        Two records exactly `gap` apart are in one session. `grace` is how far behind stream time a record may be on
-        a stream; a batch query has nothing late and does not need it. Both count in ticks of the time column, rounded
-        down; `windowed_by` refuses a `gap` shorter than one tick.
+        Two records exactly `gap` apart are in one session. Lengths count in ticks of the time column, rounded down;
+        `windowed_by` refuses a `gap` or `longest` shorter than one tick.
+
+        With `longest` or `ends` the records of a key are taken in the order of time, and each is in the session of
+        those before it, or opens the next one: where it comes more than `gap` after the last record, more than
+        `longest` after the first, or after one in which `ends` is true. So the cuts depend on the times alone, and not
+        on the order of the rows: a session is as long as it may be from its first record on. Records of the same time
+        are in one session, also where `ends` is true in one of them only: the session ends after all of them.
+
+        Args:
+            gap: the longest distance from one record of a session to the next.
+            grace: how far behind stream time a record may be on a stream; a batch query has nothing late and does not
+                need it.
+            longest: the longest distance from the first record of a session to its last; one at exactly that distance
+                is in it. In a batch only: a stream is refused (`windowed_by`), as there a record that comes behind
+                others would move the cuts of sessions that have left.
+            ends: a boolean column, true in the last record of a session, such as a logout; null is false. A record
+                that is left out (without a key or a time) ends nothing. Of a cogroup a column of one input, such as
+                `"clicks.logout"`. In a batch only, as `longest`.
 
         Raises:
-            ValueError: `gap` not longer than zero, `grace` negative, or their sum beyond 2**63 - 1 microseconds.
-            TypeError: not a duration (a bare number has no unit), or `grace` by position.
+            ValueError: `gap` or `longest` not longer than zero, `grace` negative, gap + grace beyond 2**63 - 1
+                microseconds, or an empty name.
+            TypeError: not a duration (a bare number has no unit), `ends` is no name, or options by position.
 
         >>> SessionWindows.with_gap("5 minutes", grace="1 hour")
         SessionWindows.with_gap('5 minutes', grace='1 hour')
+
+        >>> from datetime import datetime
+        >>> import pyarrow as pa
+        >>> import windrow as wr
+        >>> clicks = pa.table(
+        ...     {
+        ...         "user": ["ann"] * 5,
+        ...         "ts": [datetime(2026, 1, 1, 8, minute) for minute in (0, 4, 8, 12, 13)],
+        ...         "logout": [False, False, False, True, None],
+        ...     }
+        ... )
+        >>> windows = SessionWindows.with_gap("5 minutes", longest="10 minutes", ends="logout")
+        >>> sessions = wr.group_by(clicks, "user", time="ts").windowed_by(windows).count()
+        >>> for row in sessions.sort_by([("window", "ascending")]).to_pylist():
+        ...     print(row["window"]["start"].minute, row["window"]["end"].minute, row["count"])
+        0 8 3
+        12 12 1
+        13 13 1
         """
         if _by_position:
-            raise positional_options("SessionWindows.with_gap", _by_position, ["grace"])
+            raise positional_options("SessionWindows.with_gap", _by_position, _OPTIONS)
         distance = microseconds("gap", gap)
         late = None if grace is None else microseconds("grace", grace, zero=True)
         if distance + (late or 0) > LONGEST:
             raise bad_value("grace", grace, f"gap + grace of at most {LONGEST} microseconds")
-        return cls._of(grace=late, retention=None, gap=distance)
+        return cls._of(grace=late, retention=None, gap=distance, **_cuts(longest, ends))
 
     @classmethod
     def with_dynamic_gap(
@@ -87,6 +138,8 @@ class SessionWindows(Windows):
         grace: Duration | None = None,
         longest_gap: Duration | None = None,
         invalid_gap: InvalidGap = "drop",
+        longest: Duration | None = None,
+        ends: ColumnName | None = None,
         **_unknown: Never,
     ) -> Self:
         """Sessions of records that each bring their own gap (KIP-362).
@@ -103,11 +156,17 @@ class SessionWindows(Windows):
                 day (KIP-362's retention).
             invalid_gap: what becomes of a record whose gap is null, zero or negative: `"drop"` leaves it out and
                 counts it (`bad_gaps`), `"error"` fails the query with its key and time.
+            longest: the longest distance from the first record of a session to its last, as in `with_gap`; in a batch
+                only. A record is in the session of those before it where one of these reaches it, and opens the next
+                one elsewhere.
+            ends: the column that is true in the last record of a session, as in `with_gap`; in a batch only. Such a
+                record holds back none behind it, however long its gap is.
 
         Raises:
-            ValueError: an empty name, `longest_gap` not longer than zero, `grace` negative, their sum beyond 2**63 - 1
-                microseconds, or another word.
-            TypeError: `column` is no name, not a duration (a bare number has no unit), or options by position.
+            ValueError: an empty name, `longest_gap` or `longest` not longer than zero, `grace` negative, longest_gap +
+                grace beyond 2**63 - 1 microseconds, or another word.
+            TypeError: `column` or `ends` is no name, not a duration (a bare number has no unit), or options by
+                position.
 
         >>> SessionWindows.with_dynamic_gap("pause", grace="1 hour")
         SessionWindows.with_dynamic_gap('pause', grace='1 hour')
@@ -138,13 +197,13 @@ class SessionWindows(Windows):
         if not column:
             raise bad_value("column", column, "the name of a column")
         late = None if grace is None else microseconds("grace", grace, zero=True)
-        longest = None if longest_gap is None else microseconds("longest_gap", longest_gap)
+        clamp = None if longest_gap is None else microseconds("longest_gap", longest_gap)
         if invalid_gap not in get_args(InvalidGap):
             raise unknown_word("invalid_gap", invalid_gap, get_args(InvalidGap))
-        gap = DynamicGap(column, longest, invalid_gap)
+        gap = DynamicGap(column, clamp, invalid_gap)
         if gap.longest_on_stream + (late or 0) > LONGEST:
             raise bad_value("grace", grace, f"longest_gap + grace of at most {LONGEST} microseconds")
-        return cls._of(grace=late, retention=None, gap=gap)
+        return cls._of(grace=late, retention=None, gap=gap, **_cuts(longest, ends))
 
     def until(self, retention: Duration) -> Self:
         """The same windows, kept visible for `retention` after they close.
@@ -163,6 +222,18 @@ class SessionWindows(Windows):
             return self._kept(retention, self.gap.longest_on_stream + (self.grace or 0), "longest_gap + grace")
         return self._kept(retention, self.gap + (self.grace or 0), "gap + grace")
 
+    @property
+    def is_cut(self) -> bool:
+        """Whether sessions may end although the gap goes on."""
+        return self.longest is not None or self.ends is not None
+
+    def check_stream(self) -> None:
+        """Raises `ValueError` where sessions are cut."""
+        if self.longest is not None:
+            raise bad_value("longest", words(self.longest), _NO_STREAM)
+        if self.ends is not None:
+            raise bad_value("ends", self.ends, _NO_STREAM)
+
     def on_stream(self, time: pa.Field[Any]) -> Self:
         """These windows with the longest gap of a stream."""
         if not isinstance(self.gap, DynamicGap):
@@ -170,28 +241,48 @@ class SessionWindows(Windows):
         return self._of(**{**vars(self), "gap": replace(self.gap, longest=self.gap.longest_on_stream)})
 
     def _lengths(self) -> dict[str, tuple[int, str]]:
-        if isinstance(self.gap, DynamicGap):
-            longest = self.gap.longest
-            return {**({} if longest is None else {"longest_gap": (longest, "one tick")}), **super()._lengths()}
-        return {"gap": (self.gap, "one tick"), **super()._lengths()}
+        own = {"longest_gap": self.gap.longest} if isinstance(self.gap, DynamicGap) else {"gap": self.gap}
+        given = {**own, "longest": self.longest}
+        ticks = {argument: (length, "one tick") for argument, length in given.items() if length is not None}
+        return {**ticks, **super()._lengths()}
 
     def plan(self) -> dict[str, int | str]:
         """What the core needs to know of these windows."""
+        given = {"longest": self.longest, "ends": self.ends}
+        cuts = {name: value for name, value in given.items() if value is not None}
         if isinstance(self.gap, DynamicGap):
             # `retention` is KIP-362's word for it, and that of saved states.
             longest: dict[str, int | str] = {} if self.gap.longest is None else {"retention": self.gap.longest}
-            return {"kind": "session", "gap_column": self.gap.column, **longest, "invalid_gap": self.gap.invalid}
-        return {"kind": "session", "gap": self.gap}
+            return {
+                "kind": "session",
+                "gap_column": self.gap.column,
+                **longest,
+                "invalid_gap": self.gap.invalid,
+                **cuts,
+            }
+        return {"kind": "session", "gap": self.gap, **cuts}
 
     def __repr__(self) -> str:
         """The call that makes these windows."""
         if isinstance(self.gap, DynamicGap):
             longest = "" if self.gap.longest is None else f", longest_gap={words(self.gap.longest)!r}"
             invalid = "" if self.gap.invalid == "drop" else f", invalid_gap={self.gap.invalid!r}"
-            made = f"with_dynamic_gap({self.gap.column!r}{self._shown_grace()}{longest}{invalid})"
+            made = f"with_dynamic_gap({self.gap.column!r}{self._shown_grace()}{longest}{invalid}{self._shown_cuts()})"
         else:
-            made = f"with_gap({words(self.gap)!r}{self._shown_grace()})"
+            made = f"with_gap({words(self.gap)!r}{self._shown_grace()}{self._shown_cuts()})"
         return f"SessionWindows.{made}{self._shown_until()}"
+
+    def _shown_cuts(self) -> str:
+        longest = "" if self.longest is None else f", longest={words(self.longest)!r}"
+        return f"{longest}{'' if self.ends is None else f', ends={self.ends!r}'}"
+
+
+def _cuts(longest: Duration | None, ends: ColumnName | None) -> dict[str, int | str | None]:
+    """Where sessions end before the gap, checked."""
+    column = None if ends is None else column_name("ends", ends)
+    if column == "":
+        raise bad_value("ends", column, "the name of a column")
+    return {"longest": None if longest is None else microseconds("longest", longest), "ends": column}
 
 
 def _no_option(given: Mapping[str, object]) -> TypeError:

@@ -58,6 +58,9 @@ class Windows:
             if kind == "one tick" and length < unit.microseconds:
                 raise bad_value(argument, words(length), f"at least 1 {unit.name}, {counts}")
 
+    def check_stream(self) -> None:
+        """Raises `ValueError` for windows that a stream cannot make."""
+
     def on_stream(self, time: pa.Field[Any]) -> Self:
         """These windows with what a stream assumes where nothing is said; `time` is the time column."""
         return self

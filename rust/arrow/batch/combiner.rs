@@ -23,7 +23,7 @@ impl Combiner {
     ///
     /// # Errors
     ///
-    /// [`Error::Format`] for a query of other windows.
+    /// [`Error::Format`] for a query of other windows, or of sessions that are cut.
     pub fn new(query: &Arc<Query>) -> Result<Self> {
         let WindowLengths::Session(gap) = query.windows else {
             return Err(Error::Format {
@@ -31,6 +31,12 @@ impl Combiner {
                 reason: "sliding windows have no partial ones".into(),
             });
         };
+        if query.cut.is_some() {
+            return Err(Error::Format {
+                what: "query",
+                reason: "sessions that are cut have no partial ones".into(),
+            });
+        }
         Ok(Self {
             sessions: SessionQuery::new(Arc::clone(query), gap)?,
             interrupt: Interrupt::never(),

@@ -2,12 +2,14 @@
 
 use std::iter::repeat;
 
-use arrow_array::Array;
+use arrow_array::{Array, UInt32Array};
 
 use crate::aggregate::SeqNo;
 use crate::arrow::read::records::Records;
+use crate::error::Result;
 use crate::key::KeyId;
 use crate::session::windows::Gap;
+use crate::sort::pick;
 use crate::time::{Span, Time};
 use crate::window::Extent;
 
@@ -105,6 +107,41 @@ impl NumberedRows {
         numbered
             .flat_map(|(nth, input)| (0..input.rows()).map(move |row| (nth, row)))
             .collect()
+    }
+
+    /// Gives the rows other numbers of their keys, which are parallel to them.
+    pub fn renumber(&mut self, keys: &[KeyId]) {
+        let mut keys = keys.iter();
+        let rows = self.inputs.iter_mut().flat_map(|(own, _)| own);
+        rows.zip(&mut keys).for_each(|(own, &key)| *own = key);
+    }
+
+    /// The rows before a time, which leave; the others stay.
+    ///
+    /// # Errors
+    ///
+    /// None of rows that were read.
+    pub fn take_before(&mut self, time: Time) -> Result<Self> {
+        let mut before = Self::default();
+        for (keys, input) in std::mem::take(self).inputs {
+            let is_before = |row: &u32| {
+                let own = input.times().get(*row as usize);
+                own.is_some_and(|&own| own < time)
+            };
+            let (earlier, others): (Vec<u32>, Vec<u32>) =
+                (0..input.rows() as u32).partition(is_before);
+            match (earlier.is_empty(), others.is_empty()) {
+                (true, _) => self.add(keys, input),
+                (_, true) => before.add(keys, input),
+                _ => {
+                    for (rows, to) in [(earlier, &mut before), (others, &mut *self)] {
+                        let keys = pick(&keys, &rows);
+                        to.add(keys, input.pick(&UInt32Array::from(rows))?);
+                    }
+                }
+            }
+        }
+        Ok(before)
     }
 
     /// The key of each row, and how far it reaches.

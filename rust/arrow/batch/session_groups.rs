@@ -1,4 +1,8 @@
 //! Rows with key numbers to sessions with states: the part of a session query that knows no keys.
+//!
+//! Where sessions are cut, rows wait until all that come before them in time are there. Those before
+//! the frontier are then taken in the order of time; a session that goes on past it stays with its
+//! states, as it depends on no earlier row any more.
 
 use std::sync::Arc;
 
@@ -14,6 +18,7 @@ use crate::key::KeyId;
 use crate::memory;
 use crate::session::batch::OpenSessions;
 use crate::session::windows::Gap;
+use crate::time::Time;
 use crate::window::{Extent, Window};
 
 /// Bytes for each session, about, in what is copied where sessions grow in number or are joined:
@@ -67,22 +72,32 @@ impl SessionGroups {
     /// Gives the waiting rows their sessions as soon as that pays, and at the latest when about
     /// `most` rows wait.
     pub fn process(&mut self, most: usize, interrupt: &Interrupt) -> Result<()> {
-        if tuning::is_due(&self.waiting, &mut self.sessions, self.gap, most) {
-            self.assign(interrupt)?;
+        let may_assign = self.query.cut.is_none();
+        if may_assign && tuning::is_due(&self.waiting, &mut self.sessions, self.gap, most) {
+            self.assign(None, interrupt)?;
         }
         Ok(())
     }
 
-    /// Gives the waiting rows their sessions.
-    fn assign(&mut self, interrupt: &Interrupt) -> Result<()> {
-        memory::room_to_grow(self.sessions.len(), self.waiting.rows(), GROWN)?;
-        let waiting = std::mem::take(&mut self.waiting);
+    /// Gives the waiting rows their sessions; where sessions are cut, those before `frontier`, all of
+    /// them without one.
+    fn assign(&mut self, frontier: Option<Time>, interrupt: &Interrupt) -> Result<()> {
+        let waiting = match frontier.filter(|_| self.query.cut.is_some()) {
+            Some(frontier) => self.waiting.take_before(frontier)?,
+            None => std::mem::take(&mut self.waiting),
+        };
+        memory::room_to_grow(self.sessions.len(), waiting.rows(), GROWN)?;
         let (keys, times) = (waiting.keys(), waiting.times());
-        let slots = match self.gap {
-            Gap::Fixed(gap) => self.sessions.assign(&keys, &times, gap, interrupt)?,
-            Gap::Dynamic { .. } => {
+        let sessions = &mut self.sessions;
+        let slots = match (self.query.cut, self.gap) {
+            (None, Gap::Fixed(gap)) => sessions.assign(&keys, &times, gap, interrupt)?,
+            (None, Gap::Dynamic { .. }) => {
+                sessions.assign_own(&keys, &times, &waiting.gaps(), interrupt)?
+            }
+            (Some(cut), gap) => {
                 let gaps = waiting.gaps();
-                self.sessions.assign_own(&keys, &times, &gaps, interrupt)?
+                let own = |row: usize| gaps.get(row).copied().unwrap_or(gap.longest());
+                sessions.assign_cut(&keys, &times, own, cut, interrupt)?
             }
         };
         self.states.resize(self.sessions.len());
@@ -103,13 +118,22 @@ impl SessionGroups {
         Ok(())
     }
 
-    /// Takes the waiting rows as they are, where grouping them would join few.
+    /// Takes the waiting rows as they are, where grouping them would join few, and where sessions are
+    /// cut, as that asks for all rows of a key.
     pub fn take_scattered(&mut self, interrupt: &Interrupt) -> Result<Option<NumberedRows>> {
-        let few = self.waiting.rows() < self.query.limits.pack_loose;
-        if few || !tuning::are_scattered(&self.waiting, self.gap, interrupt)? {
-            return Ok(None);
-        }
-        Ok(Some(std::mem::take(&mut self.waiting)))
+        let rows = self.waiting.rows();
+        let is_taken = if self.query.cut.is_some() {
+            rows > 0
+        } else {
+            rows >= self.query.limits.pack_loose
+                && tuning::are_scattered(&self.waiting, self.gap, interrupt)?
+        };
+        Ok(is_taken.then(|| std::mem::take(&mut self.waiting)))
+    }
+
+    /// The rows that wait.
+    pub fn waiting(&mut self) -> &mut NumberedRows {
+        &mut self.waiting
     }
 
     /// Merges partial sessions: slots `from` of `states`, parallel to `keys` and `extents`.
@@ -125,9 +149,14 @@ impl SessionGroups {
         self.states.merge(&into, states, from)
     }
 
-    /// Takes all sessions out, those joined that belong together.
-    pub fn coalesce(&mut self, interrupt: &Interrupt) -> Result<ClosedSessions> {
-        self.assign(interrupt)?;
+    /// Takes all sessions out, those joined that belong together; where sessions are cut, without the
+    /// rows from `frontier` on, which wait.
+    pub fn coalesce(
+        &mut self,
+        frontier: Option<Time>,
+        interrupt: &Interrupt,
+    ) -> Result<ClosedSessions> {
+        self.assign(frontier, interrupt)?;
         memory::room_for(self.sessions.len().saturating_mul(GROWN))?;
         let coalesced = self.sessions.coalesce(interrupt)?;
         let mut states = std::mem::replace(&mut self.states, self.query.accumulators());

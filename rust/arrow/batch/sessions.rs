@@ -74,12 +74,12 @@ impl SessionQuery {
                 .collect();
             inputs.push(interleave(&arrays, &addresses)?);
         }
-        let is_dynamic = matches!(self.gap, Gap::Dynamic { .. });
+        let has_own_gaps = self.query.has_own_gaps();
         let needs_seq_no = self.query.needs_seq_no;
         let records = SessionRecords {
             keys: self.keys.columns(&pick(&keys, &sorted.rows))?,
             times: &sorted.times,
-            gaps: is_dynamic.then(|| pick(&rows.gaps(), &sorted.rows)),
+            gaps: has_own_gaps.then(|| pick(&rows.gaps(), &sorted.rows)),
             seq_nos: needs_seq_no.then(|| pick(&rows.seq_nos(), &sorted.rows)),
             inputs,
         };
@@ -93,7 +93,7 @@ impl SessionQuery {
 
     /// All sessions as partial ones, for blocks.
     fn session_rows(&mut self, interrupt: &Interrupt) -> Result<ShardRows> {
-        let sessions = self.groups.coalesce(interrupt)?;
+        let sessions = self.groups.coalesce(None, interrupt)?;
         let starts: Vec<Time> = sessions.extents.iter().map(|extent| extent.start).collect();
         let sorted = self.sort(&sessions.keys, &starts, interrupt)?;
         let slots: Vec<Slot> = sorted.rows.iter().copied().map(Slot).collect();
@@ -130,7 +130,7 @@ impl SessionQuery {
     /// All sessions; no two of a key join. What remains is empty, but for the numbers of keys.
     pub fn coalesce(&mut self, interrupt: &Interrupt) -> Result<ClosedSessions> {
         self.number()?;
-        self.groups.coalesce(interrupt)
+        self.groups.coalesce(None, interrupt)
     }
 
     /// The numbers of keys, which do not have to have sessions.
@@ -203,11 +203,15 @@ impl BatchOperator for SessionQuery {
     fn add_block(&mut self, kind: BlockKind, block: &RecordBatch) -> Result<()> {
         match kind {
             BlockKind::Records => {
-                let (keys, records) = session_records::read(&self.query, self.gap, block)?;
+                let (keys, records) = session_records::read(&self.query, block)?;
                 let keys = self.numbers_of(&keys, block.num_rows())?;
                 self.groups.add(keys, records);
                 Ok(())
             }
+            BlockKind::Sessions if self.query.cut.is_some() => Err(Error::Format {
+                what: "block",
+                reason: "sessions that are cut come as records".into(),
+            }),
             BlockKind::Sessions => {
                 let partials = PartialSessions::read(&self.query, self.gap, block)?;
                 let keys = self.numbers_of(&partials.keys, block.num_rows())?;
@@ -235,7 +239,8 @@ impl BatchOperator for SessionQuery {
         emit: &mut BatchSink<'_>,
         interrupt: &Interrupt,
     ) -> Result<()> {
-        let sessions = self.coalesce(interrupt)?;
+        self.number()?;
+        let sessions = self.groups.coalesce(frontier, interrupt)?;
         let is_closed = |slot: &Slot| {
             let extent = sessions.extents.get(slot.0 as usize);
             let closes = |frontier| extent.is_some_and(|extent| extent.closed_before(frontier));
@@ -245,14 +250,20 @@ impl BatchOperator for SessionQuery {
             .into_iter()
             .partition(is_closed);
         self.results(&sessions, &closed, emit, interrupt)?;
-        // Keys without an open session are forgotten.
+        // Keys without an open session, and without a row that waits, are forgotten.
         let numbers = Slot::numbers(&open);
-        let columns = self.keys.columns(&pick(&sessions.keys, numbers))?;
+        let mut kept = pick(&sessions.keys, numbers);
+        kept.extend(self.groups.waiting().keys());
+        let columns = self.keys.columns(&kept)?;
         self.keys.clear();
-        let mut keys = Vec::with_capacity(open.len());
+        let mut keys = Vec::with_capacity(kept.len());
         self.keys.intern(&columns, &mut keys)?;
+        let (keys, of_waiting) = keys
+            .split_at_checked(open.len())
+            .ok_or(Error::Internal("each session has a key"))?;
+        self.groups.waiting().renumber(of_waiting);
         let extents = pick(&sessions.extents, numbers);
-        self.groups.merge(&keys, &extents, &sessions.states, &open)
+        self.groups.merge(keys, &extents, &sessions.states, &open)
     }
 
     fn rows(&self) -> usize {

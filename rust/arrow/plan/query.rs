@@ -10,7 +10,7 @@ use super::input_column::InputColumn;
 use super::limits::Limits;
 use super::source_column::SourceColumn;
 use super::spec::{InvalidGap, MOST_SHARDS, Spec, WindowSpec, wrong_count};
-use super::window_lengths::WindowLengths;
+use super::window_lengths::{self, WindowLengths};
 use crate::aggregate::accumulators::Accumulators;
 use crate::aggregate::column::Column;
 use crate::aggregate::row_filter::RowFilter;
@@ -18,6 +18,7 @@ use crate::arrow::array::dictionary::{unpacked, unpacked_field};
 use crate::arrow::array::type_name;
 use crate::arrow::keys::KeyInterner;
 use crate::error::{Error, Result};
+use crate::session::windows::Cut;
 
 /// What leaves a query.
 pub enum QueryOutput {
@@ -53,6 +54,8 @@ pub(crate) struct QuerySources {
     pub tick: Option<SourceColumn>,
     /// The column of each record's own gap.
     pub gap: Option<SourceColumn>,
+    /// The column that is true in the records that end their session.
+    pub ends: Option<SourceColumn>,
     /// The column of record values, where these are Kafka's.
     pub value: Option<SourceColumn>,
     /// The column that numbers each row's source partition.
@@ -65,6 +68,8 @@ pub struct Query {
     pub shards: u32,
     /// The kind of windows, in ticks of the time column.
     pub windows: WindowLengths,
+    /// Where sessions are cut, if anywhere: their records are taken in the order of time.
+    pub cut: Option<Cut>,
     /// The key columns.
     pub keys: Vec<Field>,
     /// The time column.
@@ -159,9 +164,10 @@ impl Query {
             tick: spec
                 .tick
                 .as_ref()
-                .map(|name| tick_column(name, input))
+                .map(|name| boolean_column("tick", name, input))
                 .transpose()?,
             gap: gap_column(&spec.windows, input)?,
+            ends: ends_column(&spec.windows, input)?,
             value: value
                 .map(|name| SourceColumn::find(input, "value", name))
                 .transpose()?
@@ -199,6 +205,7 @@ impl Query {
         Ok(Self {
             shards: spec.shards,
             windows,
+            cut: window_lengths::cut(&spec.windows, *unit)?,
             keys,
             columns,
             invalid_gap: match spec.windows {
@@ -238,6 +245,11 @@ impl Query {
             aggregate.states().map(|states| (states, range, filter))
         });
         Accumulators::filtered(parts.collect::<Vec<_>>())
+    }
+
+    /// Whether records have gaps of their own: from a column, or as they end their session.
+    pub(crate) fn has_own_gaps(&self) -> bool {
+        self.columns.gap.is_some() || self.columns.ends.is_some()
     }
 
     /// Which of the query's inputs the accumulators take: of one aggregate after the other those that
@@ -287,13 +299,23 @@ fn gap_column(windows: &WindowSpec, input: &Schema) -> Result<Option<SourceColum
     }
 }
 
-/// The column that marks ticks.
-fn tick_column(name: &str, input: &Schema) -> Result<SourceColumn> {
-    let (column, field) = SourceColumn::find(input, "tick", name)?;
+/// The column that is true in the records that end their session.
+fn ends_column(windows: &WindowSpec, input: &Schema) -> Result<Option<SourceColumn>> {
+    match windows {
+        WindowSpec::Session {
+            ends: Some(name), ..
+        } => boolean_column("ends", name, input).map(Some),
+        _ => Ok(None),
+    }
+}
+
+/// A column of booleans.
+fn boolean_column(argument: &str, name: &str, input: &Schema) -> Result<SourceColumn> {
+    let (column, field) = SourceColumn::find(input, argument, name)?;
     match unpacked(field.data_type()) {
         DataType::Boolean => Ok(column),
         _ => Err(Error::ColumnType {
-            argument: "tick".into(),
+            argument: argument.into(),
             column: name.into(),
             got: type_name::of(field),
             allowed: "a boolean".into(),

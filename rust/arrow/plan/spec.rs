@@ -76,6 +76,7 @@ impl Spec {
             && self.inputs.is_none()
             && self.late == Late::Drop
             && !self.every_record
+            && !self.windows.is_cut()
     }
 }
 
@@ -125,6 +126,12 @@ pub enum WindowSpec {
         /// What happens to a record whose gap is null, zero or negative.
         #[serde(default)]
         invalid_gap: InvalidGap,
+        /// The longest distance from the start of a session to its end; none: any.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        longest: Option<i64>,
+        /// The boolean column that is true in the records that end their session.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        ends: Option<String>,
     },
     /// Sliding windows.
     Sliding {
@@ -134,6 +141,16 @@ pub enum WindowSpec {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         resolution: Option<i64>,
     },
+}
+
+impl WindowSpec {
+    /// Whether sessions end although the gap goes on.
+    pub(crate) fn is_cut(&self) -> bool {
+        match self {
+            Self::Session { longest, ends, .. } => longest.is_some() || ends.is_some(),
+            Self::Sliding { .. } => false,
+        }
+    }
 }
 
 /// What happens to a record whose gap is null, zero or negative.

@@ -4,7 +4,7 @@ use arrow_schema::TimeUnit;
 
 use super::spec::WindowSpec;
 use crate::error::{Error, Result};
-use crate::session::windows::Gap;
+use crate::session::windows::{Cut, Gap};
 use crate::sliding::plan::Sliding;
 use crate::time::Span;
 
@@ -27,11 +27,7 @@ impl WindowLengths {
     ///
     /// [`Error::Argument`] of a length that the time column does not count.
     pub(crate) fn in_ticks(windows: &WindowSpec, unit: TimeUnit) -> Result<Self> {
-        let wrong = |argument: &str, got: i64, allowed: &str| Error::Argument {
-            argument: argument.into(),
-            got: format!("{got} microseconds"),
-            allowed: format!("{allowed}, as the time column counts in {}s", name(unit)),
-        };
+        let wrong = |argument: &str, got, allowed: &str| wrong(argument, got, allowed, unit);
         let exact = |argument: &str, micros: i64| {
             let ticks = to_ticks(micros, unit).filter(|ticks| ticks.0 > 0);
             ticks
@@ -44,28 +40,20 @@ impl WindowLengths {
                     )
                 })
         };
-        let positive = |argument: &str, micros: i64| match micros {
-            1.. => to_ticks(micros, unit)
-                .ok_or_else(|| wrong(argument, micros, "at most the representable range")),
-            _ => Err(wrong(argument, micros, "a positive duration")),
-        };
         match windows {
             &WindowSpec::Session {
                 gap: Some(gap),
                 gap_column: None,
                 ..
-            } => Ok(Self::Session(Gap::Fixed(positive("gap", gap)?))),
+            } => Ok(Self::Session(Gap::Fixed(positive("gap", gap, unit)?))),
             &WindowSpec::Session {
                 gap: None,
                 gap_column: Some(_),
                 longest_gap,
                 ..
             } => {
-                let longest = |micros| match positive("longest_gap", micros)? {
-                    Span(0) => Err(wrong("longest_gap", micros, "at least one tick")),
-                    longest => Ok(longest),
-                };
-                let longest = longest_gap.map(longest).transpose()?;
+                let longest = longest_gap.map(|micros| one_tick("longest_gap", micros, unit));
+                let longest = longest.transpose()?;
                 Ok(Self::Session(Gap::Dynamic { longest }))
             }
             WindowSpec::Session { .. } => Err(Error::Format {
@@ -91,6 +79,47 @@ impl WindowLengths {
                 }
             }
         }
+    }
+}
+
+/// Where the sessions of a spec are cut, in ticks of the time column.
+///
+/// # Errors
+///
+/// [`Error::Argument`] of a length that the time column does not count.
+pub(crate) fn cut(windows: &WindowSpec, unit: TimeUnit) -> Result<Option<Cut>> {
+    let &WindowSpec::Session { longest, .. } = windows else {
+        return Ok(None);
+    };
+    let longest = longest.map(|micros| one_tick("longest", micros, unit));
+    let cut = Cut {
+        longest: longest.transpose()?,
+    };
+    Ok(windows.is_cut().then_some(cut))
+}
+
+fn wrong(argument: &str, got: i64, allowed: &str, unit: TimeUnit) -> Error {
+    Error::Argument {
+        argument: argument.into(),
+        got: format!("{got} microseconds"),
+        allowed: format!("{allowed}, as the time column counts in {}s", name(unit)),
+    }
+}
+
+/// A length of more than nothing, rounded down.
+fn positive(argument: &str, micros: i64, unit: TimeUnit) -> Result<Span> {
+    match micros {
+        1.. => to_ticks(micros, unit)
+            .ok_or_else(|| wrong(argument, micros, "at most the representable range", unit)),
+        _ => Err(wrong(argument, micros, "a positive duration", unit)),
+    }
+}
+
+/// The same, of one tick at least.
+fn one_tick(argument: &str, micros: i64, unit: TimeUnit) -> Result<Span> {
+    match positive(argument, micros, unit)? {
+        Span(0) => Err(wrong(argument, micros, "at least one tick", unit)),
+        ticks => Ok(ticks),
     }
 }
 

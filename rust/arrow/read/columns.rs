@@ -6,7 +6,7 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_array::{Array, ArrayRef, BooleanArray, Int64Array, RecordBatch};
-use arrow_buffer::NullBuffer;
+use arrow_buffer::{BooleanBuffer, NullBuffer};
 use arrow_schema::DataType;
 
 use super::gap_column::GapColumn;
@@ -27,6 +27,8 @@ pub(crate) struct QueryColumns {
     pub ticks: Option<BooleanArray>,
     /// Each row's own gap.
     pub gaps: Option<GapColumn>,
+    /// Which rows end their session.
+    pub ends: Option<BooleanBuffer>,
     /// The columns that aggregates take, in their declared types.
     pub inputs: Vec<ArrayRef>,
     /// Which rows have a record value, of a query with Kafka's treatment of nulls.
@@ -69,6 +71,12 @@ impl QueryColumns {
                 .map(|gap| GapColumn::read(query, &reader.checked(gap)?))
                 .transpose()?
                 .flatten(),
+            ends: columns
+                .ends
+                .as_ref()
+                .map(|ends| reader.cast(ends, &DataType::Boolean))
+                .transpose()?
+                .map(|ends| are_true(ends.as_boolean())),
             inputs: query
                 .inputs
                 .iter()
@@ -117,6 +125,14 @@ impl QueryColumns {
             .zip(inputs)
             .map(|(input, array)| input.canonical(array))
             .collect()
+    }
+}
+
+/// Which values are true; null is not.
+pub(super) fn are_true(values: &BooleanArray) -> BooleanBuffer {
+    match values.nulls() {
+        Some(nulls) => values.values() & nulls.inner(),
+        None => values.values().clone(),
     }
 }
 

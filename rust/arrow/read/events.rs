@@ -1,7 +1,7 @@
 //! The rows of a batch for the record operator: every one in its order, none left out.
 
 use arrow_array::{Array, ArrayRef, BooleanArray, Int64Array, RecordBatch, UInt32Array};
-use arrow_buffer::NullBuffer;
+use arrow_buffer::{BooleanBuffer, NullBuffer};
 use arrow_schema::{DataType, TimeUnit};
 use arrow_select::take::take;
 
@@ -32,6 +32,8 @@ pub struct EventBatch {
     times: Int64Array,
     ticks: Option<BooleanArray>,
     gaps: Option<GapColumn>,
+    /// Which rows end their session.
+    ends: Option<BooleanBuffer>,
     /// The input of each row of a cogroup.
     cogroup: Option<(Cogroup, Int64Array)>,
     values: Option<NullBuffer>,
@@ -114,6 +116,7 @@ impl EventBatch {
             times: QueryColumns::times(&columns.time)?,
             ticks: columns.ticks,
             gaps: columns.gaps,
+            ends: columns.ends,
             cogroup: query.cogroup.as_ref().map(numbered).transpose()?,
             values: columns.values,
             source_numbers: columns.source_numbers,
@@ -201,6 +204,10 @@ impl EventBatch {
             key: self.name(row),
             time,
             gap,
+            ends: self
+                .ends
+                .as_ref()
+                .is_some_and(|ends| row < ends.len() && ends.value(row)),
             input,
             source: source.unwrap_or(SOURCE),
             row: row as u32,

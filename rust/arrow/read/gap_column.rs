@@ -1,4 +1,5 @@
-//! The gap column of a batch: each record's own gap, in ticks of the time column (rules 3.1).
+//! The gap column of a batch: each record's own gap, in ticks of the time column (rules 3.1). One that
+//! ends its session has none.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
@@ -86,6 +87,27 @@ impl GapColumn {
         *kept = good;
         Ok(gaps)
     }
+}
+
+/// The gaps in effect of the rows that are `kept`: those given, or the one that all have, and zero
+/// where a row ends its session.
+pub(crate) fn ended(
+    query: &Query,
+    gaps: Option<Vec<Span>>,
+    ends: &BooleanBuffer,
+    kept: &BooleanBuffer,
+) -> Vec<Span> {
+    let one = match query.windows {
+        WindowLengths::Session(gap) => gap.longest(),
+        WindowLengths::Sliding(_) => Span::default(),
+    };
+    let mut gaps = gaps.unwrap_or_else(|| vec![one; kept.count_set_bits()]);
+    for (gap, row) in gaps.iter_mut().zip(kept.set_indices()) {
+        if row < ends.len() && ends.value(row) {
+            *gap = Span(0);
+        }
+    }
+    gaps
 }
 
 /// The error of a row whose gap is bad, by its key and time.

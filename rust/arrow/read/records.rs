@@ -11,8 +11,9 @@ use arrow_buffer::BooleanBuffer;
 use arrow_select::filter::FilterBuilder;
 use arrow_select::take::take;
 
-use super::columns::QueryColumns;
+use super::columns::{QueryColumns, are_true};
 use super::counters::ReadCounters;
+use super::gap_column;
 use crate::aggregate::SeqNo;
 use crate::aggregate::column::Column;
 use crate::arrow::array::convert;
@@ -64,6 +65,7 @@ impl Records {
             time,
             ticks,
             gaps,
+            ends,
             inputs,
             output,
             ..
@@ -73,6 +75,10 @@ impl Records {
         let gaps = gaps
             .map(|gaps| gaps.in_effect(query, &keys, &time, &mut kept, counters))
             .transpose()?;
+        let gaps = match &ends {
+            Some(ends) => Some(gap_column::ended(query, gaps, ends, &kept)),
+            None => gaps,
+        };
         if matches!(query.output_kind, QueryOutput::Over { .. }) {
             kept = data; // rows that are left out come back too
         }
@@ -167,7 +173,8 @@ impl Records {
         Time::slice(self.times.as_primitive::<Int64Type>().values())
     }
 
-    /// The gaps in effect, in ticks of the time column; none where all records have one gap.
+    /// The gaps in effect, in ticks of the time column, zero where a record ends its session; none where
+    /// all records have one gap.
     pub fn gaps(&self) -> &[Span] {
         self.gaps.as_deref().unwrap_or_default()
     }
@@ -202,10 +209,7 @@ fn picked<T: Copy>(values: &[T], rows: &UInt32Array) -> Vec<T> {
 /// Which rows are records, that is no ticks.
 fn records(time: &ArrayRef, ticks: Option<&BooleanArray>) -> BooleanBuffer {
     match ticks {
-        Some(ticks) => !&ticks.nulls().map_or_else(
-            || ticks.values().clone(),
-            |nulls| ticks.values() & nulls.inner(),
-        ),
+        Some(ticks) => !&are_true(ticks),
         None => BooleanBuffer::new_set(time.len()),
     }
 }

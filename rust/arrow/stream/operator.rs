@@ -261,15 +261,13 @@ impl Operator {
     }
 
     /// Whether records may be added in bulk: functions of the user see the records in their order,
-    /// and sliding windows of Kafka drop those without a value.
+    /// sliding windows of Kafka drop those without a value, and a cut is a matter of order.
     fn adds_in_bulk(&self) -> bool {
+        let kafka = self.spec.kafka.as_ref();
         let drops = matches!(self.state.windows, Windows::Sliding(_))
-            && self
-                .spec
-                .kafka
-                .as_ref()
-                .is_some_and(|kafka| kafka.value.is_some());
-        self.state.functions.is_empty() && !self.spec.every_record && !drops
+            && kafka.is_some_and(|kafka| kafka.value.is_some());
+        let is_ordered = self.spec.every_record || self.state.query.cut.is_some();
+        self.state.functions.is_empty() && !is_ordered && !drops
     }
 
     /// Adds rows, those of most keys all at once.

@@ -77,6 +77,7 @@ impl Windows {
                 Ok(Self::Sessions(SessionOperator::new(
                     SessionWindows {
                         gap,
+                        cut: query.cut,
                         grace,
                         until,
                         emit,

@@ -27,6 +27,11 @@ impl Row {
     pub(super) fn gap(&self) -> Option<i64> {
         self.value.map(|value| value.saturating_mul(3))
     }
+
+    /// Whether a session ends with it: its value is a multiple of 4.
+    pub(super) fn ends(&self) -> Option<bool> {
+        self.value.map(|value| value % 4 == 0)
+    }
 }
 
 pub(crate) fn schema() -> SchemaRef {
@@ -44,6 +49,7 @@ pub(crate) fn schema() -> SchemaRef {
         Field::new("s", DataType::Utf8, true),
         Field::new("d", DataType::Decimal128(9, 2), true),
         Field::new("gap", DataType::Duration(TimeUnit::Microsecond), true),
+        Field::new("ends", DataType::Boolean, true),
     ]))
 }
 
@@ -78,6 +84,7 @@ pub(crate) fn batch(rows: &[Row]) -> RecordBatch {
                 .map(Row::gap)
                 .collect::<DurationMicrosecondArray>(),
         ),
+        Arc::new(rows.iter().map(Row::ends).collect::<BooleanArray>()),
     ];
     RecordBatch::try_new(schema(), columns).unwrap()
 }

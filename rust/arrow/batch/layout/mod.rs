@@ -3,7 +3,7 @@
 //! | file | a row of the block | columns after those of the keys |
 //! |---|---|---|
 //! | [`crate::arrow::format::partial_sessions`] | a partial session | `start`, `end`, `reach` of dynamic gaps, states |
-//! | [`session_records`] | a record of a session query | `time`, `gap` of dynamic gaps, `arrival` where it matters, inputs |
+//! | [`session_records`] | a record of a session query | `time`, `gap` where records have their own, `arrival` where it matters, inputs |
 //! | [`sliding_records`] | a record of a sliding query | `time`, `arrival`, inputs |
 //! | [`whole_rows`] | a row of a query for rows | (no keys: the columns of the input), `arrival` |
 //!

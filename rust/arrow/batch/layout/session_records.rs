@@ -1,5 +1,5 @@
-//! Records of a session query as columns: keys, `time`, `gap` of dynamic gaps, `arrival` where an
-//! aggregate asks for it, inputs.
+//! Records of a session query as columns: keys, `time`, `gap` where records have their own or end
+//! their session, `arrival` where an aggregate asks for it, inputs.
 
 use std::sync::Arc;
 
@@ -13,7 +13,6 @@ use crate::arrow::plan::input_column::InputColumn;
 use crate::arrow::plan::query::Query;
 use crate::arrow::read::records::Records;
 use crate::error::Result;
-use crate::session::windows::Gap;
 use crate::time::{Span, Time};
 
 /// Records of a session query, one a row.
@@ -47,7 +46,6 @@ impl SessionRecords<'_> {
 /// columns are an error.
 pub(in crate::arrow::batch) fn read(
     query: &Query,
-    gap: Gap,
     block: &RecordBatch,
 ) -> Result<(Vec<ArrayRef>, Records)> {
     let mut columns = BlockReader::new(block);
@@ -57,12 +55,11 @@ pub(in crate::arrow::batch) fn read(
         None => return Err(columns.unexpected()),
     };
     columns.numbers()?;
-    let gaps = match gap {
-        Gap::Fixed(_) => None,
-        Gap::Dynamic { .. } => {
-            let gaps = columns.numbers()?.iter();
-            Some(gaps.map(|gap| Span(gap.cast_unsigned())).collect())
-        }
+    let gaps = if query.has_own_gaps() {
+        let gaps = columns.numbers()?.iter();
+        Some(gaps.map(|gap| Span(gap.cast_unsigned())).collect())
+    } else {
+        None
     };
     let seq_nos = if query.needs_seq_no {
         let seq_nos = columns.numbers()?.iter();

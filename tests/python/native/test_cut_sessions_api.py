@@ -1,0 +1,243 @@
+"""`longest` and `ends`, as a user meets them: any library, cogroups, errors, what is refused, and what is told."""
+
+from __future__ import annotations
+
+import functools
+import pickle
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import windrow as wr
+from windrow.command.main import main
+from windrow.plot import timeline
+from windrow.testing import StreamDriver
+
+TICK = timedelta(microseconds=1)
+
+
+def at(*minutes: float) -> list[datetime]:
+    return [datetime(2026, 1, 1, 8) + timedelta(minutes=minute) for minute in minutes]
+
+
+CLICKS = pa.table(
+    {
+        "user": ["ann"] * 5 + ["bob"],
+        "ts": at(0, 4, 8, 12, 13, 1),
+        "logout": [False, False, None, True, False, True],
+        "url": ["/", "/a", "/b", "/c", "/d", "/"],
+    }
+)
+CUT = wr.SessionWindows.with_gap("5 minutes", longest="10 minutes", ends="logout")
+SESSIONS = [("ann", *at(0, 8), 3), ("ann", *at(12, 12), 1), ("ann", *at(13, 13), 1), ("bob", *at(1, 1), 1)]
+
+
+def shown(answer: pa.Table) -> list[tuple[Any, ...]]:
+    rows = ((row["user"], row["window"]["start"], row["window"]["end"], row["n"]) for row in answer.to_pylist())
+    return sorted(rows)
+
+
+LIBRARIES: dict[str, Callable[[], Any]] = {
+    "pyarrow": lambda: CLICKS,
+    "batches": lambda: CLICKS.to_batches(max_chunksize=2),
+    "polars": lambda: pl.from_arrow(CLICKS),
+    "lazy": lambda: pl.from_arrow(CLICKS).lazy(),
+    "duckdb": lambda: duckdb.from_arrow(CLICKS),
+    "pandas": lambda: pd.DataFrame(CLICKS.drop_columns("logout").to_pydict()).assign(
+        logout=pd.array(CLICKS["logout"].to_pylist(), dtype="boolean")
+    ),
+    "dictionary": lambda: CLICKS.set_column(0, "user", CLICKS["user"].dictionary_encode()),
+}
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_any_library_gives_the_same(library: str) -> None:
+    data = LIBRARIES[library]()
+    assert shown(wr.group_by(data, "user", time="ts").windowed_by(CUT).agg(n=wr.count())) == SESSIONS
+
+
+def test_bounds_as_columns_and_counters_go_along() -> None:
+    table = pa.concat_tables([CLICKS, CLICKS.slice(0, 1).set_column(0, "user", pa.array([None], pa.string()))])
+    grouped = wr.group_by(table, "user", time="ts").windowed_by(CUT).flat()
+    with pytest.warns(wr.LeftOut, match="1 of 7 records"):
+        answer = grouped.count()
+    assert answer.column_names == ["user", "window_start", "window_end", "count"]
+    assert wr.counters(answer)["windows"] == 4
+    updates = wr.group_by(CLICKS, "user", time="ts").windowed_by(CUT).emit("update").count()
+    assert updates["op"].to_pylist() == ["upsert"] * 4
+
+
+def test_what_is_left_out_ends_no_session() -> None:
+    # at 8:12 logout is true in a record that is left out, and so nothing ends there
+    more = {"user": ["ann"], "ts": at(14), "logout": [False], "url": ["/e"]}
+    table = pa.concat_tables([CLICKS, pa.table(more)])
+    table = table.set_column(2, "logout", pa.array([True, False, None, True, False, True, False]))
+    wanted = [("ann", *at(0, 0), 1), ("ann", *at(4, 14), 4), ("bob", *at(1, 1), 1)]
+    gaps = pa.array([timedelta(minutes=minutes) for minutes in (5, 5, 5, 0, 5, 5, 5)])
+    windows = wr.SessionWindows.with_dynamic_gap("pause", ends="logout")
+    grouped = wr.group_by(table.append_column("pause", gaps), "user", time="ts").windowed_by(windows)
+    for asked in (wr.count(), wr.aggregate(lambda: 0, one_more, added, schema="bigint", columns=["url"])):
+        with pytest.warns(wr.LeftOut, match="bad_gaps"):
+            assert shown(grouped.agg(n=asked)) == wanted
+    ticks = table.append_column("tick", pa.array([False, False, False, True, False, False, False]))
+    fixed = wr.SessionWindows.with_gap("5 minutes", ends="logout")
+    ticking = wr.group_by(ticks, "user", time="ts", tick="tick").windowed_by(fixed)
+    for asked in (wr.count(), wr.aggregate(lambda: 0, one_more, added, schema="bigint", columns=["url"])):
+        assert shown(ticking.agg(n=asked)) == wanted
+
+
+def one_more(held: int, row: Any) -> int:
+    return held + 1
+
+
+def added(one: int, other: int) -> int:
+    return one + other
+
+
+def test_a_cogroup_is_cut_by_a_column_of_one_input() -> None:
+    orders = pa.table({"user": ["ann", "ann"], "paid": at(3, 11), "amount": [30, 40]})
+    both = wr.cogroup(clicks=wr.group_by(CLICKS, "user", time="ts"), orders=wr.group_by(orders, "user", time="paid"))
+    windows = wr.SessionWindows.with_gap("5 minutes", longest="11 minutes", ends="clicks.logout")
+    asked = {"n": wr.count(), "clicks": wr.count("clicks.*"), "spent": wr.sum("orders.amount")}
+    wanted = [("ann", *at(0, 11), 5), ("ann", *at(12, 12), 1), ("ann", *at(13, 13), 1), ("bob", *at(1, 1), 1)]
+    answer = both.windowed_by(windows).agg(**asked)
+    assert shown(answer) == wanted
+    assert sorted(answer["spent"].to_pylist(), key=str) == [70, None, None, None]
+    folded = both.windowed_by(windows).agg(n=wr.count(), most=wr.reduce("orders.amount", max))
+    assert shown(folded) == wanted
+    with pytest.raises(ValueError, match=r"ends: got 'logout'.*'clicks\.logout'"):
+        both.windowed_by(wr.SessionWindows.with_gap("5 minutes", ends="logout"))
+
+
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+def test_a_length_counts_in_ticks_rounded_down(unit: str) -> None:
+    per = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}[unit]
+    times = pa.array([0, per, 2 * per], pa.int64()).cast(pa.timestamp(unit))
+    grouped = wr.group_by(pa.table({"user": ["ann"] * 3, "ts": times}), "user", time="ts")
+    two = timedelta(seconds=2)
+    for longest, sizes in ((two - TICK, [1, 2]), (two, [3]), (two + TICK, [3])):
+        windows = wr.SessionWindows.with_gap("1 second", longest=longest)
+        assert sorted(grouped.windowed_by(windows).count()["count"].to_pylist()) == sizes
+    short = wr.SessionWindows.with_gap("1 second", longest=TICK)
+    if unit in ("s", "ms"):
+        with pytest.raises(ValueError, match=r"longest: got '1 microsecond'; allowed: at least 1 (milli)?second, as"):
+            grouped.windowed_by(short)
+    else:
+        assert grouped.windowed_by(short).count().num_rows == 3
+
+
+def refused(error: type[Exception], words: str, call: Callable[[], Any]) -> None:
+    with pytest.raises(error, match=words):
+        call()
+
+
+def test_wrong_arguments_are_errors_at_the_call() -> None:
+    with_gap, dynamic = wr.SessionWindows.with_gap, wr.SessionWindows.with_dynamic_gap
+    refused(ValueError, "longest: got '0 seconds'", lambda: with_gap("1 second", longest="0 seconds"))
+    refused(TypeError, "longest: got 30, an int", lambda: with_gap("1 second", longest=30))  # type: ignore[arg-type]
+    refused(ValueError, "longest: got '1 month'", lambda: dynamic("pause", longest="1 month"))
+    refused(ValueError, "ends: got ''", lambda: with_gap("1 second", ends=""))
+    refused(TypeError, "ends: got True, a bool", lambda: dynamic("pause", ends=True))  # type: ignore[arg-type]
+    refused(TypeError, "grace='1 hour', longest='2 hours'", lambda: with_gap("1 second", "1 hour", "2 hours"))  # type: ignore[arg-type]
+    refused(TypeError, "did you mean 'longest'", lambda: dynamic("pause", longst="1 hour"))  # type: ignore[call-arg]
+    grouped = wr.group_by(CLICKS, "user", time="ts")
+    refused(ValueError, "ends: got 'out'.*'logout'", lambda: grouped.windowed_by(with_gap("1 second", ends="out")))
+    refused(
+        TypeError,
+        "ends: column 'url' has type string; allowed: a boolean",
+        lambda: grouped.windowed_by(with_gap("1 second", ends="url")),
+    )
+    nanoseconds = CLICKS.set_column(1, "ts", CLICKS["ts"].cast(pa.timestamp("ns")))
+    far = with_gap("1 second", longest=timedelta(days=200_000))
+    refused(
+        ValueError,
+        "longest: got '28571 weeks 3 days'; allowed: at most 15250 weeks",
+        lambda: wr.group_by(nanoseconds, "user", time="ts").windowed_by(far),
+    )
+
+
+def test_windows_show_the_call_that_makes_them_and_are_values() -> None:
+    dynamic = wr.SessionWindows.with_dynamic_gap("pause", longest_gap="1 hour", longest="2 hours", ends="out")
+    made = "SessionWindows.with_dynamic_gap('pause', longest_gap='1 hour', longest='2 hours', ends='out')"
+    assert repr(dynamic) == made
+    assert repr(CUT) == "SessionWindows.with_gap('5 minutes', longest='10 minutes', ends='logout')"
+    assert eval(repr(CUT), {"SessionWindows": wr.SessionWindows}) == CUT
+    assert wr.SessionWindows.with_gap("5 minutes", ends=pl.col("logout")).ends == "logout"
+    assert pickle.loads(pickle.dumps(CUT)) == CUT != wr.SessionWindows.with_gap("5 minutes")
+    until = wr.SessionWindows.with_gap("5 minutes", grace="0 seconds", longest="1 hour").until("1 day")
+    assert (until.longest, until.retention) == (3_600_000_000, 86_400_000_000)
+
+
+@pytest.mark.parametrize(
+    ("options", "named"), [({"longest": "1 hour"}, "longest: got '1 hour'"), ({"ends": "logout"}, "ends: got 'logout'")]
+)
+def test_a_stream_is_refused_with_the_reason(options: dict[str, str], named: str) -> None:
+    windows = wr.SessionWindows.with_gap("5 minutes", grace="1 minute", **options)  # type: ignore[arg-type]
+
+    def visits(data: Any) -> Any:
+        return wr.group_by(data, "user", time="ts").windowed_by(windows).agg(n=wr.count())
+
+    reason = f"{named}; allowed: None on a stream: .* a record that comes behind others would move the cuts"
+    refused(ValueError, reason, lambda: StreamDriver(visits, CLICKS.schema))
+    grouped = wr.group_by(CLICKS, "user", time="ts").windowed_by(windows)
+    refused(ValueError, reason, lambda: wr.explain(grouped, "ann", at(0)[0], stream=True))
+    assert "closes" not in wr.explain(grouped, "ann", at(0)[0])  # as a batch
+
+
+def test_it_is_told_what_ended_a_session() -> None:
+    told = functools.partial(wr.explain, wr.group_by(CLICKS, "user", time="ts").windowed_by(CUT), "ann")
+    too_long = "4 minutes away, at most the gap of 5 minutes, but its session would be longer than 10 minutes"
+    logout = "1 minute away, at most the gap of 5 minutes, but 'logout' is true at 2026-01-01 08:12:00, which ends its"
+    assert f"behind it: 2026-01-01 08:12:00, {too_long}: the session ends here" in told(at(8)[0])
+    assert f"before it: 2026-01-01 08:08:00, {too_long}: the session starts here" in told(at(12)[0])
+    assert f"behind it: 2026-01-01 08:13:00, {logout} session: the session ends here" in told(at(12)[0])
+    assert f"before it: 2026-01-01 08:12:00, {logout} session: the session starts here" in told(at(13)[0])
+    assert "behind it: 2026-01-01 08:04:00, 4 minutes away, at most the gap of 5 minutes: one session" in told(at(0)[0])
+
+
+def test_it_is_told_what_ended_a_session_of_own_gaps() -> None:
+    gaps = pa.array([timedelta(minutes=minutes) for minutes in (60, 2, 2, 60, 1, 1)])
+    table = CLICKS.append_column("pause", gaps)
+    windows = wr.SessionWindows.with_dynamic_gap("pause", longest="10 minutes", ends="logout")
+    told = functools.partial(wr.explain, wr.group_by(table, "user", time="ts").windowed_by(windows), "ann")
+    first = "that of 2026-01-01 08:00:00 with its gap of 1 hour reaches to 2026-01-01 09:00:00"
+    too_long = "but its session would be longer than 10 minutes"
+    assert f"behind it: 2026-01-01 08:12:00; {first}, {too_long}: the session ends here" in told(at(8)[0])
+    assert f"before it: {first}, {too_long}: the session starts here" in told(at(12)[0])
+    ended = "but 'logout' is true at 2026-01-01 08:12:00, which ends its session"
+    assert f"{ended}: the session ends here" in told(at(12)[0])
+
+
+def test_a_picture_has_the_sessions_and_no_closing_times() -> None:
+    windows = wr.SessionWindows.with_gap("5 minutes", grace="1 minute", longest="10 minutes", ends="logout")
+    drawn = timeline(CLICKS, wr.group_by(CLICKS, "user", time="ts").windowed_by(windows), ["ann"])
+    assert "longest='10 minutes', ends='logout'" in drawn.svg
+    assert "closes" not in drawn.svg
+
+
+def test_the_command_cuts_sessions_of_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = zip(CLICKS["user"].to_pylist(), CLICKS["ts"].to_pylist(), CLICKS["logout"].to_pylist(), strict=True)
+    lines = [f"{user},{at},{'' if out is None else str(out).lower()}" for user, at, out in rows]
+    (tmp_path / "clicks.csv").write_text("\n".join(["user,ts,logout", *lines]))
+    given = ["sessions", str(tmp_path / "clicks.csv"), "--key", "user", "--time", "ts", "--gap", "5 minutes"]
+    picture = ["--timeline", "ann", "--timeline-out", str(tmp_path / "ann.svg")]
+    assert main([*given, "--longest", "10 minutes", "--ends", "logout", "--sort", "--quiet", *picture]) == 0
+    written = [line.replace('"', "").split(",") for line in capsys.readouterr().out.splitlines()[1:]]
+    assert [(user, start[11:16], end[11:16], int(n)) for user, start, end, n in written] == [
+        (user, f"{start:%H:%M}", f"{end:%H:%M}", n) for user, start, end, n in SESSIONS
+    ]
+    assert "ends='logout'" in (tmp_path / "ann.svg").read_text()
+    for options, told in (
+        (["--longest", "10"], "windrow: --longest: got '10'"),
+        (["--ends", "out"], "windrow: --ends: got 'out'; allowed: a column"),
+        (["--ends", "user"], "windrow: --ends: column 'user' has type string; allowed: a boolean"),
+    ):
+        assert main([*given, *options]) == 2
+        assert told in capsys.readouterr().err

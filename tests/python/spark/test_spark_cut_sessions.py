@@ -1,0 +1,93 @@
+"""Sessions with `longest` and `ends`, in Spark: the oracle's windows, what this process gives, and no stream."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+import windrow as wr
+
+from ..harness.scenes import events, rows
+from ..harness.tables import Asked, assert_windows, gap_of, records, rows_of
+from ..oracle.cut_sessions import cut_sessions
+from ..oracle.records import Record
+
+MINUTE = 60 * 10**6
+ASKED = {"n": Asked("count"), "spend": Asked("sum", ("items",)), "words": Asked("collect_set", ("word",))}
+GAP, LONGEST = 20 * MINUTE, 45 * MINUTE
+FIXED = wr.SessionWindows.with_gap("20 minutes", longest="45 minutes", ends="out")
+OWN = wr.SessionWindows.with_dynamic_gap("pause", longest="45 minutes", ends="out")
+
+
+def longer(held: int, row: Any) -> int:
+    return held + row["items"]
+
+
+def added(one: int, other: int) -> int:
+    return one + other
+
+
+@pytest.fixture(scope="module")
+def data(spark: SparkSession) -> DataFrame:
+    """Events, some of which end their session, some without a key; pauses of 0 to 19 minutes."""
+    pause = F.expr("make_dt_interval(0, 0, abs(hash(word, ts)) % 20)")
+    out = F.when(F.col("items") == 5, F.lit(True)).when(F.col("items") == 4, F.lit(None)).otherwise(F.lit(False))
+    key = F.when(F.col("user_id") % 13 != 0, F.col("user_id"))
+    return events(spark).withColumns({"pause": pause, "out": out, "user_id": key}).cache()
+
+
+@pytest.fixture(scope="module")
+def table(data: DataFrame) -> pa.Table:
+    collected = data.toArrow()
+    return collected.set_column(1, "ts", collected["ts"].cast(pa.timestamp("us", "UTC")))
+
+
+@pytest.mark.parametrize("windows", [FIXED, OWN], ids=["one gap", "own gaps"])
+def test_oracle_sessions_in_spark(data: DataFrame, table: pa.Table, windows: Any) -> None:
+    own = gap_of("pause")
+
+    def sessions(members: list[Record]) -> Any:
+        gaps = (lambda _: GAP) if windows is FIXED else own
+        return cut_sessions(members, gaps, LONGEST, lambda record: record.values["out"])
+
+    asked = {name: aggregate.build(wr) for name, aggregate in ASKED.items()}
+    answer = wr.group_by(data, "user_id", time="ts").windowed_by(windows).shards(3).agg(**asked)
+    assert_windows(rows(answer, ["user_id"]), table, ["user_id"], sessions, ASKED)
+    uncut = wr.group_by(table, "user_id", time="ts").windowed_by(wr.SessionWindows.with_gap("20 minutes")).count()
+    assert answer.count() > uncut.num_rows > 100
+
+
+def test_python_functions_and_rows_with_their_session_are_those_of_this_process(
+    data: DataFrame, table: pa.Table
+) -> None:
+    def windowed(of: Any) -> Any:
+        return wr.group_by(of, "user_id", time="ts").windowed_by(FIXED)
+
+    folded = {"n": wr.count(), "spend": wr.aggregate(lambda: 0, longer, added, schema="bigint", columns=["items"])}
+    here = rows_of(windowed(table).agg(**folded), ["user_id"])
+    assert rows(windowed(data).agg(**folded), ["user_id"]) == here
+    asked = {"n": wr.count(), "session": wr.window_id()}
+    names = ["user_id", "ts", "items", "word", "n", "session"]
+    order = [(name, "ascending") for name in names]
+    there = windowed(data).with_columns(**asked).toArrow().select(names).sort_by(order)
+    assert there.to_pylist() == windowed(table).with_columns(**asked).select(names).sort_by(order).to_pylist()
+    assert len(records(table, ["user_id"])) == there.num_rows == 4_000
+
+
+def test_a_streaming_frame_and_a_column_of_another_type_are_refused_at_the_call(
+    spark: SparkSession, data: DataFrame
+) -> None:
+    stream = spark.readStream.format("rate").load().selectExpr("value AS user_id", "timestamp AS ts", "true AS out")
+    grouped = wr.group_by(stream, "user_id", time="ts")
+    for windows, named in (
+        (wr.SessionWindows.with_gap("1 minute", grace="1 minute", longest="1 hour"), "longest: got '1 hour'"),
+        (wr.SessionWindows.with_gap("1 minute", grace="1 minute", ends="out"), "ends: got 'out'"),
+    ):
+        with pytest.raises(ValueError, match=f"{named}; allowed: None on a stream: .*comes behind others"):
+            grouped.windowed_by(windows)
+    with pytest.raises(TypeError, match="ends: column 'word' has type string; allowed: a boolean"):
+        wr.group_by(data, "user_id", time="ts").windowed_by(wr.SessionWindows.with_gap("1 minute", ends="word"))
