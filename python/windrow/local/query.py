@@ -17,7 +17,7 @@ from windrow.local.free_memory import free_memory
 from windrow.local.progress import Progress
 from windrow.local.reader import packed, reader_of
 from windrow.local.sources import Columns, Union, columns_of, rebased, rebased_stream
-from windrow.plan import Origins, Plan
+from windrow.plan import INPUT, Origins, Plan
 from windrow.windows.sliding import SlidingWindows
 
 Read = TypeVar("Read")
@@ -126,6 +126,7 @@ class LocalInput(Input[pa.Table]):
         core = query.output_schema.remove(len(query.output_schema) - 1)
         finish = _finish(plan, core)
         named = table.select([self.columns.index(name) for name in plan.schema.names])
+        table = _shown(plan, table)
         told = named if progress is None else progress.reading(named, table.num_rows)
         read = rebased_stream(told, plan.schema)
         parts = None if progress is None else progress.parts
@@ -179,6 +180,15 @@ def _table(finish: Finish | None, batches: _worker.Batches, core: pa.Schema) -> 
 def _progress(plan: Plan) -> AbstractContextManager[Progress | None]:
     show = plan.options.progress
     return Progress(show) if show else nullcontext()
+
+
+def _shown(plan: Plan, table: pa.Table) -> pa.Table:
+    """The columns in which rows come back: of a cogroup without the plan's own, and with the name of the input."""
+    origins = plan.origins
+    if origins is None:
+        return table
+    names = pa.array(origins.names).take(table[origins.column].combine_chunks())
+    return table.select(list(origins.shown)).append_column(INPUT, names)
 
 
 def _lists(plan: Plan) -> bool:

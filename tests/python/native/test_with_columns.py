@@ -281,8 +281,6 @@ def test_what_cannot_be_is_refused_with_the_reason() -> None:
     refused(lambda: grouped.with_columns(u=wr.reduce("url", max)), ValueError, "reduce(...)", "built-in")
     refused(lambda: grouped.agg(i=wr.window_id()), ValueError, "window_id()", "with_columns")
     refused(lambda: grouped.with_columns(i=wr.window_id().where("url")), ValueError, "no condition")
-    both = wr.cogroup(a=wr.group_by(CLICKS, "user", time="ts"), b=wr.group_by(CLICKS, "user", time="ts"))
-    refused(both.windowed_by(SESSIONS).with_columns, ValueError, "a cogroup", "one input")
     named = CLICKS.rename_columns(["user", "ts", "Window"])
     refused(lambda: wr.group_by(named, "user", time="ts").windowed_by(SESSIONS).with_columns(), ValueError, "'Window'")
     far = pa.table({"user": ["ann"], "ts": pa.array([-(2**63) + 1], pa.timestamp("us"))})
