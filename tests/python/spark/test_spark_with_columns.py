@@ -90,7 +90,12 @@ def test_records_of_all_inputs_come_back_by_name_with_what_this_process_gives(
         "user_id", "ts", "id", "items", "split(user_id, '') AS `a.list`", "items AS V"
     )
     buys = plain.where("id % 3 > 0").selectExpr(
-        "array(cast(user_id AS string), null) AS `a.list`", "id % 7 = 0 AS tick", "ts AS paid", "id", "user_id", "items * 1.5 AS v"
+        "array(cast(user_id AS string), null) AS `a.list`",
+        "id % 7 = 0 AS tick",
+        "ts AS paid",
+        "id",
+        "user_id",
+        "items * 1.5 AS v",
     )
     asked = {"n": wr.count(), "n_views": wr.count("views.*"), "spent": wr.sum("buys.v"), "most": wr.max("views.V")}
 
