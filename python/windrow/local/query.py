@@ -120,7 +120,7 @@ class LocalInput(Input[pa.Table]):
             return table
 
     def _with_windows(self, plan: Plan, progress: Progress | None) -> pa.Table:
-        stream = self._table.stream(range(len(self.columns)))
+        stream = self._all_columns()
         table = self._read(progress, lambda: pa.RecordBatchReader.from_stream(stream).read_all())
         query = _worker.row_windows_query(plan.spec, plan.schema, free_memory() if _lists(plan) else None)
         core = query.output_schema.remove(len(query.output_schema) - 1)
@@ -154,6 +154,15 @@ class LocalInput(Input[pa.Table]):
         stream = self._table.stream([self.columns.index(name) for name in plan.schema.names])
         told = stream if progress is None else progress.reading(stream, self._table.rows)
         return rebased_stream(told, plan.schema)
+
+    def _all_columns(self) -> Any:
+        """All columns as a stream; `TypeError` that names one which is no Arrow data."""
+        try:
+            return self._table.stream(range(len(self.columns)))
+        except (pa.ArrowException, TypeError, ValueError):
+            for column in self.columns:
+                self.field("with_columns", column)
+            raise
 
     def _field_at(self, argument: str, position: int, compared: bool) -> pa.Field[Any]:
         del compared  # Arrow's strings have one order

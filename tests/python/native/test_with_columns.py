@@ -288,6 +288,33 @@ def test_what_cannot_be_is_refused_with_the_reason() -> None:
     refused(sliding.with_columns, OverflowError, "ts")
 
 
+@pytest.mark.parametrize(
+    ("column", "reason"),
+    [
+        (pd.Series([1, "a"], dtype=object), "Could not convert 'a'"),
+        (pd.arrays.SparseArray([0, 1]), "Sparse pandas data"),
+        (pl.Series([1, 2], dtype=pl.Int128), "_pli128"),
+        (pl.Series([object(), None], dtype=pl.Object), "addresses of Python objects"),
+    ],
+    ids=["mixed", "sparse", "int128", "object"],
+)
+def test_a_column_that_is_no_arrow_data_is_named_though_no_aggregate_reads_it(column: Any, reason: str) -> None:
+    library = pl if isinstance(column, pl.Series) else pd
+    data = library.DataFrame({"user": ["ann"] * 2, "ts": at(0, 1), "odd": column})
+    grouped = wr.group_by(data, "user", time="ts").windowed_by(SESSIONS)
+    assert grouped.agg(n=wr.count())["n"].to_pylist() == [2]
+    refused(grouped.with_columns, TypeError, "with_columns: column 'odd' cannot be read as Arrow data", reason)
+    other = wr.group_by(data[["user", "ts"]], "user", time="ts")
+    both = wr.cogroup(a=other, b=wr.group_by(data, "user", time="ts")).windowed_by(SESSIONS)
+    refused(both.with_columns, TypeError, "with_columns: b: column 'odd' cannot be read as Arrow data")
+
+
+def test_a_name_that_two_columns_of_pandas_have_is_told() -> None:
+    data = pd.DataFrame([["ann", at(0)[0], 1, 2]], columns=["user", "ts", "x", "x"])
+    grouped = wr.group_by(data, "user", time="ts").windowed_by(SESSIONS)
+    refused(grouped.with_columns, ValueError, "with_columns: got 'x'", "a name that one column has")
+
+
 def test_ticks_come_back_without_a_window() -> None:
     table = CLICKS.append_column("tick", pa.array([False, False, True, False]))
     answer = wr.group_by(table, "user", time="ts", tick="tick").windowed_by(SESSIONS).with_columns(n=wr.count())
