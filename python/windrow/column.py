@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Any
 
 from windrow.errors import bad_type
@@ -58,6 +58,17 @@ def column_names(argument: str, columns: Iterable[object]) -> tuple[str, ...]:
     if len(given) == 1 and isinstance(given[0], list | tuple):
         given = tuple(given[0])
     return tuple(column_name(argument, column) for column in given)
+
+
+def unused_name(name: str, taken: Collection[str]) -> str:
+    """The name, or where that is taken, one made of it.
+
+    >>> unused_name("row", ["user", "row"])
+    '_row'
+    """
+    while name in taken:
+        name = f"_{name}"
+    return name
 
 
 def _of_polars(argument: str, column: Any) -> str:

@@ -83,10 +83,7 @@ impl KeyTable {
         let seed = *seed;
         let known =
             |key: &StoreKey| names.get(key.0 as usize).and_then(Option::as_deref) == Some(name);
-        let hash = |key: &StoreKey| {
-            let name = names.get(key.0 as usize).and_then(Option::as_deref);
-            xxh3_64_with_seed(name.unwrap_or_default(), seed)
-        };
+        let hash = |key: &StoreKey| hash_of(names, seed, *key);
         match table.entry(xxh3_64_with_seed(name, seed), known, hash) {
             Entry::Occupied(entry) => Ok((*entry.get(), false)),
             Entry::Vacant(entry) => {
@@ -114,11 +111,7 @@ impl KeyTable {
         let Self {
             table, seed, names, ..
         } = self;
-        let hash = |key: &StoreKey| {
-            let name = names.get(key.0 as usize).and_then(Option::as_deref);
-            xxh3_64_with_seed(name.unwrap_or_default(), *seed)
-        };
-        table.reserve(additional, hash);
+        table.reserve(additional, |&key| hash_of(names, *seed, key));
         names.reserve(additional);
     }
 
@@ -169,4 +162,10 @@ impl KeyTable {
         });
         order.get(first..last).unwrap_or_default()
     }
+}
+
+/// The hash of a known key's bytes.
+fn hash_of(names: &[Option<Box<[u8]>>], seed: u64, key: StoreKey) -> u64 {
+    let name = names.get(key.0 as usize).and_then(Option::as_deref);
+    xxh3_64_with_seed(name.unwrap_or_default(), seed)
 }

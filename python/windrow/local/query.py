@@ -65,11 +65,7 @@ class LocalInput(Input[pa.Table]):
 
     def run(self, plan: Plan) -> pa.Table:
         """The result, with one entry of schema metadata for each counter, such as `b"windrow.records": b"123"`."""
-        with _progress(plan) as progress:
-            made = (self._record_by_record if plan.functions else self._all_at_once)(plan, progress)
-            if progress is not None:
-                progress.end()
-            return made
+        return _told(plan, self._record_by_record if plan.functions else self._all_at_once)
 
     @property
     def in_order(self) -> bool:
@@ -113,11 +109,7 @@ class LocalInput(Input[pa.Table]):
 
     def with_windows(self, plan: Plan) -> pa.Table:
         """All rows in their order, with `window` and the aggregates; counters as in `run`."""
-        with _progress(plan) as progress:
-            table = self._with_windows(plan, progress)
-            if progress is not None:
-                progress.end()
-            return table
+        return _told(plan, self._with_windows)
 
     def _with_windows(self, plan: Plan, progress: Progress | None) -> pa.Table:
         stream = self._all_columns()
@@ -198,6 +190,15 @@ def _shown(plan: Plan, table: pa.Table) -> pa.Table:
         return table
     names = pa.array(origins.names).take(table[origins.column].combine_chunks())
     return table.select(list(origins.shown)).append_column(INPUT, names)
+
+
+def _told(plan: Plan, work: Callable[[Plan, Progress | None], pa.Table]) -> pa.Table:
+    """What work makes, which tells its progress to the end."""
+    with _progress(plan) as progress:
+        made = work(plan, progress)
+        if progress is not None:
+            progress.end()
+        return made
 
 
 def _lists(plan: Plan) -> bool:

@@ -149,38 +149,8 @@ class SparkInput(Input[DataFrame]):
     def run(self, plan: Plan) -> DataFrame:
         """The frame of the result, not yet computed."""
         output = self._output(plan)
-        warn_unless_configured(self._frame.sparkSession)
-        schema, version = plan.schema.serialize().to_pybytes(), _worker.version()
-        observed = unused(PACK_COUNTERS if plan.options.observation is not None else (), output.names)
-        packed = StructType([*_PACKED, *_nullable_longs(observed)])
-        merged = StructType([*output.fields, *_nullable_longs(observed.values())])
-        finish, held = pickled_finish(plan, self._arrow_output(plan))
-        if plan.functions:
-            functions, broadcasts = pickled_functions(plan)
-            pack = _worker.shipped("pack_rows", version, plan.spec_in_order, schema, tuple(observed))
-            merge = _worker.shipped(
-                "fold",
-                version,
-                plan.spec_in_order,
-                schema,
-                observed,
-                functions,
-                finish=finish,
-                held=(*held, *broadcasts),
-            )
-        else:
-            pack = _worker.shipped("pack", version, plan.spec, schema, tuple(observed))
-            merge = _worker.shipped("merge", version, plan.spec, schema, observed, finish=finish, held=held)
-        result = (
-            projected(self._frame, plan.schema.names)
-            .mapInArrow(pack, packed)
-            .repartition("shard")
-            .sortWithinPartitions("shard", "first")
-            .mapInArrow(merge, merged)
-        )
-        if plan.options.observation is not None:
-            result = _observed(result, plan.options.observation, observed, F.count("window").alias("windows"))
-        return flat(result) if plan.options.flat else result
+        steps = ("pack_rows", "fold") if plan.functions else ("pack", "merge")
+        return self._by_shard(plan, steps, self._arrow_output(plan), output, F.count("window").alias("windows"))
 
     def with_windows(self, plan: Plan) -> DataFrame:
         """The frame of all rows, each with its window, not yet computed."""
@@ -194,26 +164,40 @@ class SparkInput(Input[DataFrame]):
             own = [(name, Named(name)) for name in plan.schema.names]
             finish = replace(plan.finish, columns=(*own, *columns))
             plan, output = replace(plan, finish=finish), _finished(finish, arrow, output)
+        return self._by_shard(plan, ("pack_over", "over"), arrow, output)
+
+    def _by_shard(
+        self, plan: Plan, steps: tuple[str, str], core: pa.Schema, output: StructType, *counts: Any
+    ) -> DataFrame:
+        """The frame of what two steps make of the rows, one before the shuffle and one after it.
+
+        `core` are the columns that the second step gives, `output` those of the result, `counts` what is observed of
+        the result beside the counters.
+        """
         warn_unless_configured(self._frame.sparkSession)
-        sent, held = pickled_finish(plan, arrow)
-        schema, version = plan.schema.serialize().to_pybytes(), _worker.version()
+        spec = plan.spec_in_order if plan.functions else plan.spec
+        query = (_worker.version(), spec, plan.schema.serialize().to_pybytes())
         observed = unused(PACK_COUNTERS if plan.options.observation is not None else (), output.names)
+        functions, broadcasts = pickled_functions(plan)
+        finish, held = pickled_finish(plan, core)
+        pack, merge = steps
+        of_functions = (functions,) if plan.functions else ()
         result = (
             projected(self._frame, plan.schema.names)
             .mapInArrow(
-                _worker.shipped("pack_over", version, plan.spec, schema, tuple(observed)),
+                _worker.shipped(pack, *query, tuple(observed)),
                 StructType([*_PACKED, *_nullable_longs(observed)]),
             )
             .repartition("shard")
             .sortWithinPartitions("shard", "first")
             .mapInArrow(
-                _worker.shipped("over", version, plan.spec, schema, observed, finish=sent, held=held),
+                _worker.shipped(merge, *query, observed, *of_functions, finish=finish, held=(*held, *broadcasts)),
                 StructType([*output.fields, *_nullable_longs(observed.values())]),
             )
         )
         if plan.options.observation is not None:
-            result = _observed(result, plan.options.observation, observed)
-        if plan.origins is not None:
+            result = _observed(result, plan.options.observation, observed, *counts)
+        if plan.origins is not None and plan.origins.shown:
             result = _shown(result, plan.origins)
         return flat(result) if plan.options.flat else result
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
+from windrow import _worker
 from windrow.errors import ambiguous_column, bad_type, bad_value, listed, unknown_column, unknown_word
 from windrow.local.sources import rebased
 from windrow.plan import Plan
@@ -17,8 +18,6 @@ from windrow.tasks import Source
 from windrow.testing.definition import Schemas
 from windrow.testing.values import cast_of, cell_of
 
-_VIEWS: dict[Any, Any] = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
-"""Types of which pyarrow takes no single rows, and what it casts them to and from."""
 _TICK = "windrow.tick"
 _ORDERED = "a value for every record, as the definition has order=; null for ticks only"
 
@@ -219,17 +218,13 @@ def _sources(columns: Sequence[pa.Array[Any]], ticking: Sequence[bool | None]) -
 
 def taken(batch: pa.RecordBatch, rows: Sequence[int]) -> pa.RecordBatch:
     """These rows, in this order."""
-    return pa.RecordBatch.from_arrays([_cells(column, rows) for column in batch.columns], schema=batch.schema)
-
-
-def _cells(column: pa.Array[Any], rows: Sequence[int]) -> pa.Array[Any]:
-    places = pa.array(rows, pa.int64())
-    if column.type in _VIEWS:
-        return column.cast(_VIEWS[column.type]).take(places).cast(column.type)
-    try:
-        return column.take(places)
-    except pa.ArrowNotImplementedError:  # pyarrow only puts slices together, of runs and of views inside of others
-        return pa.concat_arrays([column.slice(0, 0), *(column.slice(row, 1) for row in rows)])
+    # pyarrow takes single rows of some types only, the core of all.
+    places = pa.record_batch({"row": pa.array(rows, pa.int64())})
+    found = _worker.spread([rebased(batch)], places)
+    columns = []
+    for number, column in enumerate(batch.columns):
+        columns.append(pa.concat_arrays([column.slice(0, 0), *(rows_of.column(number) for rows_of in found)]))
+    return pa.RecordBatch.from_arrays(columns, schema=batch.schema)
 
 
 def _column(argument: str, name: str, batch: pa.RecordBatch) -> pa.Array[Any]:

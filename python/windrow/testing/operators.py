@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from windrow import _worker
+from windrow.column import unused_name
 from windrow.local.sources import rebased
 from windrow.plan import Plan
 from windrow.tasks import Source, Tasks
@@ -305,7 +306,7 @@ def operators_of(plan: Plan, schema: pa.Schema, tick: str, value: str | None) ->
     stream, asked = plan.stream, plan.asked() | {"tick": tick, "kafka": {"value": value}}
     number = None
     if stream.source and stream.stream_time == "slowest":
-        number = _free("windrow.source", schema.names)
+        number = unused_name("windrow.source", schema.names)
         schema = schema.append(pa.field(number, pa.int32()))
         asked["sources"] = number
     spec, folds = json.dumps(asked), plan.folds(kafka=value is not None)
@@ -317,9 +318,3 @@ def operators_of(plan: Plan, schema: pa.Schema, tick: str, value: str | None) ->
         in_order = plan.options.emit == "close" or plan.options.every_record
         return SourceOperators(made, len(plan.keys), in_order=in_order)
     return SharedOperator(made, number)
-
-
-def _free(name: str, taken: Collection[str]) -> str:
-    while name in taken:
-        name = f"_{name}"
-    return name

@@ -6,13 +6,14 @@ other keys reach it as ticks, since all they do to the keys is to move time.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from windrow.aggregates import builtin
+from windrow.column import unused_name
 from windrow.grouped import GroupedData, group_by
 from windrow.testing.change import Change
 from windrow.testing.driver import StreamDriver
@@ -36,9 +37,9 @@ class Stream:
         self._grouped = grouped
         self._lengths = lengths
         taken = {*rows.table.column_names, *grouped.keys}
-        self._tick = _free("ticking", taken)
-        self._number = _free("row", taken)
-        self._held = _free("rows", taken)
+        self._tick = unused_name("ticking", taken)
+        self._number = unused_name("row", taken)
+        self._held = unused_name("rows", taken)
         self._times: dict[Source, int] = {}
         self._windows: list[Window] = []
         self._records = {record.row: record for record in rows.records}
@@ -151,9 +152,3 @@ class Stream:
     def _ticks(self, time: Any) -> int:
         ticks: int = pa.scalar(time, self._rows.table.schema.field(self._grouped.time).type).cast(pa.int64()).as_py()
         return ticks
-
-
-def _free(name: str, taken: Mapping[str, Any] | set[str]) -> str:
-    while name in taken:
-        name = f"{name}_"
-    return name

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch, UInt32Array, new_null_array};
-use arrow_schema::SchemaRef;
+use arrow_buffer::BooleanBuffer;
 use arrow_select::interleave::interleave_record_batch;
 use arrow_select::take::take;
 
@@ -24,7 +24,7 @@ use super::sort_rows::SortRows;
 use crate::aggregate::SeqNo;
 use crate::arrow::format::block::BlockKind;
 use crate::arrow::keys::KeyInterner;
-use crate::arrow::plan::over::numbered;
+use crate::arrow::plan::over::{numbered, rows_schema};
 use crate::arrow::plan::query::Query;
 use crate::arrow::read::counters::ReadCounters;
 use crate::arrow::read::records::Records;
@@ -77,10 +77,10 @@ impl OverRows {
         let numbers = Int64Array::from_iter_values((first..).take(rows));
         let own = whole.columns().iter().take(whole.num_columns() - 1);
         let columns = own.cloned().chain([Arc::new(numbers) as ArrayRef]);
-        let schema = Arc::new(numbered(self.rows_schema()));
+        let schema = Arc::new(numbered(rows_schema(&self.query)));
         let batch = RecordBatch::try_new(schema, columns.collect())?;
         let left_out = &mut self.left_out;
-        let number = |kept: &arrow_buffer::BooleanBuffer| {
+        let number = |kept: &BooleanBuffer| {
             let unset = !kept;
             left_out.extend(unset.set_indices().map(|row| first + row as i64));
             let kept = kept.set_indices().filter_map(|row| arrivals.get(row));
@@ -94,10 +94,6 @@ impl OverRows {
             waiting: rows,
         });
         self.operator.add(records)
-    }
-
-    fn rows_schema(&self) -> &SchemaRef {
-        crate::arrow::plan::over::rows_schema(&self.query)
     }
 
     /// The rows of these numbers; nothing waits for them any more.
@@ -138,7 +134,7 @@ impl OverRows {
         emit: &mut BatchSink<'_>,
         interrupt: &Interrupt,
     ) -> Result<()> {
-        let columns = self.rows_schema().fields().len();
+        let columns = rows_schema(&self.query).fields().len();
         for from in (0..numbers.len()).step_by(RESULT_ROWS) {
             interrupt.check()?;
             let range = from..numbers.len().min(from + RESULT_ROWS);
@@ -179,7 +175,7 @@ impl OverRows {
     fn emit_left_out(&mut self, emit: &mut BatchSink<'_>, interrupt: &Interrupt) -> Result<()> {
         let numbers = std::mem::take(&mut self.left_out);
         let fields: Vec<_> = self.query.output.fields().iter().cloned().collect();
-        let own = self.rows_schema().fields().len();
+        let own = rows_schema(&self.query).fields().len();
         let nulls = |range: Range<usize>| {
             let fields = fields.iter().skip(own);
             Ok(fields

@@ -11,7 +11,7 @@ use super::layout::session_records::{self, SessionRecords};
 use super::operator::{BatchOperator, BatchSink, RESULT_ROWS, ShardRows};
 use super::pending::{NumberedRows, PendingRows};
 use super::session_groups::{ClosedSessions, SessionGroups};
-use super::shards::SortedByShard;
+use super::shards::{self, SortedByShard};
 use crate::aggregate::slot::Slot;
 use crate::arrow::array::halves::in_halves;
 use crate::arrow::format::block::BlockKind;
@@ -168,7 +168,8 @@ impl SessionQuery {
     }
 
     fn sort(&self, keys: &[KeyId], times: &[Time], interrupt: &Interrupt) -> Result<SortedByShard> {
-        SortedByShard::new(&self.keys, self.query.shards, keys, times, interrupt)
+        let shards = shards::of(&self.keys, self.query.shards, keys);
+        SortedByShard::new(&shards, times, interrupt)
     }
 
     /// The numbers of the keys of a block.

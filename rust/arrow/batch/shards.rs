@@ -18,24 +18,17 @@ pub(super) struct SortedByShard {
 }
 
 impl SortedByShard {
-    /// Sorts rows of the keys of `interner` into `count` shards; `keys` and `times` are parallel.
+    /// Sorts rows of these shards and times, which are parallel; ties stay as they came.
     ///
     /// # Errors
     ///
     /// Those of the interrupt.
-    pub fn new(
-        interner: &KeyInterner,
-        count: u32,
-        keys: &[KeyId],
-        times: &[Time],
-        interrupt: &Interrupt,
-    ) -> Result<Self> {
-        let shards = of(interner, count, keys);
+    pub fn new(shards: &[u32], times: &[Time], interrupt: &Interrupt) -> Result<Self> {
         // A shard is to this sort what a key is to others.
-        let sorted = SortedRows::new(bytemuck::cast_slice(&shards), times, interrupt)?;
+        let sorted = SortedRows::new(bytemuck::cast_slice(shards), times, interrupt)?;
         let rows: Vec<u32> = sorted.rows().collect();
         Ok(Self {
-            shards: pick(&shards, &rows),
+            shards: pick(shards, &rows),
             times: pick(times, &rows),
             rows,
         })

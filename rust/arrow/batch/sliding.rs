@@ -7,7 +7,7 @@ use arrow_array::{ArrayRef, RecordBatch};
 
 use super::layout::sliding_records::SlidingRecords;
 use super::operator::{BatchOperator, BatchSink, RESULT_ROWS, ShardRows};
-use super::shards::SortedByShard;
+use super::shards::{self, SortedByShard};
 use crate::aggregate::column::Column;
 use crate::aggregate::{Run, SeqNo};
 use crate::arrow::array::convert;
@@ -123,8 +123,8 @@ impl BatchOperator for SlidingQuery {
     fn take(&mut self, interrupt: &Interrupt) -> Result<Vec<ShardRows>> {
         let records = std::mem::replace(&mut self.records, RowBuffer::new(empty(&self.query)?));
         let (keys, times) = (records.keys(), records.times());
-        let shards = self.query.shards;
-        let sorted = SortedByShard::new(&self.keys, shards, keys, times, interrupt)?;
+        let shards = shards::of(&self.keys, self.query.shards, keys);
+        let sorted = SortedByShard::new(&shards, times, interrupt)?;
         let columns = SlidingRecords {
             keys: self.keys.columns(&pick(keys, &sorted.rows))?,
             times: &sorted.times,

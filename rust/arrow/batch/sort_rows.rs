@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
-use arrow_array::{ArrayRef, RecordBatch};
+use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_select::interleave::interleave_record_batch;
 
 use super::layout::whole_rows::WholeRows;
 use super::operator::{BatchOperator, BatchSink, RESULT_ROWS, ShardRows};
-use super::shards;
+use super::shards::{self, SortedByShard};
 use crate::arrow::array::convert;
 use crate::arrow::format::block::BlockKind;
 use crate::arrow::keys::KeyInterner;
@@ -19,7 +19,7 @@ use crate::arrow::read::records::Records;
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
 use crate::key::KeyId;
-use crate::sort::sort_long;
+use crate::sort::{pick, sort_long};
 use crate::time::Time;
 
 /// A query for rows at work.
@@ -66,10 +66,7 @@ impl SortRows {
         let mut addresses = Vec::with_capacity(self.rows);
         for (number, batch) in self.batches.iter().enumerate() {
             interrupt.check()?;
-            let time = batch
-                .column_by_name(self.query.time.name())
-                .ok_or(Error::Internal("rows have a time"))?;
-            let times = convert::canonical(time)?;
+            let times = self.times_of(batch)?;
             let times = times.as_primitive::<Int64Type>();
             // Rows that are left out may have no time; they come first.
             let times = times.iter().map(|time| time.map_or(Time::MIN, Time));
@@ -84,26 +81,25 @@ impl SortRows {
         Ok(addresses)
     }
 
-    /// Some rows, in their order.
-    fn gather(&self, addresses: &[RowAddress]) -> Result<RecordBatch> {
+    /// Some rows, by batch and row.
+    fn gather(&self, addresses: &[(usize, usize)]) -> Result<RecordBatch> {
         if self.batches.is_empty() {
             return Ok(self.layout.empty());
         }
-        let addresses: Vec<(usize, usize)> =
-            addresses.iter().map(|&(_, _, address)| address).collect();
         let batches: Vec<&RecordBatch> = self.batches.iter().collect();
-        Ok(interleave_record_batch(&batches, &addresses)?)
+        Ok(interleave_record_batch(&batches, addresses)?)
     }
 
-    /// The shard of each row of each batch.
-    fn shards(&mut self) -> Result<Vec<Vec<u32>>> {
-        let mut batches = Vec::with_capacity(self.batches.len());
+    /// The shard of each row.
+    fn shards(&mut self) -> Result<Vec<u32>> {
+        let mut all = Vec::with_capacity(self.rows);
+        let mut ids = Vec::new();
         for batch in &self.batches {
             let fields = self.query.keys.iter();
             let keys: Vec<ArrayRef> = fields
                 .filter_map(|field| batch.column_by_name(field.name()).cloned())
                 .collect();
-            let mut ids = Vec::with_capacity(batch.num_rows());
+            ids.clear();
             self.keys.intern(&keys, &mut ids)?;
             let mut shards = shards::of(&self.keys, self.query.shards, &ids);
             // Rows without a key are left out, anywhere.
@@ -112,9 +108,27 @@ impl SortRows {
                     *shard = row % self.query.shards;
                 }
             }
-            batches.push(shards);
+            all.append(&mut shards);
         }
-        Ok(batches)
+        Ok(all)
+    }
+
+    /// The time of each row. Rows that are left out may have none: they go with the first ones.
+    fn times(&self) -> Result<Vec<Time>> {
+        let mut times = Vec::with_capacity(self.rows);
+        for batch in &self.batches {
+            times.extend(self.times_of(batch)?.as_primitive::<Int64Type>());
+        }
+        let first = times.iter().flatten().min().copied().unwrap_or_default();
+        Ok(times
+            .into_iter()
+            .map(|time| Time(time.unwrap_or(first)))
+            .collect())
+    }
+
+    fn times_of(&self, batch: &RecordBatch) -> Result<ArrayRef> {
+        let time = batch.column_by_name(self.query.time.name());
+        convert::canonical(time.ok_or(Error::Internal("rows have a time"))?)
     }
 }
 
@@ -133,20 +147,22 @@ impl BatchOperator for SortRows {
     }
 
     fn take(&mut self, interrupt: &Interrupt) -> Result<Vec<ShardRows>> {
+        // Rows that were added come in the order of arrival.
         let shards = self.shards()?;
-        let shard_of = |&(_, _, (batch, row)): &RowAddress| {
-            let shards = shards.get(batch).and_then(|rows| rows.get(row));
-            shards.copied().unwrap_or_default()
-        };
-        let mut sorted = self.sorted(interrupt)?;
-        sorted.sort_by_key(shard_of);
-        let rows = self.layout.write(&self.gather(&sorted)?)?;
+        let sorted = SortedByShard::new(&shards, &self.times()?, interrupt)?;
+        let mut addresses = Vec::with_capacity(self.rows);
+        for (number, batch) in self.batches.iter().enumerate() {
+            addresses.extend((0..batch.num_rows()).map(|row| (number, row)));
+        }
+        let rows = self
+            .layout
+            .write(&self.gather(&pick(&addresses, &sorted.rows))?)?;
         self.clear();
         Ok(vec![ShardRows {
             kind: BlockKind::Records,
             rows,
-            shards: sorted.iter().map(shard_of).collect(),
-            times: sorted.iter().map(|&(time, ..)| time).collect(),
+            shards: sorted.shards,
+            times: sorted.times,
         }])
     }
 
@@ -161,7 +177,8 @@ impl BatchOperator for SortRows {
         let complete = frontier.map_or(sorted.len(), |frontier| {
             sorted.partition_point(|&(time, ..)| time < frontier)
         });
-        let (leaving, staying) = sorted
+        let addresses: Vec<_> = sorted.iter().map(|&(_, _, address)| address).collect();
+        let (leaving, staying) = addresses
             .split_at_checked(complete)
             .ok_or(Error::Internal("a part of the rows leaves"))?;
         let width = self.bytes / self.rows.max(1);

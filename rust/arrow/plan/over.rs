@@ -48,26 +48,24 @@ impl Query {
     /// What [`Self::with_rows`] refuses.
     pub fn over(spec: &Spec, input: &Schema) -> Result<Self> {
         let windows = Self::with_rows(spec, input)?;
-        let of_rows = Self::of_rows(spec, input)?;
+        let mut of_rows = Self::of_rows(spec, input)?;
+        let rows = of_rows.output;
         let QueryOutput::Rows { columns } = of_rows.output_kind else {
             return Err(Error::Internal("a query for rows gives rows"));
         };
-        let rows = of_rows.output;
         let window_columns = windows.window_columns().map(|field| {
             let nullable = field.as_ref().clone().with_nullable(true);
             Arc::new(nullable)
         });
         let fields = rows.fields().iter().cloned().chain(window_columns);
         let output = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
-        Ok(Self {
-            output_kind: QueryOutput::Over {
-                columns,
-                rows,
-                windows: Arc::new(windows),
-            },
-            output,
-            ..Self::of_rows(spec, input)?
-        })
+        of_rows.output = output;
+        of_rows.output_kind = QueryOutput::Over {
+            columns,
+            rows,
+            windows: Arc::new(windows),
+        };
+        Ok(of_rows)
     }
 
     /// Of a query [with rows](Self::with_rows), the fields of `window` and the aggregates.
