@@ -55,8 +55,12 @@ def compares(function: str, column: int) -> bool:
 def decode_page(text: str) -> bytes:
     """The page that `encode_page` made a text of; `ValueError` for any other text."""
 
-def spread(windows: list[pa.RecordBatch], of_row: pa.RecordBatch) -> list[pa.RecordBatch]:
-    """The columns of windows, one batch of them at least, for rows: `of_row` is what `Query.run_over` gives."""
+def spread(windows: list[pa.RecordBatch], of_row: pa.RecordBatch, memory: int | None = None) -> list[pa.RecordBatch]:
+    """The columns of windows, one batch of them at least, for rows: `of_row` is what `Query.run_over` gives.
+
+    Raises:
+        MemoryError: lists are among the columns, which for all rows would take more than `memory` bytes.
+    """
 
 def encode_page(page: bytes) -> str:
     """A page as text of ASCII, eight characters for seven bytes."""

@@ -284,11 +284,13 @@ class WindowedData(Generic[Result]):
 
         Raises:
             ValueError: a name that the data, `window` or another aggregate has, `emit("update")` or `late("emit")`, a
-                streaming DataFrame, or a Python function of `reduce` or `aggregate`.
+                streaming DataFrame, one in a cogroup too, or a Python function of `reduce` or `aggregate`.
             TypeError: not an aggregate, one without a name, one that is not defined for the type of its column, columns
                 of one name and different types in the inputs of a cogroup, a column of the data that cannot be read as
                 Arrow data, or, on Spark, one of a type that Spark does not hand over to Python.
             OverflowError: as of `agg`.
+            MemoryError: in this process, memory is refused, or lists, of which each row has that of its window, would
+                take more than is free.
 
         >>> tagged = sessions.with_columns(n=wr.count(), spend=wr.sum("amount"))
         >>> for row in tagged.to_pylist():

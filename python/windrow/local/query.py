@@ -127,7 +127,7 @@ class LocalInput(Input[pa.Table]):
         added = windows.drop_columns(list(plan.keys))
         taken: dict[str, Any] = {field.name: pa.nulls(table.num_rows, field.type) for field in added.schema}
         if added.num_rows:
-            spread = _worker.spread([rebased(batch) for batch in added.to_batches()], of_row)
+            spread = _worker.spread([rebased(batch) for batch in added.to_batches()], of_row, free_memory())
             taken = {name: pa.chunked_array([batch.column(name) for batch in spread]) for name in taken}
         for name, column in taken.items():
             table = table.append_column(name, column)
@@ -188,8 +188,9 @@ def _shown(plan: Plan, table: pa.Table) -> pa.Table:
     origins = plan.origins
     if origins is None:
         return table
-    names = pa.array(origins.names).take(table[origins.column].combine_chunks())
-    return table.select(list(origins.shown)).append_column(INPUT, names)
+    names = pa.array(origins.names)
+    of_input = pa.chunked_array([names.take(numbers) for numbers in table[origins.column].chunks], names.type)
+    return table.select(list(origins.shown)).append_column(INPUT, of_input)
 
 
 def _told(plan: Plan, work: Callable[[Plan, Progress | None], pa.Table]) -> pa.Table:

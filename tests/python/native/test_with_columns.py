@@ -170,6 +170,21 @@ def test_many_rows_on_any_number_of_threads_and_through_a_shuffle_are_alike(wind
     )
 
 
+def test_long_lists_come_back_in_several_batches() -> None:
+    rows = 3_000  # 72 MB of values
+    table = table_of([(1, row, None) for row in range(rows)], [])
+    windows, asked = wr.SessionWindows.with_gap(TICK), {"ids": wr.collect_list("id")}
+    here = windowed(table, windows).with_columns(**asked)
+    plan = _worker.over_query(windowed(table, windows)._plan(asked, rows=True).spec, table.schema)
+    packer, merger = plan.packer(0), plan.merger()
+    packed = [*packer.push(table.combine_chunks().to_batches()[0]), *packer.finish()]
+    there = [one for batch in packed for one in merger.push(batch)] + merger.finish()
+    for lists in (here["ids"].chunks, [batch["ids"] for batch in there]):
+        assert len(lists) == 2
+        assert [len(one) for one in lists] == [len(lists[0]), rows - len(lists[0])]
+        assert all(one.values.equals(pa.array(list(range(rows)) * len(one), pa.int64())) for one in lists)
+
+
 def at(*minutes: int) -> list[datetime]:
     return [datetime(2026, 1, 1, 8) + timedelta(minutes=minute) for minute in minutes]
 

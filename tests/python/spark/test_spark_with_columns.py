@@ -132,5 +132,10 @@ def test_what_spark_cannot_do_is_refused_at_the_call(spark: SparkSession) -> Non
     with pytest.raises(ValueError, match="with_columns: got 'items'"):
         windowed(data.selectExpr("*", "1 AS items"), SESSIONS).with_columns()
     stream = spark.readStream.format("rate").load().selectExpr("value AS user_id", "timestamp AS ts")
+    grouped = wr.group_by(stream, "user_id", time="ts")
+    with pytest.raises(
+        ValueError, match=r"with_columns: got 'a cogroup of streaming DataFrames'; allowed: one of batch"
+    ):
+        wr.cogroup(a=grouped, b=grouped).windowed_by(SESSIONS).with_columns()
     with pytest.raises(ValueError, match=r"streaming DataFrame.*agg\(\.\.\.\)"):
         windowed(stream, SESSIONS).with_columns()
