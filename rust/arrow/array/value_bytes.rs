@@ -12,7 +12,9 @@ pub(crate) fn value_bytes(array: &dyn Array, rows: Range<usize>) -> usize {
     let width = match array.data_type() {
         DataType::Utf8 => return bytes_between(array.as_string::<i32>().value_offsets(), rows),
         DataType::Binary => return bytes_between(array.as_binary::<i32>().value_offsets(), rows),
-        DataType::LargeUtf8 => return bytes_between(array.as_string::<i64>().value_offsets(), rows),
+        DataType::LargeUtf8 => {
+            return bytes_between(array.as_string::<i64>().value_offsets(), rows);
+        }
         DataType::LargeBinary => {
             return bytes_between(array.as_binary::<i64>().value_offsets(), rows);
         }
@@ -28,7 +30,10 @@ pub(crate) fn value_bytes(array: &dyn Array, rows: Range<usize>) -> usize {
             let maps = array.as_map();
             let entries = between(maps.value_offsets(), &rows);
             let columns = maps.entries().columns().iter();
-            return rows.len() * size_of::<i32>() + columns.map(|column| value_bytes(column, entries.clone())).sum::<usize>();
+            return rows.len() * size_of::<i32>()
+                + columns
+                    .map(|column| value_bytes(column, entries.clone()))
+                    .sum::<usize>();
         }
         DataType::FixedSizeList(_, size) => {
             let size = usize::try_from(*size).unwrap_or_default();
@@ -37,7 +42,10 @@ pub(crate) fn value_bytes(array: &dyn Array, rows: Range<usize>) -> usize {
         }
         DataType::Struct(_) => {
             let columns = array.as_struct().columns().iter();
-            return rows.len() + columns.map(|column| value_bytes(column, rows.clone())).sum::<usize>();
+            return rows.len()
+                + columns
+                    .map(|column| value_bytes(column, rows.clone()))
+                    .sum::<usize>();
         }
         DataType::Dictionary(key, _) => key.primitive_width(),
         DataType::FixedSizeBinary(size) => usize::try_from(*size).ok(),
@@ -51,7 +59,10 @@ pub(crate) fn value_bytes(array: &dyn Array, rows: Range<usize>) -> usize {
 
 /// Whether a column has a list in each row.
 pub(crate) fn is_list(column: &ArrayRef) -> bool {
-    matches!(column.data_type(), DataType::List(_) | DataType::LargeList(_) | DataType::Map(..))
+    matches!(
+        column.data_type(),
+        DataType::List(_) | DataType::LargeList(_) | DataType::Map(..)
+    )
 }
 
 fn listed<O: OffsetSizeTrait>(offsets: &[O], values: &ArrayRef, rows: Range<usize>) -> usize {
@@ -74,7 +85,9 @@ mod tests {
 
     use arrow_array::builder::{Int64Builder, MapBuilder, StringBuilder};
     use arrow_array::types::{Int8Type, Int64Type};
-    use arrow_array::{BooleanArray, DictionaryArray, FixedSizeListArray, Int64Array, LargeStringArray, ListArray};
+    use arrow_array::{
+        BooleanArray, DictionaryArray, FixedSizeListArray, Int64Array, LargeStringArray, ListArray,
+    };
     use arrow_array::{NullArray, StringArray, StringViewArray, StructArray};
     use arrow_schema::Field;
 
@@ -90,10 +103,19 @@ mod tests {
         ]);
         let text = StringArray::from(vec![Some("ab"), None, Some(""), Some("abcde")]);
         let structs = StructArray::from(vec![
-            (Arc::new(Field::new("l", lists.data_type().clone(), true)), Arc::new(lists.clone()) as ArrayRef),
-            (Arc::new(Field::new("t", DataType::Utf8, true)), Arc::new(text.clone()) as ArrayRef),
+            (
+                Arc::new(Field::new("l", lists.data_type().clone(), true)),
+                Arc::new(lists.clone()) as ArrayRef,
+            ),
+            (
+                Arc::new(Field::new("t", DataType::Utf8, true)),
+                Arc::new(text.clone()) as ArrayRef,
+            ),
         ]);
-        let pairs = FixedSizeListArray::from_iter_primitive::<Int64Type, _, _>([Some(vec![Some(1), None]), None], 2);
+        let pairs = FixedSizeListArray::from_iter_primitive::<Int64Type, _, _>(
+            [Some(vec![Some(1), None]), None],
+            2,
+        );
         let mut maps = MapBuilder::new(None, StringBuilder::new(), Int64Builder::new());
         for entries in [2, 0, 1] {
             for _ in 0..entries {
@@ -102,18 +124,32 @@ mod tests {
             }
             maps.append(true).unwrap();
         }
-        let sizes = |array: &dyn Array| -> Vec<usize> { (0..array.len()).map(|row| value_bytes(array, row..row + 1)).collect() };
+        let sizes = |array: &dyn Array| -> Vec<usize> {
+            (0..array.len())
+                .map(|row| value_bytes(array, row..row + 1))
+                .collect()
+        };
         assert_eq!(sizes(&lists), [4 + 16, 4, 4, 4 + 40]);
         assert_eq!(sizes(&lists.slice(2, 2)), [4, 4 + 40]);
         assert_eq!(sizes(&text), [6, 4, 4, 9]);
         assert_eq!(sizes(&LargeStringArray::from(vec!["ab"])), [10]);
-        assert_eq!(sizes(&structs), [1 + 20 + 6, 1 + 4 + 4, 1 + 4 + 4, 1 + 44 + 9]);
+        assert_eq!(
+            sizes(&structs),
+            [1 + 20 + 6, 1 + 4 + 4, 1 + 4 + 4, 1 + 44 + 9]
+        );
         assert_eq!(sizes(&pairs), [17, 17]);
         assert_eq!(sizes(&maps.finish()), [4 + 2 * (4 + 3 + 8), 4, 4 + 15]);
         assert_eq!(sizes(&StringViewArray::from(vec!["a".repeat(99)])), [16]);
         assert_eq!(sizes(&BooleanArray::from(vec![true])), [1]);
         assert_eq!(sizes(&NullArray::new(1)), [1]);
-        assert_eq!(sizes(&["a", "b"].into_iter().collect::<DictionaryArray<Int8Type>>()), [1, 1]);
+        assert_eq!(
+            sizes(
+                &["a", "b"]
+                    .into_iter()
+                    .collect::<DictionaryArray<Int8Type>>()
+            ),
+            [1, 1]
+        );
         assert_eq!(sizes(&Int64Array::from(vec![1])), [8]);
         assert_eq!(value_bytes(&lists, 0..4), 16 + 16 + 40);
     }
