@@ -333,22 +333,20 @@ def test_a_smaller_grace_after_a_restart_closes_sessions() -> None:
     assert [row["user"] for row in stream.push([clicks(("bob", 13, "/"))])] == ["ann"]
 
 
-def test_many_records_of_one_session_come_back_in_pieces() -> None:
-    count = 150_000
-    table = pa.table(
-        {
-            "user": ["ann"] * count,
-            "ts": pa.array(range(count), pa.int64()).cast(pa.timestamp("us")),
-            "url": ["/"] * count,
-        }
-    )
-    stream = stream_of(SESSIONS, aggregates={"n": wr.count()})
-    stream.push([table.slice(0, 100_000)])
-    stream.push([table.slice(100_000)])
-    rows = stream.push_batches([clicks(("end", 0, "/"))])
-    answer = pa.Table.from_batches(rows)
-    assert answer["n"].unique().to_pylist() == [count]
-    assert answer["ts"].cast(pa.int64()).to_pylist() == list(range(count))
+def test_many_records_of_long_sessions_come_back_in_pieces() -> None:
+    counts = {"ann": 100_000, "bob": 40_000, "cem": 40_000}
+    users = [user for user, count in counts.items() for _ in range(count)]
+    times = [time for count in counts.values() for time in range(count)]
+    table = pa.table({"user": users, "ts": pa.array(times, pa.timestamp("us")), "url": ["/"] * len(users)})
+    stream = stream_of(SESSIONS, aggregates={"n": wr.count()}, shards=1)
+    stream.push([table.slice(0, 50_000)])
+    stream.push([table.slice(50_000)])
+    pieces = stream.push_batches([clicks(("end", 0, "/"))])
+    assert [piece.num_rows for piece in pieces] == [100_000, 40_000, 40_000]
+    for (user, count), piece in zip(counts.items(), pieces, strict=True):
+        assert piece.column("user").unique().to_pylist() == [user]
+        assert piece.column("n").unique().to_pylist() == [count]
+        assert piece.column("ts").cast(pa.int64()).to_pylist() == list(range(count))
 
 
 def test_windows_that_are_kept_after_they_close_are_refused() -> None:
