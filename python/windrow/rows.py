@@ -17,6 +17,7 @@ import pyarrow as pa
 from windrow.aggregates.aggregate import Aggregate
 from windrow.errors import bad_column_type
 from windrow.plan import Origins, Plan
+from windrow.windows.session import SessionWindows
 
 
 def by_name(plan: Plan, origins: Origins, fields: Mapping[str, Mapping[str, pa.Field[Any]]]) -> tuple[Plan, pa.Schema]:
@@ -32,6 +33,11 @@ def by_name(plan: Plan, origins: Origins, fields: Mapping[str, Mapping[str, pa.F
     """
     shown = _united(fields)
     names = {column: _row_name(column, origins, shown) for column in plan.schema.names}
+    windows = plan.windows
+    if isinstance(windows, SessionWindows) and windows.ends is not None:
+        # Null in the records of other inputs, which may have a column of this name.
+        names[windows.ends] = _hidden(windows.ends, shown)
+        windows = windows.ending(names[windows.ends])
     held = {names[known.name]: known.with_name(names[known.name]) for known in plan.schema} | shown
     own = (
         {name: name for name in columns} | {names[column]: known for column, known in given.items() if column in names}
@@ -39,6 +45,7 @@ def by_name(plan: Plan, origins: Origins, fields: Mapping[str, Mapping[str, pa.F
     )
     by_own_names = replace(
         plan,
+        windows=windows,
         time=names[plan.time],
         tick=None if plan.tick is None else names[plan.tick],
         aggregates=tuple((name, _renamed(aggregate, names)) for name, aggregate in plan.aggregates),
@@ -78,6 +85,10 @@ def _row_name(column: str, origins: Origins, shown: Collection[str]) -> str:
         own.discard(None)  # it is of that input alone
     if len(own) == 1 and (known := next(iter(own))) is not None:
         return known
+    return _hidden(column, shown)
+
+
+def _hidden(column: str, shown: Collection[str]) -> str:
     while column in shown:
         column = f"_{column}"
     return column

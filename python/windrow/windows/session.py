@@ -227,6 +227,10 @@ class SessionWindows(Windows):
         """Whether sessions may end although the gap goes on."""
         return self.longest is not None or self.ends is not None
 
+    def ending(self, column: str) -> Self:
+        """These windows with another name of the column that ends sessions."""
+        return self._of(**{**vars(self), "ends": column})
+
     def check_stream(self) -> None:
         """Raises `ValueError` where sessions are cut."""
         if self.longest is not None:

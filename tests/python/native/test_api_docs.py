@@ -56,7 +56,7 @@ def test_a_type_checker_sees_no_names_that_are_made_up_at_run_time() -> None:
 
 
 # Of public classes, but called by other modules of the package alone.
-BETWEEN_ROOMS = {"check", "check_stream", "check_time", "on_stream", "plan"}
+BETWEEN_ROOMS = {"check", "check_stream", "check_time", "ending", "on_stream", "plan"}
 PUBLIC = {
     called.__qualname__: called
     for owner in (windrow, *(value for value in vars(windrow).values() if inspect.isclass(value)))

@@ -102,7 +102,7 @@ def added(one: int, other: int) -> int:
 
 
 def test_a_cogroup_is_cut_by_a_column_of_one_input() -> None:
-    orders = pa.table({"user": ["ann", "ann"], "paid": at(3, 11), "amount": [30, 40]})
+    orders = pa.table({"user": ["ann", "ann"], "paid": at(3, 11), "amount": [30, 40], "logout": [True, True]})
     both = wr.cogroup(clicks=wr.group_by(CLICKS, "user", time="ts"), orders=wr.group_by(orders, "user", time="paid"))
     windows = wr.SessionWindows.with_gap("5 minutes", longest="11 minutes", ends="clicks.logout")
     asked = {"n": wr.count(), "clicks": wr.count("clicks.*"), "spent": wr.sum("orders.amount")}
@@ -112,6 +112,10 @@ def test_a_cogroup_is_cut_by_a_column_of_one_input() -> None:
     assert sorted(answer["spent"].to_pylist(), key=str) == [70, None, None, None]
     folded = both.windowed_by(windows).agg(n=wr.count(), most=wr.reduce("orders.amount", max))
     assert shown(folded) == wanted
+    tagged = both.windowed_by(windows).with_columns(**asked)
+    assert tagged.column_names == ["user", "ts", "logout", "url", "paid", "amount", "input", "window", *asked]
+    assert set(shown(tagged)) == set(wanted)
+    assert tagged["n"].to_pylist() == [5, 5, 5, 1, 1, 1, 5, 5]
     with pytest.raises(ValueError, match=r"ends: got 'logout'.*'clicks\.logout'"):
         both.windowed_by(wr.SessionWindows.with_gap("5 minutes", ends="logout"))
 
