@@ -53,6 +53,8 @@ FUNCTIONS = (
     "corr",
     "approx_count_distinct",
     "approx_percentile",
+    "top_k",
+    "histogram_numeric",
 )
 """The aggregates of the core, by the names that it has for them."""
 
@@ -73,6 +75,7 @@ class Aggregate:
         ignore_nulls: whether a null is passed over; only `first`, `last`, `any_value` and `collect_list` ask.
         percentage: the share of values below, from 0 to 1, or several; only percentiles ask.
         accuracy: how exact it is; only `approx_count_distinct` and `approx_percentile` ask.
+        most: how many elements its list has at most; only `top_k` and `histogram_numeric` ask.
         condition: the boolean column that is true in the records that it sees; None where it sees all.
         inputs: the inputs of a cogroup, where it is of one.
         input: the one of them whose records alone it sees; None where it sees all.
@@ -83,6 +86,7 @@ class Aggregate:
     ignore_nulls: bool | None = None
     percentage: float | tuple[float, ...] | None = field(default=None, kw_only=True)
     accuracy: float | None = field(default=None, kw_only=True)
+    most: int | None = field(default=None, kw_only=True)
     condition: str | None = field(default=None, kw_only=True)
     inputs: tuple[str, ...] = field(default=(), kw_only=True, repr=False)
     input: str | None = field(default=None, kw_only=True, repr=False)
@@ -226,6 +230,8 @@ class Aggregate:
             plan["percentage"] = self.percentage
         if self.accuracy is not None:
             plan["accuracy"] = self.accuracy
+        if self.most is not None:
+            plan["most"] = self.most
         if self.condition is not None:
             plan["where"] = self.condition
         if self.input is not None:
