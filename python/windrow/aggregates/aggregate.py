@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Never, Self
 
 import pyarrow as pa
 
-from windrow.aggregates import evaluation
+from windrow.aggregates import arithmetic, evaluation
 from windrow.aggregates.evaluation import Number
 from windrow.column import column_name
 from windrow.ddl import arrow_type
@@ -173,35 +173,35 @@ class Aggregate:
 
     def __add__(self, other: Aggregate | Number) -> Computed:
         """The sum of two results, or of a result and a number."""
-        return _arithmetic(evaluation.total, self, other)
+        return _arithmetic(arithmetic.total, self, other)
 
     def __radd__(self, other: Number) -> Computed:
         """The sum of a number and a result."""
-        return _arithmetic(evaluation.total, other, self)
+        return _arithmetic(arithmetic.total, other, self)
 
     def __sub__(self, other: Aggregate | Number) -> Computed:
         """The difference of two results, or of a result and a number."""
-        return _arithmetic(evaluation.difference, self, other)
+        return _arithmetic(arithmetic.difference, self, other)
 
     def __rsub__(self, other: Number) -> Computed:
         """The difference of a number and a result."""
-        return _arithmetic(evaluation.difference, other, self)
+        return _arithmetic(arithmetic.difference, other, self)
 
     def __mul__(self, other: Aggregate | Number) -> Computed:
         """The product of two results, or of a result and a number."""
-        return _arithmetic(evaluation.product, self, other)
+        return _arithmetic(arithmetic.product, self, other)
 
     def __rmul__(self, other: Number) -> Computed:
         """The product of a number and a result."""
-        return _arithmetic(evaluation.product, other, self)
+        return _arithmetic(arithmetic.product, other, self)
 
     def __truediv__(self, other: Aggregate | Number) -> Computed:
         """One result over another, or over a number: a float64, null where it would be divided by zero."""
-        return _arithmetic(evaluation.quotient, self, other)
+        return _arithmetic(arithmetic.quotient, self, other)
 
     def __rtruediv__(self, other: Number) -> Computed:
         """A number over a result: a float64, null where it would be divided by zero."""
-        return _arithmetic(evaluation.quotient, other, self)
+        return _arithmetic(arithmetic.quotient, other, self)
 
     def check(self, argument: str) -> None:
         """Raises `ValueError` or `TypeError`, as of this argument, unless a function of windrow makes such.
