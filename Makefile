@@ -124,7 +124,7 @@ bench-stream: package ## streaming sessions beside session_window: micro-batches
 bench-kafka: package maven ## a topic through Spark and windrow beside Kafka Streams, Spark's own scan of it, idle producers (KAFKA_REPEATS=, some minutes)
 	"$(PY)" benches/python/kafka.py --repeats $(KAFKA_REPEATS)
 
-soak: package ## long random tests (SOAK_CASES=, SOAK_STREAMS=), kills (SOAK_KILLS=), long streams (SOAK_BATCHES=, SOAK_SECONDS=)
+soak: package maven ## long random tests (SOAK_CASES=, SOAK_STREAMS=), kills (SOAK_KILLS=), long streams (SOAK_BATCHES=, SOAK_SECONDS=)
 	SOAK_CASES=$(SOAK_CASES) cargo test --locked
 	WINDROW_STREAMS=$(SOAK_STREAMS) WINDROW_KILLS=$(SOAK_KILLS) WINDROW_MICRO_BATCHES=$(SOAK_BATCHES) \
 		WINDROW_QUERY_SECONDS=$(SOAK_SECONDS) $(PYTEST) -m soak tests/python

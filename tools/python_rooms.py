@@ -21,7 +21,7 @@ ORDER = (
     {"windows", "functions"},
     {"aggregates"},
     {"plan", "computed"},
-    {"input"},
+    {"input", "rows"},
     {"_worker", "tasks"},
     {"stream"},
     {"local", "spark"},

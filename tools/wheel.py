@@ -1,7 +1,7 @@
 """Checks wheels before they are published: `python tools/wheel.py FILE...`, exit 1 with a line for each breach.
 
 * on Linux the tag is manylinux_2_28 or older, and the module asks for no newer glibc
-* no path of the machine that built it is in the module
+* no path of the machine that built it is in any of its files
 * the command is among its entry points
 """
 
@@ -15,7 +15,9 @@ from pathlib import Path
 NEWEST = (2, 28)
 GLIBC = re.compile(rb"GLIBC_(\d+)\.(\d+)")
 TAG = re.compile(r"manylinux_(\d+)_(\d+)_")
-REGISTRY = re.compile(rb"[/\\][\w.~-]+[/\\]\.cargo[/\\]registry[ -~]{0,60}")
+REGISTRY = rb"[/\\][\w.~-]+[/\\]\.cargo[/\\]registry[ -~]{0,60}"
+CHECKOUT = rb"\bfile:///[ -!#-~]{1,60}"
+PATHS = re.compile(REGISTRY + b"|" + CHECKOUT + b"|" + re.escape(bytes(Path(__file__).resolve().parents[1])))
 MODULE = re.compile(r"windrow/_native[.\w-]*\.(so|pyd)")
 
 
@@ -26,13 +28,17 @@ def breaches(wheel: Path) -> list[str]:
         if len(modules) != 1:
             return [f"{wheel.name}: {len(modules)} modules windrow/_native, not one"]
         module = files.read(modules[0])
+        paths = [
+            f"{name}: {path.decode()}"
+            for name in files.namelist()
+            for path in sorted(set(PATHS.findall(files.read(name))))
+        ]
         points = [name for name in files.namelist() if name.endswith(".dist-info/entry_points.txt")]
         commands = b"".join(files.read(name) for name in points).decode()
     found = []
     if "windrow=windrow.command.main:main" not in commands.replace(" ", ""):
         found.append(f"{wheel.name}: the command windrow is not among its entry points")
-    paths = sorted(set(REGISTRY.findall(module)))
-    found += [f"{wheel.name}: a path of the machine that built it: {path.decode()}" for path in paths[:1]]
+    found += [f"{wheel.name}: a path of the machine that built it: {path}" for path in paths[:1]]
     if "linux" in wheel.name:
         found += _glibc(wheel.name, module)
     return found

@@ -55,8 +55,12 @@ def compares(function: str, column: int) -> bool:
 def decode_page(text: str) -> bytes:
     """The page that `encode_page` made a text of; `ValueError` for any other text."""
 
-def spread(windows: list[pa.RecordBatch], of_row: pa.RecordBatch) -> list[pa.RecordBatch]:
-    """The columns of windows, one batch of them at least, for rows: `of_row` is what `Query.run_over` gives."""
+def spread(windows: list[pa.RecordBatch], of_row: pa.RecordBatch, memory: int | None = None) -> list[pa.RecordBatch]:
+    """The columns of windows, one batch of them at least, for rows: `of_row` is what `Query.run_over` gives.
+
+    Raises:
+        MemoryError: lists are among the columns, which for all rows would take more than `memory` bytes.
+    """
 
 def encode_page(page: bytes) -> str:
     """A page as text of ASCII, eight characters for seven bytes."""
@@ -256,12 +260,11 @@ class Operator:
             RuntimeError: a Python function raised; the message names it, the record and the window.
         """
     def push_micro_batch(
-        self,
-        batch: pa.RecordBatch,
-        progress: Sequence[tuple[int, int, int]],
-        times: pa.RecordBatch | None = None,
+        self, batch: pa.RecordBatch, progress: Sequence[tuple[int, int, int]], times: pa.RecordBatch | None = None
     ) -> list[pa.RecordBatch]:
         """Takes the records of a micro-batch, then moves stream time and closes windows (rules 1.2, 1.3, 1.6).
+
+        Gives the changes, as `push` does.
 
         Args:
             batch: the records, in the columns of the schema.
@@ -269,9 +272,6 @@ class Operator:
                 one), source (numbered by the caller), largest time in ticks of the time column.
             times: None to judge all records by the stream time before this call; else, parallel to the records and in
                 the order of their source, an int64 column for each input with its largest time so far, null for none.
-
-        Returns:
-            The changes, as `push` does.
 
         Raises:
             ValueError: `times` that do not go with the batch or are missing where each record's changes are asked for,

@@ -83,11 +83,14 @@ def row_windows_query(spec: str, schema: pa.Schema, memory: int | None) -> Query
     return Query.with_rows(spec, schema, memory)
 
 
-def spread(windows: list[pa.RecordBatch], of_row: pa.RecordBatch) -> list[pa.RecordBatch]:
-    """The columns of windows for rows, in batches; `of_row` has the position of each row's window, null for none."""
+def spread(windows: list[pa.RecordBatch], of_row: pa.RecordBatch, memory: int | None = None) -> list[pa.RecordBatch]:
+    """The columns of windows for rows, in batches; `of_row` has the position of each row's window, null for none.
+
+    `memory` is how many bytes they may take where lists are among them.
+    """
     from windrow._native import spread
 
-    return spread(windows, of_row)
+    return spread(windows, of_row, memory)
 
 
 def over_query(spec: str, schema: pa.Schema) -> Query:

@@ -16,10 +16,11 @@ import pyarrow as pa
 
 from windrow.aggregates.aggregate import Aggregate
 from windrow.aggregates.user_function import Accumulation
-from windrow.errors import bad_column_type, bad_type, bad_value, listed
+from windrow.errors import bad_type, bad_value, listed
 from windrow.grouped import GroupedData, gap_field
 from windrow.input import Input, Result
 from windrow.plan import Origins, Plan, Stream
+from windrow.rows import by_name, check_type
 from windrow.windows.session import SessionWindows
 from windrow.windows.sliding import SlidingWindows
 
@@ -96,7 +97,7 @@ class CogroupedData(GroupedData[Result]):
         gaps = {name: gap_field(f"{name}: column", each._input, column) for name, each in self.inputs.items()}
         first, *others = gaps
         for name in others:
-            _check_type(name, gaps[name], first, gaps[first])
+            check_type(name, gaps[name], first, gaps[first])
         return replace(self, _fields=(*self._fields, gaps[first].with_nullable(True)), _gap=column)
 
     def _resolved(self, argument: str, aggregate: Aggregate) -> Aggregate:
@@ -140,6 +141,10 @@ class _Inputs(Input[Result]):
     def columns(self) -> Sequence[str]:
         return [f"{name}.{column}" for name, opened in self._inputs.items() for column in opened.columns]
 
+    @property
+    def row_columns(self) -> Sequence[str]:
+        return list(dict.fromkeys(column for opened in self._inputs.values() for column in opened.columns))
+
     def check_observation(self, observation: object) -> None:
         self._first.check_observation(observation)
 
@@ -158,13 +163,16 @@ class _Inputs(Input[Result]):
     def reader(self, plan: Plan) -> pa.RecordBatchReader:
         return self._united(plan).reader(plan)
 
-    def _united(self, plan: Plan) -> Input[Result]:
-        if plan.origins is None:
-            raise ValueError("plan: got one without inputs; allowed: the plan of a cogroup")
-        return self._first.union(list(self._inputs.values()), plan.schema, plan.origins)
-
     def with_windows(self, plan: Plan) -> Result:
-        raise bad_type("inputs", self, "what group_by(...) returned")
+        fields = {
+            name: {column: opened.field(f"with_columns: {name}", column) for column in opened.columns}
+            for name, opened in self._inputs.items()
+        }
+        of_rows, schema = by_name(plan, _origins_of(plan), fields)
+        return self._first.union(list(self._inputs.values()), schema, _origins_of(of_rows)).with_windows(of_rows)
+
+    def _united(self, plan: Plan) -> Input[Result]:
+        return self._first.union(list(self._inputs.values()), plan.schema, _origins_of(plan))
 
     def union(self, inputs: Sequence[Any], schema: pa.Schema, origins: Origins) -> Input[Result]:
         raise bad_type("inputs", self, "what group_by(...) returned")
@@ -173,6 +181,12 @@ class _Inputs(Input[Result]):
         name, column = _split(self.columns[position])
         known = self._inputs[name].field(argument, column, compared=compared)
         return known.with_name(f"{name}.{column}").with_nullable(True)
+
+
+def _origins_of(plan: Plan) -> Origins:
+    if plan.origins is None:
+        raise ValueError("plan: got one without inputs; allowed: the plan of a cogroup")
+    return plan.origins
 
 
 def _cogrouped(inputs: Mapping[str, GroupedData[Result]], first: GroupedData[Result]) -> CogroupedData[Result]:
@@ -206,29 +220,16 @@ def _check_alike(name: str, other: GroupedData[Any], first: str, grouped: Groupe
     if other.keys != grouped.keys:
         raise bad_value(f"{name}: keys", other.keys, f"the keys of {first}, {listed(grouped.keys)}")
     for own, known in zip(other._fields, grouped._fields[: len(grouped.keys) + 1], strict=False):
-        _check_type(name, own, first, known)
+        check_type(name, own, first, known)
     ours, theirs = other._stream, grouped._stream
     if len(ours.source) != len(theirs.source):
         raise bad_value(f"{name}: source", ours.source, f"as many columns as {first} has, {len(theirs.source)}")
     if (ours.order is None) != (theirs.order is None):
         raise bad_value(f"{name}: order", ours.order, f"one for all inputs or for none; {first} has {theirs.order!r}")
     for mine, known in zip(ours.fields, theirs.fields, strict=True):
-        _check_type(name, mine, first, known)
+        check_type(name, mine, first, known)
     if ours.stream_time != theirs.stream_time:
         raise bad_value(f"{name}: stream_time", ours.stream_time, f"that of {first}, {theirs.stream_time!r}")
-
-
-def _check_type(name: str, own: pa.Field[Any], first: str, known: pa.Field[Any]) -> None:
-    if _whatever_layout(own.type) != _whatever_layout(known.type):
-        raise bad_column_type(name, own.name, own.type, f"{known.type}, the type of column {known.name!r} of {first}")
-
-
-def _whatever_layout(kind: pa.DataType) -> pa.DataType:
-    """The type, with strings and bytes of any of Arrow's layouts as one."""
-    for plain in (pa.string(), pa.binary()):
-        if str(kind) in (f"{plain}", f"large_{plain}", f"{plain}_view"):
-            return plain
-    return kind
 
 
 def _adds(argument: str, aggregate: Accumulation, inputs: Sequence[str], named: Sequence[str]) -> Mapping[str, Any]:

@@ -61,6 +61,11 @@ class Input(ABC, Generic[Result]):
     def columns(self) -> Sequence[str]:
         """The names of all columns, in order; a name may be there twice."""
 
+    @property
+    def row_columns(self) -> Sequence[str]:
+        """The names of the columns in which records come back."""
+        return self.columns
+
     @abstractmethod
     def check_observation(self, observation: object) -> None:
         """Raises unless the counters of a query over this input can be reported to `observation`."""

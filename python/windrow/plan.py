@@ -20,6 +20,9 @@ from windrow.windows.sliding import SlidingWindows
 StreamTime = Literal["source", "slowest"]
 """How stream time is kept over several sources."""
 
+INPUT = "input"
+"""The column that names the input of each record, where those of a cogroup come back."""
+
 PACK_COUNTERS = ("records", "null_keys", "null_times", "bad_gaps", "clamped_gaps", "ticks")
 """What is counted where records are read."""
 
@@ -33,11 +36,13 @@ class Origins:
         column: the column of the schema that holds the number of each row's input.
         columns: for each input, the columns of the schema that it has, and its own names for them; it has null in all
             others.
+        shown: where the records come back, the columns of the schema that do; all others are the plan's own.
     """
 
     names: tuple[str, ...]
     column: str
     columns: tuple[Mapping[str, str], ...]
+    shown: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from windrow.computed import finish_of, parts_of
 from windrow.errors import aggregate_argument, bad_value
 from windrow.flat import BOUNDS, WINDOW
 from windrow.options import Options
-from windrow.plan import Plan
+from windrow.plan import INPUT, Plan
 from windrow.windows.session import SessionWindows
 from windrow.windows.sliding import SlidingWindows
 
@@ -71,10 +71,13 @@ def _taken(grouped: GroupedData[Any], options: Options, rows: bool) -> dict[str,
         added["op"] = "the column that emit('update') and late('emit') add"
     if not rows:
         return {**dict.fromkeys(grouped.keys, "a key"), **added}
-    for column in grouped._input.columns:
+    if grouped._origins(()) is not None:
+        added[INPUT] = "the column of the records' inputs"
+    columns = grouped._input.row_columns
+    for column in columns:
         if column.casefold() in added:
             raise bad_value("data", column, f"any name but {column.casefold()!r}, which the result adds: rename it")
-    return {**dict.fromkeys(grouped._input.columns, "a column of the data"), **added}
+    return {**dict.fromkeys(columns, "a column of the data"), **added}
 
 
 def _check_fits(argument: str, aggregate: Aggregate, windows: SessionWindows | SlidingWindows, rows: bool) -> None:

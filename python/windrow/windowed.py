@@ -275,6 +275,10 @@ class WindowedData(Generic[Result]):
             with null for `window` and for all aggregates. Ticks are no records, and do not in Spark; in this process
             they do, with nulls.
 
+            Of a cogroup the records of all inputs, in this process one input after the other: the columns are those of
+            all inputs by name, null where an input has none, and before `window` comes `input`, the name of the
+            record's input.
+
             In Spark the rows of a window are held in memory together until it is final: those of one very long session
             as well. A window's aggregates are the same in each of its rows.
 
@@ -285,11 +289,14 @@ class WindowedData(Generic[Result]):
 
         Raises:
             ValueError: a name that the data, `window` or another aggregate has, `emit("update")` or `late("emit")`, a
-                cogroup, or a Python function of `reduce` or `aggregate`; of a streaming DataFrame also windows without
-                a grace or with `until`, and a session whose state store is not RocksDB.
-            TypeError: not an aggregate, one without a name, one that is not defined for the type of its column, or, on
-                Spark, a column of the data of a type that Spark does not hand over to Python.
+                cogroup with a streaming DataFrame, or a Python function of `reduce` or `aggregate`; of a streaming
+                DataFrame also windows without a grace or with `until`, and a session whose state store is not RocksDB.
+            TypeError: not an aggregate, one without a name, one that is not defined for the type of its column, columns
+                of one name and different types in the inputs of a cogroup, a column of the data that cannot be read as
+                Arrow data, or, on Spark, one of a type that Spark does not hand over to Python.
             OverflowError: as of `agg`.
+            MemoryError: in this process, memory is refused, or lists, of which each row has that of its window, would
+                take more than is free.
 
         >>> tagged = sessions.with_columns(n=wr.count(), spend=wr.sum("amount"))
         >>> for row in tagged.to_pylist():
@@ -305,8 +312,6 @@ class WindowedData(Generic[Result]):
             raise bad_value(
                 "with_columns", given, "neither of emit('update') and late('emit'): a record comes back once"
             )
-        if self.grouped._origins(()) is not None:
-            raise bad_value("with_columns", "a cogroup", "one input: those of a cogroup have different columns")
         return self.grouped._input.with_windows(self._plan(aggregates, rows=True))
 
     def count(self) -> Result:

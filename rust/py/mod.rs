@@ -309,16 +309,22 @@ fn compares(function: &str, column: usize) -> PyResult<bool> {
     Ok(Function::named(function)?.compares(column))
 }
 
-/// The columns of windows for rows, in batches; `of_row` has the position of each row's window.
+/// The columns of windows for rows, in batches; `of_row` has the position of each row's window, and
+/// lists may take so many bytes.
 #[pyfunction]
+#[pyo3(signature = (windows, of_row, memory=None))]
 fn spread<'py>(
     py: Python<'py>,
     windows: Vec<PyRecordBatch>,
     of_row: PyRecordBatch,
+    memory: Option<usize>,
 ) -> PyResult<Vec<Bound<'py, PyAny>>> {
     let windows: Vec<RecordBatch> = windows.into_iter().map(PyRecordBatch::into_inner).collect();
     let of_row = of_row.into_inner();
-    to_python(py, py.detach(|| row_windows::spread(&windows, &of_row))?)
+    to_python(
+        py,
+        py.detach(|| row_windows::spread(&windows, &of_row, memory))?,
+    )
 }
 
 /// A page as text.

@@ -18,6 +18,7 @@ _ALLOWED = "name=function or name=function:column, such as clicks=count or spend
 _OF_PYTHON = ("reduce", "aggregate", "apply")
 _COLUMNS = ("column", "by", "other", "columns")
 """How parameters that are columns are called; others are numbers."""
+_EXAMPLES = {"column": "amount", "by": "ts", "other": "price", "percentage": "0.5"}
 
 
 def _functions() -> dict[str, Callable[..., Aggregate]]:
@@ -65,10 +66,18 @@ def _aggregate(text: str, call: str) -> Aggregate:
     least = sum(known.default is known.empty and known.kind is not known.VAR_POSITIONAL for known in taken)
     parts = [] if not colon else [rest] if len(taken) == 1 else rest.split(",")
     if len(parts) < least or (len(parts) > len(taken) and not many) or "" in parts:
-        shown = ",".join(known.name for known in taken)
-        raise bad_value(ARGUMENT, text, f"{name}:{shown}" if least else f"{name} or {name}:{shown}")
+        raise bad_value(ARGUMENT, text, _allowed(name, taken, least))
     slots = taken + taken[-1:] * (len(parts) - len(taken))
     return function(*(_argument(text, known, part) for known, part in zip(slots, parts, strict=False)))
+
+
+def _allowed(name: str, taken: list[Parameter], least: int) -> str:
+    """How a function is called, and an example."""
+    needed, more = [known.name for known in taken[:least]], [known.name for known in taken[least:]]
+    if not needed:
+        return f"{name} or {name}:{','.join(more)}"
+    called = f"{name}:{','.join(needed)}" + "".join(f"[,{option}]" for option in more)
+    return f"{called}, such as {name}:{','.join(_EXAMPLES.get(parameter, parameter) for parameter in needed)}"
 
 
 def _argument(text: str, known: Parameter, part: str) -> str | float:

@@ -16,6 +16,7 @@ from windrow.command import sink
 from windrow.command.aggregate import aggregates
 from windrow.command.arguments import arguments
 from windrow.command.file import File
+from windrow.command.gap_column import GapColumn
 from windrow.command.picture import check_out, picture
 from windrow.command.progress import Bar, bar_over
 from windrow.command.source import CsvFormat, Source
@@ -65,7 +66,7 @@ def run(asked: Namespace) -> None:
         sink.check(out, files)
     windows, chosen = windows_of(asked), aggregates(asked.agg)
     csv = CsvFormat(asked.delimiter, asked.nulls, dict(asked.types))
-    source = Source(files, csv, TimeColumn(asked.time, asked.time_format, asked.time_unit))
+    source = Source(files, csv, TimeColumn(asked.time, asked.time_format, asked.time_unit), gap_of(asked))
     drawn = None
     if asked.timeline:
         check_out(asked.timeline_out)
@@ -90,7 +91,8 @@ def windows_of(asked: Namespace) -> SessionWindows | SlidingWindows:
     if asked.command == "sliding":
         return SlidingWindows.with_time_difference(asked.difference, resolution=asked.resolution)
     if asked.gap is not None:
-        for option, value in (("--longest-gap", asked.longest_gap), ("--invalid-gap", asked.invalid_gap)):
+        for option in ("--longest-gap", "--invalid-gap", "--gap-unit"):
+            value = getattr(asked, option.strip("-").replace("-", "_"))
             if value is not None:
                 raise bad_value(option, value, "none beside --gap: it is of gaps of each record, --dynamic-gap")
         return SessionWindows.with_gap(asked.gap, longest=asked.longest, ends=asked.ends)
@@ -102,6 +104,12 @@ def windows_of(asked: Namespace) -> SessionWindows | SlidingWindows:
         longest=asked.longest,
         ends=asked.ends,
     )
+
+
+def gap_of(asked: Namespace) -> GapColumn | None:
+    """The column of the records' own gaps; None where there is none."""
+    own = getattr(asked, "dynamic_gap", None)
+    return None if own is None else GapColumn(own, asked.gap_unit)
 
 
 def columns_of(asked: Namespace) -> dict[str, list[str]]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,11 +12,14 @@ import pyarrow.csv as pc_csv
 import pyarrow.parquet as pq
 
 from windrow.command.file import File
+from windrow.command.gap_column import GapColumn
 from windrow.command.progress import Bar
 from windrow.command.time_column import Cast, TimeColumn
-from windrow.errors import bad_value, unknown_column, unknown_word
+from windrow.errors import ambiguous_column, bad_value, unknown_column, unknown_word
 
 Batches = Iterator[pa.RecordBatch]
+
+_NO_TEXT = "text that is not UTF-8"
 
 TYPES: dict[str, pa.DataType] = {
     "string": pa.string(),
@@ -58,11 +62,13 @@ class Source:
         files: of one format or of both; all have the columns of the first.
         csv: how CSV is written.
         time: the time column.
+        gap: the column of the records' own gaps, where they have such.
     """
 
     files: Sequence[File]
     csv: CsvFormat
     time: TimeColumn
+    gap: GapColumn | None = None
 
     def columns(self) -> list[str]:
         """The names of the columns of the first file, in order."""
@@ -72,60 +78,89 @@ class Source:
         """The columns that are named, by the option that names them; `bar` is told how far it is.
 
         Raises:
-            ValueError: a column that a file does not have, or types that differ between files.
-            TypeError: a time column that holds no times.
+            ValueError: a column that a file does not have, or has twice, types that differ between files, or a file
+                that is not what its name says.
+            TypeError: a time column that holds no times, or a column of gaps that holds no durations.
             OSError: a file that cannot be read.
         """
         known = self._schema(self.files[0])
         for option, columns in named.items():
             for column in columns:
-                if column not in known.names:
-                    raise unknown_column(option, column, known.names)
+                _check_once(option, column, known.names)
         wanted = list(dict.fromkeys(column for columns in named.values() for column in columns))
-        kinds, casts = [known.field(column).type for column in wanted], _no_casts(wanted)
+        kinds, casts = self._kinds(wanted, named.get("--key", ())), _no_casts(wanted)
         place = wanted.index(self.time.name)
         kinds[place], casts[place] = self._time(wanted)
+        if self.gap is not None:
+            place = wanted.index(self.gap.name)
+            kinds[place], casts[place] = self.gap.cast(kinds[place])
         schema = pa.schema(list(zip(wanted, kinds, strict=True)))
         return pa.RecordBatchReader.from_batches(schema, self._batches(wanted, schema, casts, bar))
+
+    def _kinds(self, wanted: Sequence[str], keys: Collection[str]) -> list[pa.DataType]:
+        """The types of columns: of one without a value in the begin of a file of CSV, that in the next file.
+
+        Where no file tells, keys are text, and values integers, of which all aggregates of numbers have a result.
+        """
+        found: dict[str, pa.DataType] = {}
+        for file in self.files:
+            schema = self._schema(file)
+            for column in wanted:
+                if column in schema.names and pa.types.is_null(found.get(column, pa.null())):
+                    found[column] = schema.field(schema.names.index(column)).type
+            if file.format == "parquet" or not any(pa.types.is_null(kind) for kind in found.values()):
+                break
+        none = {column: pa.string() if column in keys else pa.int64() for column in wanted}
+        told = self.files[0].format == "parquet"
+        return [kind if told or not pa.types.is_null(kind) else none[column] for column, kind in found.items()]
 
     def _batches(self, wanted: list[str], schema: pa.Schema, casts: list[Cast], bar: Bar) -> Batches:
         for file in self.files:
             for batch in self._read(file, wanted, bar):
                 arrays = [cast(batch.column(name)) for name, cast in zip(wanted, casts, strict=True)]
-                for known, array in zip(schema, arrays, strict=True):
-                    if array.type != known.type:
+                for place, (known, array) in enumerate(zip(schema, arrays, strict=True)):
+                    if pa.types.is_null(array.type):
+                        arrays[place] = array.cast(known.type)
+                    elif array.type != known.type:
                         allowed = f"the type that it has in the first file, {known.type}"
                         raise bad_value(f"{file.path}: column {known.name!r}", str(array.type), allowed)
                 yield pa.RecordBatch.from_arrays(arrays, schema=schema)
         bar.finish()
 
     def _time(self, wanted: list[str]) -> tuple[pa.DataType, Cast]:
-        """The type of the timestamps, told by the first batch."""
+        """The type of the timestamps, told by the first batch that has rows."""
+        for file in self.files:
+            batch = next((batch for batch in self._read(file, wanted, Bar()) if batch.num_rows), None)
+            if batch is not None:
+                sample = batch.column(self.time.name)
+                return self.time.cast(sample.type, sample)
         kind = self._schema(self.files[0]).field(self.time.name).type
-        first = next(iter(self._read(self.files[0], wanted, Bar())), None)
-        sample: pa.Array[Any] = pa.nulls(0, kind) if first is None else first.column(self.time.name)
-        return self.time.cast(sample.type, sample)
+        return self.time.cast(kind, pa.nulls(0, kind))
 
     def _schema(self, file: File) -> pa.Schema:
-        if file.format == "parquet":
-            return pq.read_schema(file.path)
-        with open(file.path, "rb") as raw:
-            return self._open_csv(file, raw, {}).schema
+        with _named(file):
+            if file.format == "parquet":
+                return pq.read_schema(file.path)
+            with open(file.path, "rb") as raw:
+                schema = self._open_csv(file, raw, {}).schema
+                _ = schema.names  # Arrow decodes them when they are asked for
+                return schema
 
     def _read(self, file: File, wanted: list[str], bar: Bar) -> Batches:
         """The batches of one file, with the wanted columns at least."""
-        missing = [column for column in wanted if column not in self._schema(file).names]
-        if missing:
-            raise unknown_column(str(file.path), missing[0], self._schema(file).names)
-        if file.format == "parquet":
-            yield from _parquet(file, wanted, bar)
-            return
-        with open(file.path, "rb") as raw:
-            try:
-                yield from self._open_csv(file, bar.reading(raw), self._csv_types(file), wanted)
-            except pa.ArrowInvalid as error:
-                hint = "types are told by a file's begin: --type COLUMN=string says another"
-                raise ValueError(f"{file.path}: {error} ({hint})") from None
+        names = self._schema(file).names
+        for column in wanted:
+            _check_once(str(file.path), column, names)
+        with _named(file):
+            if file.format == "parquet":
+                yield from _parquet(file, wanted, bar)
+                return
+            with open(file.path, "rb") as raw:
+                for batch in self._open_csv(file, bar.reading(raw), self._csv_types(file), wanted):
+                    for field in batch.schema:
+                        if pa.types.is_binary(field.type):  # that is no type of CSV, but what Arrow makes of such text
+                            raise pa.ArrowInvalid(f"column {field.name!r}: {_NO_TEXT}")
+                    yield batch
 
     def _csv_types(self, file: File) -> dict[str, pa.DataType]:
         """The types of columns that are not inferred; of the time column text, where it is not counted."""
@@ -149,6 +184,33 @@ class Source:
                 quoted_strings_can_be_null=False,
             ),
         )
+
+
+def _check_once(argument: str, column: str, columns: Sequence[str]) -> None:
+    """Raises `ValueError` unless the column is there, and once."""
+    if column not in columns:
+        raise unknown_column(argument, column, columns)
+    if columns.count(column) > 1:
+        raise ambiguous_column(argument, column, columns)
+
+
+@contextmanager
+def _named(file: File) -> Iterator[None]:
+    """Names the file in what goes wrong while it is read."""
+    try:
+        yield
+    except (pa.ArrowException, UnicodeDecodeError, OSError) as error:
+        if isinstance(error, OSError) and error.filename is not None:
+            raise
+        raise ValueError(f"{file.path}: {error}{_hint(file, str(error))}") from None
+
+
+def _hint(file: File, said: str) -> str:
+    if file.format == "parquet":
+        return ""
+    if any(word in said for word in (_NO_TEXT, "UTF8", "utf-8")):
+        return " (CSV is read as UTF-8: iconv -f latin1 -t utf-8 makes it of Latin-1)"
+    return " (types are told by a file's begin: --type COLUMN=string says another)" if "conversion" in said else ""
 
 
 def _no_casts(columns: Sequence[str]) -> list[Cast]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, get_args
@@ -15,7 +16,7 @@ ARGUMENT = "--time"
 Unit = Literal["s", "ms", "us", "ns"]
 UNITS = get_args(Unit)
 _MICROSECONDS = pa.timestamp("us")
-_INSTANTS = pa.timestamp("us", "UTC")
+_NANOSECONDS = re.compile(r"[.]\d{7,9}(?!\d)")
 Cast: TypeAlias = "Callable[[pa.Array[Any]], pa.Array[Any]]"
 
 
@@ -56,7 +57,7 @@ class TimeColumn:
         if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
             if self.format is not None:
                 return _MICROSECONDS, self._parsed
-            target = _INSTANTS if _has_zone(sample) else _MICROSECONDS
+            target = pa.timestamp("ns" if _has_nanoseconds(sample) else "us", "UTC" if _has_zone(sample) else None)
             return target, lambda values: self._of_iso(values, target)
         raise bad_column_type(ARGUMENT, self.name, kind, "timestamps, dates, text or integers with --time-unit")
 
@@ -74,15 +75,19 @@ class TimeColumn:
         except pa.ArrowInvalid as error:
             wrong = next((text for text in values.to_pylist() if text is not None and not _is_time(text, target)), "")
             allowed = (
-                "timestamps, or text in ISO 8601, such as 2026-05-04T09:00:00, all with a zone or none; of other text "
-                "name its format: --time-format '%d/%m/%Y %H:%M'"
+                "timestamps, or text in ISO 8601, such as 2026-05-04T09:00:00, all with a zone or none, in nanoseconds "
+                "where the first ones are; of other text name its format: --time-format '%d/%m/%Y %H:%M'"
             )
             raise bad_value(f"{ARGUMENT}: column {self.name!r}", wrong or str(error), allowed) from None
 
 
 def _has_zone(sample: pa.Array[Any]) -> bool:
     first = next((text for text in sample.to_pylist() if text), None)
-    return first is not None and _is_time(first, _INSTANTS)
+    return first is not None and any(_is_time(first, pa.timestamp(unit, "UTC")) for unit in ("us", "ns"))
+
+
+def _has_nanoseconds(sample: pa.Array[Any]) -> bool:
+    return any(text and _NANOSECONDS.search(text) for text in sample.to_pylist())
 
 
 def _is_time(text: str, kind: pa.DataType) -> bool:

@@ -17,7 +17,7 @@ from windrow.local.free_memory import free_memory
 from windrow.local.progress import Progress
 from windrow.local.reader import packed, reader_of
 from windrow.local.sources import Columns, Union, columns_of, rebased, rebased_stream
-from windrow.plan import Origins, Plan
+from windrow.plan import INPUT, Origins, Plan
 from windrow.windows.sliding import SlidingWindows
 
 Read = TypeVar("Read")
@@ -118,12 +118,13 @@ class LocalInput(Input[pa.Table]):
         return _told(plan, self._with_windows)
 
     def _with_windows(self, plan: Plan, progress: Progress | None) -> pa.Table:
-        stream = self._table.stream(range(len(self.columns)))
+        stream = self._all_columns()
         table = self._read(progress, lambda: pa.RecordBatchReader.from_stream(stream).read_all())
         query = _worker.row_windows_query(plan.spec, plan.schema, free_memory() if _lists(plan) else None)
         core = query.output_schema.remove(len(query.output_schema) - 1)
         finish = _finish(plan, core)
         named = table.select([self.columns.index(name) for name in plan.schema.names])
+        table = _shown(plan, table)
         told = named if progress is None else progress.reading(named, table.num_rows)
         read = rebased_stream(told, plan.schema)
         parts = None if progress is None else progress.parts
@@ -132,7 +133,7 @@ class LocalInput(Input[pa.Table]):
         added = windows.drop_columns(list(plan.keys))
         taken: dict[str, Any] = {field.name: pa.nulls(table.num_rows, field.type) for field in added.schema}
         if added.num_rows:
-            spread = _worker.spread([rebased(batch) for batch in added.to_batches()], of_row)
+            spread = _worker.spread([rebased(batch) for batch in added.to_batches()], of_row, free_memory())
             taken = {name: pa.chunked_array([batch.column(name) for batch in spread]) for name in taken}
         for name, column in taken.items():
             table = table.append_column(name, column)
@@ -151,6 +152,15 @@ class LocalInput(Input[pa.Table]):
         stream = self._table.stream([self.columns.index(name) for name in plan.schema.names])
         told = stream if progress is None else progress.reading(stream, self._table.rows)
         return rebased_stream(told, plan.schema)
+
+    def _all_columns(self) -> Any:
+        """All columns as a stream; `TypeError` that names one which is no Arrow data."""
+        try:
+            return self._table.stream(range(len(self.columns)))
+        except (pa.ArrowException, TypeError, ValueError):
+            for column in self.columns:
+                self.field("with_columns", column)
+            raise
 
     def _field_at(self, argument: str, position: int, compared: bool) -> pa.Field[Any]:
         del compared  # Arrow's strings have one order
@@ -177,6 +187,16 @@ def _table(finish: Finish | None, batches: _worker.Batches, core: pa.Schema) -> 
 def _progress(plan: Plan) -> AbstractContextManager[Progress | None]:
     show = plan.options.progress
     return Progress(show) if show else nullcontext()
+
+
+def _shown(plan: Plan, table: pa.Table) -> pa.Table:
+    """The columns in which rows come back: of a cogroup without the plan's own, and with the name of the input."""
+    origins = plan.origins
+    if origins is None:
+        return table
+    names = pa.array(origins.names)
+    of_input = pa.chunked_array([names.take(numbers) for numbers in table[origins.column].chunks], names.type)
+    return table.select(list(origins.shown)).append_column(INPUT, of_input)
 
 
 def _told(plan: Plan, work: Callable[[Plan, Progress | None], pa.Table]) -> pa.Table:

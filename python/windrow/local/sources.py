@@ -183,10 +183,7 @@ class _Polars(Columns):
         return self._names
 
     def schema(self, positions: Sequence[int]) -> pa.Schema:
-        projected = self._projected(positions)
-        if any(kind.is_object() for kind in projected.collect_schema().dtypes()):
-            raise pa.ArrowTypeError("an Object of Polars is no Arrow data, but addresses of Python objects")
-        return pa.RecordBatchReader.from_stream(projected.head(0).collect()).schema
+        return pa.RecordBatchReader.from_stream(self._projected(positions).head(0).collect()).schema
 
     def stream(self, positions: Sequence[int]) -> Any:
         # By way of pyarrow, which takes the old form of columns of type Null that Polars sends, and passes on the new.
@@ -196,7 +193,10 @@ class _Polars(Columns):
         # Selectors take names as they are, where pl.col reads "*" and "^...$" as patterns.
         from polars import selectors
 
-        return self._frame.select(selectors.by_index(*positions))
+        projected = self._frame.select(selectors.by_index(*positions))
+        if any(kind.is_object() for kind in projected.collect_schema().dtypes()):
+            raise pa.ArrowTypeError("an Object of Polars is no Arrow data, but addresses of Python objects")
+        return projected
 
 
 class _DuckDB(Columns):

@@ -43,8 +43,9 @@ from windrow.aggregates.aggregate import Aggregate
 from windrow.aggregates.evaluation import Finish, Named
 from windrow.aggregates.user_function import Reduction
 from windrow.errors import bad_column_type, bad_type
+from windrow.flat import WINDOW
 from windrow.input import Input, TimeCasts
-from windrow.plan import PACK_COUNTERS, Origins, Plan
+from windrow.plan import INPUT, PACK_COUNTERS, Origins, Plan
 from windrow.spark.configure import warn_unless_configured
 from windrow.spark.flat import flat
 from windrow.spark.pickled import pickled_finish, pickled_functions
@@ -188,6 +189,8 @@ class SparkInput(Input[DataFrame]):
         )
         if plan.options.observation is not None:
             result = _observed(result, plan.options.observation, observed, *counts)
+        if plan.origins is not None and plan.origins.shown:
+            result = _shown(result, plan.origins)
         return flat(result) if plan.options.flat else result
 
     def _over(self, plan: Plan) -> tuple[Plan, pa.Schema, StructType]:
@@ -268,6 +271,15 @@ def _computed_field(field: pa.Field[Any]) -> StructField:
     if kind is None:
         raise bad_column_type("then(schema=)", field.name, field.type, 'a type that Spark has, such as "double"')
     return StructField(field.name, kind)
+
+
+def _shown(frame: DataFrame, origins: Origins) -> DataFrame:
+    """The rows of a cogroup without the plan's own columns, and with the name of each one's input behind the data's."""
+    names, columns = frame.columns, _numbered(frame)
+    of_input = F.element_at(F.array(*map(F.lit, origins.names)), F.col(f"_{names.index(origins.column)}") + 1)
+    own = [F.col(f"_{names.index(name)}").alias(name) for name in origins.shown]
+    added = [F.col(f"_{position}").alias(names[position]) for position in range(names.index(WINDOW), len(names))]
+    return columns.select(*own, of_input.alias(INPUT), *added)
 
 
 def projected(frame: DataFrame, names: Sequence[str]) -> DataFrame:

@@ -95,7 +95,9 @@ class StreamInput(SparkInput):
         raise bad_value("events", "a streaming DataFrame", allowed)
 
     def union(self, inputs: Sequence[Self], schema: Any, origins: Origins) -> StreamInput:
-        """One frame of the rows of several."""
+        """One frame of the rows of several; `ValueError` where the records come back, as they are of one input."""
+        if origins.shown:
+            raise bad_value("with_columns", "a cogroup of streaming DataFrames", "one of batches, or one stream")
         return StreamInput(super().union(inputs, schema, origins)._frame)
 
     def run(self, plan: Plan) -> DataFrame:

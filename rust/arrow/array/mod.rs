@@ -12,6 +12,7 @@
 //! | `zero_width` | types whose values take no bytes |
 //! | `canonical_float` | floats with one NaN and one zero |
 //! | `halves` | rows that do not fit one array, in halves |
+//! | `value_bytes` | how many bytes values take where they are copied |
 
 pub(crate) mod canonical_float;
 pub(crate) mod comparable;
@@ -22,4 +23,5 @@ pub(crate) mod named;
 pub mod result_array;
 pub(crate) mod type_name;
 pub(crate) mod validate;
+pub(crate) mod value_bytes;
 pub(crate) mod zero_width;

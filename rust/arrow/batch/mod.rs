@@ -16,11 +16,14 @@
 //! | [`combiner`] | of a stream: the packed rows of a shard to partial sessions |
 //! | `run` | in this process |
 //! | [`row_windows`] | in this process, with the window of each row |
+//! | `window_columns` | columns of windows as columns of the rows in them |
 //! | `partition`, `workers` | rows by parts of the keys; the threads of a run |
+//! | `list_room` | room for the lists of overlapping windows |
 
 pub mod combiner;
 mod dispatch;
 mod layout;
+pub(crate) mod list_room;
 pub mod merger;
 pub(crate) mod operator;
 mod over;
@@ -36,4 +39,5 @@ mod sliding;
 mod sort_rows;
 pub mod sorter;
 mod tuning;
+mod window_columns;
 mod workers;

@@ -2,6 +2,7 @@
 
 use arrow_array::RecordBatch;
 
+use super::list_room::{ListRoom, ListSizes};
 use crate::arrow::format::block::BlockKind;
 use crate::arrow::keys::KeyInterner;
 use crate::arrow::read::records::Records;
@@ -36,10 +37,9 @@ pub(crate) trait BatchOperator: Send {
         emit: &mut BatchSink<'_>,
         interrupt: &Interrupt,
     ) -> Result<()>;
-    /// Asks for room for all windows that are still to come, where their results grow with their
-    /// rows; `taken` is what the results of other operators take, in bytes.
-    fn ask_room(&mut self, _taken: usize, _interrupt: &Interrupt) -> Result<()> {
-        Ok(())
+    /// The lists of all windows that are still to come, where they overlap.
+    fn list_sizes(&mut self, _interrupt: &Interrupt) -> Result<ListSizes> {
+        Ok(ListSizes::default())
     }
     /// Number of rows and partial sessions.
     fn rows(&self) -> usize;
@@ -59,21 +59,20 @@ pub(crate) struct ShardRows {
     pub times: Vec<Time>,
 }
 
-/// All windows of operators that have all their rows.
+/// All windows of operators that have all their rows, as soon as there is room for all their lists.
 pub(super) fn close_all(
-    operators: impl IntoIterator<Item = Box<dyn BatchOperator>>,
+    mut operators: Vec<Box<dyn BatchOperator>>,
+    room: &ListRoom,
     interrupt: &Interrupt,
 ) -> Result<Vec<RecordBatch>> {
-    let (mut windows, mut taken) = (Vec::<RecordBatch>::new(), 0);
+    if room.is_bounded() {
+        for operator in &mut operators {
+            room.ask(operator.list_sizes(interrupt)?)?;
+        }
+    }
+    let mut windows = Vec::new();
     for mut operator in operators {
-        let before = windows.len();
-        operator.ask_room(taken, interrupt)?;
         operator.close(None, &mut |batch| windows.push(batch), interrupt)?;
-        let added = windows.get(before..).unwrap_or_default();
-        taken += added
-            .iter()
-            .map(RecordBatch::get_array_memory_size)
-            .sum::<usize>();
         interrupt.part_is_done();
     }
     Ok(windows)

@@ -19,8 +19,9 @@ use arrow_select::interleave::interleave_record_batch;
 use arrow_select::take::take;
 
 use super::layout::whole_rows::WholeRows;
-use super::operator::{BatchOperator, BatchSink, RESULT_ROWS, ShardRows};
+use super::operator::{BatchOperator, BatchSink, ShardRows};
 use super::sort_rows::SortRows;
+use super::window_columns::{batches, window_bytes};
 use crate::aggregate::SeqNo;
 use crate::arrow::format::block::BlockKind;
 use crate::arrow::keys::KeyInterner;
@@ -125,19 +126,18 @@ impl OverRows {
         Ok(rows)
     }
 
-    /// Emits rows, some tens of thousands at a time; `window_columns` gives the columns of the windows
-    /// of a range of them.
+    /// Emits rows in batches; `window_columns` gives the columns of the windows of a batch.
     fn emit(
         &mut self,
         numbers: &[i64],
+        batches: Vec<Range<usize>>,
         window_columns: impl Fn(Range<usize>) -> Result<Vec<ArrayRef>>,
         emit: &mut BatchSink<'_>,
         interrupt: &Interrupt,
     ) -> Result<()> {
         let columns = rows_schema(&self.query).fields().len();
-        for from in (0..numbers.len()).step_by(RESULT_ROWS) {
+        for range in batches {
             interrupt.check()?;
-            let range = from..numbers.len().min(from + RESULT_ROWS);
             let rows = self.release(numbers.get(range.clone()).unwrap_or_default())?;
             let own = rows.columns().iter().take(columns).cloned();
             let columns = own.chain(window_columns(range)?).collect();
@@ -160,6 +160,9 @@ impl OverRows {
         let keys = self.query.keys.len();
         let columns = windows.columns();
         let columns = columns.get(keys..columns.len() - 1).unwrap_or_default();
+        let bytes = window_bytes(columns, windows.num_rows());
+        let bytes = |&window: &u32| bytes.get(window as usize).copied().unwrap_or_default();
+        let batches = batches(of_row.iter().map(bytes));
         let of_row = UInt32Array::from(of_row);
         let taken = |range: Range<usize>| {
             let of_row = of_row.slice(range.start, range.len());
@@ -168,7 +171,7 @@ impl OverRows {
                 .map(|column| Ok(take(column, &of_row, None)?));
             columns.collect()
         };
-        self.emit(&numbers, taken, emit, interrupt)
+        self.emit(&numbers, batches, taken, emit, interrupt)
     }
 
     /// Emits the rows that are left out.
@@ -182,7 +185,8 @@ impl OverRows {
                 .map(|field| new_null_array(field.data_type(), range.len()))
                 .collect())
         };
-        self.emit(&numbers, nulls, emit, interrupt)
+        let batches = batches(numbers.iter().map(|_| 0));
+        self.emit(&numbers, batches, nulls, emit, interrupt)
     }
 }
 

@@ -2,12 +2,16 @@
 
 use std::sync::Arc;
 
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
 use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch};
 use arrow_schema::Schema;
 use arrow_select::concat::concat_batches;
 use arrow_select::take::take;
 
 use super::over::rows_of;
+use super::window_columns::{batches, window_bytes};
+use crate::arrow::array::value_bytes::is_list;
 use crate::arrow::plan::over::numbered;
 use crate::arrow::plan::query::Query;
 use crate::arrow::read::counters::ReadCounters;
@@ -24,25 +28,41 @@ pub struct RowWindows {
     pub counters: ReadCounters,
 }
 
-/// Rows in a batch of their windows.
-const ROWS: usize = 1 << 16;
-
 /// The columns of windows for rows, in batches of some rows: `of_row` has the position of each row's
 /// window in its first column, null for none. All columns may be null.
 ///
 /// # Errors
 ///
+/// [`Error::Memory`] where lists are among the columns, and they would take more than `memory` bytes.
 /// No windows, batches of different columns, and columns that do not fit one array.
-pub fn spread(windows: &[RecordBatch], of_row: &RecordBatch) -> Result<Vec<RecordBatch>> {
-    let (Some(first), Some(of_row)) = (windows.first(), of_row.columns().first()) else {
+pub fn spread(
+    windows: &[RecordBatch],
+    of_row: &RecordBatch,
+    memory: Option<usize>,
+) -> Result<Vec<RecordBatch>> {
+    let of_row = of_row.columns().first();
+    let of_row = of_row.and_then(|column| column.as_primitive_opt::<Int64Type>());
+    let (Some(first), Some(of_row)) = (windows.first(), of_row) else {
         return Err(Error::Internal("there are windows, and rows"));
     };
     let all = concat_batches(first.schema_ref(), windows)?;
     let fields = first.schema_ref().fields().iter();
     let fields = fields.map(|field| field.as_ref().clone().with_nullable(true));
     let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
-    let batches = (0..of_row.len()).step_by(ROWS).map(|from| {
-        let of_row = of_row.slice(from, ROWS.min(of_row.len() - from));
+    let of_window = window_bytes(all.columns(), all.num_rows());
+    let bytes = |window: Option<i64>| {
+        let window = window.and_then(|window| usize::try_from(window).ok());
+        let bytes = window.and_then(|window| of_window.get(window));
+        bytes.copied().unwrap_or_default()
+    };
+    if let Some(most) = memory
+        && all.columns().iter().any(is_list)
+    {
+        let bytes = of_row.iter().map(bytes).fold(0, usize::saturating_add);
+        check_room(bytes, all.num_rows(), of_row, most)?;
+    }
+    let batches = batches(of_row.iter().map(bytes)).into_iter().map(|range| {
+        let of_row = of_row.slice(range.start, range.len());
         let columns = all
             .columns()
             .iter()
@@ -51,6 +71,22 @@ pub fn spread(windows: &[RecordBatch], of_row: &RecordBatch) -> Result<Vec<Recor
         Ok(RecordBatch::try_new(Arc::clone(&schema), columns)?)
     });
     batches.collect()
+}
+
+/// Lists of windows are there once for each of their rows: as many values as the square of the rows.
+fn check_room(bytes: usize, windows: usize, of_row: &Int64Array, most: usize) -> Result<()> {
+    if bytes <= most {
+        return Ok(());
+    }
+    Err(Error::Memory {
+        what: format!(
+            "the lists of {windows} windows, one for each of {} rows, take {} MiB, where {} MiB are \
+             free; allowed: an aggregate that keeps no list, or agg, which gives each list once",
+            of_row.len() - of_row.null_count(),
+            bytes >> 20,
+            most >> 20,
+        ),
+    })
 }
 
 /// No window.

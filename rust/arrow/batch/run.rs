@@ -7,6 +7,7 @@ use arrow_array::RecordBatch;
 use arrow_schema::{DataType, Field, Schema};
 use arrow_select::concat::concat_batches;
 
+use super::list_room::ListRoom;
 use super::partition::PARTITIONS;
 use super::{operator, workers};
 use crate::aggregate::SeqNo;
@@ -60,10 +61,11 @@ impl Query {
         let is_one_step = steps.peek().is_none();
         let inputs = self.inputs(first.map(Ok).into_iter().chain(steps), &mut counters);
         let rows = matches!(self.output_kind, QueryOutput::Rows { .. });
+        let room = ListRoom::new(self.limits.result_bytes);
         let results = if is_one_step || rows {
-            self.run_whole(inputs, interrupt)
+            self.run_whole(inputs, &room, interrupt)
         } else {
-            self.run_partitioned(inputs, threads, interrupt)
+            self.run_partitioned(inputs, threads, &room, interrupt)
         };
         Ok((results?, counters))
     }
@@ -87,11 +89,12 @@ impl Query {
     fn run_whole(
         self: &Arc<Self>,
         mut inputs: impl Iterator<Item = Result<Records>>,
+        room: &ListRoom,
         interrupt: &Interrupt,
     ) -> Result<Vec<RecordBatch>> {
         let mut operator = self.batch_operator()?;
         inputs.try_for_each(|input| operator.add(input?))?;
-        operator::close_all([operator], interrupt)
+        operator::close_all(vec![operator], room, interrupt)
     }
 
     /// Many rows: in an operator for each partition of the keys.
@@ -99,12 +102,13 @@ impl Query {
         self: &Arc<Self>,
         inputs: impl Iterator<Item = Result<Records>>,
         threads: usize,
+        room: &ListRoom,
         interrupt: &Interrupt,
     ) -> Result<Vec<RecordBatch>> {
         free_large_block();
         match threads.min(PARTITIONS) {
-            0 | 1 => workers::run_on_one_thread(self, inputs, interrupt),
-            threads => workers::run_on_threads(self, inputs, threads, interrupt),
+            0 | 1 => workers::run_on_one_thread(self, inputs, room, interrupt),
+            threads => workers::run_on_threads(self, inputs, threads, room, interrupt),
         }
     }
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, RecordBatch};
 
 use super::layout::sliding_records::SlidingRecords;
+use super::list_room::ListSizes;
 use super::operator::{BatchOperator, BatchSink, RESULT_ROWS, ShardRows};
 use super::shards::{self, SortedByShard};
 use crate::aggregate::column::Column;
@@ -207,16 +208,13 @@ impl BatchOperator for SlidingQuery {
         Ok(())
     }
 
-    fn ask_room(&mut self, taken: usize, interrupt: &Interrupt) -> Result<()> {
-        let Some(most) = self.query.limits.result_bytes else {
-            return Ok(());
-        };
-        let values = self.query.listed_columns();
-        if values.is_empty() {
-            return Ok(());
+    fn list_sizes(&mut self, interrupt: &Interrupt) -> Result<ListSizes> {
+        let listed = self.query.listed_columns();
+        if listed.is_empty() {
+            return Ok(ListSizes::default());
         }
         self.records.sort(interrupt)?;
-        let (mut windows, mut rows) = (0_usize, 0_usize);
+        let (mut windows, mut values) = (0_usize, 0_usize);
         let at_ends = self.query.row_number.is_some();
         for batch in self
             .records
@@ -224,30 +222,22 @@ impl BatchOperator for SlidingQuery {
         {
             let batch = batch.map_err(|error| self.query.name_overflow(error, &[]))?;
             windows += batch.runs.len();
-            rows = batch
+            values = batch
                 .runs
                 .iter()
                 .map(Run::len)
-                .fold(rows, usize::saturating_add);
+                .fold(values, usize::saturating_add);
         }
         let inputs = self.records.inputs();
-        let width: usize = values
+        let width: usize = listed
             .iter()
             .filter_map(|&position| inputs.get(position))
             .map(|input| input.value_bytes().div_ceil(self.records.len().max(1)))
             .sum();
-        let bytes = rows.saturating_mul(width);
-        if bytes.saturating_add(taken) <= most {
-            return Ok(());
-        }
-        Err(Error::Memory {
-            what: format!(
-                "the lists of {windows} windows have {rows} values, {} MiB, where {} MiB are free; \
-                 allowed: shorter windows, an aggregate that keeps no list, or to_reader, whose \
-                 batches leave one by one",
-                bytes >> 20,
-                most.saturating_sub(taken) >> 20,
-            ),
+        Ok(ListSizes {
+            windows,
+            values,
+            bytes: values.saturating_mul(width),
         })
     }
 

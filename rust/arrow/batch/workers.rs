@@ -16,6 +16,7 @@ use std::thread::{self, Thread};
 
 use arrow_array::RecordBatch;
 
+use super::list_room::ListRoom;
 use super::operator::{BatchOperator, close_all};
 use super::partition::{PARTITIONS, Partitions};
 use crate::arrow::keys::partition_hash::PartitionHash;
@@ -87,7 +88,7 @@ impl Partitioner {
 }
 
 /// One of several threads.
-struct Worker {
+struct Worker<'r> {
     partitioner: Partitioner,
     partitions: WorkerPartitions,
     /// The steps that it splits.
@@ -98,12 +99,13 @@ struct Worker {
     to: Vec<SyncSender<Arc<Partitions>>>,
     /// Where the split steps of each thread come from.
     from: Vec<Receiver<Arc<Partitions>>>,
+    room: &'r ListRoom,
     interrupt: Interrupt,
     /// Ends with this thread.
     _alive: Sender<()>,
 }
 
-impl Worker {
+impl Worker<'_> {
     fn work(mut self) -> Result<Vec<RecordBatch>> {
         let added = self.add();
         if added.is_err() {
@@ -111,7 +113,7 @@ impl Worker {
         }
         added?;
         self.interrupt.check()?;
-        let windows = close_all(self.partitions.operators, &self.interrupt);
+        let windows = close_all(self.partitions.operators, self.room, &self.interrupt);
         if windows.is_err() {
             self.interrupt.stop();
         }
@@ -146,12 +148,13 @@ impl Worker {
 pub(super) fn run_on_one_thread(
     query: &Arc<Query>,
     mut steps: impl Iterator<Item = Result<Records>>,
+    room: &ListRoom,
     interrupt: &Interrupt,
 ) -> Result<Vec<RecordBatch>> {
     let mut partitioner = Partitioner::new(query)?;
     let mut partitions = WorkerPartitions::new(query, 0, 1)?;
     steps.try_for_each(|step| partitions.add(&partitioner.split(step?)?, interrupt))?;
-    close_all(partitions.operators, interrupt)
+    close_all(partitions.operators, room, interrupt)
 }
 
 /// The same on so many threads beside the calling one.
@@ -159,6 +162,7 @@ pub(super) fn run_on_threads(
     query: &Arc<Query>,
     steps: impl Iterator<Item = Result<Records>>,
     threads: usize,
+    room: &ListRoom,
     interrupt: &Interrupt,
 ) -> Result<Vec<RecordBatch>> {
     let mut froms: Vec<Vec<Receiver<Arc<Partitions>>>> = (0..threads).map(|_| Vec::new()).collect();
@@ -184,6 +188,7 @@ pub(super) fn run_on_threads(
                 reader: thread::current(),
                 to,
                 from,
+                room,
                 interrupt: interrupt.for_worker(),
                 _alive: alive.clone(),
             };

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from datetime import datetime, timedelta
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
@@ -133,6 +134,55 @@ def test_lists_larger_than_any_machine_are_refused_at_once() -> None:
     windowed = wr.group_by(table, "user", time="ts").windowed_by(SLIDING)
     with pytest.raises(MemoryError, match=r"the lists of \d+ windows have \d{12} values, \d{7} MiB, where \d+ MiB are"):
         windowed.agg(x=wr.collect_list("x"))
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_threads_share_what_is_free(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    keys = 70_000  # each with windows of 1, 2 and 1 of its two records
+    times = pa.array([10_000, 10_060] * keys, pa.timestamp("s"))
+    table = pa.table({"k": np.repeat(np.arange(keys), 2), "ts": times, "x": np.arange(2 * keys)})
+    windowed = wr.group_by(table, "k", time="ts").windowed_by(SLIDING).threads(threads)
+    size = 4 * keys * 8
+    monkeypatch.setattr(local_query, "free_memory", lambda: size)
+    assert windowed.agg(x=wr.collect_list("x")).num_rows == 3 * keys
+    monkeypatch.setattr(local_query, "free_memory", lambda: size - 1)
+    with pytest.raises(
+        MemoryError, match=f"the lists of {3 * keys} windows have {4 * keys} values, 2 MiB, where 2 MiB"
+    ):
+        windowed.agg(x=wr.collect_list("x"))
+
+
+@pytest.mark.parametrize(
+    ("asked", "size"),
+    [
+        # a window of 3 rows, whose bounds take 17 bytes: a list of 3 values of 8 bytes, and where it ends
+        ({"xs": wr.collect_list("ts")}, 3 * (17 + 4 + 24)),
+        # of text the bytes of the values and where each ends; beside it a count
+        ({"xs": wr.collect_list("user"), "n": wr.count()}, 3 * (17 + 4 + 3 * (3 + 4) + 8)),
+    ],
+)
+def test_lists_for_every_row_of_a_session_are_refused_with_their_size(
+    asked: dict[str, wr.Aggregate], size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    windowed = wr.group_by(CLICKS, "user", time="ts").windowed_by(wr.SessionWindows.with_gap("1 hour"))
+    monkeypatch.setattr(local_query, "free_memory", lambda: size)
+    assert windowed.with_columns(**asked)["xs"].to_pylist() == windowed.agg(**asked)["xs"].to_pylist() * 3
+    monkeypatch.setattr(local_query, "free_memory", lambda: size - 1)
+    told = "the lists of 1 windows, one for each of 3 rows, take 0 MiB, where 0 MiB are free; allowed: .* agg, which"
+    with pytest.raises(MemoryError, match=told):
+        windowed.with_columns(**asked)
+    monkeypatch.setattr(local_query, "free_memory", lambda: 0)
+    assert windowed.with_columns(n=wr.count(), last=wr.last("user")).num_rows == 3
+
+
+def test_a_list_of_a_long_session_for_each_of_its_rows_is_refused_before_it_is_made() -> None:
+    rows = 1 << 18  # 8 bytes of a value in 2^36 places
+    times = pa.array(range(rows)).cast(pa.timestamp("us"))
+    table = pa.table({"user": pa.repeat("ann", rows), "ts": times, "x": pa.array(range(rows))})
+    windowed = wr.group_by(table, "user", time="ts").windowed_by(wr.SessionWindows.with_gap("1 hour"))
+    told = rf"the lists of 1 windows, one for each of {rows} rows, take 524\d{{3}} MiB, where \d+ MiB are free"
+    with pytest.raises(MemoryError, match=told):
+        windowed.with_columns(xs=wr.collect_list("x"))
 
 
 def test_what_is_free_is_bounded_by_the_limit_of_the_process() -> None:

@@ -39,6 +39,12 @@ def test_a_wheel_that_may_be_published(name: str, module: str, tmp_path: Path) -
 @pytest.mark.parametrize(
     ("name", "module", "points", "told"),
     [
+        (
+            LINUX,
+            "GLIBC_2.17",
+            f"{POINTS}path+file:///build/windrow#windrow",
+            "a path of the machine that built it: windrow-0.1.0.dist-info/entry_points.txt: file:///build/windrow#windrow",
+        ),
         (LINUX, "GLIBC_2.29", POINTS, "the module asks for glibc 2.29, newer than 2.28"),
         (LINUX.replace("2_28", "2_34"), "GLIBC_2.17", POINTS, "its tag is not manylinux_2_28 or older"),
         (LINUX.replace("manylinux_2_28", "linux"), "GLIBC_2.17", POINTS, "its tag is not manylinux_2_28 or older"),
@@ -46,13 +52,13 @@ def test_a_wheel_that_may_be_published(name: str, module: str, tmp_path: Path) -
             LINUX,
             f"\0{MACHINE}\0",
             POINTS,
-            "a path of the machine that built it: /someone/.cargo/registry/src/arrow/lib.rs",
+            "a path of the machine that built it: windrow/_native.abi3.so: /someone/.cargo/registry/src/arrow/lib.rs",
         ),
         (
             LINUX,
             f"unwrap{MACHINE}",
             POINTS,
-            "a path of the machine that built it: /someone/.cargo/registry/src/arrow/lib.rs",
+            "a path of the machine that built it: windrow/_native.abi3.so: /someone/.cargo/registry/src/arrow/lib.rs",
         ),
         (LINUX, "GLIBC_2.17", "", "the command windrow is not among its entry points"),
     ],

@@ -170,6 +170,21 @@ def test_many_rows_on_any_number_of_threads_and_through_a_shuffle_are_alike(wind
     )
 
 
+def test_long_lists_come_back_in_several_batches() -> None:
+    rows = 3_000  # 72 MB of values
+    table = table_of([(1, row, None) for row in range(rows)], [])
+    windows, asked = wr.SessionWindows.with_gap(TICK), {"ids": wr.collect_list("id")}
+    here = windowed(table, windows).with_columns(**asked)
+    plan = _worker.over_query(windowed(table, windows)._plan(asked, rows=True).spec, table.schema)
+    packer, merger = plan.packer(0), plan.merger()
+    packed = [*packer.push(table.combine_chunks().to_batches()[0]), *packer.finish()]
+    there = [one for batch in packed for one in merger.push(batch)] + merger.finish()
+    for lists in (here["ids"].chunks, [batch["ids"] for batch in there]):
+        assert len(lists) == 2
+        assert [len(one) for one in lists] == [len(lists[0]), rows - len(lists[0])]
+        assert all(one.values.equals(pa.array(list(range(rows)) * len(one), pa.int64())) for one in lists)
+
+
 def at(*minutes: int) -> list[datetime]:
     return [datetime(2026, 1, 1, 8) + timedelta(minutes=minute) for minute in minutes]
 
@@ -281,13 +296,38 @@ def test_what_cannot_be_is_refused_with_the_reason() -> None:
     refused(lambda: grouped.with_columns(u=wr.reduce("url", max)), ValueError, "reduce(...)", "built-in")
     refused(lambda: grouped.agg(i=wr.window_id()), ValueError, "window_id()", "with_columns")
     refused(lambda: grouped.with_columns(i=wr.window_id().where("url")), ValueError, "no condition")
-    both = wr.cogroup(a=wr.group_by(CLICKS, "user", time="ts"), b=wr.group_by(CLICKS, "user", time="ts"))
-    refused(both.windowed_by(SESSIONS).with_columns, ValueError, "a cogroup", "one input")
     named = CLICKS.rename_columns(["user", "ts", "Window"])
     refused(lambda: wr.group_by(named, "user", time="ts").windowed_by(SESSIONS).with_columns(), ValueError, "'Window'")
     far = pa.table({"user": ["ann"], "ts": pa.array([-(2**63) + 1], pa.timestamp("us"))})
     sliding = wr.group_by(far, "user", time="ts").windowed_by(wr.SlidingWindows.with_time_difference("1 second"))
     refused(sliding.with_columns, OverflowError, "ts")
+
+
+@pytest.mark.parametrize(
+    ("column", "reason"),
+    [
+        (pd.Series([1, "a"], dtype=object), "Could not convert 'a'"),
+        (pd.arrays.SparseArray([0, 1]), "Sparse pandas data"),
+        (pl.Series([1, 2], dtype=pl.Int128), "_pli128"),
+        (pl.Series([object(), None], dtype=pl.Object), "addresses of Python objects"),
+    ],
+    ids=["mixed", "sparse", "int128", "object"],
+)
+def test_a_column_that_is_no_arrow_data_is_named_though_no_aggregate_reads_it(column: Any, reason: str) -> None:
+    library = pl if isinstance(column, pl.Series) else pd
+    data = library.DataFrame({"user": ["ann"] * 2, "ts": at(0, 1), "odd": column})
+    grouped = wr.group_by(data, "user", time="ts").windowed_by(SESSIONS)
+    assert grouped.agg(n=wr.count())["n"].to_pylist() == [2]
+    refused(grouped.with_columns, TypeError, "with_columns: column 'odd' cannot be read as Arrow data", reason)
+    other = wr.group_by(data[["user", "ts"]], "user", time="ts")
+    both = wr.cogroup(a=other, b=wr.group_by(data, "user", time="ts")).windowed_by(SESSIONS)
+    refused(both.with_columns, TypeError, "with_columns: b: column 'odd' cannot be read as Arrow data")
+
+
+def test_a_name_that_two_columns_of_pandas_have_is_told() -> None:
+    data = pd.DataFrame([["ann", at(0)[0], 1, 2]], columns=["user", "ts", "x", "x"])
+    grouped = wr.group_by(data, "user", time="ts").windowed_by(SESSIONS)
+    refused(grouped.with_columns, ValueError, "with_columns: got 'x'", "a name that one column has")
 
 
 def test_ticks_come_back_without_a_window() -> None:

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import psycopg
 import pytest
 
+from ...kafka.maven import built
+from ..test_docs import ROOT
+from .lake.environment import python
 from .postgres import server
 from .recipe import events, expected, program, run
 
@@ -26,3 +32,22 @@ def test_upserts_into_postgresql(spark: SparkSession, tmp_path: Path) -> None:
             rows = connection.execute('SELECT "user", window_start, window_end, clicks, spend FROM sessions').fetchall()
     assert len(rows) == len(set(rows)) >= 10
     assert set(rows) == expected(files)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("system", ["delta", "iceberg"])
+def test_merges_into_tables_of_a_lake(system: str, tmp_path: Path, soaked: Callable[[str], None]) -> None:
+    jars = built(Path(__file__).resolve().parent / "lake") / "jars"
+    plain = {name: value for name, value in os.environ.items() if not name.startswith(("SPARK_", "PYSPARK_"))}
+    there = plain | {
+        "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "python")]),
+        "PYSPARK_PYTHON": str(python()),
+        "SPARK_LOCAL_IP": "127.0.0.1",
+    }
+    job = [str(python()), "-m", "tests.python.spark.lake.job", system, str(jars), str(tmp_path)]
+    done = subprocess.run(job, env=there, cwd=ROOT, check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-4000:]
+    *_, versions, twice, missing, more = done.stdout.strip().splitlines()
+    assert (twice, missing, more) == ("twice: 0", "missing: []", "more: []")
+    assert f"{system}: 0 rows" not in versions
+    soaked(versions)

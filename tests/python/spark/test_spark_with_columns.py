@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from pyspark.sql import DataFrame, Observation, SparkSession, Window
 from pyspark.sql import functions as F
@@ -80,6 +81,41 @@ def test_sessions_are_those_of_lag_and_cumulative_sum(spark: SparkSession) -> No
     ]
 
 
+@pytest.mark.parametrize("windows", [SESSIONS, SLIDING], ids=["sessions", "sliding"])
+def test_records_of_all_inputs_come_back_by_name_with_what_this_process_gives(
+    spark: SparkSession, windows: Any
+) -> None:
+    plain = numbered(spark)
+    views = plain.where("id % 3 = 0").selectExpr(
+        "user_id", "ts", "id", "items", "split(user_id, '') AS `a.list`", "items AS V"
+    )
+    buys = plain.where("id % 3 > 0").selectExpr(
+        "array(cast(user_id AS string), null) AS `a.list`",
+        "id % 7 = 0 AS tick",
+        "ts AS paid",
+        "id",
+        "user_id",
+        "items * 1.5 AS v",
+    )
+    asked = {"n": wr.count(), "n_views": wr.count("views.*"), "spent": wr.sum("buys.v"), "most": wr.max("views.V")}
+
+    def rows(views: Any, buys: Any) -> Any:
+        grouped = wr.group_by(views, "user_id", time="ts"), wr.group_by(buys, "user_id", time="paid", tick="tick")
+        return wr.cogroup(views=grouped[0], buys=grouped[1]).windowed_by(windows).shards(3).with_columns(**asked)
+
+    answer = rows(views, buys)
+    here = rows(in_order(views), in_order(buys))
+    assert answer.columns == here.column_names
+    assert answer.columns[:9] == ["user_id", "ts", "id", "items", "a.list", "V", "tick", "paid", "v"]
+    ticks = here.filter(pc.equal(here["tick"], True))
+    assert ticks["window"].null_count == len(ticks) > 0  # they are no records, which Spark leaves out
+    records = here.filter(pc.invert(pc.fill_null(here["tick"], False))).sort_by("id")
+    there = answer.toArrow().sort_by("id")
+    assert there.select(records.column_names).to_pylist() == records.to_pylist()
+    assert set(there["input"].to_pylist()) == {"views", "buys"}
+    assert records["window"].null_count > 0
+
+
 def test_counters_are_observed_and_no_row_is_lost_to_them(spark: SparkSession) -> None:
     data, seen = numbered(spark), Observation("rows")
     answer = windowed(data, SESSIONS).observe(seen).with_columns(n=wr.count())
@@ -95,3 +131,9 @@ def test_what_spark_cannot_do_is_refused_at_the_call(spark: SparkSession) -> Non
         windowed(data.selectExpr("*", "make_ym_interval(1) AS months"), SESSIONS).with_columns()
     with pytest.raises(ValueError, match="with_columns: got 'items'"):
         windowed(data.selectExpr("*", "1 AS items"), SESSIONS).with_columns()
+    stream = spark.readStream.format("rate").load().selectExpr("value AS user_id", "timestamp AS ts")
+    grouped = wr.group_by(stream, "user_id", time="ts")
+    with pytest.raises(
+        ValueError, match=r"with_columns: got 'a cogroup of streaming DataFrames'; allowed: one of batch"
+    ):
+        wr.cogroup(a=grouped, b=grouped).windowed_by(SESSIONS).with_columns()

@@ -1,0 +1,163 @@
+"""Files that the command cannot read as they are, or that have next to nothing in them: rows, or what is wrong."""
+
+from __future__ import annotations
+
+import gzip
+from datetime import timedelta
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from windrow.command.main import main
+
+SESSIONS = ["--key", "user", "--time", "ts", "--gap", "5 minutes"]
+HEADER = '"user","window_start","window_end","n","spend"\n'
+ASKED = [*SESSIONS, "--agg", "n=count", "--agg", "spend=sum:amount", "--quiet"]
+FIRST = "ann,2026-05-04 09:00:00,5\n"
+LAST = '"ann",2026-05-04 09:00:00.000000,2026-05-04 09:00:00.000000,1,5\n'
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The working folder."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def files(folder: Path, **contents: str | bytes) -> list[str]:
+    """Files of CSV by name."""
+    for name, content in contents.items():
+        (folder / f"{name}.csv").write_bytes(content.encode() if isinstance(content, str) else content)
+    return [f"{name}.csv" for name in contents]
+
+
+def refused(capsys: pytest.CaptureFixture[str], *asked: str) -> str:
+    """The one line that says what is wrong."""
+    assert main(["sessions", *asked]) == 2
+    told = capsys.readouterr()
+    assert (told.out, told.err.count("\n")) == ("", 1)
+    return told.err.removeprefix("windrow: ").removesuffix("\n")
+
+
+def test_a_header_alone_gives_the_header_of_the_result(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (name,) = files(folder, header="user,ts,amount\n")
+    assert main(["sessions", name, *ASKED]) == 0
+    assert capsys.readouterr().out == HEADER
+    assert (
+        main(["sliding", name, "--key", "user", "--time", "ts", "--difference", "1 hour", "--out", "no.parquet"]) == 0
+    )
+    written = pq.read_table(folder / "no.parquet")
+    assert (written.num_rows, written.column_names) == (0, ["user", "window", "count"])
+    assert "0 records, 0 windows" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("order", [("header", "rows"), ("rows", "header"), ("empty", "rows")])
+def test_a_file_without_values_takes_the_types_of_the_next(
+    order: tuple[str, str], folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files(
+        folder,
+        header="user,ts,amount\n",
+        rows=f"user,ts,amount\n{FIRST}",
+        empty="user,ts,amount\n,2026-05-04 09:00:00,\n",
+    )
+    assert main(["sessions", *(f"{name}.csv" for name in order), *ASKED]) == 0
+    assert capsys.readouterr().out == HEADER + LAST
+
+
+def test_a_zone_is_told_by_the_first_file_with_rows(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    names = files(folder, header="user,ts\n", zoned="user,ts\nann,2026-05-04T09:00:00+02:00\n")
+    assert main(["sessions", *names, *SESSIONS, "--quiet"]) == 0
+    assert "2026-05-04 07:00:00.000000Z" in capsys.readouterr().out
+
+
+def test_a_column_that_a_file_has_twice(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    twice, once = files(folder, twice="user,ts,user\na,2026-05-04 09:00:00,b\n", once=f"user,ts,amount\n{FIRST}")
+    assert refused(capsys, twice, *SESSIONS).startswith("--key: got 'user'; allowed: a name that one column has")
+    assert refused(capsys, once, twice, *SESSIONS).startswith("twice.csv: got 'user'; allowed: a name that one column")
+    pq.write_table(pa.table([["a"], ["b"], [1]], names=["user", "user", "ts"]), folder / "twice.parquet")
+    assert "--key: got 'user'" in refused(capsys, "twice.parquet", *SESSIONS)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"user,ts\nj\xf6rg,2026-05-04 09:00:00\n",
+        b"user\xf6,ts\njorg,2026-05-04 09:00:00\n",
+        b"user,ts\n" + b"abcdefgh,2026-05-04 09:00:00\n" * 60_000 + b"j\xf6rg,2026-05-04 09:00:00\n",
+    ],
+    ids=["a value", "the header", "far behind"],
+)
+def test_text_that_is_not_utf_8(content: bytes, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (name,) = files(folder, latin=content)
+    told = refused(capsys, name, *SESSIONS)
+    assert told.startswith("latin.csv: ")
+    assert "CSV is read as UTF-8: iconv -f latin1 -t utf-8" in told
+    assert "--type" not in told
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "told"),
+    [
+        ("empty.csv", b"", "empty.csv: Empty CSV file"),
+        ("ragged.csv", b"user,ts\na\n", "ragged.csv: CSV parse error: Expected 2 columns, got 1"),
+        ("bad.parquet", b"PAR1", "bad.parquet: Parquet file size is 4 bytes"),
+        ("cut.csv.gz", gzip.compress(FIRST.encode() * 9)[:-20], "cut.csv.gz: "),
+    ],
+)
+def test_what_is_wrong_with_one_of_several_files_names_it(
+    name: str, content: bytes, told: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (good,) = files(folder, good=f"user,ts,amount\n{FIRST}")
+    (folder / name).write_bytes(content)
+    assert told in refused(capsys, name, *SESSIONS)
+    assert told in refused(capsys, good, name, *SESSIONS)
+
+
+def test_text_in_nanoseconds(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    fine, plain = "a,2026-05-04T09:00:00.123456789\n", "a,2026-05-04T09:00:00.123456\n"
+    first, later = files(folder, fine=f"user,ts\n{plain}{fine}", coarse=f"user,ts\n{plain}")
+    assert main(["sessions", first, later, *SESSIONS, "--quiet"]) == 0
+    assert '"a",2026-05-04 09:00:00.123456000,2026-05-04 09:00:00.123456789,3' in capsys.readouterr().out
+    told = refused(capsys, later, first, *SESSIONS)
+    assert "got '2026-05-04T09:00:00.123456789'" in told
+    assert "in nanoseconds where the first ones are" in told
+
+
+def test_gaps_of_integers_say_what_they_count(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = "a,2026-05-04 09:00:00,120\na,2026-05-04 09:02:00,0\nb,2026-05-04 09:00:00,119\nb,2026-05-04 09:02:00,1\n"
+    (name,) = files(folder, gaps=f"user,ts,gap\n{rows}")
+    asked = [name, "--key", "user", "--time", "ts", "--dynamic-gap", "gap"]
+    told = refused(capsys, *asked)
+    assert "--dynamic-gap: column 'gap' has type int64; allowed: durations, as Parquet has them; integers with" in told
+    assert main(["sessions", *asked, "--gap-unit", "s", "--sort"]) == 0
+    written = capsys.readouterr()
+    assert [line.rpartition(",")[2] for line in written.out.splitlines()] == ['"count"', "1", "1", "1"]
+    assert "1 with a gap that is null, zero or negative" in written.err
+    assert "--gap-unit: got 's'; allowed: none beside --gap" in refused(capsys, name, *SESSIONS, "--gap-unit", "s")
+    gaps = pa.array([timedelta(minutes=2)] * 2, pa.duration("us"))
+    times = pa.array([0, 120], pa.timestamp("s"))
+    pq.write_table(pa.table({"user": ["a", "a"], "ts": times, "gap": gaps}), folder / "gaps.parquet")
+    assert main(["sessions", "gaps.parquet", *asked[1:], "--gap-unit", "s", "--quiet"]) == 0  # they say it themselves
+    assert capsys.readouterr().out.endswith(",2\n")
+
+
+@pytest.mark.parametrize(
+    ("called", "allowed"),
+    [
+        ("percentile:amount", "percentile:column,percentage, such as percentile:amount,0.5"),
+        (
+            "approx_percentile:amount",
+            "approx_percentile:column,percentage[,accuracy], such as approx_percentile:amount,0.5",
+        ),
+        ("max_by:amount", "max_by:column,by, such as max_by:amount,ts"),
+        ("sum", "sum:column, such as sum:amount"),
+    ],
+)
+def test_functions_that_lack_an_argument_are_shown_by_example(
+    called: str, allowed: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (name,) = files(folder, good=f"user,ts,amount\n{FIRST}")
+    assert refused(capsys, name, *SESSIONS, "--agg", f"p={called}").endswith(f"allowed: {allowed}")
