@@ -44,15 +44,9 @@ from windrow.aggregates.builtin import (
     var_samp,
     variance,
 )
+from windrow.aggregates.frequencies import histogram_numeric, mode, top_k
 from windrow.aggregates.percentiles import approx_percentile, median, percentile
-from windrow.aggregates.statistics import (
-    corr,
-    covar_pop,
-    covar_samp,
-    kurtosis,
-    mode,
-    skewness,
-)
+from windrow.aggregates.statistics import corr, covar_pop, covar_samp, kurtosis, skewness
 from windrow.aggregates.user_function import aggregate, reduce
 from windrow.aggregates.vectorised import apply
 from windrow.aggregates.window_id import window_id
@@ -100,6 +94,7 @@ __all__ = [
     "explain",
     "first",
     "group_by",
+    "histogram_numeric",
     "kurtosis",
     "last",
     "max",
@@ -120,6 +115,7 @@ __all__ = [
     "sum",
     "sum_distinct",
     "ticks",
+    "top_k",
     "var_pop",
     "var_samp",
     "variance",

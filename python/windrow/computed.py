@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 
 from windrow.aggregates.aggregate import Aggregate, Computed
 from windrow.aggregates.evaluation import Call, Finish, Named
@@ -16,10 +16,9 @@ def parts_of(chosen: Mapping[str, Aggregate], taken: Collection[str]) -> dict[st
     asked = {name: aggregate for name, aggregate in chosen.items() if not isinstance(aggregate, Computed)}
     names = {name.casefold() for name in (*taken, *chosen)}
     for name, aggregate in chosen.items():
-        free = _free(name, names)
         for part in aggregate.aggregates if isinstance(aggregate, Computed) else ():
             if part not in asked.values():
-                asked[next(free)] = part
+                asked[_free(_part_name(name, part), names)] = part
     return asked
 
 
@@ -41,12 +40,15 @@ def finish_of(
     return Finish(columns, tuple(name for name in asked if name not in chosen))
 
 
-def _free(name: str, names: set[str]) -> Iterator[str]:
-    """Names of parts that nothing has yet."""
-    number = 0
-    while True:
-        number += 1
-        part = f"{name}_{number}"
-        if part.casefold() not in names:
-            names.add(part.casefold())
-            yield part
+def _part_name(name: str, part: Aggregate) -> str:
+    """What errors call a part of a column."""
+    condition = "" if part.condition is None else f" where {part.condition}"
+    return f"{name}: {part.maker}({', '.join(part.columns)}){condition}"
+
+
+def _free(name: str, names: set[str]) -> str:
+    """A name of a part that nothing has yet."""
+    numbered = (name, *(f"{name} {number}" for number in range(2, len(names) + 3)))
+    free = next(each for each in numbered if each.casefold() not in names)
+    names.add(free.casefold())
+    return free

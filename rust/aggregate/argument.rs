@@ -102,6 +102,23 @@ impl<V: Scalar> Argument for Value<V> {
     }
 }
 
+/// The value or null.
+pub struct NullableValue<V>(PhantomData<V>);
+
+impl<V: Scalar> Argument for NullableValue<V> {
+    type Columns<'a> = (&'a Column<'a>, V::View<'a>);
+    type Row<'a> = Option<V::Ref<'a>>;
+
+    fn columns<'a>(rows: InputRows<'a>) -> Result<Self::Columns<'a>> {
+        Value::<V>::columns(rows)
+    }
+
+    #[inline]
+    fn get<'a>(columns: Self::Columns<'a>, row: usize) -> Option<Self::Row<'a>> {
+        Some(Value::<V>::get(columns, row))
+    }
+}
+
 /// The value or null, and the row's position.
 pub struct PositionedValue<V>(PhantomData<V>);
 

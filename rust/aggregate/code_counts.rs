@@ -6,6 +6,9 @@
 //!          1     4     1     1            the counts of codes 0 to 3
 //! ```
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
 /// A complete binary tree over the counts of codes; its root is node 1, the children of node `n`
 /// are `2n` and `2n + 1`.
 pub(super) struct CodeCounts {
@@ -83,6 +86,49 @@ impl CodeCounts {
     /// The least of the codes with the most rows.
     pub fn most_frequent(&self) -> u32 {
         self.descend(|left, right| right.most > left.most)
+    }
+
+    /// The codes with the most rows, so many of them that have any, and how many each has: most
+    /// first, of equal ones the least code first.
+    pub fn top(&self, k: usize) -> Vec<(u32, u32)> {
+        let (mut top, mut open) = (Vec::new(), BinaryHeap::new());
+        open.push((self.node(1).most, Reverse(0), 1));
+        while let (true, Some((most, Reverse(first), position))) = (top.len() < k, open.pop()) {
+            if most == 0 {
+                break;
+            }
+            if position >= self.leaves {
+                top.push((first, most));
+                continue;
+            }
+            let codes = self.codes_below(position) / 2;
+            let (left, right) = (2 * position, 2 * position + 1);
+            open.push((self.node(left).most, Reverse(first), left));
+            open.push((self.node(right).most, Reverse(first + codes), right));
+        }
+        top
+    }
+
+    /// The codes that have rows, ascending, and how many each has.
+    pub fn ascending(&self) -> Vec<(u32, u32)> {
+        let (mut found, mut open) = (Vec::new(), vec![1]);
+        while let Some(position) = open.pop() {
+            let count = self.node(position).sum;
+            if count == 0 {
+                continue;
+            }
+            if position >= self.leaves {
+                found.push(((position - self.leaves) as u32, count));
+            } else {
+                open.extend([2 * position + 1, 2 * position]);
+            }
+        }
+        found
+    }
+
+    /// How many codes a node stands for.
+    fn codes_below(&self, position: usize) -> u32 {
+        (self.leaves >> position.ilog2()) as u32
     }
 
     fn descend(&self, mut is_right: impl FnMut(Node, Node) -> bool) -> u32 {

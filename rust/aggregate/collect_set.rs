@@ -122,31 +122,26 @@ impl<V: Scalar> State for CollectSetState<V> {
         let (column, values) = Value::<V>::columns(rows)?;
         let dictionary = Dictionary::new::<V>(column, values);
         let (mut offsets, mut elements) = (vec![0], Vec::new());
-        sweep_codes(&dictionary, runs, |codes| {
-            elements.extend_from_slice(codes);
-            offsets.push(elements.len() as i64);
-        });
+        let code = |row: usize| dictionary.code(row);
+        sweep::subtract_on_evict(
+            runs,
+            &mut WindowCodes {
+                counts: vec![0; dictionary.len()],
+                ascending: Vec::new(),
+            },
+            |window, row| code(row).into_iter().for_each(|code| window.insert(code)),
+            |window, row| code(row).into_iter().for_each(|code| window.evict(code)),
+            |window| {
+                elements.extend_from_slice(&window.ascending);
+                offsets.push(elements.len() as i64);
+            },
+        );
         let value = |code| dictionary.value::<V>(values, code).map(V::canonical);
         Ok(Column::list(
             offsets,
             V::column(elements.into_iter().map(value)),
         ))
     }
-}
-
-/// Calls `emit` with the codes of the distinct values of each run, ascending.
-pub(super) fn sweep_codes(dictionary: &Dictionary, runs: Runs<'_>, mut emit: impl FnMut(&[u32])) {
-    let code = |row: usize| dictionary.code(row);
-    sweep::subtract_on_evict(
-        runs,
-        &mut WindowCodes {
-            counts: vec![0; dictionary.len()],
-            ascending: Vec::new(),
-        },
-        |window, row| code(row).into_iter().for_each(|code| window.insert(code)),
-        |window, row| code(row).into_iter().for_each(|code| window.evict(code)),
-        |window| emit(&window.ascending),
-    );
 }
 
 /// The codes of the values in a window.

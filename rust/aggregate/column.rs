@@ -7,6 +7,7 @@
 //! | `Wide` | decimals up to 38 digits, u64 |
 //! | `Bytes` | strings, binary; any other type as order-preserving row bytes |
 //! | `List` | results and states that hold several values |
+//! | `Struct` | the elements of results that have several fields |
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -34,6 +35,8 @@ pub enum Values<'a> {
         /// All rows' elements.
         elements: Box<Column<'a>>,
     },
+    /// Columns of one length, side by side.
+    Struct(Vec<Column<'a>>),
 }
 
 /// A column of lists whose offsets were checked.
@@ -118,6 +121,7 @@ impl<'a> Column<'a> {
             Values::Wide(values) => values.len(),
             Values::Bytes(bytes) => bytes.offsets.len().saturating_sub(1),
             Values::List { offsets, .. } => offsets.len().saturating_sub(1),
+            Values::Struct(columns) => columns.first().map_or(0, Column::len),
         }
     }
 
@@ -130,6 +134,7 @@ impl<'a> Column<'a> {
             Values::Wide(values) => size_of_val(values.as_ref()),
             Values::Bytes(bytes) => bytes.data.len() + size_of_val(bytes.offsets.as_ref()),
             Values::List { elements, .. } => elements.value_bytes(),
+            Values::Struct(columns) => columns.iter().map(Column::value_bytes).sum(),
         };
         (all as u128 * valid as u128 / self.len().max(1) as u128) as usize
     }
@@ -152,6 +157,9 @@ impl Column<'_> {
                 offsets: Cow::Borrowed(offsets),
                 elements: Box::new(elements.borrowed()),
             },
+            Values::Struct(columns) => {
+                Values::Struct(columns.iter().map(Column::borrowed).collect())
+            }
         };
         let validity = self.validity.as_ref().map(|validity| validity.skip(0));
         Column { values, validity }
@@ -183,6 +191,9 @@ impl Column<'_> {
                     elements: Box::new(elements.borrowed()),
                 }
             }
+            Values::Struct(columns) => {
+                Values::Struct(columns.iter().map(|column| column.row(row)).collect())
+            }
         };
         let validity = self.validity.as_ref().map(|validity| validity.skip(row));
         Column { values, validity }
@@ -209,6 +220,9 @@ impl Column<'_> {
             ),
             Values::Bytes(bytes) => Values::Bytes(numbers.map(|row| bytes.get(row)).collect()),
             Values::List { offsets, elements } => gather_lists(offsets, elements, rows),
+            Values::Struct(columns) => {
+                Values::Struct(columns.iter().map(|column| column.gather(rows)).collect())
+            }
         };
         let validity = self.validity.as_ref().map(|validity| {
             rows.iter()
@@ -269,6 +283,10 @@ impl Column<'static> {
                 offsets
                     .to_mut()
                     .extend(more_offsets.iter().skip(1).map(|offset| offset + shift));
+            }
+            (Values::Struct(columns), Values::Struct(more)) if columns.len() == more.len() => {
+                let mut pairs = columns.iter_mut().zip(more);
+                pairs.try_for_each(|(column, more)| column.append(more))?;
             }
             _ => return Err(Error::Internal("columns of two kinds cannot be appended")),
         }

@@ -54,8 +54,8 @@ fn push(bytes: &mut Vec<u8>, column: &Column<'_>, row: usize) -> Result<()> {
             bytes.extend((value.len() as u64).to_le_bytes());
             bytes.extend(value);
         }
-        Values::List { .. } => {
-            return Err(Error::Internal("lists are not told apart"));
+        Values::List { .. } | Values::Struct(_) => {
+            return Err(Error::Internal("lists and structs are not told apart"));
         }
     }
     Ok(())

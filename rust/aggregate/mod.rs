@@ -9,7 +9,7 @@
 //! | [`state`] | the state of one slot, and the aggregate that follows from it |
 //! | [`count`], [`sum`], [`mean`], [`product`], [`bits`] | numbers |
 //! | [`variance`], [`central_moments`], [`covariance`] | how numbers are spread |
-//! | [`percentile`], [`mode`], [`count_distinct`], [`sum_distinct`] | values with how often they occur |
+//! | [`percentile`], [`mode`], [`top_k`], [`histogram_numeric`], [`count_distinct`], [`sum_distinct`] | values with how often they occur |
 //! | [`min_max`], [`min_max_by`], [`first_last`], `row_value` | choices of one row |
 //! | [`approx_count_distinct`], [`approx_percentile`] | the same, in less memory |
 //! | [`collect_list`], [`collect_set`] | lists |
@@ -44,6 +44,7 @@ pub mod covariance;
 pub mod distance;
 pub mod first_last;
 pub mod float_order;
+pub mod histogram_numeric;
 pub mod mean;
 pub mod min_max;
 pub mod min_max_by;
@@ -54,6 +55,7 @@ pub mod product;
 pub mod runs;
 pub mod sum;
 pub mod sum_distinct;
+pub mod top_k;
 pub mod total;
 pub mod variance;
 

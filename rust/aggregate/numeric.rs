@@ -9,6 +9,10 @@ pub trait Numeric: for<'a> Scalar<Ref<'a> = Self> + Copy {
 
     /// The value with so many of its significant bits, from 1 to 53, and zeros behind them.
     fn cut(self, bits: u32) -> Self;
+
+    /// The value of a mean of several: as Spark has it, integers without what is behind the point,
+    /// decimals rounded, ties away from zero.
+    fn of_centre(centre: f64) -> Self;
 }
 
 impl Numeric for i64 {
@@ -19,10 +23,12 @@ impl Numeric for i64 {
 
     #[inline]
     fn cut(self, bits: u32) -> Self {
-        let size = self.unsigned_abs();
-        let surplus = (size.checked_ilog2().unwrap_or_default() + 1).saturating_sub(bits);
-        let cut = (size >> surplus << surplus).cast_signed();
-        if self < 0 { cut.wrapping_neg() } else { cut }
+        i128::from(self).cut(bits) as Self
+    }
+
+    #[inline]
+    fn of_centre(centre: f64) -> Self {
+        centre as Self
     }
 }
 
@@ -38,6 +44,11 @@ impl Numeric for i128 {
         let surplus = (size.checked_ilog2().unwrap_or_default() + 1).saturating_sub(bits);
         let cut = (size >> surplus << surplus).cast_signed();
         if self < 0 { cut.wrapping_neg() } else { cut }
+    }
+
+    #[inline]
+    fn of_centre(centre: f64) -> Self {
+        centre.round() as Self
     }
 }
 
@@ -56,6 +67,11 @@ impl Numeric for f64 {
         } else {
             self
         }
+    }
+
+    #[inline]
+    fn of_centre(centre: f64) -> Self {
+        centre
     }
 }
 

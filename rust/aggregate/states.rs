@@ -29,6 +29,16 @@ pub trait States {
     /// A row that cannot be added: a function of the user failed.
     fn update(&mut self, slot: Slot, row: Self::Row, window: Window) -> Result<()>;
 
+    /// Adds a row to slots, each of which stands for a window; none is there twice.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::update`].
+    fn update_all(&mut self, slots: &[(Slot, Window)], row: Self::Row) -> Result<()> {
+        let mut slots = slots.iter();
+        slots.try_for_each(|&(slot, window)| self.update(slot, row, window))
+    }
+
     /// Merges slot `from` into slot `into`, which holds what is older. `window` is the merged
     /// window.
     ///

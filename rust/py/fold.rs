@@ -91,6 +91,33 @@ impl UserFunction for Fold {
         })
     }
 
+    fn update_all(&mut self, slots: &[Slot], row: usize, input: usize) -> Outcome<()> {
+        if !self.takes(input) {
+            return Ok(());
+        }
+        Python::attach(|py| {
+            let at = |nth| {
+                move |failure| FunctionFailure {
+                    nth: Some(nth),
+                    ..failure
+                }
+            };
+            let mut accumulators = Vec::with_capacity(slots.len());
+            for (nth, &slot) in slots.iter().enumerate() {
+                accumulators.push(self.take(py, slot).map_err(at(nth))?);
+            }
+            let row = {
+                let rows = self.rows.lock().ok();
+                rows.and_then(|rows| rows.get(row).map(|row| row.clone_ref(py)))
+            };
+            let added = self.functions.add_each(py, accumulators, input, row)?;
+            for (&slot, accumulator) in slots.iter().zip(added) {
+                self.set(slot, Some(accumulator));
+            }
+            Ok(())
+        })
+    }
+
     fn merge(&mut self, into: Slot, from: Slot) -> Outcome<()> {
         Python::attach(|py| {
             let (older, younger) = (self.take(py, into)?, self.take(py, from)?);

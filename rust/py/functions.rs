@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow_array::ArrayRef;
 use arrow_schema::Field;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyBytes, PyFloat, PyInt, PyList, PyString};
+use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PySet, PyString};
 use pyo3_arrow::{PyArray, PyField};
 
 use super::user_exception::UserException;
@@ -16,6 +16,8 @@ pub(super) struct FoldFunctions {
     init: Py<PyAny>,
     /// One for each input; none for an input whose rows it does not take.
     adds: Vec<Option<Py<PyAny>>>,
+    /// For each input, what adds a row to several accumulators: it appends the results to a list.
+    adds_each: Vec<Option<Py<PyAny>>>,
     merge: Py<PyAny>,
     /// Whether those are both of the one function of `reduce`.
     reduces: bool,
@@ -40,7 +42,7 @@ enum FoldFunction {
 }
 
 impl FoldFunctions {
-    /// Of a Python object with `type`, `init`, `adds`, `merge`, `reduces`, `to_arrow`,
+    /// Of a Python object with `type`, `init`, `adds`, `adds_each`, `merge`, `reduces`, `to_arrow`,
     /// `from_arrow` and `user_frame`.
     pub(super) fn new(fold: &Bound<'_, PyAny>) -> PyResult<(Self, Field)> {
         let part = |name: &str| fold.getattr(name).map(Bound::unbind);
@@ -48,6 +50,7 @@ impl FoldFunctions {
         let functions = Self {
             init: part("init")?,
             adds: fold.getattr("adds")?.extract()?,
+            adds_each: fold.getattr("adds_each")?.extract()?,
             merge: part("merge")?,
             reduces: fold.getattr("reduces")?.extract()?,
             to_arrow: part("to_arrow")?,
@@ -83,20 +86,14 @@ impl FoldFunctions {
         input: usize,
         row: impl FnOnce() -> Option<Py<PyAny>>,
     ) -> Outcome<Accumulator> {
-        let missing = |what: String| FunctionFailure {
-            function: self.name(FoldFunction::Add).to_owned(),
-            cause: what.into(),
-            nth: None,
-            crowded: false,
-        };
         let add = self
             .adds
             .get(input)
-            .ok_or_else(|| missing(format!("there is no function for input {input}")))?;
+            .ok_or_else(|| self.missing(format!("there is no function for input {input}")))?;
         let Some(add) = add else {
             return Ok(accumulator);
         };
-        let row = row().ok_or_else(|| missing("the batch has no such row".into()))?;
+        let row = row().ok_or_else(|| self.missing("the batch has no such row".into()))?;
         let handed = [(accumulator.from, accumulator.value.is_none(py))];
         match add.call1(py, (accumulator.value, row)) {
             Ok(value) => Ok(Accumulator {
@@ -104,6 +101,56 @@ impl FoldFunctions {
                 from: FoldFunction::Add,
             }),
             Err(error) => Err(self.failure_of(py, FoldFunction::Add, &handed, error)),
+        }
+    }
+
+    /// Accumulators with a row of an input added to each; the failure of one has its place.
+    pub(super) fn add_each(
+        &self,
+        py: Python<'_>,
+        accumulators: Vec<Accumulator>,
+        input: usize,
+        row: Option<Py<PyAny>>,
+    ) -> Outcome<Vec<Accumulator>> {
+        let Some(Some(add_each)) = self.adds_each.get(input) else {
+            return Err(self.missing(format!("there is no function for input {input}")));
+        };
+        let row = row.ok_or_else(|| self.missing("the batch has no such row".into()))?;
+        let handed: Vec<_> = accumulators
+            .iter()
+            .map(|accumulator| (accumulator.from, accumulator.value.is_none(py)))
+            .collect();
+        let raised = |error| self.failure(py, self.name(FoldFunction::Add), error);
+        let values = accumulators
+            .into_iter()
+            .map(|accumulator| accumulator.value);
+        let (values, added) = (PyList::new(py, values).map_err(raised)?, PyList::empty(py));
+        if let Err(error) = add_each.call1(py, (values, row, &added)) {
+            let nth = added.len();
+            let handed = handed.get(nth..=nth).unwrap_or_default();
+            let failure = self.failure_of(py, FoldFunction::Add, handed, error);
+            return Err(FunctionFailure {
+                nth: Some(nth),
+                ..failure
+            });
+        }
+        if added.len() != handed.len() {
+            return Err(self.missing("a row was not added to each accumulator".into()));
+        }
+        let accumulator = |value: Bound<'_, PyAny>| Accumulator {
+            value: value.unbind(),
+            from: FoldFunction::Add,
+        };
+        Ok(added.iter().map(accumulator).collect())
+    }
+
+    /// The failure of a row that cannot be added.
+    fn missing(&self, what: String) -> FunctionFailure {
+        FunctionFailure {
+            function: self.name(FoldFunction::Add).to_owned(),
+            cause: what.into(),
+            nth: None,
+            crowded: false,
         }
     }
 
@@ -127,12 +174,13 @@ impl FoldFunctions {
     /// Another accumulator that is equal, so that what is done to one is not seen in the other.
     pub(super) fn copy(&self, py: Python<'_>, accumulator: &Accumulator) -> Outcome<Accumulator> {
         let Accumulator { value, from } = accumulator;
-        let value = if is_immutable(value.bind(py)) {
-            value.clone_ref(py)
-        } else {
-            self.deepcopy
+        let value = match flat_copy(value.bind(py)) {
+            Ok(Some(copy)) => copy,
+            Ok(None) => self
+                .deepcopy
                 .call1(py, (value,))
-                .map_err(|error| self.failure(py, "copy of an accumulator", error))?
+                .map_err(|error| self.failure(py, "copy of an accumulator", error))?,
+            Err(error) => return Err(self.failure(py, "copy of an accumulator", error)),
         };
         Ok(Accumulator { value, from: *from })
     }
@@ -227,6 +275,25 @@ impl FoldFunctions {
             FoldFunction::Merge => "merge",
         }
     }
+}
+
+/// A copy of a value that is immutable, or a list, dict or set of immutable values; none of others,
+/// which may hold one value twice. Much quicker than `copy.deepcopy`.
+fn flat_copy(value: &Bound<'_, PyAny>) -> PyResult<Option<Py<PyAny>>> {
+    let is_flat = if is_immutable(value) {
+        return Ok(Some(value.clone().unbind()));
+    } else if let Ok(list) = value.cast_exact::<PyList>() {
+        list.iter().all(|item| is_immutable(&item))
+    } else if let Ok(dict) = value.cast_exact::<PyDict>() {
+        dict.iter()
+            .all(|(key, item)| is_immutable(&key) && is_immutable(&item))
+    } else if let Ok(set) = value.cast_exact::<PySet>() {
+        set.iter().all(|item| is_immutable(&item))
+    } else {
+        false
+    };
+    let copy = is_flat.then(|| value.call_method0("copy")).transpose()?;
+    Ok(copy.map(Bound::unbind))
 }
 
 /// Whether a value is immutable, so that two slots may share it.

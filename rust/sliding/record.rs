@@ -130,72 +130,66 @@ impl SlidingOperator {
             .transpose()?
             .flatten();
 
-        let holds = |start: Time| own.start <= start && start <= floored;
-        let mut starts = found
+        let holds = |start: &Time| own.start <= *start && *start <= floored;
+        let mut starts: Vec<Time> = found
             .iter()
             .map(|window| window.start)
-            .filter(|&start| holds(start));
+            .filter(holds)
+            .collect();
+        let mut early = None;
         if is_early(floored, own) {
-            let early = found.last().filter(|window| window.start == own.start);
-            starts
-                .rev()
-                .filter(|&start| start != own.start)
-                .try_for_each(|start| self.update(record, start, states, out))?;
-            self.create_all(&new_windows, copied, record, states, out)?;
-            early.map_or(Ok(()), |window| {
-                self.update(record, window.start, states, out)
-            })?;
-        } else {
-            starts.try_for_each(|start| self.update(record, start, states, out))?;
-            self.create_all(&new_windows, copied, record, states, out)?;
+            starts.reverse();
+            early = starts.first().copied().filter(|&start| start == own.start);
+            starts.retain(|&start| Some(start) != early);
         }
+        self.update(record, &starts, states, out)?;
+        self.create_all(&new_windows, copied, record, states, out)?;
+        self.update(record, early.as_slice(), states, out)?;
         self.scratch = (found, new_windows);
         Ok(())
     }
 
-    /// Adds the record to a stored window, unless it is late there.
+    /// Adds the record to stored windows, unless it is late there.
     fn update<S: States>(
         &mut self,
         record: KeyedRecord<S::Row>,
-        start: Time,
+        starts: &[Time],
         states: &mut S,
         out: &mut impl Sink<S>,
     ) -> Result<()> {
-        let window = Window::sliding(start, self.windows.sliding.difference);
-        if self.refuses(window, record.late) {
-            return Ok(());
-        }
         let key = record.key;
-        let Some(entry) = self.store.entry(key, start) else {
-            return Ok(());
-        };
-        states.update(entry.slot, record.row, window)?;
-        entry.largest = entry.largest.max(record.time);
-        let WindowEntry {
-            largest: time,
-            slot,
-            ..
-        } = *entry;
-        let update = WindowUpdate {
-            key,
-            window,
-            time,
-            slot: Some(slot),
-            known: true,
-        };
-        if states.is_null(slot) {
-            self.store.remove(key, start);
-            states.release(slot);
-            return self.emit_update(
-                WindowUpdate {
-                    slot: None,
-                    ..update
-                },
-                states,
-                out,
-            );
+        let mut updates = Vec::with_capacity(starts.len());
+        let mut slots = Vec::with_capacity(starts.len());
+        for &start in starts {
+            let window = Window::sliding(start, self.windows.sliding.difference);
+            if self.refuses(window, record.late) {
+                continue;
+            }
+            if let Some(entry) = self.store.entry(key, start) {
+                entry.largest = entry.largest.max(record.time);
+                slots.push((entry.slot, window));
+                updates.push((
+                    entry.slot,
+                    WindowUpdate {
+                        key,
+                        window,
+                        time: entry.largest,
+                        slot: Some(entry.slot),
+                        known: true,
+                    },
+                ));
+            }
         }
-        self.emit_update(update, states, out)
+        states.update_all(&slots, record.row)?;
+        for (slot, mut update) in updates {
+            if states.is_null(slot) {
+                self.store.remove(key, update.window.start);
+                states.release(slot);
+                update.slot = None;
+            }
+            self.emit_update(update, states, out)?;
+        }
+        Ok(())
     }
 
     /// Whether a window refuses records by a close time; counts it.

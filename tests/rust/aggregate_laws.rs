@@ -307,6 +307,7 @@ fn shorter(column: &Column<'static>) -> Column<'static> {
         Values::Float(values) => Values::Float(values[..len].to_vec().into()),
         Values::Wide(values) => Values::Wide(values[..len].to_vec().into()),
         Values::Bytes(bytes) => Values::Bytes((0..len).map(|row| bytes.get(row)).collect()),
+        Values::Struct(_) => panic!("no state holds structs"),
         Values::List { offsets, elements } => Values::List {
             offsets: offsets[..=len].to_vec().into(),
             elements: elements.clone(),

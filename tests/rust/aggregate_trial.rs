@@ -163,6 +163,12 @@ pub(crate) fn cells(column: &Column<'_>) -> Vec<Cell> {
         Values::List { offsets, elements } => {
             Cell::List(cells(elements)[offsets[row] as usize..offsets[row + 1] as usize].to_vec())
         }
+        Values::Struct(columns) => Cell::List(
+            columns
+                .iter()
+                .map(|column| cells(column)[row].clone())
+                .collect(),
+        ),
     };
     (0..column.len()).map(cell).collect()
 }

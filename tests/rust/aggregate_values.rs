@@ -60,7 +60,7 @@ fn sorted(rows: &[&Event], place: usize) -> Vec<Cell> {
 }
 
 /// Each value once, with how often it is there.
-fn counted(rows: &[&Event]) -> Vec<(Cell, usize)> {
+pub(crate) fn counted(rows: &[&Event]) -> Vec<(Cell, usize)> {
     let values = sorted(rows, 0);
     let mut counted: Vec<(Cell, usize)> = Vec::new();
     for value in values {
@@ -119,7 +119,7 @@ fn few(kind: Kind) -> BoxedStrategy<Cell> {
     }
 }
 
-fn any_or_few(kind: Kind) -> BoxedStrategy<Cell> {
+pub(crate) fn any_or_few(kind: Kind) -> BoxedStrategy<Cell> {
     prop_oneof![few(kind), value(kind)].boxed()
 }
 

@@ -12,6 +12,7 @@ mod accumulators;
 mod aggregate_approx;
 mod aggregate_choices;
 mod aggregate_collections;
+mod aggregate_frequencies;
 mod aggregate_laws;
 mod aggregate_products;
 mod aggregate_shape;

@@ -6,7 +6,8 @@
 | `builtin` | those of the core: `count`, `sum`, `mean` and so on |
 | `bits` | those of booleans and of the bits of integers |
 | `percentiles` | values by their place among the sorted ones |
-| `statistics` | `mode`, and measures of shape and relation |
+| `frequencies` | values with how often they occur: `mode`, `top_k`, `histogram_numeric` |
+| `statistics` | measures of shape and relation |
 | `named` | aggregates by name, as `agg` takes them |
 | `user_function` | those of Python functions: `reduce`, `aggregate` |
 """

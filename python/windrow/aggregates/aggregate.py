@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Never, Self
 
 import pyarrow as pa
 
-from windrow.aggregates import evaluation
+from windrow.aggregates import arithmetic, evaluation
 from windrow.aggregates.evaluation import Number
 from windrow.column import column_name
 from windrow.ddl import arrow_type
@@ -53,6 +53,8 @@ FUNCTIONS = (
     "corr",
     "approx_count_distinct",
     "approx_percentile",
+    "top_k",
+    "histogram_numeric",
 )
 """The aggregates of the core, by the names that it has for them."""
 
@@ -73,6 +75,7 @@ class Aggregate:
         ignore_nulls: whether a null is passed over; only `first`, `last`, `any_value` and `collect_list` ask.
         percentage: the share of values below, from 0 to 1, or several; only percentiles ask.
         accuracy: how exact it is; only `approx_count_distinct` and `approx_percentile` ask.
+        most: how many elements its list has at most; only `top_k` and `histogram_numeric` ask.
         condition: the boolean column that is true in the records that it sees; None where it sees all.
         inputs: the inputs of a cogroup, where it is of one.
         input: the one of them whose records alone it sees; None where it sees all.
@@ -83,6 +86,7 @@ class Aggregate:
     ignore_nulls: bool | None = None
     percentage: float | tuple[float, ...] | None = field(default=None, kw_only=True)
     accuracy: float | None = field(default=None, kw_only=True)
+    most: int | None = field(default=None, kw_only=True)
     condition: str | None = field(default=None, kw_only=True)
     inputs: tuple[str, ...] = field(default=(), kw_only=True, repr=False)
     input: str | None = field(default=None, kw_only=True, repr=False)
@@ -169,35 +173,35 @@ class Aggregate:
 
     def __add__(self, other: Aggregate | Number) -> Computed:
         """The sum of two results, or of a result and a number."""
-        return _arithmetic(evaluation.total, self, other)
+        return _arithmetic(arithmetic.total, self, other)
 
     def __radd__(self, other: Number) -> Computed:
         """The sum of a number and a result."""
-        return _arithmetic(evaluation.total, other, self)
+        return _arithmetic(arithmetic.total, other, self)
 
     def __sub__(self, other: Aggregate | Number) -> Computed:
         """The difference of two results, or of a result and a number."""
-        return _arithmetic(evaluation.difference, self, other)
+        return _arithmetic(arithmetic.difference, self, other)
 
     def __rsub__(self, other: Number) -> Computed:
         """The difference of a number and a result."""
-        return _arithmetic(evaluation.difference, other, self)
+        return _arithmetic(arithmetic.difference, other, self)
 
     def __mul__(self, other: Aggregate | Number) -> Computed:
         """The product of two results, or of a result and a number."""
-        return _arithmetic(evaluation.product, self, other)
+        return _arithmetic(arithmetic.product, self, other)
 
     def __rmul__(self, other: Number) -> Computed:
         """The product of a number and a result."""
-        return _arithmetic(evaluation.product, other, self)
+        return _arithmetic(arithmetic.product, other, self)
 
     def __truediv__(self, other: Aggregate | Number) -> Computed:
         """One result over another, or over a number: a float64, null where it would be divided by zero."""
-        return _arithmetic(evaluation.quotient, self, other)
+        return _arithmetic(arithmetic.quotient, self, other)
 
     def __rtruediv__(self, other: Number) -> Computed:
         """A number over a result: a float64, null where it would be divided by zero."""
-        return _arithmetic(evaluation.quotient, other, self)
+        return _arithmetic(arithmetic.quotient, other, self)
 
     def check(self, argument: str) -> None:
         """Raises `ValueError` or `TypeError`, as of this argument, unless a function of windrow makes such.
@@ -226,6 +230,8 @@ class Aggregate:
             plan["percentage"] = self.percentage
         if self.accuracy is not None:
             plan["accuracy"] = self.accuracy
+        if self.most is not None:
+            plan["most"] = self.most
         if self.condition is not None:
             plan["where"] = self.condition
         if self.input is not None:

@@ -3,8 +3,8 @@
 A tree of calls over columns by their names, pickled to where windows leave. Rows are windows:
 
 ```text
- user  window  ratio_1  ratio_2        of the core
- user  window  ratio                   Finish: what was asked for, in its order; the parts are gone
+ user  window  ratio: sum(x)  ratio: count()   of the core
+ user  window  ratio                           Finish: what was asked for, in its order; the parts are gone
 ```
 """
 
@@ -18,6 +18,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from windrow.aggregates.conversion import as_type, no_values
 from windrow.errors import aggregate_argument, bad_type
 
 Number = int | float | Decimal
@@ -51,7 +52,7 @@ class Call:
     def over(self, batch: pa.RecordBatch) -> pa.Array[Any]:
         """The column over the rows of a batch; where its type is known, nothing is called for no rows."""
         if self.type is not None and not batch.num_rows:
-            return pa.array([], self.type)
+            return no_values(self.type)
         result = self.function(*(_argument(each, batch) for each in self.arguments))
         if isinstance(result, pa.ChunkedArray):
             result = result.combine_chunks()
@@ -61,13 +62,22 @@ class Call:
             raise ValueError(
                 f"the result: got {len(result)} values for {batch.num_rows} windows; allowed: one for each"
             )
-        return result if self.type is None or result.type == self.type else result.cast(self.type)
+        if self.type is not None:
+            return as_type(result, self.type)
+        if pa.types.is_null(result.type) and not batch.num_rows:
+            raise TypeError(
+                "got an array without a type for no windows; allowed: a type, or then(schema=) with that of the result"
+            )
+        return result
 
 
 def _argument(argument: Named | Call | Number, batch: pa.RecordBatch) -> Any:
     if isinstance(argument, Named):
         return batch.column(argument.name)
-    return argument.over(batch) if isinstance(argument, Call) else pa.scalar(argument)
+    if isinstance(argument, Call):
+        return argument.over(batch)
+    fits = isinstance(argument, float | Decimal) or -(2**63) <= argument < 2**63
+    return pa.scalar(argument if fits else Decimal(argument))
 
 
 @dataclass(frozen=True)
@@ -109,15 +119,8 @@ class Finish:
 
         `TypeError` where that gives an array without a type.
         """
-        empty = pa.RecordBatch.from_arrays([pa.array([], field.type) for field in core], schema=core)
-        schema = self.batch(empty).schema
-        for name, column in self.columns:
-            if isinstance(column, Call) and column.type is None and pa.types.is_null(schema.field(name).type):
-                raise TypeError(
-                    f"{aggregate_argument(name)}: got an array without a type for no windows; allowed: a type, or "
-                    "then(schema=) with that of the result"
-                )
-        return schema
+        empty = pa.RecordBatch.from_arrays([no_values(field.type) for field in core], schema=core)
+        return self.batch(empty).schema
 
     def typed(self, core: pa.Schema) -> Finish:
         """The same, with the types of `schema` for all results, whatever their values look like."""
@@ -158,40 +161,11 @@ class _Rows:
 
 def _named(name: str, error: Exception) -> Exception:
     """The error of a computed column, which it names: one of Python's own kinds."""
-    kinds: tuple[type[Exception], ...] = (TypeError, ValueError)  # pyarrow's own errors are some of these
+    kinds: tuple[type[Exception], ...] = (
+        TypeError,
+        OverflowError,
+        ValueError,
+    )  # pyarrow's own errors are some of these
     kind = next((known for known in kinds if isinstance(error, known)), RuntimeError)
-    if isinstance(error, pa.ArrowInvalid) and "overflow" in str(error):
-        kind = OverflowError
     told = f"{type(error).__name__}: {error}" if kind is RuntimeError else str(error)
     return kind(f"{aggregate_argument(name)}: {told}")
-
-
-def quotient(left: Any, right: Any) -> Any:
-    """A float64; null where the divisor is zero."""
-    divisor = _number(right).cast(pa.float64())
-    divisor = pc.if_else(pc.equal(divisor, pa.scalar(0.0)), pa.scalar(None, pa.float64()), divisor)
-    return pc.divide(_number(left).cast(pa.float64()), divisor)
-
-
-def total(left: Any, right: Any) -> Any:
-    """The sum; an integer that does not fit is an error."""
-    return pc.add_checked(_number(left), _number(right))
-
-
-def difference(left: Any, right: Any) -> Any:
-    """The difference; an integer that does not fit is an error."""
-    return pc.subtract_checked(_number(left), _number(right))
-
-
-def product(left: Any, right: Any) -> Any:
-    """The product; an integer that does not fit is an error."""
-    return pc.multiply_checked(_number(left), _number(right))
-
-
-def _number(value: Any) -> Any:
-    kind = value.type
-    if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
-        raise TypeError(
-            f"got a result of type {kind}; allowed: results that are numbers (of others make a number: then)"
-        )
-    return value

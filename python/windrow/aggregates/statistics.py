@@ -1,7 +1,6 @@
-"""Statistics: `mode`, `skewness`, `kurtosis`, `covar_pop`, `covar_samp`, `corr`.
+"""Statistics: `skewness`, `kurtosis`, `covar_pop`, `covar_samp`, `corr`.
 
-Nulls are left out; a window without a value gives null. `mode` holds each distinct value with how often it occurs. What
-the others compute with a NaN or an infinity is NaN.
+Nulls are left out; a window without a value gives null. What is computed with a NaN or an infinity is NaN.
 
 The examples of this module go on from here:
 
@@ -12,7 +11,6 @@ The examples of this module go on from here:
 ...     {
 ...         "user": ["ann"] * 4,
 ...         "ts": [datetime(2026, 1, 1, hour) for hour in (8, 9, 10, 11)],
-...         "city": ["Ulm", "Bonn", "Ulm", None],
 ...         "miles": [1, 2, 3, 10],
 ...         "fare": [3.0, 5.0, 7.0, 21.0],
 ...     }
@@ -28,20 +26,6 @@ from windrow.aggregates.aggregate import Aggregate, of_columns
 
 if TYPE_CHECKING:
     from windrow.column import ColumnName
-
-
-def mode(column: ColumnName) -> Aggregate:
-    """The value that occurs most often, of several the smallest (Spark's `mode(column, deterministic=True)`).
-
-    The result has the column's type.
-
-    Raises:
-        TypeError: from `agg`, for a column without an order, such as maps.
-
-    >>> day.agg(city=wr.mode("city"))["city"].to_pylist()
-    ['Ulm']
-    """
-    return of_columns("mode", column=column)
 
 
 def skewness(column: ColumnName) -> Aggregate:

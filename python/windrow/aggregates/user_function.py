@@ -46,8 +46,10 @@ class Reduction(Aggregate):
         fold = _filtered(of_reduce(self.fn, schema.field(column), kafka=kafka), self.condition)
         if self.input is None:
             return fold
-        (add,) = fold.adds
-        return replace(fold, adds=tuple(add if name == self.input else None for name in self.inputs))
+        (add,), (each,) = fold.adds, fold.adds_each
+        own = [name == self.input for name in self.inputs]
+        adds, adds_each = tuple(add if it else None for it in own), tuple(each if it else None for it in own)
+        return replace(fold, adds=adds, each=adds_each)
 
 
 @dataclass(frozen=True)
@@ -219,7 +221,7 @@ def _filtered(fold: Fold, condition: str | None) -> Fold:
     def rows(batch: pa.RecordBatch) -> list[tuple[bool | None, Any]]:
         return list(zip(batch.column(condition).to_pylist(), fold.rows(batch), strict=True))
 
-    return replace(fold, rows=rows, adds=tuple(add and _if_true(add) for add in fold.adds))
+    return fold.with_adds(_if_true, rows=rows)
 
 
 def _if_true(add: Adder) -> Adder:

@@ -5,6 +5,7 @@
 | `fold` | the functions of one aggregate, as the core calls them |
 | `check` | what functions return, held to an Arrow type |
 | `check_scalar` | the same of single values: numbers, texts, times |
+| `plain_values` | what most functions return, as arrays of many values at once |
 | `python_shape` | of which class a value is, by its Arrow type and by what `init` makes |
 | `python_values` | values of Arrow as Python has them, or has not: times past the year 9999 |
 | `row` | a record as `add` is handed it |

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from windrow.functions.check import array_of, check_of, fitted, is_rounded
 from windrow.functions.check_scalar import Check
+from windrow.functions.plain_values import plain_array
 from windrow.functions.python_shape import Shaper, can_change, in_shape, plain, shaped, shaper_of
 from windrow.functions.python_values import values_of
 from windrow.functions.row import row_class
@@ -20,6 +21,9 @@ from windrow.functions.user_frame import user_frame
 
 Adder = Callable[[Any, Any], Any]
 """Adds a record to an accumulator."""
+
+Each = Callable[[list[Any], Any, list[Any]], None]
+"""Adds a record to several accumulators; appends the results to a list, as far as it comes."""
 
 Rows = Callable[[pa.RecordBatch], Iterable[Any]]
 """From a batch to what `add` is handed for each of its records."""
@@ -36,6 +40,7 @@ class Fold:
         merge: merges an accumulator with one of later records.
         rows: from a batch to its records.
         reduces: whether `adds` and `merge` are both of the function that `reduce` was given.
+        each: the same as `adds` for several accumulators at once, where that is quicker than one by one.
     """
 
     type: pa.DataType
@@ -44,10 +49,19 @@ class Fold:
     merge: Callable[[Any, Any], Any]
     rows: Rows
     reduces: bool = False
+    each: tuple[Each | None, ...] | None = None
+
+    @property
+    def adds_each(self) -> tuple[Each | None, ...]:
+        """For each input, adds a record to several accumulators: sliding windows share it."""
+        return self.each or tuple(add and _each_of(add) for add in self.adds)
 
     def to_arrow(self, values: list[Any]) -> pa.Array[Any]:
         """Accumulators as an array of the type; `TypeError` or `ValueError` for what would not come back as it is."""
-        return array_of(values, self.type, self._check) if values else pa.array([], self.type)
+        if not values:
+            return pa.array([], self.type)
+        plain = plain_array(values, self.type, self._like)
+        return array_of(values, self.type, self._check) if plain is None else plain
 
     def from_arrow(self, array: pa.Array[Any]) -> list[Any]:
         """Accumulators as they were; those of an extension type come as what it is stored in."""
@@ -81,7 +95,11 @@ class Fold:
         def rounded(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
             return lambda one, other: in_shape(self._shaper, fitted(function(one, other), self._check))
 
-        return replace(self, adds=tuple(add and rounded(add) for add in self.adds), merge=rounded(self.merge))
+        return self.with_adds(rounded, merge=rounded(self.merge))
+
+    def with_adds(self, change: Callable[[Adder], Adder], **others: Any) -> Fold:
+        """The same with other functions that add a record."""
+        return replace(self, adds=tuple(add and change(add) for add in self.adds), each=None, **others)
 
 
 def of_reduce(fn: Callable[[Any, Any], Any], field: pa.Field[Any], *, kafka: bool) -> Fold:
@@ -95,6 +113,14 @@ def of_reduce(fn: Callable[[Any, Any], Any], field: pa.Field[Any], *, kafka: boo
             return value if held is None else held
         return fn(held, value)
 
+    def each(helds: list[Any], value: Any, added: list[Any]) -> None:
+        if value is None and not kafka:
+            added.extend(helds)
+            return
+        append = added.append
+        for held in helds:
+            append(value if held is None else fn(held, value))
+
     def merge(older: Any, later: Any) -> Any:
         if older is None or later is None:
             return later if older is None else older
@@ -105,7 +131,8 @@ def of_reduce(fn: Callable[[Any, Any], Any], field: pa.Field[Any], *, kafka: boo
     def rows(batch: pa.RecordBatch) -> list[Any]:
         return _shaped(batch, field.name, shaper)
 
-    return Fold(plain(field.type), lambda: None, (_of_own(add, [field]),), merge, rows, reduces=True).rounding()
+    adds, quick = (_of_own(add, [field]),), None if can_change(field.type) else (each,)
+    return Fold(plain(field.type), lambda: None, adds, merge, rows, reduces=True, each=quick).rounding()
 
 
 def of_aggregate(
@@ -141,6 +168,17 @@ def of_input(add: Adder, name: str, columns: Sequence[str]) -> Adder:
     places = [place for place, column in enumerate(columns) if column.startswith(f"{name}.")]
     row = row_class([columns[place].removeprefix(f"{name}.") for place in places])
     return lambda held, values: add(held, row(*(values[place] for place in places)))
+
+
+def _each_of(add: Adder) -> Each:
+    """One by one."""
+
+    def each(helds: list[Any], record: Any, added: list[Any]) -> None:
+        append = added.append
+        for held in helds:
+            append(add(held, record))
+
+    return each
 
 
 def _of_own(add: Adder, columns: Sequence[pa.Field[Any]]) -> Adder:

@@ -12,7 +12,7 @@ from windrow import _worker
 from windrow.aggregates.evaluation import Finish
 from windrow.flat import flat
 from windrow.input import Input, TimeCasts
-from windrow.local.counters import metadata, warn_left_out
+from windrow.local.counters import counters, metadata, warn_left_out
 from windrow.local.free_memory import free_memory
 from windrow.local.progress import Progress
 from windrow.local.reader import packed, reader_of
@@ -65,6 +65,10 @@ class LocalInput(Input[pa.Table]):
 
     def run(self, plan: Plan) -> pa.Table:
         """The result, with one entry of schema metadata for each counter, such as `b"windrow.records": b"123"`."""
+        if _hands_lists(plan):
+            windows = self.reader(plan).read_all()
+            counted = {**counters(windows), "windows": windows.num_rows}
+            return windows.replace_schema_metadata(metadata(counted))
         return _told(plan, self._record_by_record if plan.functions else self._all_at_once)
 
     @property
@@ -208,6 +212,13 @@ def _lists(plan: Plan) -> bool:
     """Whether an aggregate keeps all values of overlapping windows."""
     lists = any(aggregate.function == "collect_list" for _, aggregate in plan.aggregates)
     return lists and isinstance(plan.windows, SlidingWindows)
+
+
+def _hands_lists(plan: Plan) -> bool:
+    """Whether all values of overlapping windows go to functions, and not into the result: together they may be many."""
+    parts = () if plan.finish is None else plan.finish.parts
+    lists = (name for name, aggregate in plan.aggregates if aggregate.function == "collect_list")
+    return _lists(plan) and all(name in parts for name in lists)
 
 
 def _counted(plan: Plan, table: pa.Table, counters: Mapping[str, int], windows: int) -> pa.Table:

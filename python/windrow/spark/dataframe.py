@@ -30,6 +30,7 @@ from pyspark.sql.types import (
     BinaryType,
     DataType,
     DayTimeIntervalType,
+    DoubleType,
     IntegerType,
     LongType,
     StringType,
@@ -246,6 +247,11 @@ class SparkInput(Input[DataFrame]):
         if aggregate.function in _LISTS:
             own, nulls = self._type(aggregate.columns[0]), aggregate.ignore_nulls is False
             return returned_type(ArrayType(own, containsNull=nulls))
+        if aggregate.function in ("top_k", "histogram_numeric"):
+            is_top = aggregate.function == "top_k"
+            value = StructField("item" if is_top else "x", self._type(aggregate.columns[0]))
+            count = StructField("count", LongType(), nullable=False) if is_top else StructField("y", DoubleType())
+            return returned_type(ArrayType(StructType([value, count]), containsNull=not is_top))  # Spark's own
         if aggregate.function in _SUMS and isinstance(self._type(aggregate.columns[0]), DayTimeIntervalType):
             return self._type(aggregate.columns[0])
         found = spark_type(arrow)

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::{
     Array, ArrayRef, Decimal128Array, Float64Array, Int64Array, LargeBinaryArray, LargeListArray,
-    ListArray,
+    ListArray, StructArray,
 };
 use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer, OffsetBuffer};
 use arrow_row::{RowConverter, SortField};
@@ -16,7 +16,7 @@ use crate::aggregate::bytes::Bytes;
 use crate::aggregate::column::{Column, Values};
 use crate::error::{Error, Result};
 
-/// A column as its canonical array; lists become large lists.
+/// A column as its canonical array; lists become large lists, the fields of structs are numbered.
 ///
 /// # Errors
 ///
@@ -55,6 +55,13 @@ pub fn array(column: Column<'static>) -> Result<ArrayRef> {
                 elements,
                 nulls,
             )?)
+        }
+        Values::Struct(columns) => {
+            let arrays = columns.into_iter().map(array).collect::<Result<Vec<_>>>()?;
+            let fields = arrays.iter().enumerate().map(|(position, array)| {
+                Field::new(position.to_string(), array.data_type().clone(), true)
+            });
+            Arc::new(StructArray::try_new(fields.collect(), arrays, nulls)?)
         }
     })
 }
@@ -98,6 +105,16 @@ fn typed(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
                 OffsetBuffer::new(offsets.into()),
                 values,
                 lists.nulls().cloned(),
+            )?))
+        }
+        (DataType::Struct(_), DataType::Struct(fields)) => {
+            let columns = array.as_struct().columns().iter().zip(fields);
+            let columns = columns.map(|(column, field)| typed(column, field.data_type()));
+            let nulls = array.logical_nulls();
+            Ok(Arc::new(StructArray::try_new(
+                fields.clone(),
+                columns.collect::<Result<_>>()?,
+                nulls,
             )?))
         }
         (Int64, Boolean | Int8 | Int16 | Int32 | Int64 | UInt8 | UInt16 | UInt32) => {

@@ -74,7 +74,7 @@ impl AggregatePlan {
                 inputs: Vec::new(),
                 filter: None,
                 only: spec.input,
-                is_list: spec.function == Function::CollectList,
+                is_list: false,
                 output: Output::Python(field),
             });
         }
@@ -149,10 +149,15 @@ impl AggregatePlan {
 fn filter_column(argument: &str, name: &str, input: &Schema) -> Result<InputColumn> {
     let argument = format!("{argument}: where");
     let (source, field) = SourceColumn::find(input, &argument, name)?;
-    if unpacked(field.data_type()) == DataType::Boolean {
+    let read = match field.data_type() {
+        DataType::RunEndEncoded(_, values) => values.as_ref(),
+        _ => field,
+    };
+    let is_bool8 = read.extension_type_name() == Some("arrow.bool8");
+    if is_bool8 || unpacked(read.data_type()) == DataType::Boolean {
         return Ok(InputColumn {
             source,
-            field: field.clone(),
+            field: Field::new(name, DataType::Boolean, true),
             canonical_floats: false,
         });
     }

@@ -3,7 +3,8 @@
 use arrow_schema::{DataType, Field};
 
 use super::result_type::{
-    approx_percentile, bits, list_of, mean, of_numbers, of_pairs, of_type, sum,
+    approx_percentile, bits, histogram_numeric, list_of, mean, of_numbers, of_pairs, of_type, sum,
+    top_k,
 };
 use super::spec::{AggregateSpec, Function, Percentage};
 use crate::aggregate::Aggregate;
@@ -18,10 +19,14 @@ use crate::aggregate::float_order::OrderedFloat;
 use crate::aggregate::min_max::MinMax;
 use crate::aggregate::min_max_by::MinMaxBy;
 use crate::aggregate::mode::Mode;
+use crate::aggregate::top_k::TopK;
 use crate::arrow::array::convert::{ColumnKind, kind};
 use crate::arrow::array::dictionary::unpacked_field;
 use crate::arrow::array::{comparable, type_name};
 use crate::error::{Error, Result};
+
+/// The largest number of elements that `top_k` and `histogram_numeric` take.
+const MOST_ELEMENTS: u32 = 1_000_000;
 
 /// An aggregate's empty states and the field of its result.
 pub struct ResolvedAggregate {
@@ -139,6 +144,8 @@ pub fn resolve(spec: &AggregateSpec, columns: &[Field]) -> Result<ResolvedAggreg
     };
     let addable =
         "integers, floats, decimals of up to 38 digits and durations (day-time intervals)";
+    let spread = "integers, floats, decimals of up to 38 digits, dates, times, timestamps and \
+                  durations (day-time intervals)";
     let (states, field) = match (spec.function, inputs.as_slice(), kinds.as_slice()) {
         (Function::Count, ..) => (
             boxed(Count::default()),
@@ -213,6 +220,14 @@ pub fn resolve(spec: &AggregateSpec, columns: &[Field]) -> Result<ResolvedAggreg
             dispatch_kind!(kind, |V| boxed(Mode::<V>::default())),
             same(),
         ),
+        (Function::TopK, _, [kind]) => {
+            let k = most(spec, 1)?;
+            let states = dispatch_kind!(kind, |V| boxed(TopK::<V>::new(k)));
+            (states, Field::new(&spec.name, top_k(&same()), false))
+        }
+        (Function::HistogramNumeric, ..) => {
+            column(histogram_numeric(most(spec, 2)?, &same()).ok_or_else(|| wrong(spread, 0))?)
+        }
         (Function::Min, _, [kind]) => (extreme::<false>(*kind), same()),
         (Function::Max, _, [kind]) => (extreme::<true>(*kind), same()),
         (Function::First | Function::AnyValue, _, [kind]) => (
@@ -310,6 +325,18 @@ fn accuracy(spec: &AggregateSpec) -> Result<f64> {
         got: accuracy.to_string(),
         allowed: format!("{least} to {most}"),
     })
+}
+
+/// How many elements a list has at most.
+fn most(spec: &AggregateSpec, least: u32) -> Result<usize> {
+    match spec.most {
+        Some(most) if (least..=MOST_ELEMENTS).contains(&most) => Ok(most as usize),
+        most => Err(Error::Argument {
+            argument: format!("aggregate {:?}: most", spec.name),
+            got: most.map_or("none".into(), |most| most.to_string()),
+            allowed: format!("{least} to {MOST_ELEMENTS}"),
+        }),
+    }
 }
 
 /// The name that a user calls.

@@ -11,6 +11,7 @@ use crate::aggregate::approx_percentile::{ApproxPercentile, ApproxPercentiles};
 use crate::aggregate::bits::{And, Bitwise, Integer, Or, Xor};
 use crate::aggregate::central_moments::{CentralMoments, Shape};
 use crate::aggregate::covariance::{Covariance, Measure, Relation};
+use crate::aggregate::histogram_numeric::HistogramNumeric;
 use crate::aggregate::mean::{Mean, MeanType};
 use crate::aggregate::percentile::{Percentile, Percentiles};
 use crate::aggregate::product::Product;
@@ -18,7 +19,7 @@ use crate::aggregate::sum::Sum;
 use crate::aggregate::sum_distinct::SumDistinct;
 use crate::aggregate::total::Summable;
 use crate::aggregate::variance::{Spread, Variance};
-use crate::arrow::array::convert::ColumnKind;
+use crate::arrow::array::convert::{ColumnKind, kind};
 
 /// The largest precision of a decimal.
 const DIGITS: u8 = 38;
@@ -206,6 +207,37 @@ pub(super) fn approx_percentile(
     Some(dispatch_number!(kind, |V| Box::new(
         ApproxPercentile::<V>::new(asked)
     )))
+}
+
+/// The most frequent values: structs of a value and how often it occurs.
+pub(super) fn top_k(item: &Field) -> DataType {
+    list_of_structs([
+        item.clone().with_name("item").with_nullable(true),
+        Field::new("count", DataType::Int64, false),
+    ])
+}
+
+/// Histograms of numbers, dates, times of day, timestamps and day-time intervals: structs of a value
+/// and how many are near it.
+pub(super) fn histogram_numeric(
+    most: usize,
+    value: &Field,
+) -> Option<(Box<dyn Aggregate>, DataType)> {
+    let kind = match value.data_type() {
+        DataType::Boolean => None,
+        data_type => kind(data_type),
+    };
+    let states: Box<dyn Aggregate> =
+        dispatch_number!(kind?, |V| Box::new(HistogramNumeric::<V>::new(most)));
+    let fields = [
+        value.clone().with_name("x").with_nullable(false),
+        Field::new("y", DataType::Float64, false),
+    ];
+    Some((states, list_of_structs(fields)))
+}
+
+fn list_of_structs(fields: [Field; 2]) -> DataType {
+    list_of(&Field::new_struct("item", fields.to_vec(), false))
 }
 
 /// Aggregates of two columns of numbers whose result is a float.

@@ -194,6 +194,9 @@ pub struct AggregateSpec {
     /// `approx_count_distinct`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accuracy: Option<Number>,
+    /// How many elements the list of `top_k` or `histogram_numeric` has at most.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub most: Option<u32>,
 }
 
 impl AggregateSpec {
@@ -209,6 +212,7 @@ impl AggregateSpec {
             filter: None,
             percentage: None,
             accuracy: None,
+            most: None,
         }
     }
 }
@@ -275,6 +279,8 @@ pub enum Function {
     Corr,
     ApproxCountDistinct,
     ApproxPercentile,
+    TopK,
+    HistogramNumeric,
     Python,
 }
 
@@ -308,7 +314,7 @@ impl Function {
     /// Whether the values of a column, by its place, are compared with each other.
     pub fn compares(self, column: usize) -> bool {
         match self {
-            Self::Min | Self::Max | Self::CollectSet | Self::Mode => column == 0,
+            Self::Min | Self::Max | Self::CollectSet | Self::Mode | Self::TopK => column == 0,
             Self::MinBy | Self::MaxBy => column == 1,
             Self::CountDistinct => true,
             Self::ApproxCountDistinct => column == 0,
@@ -320,7 +326,7 @@ impl Function {
     pub fn ranks(self) -> bool {
         matches!(
             self,
-            Self::Min | Self::Max | Self::MinBy | Self::MaxBy | Self::Mode
+            Self::Min | Self::Max | Self::MinBy | Self::MaxBy | Self::Mode | Self::TopK
         )
     }
 }

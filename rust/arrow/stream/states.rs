@@ -219,6 +219,29 @@ impl States for OperatorStates<'_> {
         self.each(Some(window), |functions| functions.update(slot, row, input))
     }
 
+    fn update_all(&mut self, slots: &[(Slot, Window)], row: u32) -> Result<()> {
+        self.batch_states.update_all(slots, row)?;
+        if self.functions.is_empty() {
+            return Ok(());
+        }
+        let (query, at) = (self.query, self.at);
+        let numbers: Vec<Slot> = slots.iter().map(|(slot, _)| *slot).collect();
+        for (nth, function) in self.functions.iter_mut().enumerate() {
+            let updated = function.update_all(&numbers, at.row, at.input);
+            updated.map_err(|failure| {
+                let window = failure.nth.and_then(|place| slots.get(place));
+                failed(
+                    query,
+                    nth,
+                    failure,
+                    at.time,
+                    window.map(|(_, window)| window),
+                )
+            })?;
+        }
+        Ok(())
+    }
+
     fn merge(&mut self, into: Slot, from: Slot, window: Window) -> Result<()> {
         self.batch_states.merge(into, from, window)?;
         self.each(Some(window), |functions| functions.merge(into, from))

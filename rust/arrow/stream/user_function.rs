@@ -40,6 +40,22 @@ pub trait UserFunction: Send {
     /// A [`FunctionFailure`] of the function that adds a row, or that makes the value of an empty slot.
     fn update(&mut self, slot: Slot, row: usize, input: usize) -> Outcome<()>;
 
+    /// Adds a row of the batch to several slots, none of which is there twice.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::update`]; the failure has the place of the slot among them.
+    fn update_all(&mut self, slots: &[Slot], row: usize, input: usize) -> Outcome<()> {
+        let mut slots = slots.iter().enumerate();
+        slots.try_for_each(|(nth, &slot)| {
+            let updated = self.update(slot, row, input);
+            updated.map_err(|failure| FunctionFailure {
+                nth: Some(nth),
+                ..failure
+            })
+        })
+    }
+
     /// Merges slot `from` into slot `into`, which is the older one.
     ///
     /// # Errors

@@ -47,7 +47,10 @@ class Family:
         asked |= {f"{name}_x": Asked(name, ("x", "by")) for name in ("min_by", "max_by")}
         if self.ordered:
             asked |= {f"by_x_{name}": Asked(name, ("by", "x")) for name in ("min_by", "max_by")}
+        if self.ordered:
+            asked["top_k_x"] = Asked("top_k", ("x",), most=2)
         if numbers:
+            asked["histogram_x"] = Asked("histogram_numeric", ("x",), most=3)
             asked["percentile_x"] = Asked("percentile", ("x",), percentage=0.3)
             asked["approx_percentile_x"] = Asked("approx_percentile", ("x",), percentage=0.3)
             asked["approx_percentiles_x"] = Asked("approx_percentile", ("x",), percentage=(0.0, 0.5, 1.0))
@@ -64,6 +67,10 @@ class Family:
         types |= {"approx_count": pa.int64(), "approx_percentile_": self.type}
         types |= {"approx_percentiles": pa.list_(pa.field("item", self.type, nullable=False))}
         floats = ["stddev", "variance", "var_pop", "percentile_", "covar", "corr", *SHAPES]
+        top_k = pa.struct([pa.field("item", self.type), pa.field("count", pa.int64(), nullable=False)])
+        bins = pa.struct([pa.field("x", self.type, nullable=False), pa.field("y", pa.float64(), nullable=False)])
+        types |= {"top_k": pa.list_(pa.field("item", top_k, nullable=False))}
+        types |= {"histogram": pa.list_(pa.field("item", bins, nullable=False))}
         types |= {"percentiles": pa.list_(pa.field("item", pa.float64(), nullable=False))}
         types |= dict.fromkeys(floats, pa.float64())
         return {

@@ -32,24 +32,28 @@ class Asked:
     digits: int = 0
     percentage: float | tuple[float, ...] | None = None
     where: str | None = None
+    most: int | None = None
 
     def of(self, rows: Sequence[Record]) -> Any:
         """The oracle's answer over the rows of one window."""
         seen = [row for row in rows if self.where is None or row.values[self.where] is True]
         options = {"ignore_nulls": self.ignore_nulls, "digits": self.digits, "percentage": self.percentage}
+        options["most"] = self.most
         return answer(self.function, seen, *self.columns, **options)
 
     def build(self, windrow: Any) -> Any:
         """The aggregate as a user writes it."""
         options: dict[str, Any] = {"ignore_nulls": True} if self.ignore_nulls else {}
         options |= {"percentage": self.percentage} if self.percentage is not None else {}
-        aggregate = getattr(windrow, self.function)(*self.columns, **options)
+        most = () if self.most is None else (self.most,)
+        aggregate = getattr(windrow, self.function)(*self.columns, *most, **options)
         return aggregate if self.where is None else aggregate.where(self.where)
 
     def plan(self, name: str) -> dict[str, Any]:
         """The aggregate as it crosses to executors."""
         plan = {"name": name, "function": self.function, "columns": list(self.columns)}
         options = {"ignore_nulls": self.ignore_nulls, "percentage": self.percentage, "where": self.where}
+        options["most"] = self.most
         return plan | {option: value for option, value in options.items() if value not in (None, False)}
 
 

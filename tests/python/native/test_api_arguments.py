@@ -376,6 +376,7 @@ def test_the_core_knows_each_function_and_what_it_compares() -> None:
         "max": [0],
         "collect_set": [0],
         "mode": [0],
+        "top_k": [0],
         "min_by": [1],
         "max_by": [1],
         "count_distinct": [0, 1, 2],

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Callable
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 import windrow as wr
@@ -53,20 +55,29 @@ def test_count_if_is_a_count_with_a_condition() -> None:
     assert by_user(sessions().agg(n=wr.count_if("paid")), "n") == {"ann": 2, "bob": 0}
 
 
-@pytest.mark.parametrize("column", ["paid", "packed"])
+FLAGS = {
+    "byte": pa.ExtensionArray.from_storage(pa.bool8(), pa.array([1, None, 5, 0], pa.int8())),
+    "runs": pc.run_end_encode(ORDERS["paid"].combine_chunks()),
+}
+
+
+@pytest.mark.parametrize("column", ["paid", "packed", *FLAGS])
 @pytest.mark.parametrize("windows", [GAP, wr.SlidingWindows.with_time_difference("1 second", grace="0 seconds")])
 def test_python_functions_see_the_records_that_meet_their_condition(column: str, windows: Any) -> None:
     def total(a: int, b: int) -> int:
         return a + b
 
-    windowed = wr.group_by(ORDERS, "user", time="ts").windowed_by(windows)
+    flagged = functools.reduce(lambda table, name: table.append_column(name, FLAGS[name]), FLAGS, ORDERS)
+    windowed = wr.group_by(flagged, "user", time="ts").windowed_by(windows)
     got = windowed.agg(
         ours=wr.reduce("amount", total).where(column),
         theirs=wr.sum("amount").where(column),
         listed=LISTED.where(column),
         collected=wr.collect_list("amount").where(column),
     )
+    plain = wr.group_by(ORDERS, "user", time="ts").windowed_by(windows).agg(total=wr.sum("amount").where("paid"))
     assert got["ours"].to_pylist() == got["theirs"].to_pylist()
+    assert sorted(got["theirs"].to_pylist(), key=repr) == sorted(plain["total"].to_pylist(), key=repr)
     assert got["listed"].to_pylist() == got["collected"].to_pylist()
     assert any(value is not None for value in got["ours"].to_pylist())
 

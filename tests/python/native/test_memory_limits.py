@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 import windrow as wr
@@ -120,6 +121,10 @@ def test_lists_of_sliding_windows_are_refused_with_their_size(
     sessions = wr.group_by(CLICKS, "user", time="ts").windowed_by(wr.SessionWindows.with_gap("1 hour"))
     assert sessions.agg(x=wr.collect_list(column)).num_rows == 1
     assert windowed.to_reader(x=wr.collect_list(column)).read_all().num_rows == 5
+    # lists that go to a function alone are made for some windows at a time
+    assert windowed.agg(x=wr.apply(pc.list_value_length, column, schema="int")).num_rows == 5
+    with pytest.raises(MemoryError, match="windows have"):
+        windowed.agg(x=wr.collect_list(column), n=wr.apply(pc.list_value_length, "ts", schema="int"))
 
 
 def test_lists_larger_than_any_machine_are_refused_at_once() -> None:

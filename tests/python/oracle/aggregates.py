@@ -16,7 +16,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from .answers import Beside, Cut, Each, Near, OneOf, Quotient, Root, Unordered
+from .answers import Beside, Bins, Cut, Each, Near, OneOf, Quotient, Root, Unordered
 from .records import Record, canonical
 
 EXACT = decimal.Context(prec=120, Emin=-999_999, Emax=999_999)
@@ -174,6 +174,15 @@ def mode(rows: Sequence[Record], column: str) -> Any:
     return chosen + 0.0 if isinstance(chosen, float) else chosen
 
 
+def top_k(rows: Sequence[Record], column: str, most: int) -> list[dict[str, Any]]:
+    """The most frequent values with their counts; equally frequent ones ascending, null last."""
+    found = [row.values[column] for row in rows]
+    times = Counter(canonical(value) for value in found)
+    first = {canonical(value): value + 0.0 if isinstance(value, float) else value for value in found}
+    order = sorted(first, key=lambda each: (-times[each], each is None, None if each is None else rank(first[each])))
+    return [{"item": first[each], "count": times[each]} for each in order[:most]]
+
+
 def percentile(rows: Sequence[Record], column: str, share: float) -> Any:
     """At place `share * (count - 1)` of the sorted values, in proportion between two."""
     found = sorted(values(rows, column), key=rank)
@@ -241,6 +250,7 @@ def answer(
     ignore_nulls: bool = False,
     digits: int = 0,
     percentage: float | tuple[float, ...] | None = None,
+    most: int | None = None,
 ) -> Any:
     """What an aggregate, by its name in windrow, gives over the rows of one window."""
     match function:
@@ -258,6 +268,11 @@ def answer(
             return product(rows, *columns)
         case "mode":
             return mode(rows, *columns)
+        case "top_k" if most is not None:
+            return top_k(rows, *columns, most)
+        case "histogram_numeric" if most is not None:
+            found = sorted(values(rows, *columns), key=rank)
+            return Bins(tuple(found), most) if found else None
         case "median":
             return percentile(rows, *columns, 0.5)
         case "percentile" if isinstance(percentage, tuple):

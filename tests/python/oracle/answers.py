@@ -109,6 +109,39 @@ class Cut:
 
 
 @dataclass(frozen=True)
+class Bins:
+    """A histogram: each bin counts the next of the sorted values and has their mean, as their type holds it."""
+
+    values: tuple[Any, ...]
+    most: int
+
+    def accepts(self, got: Any) -> bool:
+        distinct = {canonical(value) for value in self.values}
+        if not isinstance(got, list) or len(got) != min(self.most, len(distinct)):
+            return False
+        rest = self.values
+        for each in got:
+            own, rest = rest[: int(each["y"])], rest[int(each["y"]) :]
+            if not own or not self._centred(each["x"], own):
+                return False
+        return not rest
+
+    def _centred(self, centre: Any, own: tuple[Any, ...]) -> bool:
+        if len({canonical(value) for value in own}) == 1:
+            return bool(canonical(centre) == canonical(own[0]))
+        if isinstance(centre, float) and not all(map(math.isfinite, own)):
+            return canonical(centre) == canonical(sum(own))
+        mean = sum(map(Fraction, own), Fraction()) / len(own)
+        size = max(abs(Fraction(value)) for value in own)
+        step = 0 if isinstance(centre, float) else 1 if isinstance(centre, int) else Fraction(self._unit(centre))
+        return abs(Fraction(centre) - mean) <= size / 10**6 + step
+
+    @staticmethod
+    def _unit(centre: Any) -> Any:
+        return type(centre)(1).scaleb(centre.as_tuple().exponent)
+
+
+@dataclass(frozen=True)
 class OneOf:
     """Any of these values."""
 
@@ -130,6 +163,6 @@ class Unordered:
 
 def accepts(expected: Any, got: Any) -> bool:
     """Whether a result is the expected answer."""
-    if isinstance(expected, Near | Root | Quotient | Beside | Cut | Each | OneOf | Unordered):
+    if isinstance(expected, Near | Root | Quotient | Beside | Bins | Cut | Each | OneOf | Unordered):
         return expected.accepts(got)
     return type(expected) is type(got) and canonical(expected) == canonical(got)

@@ -66,6 +66,8 @@ DEFINED: dict[str, list[str]] = {
     "percentile": NUMBERS,
     "percentiles": NUMBERS,
     "mode": ORDERED,
+    "top_k": [name for name in ORDERED if name not in ("interval", "binary")],
+    "histogram_numeric": [*ADDED, "date", "timestamp", "ntz"],
     "skewness": NUMBERS,
     "kurtosis": NUMBERS,
     "covar_pop": NUMBERS,
@@ -98,6 +100,10 @@ def theirs(function: str, column: str) -> Column:
             return F.percentile(column, 0.3 if function == "percentile" else F.lit(SHARES))
         case "mode":
             return F.mode(column, True)
+        case "top_k":
+            return F.expr(f"approx_top_k({column}, 1000)")
+        case "histogram_numeric":
+            return F.histogram_numeric(column, F.lit(1000))
         case "covar_pop" | "covar_samp" | "corr":
             both: Column = getattr(F, function)(column, "id")
             return both
@@ -112,6 +118,8 @@ def ours(function: str, column: str) -> Any:
         return wr.percentile(column, 0.3 if function == "percentile" else SHARES)
     if function in ("covar_pop", "covar_samp", "corr"):
         return getattr(wr, function)(column, "id")
+    if function in ("top_k", "histogram_numeric"):
+        return getattr(wr, function)(column, 1000)
     return getattr(wr, function)(column, "id") if function.endswith("_by") else getattr(wr, function)(column)
 
 
@@ -123,7 +131,7 @@ def test_types_and_values_are_sparks(spark: SparkSession, function: str) -> None
     got = windowed.agg(**{name: ours(function, name) for name in names})
     wanted, found = typed(expected), typed(got)
     assert {name: found[name] for name in names} == {name: wanted[name] for name in names}
-    lists = names if function.startswith("collect") else []
+    lists = names if function.startswith("collect") or function == "top_k" else []
     assert_same(rows(got, ["k"]), rows(expected, ["k"]), unordered=lists)
 
 

@@ -1,0 +1,98 @@
+"""`+ - * /` of finished results and numbers, row by row. A null gives null.
+
+Integers are bigints, unsigned ones of 64 bits decimals of 20 digits; an operation with a float is one of doubles.
+Decimals are exact, in a type of up to 38 digits that has room for all results of the operands' types, as in Spark.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+_DIGITS = 38
+
+
+def quotient(left: Any, right: Any) -> Any:
+    """A float64; null where the divisor is zero."""
+    divisor = _number(right).cast(pa.float64())
+    divisor = pc.if_else(pc.equal(divisor, pa.scalar(0.0)), pa.scalar(None, pa.float64()), divisor)
+    return pc.divide(_number(left).cast(pa.float64()), divisor)
+
+
+def total(left: Any, right: Any) -> Any:
+    """The sum; an integer or a decimal that does not fit is an error."""
+    return _exact("sum", pc.add_checked, left, right)
+
+
+def difference(left: Any, right: Any) -> Any:
+    """The difference; an integer or a decimal that does not fit is an error."""
+    return _exact("difference", pc.subtract_checked, left, right)
+
+
+def product(left: Any, right: Any) -> Any:
+    """The product; an integer or a decimal that does not fit is an error."""
+    return _exact("product", pc.multiply_checked, left, right)
+
+
+def _exact(what: str, operation: Any, left: Any, right: Any) -> Any:
+    kinds = [_number(left).type, _number(right).type]
+    if any(map(pa.types.is_floating, kinds)):
+        return operation(left.cast(pa.float64()), right.cast(pa.float64()))
+    if not any(map(_is_wide, kinds)):
+        return _fitting(what, "int64", lambda: operation(left.cast(pa.int64()), right.cast(pa.int64())))
+    one, other = _decimal(left), _decimal(right)
+    kind = _result_type(what, one.type, other.type)
+    if kind.precision <= _DIGITS:
+        return operation(one, other)
+    shown = pa.decimal128(_DIGITS, kind.scale)
+    # 256 bits hold 76 digits: those of a factor of 38 digits, one of 37, and one more.
+    first = pa.decimal256(min(one.type.precision, _DIGITS), one.type.scale)
+    second = pa.decimal256(min(other.type.precision, _DIGITS - 1), other.type.scale)
+    return _fitting(what, str(shown), lambda: operation(one.cast(first), other.cast(second)).cast(shown))
+
+
+def _is_wide(kind: Any) -> bool:
+    return pa.types.is_decimal(kind) or pa.types.is_uint64(kind)
+
+
+def _decimal(value: Any) -> Any:
+    """A number that is no float as decimals; a single one as short as it is."""
+    if pa.types.is_decimal(value.type):
+        return value
+    if isinstance(value, pa.Scalar):
+        return pa.scalar(Decimal(value.as_py()))
+    return value.cast(pa.decimal128(20 if pa.types.is_uint64(value.type) else 19, 0))
+
+
+def _result_type(what: str, left: Any, right: Any) -> Any:
+    """The type of all results, as Spark's rule and Arrow's have it, of up to 76 digits."""
+    if what == "product":
+        precision, scale = left.precision + right.precision + 1, left.scale + right.scale
+    else:
+        scale = max(left.scale, right.scale)
+        precision = max(left.precision - left.scale, right.precision - right.scale) + scale + 1
+    if scale > _DIGITS:
+        raise TypeError(
+            f"got the {what} of {left} and {right}; allowed: decimals with {_DIGITS} digits behind the point in their "
+            f"{what}, or doubles (then)"
+        )
+    return pa.decimal256(min(precision, 2 * _DIGITS), scale)
+
+
+def _fitting(what: str, kind: str, work: Any) -> Any:
+    try:
+        return work()
+    except pa.ArrowInvalid:
+        raise OverflowError(f"the {what} does not fit its type ({kind})") from None
+
+
+def _number(value: Any) -> Any:
+    kind = value.type
+    if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
+        raise TypeError(
+            f"got a result of type {kind}; allowed: results that are numbers (of others make a number: then)"
+        )
+    return value

@@ -1,0 +1,110 @@
+"""What a function of the user gives, as an array of the type that was asked for: nothing is lost on the way.
+
+Arrow's own cast reads numbers of texts and writes texts of numbers, leaves out the fields of a struct that the type
+does not have, and makes infinities of floats that are too large for 32 bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+_TEXTS = ("string", "large_string", "string_view")
+_LISTS = (pa.ListType, pa.LargeListType, pa.FixedSizeListType, pa.ListViewType, pa.LargeListViewType)
+
+
+def no_values(kind: Any) -> pa.Array[Any]:
+    """No values of a type, which may have extension types inside of others, as `pa.array` takes none."""
+    none: pa.Array[Any] = pa.nulls(0, kind)
+    return none
+
+
+def as_type(array: pa.Array[Any], kind: pa.DataType) -> pa.Array[Any]:
+    """The values of an array in another type.
+
+    Raises:
+        TypeError: values of such a type are no values of the other, as texts are no numbers.
+        ValueError: a value that the other type does not hold.
+
+    >>> as_type(pa.array([{"n": 1, "m": 2}]), pa.struct([("n", pa.int8())]))
+    Traceback (most recent call last):
+    TypeError: got an array of struct<n: int64, m: int64>; allowed: struct<n: int8>, or what becomes it without a loss
+    >>> as_type(pa.array([1e300]), pa.float32())
+    Traceback (most recent call last):
+    ValueError: got 1e+300; allowed: values that a float holds
+    """
+    if array.type == kind:
+        return array
+    if not _becomes(array.type, kind):
+        raise TypeError(f"got an array of {array.type}; allowed: {kind}, or what becomes it without a loss")
+    wide: Any = array
+    if pa.types.is_integer(array.type) and pa.types.is_decimal(kind):
+        wide = array.cast(pa.decimal256(20 + kind.scale, kind.scale))  # of 64 bits all have a place
+    cast: pa.Array[Any] = wide.cast(kind)
+    _check_numbers(array, cast)
+    return cast
+
+
+def _becomes(found: Any, wanted: Any) -> bool:
+    """Whether values of a type are values of another, if these hold them."""
+    if found == wanted or pa.types.is_null(found):
+        return True
+    if pa.types.is_dictionary(found) or pa.types.is_run_end_encoded(found):
+        return _becomes(found.value_type, wanted)
+    if pa.types.is_dictionary(wanted) or pa.types.is_run_end_encoded(wanted):
+        return _becomes(found, wanted.value_type)
+    if isinstance(found, pa.BaseExtensionType) or isinstance(wanted, pa.BaseExtensionType):
+        return bool(getattr(found, "storage_type", found) == getattr(wanted, "storage_type", wanted))
+    if pa.types.is_map(found) or pa.types.is_map(wanted):
+        both = pa.types.is_map(found) and pa.types.is_map(wanted)
+        return both and _becomes(found.key_type, wanted.key_type) and _becomes(found.item_type, wanted.item_type)
+    if isinstance(found, _LISTS) and isinstance(wanted, _LISTS):
+        return _becomes(found.value_type, wanted.value_type)
+    if pa.types.is_struct(found) and pa.types.is_struct(wanted):
+        theirs, ours = {field.name: field.type for field in found}, {field.name: field.type for field in wanted}
+        return theirs.keys() == ours.keys() and all(_becomes(kind, ours[name]) for name, kind in theirs.items())
+    if pa.types.is_timestamp(found) and pa.types.is_timestamp(wanted):
+        return (found.tz is None) is (wanted.tz is None)
+    return any(belongs(found) and belongs(wanted) for belongs in _FAMILIES)
+
+
+def _is_number(kind: Any) -> bool:
+    return pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+
+
+_FAMILIES: tuple[Callable[[Any], bool], ...] = (
+    _is_number,
+    lambda kind: str(kind) in _TEXTS,
+    lambda kind: pa.types.is_fixed_size_binary(kind) or str(kind) in ("binary", "large_binary", "binary_view"),
+    pa.types.is_date,
+    pa.types.is_time,
+    pa.types.is_duration,
+)
+
+
+def _check_numbers(array: Any, cast: Any) -> None:
+    """Raises `ValueError` for a number that a cast has made another one, but for the rounding of floats."""
+    if isinstance(array, pa.DictionaryArray | pa.RunEndEncodedArray):
+        array = pc.cast(array, array.type.value_type)
+    if isinstance(cast, pa.DictionaryArray | pa.RunEndEncodedArray):
+        cast = pc.cast(cast, cast.type.value_type)
+    if pa.types.is_map(array.type):
+        _check_numbers(array.keys, cast.keys)
+        _check_numbers(array.items, cast.items)
+    elif pa.types.is_struct(array.type):
+        for name in (field.name for field in array.type):
+            _check_numbers(array.field(name), cast.field(name))
+    elif isinstance(array.type, _LISTS):
+        _check_numbers(array.flatten(), cast.flatten())
+    elif _is_number(array.type) and array.type != cast.type:
+        if pa.types.is_floating(cast.type):
+            finite = pc.is_finite(array) if pa.types.is_floating(array.type) else pc.is_valid(array)
+            lost = pc.and_(finite, pc.invert(pc.is_finite(cast)))
+        else:
+            lost = pc.not_equal(cast.cast(array.type, safe=False), array)
+        first = pc.index(lost.fill_null(False), True).as_py()
+        if first >= 0:
+            raise ValueError(f"got {array[first].as_py()!r}; allowed: values that a {cast.type} holds")

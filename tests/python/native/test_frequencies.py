@@ -1,0 +1,117 @@
+"""`top_k` and `histogram_numeric`: what they are called with, and where they run."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import date, datetime, timedelta
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import windrow as wr
+from windrow.testing import StreamDriver
+
+US = pa.timestamp("us")
+GAP = wr.SessionWindows.with_gap("1 second", grace="0 seconds")
+TAGS = ["b", "a", None, "b", "c", "a", None, "b"]
+SIZES = [1, 2, 6, 30, None, 5, 1, 2]
+PAGES = pa.table(
+    {
+        "user": [1] * 8,
+        "ts": pa.array(range(8), US),
+        "tag": TAGS,
+        "size": pa.array(SIZES, pa.int32()),
+        "on": [size is not None and size < 10 for size in SIZES],
+    }
+)
+TOP = [{"item": "b", "count": 3}, {"item": "a", "count": 2}, {"item": None, "count": 2}]
+BINS = [{"x": 1, "y": 4.0}, {"x": 5, "y": 2.0}, {"x": 30, "y": 1.0}]
+
+
+def windowed(data: Any = PAGES) -> Any:
+    return wr.group_by(data, "user", time="ts").windowed_by(GAP)
+
+
+def asked(data: Any) -> Any:
+    return windowed(data).agg(top=wr.top_k("tag", 3), bins=wr.histogram_numeric("size", 3))
+
+
+def test_they_are_the_same_in_a_batch_on_a_stream_and_for_each_row() -> None:
+    assert asked(PAGES).drop_columns(["user", "window"]).to_pylist() == [{"top": TOP, "bins": BINS}]
+    rows = windowed().with_columns(top=wr.top_k("tag", 3), bins=wr.histogram_numeric("size", 3))
+    assert rows["top"].to_pylist() == [TOP] * 8
+    assert rows["bins"].to_pylist() == [BINS] * 8
+    driver = StreamDriver(asked, PAGES.schema)
+    driver.pipe_batch(PAGES.slice(0, 3))
+    driver = StreamDriver(asked, PAGES.schema).restore(driver.snapshot())
+    driver.pipe_batch(PAGES.slice(3))
+    assert [change.values for change in driver.finish()] == [{"top": TOP, "bins": BINS}]
+
+
+def test_sliding_windows_count_what_is_in_them() -> None:
+    windows = wr.SlidingWindows.with_time_difference("2 microseconds")
+    got = wr.group_by(PAGES, "user", time="ts").windowed_by(windows).agg(top=wr.top_k("tag", 9))
+    checked = 0
+    for row in got.to_pylist():
+        first, last = (row["window"][bound].microsecond for bound in ("start", "end"))
+        expected = Counter(TAGS[first : last + 1])
+        assert {each["item"]: each["count"] for each in row["top"]} == expected
+        assert [each["count"] for each in row["top"]] == sorted(expected.values(), reverse=True)
+        checked += 1
+    assert checked == 8
+
+
+def test_they_go_with_conditions_cogroups_and_computed_columns() -> None:
+    got = windowed().agg(
+        top=wr.top_k("tag").where("on"),
+        bins=wr.histogram_numeric("size", 2).where("on"),
+        kinds=wr.top_k("tag", 3).then(lambda top: top.value_lengths(), schema="int"),
+    )
+    (row,) = got.drop_columns(["user", "window"]).to_pylist()
+    assert [each["item"] for each in row["top"]] == ["a", "b", None]
+    assert [each["count"] for each in row["top"]] == [2, 2, 2]
+    assert row["bins"] == [{"x": 1, "y": 4.0}, {"x": 5, "y": 2.0}]
+    assert row["kinds"] == 3
+    both = wr.cogroup(one=wr.group_by(PAGES, "user", time="ts"), two=wr.group_by(PAGES, "user", time="ts"))
+    twice = both.windowed_by(GAP).agg(top=wr.top_k("one.tag", 1), bins=wr.histogram_numeric("two.size", 3))
+    assert twice.drop_columns(["user", "window"]).to_pylist() == [{"top": TOP[:1], "bins": BINS}]
+
+
+def test_times_are_binned_and_a_window_without_values_is_null() -> None:
+    days = pa.array([date(2026, 1, 1), date(2026, 1, 2), date(2026, 3, 1)])
+    seconds = [timedelta(seconds=2), None, timedelta(seconds=8)]
+    table = pa.table(
+        {"user": [1, 1, 1], "ts": pa.array([0, 1, 2], US), "day": days, "wait": seconds, "none": pa.nulls(3, pa.int8())}
+    )
+    names = ("day", "ts", "wait", "none")
+    got = windowed(table).agg(**{name: wr.histogram_numeric(name, 2) for name in names})
+    assert got.select(names).to_pylist() == [
+        {
+            "day": [{"x": date(2026, 1, 1), "y": 2.0}, {"x": date(2026, 3, 1), "y": 1.0}],
+            "ts": [{"x": datetime(1970, 1, 1), "y": 2.0}, {"x": datetime(1970, 1, 1, 0, 0, 0, 2), "y": 1.0}],
+            "wait": [{"x": timedelta(seconds=2), "y": 1.0}, {"x": timedelta(seconds=8), "y": 1.0}],
+            "none": None,
+        }
+    ]
+
+
+@pytest.mark.parametrize(("make", "least"), [(wr.top_k, 1), (wr.histogram_numeric, 2)])
+def test_how_many_is_an_int_within_bounds(make: Any, least: int) -> None:
+    for wrong in (True, 2.0, "3", None):
+        with pytest.raises(TypeError, match=f"allowed: an int from {least} to 1,000,000"):
+            make("size", wrong)
+    for wrong in (least - 1, 1_000_001):
+        with pytest.raises(ValueError, match=f"allowed: an int from {least} to 1,000,000"):
+            make("size", wrong)
+    for right in (least, 1_000_000):
+        assert windowed().agg(x=make("size", right)).num_rows == 1
+
+
+def test_columns_without_an_order_or_without_a_mean_are_refused() -> None:
+    pairs = pa.array([[("a", 1)]] * 8, pa.map_(pa.string(), pa.int64()))
+    with pytest.raises(TypeError, match="no maps"):
+        windowed(PAGES.append_column("pairs", pairs)).agg(x=wr.top_k("pairs"))
+    for column in ("tag", "on"):
+        with pytest.raises(TypeError, match=f'histogram_numeric: column "{column}" has type .*allowed: integers'):
+            windowed().agg(x=wr.histogram_numeric(column, 3))

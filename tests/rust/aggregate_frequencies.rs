@@ -1,0 +1,153 @@
+//! `top_k` and `histogram_numeric` against lists that are counted and merged one by one.
+
+use proptest::prelude::*;
+use windrow::aggregate::Aggregate;
+use windrow::aggregate::histogram_numeric::HistogramNumeric;
+use windrow::aggregate::top_k::TopK;
+
+use crate::aggregate_laws::{alone, obeys};
+use crate::aggregate_trial::{Cell, Event, KINDS, Kind, near, order, same, trial_of};
+use crate::aggregate_values::{any_or_few, counted};
+
+fn top_k(kind: Kind, k: usize) -> Box<dyn Aggregate> {
+    match kind {
+        Kind::Int => Box::new(TopK::<i64>::new(k)),
+        Kind::Float => Box::new(TopK::<f64>::new(k)),
+        Kind::Wide => Box::new(TopK::<i128>::new(k)),
+        Kind::Bytes => Box::new(TopK::<Box<[u8]>>::new(k)),
+    }
+}
+
+fn histogram(kind: Kind, bins: usize) -> Box<dyn Aggregate> {
+    match kind {
+        Kind::Int => Box::new(HistogramNumeric::<i64>::new(bins)),
+        Kind::Float => Box::new(HistogramNumeric::<f64>::new(bins)),
+        _ => Box::new(HistogramNumeric::<i128>::new(bins)),
+    }
+}
+
+fn pair(value: Cell, count: Cell) -> Cell {
+    Cell::List(vec![value, count])
+}
+
+/// All values with their counts and null with its own, sorted by count, then value, null last.
+fn most_frequent(rows: &[&Event], k: usize) -> Cell {
+    let nulls = rows
+        .iter()
+        .filter(|row| matches!(row.cells[0], Cell::Null))
+        .count();
+    let mut items = counted(rows);
+    items.extend((nulls > 0).then_some((Cell::Null, nulls)));
+    items.sort_by(|(left, most), (right, more)| {
+        let by_value = match (left, right) {
+            (Cell::Null, _) => std::cmp::Ordering::Greater,
+            (_, Cell::Null) => std::cmp::Ordering::Less,
+            _ => order(left, right),
+        };
+        more.cmp(most).then(by_value)
+    });
+    let items = items.into_iter().take(k);
+    Cell::List(
+        items
+            .map(|(item, count)| pair(item, Cell::Int(count as i64)))
+            .collect(),
+    )
+}
+
+fn float(cell: &Cell) -> f64 {
+    match cell {
+        Cell::Int(value) => *value as f64,
+        Cell::Float(value) => *value,
+        Cell::Wide(value) => *value as f64,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// The values, of which the nearest two neighbours are searched and merged until few enough are left.
+fn binned(rows: &[&Event], kind: Kind, most: usize) -> Cell {
+    let mut bins: Vec<(Option<Cell>, f64, usize)> = counted(rows)
+        .into_iter()
+        .map(|(cell, count)| (Some(cell.clone()), float(&cell), count))
+        .collect();
+    if bins.is_empty() {
+        return Cell::Null;
+    }
+    while bins.len() > most {
+        let apart = |place: usize| {
+            let apart: f64 = bins[place + 1].1 - bins[place].1;
+            if apart.is_finite() {
+                apart.max(0.0)
+            } else {
+                f64::INFINITY
+            }
+        };
+        let first = (0..bins.len() - 1)
+            .min_by(|&one, &other| apart(one).total_cmp(&apart(other)))
+            .unwrap();
+        let ((_, low, few), (_, high, many)) = (bins[first].clone(), bins.remove(first + 1));
+        let share = many as f64 / (few + many) as f64;
+        let mean = low * (1.0 - share) + high * share;
+        let mean = if mean.is_nan() {
+            mean
+        } else {
+            mean.max(low).min(high)
+        };
+        bins[first] = (None, mean, few + many);
+    }
+    let centre = |(value, mean, _): &(Option<Cell>, f64, usize)| match (value, kind) {
+        (Some(value), _) => value.clone(),
+        (None, Kind::Int) => Cell::Int(mean.trunc() as i64),
+        (None, Kind::Float) => Cell::Float(*mean),
+        (None, _) => Cell::Wide(mean.round() as i128),
+    };
+    Cell::List(
+        bins.iter()
+            .map(|bin| pair(centre(bin), Cell::Float(bin.2 as f64)))
+            .collect(),
+    )
+}
+
+proptest! {
+    #![proptest_config(crate::cases::usually(256))]
+
+    #[test]
+    fn the_most_frequent_values_come_first((kind, trial) in (0..4_usize).prop_flat_map(|kind| (Just(KINDS[kind]), trial_of(vec![(KINDS[kind], any_or_few(KINDS[kind]))]))), k in 1..6_usize) {
+        obeys(top_k(kind, k).as_ref(), &trial, |rows| Some(most_frequent(rows, k)), same);
+    }
+
+    #[test]
+    fn neighbours_share_a_bin_while_there_are_too_many((kind, trial) in (0..3_usize).prop_flat_map(|kind| (Just(KINDS[kind]), trial_of(vec![(KINDS[kind], any_or_few(KINDS[kind]))]))), bins in 2..7_usize) {
+        obeys(histogram(kind, bins).as_ref(), &trial, |rows| Some(binned(rows, kind, bins)), same);
+    }
+
+    #[test]
+    fn bins_of_many_values_hold_all_of_them(values in prop::collection::vec(-1000..1000_i64, 1..200), bins in 2..9_usize) {
+        let cells = values.iter().copied().map(|value| Cell::Float(value as f64)).collect();
+        let Some(Cell::List(found)) = alone(histogram(Kind::Float, bins).as_ref(), Kind::Float, cells) else { panic!() };
+        let found: Vec<(f64, f64)> = found.iter().map(|bin| match bin {
+            Cell::List(fields) => (float(&fields[0]), float(&fields[1])),
+            other => panic!("{other:?}"),
+        }).collect();
+        let mut sorted = values.clone();
+        sorted.sort_unstable();
+        let mut rest = sorted.as_slice();
+        for (mean, count) in &found {
+            let (own, later) = rest.split_at(*count as usize);
+            let exact = own.iter().sum::<i64>() as f64 / *count;
+            assert!(near(&Cell::Float(mean + 5000.0), &Cell::Float(exact + 5000.0)), "{mean} of {own:?}");
+            rest = later;
+        }
+        assert!(rest.is_empty(), "{rest:?} are in no bin");
+        sorted.dedup();
+        assert_eq!(found.len(), bins.min(sorted.len()));
+    }
+}
+
+#[test]
+fn bins_of_neighbours_have_their_mean_and_their_number() {
+    let cells = [1, 2, 5, 6, 9, 9].map(Cell::Int).to_vec();
+    let got = alone(histogram(Kind::Int, 3).as_ref(), Kind::Int, cells);
+    let bins = [(1, 2.0), (5, 2.0), (9, 2.0)];
+    let bins = bins.map(|(mean, count)| pair(Cell::Int(mean), Cell::Float(count)));
+    assert!(same(&got.unwrap(), &Cell::List(bins.to_vec())));
+}
