@@ -55,7 +55,9 @@ def compares(function: str, column: int) -> bool:
 def decode_page(text: str) -> bytes:
     """The page that `encode_page` made a text of; `ValueError` for any other text."""
 
-def spread(windows: list[pa.RecordBatch], of_row: pa.RecordBatch, memory: int | None = None) -> list[pa.RecordBatch]:
+def spread(
+    windows: list[pa.RecordBatch], of_row: pa.RecordBatch, memory: int | None = None, threads: int | None = None
+) -> list[pa.RecordBatch]:
     """The columns of windows, one batch of them at least, for rows: `of_row` is what `Query.run_over` gives.
 
     Raises:
@@ -92,9 +94,8 @@ class Query:
         """
     @staticmethod
     def of_rows(spec: str, schema: pa.Schema) -> Query:
-        """The query for the rows that a plan reads, as they are and in the order of time, instead of its windows.
-
-        Its aggregates may be of Python functions. Raises what `Query` raises.
+        """The query for the rows that a plan reads, as they are and in the order of time, instead of its windows. Its
+        aggregates may be of Python functions. Raises what `Query` raises.
         """
     @property
     def output_schema(self) -> pa.Schema:

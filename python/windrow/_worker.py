@@ -83,14 +83,16 @@ def row_windows_query(spec: str, schema: pa.Schema, memory: int | None) -> Query
     return Query.with_rows(spec, schema, memory)
 
 
-def spread(windows: list[pa.RecordBatch], of_row: pa.RecordBatch, memory: int | None = None) -> list[pa.RecordBatch]:
+def spread(
+    windows: list[pa.RecordBatch], of_row: pa.RecordBatch, memory: int | None = None, threads: int | None = 1
+) -> list[pa.RecordBatch]:
     """The columns of windows for rows, in batches; `of_row` has the position of each row's window, null for none.
 
-    `memory` is how many bytes they may take where lists are among them.
+    `memory` is how many bytes they may take where lists are among them; `threads` None means one a core.
     """
     from windrow._native import spread
 
-    return spread(windows, of_row, memory)
+    return spread(windows, of_row, memory, threads)
 
 
 def over_query(spec: str, schema: pa.Schema) -> Query:

@@ -312,18 +312,20 @@ fn compares(function: &str, column: usize) -> PyResult<bool> {
 /// The columns of windows for rows, in batches; `of_row` has the position of each row's window, and
 /// lists may take so many bytes.
 #[pyfunction]
-#[pyo3(signature = (windows, of_row, memory=None))]
+#[pyo3(signature = (windows, of_row, memory=None, threads=None))]
 fn spread<'py>(
     py: Python<'py>,
     windows: Vec<PyRecordBatch>,
     of_row: PyRecordBatch,
     memory: Option<usize>,
+    threads: Option<NonZeroUsize>,
 ) -> PyResult<Vec<Bound<'py, PyAny>>> {
+    let threads = threads_or_cores(threads);
     let windows: Vec<RecordBatch> = windows.into_iter().map(PyRecordBatch::into_inner).collect();
     let of_row = of_row.into_inner();
     to_python(
         py,
-        py.detach(|| row_windows::spread(&windows, &of_row, memory))?,
+        py.detach(|| row_windows::spread(&windows, &of_row, memory, threads))?,
     )
 }
 

@@ -133,7 +133,8 @@ class LocalInput(Input[pa.Table]):
         added = windows.drop_columns(list(plan.keys))
         taken: dict[str, Any] = {field.name: pa.nulls(table.num_rows, field.type) for field in added.schema}
         if added.num_rows:
-            spread = _worker.spread([rebased(batch) for batch in added.to_batches()], of_row, free_memory())
+            columns = [rebased(batch) for batch in added.to_batches()]
+            spread = _worker.spread(columns, of_row, free_memory(), plan.options.threads)
             taken = {name: pa.chunked_array([batch.column(name) for batch in spread]) for name in taken}
         for name, column in taken.items():
             table = table.append_column(name, column)

@@ -57,6 +57,14 @@ pub(crate) fn value_bytes(array: &dyn Array, rows: Range<usize>) -> usize {
     rows.len() * width.max(1)
 }
 
+/// Whether each value takes as many bytes as any other, and few.
+pub(crate) fn is_fixed(kind: &DataType) -> bool {
+    match kind {
+        DataType::Struct(fields) => fields.iter().all(|field| is_fixed(field.data_type())),
+        other => other.is_primitive() || matches!(other, DataType::Boolean | DataType::Null),
+    }
+}
+
 /// Whether a column has a list in each row.
 pub(crate) fn is_list(column: &ArrayRef) -> bool {
     matches!(

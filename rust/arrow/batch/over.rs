@@ -21,7 +21,7 @@ use arrow_select::take::take;
 use super::layout::whole_rows::WholeRows;
 use super::operator::{BatchOperator, BatchSink, ShardRows};
 use super::sort_rows::SortRows;
-use super::window_columns::{batches, window_bytes};
+use super::window_columns::{batches, batches_of_rows, window_bytes};
 use crate::aggregate::SeqNo;
 use crate::arrow::format::block::BlockKind;
 use crate::arrow::keys::KeyInterner;
@@ -160,9 +160,13 @@ impl OverRows {
         let keys = self.query.keys.len();
         let columns = windows.columns();
         let columns = columns.get(keys..columns.len() - 1).unwrap_or_default();
-        let bytes = window_bytes(columns, windows.num_rows());
-        let bytes = |&window: &u32| bytes.get(window as usize).copied().unwrap_or_default();
-        let batches = batches(of_row.iter().map(bytes));
+        let batches = match window_bytes(columns, windows.num_rows()) {
+            Some(bytes) => {
+                let bytes = |&window: &u32| bytes.get(window as usize).copied().unwrap_or_default();
+                batches(of_row.iter().map(bytes))
+            }
+            None => batches_of_rows(of_row.len()),
+        };
         let of_row = UInt32Array::from(of_row);
         let taken = |range: Range<usize>| {
             let of_row = of_row.slice(range.start, range.len());
@@ -185,7 +189,7 @@ impl OverRows {
                 .map(|field| new_null_array(field.data_type(), range.len()))
                 .collect())
         };
-        let batches = batches(numbers.iter().map(|_| 0));
+        let batches = batches_of_rows(numbers.len());
         self.emit(&numbers, batches, nulls, emit, interrupt)
     }
 }

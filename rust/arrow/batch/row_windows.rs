@@ -1,16 +1,18 @@
 //! In this process: the windows of a query, and the window of each row.
 
+use std::ops::Range;
 use std::sync::Arc;
+use std::thread;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch};
 use arrow_schema::Schema;
-use arrow_select::concat::concat_batches;
+use arrow_select::concat::concat;
 use arrow_select::take::take;
 
 use super::over::rows_of;
-use super::window_columns::{batches, window_bytes};
+use super::window_columns::{batches, batches_of_rows, window_bytes};
 use crate::arrow::array::value_bytes::is_list;
 use crate::arrow::plan::over::numbered;
 use crate::arrow::plan::query::Query;
@@ -29,7 +31,7 @@ pub struct RowWindows {
 }
 
 /// The columns of windows for rows, in batches of some rows: `of_row` has the position of each row's
-/// window in its first column, null for none. All columns may be null.
+/// window in its first column, null for none. All columns may be null. `threads` threads make them.
 ///
 /// # Errors
 ///
@@ -39,38 +41,76 @@ pub fn spread(
     windows: &[RecordBatch],
     of_row: &RecordBatch,
     memory: Option<usize>,
+    threads: usize,
 ) -> Result<Vec<RecordBatch>> {
     let of_row = of_row.columns().first();
     let of_row = of_row.and_then(|column| column.as_primitive_opt::<Int64Type>());
     let (Some(first), Some(of_row)) = (windows.first(), of_row) else {
         return Err(Error::Internal("there are windows, and rows"));
     };
-    let all = concat_batches(first.schema_ref(), windows)?;
     let fields = first.schema_ref().fields().iter();
     let fields = fields.map(|field| field.as_ref().clone().with_nullable(true));
     let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
-    let of_window = window_bytes(all.columns(), all.num_rows());
+    let numbers: Vec<usize> = (0..first.num_columns()).collect();
+    let columns = on_threads(threads, &numbers, |&number| {
+        let parts = windows
+            .iter()
+            .map(|batch| batch.column(number).as_ref())
+            .collect::<Vec<_>>();
+        Ok(concat(&parts)?)
+    })?;
+    let ranges = ranges(&columns, of_row, memory)?;
+    on_threads(threads, &ranges, |range| {
+        let of_row = of_row.slice(range.start, range.len());
+        let taken = columns.iter().map(|column| take(column, &of_row, None));
+        let taken = taken.collect::<std::result::Result<Vec<_>, _>>()?;
+        Ok(RecordBatch::try_new(Arc::clone(&schema), taken)?)
+    })
+}
+
+/// What `work` makes of each item, on `threads` threads, each of which works on items that are next to
+/// each other.
+fn on_threads<T: Sync, R: Send>(
+    threads: usize,
+    items: &[T],
+    work: impl Fn(&T) -> Result<R> + Sync,
+) -> Result<Vec<R>> {
+    let (work, of_thread) = (&work, items.len().div_ceil(threads).max(1));
+    let panicked = |_| vec![Err(Error::Internal("a thread panicked"))];
+    thread::scope(|scope| {
+        let shares = items.chunks(of_thread);
+        let workers: Vec<_> = shares
+            .map(|share| scope.spawn(move || share.iter().map(work).collect::<Vec<_>>()))
+            .collect();
+        let workers = workers.into_iter();
+        workers
+            .flat_map(|worker| worker.join().unwrap_or_else(panicked))
+            .collect()
+    })
+}
+
+/// The rows of each batch.
+fn ranges(
+    columns: &[ArrayRef],
+    of_row: &Int64Array,
+    memory: Option<usize>,
+) -> Result<Vec<Range<usize>>> {
+    let windows = columns.first().map_or(0, |column| column.len());
+    let Some(of_window) = window_bytes(columns, windows) else {
+        return Ok(batches_of_rows(of_row.len()));
+    };
     let bytes = |window: Option<i64>| {
         let window = window.and_then(|window| usize::try_from(window).ok());
         let bytes = window.and_then(|window| of_window.get(window));
         bytes.copied().unwrap_or_default()
     };
     if let Some(most) = memory
-        && all.columns().iter().any(is_list)
+        && columns.iter().any(is_list)
     {
         let bytes = of_row.iter().map(bytes).fold(0, usize::saturating_add);
-        check_room(bytes, all.num_rows(), of_row, most)?;
+        check_room(bytes, windows, of_row, most)?;
     }
-    let batches = batches(of_row.iter().map(bytes)).into_iter().map(|range| {
-        let of_row = of_row.slice(range.start, range.len());
-        let columns = all
-            .columns()
-            .iter()
-            .map(|column| take(column, &of_row, None));
-        let columns = columns.collect::<std::result::Result<Vec<_>, _>>()?;
-        Ok(RecordBatch::try_new(Arc::clone(&schema), columns)?)
-    });
-    batches.collect()
+    Ok(batches(of_row.iter().map(bytes)))
 }
 
 /// Lists of windows are there once for each of their rows: as many values as the square of the rows.

@@ -6,20 +6,21 @@ use std::ops::Range;
 use arrow_array::ArrayRef;
 
 use super::operator::RESULT_ROWS;
-use crate::arrow::array::value_bytes::value_bytes;
+use crate::arrow::array::value_bytes::{is_fixed, value_bytes};
 
 /// Bytes in a batch of rows, about: few enough that offsets of 32 bits reach to the end of lists.
 const BATCH_BYTES: usize = 64 << 20;
 
-/// What the columns of each window take, in bytes.
-pub(super) fn window_bytes(columns: &[ArrayRef], windows: usize) -> Vec<usize> {
+/// What the columns of each window take, in bytes; none where it is as little for all.
+pub(super) fn window_bytes(columns: &[ArrayRef], windows: usize) -> Option<Vec<usize>> {
     let of_window = |window: usize| {
         let columns = columns.iter();
         columns
             .map(|column| value_bytes(column, window..window + 1))
             .sum()
     };
-    (0..windows).map(of_window).collect()
+    let varies = !columns.iter().all(|column| is_fixed(column.data_type()));
+    varies.then(|| (0..windows).map(of_window).collect())
 }
 
 /// Rows in batches: each of so many rows and bytes at most, and of one row at least. `bytes` has those
@@ -43,6 +44,14 @@ pub(super) fn batches(bytes: impl Iterator<Item = usize>) -> Vec<Range<usize>> {
     batches
 }
 
+/// Rows in batches of so many at most.
+pub(super) fn batches_of_rows(rows: usize) -> Vec<Range<usize>> {
+    let starts = (0..rows).step_by(RESULT_ROWS);
+    starts
+        .map(|from| from..rows.min(from + RESULT_ROWS))
+        .collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -60,5 +69,7 @@ mod tests {
             of(&many),
             [0..RESULT_ROWS, RESULT_ROWS..end - 1, end - 1..end]
         );
+        assert_eq!(of(&many), batches_of_rows(many.len()));
+        assert_eq!(batches_of_rows(0), []);
     }
 }
