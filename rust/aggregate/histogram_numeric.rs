@@ -34,15 +34,60 @@ pub struct HistogramNumericState<V>(ValueCounts<V>);
 /// Neighbouring values.
 #[derive(Clone, Copy, Debug)]
 struct Bin<V> {
-    /// Their one value; none where they are several.
-    value: Option<V>,
+    /// The least and the largest of them.
+    least: V,
+    largest: V,
+    /// Their sum; infinite where it is too large for a float.
+    sum: f64,
     mean: f64,
     count: i64,
 }
 
 impl<V: Numeric> Bin<V> {
+    fn new(value: V, count: i64) -> Self {
+        let float = value.float();
+        Self {
+            least: value,
+            largest: value,
+            sum: float * count as f64,
+            mean: float,
+            count,
+        }
+    }
+
+    /// The values of this bin and those of the next one.
+    fn merge(self, next: Self) -> Self {
+        let (sum, count) = (self.sum + next.sum, self.count.saturating_add(next.count));
+        let share = next.count as f64 / (self.count as f64 + next.count as f64);
+        let mean = if sum.is_finite() {
+            sum / count as f64
+        } else {
+            self.mean * (1.0 - share) + next.mean * share
+        };
+        let (least, largest) = (self.least.float(), next.largest.float());
+        Self {
+            least: self.least,
+            largest: next.largest,
+            sum,
+            mean: if mean.is_nan() {
+                mean
+            } else {
+                mean.max(least).min(largest)
+            },
+            count,
+        }
+    }
+
+    /// The mean as a value, between the least and the largest.
     fn centre(&self) -> V {
-        self.value.unwrap_or_else(|| V::of_centre(self.mean))
+        let centre = V::of_centre(self.mean);
+        if V::compare(centre, self.least).is_lt() {
+            self.least
+        } else if V::compare(centre, self.largest).is_gt() && !self.mean.is_nan() {
+            self.largest
+        } else {
+            centre
+        }
     }
 }
 
@@ -53,17 +98,6 @@ fn distance(left: f64, right: f64) -> u64 {
         distance.max(0.0).to_bits()
     } else {
         u64::MAX
-    }
-}
-
-/// The mean of two means; between them.
-fn mean((left, left_count): (f64, i64), (right, right_count): (f64, i64)) -> f64 {
-    let share = right_count as f64 / (left_count as f64 + right_count as f64);
-    let mean = left * (1.0 - share) + right * share;
-    if mean.is_nan() {
-        mean
-    } else {
-        mean.max(left).min(right)
     }
 }
 
@@ -92,13 +126,7 @@ struct Neighbours<V> {
 impl<V: Numeric> Neighbours<V> {
     /// A bin for each value.
     fn new(values: &[(V, i64)]) -> Self {
-        let bin = |&(value, count): &(V, i64)| {
-            Some(Bin {
-                value: Some(value),
-                mean: value.float(),
-                count,
-            })
-        };
+        let bin = |&(value, count): &(V, i64)| Some(Bin::new(value, count));
         let places = 0..values.len();
         Self {
             bins: values.iter().map(bin).collect(),
@@ -129,11 +157,7 @@ impl<V: Numeric> Neighbours<V> {
             if distance(lower.mean, higher.mean) != apart {
                 continue;
             }
-            let bin = Bin {
-                value: None,
-                mean: mean((lower.mean, lower.count), (higher.mean, higher.count)),
-                count: lower.count.saturating_add(higher.count),
-            };
+            let bin = lower.merge(higher);
             let (below, above) = (beside(&self.below, left), beside(&self.above, right));
             set(&mut self.bins, left, Some(bin));
             set(&mut self.bins, right, None);

@@ -17,9 +17,9 @@ _DIGITS = 38
 
 def quotient(left: Any, right: Any) -> Any:
     """A float64; null where the divisor is zero."""
-    divisor = _number(right).cast(pa.float64())
+    divisor = _float(_number(right))
     divisor = pc.if_else(pc.equal(divisor, pa.scalar(0.0)), pa.scalar(None, pa.float64()), divisor)
-    return pc.divide(_number(left).cast(pa.float64()), divisor)
+    return pc.divide(_float(_number(left)), divisor)
 
 
 def total(left: Any, right: Any) -> Any:
@@ -40,7 +40,7 @@ def product(left: Any, right: Any) -> Any:
 def _exact(what: str, operation: Any, left: Any, right: Any) -> Any:
     kinds = [_number(left).type, _number(right).type]
     if any(map(pa.types.is_floating, kinds)):
-        return operation(left.cast(pa.float64()), right.cast(pa.float64()))
+        return operation(_float(left), _float(right))
     if not any(map(_is_wide, kinds)):
         return _fitting(what, "int64", lambda: operation(left.cast(pa.int64()), right.cast(pa.int64())))
     one, other = _decimal(left), _decimal(right)
@@ -52,6 +52,11 @@ def _exact(what: str, operation: Any, left: Any, right: Any) -> Any:
     first = pa.decimal256(min(one.type.precision, _DIGITS), one.type.scale)
     second = pa.decimal256(min(other.type.precision, _DIGITS - 1), other.type.scale)
     return _fitting(what, str(shown), lambda: operation(one.cast(first), other.cast(second)).cast(shown))
+
+
+def _float(value: Any) -> Any:
+    """The doubles nearest to numbers, also where integers have more than 53 bits."""
+    return value.cast(pa.float64(), safe=False)
 
 
 def _is_wide(kind: Any) -> bool:

@@ -25,6 +25,7 @@ from windrow.errors import bad_column_type, bad_value
 from windrow.ipc import ipc_stream
 from windrow.plan import Plan
 from windrow.stream.query import ROW, ROWS, Asked, StreamQuery
+from windrow.stream.unpack import rows_of
 from windrow.windows.session import SessionWindows
 
 pc: Any = pyarrow.compute  # its stubs know no column of any type
@@ -135,13 +136,8 @@ def pieces(sessions: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
 def unpack(batches: _worker.Batches, asked: Asked) -> _worker.Batches:
     """The last step: the records of the Arrow IPC streams in the column `block`, with their windows."""
     query = StreamQuery(asked)
-    for batch in batches:
-        for block in batch.column(0):
-            held = block.as_buffer()
-            if held is None or not held.size:
-                continue
-            for rows in pa.ipc.open_stream(held):
-                yield _of_records(query, rows)
+    for rows in rows_of(batches):
+        yield _of_records(query, rows)
 
 
 def _of_records(query: StreamQuery, rows: pa.RecordBatch) -> pa.RecordBatch:

@@ -81,9 +81,9 @@ class SessionWindows(Windows):
 
         With `longest` or `ends` the records of a key are taken in the order of time, and each is in the session of
         those before it, or opens the next one: where it comes more than `gap` after the last record, more than
-        `longest` after the first, or after one in which `ends` is true. So the cuts depend on the times alone, and not
-        on the order of the rows: a session is as long as it may be from its first record on. Records of the same time
-        are in one session, also where `ends` is true in one of them only: the session ends after all of them.
+        `longest` after the first, or after one in which `ends` is true. So the cuts depend on the records alone, and
+        not on the order of the rows: a session is as long as it may be from its first record on. Records of the same
+        time are in one session, also where `ends` is true in one of them only: the session ends after all of them.
 
         Args:
             gap: the longest distance from one record of a session to the next.

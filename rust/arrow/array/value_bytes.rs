@@ -65,14 +65,6 @@ pub(crate) fn is_fixed(kind: &DataType) -> bool {
     }
 }
 
-/// Whether a column has a list in each row.
-pub(crate) fn is_list(column: &ArrayRef) -> bool {
-    matches!(
-        column.data_type(),
-        DataType::List(_) | DataType::LargeList(_) | DataType::Map(..)
-    )
-}
-
 fn listed<O: OffsetSizeTrait>(offsets: &[O], values: &ArrayRef, rows: Range<usize>) -> usize {
     rows.len() * size_of::<O>() + value_bytes(values, between(offsets, &rows))
 }

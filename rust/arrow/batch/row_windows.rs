@@ -13,7 +13,6 @@ use arrow_select::take::take;
 
 use super::over::rows_of;
 use super::window_columns::{batches, batches_of_rows, window_bytes};
-use crate::arrow::array::value_bytes::is_list;
 use crate::arrow::plan::over::numbered;
 use crate::arrow::plan::query::Query;
 use crate::arrow::read::counters::ReadCounters;
@@ -35,7 +34,8 @@ pub struct RowWindows {
 ///
 /// # Errors
 ///
-/// [`Error::Memory`] where lists are among the columns, and they would take more than `memory` bytes.
+/// [`Error::Memory`] where the columns, with lists or texts among them, would take more than `memory`
+/// bytes.
 /// No windows, batches of different columns, and columns that do not fit one array.
 pub fn spread(
     windows: &[RecordBatch],
@@ -104,24 +104,23 @@ fn ranges(
         let bytes = window.and_then(|window| of_window.get(window));
         bytes.copied().unwrap_or_default()
     };
-    if let Some(most) = memory
-        && columns.iter().any(is_list)
-    {
+    if let Some(most) = memory {
         let bytes = of_row.iter().map(bytes).fold(0, usize::saturating_add);
         check_room(bytes, windows, of_row, most)?;
     }
     Ok(batches(of_row.iter().map(bytes)))
 }
 
-/// Lists of windows are there once for each of their rows: as many values as the square of the rows.
+/// A list or a text of a window is there once for each of its rows: of a list that is the square of
+/// the rows.
 fn check_room(bytes: usize, windows: usize, of_row: &Int64Array, most: usize) -> Result<()> {
     if bytes <= most {
         return Ok(());
     }
     Err(Error::Memory {
         what: format!(
-            "the lists of {windows} windows, one for each of {} rows, take {} MiB, where {} MiB are \
-             free; allowed: an aggregate that keeps no list, or agg, which gives each list once",
+            "what {windows} windows hold, once for each of {} rows, takes {} MiB, where {} MiB are \
+             free; allowed: aggregates that keep no lists or texts, or agg, which gives each once",
             of_row.len() - of_row.null_count(),
             bytes >> 20,
             most >> 20,

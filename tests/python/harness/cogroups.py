@@ -20,6 +20,7 @@ class AskedOfInput(Asked):
     def of(self, rows: Sequence[Any]) -> Any:
         """The oracle's answer over the rows of one window."""
         options = {"ignore_nulls": self.ignore_nulls, "digits": self.digits, "percentage": self.percentage}
+        options["most"] = self.most
         return answer_of_input(self.function, rows, *self.columns, where=self.where, **options)
 
 
@@ -33,6 +34,7 @@ def of_input(name: str, asked: Mapping[str, Asked]) -> dict[str, Asked]:
             each.digits,
             each.percentage,
             None if each.where is None else f"{name}.{each.where}",
+            each.most,
         )
         for key, each in asked.items()
     }

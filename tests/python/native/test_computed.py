@@ -76,6 +76,15 @@ def test_arithmetic_is_that_of_fractions(rows: list[tuple[int, int | None, int |
             assert value is None or math.isclose(row[name], float(value), rel_tol=1e-12), name
 
 
+def test_integers_beyond_53_bits_are_computed_with_as_the_nearest_floats() -> None:
+    rows = pa.table({"user": [1, 1], "ts": pa.array([0, 1], pa.timestamp("us")), "size": [2**53, 2**53 + 1]})
+    windowed = wr.group_by(rows, "user", time="ts").windowed_by(wr.SessionWindows.with_gap("1 second"))
+    got = windowed.agg(mean=wr.sum("size") / wr.count(), half=wr.max("size") * 0.5, most=wr.max("size") / 1)
+    assert got.select(["mean", "half", "most"]).to_pylist() == [
+        {"mean": float(2**54 + 1) / 2, "half": float(2**52), "most": float(2**53)}
+    ]
+
+
 def test_types_follow_those_of_the_parts() -> None:
     got = sessions().agg(
         whole=wr.sum("amount") + 1, money=wr.sum("price") - Decimal("0.50"), real=wr.sum("amount") * 0.5

@@ -78,6 +78,31 @@ def test_they_go_with_conditions_cogroups_and_computed_columns() -> None:
     assert twice.drop_columns(["user", "window"]).to_pylist() == [{"top": TOP[:1], "bins": BINS}]
 
 
+BIG = 1 << 60
+
+
+@pytest.mark.parametrize(
+    ("values", "kind", "most", "expected"),
+    [
+        ([1, 6, 8, 13], pa.int64(), 2, [(5, 3.0), (13, 1.0)]),  # the mean of 1, 6 and 8 is 5
+        # no float lies between these two: a mean stays between the least and the largest of its values
+        (
+            [BIG + 127, BIG + 129, BIG + 130, BIG + 200],
+            pa.int64(),
+            3,
+            [(BIG + 127, 1.0), (BIG + 130, 2.0), (BIG + 200, 1.0)],
+        ),
+        ([2**64 - 1, 2**64 - 2, 0], pa.uint64(), 2, [(0, 1.0), (2**64 - 1, 2.0)]),
+    ],
+)
+def test_a_bin_lies_between_its_values(
+    values: list[int], kind: Any, most: int, expected: list[tuple[int, float]]
+) -> None:
+    table = pa.table({"user": [1] * len(values), "ts": pa.array(range(len(values)), US), "v": pa.array(values, kind)})
+    (bins,) = windowed(table).agg(bins=wr.histogram_numeric("v", most))["bins"].to_pylist()
+    assert [(each["x"], each["y"]) for each in bins] == expected
+
+
 def test_times_are_binned_and_a_window_without_values_is_null() -> None:
     days = pa.array([date(2026, 1, 1), date(2026, 1, 2), date(2026, 3, 1)])
     seconds = [timedelta(seconds=2), None, timedelta(seconds=8)]

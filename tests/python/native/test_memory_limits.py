@@ -159,20 +159,21 @@ def test_threads_share_what_is_free(threads: int, monkeypatch: pytest.MonkeyPatc
         ({"xs": wr.collect_list("ts")}, 3 * (17 + 4 + 24)),
         # of text the bytes of the values and where each ends; beside it a count
         ({"xs": wr.collect_list("user"), "n": wr.count()}, 3 * (17 + 4 + 3 * (3 + 4) + 8)),
+        ({"xs": wr.max("user")}, 3 * (17 + 4 + 3)),
     ],
 )
-def test_lists_for_every_row_of_a_session_are_refused_with_their_size(
+def test_lists_and_texts_for_every_row_of_a_session_are_refused_with_their_size(
     asked: dict[str, wr.Aggregate], size: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     windowed = wr.group_by(CLICKS, "user", time="ts").windowed_by(wr.SessionWindows.with_gap("1 hour"))
     monkeypatch.setattr(local_query, "free_memory", lambda: size)
     assert windowed.with_columns(**asked)["xs"].to_pylist() == windowed.agg(**asked)["xs"].to_pylist() * 3
     monkeypatch.setattr(local_query, "free_memory", lambda: size - 1)
-    told = "the lists of 1 windows, one for each of 3 rows, take 0 MiB, where 0 MiB are free; allowed: .* agg, which"
+    told = "what 1 windows hold, once for each of 3 rows, takes 0 MiB, where 0 MiB are free; allowed: .* agg, which"
     with pytest.raises(MemoryError, match=told):
         windowed.with_columns(**asked)
     monkeypatch.setattr(local_query, "free_memory", lambda: 0)
-    assert windowed.with_columns(n=wr.count(), last=wr.last("user")).num_rows == 3
+    assert windowed.with_columns(n=wr.count(), last=wr.last("ts")).num_rows == 3
 
 
 def test_a_list_of_a_long_session_for_each_of_its_rows_is_refused_before_it_is_made() -> None:
@@ -180,7 +181,7 @@ def test_a_list_of_a_long_session_for_each_of_its_rows_is_refused_before_it_is_m
     times = pa.array(range(rows)).cast(pa.timestamp("us"))
     table = pa.table({"user": pa.repeat("ann", rows), "ts": times, "x": pa.array(range(rows))})
     windowed = wr.group_by(table, "user", time="ts").windowed_by(wr.SessionWindows.with_gap("1 hour"))
-    told = rf"the lists of 1 windows, one for each of {rows} rows, take 524\d{{3}} MiB, where \d+ MiB are free"
+    told = rf"what 1 windows hold, once for each of {rows} rows, takes 524\d{{3}} MiB, where \d+ MiB are free"
     with pytest.raises(MemoryError, match=told):
         windowed.with_columns(xs=wr.collect_list("x"))
 
