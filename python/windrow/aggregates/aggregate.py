@@ -287,6 +287,8 @@ def _arithmetic(fn: Callable[..., Any], *operands: Aggregate | Number) -> Comput
     for operand in operands:
         if isinstance(operand, bool) or not isinstance(operand, Aggregate | int | float | Decimal):
             return NotImplemented  # type: ignore[no-any-return]  # the operators' callers turn it into a TypeError
+        if not isinstance(operand, Aggregate | float):
+            _check_digits(Decimal(operand))
     return Computed("arithmetic", parts=operands, fn=fn)
 
 
@@ -294,3 +296,10 @@ def of_columns(function: str, **columns: ColumnName) -> Aggregate:
     """An aggregate over columns, each under the argument that names it; `TypeError` for what is no column."""
     names = (column_name(f"{function}({argument}=)", column) for argument, column in columns.items())
     return Aggregate(function, tuple(names))
+
+
+def _check_digits(number: Decimal) -> None:
+    """Raises `ValueError` for a number that no type of decimals holds."""
+    places = number.as_tuple().exponent
+    if not isinstance(places, int) or abs(number) >= 10**38 or -places > 38:
+        raise bad_value("number", number, "a number of up to 38 digits on both sides of the point, or a float")

@@ -37,6 +37,8 @@ _OPTIONS = {"keys": "--key", "time": "--time", "gap": "--gap", "column": "--dyna
 _OPTIONS |= {
     name: f"--{name.replace('_', '-')}" for name in ("difference", "resolution", "longest_gap", "longest", "ends")
 }
+_ERRORS = (ValueError, TypeError, OverflowError, RuntimeError, OSError, MemoryError, ImportError)
+"""What ends the command with a line of text."""
 
 
 def main(given: Sequence[str] | None = None) -> int:
@@ -49,7 +51,7 @@ def main(given: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # whoever read the output has had enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except (ValueError, TypeError, OverflowError, OSError, MemoryError, ImportError, pa.ArrowException) as error:
+    except (*_ERRORS, pa.ArrowException) as error:
         print(f"windrow: {_one_line(error)}", file=sys.stderr)
         return 2
     return 0
@@ -65,7 +67,7 @@ def run(asked: Namespace) -> None:
     if out is not None:
         sink.check(out, files)
     windows, chosen = windows_of(asked), aggregates(asked.agg)
-    csv = CsvFormat(asked.delimiter, asked.nulls, dict(asked.types))
+    csv = CsvFormat(asked.delimiter, asked.nulls, _types(asked))
     source = Source(files, csv, TimeColumn(asked.time, asked.time_format, asked.time_unit), gap_of(asked))
     drawn = None
     if asked.timeline:
@@ -104,6 +106,12 @@ def windows_of(asked: Namespace) -> SessionWindows | SlidingWindows:
         longest=asked.longest,
         ends=asked.ends,
     )
+
+
+def _types(asked: Namespace) -> dict[str, str]:
+    """The types of columns of CSV that are not inferred: that of --ends is boolean, however few values it has."""
+    ends = getattr(asked, "ends", None)
+    return ({} if ends is None else {ends: "bool"}) | dict(asked.types)
 
 
 def gap_of(asked: Namespace) -> GapColumn | None:

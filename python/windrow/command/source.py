@@ -210,6 +210,8 @@ def _hint(file: File, said: str) -> str:
         return ""
     if any(word in said for word in (_NO_TEXT, "UTF8", "utf-8")):
         return " (CSV is read as UTF-8: iconv -f latin1 -t utf-8 makes it of Latin-1)"
+    if "conversion error to bool" in said:
+        return " (true and false, or 1 and 0)"
     return " (types are told by a file's begin: --type COLUMN=string says another)" if "conversion" in said else ""
 
 

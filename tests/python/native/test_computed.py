@@ -314,6 +314,9 @@ def test_wrong_arguments_are_told_at_the_call() -> None:
         wr.apply(3, "amount", schema="int")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match=r"apply\(columns\): got \(\); allowed: one column at least"):
         wr.apply(print, schema="int")
+    for number in (Decimal("NaN"), Decimal("Infinity"), 10**38, Decimal(10) ** 400, Decimal("1e-39")):
+        with pytest.raises(ValueError, match=r"number: got .*; allowed: a number of up to 38 digits"):
+            wr.count() / number
 
 
 def slopes(xs: pa.Array[Any], ys: pa.Array[Any]) -> Any:

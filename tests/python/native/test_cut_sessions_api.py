@@ -241,7 +241,20 @@ def test_the_command_cuts_sessions_of_a_file(tmp_path: Path, capsys: pytest.Capt
     for options, told in (
         (["--longest", "10"], "windrow: --longest: got '10'"),
         (["--ends", "out"], "windrow: --ends: got 'out'; allowed: a column"),
-        (["--ends", "user"], "windrow: --ends: column 'user' has type string; allowed: a boolean"),
+        (["--ends", "user"], "conversion error to bool: invalid value 'ann' (true and false, or 1 and 0)"),
     ):
         assert main([*given, *options]) == 2
         assert told in capsys.readouterr().err
+
+
+def test_a_column_of_a_file_that_has_few_ends_or_none_is_boolean(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "clicks.csv"
+    given = ["sessions", str(file), "--key", "user", "--time", "ts", "--gap", "5 minutes", "--ends", "logout", "--sort"]
+    times = [f"ann,2026-05-04T09:0{minute}:00" for minute in range(3)]
+    for ends, counts in ((["", "1", ""], [2, 1]), (["", "", ""], [3]), ([], [])):
+        rows = [f"{time},{end}" for time, end in zip(times, ends, strict=bool(ends))]
+        file.write_text("\n".join(["user,ts,logout", *rows]) + "\n")
+        assert main([*given, "--quiet"]) == 0
+        assert [int(line.split(",")[-1]) for line in capsys.readouterr().out.splitlines()[1:]] == counts
