@@ -65,16 +65,27 @@ fn float(cell: &Cell) -> f64 {
 
 /// The values, of which the nearest two neighbours are searched and merged until few enough are left.
 fn binned(rows: &[&Event], kind: Kind, most: usize) -> Cell {
-    let mut bins: Vec<(Option<Cell>, f64, usize)> = counted(rows)
+    struct Bin {
+        values: Vec<Cell>,
+        sum: f64,
+        mean: f64,
+        count: f64,
+    }
+    let mut bins: Vec<Bin> = counted(rows)
         .into_iter()
-        .map(|(cell, count)| (Some(cell.clone()), float(&cell), count))
+        .map(|(cell, count)| Bin {
+            sum: float(&cell) * count as f64,
+            mean: float(&cell),
+            count: count as f64,
+            values: vec![cell],
+        })
         .collect();
     if bins.is_empty() {
         return Cell::Null;
     }
     while bins.len() > most {
         let apart = |place: usize| {
-            let apart: f64 = bins[place + 1].1 - bins[place].1;
+            let apart: f64 = bins[place + 1].mean - bins[place].mean;
             if apart.is_finite() {
                 apart.max(0.0)
             } else {
@@ -84,25 +95,37 @@ fn binned(rows: &[&Event], kind: Kind, most: usize) -> Cell {
         let first = (0..bins.len() - 1)
             .min_by(|&one, &other| apart(one).total_cmp(&apart(other)))
             .unwrap();
-        let ((_, low, few), (_, high, many)) = (bins[first].clone(), bins.remove(first + 1));
-        let share = many as f64 / (few + many) as f64;
-        let mean = low * (1.0 - share) + high * share;
-        let mean = if mean.is_nan() {
+        let next = bins.remove(first + 1);
+        let bin = &mut bins[first];
+        let (sum, count) = (bin.sum + next.sum, bin.count + next.count);
+        let share = next.count / count;
+        let mean = if sum.is_finite() {
+            sum / count
+        } else {
+            bin.mean * (1.0 - share) + next.mean * share
+        };
+        bin.values.extend(next.values);
+        let (least, largest) = (float(&bin.values[0]), float(bin.values.last().unwrap()));
+        (bin.sum, bin.count) = (sum, count);
+        bin.mean = if mean.is_nan() {
             mean
         } else {
-            mean.max(low).min(high)
+            mean.max(least).min(largest)
         };
-        bins[first] = (None, mean, few + many);
     }
-    let centre = |(value, mean, _): &(Option<Cell>, f64, usize)| match (value, kind) {
-        (Some(value), _) => value.clone(),
-        (None, Kind::Int) => Cell::Int(mean.trunc() as i64),
-        (None, Kind::Float) => Cell::Float(*mean),
-        (None, _) => Cell::Wide(mean.round() as i128),
+    let centre = |bin: &Bin| match (bin.values.as_slice(), kind) {
+        ([value], _) => value.clone(),
+        ([Cell::Int(least), .., Cell::Int(largest)], _) => {
+            Cell::Int((bin.mean.trunc() as i64).clamp(*least, *largest))
+        }
+        ([Cell::Wide(least), .., Cell::Wide(largest)], _) => {
+            Cell::Wide((bin.mean.round() as i128).clamp(*least, *largest))
+        }
+        _ => Cell::Float(bin.mean),
     };
     Cell::List(
         bins.iter()
-            .map(|bin| pair(centre(bin), Cell::Float(bin.2 as f64)))
+            .map(|bin| pair(centre(bin), Cell::Float(bin.count)))
             .collect(),
     )
 }
