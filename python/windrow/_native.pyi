@@ -61,7 +61,7 @@ def spread(
     """The columns of windows, one batch of them at least, for rows: `of_row` is what `Query.run_over` gives.
 
     Raises:
-        MemoryError: lists are among the columns, which for all rows would take more than `memory` bytes.
+        MemoryError: the columns, with lists or texts among them, would take more than `memory` bytes for all rows.
     """
 
 def encode_page(page: bytes) -> str:

@@ -88,7 +88,7 @@ def spread(
 ) -> list[pa.RecordBatch]:
     """The columns of windows for rows, in batches; `of_row` has the position of each row's window, null for none.
 
-    `memory` is how many bytes they may take where lists are among them; `threads` None means one a core.
+    `memory` is how many bytes they may take where lists or texts are among them; `threads` None means one a core.
     """
     from windrow._native import spread
 

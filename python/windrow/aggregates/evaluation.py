@@ -161,11 +161,8 @@ class _Rows:
 
 def _named(name: str, error: Exception) -> Exception:
     """The error of a computed column, which it names: one of Python's own kinds."""
-    kinds: tuple[type[Exception], ...] = (
-        TypeError,
-        OverflowError,
-        ValueError,
-    )  # pyarrow's own errors are some of these
+    # pyarrow's own errors are some of these.
+    kinds: tuple[type[Exception], ...] = (TypeError, OverflowError, ValueError)
     kind = next((known for known in kinds if isinstance(error, known)), RuntimeError)
     told = f"{type(error).__name__}: {error}" if kind is RuntimeError else str(error)
     return kind(f"{aggregate_argument(name)}: {told}")

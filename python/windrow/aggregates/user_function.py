@@ -46,10 +46,8 @@ class Reduction(Aggregate):
         fold = _filtered(of_reduce(self.fn, schema.field(column), kafka=kafka), self.condition)
         if self.input is None:
             return fold
-        (add,), (each,) = fold.adds, fold.adds_each
-        own = [name == self.input for name in self.inputs]
-        adds, adds_each = tuple(add if it else None for it in own), tuple(each if it else None for it in own)
-        return replace(fold, adds=adds, each=adds_each)
+        (add,) = fold.adds
+        return replace(fold, adds=tuple(add if name == self.input else None for name in self.inputs))
 
 
 @dataclass(frozen=True)

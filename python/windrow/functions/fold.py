@@ -40,7 +40,7 @@ class Fold:
         merge: merges an accumulator with one of later records.
         rows: from a batch to its records.
         reduces: whether `adds` and `merge` are both of the function that `reduce` was given.
-        each: the same as `adds` for several accumulators at once, where that is quicker than one by one.
+        each: what any of `adds` does, for several accumulators at once, where that is quicker than one by one.
     """
 
     type: pa.DataType
@@ -49,12 +49,12 @@ class Fold:
     merge: Callable[[Any, Any], Any]
     rows: Rows
     reduces: bool = False
-    each: tuple[Each | None, ...] | None = None
+    each: Each | None = None
 
     @property
     def adds_each(self) -> tuple[Each | None, ...]:
         """For each input, adds a record to several accumulators: sliding windows share it."""
-        return self.each or tuple(add and _each_of(add) for add in self.adds)
+        return tuple(add and (self.each or _each_of(add)) for add in self.adds)
 
     def to_arrow(self, values: list[Any]) -> pa.Array[Any]:
         """Accumulators as an array of the type; `TypeError` or `ValueError` for what would not come back as it is."""
@@ -131,7 +131,7 @@ def of_reduce(fn: Callable[[Any, Any], Any], field: pa.Field[Any], *, kafka: boo
     def rows(batch: pa.RecordBatch) -> list[Any]:
         return _shaped(batch, field.name, shaper)
 
-    adds, quick = (_of_own(add, [field]),), None if can_change(field.type) else (each,)
+    adds, quick = (_of_own(add, [field]),), None if can_change(field.type) else each
     return Fold(plain(field.type), lambda: None, adds, merge, rows, reduces=True, each=quick).rounding()
 
 

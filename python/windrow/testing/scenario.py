@@ -103,7 +103,7 @@ class Scenario:
                 return []
             case "reduce":
                 fold = of_reduce(lambda a, b: f"{a}+{_text(b)}", pa.field("value", pa.string()), kafka=True)
-                return [replace(fold, adds=2 * fold.adds, each=None)]  # both inputs of a cogroup, into one accumulator
+                return [replace(fold, adds=2 * fold.adds)]  # both inputs of a cogroup, into one accumulator
             case "nullable":
                 return [_texts(lambda value: value == "DEL")]
             case _:

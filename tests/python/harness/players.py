@@ -243,7 +243,7 @@ def _folds(asked: Scenario) -> list[Fold]:
         return []
     if asked.values == "reduced":
         fold = of_reduce(plus, pa.field("word", pa.string()), kafka=asked.kafka)
-        return [replace(fold, adds=asked.inputs * fold.adds, each=None)]
+        return [replace(fold, adds=asked.inputs * fold.adds)]
     adds = (plus_or_delete, minus_or_delete) if asked.values == "deletable" else (plus, minus)
     return [Fold(pa.string(), lambda: "0", adds, joined, rows)]
 
