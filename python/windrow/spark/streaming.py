@@ -105,25 +105,17 @@ class StreamInput(SparkInput):
         plan = self._on_stream(plan)
         output = self._output(plan)
         asked, frame = self._asked(plan, self._core_output(plan))
-        shown = pa.schema([field.with_nullable(True) for field in self._arrow_output(plan)])
-        finish, held = pickled_finish(plan, self._arrow_output(plan))
-        schema = shown.serialize().to_pybytes()
-        version = _worker.version()
-        unpack = _worker.shipped("unpack", version, schema, module="windrow.stream.unpack", finish=finish, held=held)
-        result = self._changes(plan, asked, frame).mapInArrow(unpack, output)
-        return flat(result) if plan.options.flat else result
+        arrow = self._arrow_output(plan)
+        schema = _shown(arrow).serialize().to_pybytes()
+        return self._unpacked(plan, asked, frame, arrow, output, "windrow.stream.unpack", schema)
 
     def with_windows(self, plan: Plan) -> DataFrame:
         """The streaming frame of all records, each with its window."""
         needed = self._on_stream(plan)
         over.check(needed)
         plan, arrow, output = self._over(needed)
-        asked, frame = self._asked_over(needed, pa.schema([field.with_nullable(True) for field in arrow]))
-        finish, held = pickled_finish(plan, arrow)
-        version = _worker.version()
-        unpack = _worker.shipped("unpack", version, asked, module="windrow.stream.over", finish=finish, held=held)
-        result = self._changes(plan, asked, frame).mapInArrow(unpack, output)
-        return flat(result) if plan.options.flat else result
+        asked, frame = self._asked_over(needed, _shown(arrow))
+        return self._unpacked(plan, asked, frame, arrow, output, "windrow.stream.over", asked)
 
     def _on_stream(self, plan: Plan) -> Plan:
         """A plan as a stream takes it."""
@@ -136,14 +128,22 @@ class StreamInput(SparkInput):
             return replace(plan, windows=plan.windows.on_stream(plan.schema.field(plan.time)))
         return plan
 
-    def _changes(self, plan: Plan, asked: Asked, frame: DataFrame) -> DataFrame:
-        """The blocks of what the shards give."""
+    def _unpacked(
+        self, plan: Plan, asked: Asked, frame: DataFrame, core: pa.Schema, output: StructType, module: str, told: Any
+    ) -> DataFrame:
+        """The frame of the result: what the step `unpack` of a module, which is told `told`, makes of the changes.
+
+        `core` are the columns that it gives, `output` those of the result.
+        """
         version = _worker.version()
         packed = StructType([StructField(known.name, _TYPES[str(known.type)], known.nullable) for known in PACKED])
         blocks = frame.mapInArrow(_worker.shipped("pack", version, asked, module="windrow.stream.pack"), packed)
         changes = blocks.groupBy("shard").transformWithState(_processor(asked, version), _CHANGED, "Append", "None")
         observed = changes.observe(str(plan.options.observation or OBSERVED), *_counters(self._type(plan.time)))
-        return observed.select("block")
+        finish, held = pickled_finish(plan, core)
+        unpack = _worker.shipped("unpack", version, told, module=module, finish=finish, held=held)
+        result = observed.select("block").mapInArrow(unpack, output)
+        return flat(result) if plan.options.flat else result
 
     def _asked(self, plan: Plan, output: StructType) -> tuple[Asked, DataFrame]:
         """The query as it travels, and the frame of the columns that it reads."""
@@ -195,6 +195,11 @@ def _free(name: str, fields: list[StructField]) -> str:
     while name.casefold() in taken:
         name = f"_{name}"
     return name
+
+
+def _shown(core: pa.Schema) -> pa.Schema:
+    """The columns of the core as Spark has them: all may be null."""
+    return pa.schema([field.with_nullable(True) for field in core])
 
 
 def _check(plan: Plan) -> None:
