@@ -20,7 +20,7 @@ A `spec` is the JSON of `windrow.plan.Plan`.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol, final
+from typing import Any, Protocol, Self, final
 
 import pyarrow as pa
 
@@ -39,7 +39,6 @@ __all__ = [
     "decode_page",
     "encode_page",
     "groupable",
-    "spread",
 ]
 
 __version__: str
@@ -55,20 +54,33 @@ def compares(function: str, column: int) -> bool:
 def decode_page(text: str) -> bytes:
     """The page that `encode_page` made a text of; `ValueError` for any other text."""
 
-def spread(
-    windows: list[pa.RecordBatch], of_row: pa.RecordBatch, memory: int | None = None, threads: int | None = None
-) -> list[pa.RecordBatch]:
-    """The columns of windows, one batch of them at least, for rows: `of_row` is what `Query.run_over` gives.
-
-    Raises:
-        MemoryError: the columns, with lists or texts among them, would take more than `memory` bytes for all rows.
-    """
-
 def encode_page(page: bytes) -> str:
     """A page as text of ASCII, eight characters for seven bytes."""
 
 def groupable(data_type: pa.DataType) -> bool:
     """Whether a column of this type can be a key; `ValueError` for no Arrow type."""
+
+@final
+class RowColumns:
+    """The columns of windows for the rows that are in them, in batches; an iterator of these."""
+
+    def __new__(
+        cls,
+        windows: list[pa.RecordBatch],
+        of_row: pa.RecordBatch,
+        memory: int | None = None,
+        threads: int | None = None,
+    ) -> Self:
+        """Of one batch of windows at least; `of_row` is what `Query.run_over` gives, `threads` None one a core.
+
+        Raises:
+            MemoryError: lists or texts among them would take more than `memory` bytes for all rows.
+        """
+
+    def __iter__(self) -> Self: ...
+    def __next__(self) -> pa.RecordBatch: ...
+    def read_all(self, threads: int | None = None) -> list[pa.RecordBatch]:
+        """All batches, made at once."""
 
 class _ArrowStream(Protocol):
     """What gives record batches: a table, a reader, and so on."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import pickle
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 if TYPE_CHECKING:
-    from windrow._native import Operator, Packer, Query, SessionRuns, Sorter
+    from windrow._native import Operator, Packer, Query, RowColumns, SessionRuns, Sorter
     from windrow.functions.fold import Fold
 
 Batches = Iterator[pa.RecordBatch]
@@ -83,16 +83,16 @@ def row_windows_query(spec: str, schema: pa.Schema, memory: int | None) -> Query
     return Query.with_rows(spec, schema, memory)
 
 
-def spread(
+def row_columns(
     windows: list[pa.RecordBatch], of_row: pa.RecordBatch, memory: int | None = None, threads: int | None = 1
-) -> list[pa.RecordBatch]:
+) -> RowColumns:
     """The columns of windows for rows, in batches; `of_row` has the position of each row's window, null for none.
 
     `memory` is how many bytes they may take where lists or texts are among them; `threads` None means one a core.
     """
-    from windrow._native import spread
+    from windrow._native import RowColumns
 
-    return spread(windows, of_row, memory, threads)
+    return RowColumns(windows, of_row, memory, threads)
 
 
 def over_query(spec: str, schema: pa.Schema) -> Query:
@@ -178,20 +178,14 @@ def finished(batches: Batches, finish: bytes) -> Batches:
 
 def pack(batches: Batches, spec: str, schema: bytes, observed: tuple[str, ...]) -> Batches:
     """Records to packed blocks: rows of (shard, first time, block), and one row of counters when `observed`."""
-    columns = _schema(schema)
+    columns = read_schema(schema)
     return _packed(batches, query(spec, columns).packer(partition()), columns, observed)
 
 
 def pack_rows(batches: Batches, spec: str, schema: bytes, observed: tuple[str, ...]) -> Batches:
     """The same as `pack` for a plan with Python functions: its blocks hold the records as they are."""
-    columns = _schema(schema)
+    columns = read_schema(schema)
     return _packed(batches, rows_query(spec, columns).packer(partition()), columns, observed)
-
-
-def pack_over(batches: Batches, spec: str, schema: bytes, observed: tuple[str, ...]) -> Batches:
-    """The same as `pack` for a plan that gives the rows back: its blocks hold them all, those left out too."""
-    columns = _schema(schema)
-    return _packed(batches, over_query(spec, columns).packer(partition()), columns, observed)
 
 
 def partition() -> int:
@@ -206,26 +200,21 @@ def _packed(batches: Batches, packer: Packer, columns: pa.Schema, observed: tupl
     blank = dict.fromkeys(observed)
     for batch in batches:
         for packed in packer.push(conformed(batch, columns)):
-            yield _with_counters(packed, blank)
+            yield with_counters(packed, blank)
     for packed in packer.finish():
-        yield _with_counters(packed, blank)
+        yield with_counters(packed, blank)
     if observed:
         counted = packer.counters()
         row = pa.RecordBatch.from_arrays(
             [pa.array([0], pa.int32()), pa.array([_EARLIEST], pa.int64()), pa.array([b""], pa.binary())],
             names=["shard", "first", "block"],
         )
-        yield _with_counters(row, {name: counted[name] for name in observed})
+        yield with_counters(row, {name: counted[name] for name in observed})
 
 
 def merge(batches: Batches, spec: str, schema: bytes, observed: dict[str, str]) -> Batches:
     """Packed blocks of whole shards, in order, to windows; rows of the counters `observed` follow under their names."""
-    return _merged(query(spec, _schema(schema)), batches, observed)
-
-
-def over(batches: Batches, spec: str, schema: bytes, observed: dict[str, str]) -> Batches:
-    """The same as `merge` for what `pack_over` packed: rows with their windows."""
-    return _merged(over_query(spec, _schema(schema)), batches, observed)
+    return _merged(query(spec, read_schema(schema)), batches, observed)
 
 
 def _merged(plan: Query, batches: Batches, observed: dict[str, str]) -> Batches:
@@ -233,26 +222,26 @@ def _merged(plan: Query, batches: Batches, observed: dict[str, str]) -> Batches:
     blank = dict.fromkeys(observed.values())
     for blocks in _blocks(batches, observed, counted):
         for windows in merger.push(blocks):
-            yield _with_counters(windows, blank)
+            yield with_counters(windows, blank)
     for windows in merger.finish():
-        yield _with_counters(windows, blank)
+        yield with_counters(windows, blank)
     for counters in counted:
-        yield _counters_alone(counters, plan.output_schema, observed)
+        yield counters_alone(counters.select([*observed]), plan.output_schema, observed.values())
 
 
 def fold(batches: Batches, spec: str, schema: bytes, observed: dict[str, str], functions: tuple[bytes, ...]) -> Batches:
     """The same as `merge` for what `pack_rows` packed; `functions` are the aggregates that hold them, pickled."""
-    columns = _schema(schema)
+    columns = read_schema(schema)
     folds = [pickle.loads(function).fold(columns, kafka=False) for function in functions]
     counted = list[pa.RecordBatch]()
     blank = dict.fromkeys(observed.values())
     rows = sorted_rows(rows_query(spec, columns).sorter(), _blocks(batches, observed, counted))
     for _, of_shard in itertools.groupby(rows, itemgetter(0)):
         for windows in finals(operator(spec, columns, folds), map(itemgetter(1), of_shard)):
-            yield _with_counters(windows, blank)
+            yield with_counters(windows, blank)
     output = operator(spec, columns, folds).output_schema
     for counters in counted:
-        yield _counters_alone(counters, output, observed)
+        yield counters_alone(counters.select([*observed]), output, observed.values())
 
 
 def finals(fed: Operator, rows: Iterable[pa.RecordBatch]) -> Batches:
@@ -289,7 +278,8 @@ def _blocks(batches: Batches, observed: Iterable[str], counted: list[pa.RecordBa
         yield blocks.select(["shard", "first", "block"])
 
 
-def _schema(serialized: bytes) -> pa.Schema:
+def read_schema(serialized: bytes) -> pa.Schema:
+    """A schema as it travels."""
     return pa.ipc.read_schema(pa.py_buffer(serialized))
 
 
@@ -307,15 +297,15 @@ def conformed(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
-def _with_counters(batch: pa.RecordBatch, counters: dict[str, int | None]) -> pa.RecordBatch:
+def with_counters(batch: pa.RecordBatch, counters: Mapping[str, int | None]) -> pa.RecordBatch:
+    """A batch, and these counters in each of its rows."""
     if not counters:
         return batch
     added = [pa.array([value] * batch.num_rows, pa.int64()) for value in counters.values()]
     return pa.RecordBatch.from_arrays([*batch.columns, *added], names=[*batch.schema.names, *counters])
 
 
-def _counters_alone(batch: pa.RecordBatch, output: pa.Schema, observed: dict[str, str]) -> pa.RecordBatch:
-    blank = [pa.nulls(batch.num_rows, field.type) for field in output]
-    return pa.RecordBatch.from_arrays(
-        [*blank, *(batch.column(name) for name in observed)], names=[*output.names, *observed.values()]
-    )
+def counters_alone(counters: pa.RecordBatch, output: pa.Schema, names: Iterable[str]) -> pa.RecordBatch:
+    """Rows of counters, under these names, that are null in the columns of a result."""
+    blank = [pa.nulls(counters.num_rows, field.type) for field in output]
+    return pa.RecordBatch.from_arrays([*blank, *counters.columns], names=[*output.names, *names])

@@ -272,15 +272,16 @@ class WindowedData(Generic[Result]):
             data, with the counters in its schema metadata. Columns: those of the data, then `window` (a struct of
             `start` and `end`, both inclusive, of the type of the time column), one column for each aggregate, if there
             is any. A record that is left out, as its key or its time is null or its gap not allowed, comes back too,
-            with null for `window` and for all aggregates. Ticks are no records, and do not in Spark; in this process
-            they do, with nulls.
+            with null for `window` and for all aggregates. So do ticks, which are no records, but not on a stream.
 
             Of a cogroup the records of all inputs, in this process one input after the other: the columns are those of
             all inputs by name, null where an input has none, and before `window` comes `input`, the name of the
             record's input.
 
-            In Spark the rows of a window are held in memory together until it is final: those of one very long session
-            as well. A window's aggregates are the same in each of its rows.
+            In Spark a task holds the rows of its keys in memory, or where they are more than 128 MiB in a temporary
+            file; then those of a window are in memory together until it is final, those of one very long session as
+            well. Spark decides how many tasks there are (`spark.sql.shuffle.partitions`), not `shards`. A window's
+            aggregates are the same in each of its rows.
 
             Of a streaming DataFrame records of sessions come when their session closes, and wait in the state until
             then; records of sliding windows come in their own micro-batch, with the window as it is then. A late record

@@ -6,11 +6,13 @@
 //! | `operator` | the record operator |
 //! | `fold` | an aggregate of Python functions, and its accumulators |
 //! | `functions` | the functions of one such aggregate, and what they return |
+//! | `row_columns` | the columns of windows for the rows that are in them |
 //! | `user_exception` | an exception of such a function |
 
 mod fold;
 mod functions;
 mod operator;
+mod row_columns;
 mod session_runs;
 mod user_exception;
 
@@ -31,7 +33,7 @@ use pyo3_arrow::{PyDataType, PyRecordBatch, PySchema};
 use crate::arrow::batch::combiner::Combiner;
 use crate::arrow::batch::merger::Merger;
 use crate::arrow::batch::packer::Packer;
-use crate::arrow::batch::row_windows::{self, RowWindows};
+use crate::arrow::batch::row_windows::RowWindows;
 use crate::arrow::batch::sorter::Sorter;
 use crate::arrow::format::page_text;
 use crate::arrow::keys;
@@ -309,26 +311,6 @@ fn compares(function: &str, column: usize) -> PyResult<bool> {
     Ok(Function::named(function)?.compares(column))
 }
 
-/// The columns of windows for rows, in batches; `of_row` has the position of each row's window, and
-/// lists may take so many bytes.
-#[pyfunction]
-#[pyo3(signature = (windows, of_row, memory=None, threads=None))]
-fn spread<'py>(
-    py: Python<'py>,
-    windows: Vec<PyRecordBatch>,
-    of_row: PyRecordBatch,
-    memory: Option<usize>,
-    threads: Option<NonZeroUsize>,
-) -> PyResult<Vec<Bound<'py, PyAny>>> {
-    let threads = threads_or_cores(threads);
-    let windows: Vec<RecordBatch> = windows.into_iter().map(PyRecordBatch::into_inner).collect();
-    let of_row = of_row.into_inner();
-    to_python(
-        py,
-        py.detach(|| row_windows::spread(&windows, &of_row, memory, threads))?,
-    )
-}
-
 /// A page as text.
 #[pyfunction]
 fn encode_page(page: &[u8]) -> PyResult<String> {
@@ -372,7 +354,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_function(wrap_pyfunction!(groupable, module)?)?;
     module.add_function(wrap_pyfunction!(compares, module)?)?;
-    module.add_function(wrap_pyfunction!(spread, module)?)?;
     module.add_function(wrap_pyfunction!(encode_page, module)?)?;
     module.add_function(wrap_pyfunction!(decode_page, module)?)?;
     module.add_class::<PyQuery>()?;
@@ -382,5 +363,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<PyCombiner>()?;
     module.add_class::<operator::PyOperator>()?;
     module.add_class::<session_runs::PySessionRuns>()?;
+    module.add_class::<row_columns::PyRowColumns>()?;
     Ok(())
 }

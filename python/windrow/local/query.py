@@ -134,8 +134,9 @@ class LocalInput(Input[pa.Table]):
         taken: dict[str, Any] = {field.name: pa.nulls(table.num_rows, field.type) for field in added.schema}
         if added.num_rows:
             columns = [rebased(batch) for batch in added.to_batches()]
-            spread = _worker.spread(columns, of_row, free_memory(), plan.options.threads)
-            taken = {name: pa.chunked_array([batch.column(name) for batch in spread]) for name in taken}
+            threads = plan.options.threads
+            of_rows = _worker.row_columns(columns, of_row, free_memory(), threads).read_all(threads)
+            taken = {name: pa.chunked_array([batch.column(name) for batch in of_rows]) for name in taken}
         for name, column in taken.items():
             table = table.append_column(name, column)
         return _counted(plan, table, counters, windows.num_rows)

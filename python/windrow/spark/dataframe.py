@@ -6,6 +6,10 @@ select(referenced columns)
    └─ repartition("shard")                     the blocks of a shard meet
       └─ sortWithinPartitions(shard, first)    in order of time, so that windows leave early
          └─ mapInArrow(merge)                  typed rows
+
+select(all columns)
+└─ repartition(keys)                           the rows of a key meet, as they are
+   └─ mapInArrow(over)                         the same rows, with their windows
 ```
 With Python functions among the aggregates the blocks hold the records as they are (`pack_rows`), and the second step
 (`fold`) feeds them, shard by shard and in the order of time, to the record operator that calls the functions.
@@ -23,7 +27,7 @@ from dataclasses import replace
 from typing import Any, Self
 
 import pyarrow as pa
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import (
     ArrayType,
@@ -149,30 +153,11 @@ class SparkInput(Input[DataFrame]):
 
     def run(self, plan: Plan) -> DataFrame:
         """The frame of the result, not yet computed."""
-        output = self._output(plan)
-        steps = ("pack_rows", "fold") if plan.functions else ("pack", "merge")
-        return self._by_shard(plan, steps, self._arrow_output(plan), output, F.count("window").alias("windows"))
-
-    def with_windows(self, plan: Plan) -> DataFrame:
-        """The frame of all rows, each with its window, not yet computed."""
-        plan, arrow, output = self._over(plan)
-        return self._by_shard(plan, ("pack_over", "over"), arrow, output)
-
-    def _by_shard(
-        self, plan: Plan, steps: tuple[str, str], core: pa.Schema, output: StructType, *counts: Any
-    ) -> DataFrame:
-        """The frame of what two steps make of the rows, one before the shuffle and one after it.
-
-        `core` are the columns that the second step gives, `output` those of the result, `counts` what is observed of
-        the result beside the counters.
-        """
-        warn_unless_configured(self._frame.sparkSession)
-        spec = plan.spec_in_order if plan.functions else plan.spec
-        query = (_worker.version(), spec, plan.schema.serialize().to_pybytes())
-        observed = unused(PACK_COUNTERS if plan.options.observation is not None else (), output.names)
+        core, output = self._arrow_output(plan), self._output(plan)
+        query, observed = self._query(plan, output)
         functions, broadcasts = pickled_functions(plan)
         finish, held = pickled_finish(plan, core)
-        pack, merge = steps
+        pack, merge = ("pack_rows", "fold") if plan.functions else ("pack", "merge")
         of_functions = (functions,) if plan.functions else ()
         result = (
             projected(self._frame, plan.schema.names)
@@ -187,11 +172,29 @@ class SparkInput(Input[DataFrame]):
                 StructType([*output.fields, *_nullable_longs(observed.values())]),
             )
         )
-        if plan.options.observation is not None:
-            result = _observed(result, plan.options.observation, observed, *counts)
-        if plan.origins is not None and plan.origins.shown:
-            result = _shown(result, plan.origins)
-        return flat(result) if plan.options.flat else result
+        return _result(plan, result, observed, F.count("window").alias("windows"))
+
+    def with_windows(self, plan: Plan) -> DataFrame:
+        """The frame of all rows, each with its window, not yet computed."""
+        plan, core, output = self._over(plan)
+        query, observed = self._query(plan, output)
+        finish, held = pickled_finish(plan, core)
+        over = _worker.shipped("over", *query, observed, module="windrow.local.partition", finish=finish, held=held)
+        rows = projected(self._frame, plan.schema.names)
+        columns = {name: F.col(given) for name, given in zip(plan.schema.names, rows.columns, strict=True)}
+        keys = [columns[key] for key in plan.keys]
+        lacks_key = functools.reduce(Column.__or__, map(F.isnull, keys))
+        # Rows that lack a key have no window and need not meet: there may be many.
+        apart = F.when(lacks_key, columns[plan.time])
+        schema = StructType([*output.fields, *_nullable_longs(observed.values())])
+        return _result(plan, rows.repartition(*keys, apart).mapInArrow(over, schema), observed)
+
+    def _query(self, plan: Plan, output: StructType) -> tuple[tuple[str, str, bytes], dict[str, str]]:
+        """A query as it travels, and the columns of observed counters by their names; warns of missing settings."""
+        warn_unless_configured(self._frame.sparkSession)
+        spec = plan.spec_in_order if plan.functions else plan.spec
+        observed = unused(PACK_COUNTERS if plan.options.observation is not None else (), output.names)
+        return (_worker.version(), spec, plan.schema.serialize().to_pybytes()), observed
 
     def _over(self, plan: Plan) -> tuple[Plan, pa.Schema, StructType]:
         """A plan that gives the rows back, over all columns; those of its result, as the core and as Spark has them."""
@@ -271,6 +274,15 @@ def _computed_field(field: pa.Field[Any]) -> StructField:
     if kind is None:
         raise bad_column_type("then(schema=)", field.name, field.type, 'a type that Spark has, such as "double"')
     return StructField(field.name, kind)
+
+
+def _result(plan: Plan, frame: DataFrame, observed: dict[str, str], *counts: Any) -> DataFrame:
+    """What the last step gives, as it is asked for; `counts` are observed beside the counters."""
+    if plan.options.observation is not None:
+        frame = _observed(frame, plan.options.observation, observed, *counts)
+    if plan.origins is not None and plan.origins.shown:
+        frame = _shown(frame, plan.origins)
+    return flat(frame) if plan.options.flat else frame
 
 
 def _shown(frame: DataFrame, origins: Origins) -> DataFrame:

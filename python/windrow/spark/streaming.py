@@ -13,7 +13,7 @@ Stream time is windrow's own: there is no watermark, and no timer.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Self
 
@@ -104,18 +104,17 @@ class StreamInput(SparkInput):
         """The streaming frame of the result."""
         plan = self._on_stream(plan)
         output = self._output(plan)
-        asked, frame = self._asked(plan, self._core_output(plan))
-        arrow = self._arrow_output(plan)
-        schema = _shown(arrow).serialize().to_pybytes()
-        return self._unpacked(plan, asked, frame, arrow, output, "windrow.stream.unpack", schema)
+        read, core = self._asked(plan, self._core_output(plan)), self._arrow_output(plan)
+        unpack = _unpack(plan, core, "windrow.stream.unpack", _shown(core).serialize().to_pybytes())
+        return self._unpacked(plan, *read, unpack, output)
 
     def with_windows(self, plan: Plan) -> DataFrame:
         """The streaming frame of all records, each with its window."""
         needed = self._on_stream(plan)
         over.check(needed)
-        plan, arrow, output = self._over(needed)
-        asked, frame = self._asked_over(needed, _shown(arrow))
-        return self._unpacked(plan, asked, frame, arrow, output, "windrow.stream.over", asked)
+        plan, core, output = self._over(needed)
+        asked, frame = self._asked_over(needed, _shown(core))
+        return self._unpacked(plan, asked, frame, _unpack(plan, core, "windrow.stream.over", asked), output)
 
     def _on_stream(self, plan: Plan) -> Plan:
         """A plan as a stream takes it."""
@@ -129,19 +128,14 @@ class StreamInput(SparkInput):
         return plan
 
     def _unpacked(
-        self, plan: Plan, asked: Asked, frame: DataFrame, core: pa.Schema, output: StructType, module: str, told: Any
+        self, plan: Plan, asked: Asked, frame: DataFrame, unpack: Callable[..., Any], output: StructType
     ) -> DataFrame:
-        """The frame of the result: what the step `unpack` of a module, which is told `told`, makes of the changes.
-
-        `core` are the columns that it gives, `output` those of the result.
-        """
+        """The rows that the last step, `unpack`, makes of what the shards give; `output` are their columns."""
         version = _worker.version()
         packed = StructType([StructField(known.name, _TYPES[str(known.type)], known.nullable) for known in PACKED])
         blocks = frame.mapInArrow(_worker.shipped("pack", version, asked, module="windrow.stream.pack"), packed)
         changes = blocks.groupBy("shard").transformWithState(_processor(asked, version), _CHANGED, "Append", "None")
         observed = changes.observe(str(plan.options.observation or OBSERVED), *_counters(self._type(plan.time)))
-        finish, held = pickled_finish(plan, core)
-        unpack = _worker.shipped("unpack", version, told, module=module, finish=finish, held=held)
         result = observed.select("block").mapInArrow(unpack, output)
         return flat(result) if plan.options.flat else result
 
@@ -195,6 +189,12 @@ def _free(name: str, fields: list[StructField]) -> str:
     while name.casefold() in taken:
         name = f"_{name}"
     return name
+
+
+def _unpack(plan: Plan, core: pa.Schema, module: str, told: Any) -> Callable[..., Any]:
+    """The last step, of a module: changes as typed rows. `core` are the columns that it gives, `told` what it needs."""
+    finish, held = pickled_finish(plan, core)
+    return _worker.shipped("unpack", _worker.version(), told, module=module, finish=finish, held=held)
 
 
 def _shown(core: pa.Schema) -> pa.Schema:

@@ -220,7 +220,7 @@ def taken(batch: pa.RecordBatch, rows: Sequence[int]) -> pa.RecordBatch:
     """These rows, in this order."""
     # pyarrow takes single rows of some types only, the core of all.
     places = pa.record_batch({"row": pa.array(rows, pa.int64())})
-    found = _worker.spread([rebased(batch)], places)
+    found = _worker.row_columns([rebased(batch)], places).read_all()
     columns = []
     for number, column in enumerate(batch.columns):
         columns.append(pa.concat_arrays([column.slice(0, 0), *(rows_of.column(number) for rows_of in found)]))

@@ -67,7 +67,7 @@ impl Packer {
     /// A column of another type than the query's, a record that it does not allow, or those of the
     /// interrupt.
     pub fn push(&mut self, batch: &RecordBatch) -> Result<Vec<RecordBatch>> {
-        let seq_no = self.split + self.counters.records;
+        let seq_no = self.split + self.counters.records + self.counters.ticks;
         let input = Records::read(&self.query, batch, seq_no, &mut self.counters)?;
         self.observe(&input)?;
         self.rows += input.rows();

@@ -7,7 +7,7 @@ use std::thread;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch};
-use arrow_schema::Schema;
+use arrow_schema::{Schema, SchemaRef};
 use arrow_select::concat::concat;
 use arrow_select::take::take;
 
@@ -29,63 +29,119 @@ pub struct RowWindows {
     pub counters: ReadCounters,
 }
 
-/// The columns of windows for rows, in batches of some rows: `of_row` has the position of each row's
-/// window in its first column, null for none. All columns may be null. `threads` threads make them.
-///
-/// # Errors
-///
-/// [`Error::Memory`] where the columns, with lists or texts among them, would take more than `memory`
-/// bytes.
-/// No windows, batches of different columns, and columns that do not fit one array.
-pub fn spread(
-    windows: &[RecordBatch],
-    of_row: &RecordBatch,
-    memory: Option<usize>,
-    threads: usize,
-) -> Result<Vec<RecordBatch>> {
-    let of_row = of_row.columns().first();
-    let of_row = of_row.and_then(|column| column.as_primitive_opt::<Int64Type>());
-    let (Some(first), Some(of_row)) = (windows.first(), of_row) else {
-        return Err(Error::Internal("there are windows, and rows"));
-    };
-    let fields = first.schema_ref().fields().iter();
-    let fields = fields.map(|field| field.as_ref().clone().with_nullable(true));
-    let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
-    let numbers: Vec<usize> = (0..first.num_columns()).collect();
-    let columns = on_threads(threads, &numbers, |&number| {
-        let parts = windows
-            .iter()
-            .map(|batch| batch.column(number).as_ref())
-            .collect::<Vec<_>>();
-        Ok(concat(&parts)?)
-    })?;
-    let ranges = ranges(&columns, of_row, memory)?;
-    on_threads(threads, &ranges, |range| {
-        let of_row = of_row.slice(range.start, range.len());
-        let taken = columns.iter().map(|column| take(column, &of_row, None));
-        let taken = taken.collect::<std::result::Result<Vec<_>, _>>()?;
-        Ok(RecordBatch::try_new(Arc::clone(&schema), taken)?)
-    })
+/// The columns of windows for rows, in batches of some rows: a row has what its window has. All columns
+/// may be null.
+pub struct RowColumns {
+    schema: SchemaRef,
+    /// Those of all windows.
+    columns: Vec<ArrayRef>,
+    /// The position of each row's window, null for none.
+    of_row: Int64Array,
+    /// The rows of each batch.
+    batches: Vec<Range<usize>>,
 }
 
-/// What `work` makes of each item, on `threads` threads, each of which works on items that are next to
-/// each other.
+impl RowColumns {
+    /// Those of windows; `of_row` has the positions in its first column. `threads` threads join them.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Memory`] where the columns, with lists or texts among them, would take more than
+    /// `memory` bytes.
+    /// No windows, batches of different columns, and columns that do not fit one array; those of the
+    /// interrupt.
+    pub fn new(
+        windows: &[RecordBatch],
+        of_row: &RecordBatch,
+        memory: Option<usize>,
+        threads: usize,
+        interrupt: &Interrupt,
+    ) -> Result<Self> {
+        let of_row = of_row.columns().first();
+        let of_row = of_row.and_then(|column| column.as_primitive_opt::<Int64Type>());
+        let (Some(first), Some(of_row)) = (windows.first(), of_row) else {
+            return Err(Error::Internal("there are windows, and rows"));
+        };
+        let fields = first.schema_ref().fields().iter();
+        let fields = fields.map(|field| field.as_ref().clone().with_nullable(true));
+        let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
+        let numbers: Vec<usize> = (0..first.num_columns()).collect();
+        let columns = on_threads(threads, &numbers, interrupt, |&number| {
+            let parts = windows
+                .iter()
+                .map(|batch| batch.column(number).as_ref())
+                .collect::<Vec<_>>();
+            Ok(concat(&parts)?)
+        })?;
+        Ok(Self {
+            schema,
+            batches: ranges(&columns, of_row, memory)?,
+            columns,
+            of_row: of_row.clone(),
+        })
+    }
+
+    /// A batch by its number; none beyond the last one.
+    ///
+    /// # Errors
+    ///
+    /// Columns that do not fit one array.
+    pub fn batch(&self, number: usize) -> Result<Option<RecordBatch>> {
+        let rows = self.batches.get(number);
+        rows.map(|rows| self.of(rows)).transpose()
+    }
+
+    /// All batches, made by `threads` threads.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Self::batch`], and those of the interrupt.
+    pub fn all(&self, threads: usize, interrupt: &Interrupt) -> Result<Vec<RecordBatch>> {
+        on_threads(threads, &self.batches, interrupt, |rows| self.of(rows))
+    }
+
+    fn of(&self, rows: &Range<usize>) -> Result<RecordBatch> {
+        let of_row = self.of_row.slice(rows.start, rows.len());
+        let taken = self
+            .columns
+            .iter()
+            .map(|column| take(column, &of_row, None));
+        let taken = taken.collect::<std::result::Result<Vec<_>, _>>()?;
+        Ok(RecordBatch::try_new(Arc::clone(&self.schema), taken)?)
+    }
+}
+
+/// What `work` makes of each item, on `threads` threads, of which this is one; each works on items that
+/// are next to each other.
 fn on_threads<T: Sync, R: Send>(
     threads: usize,
     items: &[T],
+    interrupt: &Interrupt,
     work: impl Fn(&T) -> Result<R> + Sync,
 ) -> Result<Vec<R>> {
-    let (work, of_thread) = (&work, items.len().div_ceil(threads).max(1));
-    let panicked = |_| vec![Err(Error::Internal("a thread panicked"))];
+    let of_thread = items.len().div_ceil(threads.max(1)).max(1);
+    let work = |share: &[T], interrupt: &Interrupt| {
+        let made = share.iter().map(|item| {
+            interrupt.check()?;
+            work(item)
+        });
+        made.collect::<Result<Vec<_>>>()
+    };
+    let (work, panicked) = (&work, |_| Err(Error::Internal("a thread panicked")));
     thread::scope(|scope| {
-        let shares = items.chunks(of_thread);
+        let mut shares = items.chunks(of_thread);
+        let own = shares.next().unwrap_or_default();
         let workers: Vec<_> = shares
-            .map(|share| scope.spawn(move || share.iter().map(work).collect::<Vec<_>>()))
+            .map(|share| {
+                let interrupt = interrupt.for_worker();
+                scope.spawn(move || work(share, &interrupt))
+            })
             .collect();
-        let workers = workers.into_iter();
-        workers
-            .flat_map(|worker| worker.join().unwrap_or_else(panicked))
-            .collect()
+        let mut made = work(own, interrupt)?;
+        for worker in workers {
+            made.extend(worker.join().unwrap_or_else(panicked)?);
+        }
+        Ok(made)
     })
 }
 

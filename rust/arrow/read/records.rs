@@ -80,7 +80,7 @@ impl Records {
             None => gaps,
         };
         if matches!(query.output_kind, QueryOutput::Over { .. }) {
-            kept = data; // rows that are left out come back too
+            kept = BooleanBuffer::new_set(data.len()); // rows that are left out, and ticks, come back too
         }
         let seq_nos = if query.needs_seq_no {
             number(&kept)

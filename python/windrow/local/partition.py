@@ -1,0 +1,100 @@
+"""The rows of one partition of Spark, each with its window: all rows of a key are in one partition.
+
+```text
+ batches ─┬─ few ──▶ in memory: windows, and the position of each row's window ─▶ batches, in the order of the rows
+          └─ many ─▶ pack ─▶ blocks in a file ─▶ one shard at a time, in order of time ─▶ merge ─▶ batches
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from windrow import _worker
+from windrow.local.blocks import Blocks
+from windrow.local.free_memory import free_memory
+
+if TYPE_CHECKING:
+    from windrow._native import Query
+
+MOST = 128 << 20
+"""Bytes of rows, as Arrow has them, above which a partition waits on disk."""
+
+
+def over(
+    batches: _worker.Batches, spec: str, schema: bytes, observed: dict[str, str], most: int = MOST
+) -> _worker.Batches:
+    """Rows with their windows; a row of the counters `observed` follows under their names.
+
+    A partition of more than `most` bytes waits in the temporary folder of this process.
+    """
+    columns, blank = _worker.read_schema(schema), dict.fromkeys(observed.values())
+    given = (_worker.conformed(batch, columns) for batch in batches)
+    first, size = list[pa.RecordBatch](), 0
+    while size <= most and (batch := next(given, None)) is not None:
+        first.append(batch)
+        size += batch.nbytes
+    if size <= most:
+        rows, counters = _at_once(first, spec, columns)
+    else:
+        rows, counters = _from_disk(chain(_taken_from(first), given), spec, columns)
+    for batch in rows:
+        yield _worker.with_counters(batch, blank)
+    if observed:
+        counted = pa.RecordBatch.from_pylist([{counter: counters[counter] for counter in observed}])
+        yield _worker.counters_alone(counted, _worker.over_query(spec, columns).output_schema, observed.values())
+
+
+def _at_once(held: list[pa.RecordBatch], spec: str, schema: pa.Schema) -> tuple[_worker.Batches, dict[str, int]]:
+    """The rows in their order, and what was counted."""
+    query = _worker.row_windows_query(spec, schema, free_memory())
+    windows, of_row, counters = query.run_over(pa.RecordBatchReader.from_batches(schema, held), 1)
+    rows, output = pa.Table.from_batches(held, schema), _worker.over_query(spec, schema).output_schema
+    names = output.names[len(schema) :]
+    added = [batch.select(names) for batch in windows if batch.num_rows]
+    if added:
+        of_rows: _worker.Batches = _worker.row_columns(added, of_row, free_memory())
+    else:
+        nulls = [pa.nulls(rows.num_rows, output.field(name).type) for name in names]
+        of_rows = iter([pa.RecordBatch.from_arrays(nulls, names=names)])
+    return _beside(rows, of_rows, output), counters
+
+
+def _beside(rows: pa.Table, columns: _worker.Batches, output: pa.Schema) -> _worker.Batches:
+    """The rows with further columns, which come in batches."""
+    start = 0
+    for added in columns:
+        for own in rows.slice(start, added.num_rows).combine_chunks().to_batches():
+            yield pa.RecordBatch.from_arrays([*own.columns, *added.columns], schema=output)
+        start += added.num_rows
+
+
+def _from_disk(
+    batches: Iterable[pa.RecordBatch], spec: str, schema: pa.Schema
+) -> tuple[_worker.Batches, dict[str, int]]:
+    """The rows as their windows become final, and what was counted."""
+    query = _worker.over_query(spec, schema)
+    packer, blocks = query.packer(0), Blocks()
+    for batch in batches:
+        for packed in packer.push(batch):
+            blocks.add(packed)
+    for packed in packer.finish():
+        blocks.add(packed)
+    return _merged(query, blocks), packer.counters()
+
+
+def _merged(query: Query, blocks: Blocks) -> _worker.Batches:
+    merger = query.merger()
+    for some in blocks.in_order():
+        yield from merger.push(some)
+    yield from merger.finish()
+
+
+def _taken_from(batches: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The batches in their order; the list lets go of each."""
+    while batches:
+        yield batches.pop(0)
