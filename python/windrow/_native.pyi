@@ -39,6 +39,7 @@ __all__ = [
     "decode_page",
     "encode_page",
     "groupable",
+    "shard_keys",
 ]
 
 __version__: str
@@ -81,6 +82,9 @@ class RowColumns:
     def __next__(self) -> pa.RecordBatch: ...
     def read_all(self, threads: int | None = None) -> list[pa.RecordBatch]:
         """All batches, made at once."""
+
+def shard_keys(shards: int) -> list[int]:
+    """What Spark knows shards by: its hash of each key is the number of the shard."""
 
 class _ArrowStream(Protocol):
     """What gives record batches: a table, a reader, and so on."""

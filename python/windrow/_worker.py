@@ -116,6 +116,13 @@ def session_runs(spec: str, schema: pa.Schema, shard: int) -> SessionRuns:
     return SessionRuns(spec, schema, shard)
 
 
+def shard_keys(shards: int) -> list[int]:
+    """What Spark knows shards by, in the order of their numbers: in turn they go to Spark's partitions."""
+    from windrow._native import shard_keys
+
+    return shard_keys(shards)
+
+
 def loader(expected: str) -> Callable[[str], Any]:
     """A function that imports a module of an executor's own windrow, by name, where that has version `expected`.
 
