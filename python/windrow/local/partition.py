@@ -24,21 +24,24 @@ if TYPE_CHECKING:
 MOST = 128 << 20
 """Bytes of rows, as Arrow has them, above which a partition waits on disk."""
 
+_MOST_ROWS = 1 << 21
+"""The same in rows: each takes some 100 bytes beside its own."""
+
 
 def over(
     batches: _worker.Batches, spec: str, schema: bytes, observed: dict[str, str], most: int = MOST
 ) -> _worker.Batches:
     """Rows with their windows; a row of the counters `observed` follows under their names.
 
-    A partition of more than `most` bytes waits in the temporary folder of this process.
+    A partition of more than `most` bytes, or of very many rows, waits in the temporary folder of this process.
     """
     columns, blank = _worker.read_schema(schema), dict.fromkeys(observed.values())
     given = (_worker.conformed(batch, columns) for batch in batches)
-    first, size = list[pa.RecordBatch](), 0
-    while size <= most and (batch := next(given, None)) is not None:
+    first, size, count = list[pa.RecordBatch](), 0, 0
+    while (fits := size <= most and count <= _MOST_ROWS) and (batch := next(given, None)) is not None:
         first.append(batch)
-        size += batch.nbytes
-    if size <= most:
+        size, count = size + batch.nbytes, count + batch.num_rows
+    if fits:
         rows, counters = _at_once(first, spec, columns)
     else:
         rows, counters = _from_disk(chain(_taken_from(first), given), spec, columns)
