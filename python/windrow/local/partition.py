@@ -10,16 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import chain
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from windrow import _worker
 from windrow.local.blocks import Blocks
 from windrow.local.free_memory import free_memory
-
-if TYPE_CHECKING:
-    from windrow._native import Query
 
 MOST = 128 << 20
 """Bytes of rows, as Arrow has them, above which a partition waits on disk."""
@@ -81,20 +77,9 @@ def _from_disk(
 ) -> tuple[_worker.Batches, dict[str, int]]:
     """The rows as their windows become final, and what was counted."""
     query = _worker.over_query(spec, schema)
-    packer, blocks = query.packer(0), Blocks()
-    for batch in batches:
-        for packed in packer.push(batch):
-            blocks.add(packed)
-    for packed in packer.finish():
-        blocks.add(packed)
-    return _merged(query, blocks), packer.counters()
-
-
-def _merged(query: Query, blocks: Blocks) -> _worker.Batches:
-    merger = query.merger()
-    for some in blocks.in_order():
-        yield from merger.push(some)
-    yield from merger.finish()
+    packer = query.packer(0)
+    blocks = Blocks.of(packer, batches)
+    return _worker.merged(query, blocks.in_order()), packer.counters()
 
 
 def _taken_from(batches: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
