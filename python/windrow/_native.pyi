@@ -34,6 +34,7 @@ __all__ = [
     "Query",
     "RowColumns",
     "SessionRuns",
+    "SlidingFolds",
     "Sorter",
     "__version__",
     "compares",
@@ -202,6 +203,23 @@ class Sorter:
         """All rows that remain; in the form of `push`."""
 
 @final
+class SlidingFolds:
+    """Rows in the order of time to sliding windows with Python functions; there is no going on after an error."""
+
+    def __new__(cls, spec: str, schema: pa.Schema, folds: Sequence[Fold]) -> SlidingFolds:
+        """No rows yet: as `Operator`, of a plan over sliding windows and folds that each have one function to add."""
+    @property
+    def output_schema(self) -> pa.Schema:
+        """As `Operator.output_schema`."""
+    def push(self, batch: pa.RecordBatch) -> list[pa.RecordBatch]:
+        """Takes rows, none of them before one that came earlier; gives the windows that no later row changes.
+
+        `RuntimeError`, where a Python function raised, names it, the record and the window.
+        """
+    def finish(self) -> list[pa.RecordBatch]:
+        """All windows that remain; as `push`."""
+
+@final
 class Operator:
     """The windows of a stream, record by record, with Python functions among its aggregates where `folds` has some.
 
@@ -217,8 +235,7 @@ class Operator:
             folds: the functions of each Python aggregate of the plan, in its order.
 
         Raises:
-            TypeError: as `Query`.
-            ValueError: as `Query`; or more or fewer folds than the plan has Python aggregates.
+            TypeError, ValueError: as `Query`; or more or fewer folds than the plan has Python aggregates.
         """
     @property
     def change_schema(self) -> pa.Schema:
@@ -229,25 +246,16 @@ class Operator:
     @property
     def stream_time(self) -> int | None:
         """Stream time in ticks of the time column, the smallest over all inputs; None before the first record.
-
-        Raises:
-            ValueError: after a `restore` that failed.
+        `ValueError` after a `restore` that failed.
         """
     @property
     def source_times(self) -> list[tuple[int, int, int]]:
         """The largest time of each known source: the number of its input, its own number, and ticks of the time column.
 
-        Without `sources` in the plan there is one, 0.
-
-        Raises:
-            ValueError: after a `restore` that failed.
+        Without `sources` in the plan there is one, 0. `ValueError` after a `restore` that failed.
         """
     def sort_keys(self, keys: pa.RecordBatch) -> list[bytes | None]:
-        """The bytes by which keys are ordered, for each row of the key columns; None where all of them are null.
-
-        Raises:
-            TypeError: columns of other types than the keys have.
-        """
+        """The bytes by which keys are ordered, for each row of the key columns; None where all of them are null."""
     def push(self, batch: pa.RecordBatch) -> list[pa.RecordBatch]:
         """Takes records in their order, in the columns of the schema.
 
@@ -300,10 +308,8 @@ class Operator:
         """The input has ended: the changes that make all windows final, in the form of `push`."""
     def counters(self) -> dict[str, int]:
         """What was counted: what `Query.run` counts, `late`, `windows_refused`, `late_emitted`, `null_values`,
-        `bad_ticks`, `updates`, `windows_closed`, and how many windows are open (`windows_open`).
-
-        Raises:
-            ValueError: after a `restore` that failed.
+        `bad_ticks`, `updates`, `windows_closed`, and how many windows are open (`windows_open`). `ValueError` after a
+        `restore` that failed.
         """
     def select(
         self,
@@ -337,10 +343,8 @@ class Operator:
         more. Applied to those before they are the same state as `pages`.
         """
     def restore(self, pages: Sequence[bytes]) -> None:
-        """Goes on from saved pages, in any order; the operator has seen no record yet.
-
-        Raises:
-            ValueError: damaged pages, pages of another plan (the message tells what differs), or missing ones.
+        """Goes on from saved pages, in any order; the operator has seen no record yet. `ValueError` for damaged pages,
+        pages of another plan (the message tells what differs), or missing ones.
         """
     def restore_part(self, pages: Sequence[bytes]) -> None:
         """Reads the head and some of the pages of a saved state, for `select` alone; raises as `restore`."""
@@ -364,10 +368,8 @@ class SessionRuns:
             TypeError, ValueError: as `Query`; another plan.
         """
     def restore(self, head: bytes) -> None:
-        """Goes on from the head of a saved state, also of one that an `Operator` of the plan wrote.
-
-        Raises:
-            ValueError: a damaged head, or one of another plan (the message tells what differs).
+        """Goes on from the head of a saved state, also of one that an `Operator` of the plan wrote; `ValueError` for a
+        damaged head, or one of another plan (the message tells what differs).
         """
     def push(self, packed: pa.RecordBatch, progress: Sequence[tuple[int, int, int]]) -> list[str]:
         """Takes the packed blocks, in any order, of partial sessions with the number of their records.
@@ -379,8 +381,7 @@ class SessionRuns:
         Returns:
             The names of the pages that `finish` needs.
 
-        Raises:
-            ValueError: damaged blocks, or those of another query.
+        `ValueError` for damaged blocks, or those of another query.
         """
     def finish(self, pages: Sequence[bytes]) -> tuple[list[pa.RecordBatch], list[tuple[str, bytes | None]]]:
         """Closes the sessions that stream time has passed; `pages` are those that `push` has named, in any order.

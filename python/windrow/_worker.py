@@ -8,6 +8,7 @@ while it is unpickled.
 from __future__ import annotations
 
 import itertools
+import json
 import pickle
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from operator import itemgetter
@@ -17,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 if TYPE_CHECKING:
-    from windrow._native import Operator, Packer, Query, RowColumns, SessionRuns, Sorter
+    from windrow._native import Operator, Packer, Query, RowColumns, SessionRuns, SlidingFolds, Sorter
     from windrow.functions.fold import Fold
 
 Batches = Iterator[pa.RecordBatch]
@@ -107,6 +108,17 @@ def operator(spec: str, schema: pa.Schema, folds: list[Fold]) -> Operator:
     from windrow._native import Operator
 
     return Operator(spec, schema, folds)
+
+
+def folds_in_order(spec: str, schema: pa.Schema, folds: list[Fold]) -> Operator | SlidingFolds:
+    """What makes a plan's windows of rows in the order of time, for `finals`; checked by the core as `operator`."""
+    from windrow._native import SlidingFolds
+
+    asked = json.loads(spec)
+    if asked["windows"]["kind"] != "sliding":
+        return operator(spec, schema, folds)
+    inputs = asked["inputs"]
+    return SlidingFolds(spec, schema, folds if inputs is None else [fold.of_inputs(inputs["column"]) for fold in folds])
 
 
 def session_runs(spec: str, schema: pa.Schema, shard: int) -> SessionRuns:
@@ -245,15 +257,15 @@ def fold(batches: Batches, spec: str, schema: bytes, observed: dict[str, str], f
     blank = dict.fromkeys(observed.values())
     rows = sorted_rows(rows_query(spec, columns).sorter(), _blocks(batches, observed, counted))
     for _, of_shard in itertools.groupby(rows, itemgetter(0)):
-        for windows in finals(operator(spec, columns, folds), map(itemgetter(1), of_shard)):
+        for windows in finals(folds_in_order(spec, columns, folds), map(itemgetter(1), of_shard)):
             yield with_counters(windows, blank)
-    output = operator(spec, columns, folds).output_schema
+    output = folds_in_order(spec, columns, folds).output_schema
     for counters in counted:
         yield counters_alone(counters.select([*observed]), output, observed.values())
 
 
-def finals(fed: Operator, rows: Iterable[pa.RecordBatch]) -> Batches:
-    """The windows that a new operator makes of rows in the order of time, each as soon as it is final."""
+def finals(fed: Operator | SlidingFolds, rows: Iterable[pa.RecordBatch]) -> Batches:
+    """The windows that new `folds_in_order` make of rows in the order of time, each as soon as it is final."""
     schema = fed.output_schema
 
     def shown(changes: pa.RecordBatch) -> pa.RecordBatch:

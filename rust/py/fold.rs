@@ -8,7 +8,8 @@ use pyo3::prelude::*;
 
 use super::functions::{Accumulator, FoldFunctions};
 use crate::aggregate::slot::Slot;
-use crate::arrow::stream::user_function::{FunctionFailure, Outcome, UserFunction};
+use crate::arrow::plan::function_failure::{FunctionFailure, Outcome};
+use crate::arrow::stream::user_function::UserFunction;
 
 /// The rows of the batch that is pushed, as the functions are called with them.
 pub(super) type Rows = Arc<Mutex<Vec<Py<PyAny>>>>;
@@ -54,12 +55,6 @@ impl Fold {
         if let Some(entry) = self.accumulators.get_mut(slot.0 as usize) {
             *entry = accumulator;
         }
-    }
-
-    /// The values of slots as an array.
-    fn array(&self, py: Python<'_>, slots: &[Slot]) -> Outcome<ArrayRef> {
-        let value = |&slot: &Slot| self.get(slot).map(|accumulator| accumulator.value.bind(py));
-        self.functions.array(py, slots.iter().map(value))
     }
 }
 
@@ -153,15 +148,9 @@ impl UserFunction for Fold {
 
     fn save(&self, slots: &[Slot]) -> Outcome<ArrayRef> {
         Python::attach(|py| {
-            self.array(py, slots).map_err(|failure| {
-                if failure.crowded {
-                    return failure;
-                }
-                let nth = slots
-                    .iter()
-                    .position(|&slot| self.array(py, &[slot]).is_err());
-                FunctionFailure { nth, ..failure }
-            })
+            let value = |&slot: &Slot| self.get(slot).map(|accumulator| accumulator.value.bind(py));
+            let values: Vec<_> = slots.iter().map(value).collect();
+            self.functions.array_of(py, &values)
         })
     }
 

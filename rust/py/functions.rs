@@ -5,11 +5,11 @@ use std::sync::Arc;
 use arrow_array::ArrayRef;
 use arrow_schema::Field;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PySet, PyString};
+use pyo3::types::PyList;
 use pyo3_arrow::{PyArray, PyField};
 
 use super::user_exception::UserException;
-use crate::arrow::stream::user_function::{FunctionFailure, Outcome};
+use crate::arrow::plan::function_failure::{FunctionFailure, Outcome};
 
 /// The functions of one aggregate.
 pub(super) struct FoldFunctions {
@@ -24,7 +24,7 @@ pub(super) struct FoldFunctions {
     to_arrow: Py<PyAny>,
     from_arrow: Py<PyAny>,
     user_frame: Py<PyAny>,
-    deepcopy: Py<PyAny>,
+    copied: Py<PyAny>,
 }
 
 /// What a function returned.
@@ -32,6 +32,16 @@ pub(super) struct Accumulator {
     pub(super) value: Py<PyAny>,
     from: FoldFunction,
 }
+
+/// A step of a fold over rows: at which row, whether `init`, a `copy` or an `add`, and of what is handed
+/// to an `add` whether it is of `init`, and None.
+#[derive(FromPyObject)]
+pub(super) struct Step(
+    pub(super) usize,
+    pub(super) String,
+    pub(super) bool,
+    pub(super) bool,
+);
 
 /// A function of the user.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -43,10 +53,9 @@ enum FoldFunction {
 
 impl FoldFunctions {
     /// Of a Python object with `type`, `init`, `adds`, `adds_each`, `merge`, `reduces`, `to_arrow`,
-    /// `from_arrow` and `user_frame`.
+    /// `from_arrow`, `copied` and `user_frame`.
     pub(super) fn new(fold: &Bound<'_, PyAny>) -> PyResult<(Self, Field)> {
         let part = |name: &str| fold.getattr(name).map(Bound::unbind);
-        let deepcopy = fold.py().import("copy")?.getattr("deepcopy")?.unbind();
         let functions = Self {
             init: part("init")?,
             adds: fold.getattr("adds")?.extract()?,
@@ -56,7 +65,7 @@ impl FoldFunctions {
             to_arrow: part("to_arrow")?,
             from_arrow: part("from_arrow")?,
             user_frame: part("user_frame")?,
-            deepcopy,
+            copied: part("copied")?,
         };
         let field = fold.getattr("type")?.extract::<PyField>()?.into_inner();
         Ok((functions, field.as_ref().clone()))
@@ -145,7 +154,7 @@ impl FoldFunctions {
     }
 
     /// The failure of a row that cannot be added.
-    fn missing(&self, what: String) -> FunctionFailure {
+    pub(super) fn missing(&self, what: String) -> FunctionFailure {
         FunctionFailure {
             function: self.name(FoldFunction::Add).to_owned(),
             cause: what.into(),
@@ -173,16 +182,13 @@ impl FoldFunctions {
 
     /// Another accumulator that is equal, so that what is done to one is not seen in the other.
     pub(super) fn copy(&self, py: Python<'_>, accumulator: &Accumulator) -> Outcome<Accumulator> {
-        let Accumulator { value, from } = accumulator;
-        let value = match flat_copy(value.bind(py)) {
-            Ok(Some(copy)) => copy,
-            Ok(None) => self
-                .deepcopy
-                .call1(py, (value,))
-                .map_err(|error| self.failure(py, "copy of an accumulator", error))?,
-            Err(error) => return Err(self.failure(py, "copy of an accumulator", error)),
-        };
-        Ok(Accumulator { value, from: *from })
+        match self.copied.call1(py, (&accumulator.value,)) {
+            Ok(value) => Ok(Accumulator {
+                value,
+                from: accumulator.from,
+            }),
+            Err(error) => Err(self.failure(py, "copy of an accumulator", error)),
+        }
     }
 
     /// Values as an array; an error for one that would not come back from it as it is, and for more
@@ -213,6 +219,24 @@ impl FoldFunctions {
         }
     }
 
+    /// The same; the failure of one value has its place.
+    pub(super) fn array_of(
+        &self,
+        py: Python<'_>,
+        values: &[Option<&Bound<'_, PyAny>>],
+    ) -> Outcome<ArrayRef> {
+        self.array(py, values.iter().copied()).map_err(|failure| {
+            if failure.crowded {
+                return failure;
+            }
+            let fails = |value: &Option<&Bound<'_, PyAny>>| {
+                self.array(py, std::iter::once(*value)).is_err()
+            };
+            let nth = values.iter().position(fails);
+            FunctionFailure { nth, ..failure }
+        })
+    }
+
     /// The accumulators of stored windows, of the array that [`Self::array`] made of them.
     pub(super) fn accumulators(
         &self,
@@ -232,7 +256,7 @@ impl FoldFunctions {
     }
 
     /// The failure of a function.
-    fn failure(&self, py: Python<'_>, function: &str, error: PyErr) -> FunctionFailure {
+    pub(super) fn failure(&self, py: Python<'_>, function: &str, error: PyErr) -> FunctionFailure {
         // The error itself matters more than a line that cannot be found.
         let told = self.user_frame.call1(py, (error.traceback(py),));
         let user_frame = told.and_then(|frame| frame.extract(py)).unwrap_or_default();
@@ -266,6 +290,21 @@ impl FoldFunctions {
         }
     }
 
+    /// The failure of a step of a fold.
+    pub(super) fn failure_at(&self, py: Python<'_>, step: &Step, error: PyErr) -> FunctionFailure {
+        let Step(_, doing, is_first, is_none) = step;
+        let from = if *is_first {
+            FoldFunction::Init
+        } else {
+            FoldFunction::Add
+        };
+        match doing.as_str() {
+            "add" => self.failure_of(py, FoldFunction::Add, &[(from, *is_none)], error),
+            "init" => self.failure(py, "init", error),
+            _ => self.failure(py, "copy of an accumulator", error),
+        }
+    }
+
     /// The argument that takes a function.
     fn name(&self, function: FoldFunction) -> &'static str {
         match function {
@@ -275,33 +314,4 @@ impl FoldFunctions {
             FoldFunction::Merge => "merge",
         }
     }
-}
-
-/// A copy of a value that is immutable, or a list, dict or set of immutable values; none of others,
-/// which may hold one value twice. Much quicker than `copy.deepcopy`.
-fn flat_copy(value: &Bound<'_, PyAny>) -> PyResult<Option<Py<PyAny>>> {
-    let is_flat = if is_immutable(value) {
-        return Ok(Some(value.clone().unbind()));
-    } else if let Ok(list) = value.cast_exact::<PyList>() {
-        list.iter().all(|item| is_immutable(&item))
-    } else if let Ok(dict) = value.cast_exact::<PyDict>() {
-        dict.iter()
-            .all(|(key, item)| is_immutable(&key) && is_immutable(&item))
-    } else if let Ok(set) = value.cast_exact::<PySet>() {
-        set.iter().all(|item| is_immutable(&item))
-    } else {
-        false
-    };
-    let copy = is_flat.then(|| value.call_method0("copy")).transpose()?;
-    Ok(copy.map(Bound::unbind))
-}
-
-/// Whether a value is immutable, so that two slots may share it.
-fn is_immutable(value: &Bound<'_, PyAny>) -> bool {
-    value.is_none()
-        || value.is_exact_instance_of::<PyString>()
-        || value.is_exact_instance_of::<PyInt>()
-        || value.is_exact_instance_of::<PyFloat>()
-        || value.is_exact_instance_of::<PyBool>()
-        || value.is_exact_instance_of::<PyBytes>()
 }

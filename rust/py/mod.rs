@@ -6,6 +6,7 @@
 //! | `operator` | the record operator |
 //! | `fold` | an aggregate of Python functions, and its accumulators |
 //! | `functions` | the functions of one such aggregate, and what they return |
+//! | `sliding_folds` | such aggregates over sliding windows, all rows of a batch in the order of time |
 //! | `row_columns` | the columns of windows for the rows that are in them |
 //! | `user_exception` | an exception of such a function |
 
@@ -14,6 +15,7 @@ mod functions;
 mod operator;
 mod row_columns;
 mod session_runs;
+mod sliding_folds;
 mod user_exception;
 
 use std::num::NonZeroUsize;
@@ -369,6 +371,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<PySorter>()?;
     module.add_class::<PyCombiner>()?;
     module.add_class::<operator::PyOperator>()?;
+    module.add_class::<sliding_folds::PySlidingFolds>()?;
     module.add_class::<session_runs::PySessionRuns>()?;
     module.add_class::<row_columns::PyRowColumns>()?;
     Ok(())

@@ -8,10 +8,11 @@ use arrow_array::types::Int64Type;
 use arrow_array::{ArrayRef, Int64Array, RecordBatch};
 use arrow_schema::{DataType, Field};
 use windrow::aggregate::slot::Slot;
+use windrow::arrow::plan::function_failure::{FunctionFailure, Outcome};
 use windrow::arrow::plan::spec::Spec;
 use windrow::arrow::stream::operator::Operator;
 use windrow::arrow::stream::store_query::StoreQuery;
-use windrow::arrow::stream::user_function::{FunctionFailure, Outcome, UserFunction};
+use windrow::arrow::stream::user_function::UserFunction;
 use windrow::time::Time;
 
 use crate::operator_batches::{Fed, SESSIONS, batch, fed, schema, spec_of};

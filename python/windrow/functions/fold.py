@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import repeat
 from types import TracebackType
 from typing import Any
 
@@ -13,10 +14,12 @@ import pyarrow as pa
 
 from windrow.functions.check import array_of, check_of, fitted, is_rounded
 from windrow.functions.check_scalar import Check
+from windrow.functions.collector import paused
 from windrow.functions.plain_values import plain_array
 from windrow.functions.python_shape import Shaper, can_change, in_shape, plain, shaped, shaper_of
 from windrow.functions.python_values import values_of
 from windrow.functions.row import row_class
+from windrow.functions.runs import Runs, Step, copied, runs_of, runs_of_reduce
 from windrow.functions.user_frame import user_frame
 
 Adder = Callable[[Any, Any], Any]
@@ -41,6 +44,7 @@ class Fold:
         rows: from a batch to its records.
         reduces: whether `adds` and `merge` are both of the function that `reduce` was given.
         each: what any of `adds` does, for several accumulators at once, where that is quicker than one by one.
+        runs: what `init` and any of `adds` do, for runs of rows, where that is quicker than row by row.
     """
 
     type: pa.DataType
@@ -50,11 +54,36 @@ class Fold:
     rows: Rows
     reduces: bool = False
     each: Each | None = None
+    runs: Runs | None = None
 
     @property
     def adds_each(self) -> tuple[Each | None, ...]:
         """For each input, adds a record to several accumulators: sliding windows share it."""
         return tuple(add and (self.each or _each_of(add)) for add in self.adds)
+
+    def fold_runs(
+        self, rows: list[Any], starts: Sequence[int], ends: Sequence[int], made: list[Any], failed: list[Step]
+    ) -> None:
+        """The accumulators of sliding windows, appended to `made`: each of rows from a first one to before another."""
+        self._runs(rows, starts, ends, made, failed)
+
+    def of_inputs(self, column: str) -> Fold:
+        """The same with one function that adds records of any input; a column has the number of each record's input."""
+        of_rows, adds = self.rows, self.adds
+
+        def rows(batch: pa.RecordBatch) -> list[tuple[Adder | None, Any]]:
+            numbers: list[Any] = batch.column(column).to_pylist()
+            return [(adds[number], row) for number, row in zip(numbers, of_rows(batch), strict=True)]
+
+        def add(held: Any, record: tuple[Adder | None, Any]) -> Any:
+            of_input, row = record
+            return held if of_input is None else of_input(held, row)
+
+        return replace(self, adds=(add,), rows=rows, each=None, runs=None)
+
+    def copied(self, held: Any) -> Any:
+        """An equal accumulator that does not change with the other."""
+        return copied(held)
 
     def to_arrow(self, values: list[Any]) -> pa.Array[Any]:
         """Accumulators as an array of the type; `TypeError` or `ValueError` for what would not come back as it is."""
@@ -71,6 +100,13 @@ class Fold:
     def user_frame(self, raised: TracebackType | None) -> str | None:
         """Where in the functions an exception was raised: file, line, function and source."""
         return user_frame(raised)
+
+    @cached_property
+    def _runs(self) -> Runs:
+        if self.runs is not None:
+            return self.runs
+        (add,) = self.adds
+        return runs_of(self.init, add or _same)
 
     @cached_property
     def _like(self) -> Any:
@@ -99,7 +135,7 @@ class Fold:
 
     def with_adds(self, change: Callable[[Adder], Adder], **others: Any) -> Fold:
         """The same with other functions that add a record."""
-        return replace(self, adds=tuple(add and change(add) for add in self.adds), each=None, **others)
+        return replace(self, adds=tuple(add and change(add) for add in self.adds), each=None, runs=None, **others)
 
 
 def of_reduce(fn: Callable[[Any, Any], Any], field: pa.Field[Any], *, kafka: bool) -> Fold:
@@ -131,8 +167,10 @@ def of_reduce(fn: Callable[[Any, Any], Any], field: pa.Field[Any], *, kafka: boo
     def rows(batch: pa.RecordBatch) -> list[Any]:
         return _shaped(batch, field.name, shaper)
 
-    adds, quick = (_of_own(add, [field]),), None if can_change(field.type) else each
-    return Fold(plain(field.type), lambda: None, adds, merge, rows, reduces=True, each=quick).rounding()
+    fold = Fold(plain(field.type), lambda: None, (_of_own(add, [field]),), merge, rows, reduces=True)
+    if not can_change(field.type):
+        fold = replace(fold, each=each, runs=None if kafka else runs_of_reduce(fn))
+    return fold.rounding()
 
 
 def of_aggregate(
@@ -146,7 +184,8 @@ def of_aggregate(
     row, values = row_class([column.name for column in columns]), _values(columns)
 
     def rows(batch: pa.RecordBatch) -> list[Any]:
-        return [row(*held) for held in values(batch)]
+        with paused():
+            return list(map(tuple.__new__, repeat(row), values(batch)))
 
     return Fold(kind, init, (_of_own(add, columns),), merge, rows).rounding()
 
@@ -168,6 +207,10 @@ def of_input(add: Adder, name: str, columns: Sequence[str]) -> Adder:
     places = [place for place, column in enumerate(columns) if column.startswith(f"{name}.")]
     row = row_class([columns[place].removeprefix(f"{name}.") for place in places])
     return lambda held, values: add(held, row(*(values[place] for place in places)))
+
+
+def _same(held: Any, _record: object) -> Any:
+    return held
 
 
 def _each_of(add: Adder) -> Each:

@@ -7,6 +7,7 @@ quick. Whatever is anything else is left to the check.
 
 from __future__ import annotations
 
+from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Sequence
 from itertools import accumulate, chain
 from types import NoneType
@@ -38,6 +39,8 @@ def _array(values: Sequence[Any], kind: Any, like: object) -> Any:
         return _structs(values, kind, like) if classes <= {dict} and class_of(kind, like) is dict else None
     if isinstance(kind, pa.ListType):
         return _lists(values, kind) if classes <= {list} and class_of(kind, like) is list else None
+    if isinstance(kind, pa.MapType):
+        return _maps(values, kind) if classes <= {class_of(kind, like)} <= _DICTS else None
     plain = _class(kind, like)
     return pa.array(values, kind) if plain is not None and classes <= {plain} else None
 
@@ -73,9 +76,28 @@ def _lists(values: Sequence[Any], kind: Any) -> Any:
     items = _field(list(chain.from_iterable(value or () for value in values)), kind.value_field)
     if not isinstance(items, pa.Array):
         return None
-    ends = pa.array(accumulate((len(value or ()) for value in values), initial=0), pa.int32())
     nulls = pa.array([value is None for value in values], pa.bool_())
-    return pa.ListArray.from_arrays(ends, items, type=kind, mask=nulls)
+    return pa.ListArray.from_arrays(pa.array(_offsets(values), pa.int32()), items, type=kind, mask=nulls)
+
+
+def _maps(values: Sequence[Any], kind: Any) -> Any:
+    held = [value for value in values if value is not None]
+    keys = _field(list(chain.from_iterable(held)), kind.key_field)
+    items = _field(list(chain.from_iterable(value.values() for value in held)), kind.item_field)
+    if not isinstance(keys, pa.Array) or not isinstance(items, pa.Array):
+        return None
+    offsets: list[int | None] = _offsets(values)
+    if len(held) < len(values):
+        offsets = [None if value is None else offset for value, offset in zip([*values, ()], offsets, strict=True)]
+    made: Any = pa.MapArray  # its stub knows some types of values
+    return made.from_arrays(pa.array(offsets, pa.int32()), keys, items, type=kind)
+
+
+def _offsets(values: Sequence[Any]) -> Any:
+    return list(accumulate((len(value or ()) for value in values), initial=0))
+
+
+_DICTS = {dict, Counter, OrderedDict, defaultdict}
 
 
 def _field(values: list[Any], field: pa.Field[Any], like: object = None) -> Any:

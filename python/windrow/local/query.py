@@ -104,13 +104,13 @@ class LocalInput(Input[pa.Table]):
         return _counted(plan, windows, counters, windows.num_rows)
 
     def _record_by_record(self, plan: Plan, progress: Progress | None) -> pa.Table:
-        operator = _worker.operator(plan.spec_in_order, plan.schema, plan.folds())
-        finish = _finish(plan, operator.output_schema)
+        folds = _worker.folds_in_order(plan.spec_in_order, plan.schema, plan.folds())
+        finish = _finish(plan, folds.output_schema)
         query = _worker.rows_query(plan.spec_in_order, plan.schema)
         stream = self._stream(plan, progress)
         rows, counters = self._read(progress, lambda: query.run(stream))
         fed = rows if progress is None else progress.making(rows)
-        windows = _table(finish, _worker.finals(operator, fed), operator.output_schema)
+        windows = _table(finish, _worker.finals(folds, fed), folds.output_schema)
         return _counted(plan, windows, counters, windows.num_rows)
 
     def with_windows(self, plan: Plan) -> pa.Table:

@@ -12,7 +12,8 @@ select(all columns)
    └─ mapInArrow(over)                         the same rows, with their windows
 ```
 With Python functions among the aggregates the blocks hold the records as they are (`pack_rows`), and the second step
-(`fold`) feeds them, shard by shard and in the order of time, to the record operator that calls the functions.
+(`fold`) feeds them, shard by shard and in the order of time, to what calls the functions: the record operator for
+sessions, `SlidingFolds` of the core for sliding windows.
 
 Nothing runs before an action of the caller does. Counters, when observed, travel as rows of their own: null in every
 column of the result, observed once at the end, and left out.

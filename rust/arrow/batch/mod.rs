@@ -6,6 +6,7 @@
 //! | `dispatch` | the operator of a query |
 //! | `sessions`, `session_groups` | session queries; their sessions with states |
 //! | `sliding` | sliding queries |
+//! | [`sliding_folds`] | rows in the order of time to sliding windows with functions of the user |
 //! | `sort_rows` | queries for rows in the order of time |
 //! | `over` | queries that give the rows back, each with its window |
 //! | `layout` | the columns of blocks, written and read |
@@ -36,6 +37,7 @@ pub(crate) mod session_groups;
 pub(crate) mod sessions;
 mod shards;
 mod sliding;
+pub mod sliding_folds;
 mod sort_rows;
 pub mod sorter;
 mod tuning;

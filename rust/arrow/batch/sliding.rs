@@ -25,9 +25,15 @@ use crate::sliding::batch::RowBuffer;
 use crate::sliding::plan::{Ends, Sliding};
 use crate::sort::pick;
 use crate::time::Time;
+use crate::window::Window;
 
 /// Rows in the windows of one batch of results, about, where a list of a window holds them all.
 const GATHERED_ROWS: usize = 1 << 24;
+
+/// The values of the user's functions in windows: a column for each function, a row for each window. The
+/// runs are of the rows, which are sorted.
+pub(super) type RunValues<'a> =
+    dyn FnMut(&RowBuffer, &[Run], &[Window]) -> Result<Vec<ArrayRef>> + 'a;
 
 /// A sliding query at work.
 pub(super) struct SlidingQuery {
@@ -82,6 +88,79 @@ fn empty(query: &Query) -> Result<Vec<Column<'static>>> {
 }
 
 impl SlidingQuery {
+    /// Closes windows as [`BatchOperator::close`] does; `functions` gives the values of the user's
+    /// functions in windows, of which it is handed the runs of rows.
+    pub(super) fn close_with(
+        &mut self,
+        frontier: Option<Time>,
+        functions: &mut RunValues<'_>,
+        emit: &mut BatchSink<'_>,
+        interrupt: &Interrupt,
+    ) -> Result<()> {
+        self.records.sort(interrupt)?;
+        let states = self.query.accumulators();
+        let inputs = self.query.accumulator_inputs(self.records.inputs());
+        let until = frontier.map(|time| time.floor(self.sliding.resolution).unwrap_or(Time::MIN));
+        let ends = Ends {
+            from: self.emitted,
+            until,
+        };
+        let at_ends = self.query.row_number.is_some();
+        for batch in self.records.plan(self.sliding, ends, at_ends, interrupt) {
+            let batch = batch.map_err(|error| self.query.name_overflow(error, &[]))?;
+            // A sweep begins with all rows of its first window: it pays for as many windows as that
+            // has rows.
+            let (windows, rows) = if states.result_grows() {
+                (RESULT_ROWS, GATHERED_ROWS)
+            } else {
+                (RESULT_ROWS.max(batch.widest()), usize::MAX)
+            };
+            let mut result = |piece: Range<usize>| {
+                interrupt.check()?;
+                memory::headroom()?;
+                let runs = batch.runs.get(piece.clone()).unwrap_or_default();
+                let (times, seq_nos) = (self.records.times(), self.records.seq_nos());
+                let mut lowered = states.sweep(times, seq_nos, &inputs, runs, interrupt);
+                if let (Ok(lowered), Some(number)) = (&mut lowered, self.query.row_number) {
+                    let at_end = batch.at_end.get(piece.clone()).unwrap_or_default();
+                    lowered.push(self.lists(number, at_end)?);
+                }
+                let keys = self
+                    .keys
+                    .columns(batch.keys.get(piece.clone()).unwrap_or_default())?;
+                let windows = batch.windows.get(piece).unwrap_or_default();
+                let functions = functions(&self.records, runs, windows)?;
+                self.query.result_with(keys, windows, lowered, functions)
+            };
+            batch
+                .pieces(windows, rows)
+                .try_for_each(|piece| in_halves(piece, &mut result, emit))?;
+        }
+        match until {
+            Some(until) => {
+                self.emitted = until;
+                self.records
+                    .release(self.sliding.horizon(until), interrupt)?;
+            }
+            None => {
+                self.emitted = Time::MIN;
+                self.records = RowBuffer::new(empty(&self.query)?);
+            }
+        }
+        // Keys without a row are forgotten.
+        let columns = self.keys.columns(self.records.keys())?;
+        self.keys.clear();
+        let mut keys = Vec::with_capacity(self.records.len());
+        self.keys.intern(&columns, &mut keys)?;
+        self.records.renumber(keys);
+        Ok(())
+    }
+
+    /// The rows that windows to come may hold.
+    pub(super) fn records(&self) -> &RowBuffer {
+        &self.records
+    }
+
     /// A list of the values of an input for each run of rows.
     fn lists(&self, input: usize, runs: &[Run]) -> Result<Column<'static>> {
         let values = self.records.inputs().get(input);
@@ -150,62 +229,7 @@ impl BatchOperator for SlidingQuery {
         emit: &mut BatchSink<'_>,
         interrupt: &Interrupt,
     ) -> Result<()> {
-        self.records.sort(interrupt)?;
-        let states = self.query.accumulators();
-        let inputs = self.query.accumulator_inputs(self.records.inputs());
-        let until = frontier.map(|time| time.floor(self.sliding.resolution).unwrap_or(Time::MIN));
-        let ends = Ends {
-            from: self.emitted,
-            until,
-        };
-        let at_ends = self.query.row_number.is_some();
-        for batch in self.records.plan(self.sliding, ends, at_ends, interrupt) {
-            let batch = batch.map_err(|error| self.query.name_overflow(error, &[]))?;
-            // A sweep begins with all rows of its first window: it pays for as many windows as that
-            // has rows.
-            let (windows, rows) = if states.result_grows() {
-                (RESULT_ROWS, GATHERED_ROWS)
-            } else {
-                (RESULT_ROWS.max(batch.widest()), usize::MAX)
-            };
-            let mut result = |piece: Range<usize>| {
-                interrupt.check()?;
-                memory::headroom()?;
-                let runs = batch.runs.get(piece.clone()).unwrap_or_default();
-                let (times, seq_nos) = (self.records.times(), self.records.seq_nos());
-                let mut lowered = states.sweep(times, seq_nos, &inputs, runs, interrupt);
-                if let (Ok(lowered), Some(number)) = (&mut lowered, self.query.row_number) {
-                    let at_end = batch.at_end.get(piece.clone()).unwrap_or_default();
-                    lowered.push(self.lists(number, at_end)?);
-                }
-                let keys = self
-                    .keys
-                    .columns(batch.keys.get(piece.clone()).unwrap_or_default())?;
-                let windows = batch.windows.get(piece).unwrap_or_default();
-                self.query.result(keys, windows, lowered)
-            };
-            batch
-                .pieces(windows, rows)
-                .try_for_each(|piece| in_halves(piece, &mut result, emit))?;
-        }
-        match until {
-            Some(until) => {
-                self.emitted = until;
-                self.records
-                    .release(self.sliding.horizon(until), interrupt)?;
-            }
-            None => {
-                self.emitted = Time::MIN;
-                self.records = RowBuffer::new(empty(&self.query)?);
-            }
-        }
-        // Keys without a row are forgotten.
-        let columns = self.keys.columns(self.records.keys())?;
-        self.keys.clear();
-        let mut keys = Vec::with_capacity(self.records.len());
-        self.keys.intern(&columns, &mut keys)?;
-        self.records.renumber(keys);
-        Ok(())
+        self.close_with(frontier, &mut |_, _, _| Ok(Vec::new()), emit, interrupt)
     }
 
     fn list_sizes(&mut self, interrupt: &Interrupt) -> Result<ListSizes> {

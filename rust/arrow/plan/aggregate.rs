@@ -126,6 +126,11 @@ impl AggregatePlan {
         matches!(self.output, Output::WindowId(_))
     }
 
+    /// Whether a function of the user gives its result.
+    pub fn is_function(&self) -> bool {
+        matches!(self.output, Output::Python(_))
+    }
+
     /// The same aggregate without states: the operator gives its results.
     pub(crate) fn of_operator(self) -> Self {
         let field = self.field().clone();

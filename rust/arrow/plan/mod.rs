@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`spec`] | the query as it travels to executors, in JSON |
 //! | [`query`] | a spec resolved against a schema |
+//! | [`function_failure`] | failures of functions of the user, as errors |
 //! | [`window_lengths`] | the kind of windows, with its lengths in ticks of the time column |
 //! | [`aggregate`] | one aggregate of a query |
 //! | `resolve`, `result_type` | which aggregate over which type, and the type of its result |
@@ -19,6 +20,7 @@
 pub mod aggregate;
 pub mod cogroup;
 pub mod fingerprint;
+pub mod function_failure;
 pub mod input_column;
 pub mod limits;
 pub(crate) mod over;

@@ -16,31 +16,48 @@ use crate::time::Time;
 use crate::window::Window;
 
 impl Query {
-    /// A batch of the result.
+    /// A batch of the result; all aggregates are built in.
     ///
     /// # Errors
     ///
-    /// [`Error::Overflow`] of a result that does not fit its type, [`Error::Crowded`] of a column
-    /// that
-    /// does not fit one batch.
+    /// As [`Self::result_with`].
     pub fn result(
         &self,
         keys: Vec<ArrayRef>,
         windows: &[Window],
         lowered: Result<Vec<Column<'static>>>,
     ) -> Result<RecordBatch> {
+        self.result_with(keys, windows, lowered, Vec::new())
+    }
+
+    /// A batch of the result; `functions` has the values of the user's functions.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Overflow`] of a result that does not fit its type, [`Error::Crowded`] of a column
+    /// that does not fit one batch.
+    pub fn result_with(
+        &self,
+        keys: Vec<ArrayRef>,
+        windows: &[Window],
+        lowered: Result<Vec<Column<'static>>>,
+        functions: Vec<ArrayRef>,
+    ) -> Result<RecordBatch> {
         let lowered = lowered.map_err(|error| self.name_overflow(error, windows))?;
         let mut columns = keys.clone();
         columns.push(self.window(windows)?);
-        let mut lowered = lowered.into_iter();
+        let missing = || Error::Internal("each aggregate has a column of results");
+        let (mut lowered, mut functions) = (lowered.into_iter(), functions.into_iter());
         for aggregate in &self.aggregates {
             if aggregate.is_window_id() {
                 columns.push(self.window_ids(&keys, windows)?);
                 continue;
             }
-            let Some(column) = lowered.next() else {
-                return Err(Error::Internal("each aggregate has a column of results"));
-            };
+            if aggregate.is_function() {
+                columns.push(functions.next().ok_or_else(missing)?);
+                continue;
+            }
+            let column = lowered.next().ok_or_else(missing)?;
             let column = result_array::result(column, aggregate.field().data_type());
             columns.push(column.map_err(|error| match error {
                 Error::Crowded { reason, .. } => Error::Crowded {

@@ -3,13 +3,14 @@
 
 use arrow_array::ArrayRef;
 
-use super::user_function::{FunctionFailure, UserFunction};
+use super::user_function::UserFunction;
 use crate::aggregate::batch_states::BatchStates;
 use crate::aggregate::column::Column;
 use crate::aggregate::slot::Slot;
 use crate::aggregate::states::States;
 use crate::arrow::array::result_array;
 use crate::arrow::plan::aggregate::AggregatePlan;
+use crate::arrow::plan::function_failure::FunctionFailure;
 use crate::arrow::plan::query::Query;
 use crate::error::{Error, Result};
 use crate::time::Time;
@@ -94,45 +95,9 @@ impl<'a> OperatorStates<'a> {
         let (query, at) = (self.query, self.at);
         for (nth, function) in self.functions.iter_mut().enumerate() {
             call(function.as_mut())
-                .map_err(|failure| failed(query, nth, failure, at.time, window.as_ref()))?;
+                .map_err(|failure| query.failed(nth, failure, at.time, window.as_ref()))?;
         }
         Ok(())
-    }
-}
-
-/// The error of a function of the user, at a record and in a window where these are known.
-pub fn failed(
-    query: &Query,
-    nth: usize,
-    failure: FunctionFailure,
-    record: Option<Time>,
-    window: Option<&Window>,
-) -> Error {
-    let mut functions = query
-        .aggregates
-        .iter()
-        .filter(|planned| planned.states().is_none());
-    let aggregate = functions
-        .nth(nth)
-        .map(|planned| planned.name.clone())
-        .unwrap_or_default();
-    if failure.crowded {
-        return Error::Crowded {
-            column: aggregate,
-            reason: failure.cause.to_string(),
-        };
-    }
-    let record = record
-        .map(|time| format!(" for the record at {},", query.show(time)))
-        .unwrap_or_default();
-    let window = window
-        .map(|window| format!(" in the window {}", query.show_window(window)))
-        .unwrap_or_default();
-    Error::Function {
-        aggregate,
-        function: failure.function,
-        place: record + &window,
-        cause: failure.cause,
     }
 }
 
@@ -151,7 +116,7 @@ pub fn save(
 ) -> Result<ArrayRef> {
     function.save(slots).map_err(|failure| {
         let window = failure.nth.and_then(|nth| windows.get(nth));
-        failed(query, nth, failure, None, window)
+        query.failed(nth, failure, None, window)
     })
 }
 
@@ -230,13 +195,7 @@ impl States for OperatorStates<'_> {
             let updated = function.update_all(&numbers, at.row, at.input);
             updated.map_err(|failure| {
                 let window = failure.nth.and_then(|place| slots.get(place));
-                failed(
-                    query,
-                    nth,
-                    failure,
-                    at.time,
-                    window.map(|(_, window)| window),
-                )
+                query.failed(nth, failure, at.time, window.map(|(_, window)| window))
             })?;
         }
         Ok(())

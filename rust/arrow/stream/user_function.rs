@@ -3,23 +3,7 @@
 use arrow_array::ArrayRef;
 
 use crate::aggregate::slot::Slot;
-use crate::error::Cause;
-
-/// A function that failed.
-pub struct FunctionFailure {
-    /// Which of the user's functions, by the argument that takes it; before it, where another one
-    /// returned None that it was handed, that other one.
-    pub function: String,
-    /// Why.
-    pub cause: Cause,
-    /// At which of several slots.
-    pub nth: Option<usize>,
-    /// Whether the values of several slots do not fit one array, and those of fewer may.
-    pub crowded: bool,
-}
-
-/// Result of a function of the user.
-pub type Outcome<T> = Result<T, FunctionFailure>;
+use crate::arrow::plan::function_failure::{FunctionFailure, Outcome};
 
 /// One value per slot. A slot that was released is empty until it is updated, merged into or copied
 /// to.

@@ -7,7 +7,7 @@ use arrow_array::{ArrayRef, Int64Array, RecordBatch};
 
 use super::changes::Changes;
 use super::state_store::{StateStore, key_columns};
-use super::states::{failed, save};
+use super::states::save;
 use super::windows::Windows;
 use crate::aggregate::slot::Slot;
 use crate::arrow::array::convert;
@@ -264,7 +264,7 @@ fn load(
         function.resize(accumulators.len());
         function
             .load(&slots, values)
-            .map_err(|failure| failed(query, nth, failure, None, None))?;
+            .map_err(|failure| query.failed(nth, failure, None, None))?;
     }
     Ok(slots)
 }

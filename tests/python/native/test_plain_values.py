@@ -70,6 +70,8 @@ def test_single_values_are_those_that_the_check_lets_pass(kind: pa.DataType, val
         ({"a": 1}, pa.struct([("a", pa.int64())]), Counter()),
         ({"a": [1]}, pa.struct([("a", pa.list_(pa.int64()))]), {"a": ()}),
         (b"a", pa.binary(), bytearray()),
+        ({"a": 1}, pa.map_(pa.string(), pa.int64()), Counter()),
+        ([("a", 1)], pa.map_(pa.string(), pa.int64()), None),
         (Counter(a=1), pa.struct([("a", pa.int64())]), None),
         ({"a": 1, "b": 2}, pa.struct([("a", pa.int64())]), None),
         ([1], pa.list_(pa.int64(), 1), None),
@@ -79,3 +81,31 @@ def test_single_values_are_those_that_the_check_lets_pass(kind: pa.DataType, val
 )
 def test_other_classes_and_types_are_left_to_the_check(value: Any, kind: pa.DataType, like: Any) -> None:
     assert plain_array([value], kind, like) is None
+
+
+MAPS = {
+    "of ints": (pa.map_(pa.string(), pa.int64()), {}, st.dictionaries(st.text(max_size=2), st.integers(0, 9))),
+    "of a counter": (pa.map_(pa.string(), pa.int64()), Counter(), st.lists(st.sampled_from("abc")).map(Counter)),
+    "of lists": (
+        pa.map_(pa.int8(), pa.list_(pa.float64())),
+        None,
+        st.dictionaries(st.integers(0, 9), st.lists(st.floats(), max_size=2) | st.none()),
+    ),
+}
+
+
+@pytest.mark.parametrize(("kind", "like", "fitting"), MAPS.values(), ids=MAPS)
+@given(data=st.data())
+def test_dicts_that_fit_are_the_same_maps(kind: Any, like: Any, fitting: Any, data: st.DataObject) -> None:
+    values = data.draw(st.lists(st.none() | fitting, max_size=5))
+    plain = plain_array(values, kind, like)
+    assert plain is not None
+    assert repr(plain.to_pylist()) == repr(array_of(values, kind, check_of(kind, like)).to_pylist())
+    plain.validate(full=True)
+
+
+@given(st.lists(st.none() | WILD | st.dictionaries(st.none() | st.text(max_size=1) | st.integers(), WILD), max_size=3))
+def test_dicts_that_do_not_fit_are_left_to_the_check(values: list[Any]) -> None:
+    for kind in (pa.map_(pa.string(), pa.int8()), pa.map_(pa.int64(), pa.field("value", pa.string(), nullable=False))):
+        plain, wanted = plain_array(values, kind), one_by_one(values, kind, None)
+        assert plain is None or (wanted is not None and repr(plain.to_pylist()) == repr(wanted.to_pylist()))

@@ -1,0 +1,98 @@
+"""Folds over runs of rows: what Python functions make of the windows of sorted rows.
+
+Windows that begin at one row are next to each other, shorter ones first: the fold of a longer one goes on from that of
+a shorter one, so that a row is added once for all of them.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from copy import deepcopy
+from operator import length_hint
+from types import NoneType
+from typing import Any
+
+Runs = Callable[[list[Any], Sequence[int], Sequence[int], list[Any], list["Step"]], None]
+"""Folds windows: of the rows, from a first one to before another; appends the values to a list, as far as it comes.
+
+Where a function raises, its step is appended to the last list, and the exception goes on.
+"""
+
+Step = tuple[int, str, bool, bool]
+"""Where a fold failed: the row, `init`, `copy` or `add`; whether the accumulator is that of `init`, whether None."""
+
+
+def runs_of(init: Callable[[], Any], add: Callable[[Any, Any], Any]) -> Runs:
+    """Folds by a function that adds a row to an accumulator."""
+
+    def fold(rows: list[Any], starts: Sequence[int], ends: Sequence[int], made: list[Any], failed: list[Step]) -> None:
+        begin, at, doing, held = -1, 0, "init", None
+        rest, append = iter(rows[:0]), made.append
+        try:
+            for start, end in zip(starts, ends, strict=True):
+                if start == begin:
+                    doing = "copy"
+                    held = copied(held)
+                else:
+                    begin = at = start
+                    doing = "init"
+                    held = init()
+                doing = "add"
+                rest = iter(rows[at:end])
+                for row in rest:
+                    held = add(held, row)
+                at = end
+                append(held)
+        except BaseException:
+            place = end - length_hint(rest) - 1 if doing == "add" else start
+            failed.append((place, doing, place == begin, held is None))
+            raise
+
+    return fold
+
+
+def runs_of_reduce(fn: Callable[[Any, Any], Any]) -> Runs:
+    """Folds by a function of two values, which is not called for None."""
+
+    def fold(rows: list[Any], starts: Sequence[int], ends: Sequence[int], made: list[Any], failed: list[Step]) -> None:
+        begin, at, doing, held = -1, 0, "copy", None
+        rest, append = iter(rows[:0]), made.append
+        try:
+            for start, end in zip(starts, ends, strict=True):
+                if start == begin:
+                    doing = "copy"
+                    held = copied(held)
+                else:
+                    begin = at = start
+                    held = None
+                doing = "add"
+                rest = iter(rows[at:end])
+                for row in rest:
+                    if held is None:
+                        held = row
+                    elif row is not None:
+                        held = fn(held, row)
+                at = end
+                append(held)
+        except BaseException:
+            place = end - length_hint(rest) - 1 if doing == "add" else start
+            failed.append((place, doing, place == begin, held is None))
+            raise
+
+    return fold
+
+
+def copied(held: Any) -> Any:
+    """An equal accumulator that does not change with the other: `copy.deepcopy`, quicker for what is flat."""
+    kind = type(held)
+    if kind in _IMMUTABLE:
+        return held
+    if kind in (dict, defaultdict):
+        is_flat = _IMMUTABLE.issuperset(map(type, held.values())) and _IMMUTABLE.issuperset(map(type, held))
+    else:
+        is_flat = kind in (list, set) and _IMMUTABLE.issuperset(map(type, held))
+    return held.copy() if is_flat else deepcopy(held)
+
+
+_IMMUTABLE = frozenset({int, float, str, bytes, bool, NoneType})
