@@ -16,6 +16,7 @@
 //! | [`combiner`] | of a stream: the packed rows of a shard to partial sessions |
 //! | `run` | in this process |
 //! | [`row_windows`] | in this process, with the window of each row |
+//! | `window_batches` | windows in batches, taken by their positions |
 //! | `window_columns` | columns of windows as columns of the rows in them |
 //! | `partition`, `workers` | rows by parts of the keys; the threads of a run |
 //! | `list_room` | room for the lists of overlapping windows |
@@ -39,5 +40,6 @@ mod sliding;
 mod sort_rows;
 pub mod sorter;
 mod tuning;
+mod window_batches;
 mod window_columns;
 mod workers;

@@ -24,7 +24,7 @@ use crate::interrupt::Interrupt;
 use crate::key::KeyId;
 use crate::memory;
 use crate::session::windows::Gap;
-use crate::sort::{SortedRows, pick};
+use crate::sort::{order, pick};
 use crate::time::Time;
 
 /// A session query at work.
@@ -115,9 +115,7 @@ impl SessionQuery {
     pub fn partials(&mut self, interrupt: &Interrupt) -> Result<RecordBatch> {
         let sessions = self.coalesce(interrupt)?;
         let starts: Vec<Time> = sessions.extents.iter().map(|extent| extent.start).collect();
-        let rows: Vec<u32> = SortedRows::new(&sessions.keys, &starts, interrupt)?
-            .rows()
-            .collect();
+        let rows = order(&sessions.keys, &starts, interrupt)?;
         let slots: Vec<Slot> = rows.iter().copied().map(Slot).collect();
         PartialSessions {
             keys: self.keys.columns(&pick(&sessions.keys, &rows))?,

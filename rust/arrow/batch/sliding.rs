@@ -25,6 +25,7 @@ use crate::sliding::batch::RowBuffer;
 use crate::sliding::plan::{Ends, Sliding};
 use crate::sort::pick;
 use crate::time::Time;
+use crate::window::Window;
 
 /// Rows in the windows of one batch of results, about, where a list of a window holds them all.
 const GATHERED_ROWS: usize = 1 << 24;
@@ -82,12 +83,27 @@ fn empty(query: &Query) -> Result<Vec<Column<'static>>> {
 }
 
 impl SlidingQuery {
+    /// A batch of windows whose last column lists the rows at the end of each.
+    fn with_rows(
+        &self,
+        number: usize,
+        keys: &[KeyId],
+        windows: &[Window],
+        mut lowered: Vec<Column<'static>>,
+        at_end: &[Run],
+    ) -> Result<RecordBatch> {
+        lowered.push(self.lists(number, at_end)?);
+        self.query
+            .result(self.keys.columns(keys)?, windows, Ok(lowered))
+    }
+
     /// A list of the values of an input for each run of rows.
     fn lists(&self, input: usize, runs: &[Run]) -> Result<Column<'static>> {
         let values = self.records.inputs().get(input);
         let values = values.ok_or(Error::Internal("an input is there"))?;
-        let mut offsets = vec![0];
-        let mut rows = Vec::new();
+        let mut offsets = Vec::with_capacity(runs.len() + 1);
+        offsets.push(0);
+        let mut rows = Vec::with_capacity(runs.iter().map(Run::len).sum());
         for run in runs {
             rows.extend(run.from..run.to);
             offsets.push(rows.len() as i64);
@@ -173,16 +189,30 @@ impl BatchOperator for SlidingQuery {
                 memory::headroom()?;
                 let runs = batch.runs.get(piece.clone()).unwrap_or_default();
                 let (times, seq_nos) = (self.records.times(), self.records.seq_nos());
-                let mut lowered = states.sweep(times, seq_nos, &inputs, runs, interrupt);
-                if let (Ok(lowered), Some(number)) = (&mut lowered, self.query.row_number) {
-                    let at_end = batch.at_end.get(piece.clone()).unwrap_or_default();
-                    lowered.push(self.lists(number, at_end)?);
+                let lowered = states.sweep(times, seq_nos, &inputs, runs, interrupt);
+                let keys = batch.keys.get(piece.clone()).unwrap_or_default();
+                let windows = batch.windows.get(piece.clone()).unwrap_or_default();
+                match self.query.row_number {
+                    Some(number) => {
+                        let lowered =
+                            lowered.map_err(|error| self.query.name_overflow(error, windows))?;
+                        let at_end = batch.at_end.get(piece).unwrap_or_default();
+                        if states.result_grows() {
+                            return self.with_rows(number, keys, windows, lowered, at_end);
+                        }
+                        let order = self.records.by_arrival(at_end);
+                        let columns = lowered.iter().map(|column| column.gather(&order));
+                        let (keys, windows, at_end) = (
+                            pick(keys, &order),
+                            pick(windows, &order),
+                            pick(at_end, &order),
+                        );
+                        self.with_rows(number, &keys, &windows, columns.collect(), &at_end)
+                    }
+                    None => self
+                        .query
+                        .result(self.keys.columns(keys)?, windows, lowered),
                 }
-                let keys = self
-                    .keys
-                    .columns(batch.keys.get(piece.clone()).unwrap_or_default())?;
-                let windows = batch.windows.get(piece).unwrap_or_default();
-                self.query.result(keys, windows, lowered)
             };
             batch
                 .pieces(windows, rows)

@@ -34,6 +34,9 @@ impl Query {
         if let WindowLengths::Sliding(_) = query.windows
             && let Some(rows) = query.aggregates.pop()
         {
+            // Of the rows that come back none is written to a block, and the list of them is none of the aggregates.
+            let mut own = spec.aggregates.iter().rev().skip(1);
+            query.needs_seq_no = own.any(|aggregate| aggregate.function.needs_seq_no());
             query.row_number = rows.inputs.first().copied();
             query.aggregates.push(rows.of_operator());
         }
