@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `operator` | what every query does with rows and blocks |
 //! | `dispatch` | the operator of a query |
-//! | `sessions`, `session_groups` | session queries; their sessions with states |
+//! | `sessions`, `session_groups`, `session_rows` | session queries; their sessions with states; their rows |
 //! | `sliding` | sliding queries |
 //! | `sort_rows` | queries for rows in the order of time |
 //! | `over` | queries that give the rows back, each with its window |
@@ -34,6 +34,7 @@ mod pending;
 pub mod row_windows;
 mod run;
 pub(crate) mod session_groups;
+mod session_rows;
 pub(crate) mod sessions;
 mod shards;
 mod sliding;

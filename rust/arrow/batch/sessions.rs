@@ -155,10 +155,15 @@ impl SessionQuery {
                 interrupt.check()?;
                 memory::headroom()?;
                 let slots = slots.get(range).unwrap_or_default();
-                let ClosedSessions { keys, states, .. } = sessions;
+                let ClosedSessions {
+                    keys, states, rows, ..
+                } = sessions;
                 let keys = self.keys.columns(&pick(keys, Slot::numbers(slots)))?;
-                self.query
-                    .result(keys, &sessions.windows(slots), states.lower(slots))
+                let mut lowered = states.lower(slots);
+                if let (Ok(lowered), Some(rows)) = (&mut lowered, rows) {
+                    lowered.push(rows.column(slots));
+                }
+                self.query.result(keys, &sessions.windows(slots), lowered)
             };
             in_halves(0..slots.len(), &mut result, emit)?;
         }
@@ -215,7 +220,8 @@ impl BatchOperator for SessionQuery {
                 let keys = self.numbers_of(&partials.keys, block.num_rows())?;
                 let states = self.query.accumulators().load(&partials.states)?;
                 let from = Slot::below(partials.extents.len());
-                self.groups.merge(&keys, &partials.extents, &states, &from)
+                self.groups
+                    .merge(&keys, &partials.extents, &states, &from, None)
             }
         }
     }
@@ -261,7 +267,8 @@ impl BatchOperator for SessionQuery {
             .ok_or(Error::Internal("each session has a key"))?;
         self.groups.waiting().renumber(of_waiting);
         let extents = pick(&sessions.extents, numbers);
-        self.groups.merge(keys, &extents, &sessions.states, &open)
+        let (states, rows) = (&sessions.states, sessions.rows.as_ref());
+        self.groups.merge(keys, &extents, states, &open, rows)
     }
 
     fn rows(&self) -> usize {
