@@ -12,6 +12,9 @@ const AT_ONCE: usize = 1 << 20;
 /// The logarithm of the number of buckets.
 const BUCKET_BITS: u32 = 8;
 
+/// The same where buckets are left as they are.
+const ROUGH_BITS: u32 = 11;
+
 /// Rows sorted by (key, time, row). Linear where the rows of each key are already in order of time.
 #[derive(Debug)]
 pub struct SortedRows {
@@ -27,19 +30,7 @@ impl SortedRows {
     ///
     /// Those of the interrupt.
     pub fn new(keys: &[KeyId], times: &[Time], interrupt: &Interrupt) -> Result<Self> {
-        let Some(packing) = Packing::of(times) else {
-            let (mut rows, ends) = by_key(keys, times, |time, row| (time, row), interrupt)?;
-            sort_keys(&mut rows, &ends, |&(time, _)| time.rank(), interrupt)?;
-            return Ok(Self { rows, ends });
-        };
-        let entry = |time, row| packing.pack(time, row);
-        let (mut packed, ends) = by_key(keys, times, entry, interrupt)?;
-        sort_keys(&mut packed, &ends, |&packed| packed, interrupt)?;
-        let mut rows = Vec::with_capacity(packed.len());
-        for packed in packed.chunks(STRETCH) {
-            interrupt.check()?;
-            rows.extend(packed.iter().map(|&packed| packing.unpack(packed)));
-        }
+        let (rows, ends) = sorted(keys, times, |row| row, interrupt)?;
         Ok(Self { rows, ends })
     }
 
@@ -55,11 +46,62 @@ impl SortedRows {
                 Some((key, rows))
             })
     }
+}
 
-    /// The row numbers alone.
-    pub fn rows(&self) -> impl ExactSizeIterator<Item = u32> {
-        self.rows.iter().map(|&(_, row)| row)
+/// The numbers of rows in the order of (key, time, row); `keys` and `times` are parallel, no key is null.
+///
+/// # Errors
+///
+/// Those of the interrupt.
+pub fn order(keys: &[KeyId], times: &[Time], interrupt: &Interrupt) -> Result<Vec<u32>> {
+    Ok(sorted(keys, times, |(_, row)| row, interrupt)?.0)
+}
+
+/// The sorted rows as `entry` makes them of (time, row number), and where those of each key end.
+fn sorted<E>(
+    keys: &[KeyId],
+    times: &[Time],
+    entry: impl Fn((Time, u32)) -> E,
+    interrupt: &Interrupt,
+) -> Result<(Vec<E>, Vec<usize>)> {
+    let Some(packing) = Packing::of(times) else {
+        let (mut rows, ends) = by_key(keys, times, |time, row| (time, row), interrupt)?;
+        sort_keys(&mut rows, &ends, |&(time, _)| time.rank(), interrupt)?;
+        return Ok((rows.into_iter().map(entry).collect(), ends));
+    };
+    let pack = |time, row| packing.pack(time, row);
+    let (mut packed, ends) = by_key(keys, times, pack, interrupt)?;
+    sort_keys(&mut packed, &ends, |&packed| packed, interrupt)?;
+    let mut rows = Vec::with_capacity(packed.len());
+    for packed in packed.chunks(STRETCH) {
+        interrupt.check()?;
+        rows.extend(packed.iter().map(|&packed| entry(packing.unpack(packed))));
     }
+    Ok((rows, ends))
+}
+
+/// The positions of ranks, roughly by ascending rank: near enough that what is read in this order is
+/// read from one end to the other. Equal ranks stay in their order.
+pub fn rough_order(ranks: &[u32]) -> Vec<u32> {
+    let most = ranks.iter().max().copied().unwrap_or_default();
+    let shift = (u32::BITS - most.leading_zeros()).saturating_sub(ROUGH_BITS);
+    let mut ends = [0_usize; 1 << ROUGH_BITS];
+    for rank in ranks {
+        if let Some(count) = ends.get_mut((rank >> shift) as usize) {
+            *count += 1;
+        }
+    }
+    starts_of(&mut ends);
+    let mut order = vec![0; ranks.len()];
+    for (position, rank) in (0..).zip(ranks) {
+        if let Some(next) = ends.get_mut((rank >> shift) as usize) {
+            if let Some(slot) = order.get_mut(*next) {
+                *slot = position;
+            }
+            *next += 1;
+        }
+    }
+    order
 }
 
 /// The first bytes of a name as a number, which sorts as they do.
@@ -213,11 +255,13 @@ pub fn sort_long<E: Copy>(
     Ok(())
 }
 
-/// The values of some rows.
+/// The values of some rows, each of which has one; none where there are no values at all.
 pub fn pick<T: Copy>(values: &[T], rows: &[u32]) -> Vec<T> {
-    rows.iter()
-        .filter_map(|&row| values.get(row as usize).copied())
-        .collect()
+    let Some(&first) = values.first() else {
+        return Vec::new();
+    };
+    let value = |&row: &u32| values.get(row as usize).copied().unwrap_or(first);
+    rows.iter().map(value).collect()
 }
 
 /// A time and a row in one word, which sorts as they do: half as wide, and compared at once.

@@ -12,12 +12,15 @@ use crate::error::Result;
 use crate::interrupt::Interrupt;
 use crate::key::KeyId;
 use crate::memory;
-use crate::sort::{SortedRows, pick};
-use crate::time::Time;
+use crate::sort::{order, pick, rough_order};
+use crate::time::{Span, Time};
 use crate::window::Window;
 
 /// The number of windows in a [`WindowBatch`], about.
 const CHUNK: usize = 1 << 16;
+
+/// Room for windows beyond these: a batch ends with all windows of a key.
+const ROOM: usize = CHUNK + CHUNK / 4;
 
 /// Bytes for each row while rows are sorted: an entry, its place, and one more column of words.
 const SORTED: usize = 16 + 4 + 8;
@@ -27,10 +30,13 @@ const SORTED: usize = 16 + 4 + 8;
 pub struct RowBuffer {
     keys: Vec<KeyId>,
     times: Vec<Time>,
-    /// `times`, floored to the resolution.
+    /// `times`, floored to the resolution; empty where that is one tick.
     floored: Vec<Time>,
+    /// Empty where no aggregate minds them.
     seq_nos: Vec<SeqNo>,
     inputs: Vec<Column<'static>>,
+    /// Where each row stood before the rows were sorted.
+    places: Vec<u32>,
 }
 
 /// Windows, and the rows of each.
@@ -47,6 +53,16 @@ pub struct WindowBatch {
 }
 
 impl WindowBatch {
+    /// Without windows, of which so many may come.
+    fn with_capacity(windows: usize, at_ends: bool) -> Self {
+        Self {
+            keys: Vec::with_capacity(windows),
+            windows: Vec::with_capacity(windows),
+            runs: Vec::with_capacity(windows),
+            at_end: Vec::with_capacity(if at_ends { windows } else { 0 }),
+        }
+    }
+
     /// Ranges of at most `windows` windows and `rows` rows in them, but of one window at least: one
     /// key may have any number of windows.
     pub fn pieces(&self, windows: usize, rows: usize) -> impl Iterator<Item = Range<usize>> {
@@ -123,13 +139,15 @@ impl RowBuffer {
         seq_nos: &[SeqNo],
         inputs: &[Column<'_>],
     ) -> Result<()> {
-        memory::reserve(&mut self.floored, times.len())?;
         memory::reserve(&mut self.keys, times.len())?;
         memory::reserve(&mut self.times, times.len())?;
         memory::reserve(&mut self.seq_nos, times.len())?;
-        for &time in times {
-            let floored = time.floor(sliding.resolution);
-            self.floored.push(floored.ok_or_else(|| beyond_time(time))?);
+        if sliding.resolution != Span(1) {
+            memory::reserve(&mut self.floored, times.len())?;
+            for &time in times {
+                let floored = time.floor(sliding.resolution);
+                self.floored.push(floored.ok_or_else(|| beyond_time(time))?);
+            }
         }
         self.keys.extend_from_slice(keys);
         self.times.extend_from_slice(times);
@@ -147,11 +165,25 @@ impl RowBuffer {
     /// Those of the interrupt.
     pub fn sort(&mut self, interrupt: &Interrupt) -> Result<()> {
         memory::room_for(self.len().saturating_mul(SORTED))?;
-        let sorted = SortedRows::new(&self.keys, &self.times, interrupt)?;
-        let mut order: Vec<u32> = sorted.rows().collect();
-        drop(sorted);
+        let mut order = order(&self.keys, &self.times, interrupt)?;
         self.sort_ties(&mut order, interrupt)?;
-        self.pick(&order, interrupt)
+        self.pick(&order, interrupt)?;
+        self.places = order;
+        Ok(())
+    }
+
+    /// The positions of runs, roughly in the order in which their first rows came.
+    pub fn by_arrival(&self, runs: &[Run]) -> Vec<u32> {
+        let firsts: Vec<u32> = runs.iter().map(|run| run.from).collect();
+        rough_order(&pick(&self.places, &firsts))
+    }
+
+    fn floored(&self) -> &[Time] {
+        if self.floored.is_empty() {
+            &self.times
+        } else {
+            &self.floored
+        }
     }
 
     /// Rows of equal key and time, in order of arrival.
@@ -176,7 +208,7 @@ impl RowBuffer {
     /// Those of the interrupt.
     pub fn release(&mut self, horizon: Time, interrupt: &Interrupt) -> Result<()> {
         let kept: Vec<u32> = (0..)
-            .zip(&self.floored)
+            .zip(self.floored())
             .filter(|&(_, &time)| time >= horizon)
             .map(|(row, _)| row)
             .collect();
@@ -214,19 +246,18 @@ impl RowBuffer {
         at_ends: bool,
         interrupt: &Interrupt,
     ) -> impl Iterator<Item = Result<WindowBatch>> {
+        let floored = self.floored();
         let mut groups = self.keys.chunk_by(|left, right| left == right).peekable();
         let mut first = 0;
         std::iter::from_fn(move || {
             groups.peek()?;
-            let mut batch = WindowBatch::default();
+            // At most two windows end or begin with each row.
+            let most = 2 * (self.len() - first);
+            let mut batch = WindowBatch::with_capacity(most.min(ROOM), at_ends);
             while let Some(group) = groups.next_if(|_| batch.keys.len() < CHUNK) {
-                let times = self
-                    .floored
-                    .get(first..first + group.len())
-                    .unwrap_or_default();
+                let times = floored.get(first..first + group.len()).unwrap_or_default();
                 let mut emit = |window, run| {
                     interrupt.check_rows(batch.runs.len()..batch.runs.len() + 1)?;
-                    batch.keys.extend(group.first());
                     batch.windows.push(window);
                     batch.runs.push(run);
                     Ok(())
@@ -243,6 +274,8 @@ impl RowBuffer {
                     return Some(Err(error));
                 }
                 first += group.len();
+                let key = group.first().copied().unwrap_or(KeyId::NULL);
+                batch.keys.resize(batch.windows.len(), key);
             }
             Some(Ok(batch))
         })

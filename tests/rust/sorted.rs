@@ -4,7 +4,7 @@
 use proptest::prelude::*;
 use windrow::interrupt::Interrupt;
 use windrow::key::KeyId;
-use windrow::sort::SortedRows;
+use windrow::sort::{SortedRows, order, rough_order};
 use windrow::time::Time;
 
 type Row = (u32, i64);
@@ -44,7 +44,8 @@ fn check(rows: &[Row]) {
         .flat_map(|(_, rows)| rows)
         .map(|(_, row)| row)
         .collect();
-    assert_eq!(sorted.rows().collect::<Vec<_>>(), numbers);
+    let order = order(&keys, &times, &Interrupt::never()).unwrap();
+    assert_eq!(order, numbers);
 }
 
 #[test]
@@ -126,7 +127,39 @@ fn many_rows_of_one_key_and_one_time() {
     check_many(|_| -1);
 }
 
+/// Whether each position is there once, and none is before another by more than the 2048th part of the
+/// ranks.
+fn check_rough(ranks: &[u32]) {
+    let order = rough_order(ranks);
+    let mut positions = order.clone();
+    positions.sort();
+    assert_eq!(positions, (0..ranks.len() as u32).collect::<Vec<_>>());
+    let most = ranks.iter().max().copied().unwrap_or_default();
+    let width = ((u64::from(most) + 1).next_power_of_two() >> 11).max(1) as u32;
+    let mut highest = 0;
+    for position in order {
+        let rank = ranks[position as usize];
+        assert!(
+            highest < rank.saturating_add(width),
+            "{rank} after {highest}"
+        );
+        highest = highest.max(rank);
+    }
+}
+
+#[test]
+fn ranks_are_roughly_in_order_and_few_of_them_exactly() {
+    check_rough(&[]);
+    check_rough(&[u32::MAX, 0, u32::MAX - 1, 1 << 31]);
+    assert_eq!(rough_order(&[2047, 3, 0, 3, 2046]), [2, 1, 3, 4, 0]);
+}
+
 proptest! {
+    #[test]
+    fn oracle_any_ranks_are_roughly_in_order(ranks in prop::collection::vec(any::<u32>(), 0..99), shift in 0..32_u32) {
+        check_rough(&ranks.into_iter().map(|rank| rank >> shift).collect::<Vec<_>>());
+    }
+
     #[test]
     fn oracle_rows_are_sorted(rows in prop::collection::vec((0..5_u32, 0..9_i64), 0..60), step in any::<i64>(), base in any::<i64>()) {
         let rows: Vec<Row> = rows.into_iter().map(|(key, time)| (key, base.wrapping_add(time.wrapping_mul(step)))).collect();

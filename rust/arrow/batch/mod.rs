@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `operator` | what every query does with rows and blocks |
 //! | `dispatch` | the operator of a query |
-//! | `sessions`, `session_groups` | session queries; their sessions with states |
+//! | `sessions`, `session_groups`, `session_rows` | session queries; their sessions with states; their rows |
 //! | `sliding` | sliding queries |
 //! | [`sliding_folds`] | rows in the order of time to sliding windows with functions of the user |
 //! | `sort_rows` | queries for rows in the order of time |
@@ -17,6 +17,7 @@
 //! | [`combiner`] | of a stream: the packed rows of a shard to partial sessions |
 //! | `run` | in this process |
 //! | [`row_windows`] | in this process, with the window of each row |
+//! | `window_batches` | windows in batches, taken by their positions |
 //! | `window_columns` | columns of windows as columns of the rows in them |
 //! | `partition`, `workers` | rows by parts of the keys; the threads of a run |
 //! | `list_room` | room for the lists of overlapping windows |
@@ -34,6 +35,7 @@ mod pending;
 pub mod row_windows;
 mod run;
 pub(crate) mod session_groups;
+mod session_rows;
 pub(crate) mod sessions;
 mod shards;
 mod sliding;
@@ -41,5 +43,6 @@ pub mod sliding_folds;
 mod sort_rows;
 pub mod sorter;
 mod tuning;
+mod window_batches;
 mod window_columns;
 mod workers;

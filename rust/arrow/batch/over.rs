@@ -14,7 +14,7 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch, UInt32Array, new_null_array};
-use arrow_buffer::BooleanBuffer;
+use arrow_buffer::{BooleanBuffer, ScalarBuffer};
 use arrow_select::interleave::interleave_record_batch;
 use arrow_select::take::take;
 
@@ -195,7 +195,7 @@ impl OverRows {
 }
 
 /// The rows of windows: for each the position of its window, and its number.
-pub(super) fn rows_of(windows: &RecordBatch) -> Result<(Vec<u32>, Vec<i64>)> {
+pub(super) fn rows_of(windows: &RecordBatch) -> Result<(Vec<u32>, ScalarBuffer<i64>)> {
     let lists = windows.columns().last();
     let lists = lists.and_then(|column| column.as_list_opt::<i32>());
     let lists = lists.ok_or(Error::Internal("the last column lists rows"))?;
@@ -209,7 +209,7 @@ pub(super) fn rows_of(windows: &RecordBatch) -> Result<(Vec<u32>, Vec<i64>)> {
     let numbers = lists.values().slice(first, of_row.len());
     let numbers = numbers.as_primitive_opt::<Int64Type>();
     let numbers = numbers.ok_or(Error::Internal("rows have numbers"))?;
-    Ok((of_row, numbers.values().to_vec()))
+    Ok((of_row, numbers.values().clone()))
 }
 
 impl BatchOperator for OverRows {

@@ -7,17 +7,22 @@ use std::thread;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch};
+use arrow_buffer::{BooleanBuffer, NullBuffer};
 use arrow_schema::{Schema, SchemaRef};
 use arrow_select::concat::concat;
-use arrow_select::take::take;
 
 use super::over::rows_of;
-use super::window_columns::{batches, batches_of_rows, window_bytes};
+use super::window_batches::WindowBatches;
+use super::window_columns::{batches, batches_of_rows};
 use crate::arrow::plan::over::numbered;
 use crate::arrow::plan::query::Query;
 use crate::arrow::read::counters::ReadCounters;
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
+
+/// Batches of windows are joined where so many rows have one window: it is quicker to take from one array
+/// than from several, and few windows are soon copied.
+const ROWS_OF_JOINED: usize = 4;
 
 /// Windows, one after the other, and for each row of the input the position of its window.
 pub struct RowWindows {
@@ -33,8 +38,7 @@ pub struct RowWindows {
 /// may be null.
 pub struct RowColumns {
     schema: SchemaRef,
-    /// Those of all windows.
-    columns: Vec<ArrayRef>,
+    windows: WindowBatches,
     /// The position of each row's window, null for none.
     of_row: Int64Array,
     /// The rows of each batch.
@@ -66,17 +70,21 @@ impl RowColumns {
         let fields = fields.map(|field| field.as_ref().clone().with_nullable(true));
         let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
         let numbers: Vec<usize> = (0..first.num_columns()).collect();
+        let all: usize = windows.iter().map(RecordBatch::num_rows).sum();
         let columns = on_threads(threads, &numbers, interrupt, |&number| {
             let parts = windows
                 .iter()
-                .map(|batch| batch.column(number).as_ref())
-                .collect::<Vec<_>>();
-            Ok(concat(&parts)?)
+                .filter_map(|batch| batch.columns().get(number));
+            if windows.len() == 1 || all > of_row.len() / ROWS_OF_JOINED {
+                return Ok(parts.cloned().collect());
+            }
+            Ok(vec![concat(&parts.map(AsRef::as_ref).collect::<Vec<_>>())?])
         })?;
+        let windows = WindowBatches::new(columns);
         Ok(Self {
             schema,
-            batches: ranges(&columns, of_row, memory)?,
-            columns,
+            batches: ranges(&windows, of_row, memory)?,
+            windows,
             of_row: of_row.clone(),
         })
     }
@@ -102,12 +110,8 @@ impl RowColumns {
 
     fn of(&self, rows: &Range<usize>) -> Result<RecordBatch> {
         let of_row = self.of_row.slice(rows.start, rows.len());
-        let taken = self
-            .columns
-            .iter()
-            .map(|column| take(column, &of_row, None));
-        let taken = taken.collect::<std::result::Result<Vec<_>, _>>()?;
-        Ok(RecordBatch::try_new(Arc::clone(&self.schema), taken)?)
+        let columns = self.windows.take(&of_row)?;
+        Ok(RecordBatch::try_new(Arc::clone(&self.schema), columns)?)
     }
 }
 
@@ -147,12 +151,11 @@ fn on_threads<T: Sync, R: Send>(
 
 /// The rows of each batch.
 fn ranges(
-    columns: &[ArrayRef],
+    windows: &WindowBatches,
     of_row: &Int64Array,
     memory: Option<usize>,
 ) -> Result<Vec<Range<usize>>> {
-    let windows = columns.first().map_or(0, |column| column.len());
-    let Some(of_window) = window_bytes(columns, windows) else {
+    let Some(of_window) = windows.bytes() else {
         return Ok(batches_of_rows(of_row.len()));
     };
     let bytes = |window: Option<i64>| {
@@ -162,7 +165,7 @@ fn ranges(
     };
     if let Some(most) = memory {
         let bytes = of_row.iter().map(bytes).fold(0, usize::saturating_add);
-        check_room(bytes, windows, of_row, most)?;
+        check_room(bytes, windows.len(), of_row, most)?;
     }
     Ok(batches(of_row.iter().map(bytes)))
 }
@@ -221,16 +224,20 @@ impl Query {
                 let row = usize::try_from(number)
                     .ok()
                     .and_then(|row| of_row.get_mut(row));
-                *row.ok_or(Error::Internal("a row has a number"))? = before + i64::from(position);
+                let row = row.ok_or_else(|| Error::Internal("a row has a number"))?;
+                *row = before + i64::from(position);
             }
             before += batch.num_rows() as i64;
             let columns: Vec<usize> = (0..batch.num_columns() - 1).collect();
             windows.push(batch.project(&columns)?);
         }
-        let known = |&window: &i64| (window != NONE).then_some(window);
+        let known = |row| of_row.get(row).is_some_and(|&window| window != NONE);
+        let nulls = of_row
+            .contains(&NONE)
+            .then(|| NullBuffer::new(BooleanBuffer::collect_bool(rows, known)));
         Ok(RowWindows {
             windows,
-            of_row: of_row.iter().map(known).collect(),
+            of_row: Int64Array::try_new(of_row.into(), nulls)?,
             counters,
         })
     }

@@ -7,8 +7,10 @@
 use std::sync::Arc;
 
 use super::pending::NumberedRows;
+use super::session_rows::{RowLists, SessionRows};
 use super::tuning;
 use crate::aggregate::accumulators::Accumulators;
+use crate::aggregate::scalar::Scalar;
 use crate::aggregate::slot::Slot;
 use crate::arrow::plan::query::Query;
 use crate::arrow::read::records::Records;
@@ -31,6 +33,8 @@ pub(super) struct SessionGroups {
     gap: Gap,
     sessions: OpenSessions,
     states: Accumulators,
+    /// Empty unless rows come back.
+    rows: SessionRows,
     waiting: NumberedRows,
 }
 
@@ -42,6 +46,8 @@ pub(crate) struct ClosedSessions {
     pub extents: Vec<Extent>,
     /// The states of each session.
     pub states: Accumulators,
+    /// The rows of each session, where they come back.
+    pub rows: Option<RowLists>,
 }
 
 impl ClosedSessions {
@@ -59,6 +65,7 @@ impl SessionGroups {
             gap,
             sessions: OpenSessions::default(),
             states: query.accumulators(),
+            rows: SessionRows::default(),
             waiting: NumberedRows::default(),
             query,
         }
@@ -108,12 +115,16 @@ impl SessionGroups {
                 .split_at_checked(input.rows())
                 .ok_or(Error::Internal("each row has a slot"))?;
             rest = others;
+            let inputs = input.inputs()?;
             self.states.update(
                 slots,
                 input.times(),
                 input.seq_nos(),
-                &self.query.accumulator_inputs(&input.inputs()?),
+                &self.query.accumulator_inputs(&inputs),
             )?;
+            if let Some(column) = self.query.row_number.and_then(|number| inputs.get(number)) {
+                self.rows.add(i64::view(column)?, slots)?;
+            }
         }
         Ok(())
     }
@@ -136,16 +147,20 @@ impl SessionGroups {
         &mut self.waiting
     }
 
-    /// Merges partial sessions: slots `from` of `states`, parallel to `keys` and `extents`.
+    /// Merges partial sessions: slots `from` of `states` and `rows`, parallel to `keys` and `extents`.
     pub fn merge(
         &mut self,
         keys: &[KeyId],
         extents: &[Extent],
         states: &Accumulators,
         from: &[Slot],
+        rows: Option<&RowLists>,
     ) -> Result<()> {
         let into = self.sessions.assign_partials(keys, extents);
         self.states.resize(self.sessions.len());
+        if let Some(rows) = rows {
+            self.rows.add_lists(rows, from, &into)?;
+        }
         self.states.merge(&into, states, from)
     }
 
@@ -160,9 +175,12 @@ impl SessionGroups {
         memory::room_for(self.sessions.len().saturating_mul(GROWN))?;
         let coalesced = self.sessions.coalesce(interrupt)?;
         let mut states = std::mem::replace(&mut self.states, self.query.accumulators());
+        let slots = coalesced.keys.len();
+        let rows = self.query.row_number.is_some();
+        let rows = rows.then(|| self.rows.take_lists(slots, coalesced.moves.as_deref()));
         if let Some(moves) = coalesced.moves {
             let mut joined = states.fresh();
-            joined.resize(coalesced.keys.len());
+            joined.resize(slots);
             let from = Slot::below(moves.len());
             for (into, from) in moves.chunks(STRETCH).zip(from.chunks(STRETCH)) {
                 interrupt.check()?;
@@ -174,6 +192,7 @@ impl SessionGroups {
             keys: coalesced.keys,
             extents: coalesced.extents,
             states,
+            rows,
         })
     }
 

@@ -24,7 +24,7 @@ use crate::interrupt::Interrupt;
 use crate::key::KeyId;
 use crate::memory;
 use crate::session::windows::Gap;
-use crate::sort::{SortedRows, pick};
+use crate::sort::{order, pick};
 use crate::time::Time;
 
 /// A session query at work.
@@ -115,9 +115,7 @@ impl SessionQuery {
     pub fn partials(&mut self, interrupt: &Interrupt) -> Result<RecordBatch> {
         let sessions = self.coalesce(interrupt)?;
         let starts: Vec<Time> = sessions.extents.iter().map(|extent| extent.start).collect();
-        let rows: Vec<u32> = SortedRows::new(&sessions.keys, &starts, interrupt)?
-            .rows()
-            .collect();
+        let rows = order(&sessions.keys, &starts, interrupt)?;
         let slots: Vec<Slot> = rows.iter().copied().map(Slot).collect();
         PartialSessions {
             keys: self.keys.columns(&pick(&sessions.keys, &rows))?,
@@ -157,10 +155,15 @@ impl SessionQuery {
                 interrupt.check()?;
                 memory::headroom()?;
                 let slots = slots.get(range).unwrap_or_default();
-                let ClosedSessions { keys, states, .. } = sessions;
+                let ClosedSessions {
+                    keys, states, rows, ..
+                } = sessions;
                 let keys = self.keys.columns(&pick(keys, Slot::numbers(slots)))?;
-                self.query
-                    .result(keys, &sessions.windows(slots), states.lower(slots))
+                let mut lowered = states.lower(slots);
+                if let (Ok(lowered), Some(rows)) = (&mut lowered, rows) {
+                    lowered.push(rows.column(slots));
+                }
+                self.query.result(keys, &sessions.windows(slots), lowered)
             };
             in_halves(0..slots.len(), &mut result, emit)?;
         }
@@ -217,7 +220,8 @@ impl BatchOperator for SessionQuery {
                 let keys = self.numbers_of(&partials.keys, block.num_rows())?;
                 let states = self.query.accumulators().load(&partials.states)?;
                 let from = Slot::below(partials.extents.len());
-                self.groups.merge(&keys, &partials.extents, &states, &from)
+                self.groups
+                    .merge(&keys, &partials.extents, &states, &from, None)
             }
         }
     }
@@ -263,7 +267,8 @@ impl BatchOperator for SessionQuery {
             .ok_or(Error::Internal("each session has a key"))?;
         self.groups.waiting().renumber(of_waiting);
         let extents = pick(&sessions.extents, numbers);
-        self.groups.merge(keys, &extents, &sessions.states, &open)
+        let (states, rows) = (&sessions.states, sessions.rows.as_ref());
+        self.groups.merge(keys, &extents, states, &open, rows)
     }
 
     fn rows(&self) -> usize {

@@ -4,7 +4,7 @@ use crate::arrow::keys::{KeyInterner, shard};
 use crate::error::Result;
 use crate::interrupt::Interrupt;
 use crate::key::KeyId;
-use crate::sort::{SortedRows, pick};
+use crate::sort::{order, pick};
 use crate::time::Time;
 
 /// Rows in the order of (shard, time).
@@ -25,8 +25,7 @@ impl SortedByShard {
     /// Those of the interrupt.
     pub fn new(shards: &[u32], times: &[Time], interrupt: &Interrupt) -> Result<Self> {
         // A shard is to this sort what a key is to others.
-        let sorted = SortedRows::new(bytemuck::cast_slice(shards), times, interrupt)?;
-        let rows: Vec<u32> = sorted.rows().collect();
+        let rows = order(bytemuck::cast_slice(shards), times, interrupt)?;
         Ok(Self {
             shards: pick(shards, &rows),
             times: pick(times, &rows),

@@ -120,17 +120,27 @@ impl SlidingQuery {
                 memory::headroom()?;
                 let runs = batch.runs.get(piece.clone()).unwrap_or_default();
                 let (times, seq_nos) = (self.records.times(), self.records.seq_nos());
-                let mut lowered = states.sweep(times, seq_nos, &inputs, runs, interrupt);
-                if let (Ok(lowered), Some(number)) = (&mut lowered, self.query.row_number) {
-                    let at_end = batch.at_end.get(piece.clone()).unwrap_or_default();
-                    lowered.push(self.lists(number, at_end)?);
+                let lowered = states.sweep(times, seq_nos, &inputs, runs, interrupt);
+                let keys = batch.keys.get(piece.clone()).unwrap_or_default();
+                let windows = batch.windows.get(piece.clone()).unwrap_or_default();
+                let Some(number) = self.query.row_number else {
+                    let functions = functions(&self.records, runs, windows)?;
+                    let keys = self.keys.columns(keys)?;
+                    return self.query.result_with(keys, windows, lowered, functions);
+                };
+                let lowered = lowered.map_err(|error| self.query.name_overflow(error, windows))?;
+                let at_end = batch.at_end.get(piece).unwrap_or_default();
+                if states.result_grows() {
+                    return self.with_rows(number, keys, windows, lowered, at_end);
                 }
-                let keys = self
-                    .keys
-                    .columns(batch.keys.get(piece.clone()).unwrap_or_default())?;
-                let windows = batch.windows.get(piece).unwrap_or_default();
-                let functions = functions(&self.records, runs, windows)?;
-                self.query.result_with(keys, windows, lowered, functions)
+                let order = self.records.by_arrival(at_end);
+                let columns = lowered.iter().map(|column| column.gather(&order));
+                let (keys, windows, at_end) = (
+                    pick(keys, &order),
+                    pick(windows, &order),
+                    pick(at_end, &order),
+                );
+                self.with_rows(number, &keys, &windows, columns.collect(), &at_end)
             };
             batch
                 .pieces(windows, rows)
@@ -161,12 +171,27 @@ impl SlidingQuery {
         &self.records
     }
 
+    /// A batch of windows whose last column lists the rows at the end of each.
+    fn with_rows(
+        &self,
+        number: usize,
+        keys: &[KeyId],
+        windows: &[Window],
+        mut lowered: Vec<Column<'static>>,
+        at_end: &[Run],
+    ) -> Result<RecordBatch> {
+        lowered.push(self.lists(number, at_end)?);
+        self.query
+            .result(self.keys.columns(keys)?, windows, Ok(lowered))
+    }
+
     /// A list of the values of an input for each run of rows.
     fn lists(&self, input: usize, runs: &[Run]) -> Result<Column<'static>> {
         let values = self.records.inputs().get(input);
         let values = values.ok_or(Error::Internal("an input is there"))?;
-        let mut offsets = vec![0];
-        let mut rows = Vec::new();
+        let mut offsets = Vec::with_capacity(runs.len() + 1);
+        offsets.push(0);
+        let mut rows = Vec::with_capacity(runs.iter().map(Run::len).sum());
         for run in runs {
             rows.extend(run.from..run.to);
             offsets.push(rows.len() as i64);

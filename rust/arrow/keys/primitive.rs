@@ -112,7 +112,10 @@ impl<B: Bits> PrimitiveKeys<B> {
             None if id == KeyId::NULL => Ok(B::default()),
             None => Err(Error::Internal("a key number that was never given")),
         };
-        let values = ids.iter().map(value).collect::<Result<Vec<B>>>()?;
+        let mut values = Vec::with_capacity(ids.len());
+        for id in ids {
+            values.push(value(id)?);
+        }
         let data = ArrayData::builder(self.data_type.clone())
             .len(ids.len())
             .nulls(nulls(ids))

@@ -8,7 +8,6 @@ use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use super::query::{Query, QueryOutput};
 use super::source_column::SourceColumn;
 use super::spec::{AggregateSpec, Function, Spec};
-use super::window_lengths::WindowLengths;
 use crate::error::{Error, Result};
 
 /// The column that numbers the rows of the input.
@@ -31,9 +30,10 @@ impl Query {
         let rows = AggregateSpec::new(ROWS, Function::CollectList, &[ROW]);
         spec.aggregates.push(rows);
         let mut query = Self::new(&spec, &numbered(input))?;
-        if let WindowLengths::Sliding(_) = query.windows
-            && let Some(rows) = query.aggregates.pop()
-        {
+        if let Some(rows) = query.aggregates.pop() {
+            // Of the rows that come back none is written to a block, and the list of them is none of the aggregates.
+            let mut own = spec.aggregates.iter().rev().skip(1);
+            query.needs_seq_no = own.any(|aggregate| aggregate.function.needs_seq_no());
             query.row_number = rows.inputs.first().copied();
             query.aggregates.push(rows.of_operator());
         }

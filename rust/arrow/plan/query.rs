@@ -84,7 +84,7 @@ pub struct Query {
     pub cogroup: Option<Cogroup>,
     /// The aggregates, in order.
     pub aggregates: Vec<AggregatePlan>,
-    /// Of sliding windows with the rows at the end of each: the input that numbers rows.
+    /// Of windows with their rows, of sliding ones those at the end of each: the input that numbers rows.
     pub(crate) row_number: Option<usize>,
     /// Whether the order of rows with equal times counts.
     pub needs_seq_no: bool,

@@ -19,6 +19,7 @@ use crate::aggregate::column::Column;
 use crate::arrow::array::convert;
 use crate::arrow::plan::query::{Query, QueryOutput};
 use crate::error::Result;
+use crate::sort;
 use crate::time::{Span, Time};
 
 /// Rows with a key and a time.
@@ -140,8 +141,11 @@ impl Records {
         Ok(Self {
             keys: self.keys.iter().map(pick).collect::<Result<_>>()?,
             times: pick(&self.times)?,
-            gaps: self.gaps.as_ref().map(|gaps| picked(gaps, rows)),
-            seq_nos: picked(&self.seq_nos, rows),
+            gaps: self
+                .gaps
+                .as_ref()
+                .map(|gaps| sort::pick(gaps, rows.values())),
+            seq_nos: sort::pick(&self.seq_nos, rows.values()),
             inputs: self.inputs.iter().map(pick).collect::<Result<_>>()?,
             output: self.output.iter().map(pick).collect::<Result<_>>()?,
         })
@@ -197,13 +201,6 @@ impl Records {
     pub fn inputs(&self) -> Result<Vec<Column<'_>>> {
         self.inputs.iter().map(convert::view).collect()
     }
-}
-
-fn picked<T: Copy>(values: &[T], rows: &UInt32Array) -> Vec<T> {
-    rows.values()
-        .iter()
-        .filter_map(|&row| values.get(row as usize).copied())
-        .collect()
 }
 
 /// Which rows are records, that is no ticks.

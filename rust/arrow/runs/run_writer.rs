@@ -103,6 +103,7 @@ impl RunWriter<'_> {
             keys,
             extents,
             states,
+            ..
         } = self.sessions;
         let columns = self.query.key_columns(&pick(keys, rows))?;
         let names = self.sort_keys.of(&columns)?;
