@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
+import operator
+import pickle
+import time
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -350,6 +354,46 @@ def test_apply_is_handed_all_values_of_each_window_in_order(
         within = [(x, y) for at, x, y in own if start <= np.datetime64(at, "us").astype(object) <= end]
         expected = slopes(*(pa.array([list(column)], pa.list_(pa.int64())) for column in zip(*within, strict=True)))
         assert row["slope"] == expected.to_pylist()[0]
+
+
+WIDE = 2_000
+"""More terms than Python has levels of calls."""
+
+
+def test_thousands_of_terms_are_computed_in_time_that_grows_with_their_number() -> None:
+    columns = {f"c{number}": [number, 1, 2] for number in range(WIDE)}
+    rows = pa.table({"user": ["ann", "ann", "bob"], "ts": pa.array([0, 1, 2], US), "on": [True, False, True], **columns})
+    started = time.process_time()
+    all_of = functools.reduce(operator.add, (wr.sum(name) for name in columns))
+    # One of each operation, over and over: 2 (x - 1) / 2 + 1 is x.
+    steps = functools.reduce(lambda held, _: ((held - 1) * 2 / 2 + 1).then(pc.round), range(WIDE // 5), 0 + wr.count())
+    got = sessions(rows).agg(all=all_of, where=all_of.where("on"), n=steps)
+    taken = time.process_time() - started
+    assert by_user("all", got) == {"ann": sum(range(WIDE)) + WIDE, "bob": 2 * WIDE}
+    assert by_user("where", got) == {"ann": sum(range(WIDE)), "bob": 2 * WIDE}
+    assert by_user("n", got) == {"ann": 2, "bob": 1}
+    assert taken < 5
+    assert "c1999" in repr(all_of)
+    plan = sessions(rows)._plan({"all": all_of})
+    finish = pickle.loads(pickle.dumps(plan.finish))
+    assert finish == plan.finish
+    parts = sessions(rows).agg(**dict(plan.aggregates)).to_batches()
+    assert dict(zip("ab", finish.batch(parts[0])["all"].to_pylist(), strict=True)) == {
+        "a": sum(range(WIDE)) + WIDE,
+        "b": 2 * WIDE,
+    }
+
+
+def test_over_no_rows_a_function_of_what_has_a_type_is_not_called() -> None:
+    def never(held: pa.Array[Any]) -> Any:
+        assert len(held), "called without rows"
+        return held
+
+    inner = wr.count().then(never)
+    got = sessions(ORDERS.slice(0, 0)).agg(n=(inner + inner.then(never)).then(never, schema="bigint") * 2)
+    assert got.schema.field("n").type == pa.int64()
+    with pytest.raises(RuntimeError, match='aggregate "n": AssertionError: called without rows'):
+        sessions(ORDERS.slice(0, 0)).agg(n=wr.sum("amount").then(never, schema="bigint") + inner)
 
 
 def test_python_functions_may_be_parts() -> None:
