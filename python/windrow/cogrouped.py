@@ -106,8 +106,8 @@ class CogroupedData(GroupedData[Result]):
         rows = aggregate.columns if aggregate.columns in [(f"{known}.*",) for known in inputs] else ()
         if rows and aggregate.function == "count":
             aggregate = replace(aggregate, columns=())
-        for column in aggregate.read:
-            self._input.field(f"{argument}: {aggregate.maker}", column)
+        for reader, column in aggregate.read_by:
+            self._input.field(f"{argument}: {reader}", column)
         named = tuple(dict.fromkeys(_split(column)[0] for column in (*rows, *aggregate.read)))
         if isinstance(aggregate, Accumulation):
             own = tuple(dict.fromkeys(_split(column)[0] for column in aggregate.columns))

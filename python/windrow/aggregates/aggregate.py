@@ -14,6 +14,7 @@ from windrow.aggregates.evaluation import Expression, Named, Number, Operation
 from windrow.column import column_name
 from windrow.ddl import arrow_type
 from windrow.errors import bad_type, bad_value, no_attribute, unknown_word
+from windrow.integer import index_of
 
 if TYPE_CHECKING:
     from windrow.column import ColumnName
@@ -106,6 +107,14 @@ class Aggregate:
     def read(self) -> tuple[str, ...]:
         """All columns that are read for it, its condition among them."""
         return self.columns if self.condition is None else (*self.columns, self.condition)
+
+    @property
+    def read_by(self) -> Iterator[tuple[str, str]]:
+        """The same columns, each behind what reads it, as errors call it."""
+        yield from ((self.maker, column) for column in self.columns)
+        if self.condition is not None:
+            columns = ", ".join(f'"{column}"' for column in self.columns)
+            yield f"{self.maker}({columns}).where", self.condition
 
     def where(self, column: ColumnName) -> Self:
         """The same aggregate of the records alone in which a boolean column is true; SQL's `FILTER (WHERE ...)`.
@@ -277,13 +286,16 @@ class Computed(Aggregate):
         return Expression(tuple(named), self.last)
 
 
-def _arithmetic(fn: Callable[..., Any], *operands: Aggregate | Number) -> Computed:
+def _arithmetic(fn: Callable[..., Any], *operands: object) -> Computed:
+    taken: list[Aggregate | Number] = []
     for operand in operands:
-        if isinstance(operand, bool) or not isinstance(operand, Aggregate | int | float | Decimal):
+        known = operand if isinstance(operand, Aggregate | float | Decimal) else index_of(operand)
+        if known is None:
             return NotImplemented  # type: ignore[no-any-return]  # the operators' callers turn it into a TypeError
-        if not isinstance(operand, Aggregate | float):
-            _check_digits(Decimal(operand))
-    return Computed.of("arithmetic", fn, *operands)
+        if isinstance(known, int | Decimal):
+            _check_digits(Decimal(known))
+        taken.append(known)
+    return Computed.of("arithmetic", fn, *taken)
 
 
 def of_columns(function: str, **columns: ColumnName) -> Aggregate:

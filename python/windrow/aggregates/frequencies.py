@@ -25,7 +25,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from windrow.aggregates.aggregate import Aggregate, of_columns
-from windrow.errors import bad_type, bad_value
+from windrow.integer import integer
 
 if TYPE_CHECKING:
     from windrow.column import ColumnName
@@ -94,9 +94,4 @@ def histogram_numeric(column: ColumnName, n_bins: int) -> Aggregate:
 
 
 def _most(argument: str, most: int, *, least: int) -> int:
-    allowed = f"an int from {least} to {_MOST:,}"
-    if isinstance(most, bool) or not isinstance(most, int):
-        raise bad_type(argument, most, allowed)
-    if not least <= most <= _MOST:
-        raise bad_value(argument, most, allowed)
-    return most
+    return integer(argument, most, f"an int from {least} to {_MOST:,}", least=least, most=_MOST)

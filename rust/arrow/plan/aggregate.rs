@@ -147,25 +147,10 @@ impl AggregatePlan {
 
 /// The boolean column that tells which rows an aggregate sees.
 fn filter_column(argument: &str, name: &str, input: &Schema) -> Result<InputColumn> {
-    let argument = format!("{argument}: where");
-    let (source, field) = SourceColumn::find(input, &argument, name)?;
-    let read = match field.data_type() {
-        DataType::RunEndEncoded(_, values) => values.as_ref(),
-        _ => field,
-    };
-    let is_bool8 = read.extension_type_name() == Some("arrow.bool8");
-    if is_bool8 || unpacked(read.data_type()) == DataType::Boolean {
-        return Ok(InputColumn {
-            source,
-            field: Field::new(name, DataType::Boolean, true),
-            canonical_floats: false,
-        });
-    }
-    Err(Error::ColumnType {
-        argument,
-        column: name.into(),
-        got: type_name::of(field),
-        allowed: "a boolean".into(),
+    Ok(InputColumn {
+        source: SourceColumn::of_booleans(input, &format!("{argument}: where"), name)?,
+        field: Field::new(name, DataType::Boolean, true),
+        canonical_floats: false,
     })
 }
 

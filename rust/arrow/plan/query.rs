@@ -164,7 +164,7 @@ impl Query {
             tick: spec
                 .tick
                 .as_ref()
-                .map(|name| boolean_column("tick", name, input))
+                .map(|name| SourceColumn::of_booleans(input, "tick", name))
                 .transpose()?,
             gap: gap_column(&spec.windows, input)?,
             ends: ends_column(&spec.windows, input)?,
@@ -304,22 +304,8 @@ fn ends_column(windows: &WindowSpec, input: &Schema) -> Result<Option<SourceColu
     match windows {
         WindowSpec::Session {
             ends: Some(name), ..
-        } => boolean_column("ends", name, input).map(Some),
+        } => SourceColumn::of_booleans(input, "ends", name).map(Some),
         _ => Ok(None),
-    }
-}
-
-/// A column of booleans.
-fn boolean_column(argument: &str, name: &str, input: &Schema) -> Result<SourceColumn> {
-    let (column, field) = SourceColumn::find(input, argument, name)?;
-    match unpacked(field.data_type()) {
-        DataType::Boolean => Ok(column),
-        _ => Err(Error::ColumnType {
-            argument: argument.into(),
-            column: name.into(),
-            got: type_name::of(field),
-            allowed: "a boolean".into(),
-        }),
     }
 }
 

@@ -362,7 +362,9 @@ WIDE = 2_000
 
 def test_thousands_of_terms_are_computed_in_time_that_grows_with_their_number() -> None:
     columns = {f"c{number}": [number, 1, 2] for number in range(WIDE)}
-    rows = pa.table({"user": ["ann", "ann", "bob"], "ts": pa.array([0, 1, 2], US), "on": [True, False, True], **columns})
+    rows = pa.table(
+        {"user": ["ann", "ann", "bob"], "ts": pa.array([0, 1, 2], US), "on": [True, False, True], **columns}
+    )
     started = time.process_time()
     all_of = functools.reduce(operator.add, (wr.sum(name) for name in columns))
     # One of each operation, over and over: 2 (x - 1) / 2 + 1 is x.
