@@ -230,6 +230,39 @@ def test_a_result_that_would_lose_something_is_refused(value: Any, kind: str, er
         given_as(value, kind)
 
 
+def hidden() -> list[tuple[Any, str, Any]]:
+    """Values behind a null or outside of what is there, of which none is a tinyint."""
+    null, numbers, codes = pa.array([False, True]), pa.array([1, 300]), pa.array([0, 1, 2], pa.int32())
+    struct = pa.StructArray.from_arrays([numbers], ["n"], mask=null)
+    lists = pa.ListArray.from_arrays(codes, numbers, mask=null)
+    maps = pa.MapArray.from_arrays(codes, pa.array(["a", "b"]), numbers, mask=null)
+    packed = pa.DictionaryArray.from_arrays(codes[:2], numbers)
+    inner = [pa.StructArray.from_arrays([numbers], ["n"]), pa.ListArray.from_arrays(codes, numbers), packed]
+    outer = [pa.StructArray.from_arrays([each], ["s"], mask=null) for each in inner]
+    return [
+        (struct, "n tinyint", [{"n": 1}, None]),
+        (lists, "array<tinyint>", [[1], None]),
+        (pa.LargeListArray.from_arrays(codes.cast("int64"), numbers, mask=null), "array<tinyint>", [[1], None]),
+        (pa.FixedSizeListArray.from_arrays(numbers, 1, mask=null), "array<tinyint>", [[1], None]),
+        (maps, "map<string,tinyint>", [[("a", 1)], None]),
+        (outer[0], "s struct<n tinyint>", [{"s": {"n": 1}}, None]),
+        (outer[1], "s array<tinyint>", [{"s": [1]}, None]),
+        (outer[2], "s tinyint", [{"s": 1}, None]),
+        (pa.ListArray.from_arrays(codes, struct), "array<struct<n tinyint>>", [[{"n": 1}], [None]]),
+        (pa.ListArray.from_arrays(codes, numbers)[:1], "array<tinyint>", [[1]]),
+        (inner[0][:1], "n tinyint", [{"n": 1}]),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("values", "kind", "expected"), hidden(), ids=lambda each: each if isinstance(each, str) else ""
+)
+def test_values_that_are_not_there_are_none_that_a_type_must_hold(values: Any, kind: str, expected: Any) -> None:
+    first = ORDERS.filter(pc.is_in(ORDERS["user"], pa.array(["ann", "bob"][: len(values)])))
+    result = sessions(first).agg(x=wr.count().then(lambda _: values, schema=kind))
+    assert result["x"].to_pylist() == expected
+
+
 def test_lists_of_overlapping_windows_go_to_a_function_some_windows_at_a_time() -> None:
     rows = 60_000
     dense = pa.table({"user": [1] * rows, "ts": pa.array(range(rows), US), "amount": list(range(rows))})
