@@ -114,6 +114,9 @@ class Query:
         """The result: the keys, `window` (a struct of `start` and `end`, of the time column's type), the aggregates,
         and `op` (a string) where the plan asks for it. For rows: the columns of the input.
         """
+    @property
+    def overlapping_lists(self) -> list[str]:
+        """The aggregates whose results are lists, by name, where windows overlap; else none."""
     @staticmethod
     def with_rows(spec: str, schema: pa.Schema, memory: int | None = None) -> Query:
         """The query for windows and for the window of each row: `run_over`. Raises what `Query` raises."""

@@ -50,30 +50,33 @@ impl<V: Scalar> State for CountDistinctState<V> {
     }
 
     fn sweep((): &(), rows: InputRows<'_>, runs: Runs<'_>) -> Result<Column<'static>> {
-        let (column, values) = Value::<V>::columns(rows)?;
-        let dictionary = Dictionary::new::<V>(column, values);
         let mut counts = Vec::with_capacity(runs.len());
-        let mut window = DistinctCodes {
-            rows: vec![0; dictionary.len()],
-            distinct: 0,
-        };
-        let insert = |window: &mut DistinctCodes, row| {
-            dictionary
-                .code(row)
-                .into_iter()
-                .for_each(|code| window.insert(code));
-        };
-        let evict = |window: &mut DistinctCodes, row| {
-            dictionary
-                .code(row)
-                .into_iter()
-                .for_each(|code| window.evict(code));
-        };
-        sweep::subtract_on_evict(runs, &mut window, insert, evict, |window| {
-            counts.push(window.distinct);
-        });
+        distinct_values::<V>(rows, runs, |distinct| counts.push(distinct))?;
         Ok(Column::new(Values::Int(counts.into())))
     }
+}
+
+/// Calls `emit` with the number of distinct values of each run that are not null.
+pub(super) fn distinct_values<V: Scalar>(
+    rows: InputRows<'_>,
+    runs: Runs<'_>,
+    mut emit: impl FnMut(i64),
+) -> Result<()> {
+    let (column, values) = Value::<V>::columns(rows)?;
+    let dictionary = Dictionary::new::<V>(column, values, &runs);
+    let mut window = DistinctCodes {
+        rows: vec![0; dictionary.len()],
+        distinct: 0,
+    };
+    let code = |row: usize| dictionary.code(row).into_iter();
+    sweep::subtract_on_evict(
+        runs,
+        &mut window,
+        |window, row| code(row).for_each(|code| window.insert(code)),
+        |window, row| code(row).for_each(|code| window.evict(code)),
+        |window| emit(window.distinct),
+    );
+    Ok(())
 }
 
 /// How many rows of a window each code has, and how many codes have any.

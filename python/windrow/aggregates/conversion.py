@@ -61,17 +61,14 @@ def _without_hidden(array: Any) -> Any:
         held = array.take(pa.array(range(len(array)), pa.int64()))
     except pa.ArrowNotImplementedError:  # values that Arrow moves as a whole only
         return array
-    is_null = held.is_null()
+    given, made = {"type": kind, "mask": held.is_null()}, type(held)
     if pa.types.is_map(kind):
-        return pa.MapArray.from_arrays(
-            held.offsets, _without_hidden(held.keys), _without_hidden(held.items), type=kind, mask=is_null
-        )
+        return made.from_arrays(held.offsets, _without_hidden(held.keys), _without_hidden(held.items), **given)
     values = _without_hidden(held.values)
     if pa.types.is_fixed_size_list(kind):
-        made: Any = pa.FixedSizeListArray  # its stub knows no type with a mask
-        return made.from_arrays(values, type=kind, mask=is_null)
+        return made.from_arrays(values, **given)
     if pa.types.is_list(kind) or pa.types.is_large_list(kind):
-        return type(held).from_arrays(held.offsets, values, type=kind, mask=is_null)
+        return made.from_arrays(held.offsets, values, **given)
     return held
 
 

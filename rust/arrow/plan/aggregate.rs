@@ -21,8 +21,6 @@ pub struct AggregatePlan {
     pub filter: Option<usize>,
     /// The input of a cogroup whose rows alone it sees.
     pub only: Option<u32>,
-    /// Whether its result holds every value of a window.
-    pub is_list: bool,
     output: Output,
 }
 
@@ -74,7 +72,6 @@ impl AggregatePlan {
                 inputs: Vec::new(),
                 filter: None,
                 only: spec.input,
-                is_list: false,
                 output: Output::Python(field),
             });
         }
@@ -84,7 +81,6 @@ impl AggregatePlan {
                 inputs: Vec::new(),
                 filter: None,
                 only: None,
-                is_list: false,
                 output: Output::WindowId(Field::new(&spec.name, DataType::Int64, false)),
             });
         }
@@ -108,7 +104,6 @@ impl AggregatePlan {
             inputs: taken,
             filter: filter.map(|column| column.position_in(inputs)),
             only: spec.input,
-            is_list: spec.function == Function::CollectList,
             output: Output::BuiltIn(resolved),
         })
     }
@@ -121,6 +116,14 @@ impl AggregatePlan {
         }
     }
 
+    /// Whether its result is a list of values of the window.
+    pub fn is_list(&self) -> bool {
+        match &self.output {
+            Output::BuiltIn(resolved) => resolved.states.longest_list().is_some(),
+            Output::Python(_) | Output::WindowId(_) | Output::Rows(_) => false,
+        }
+    }
+
     /// Whether the key and the start of a window give its result.
     pub fn is_window_id(&self) -> bool {
         matches!(self.output, Output::WindowId(_))
@@ -130,7 +133,6 @@ impl AggregatePlan {
     pub(crate) fn of_operator(self) -> Self {
         let field = self.field().clone();
         Self {
-            is_list: false,
             output: Output::Rows(field),
             ..self
         }

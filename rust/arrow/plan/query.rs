@@ -262,11 +262,14 @@ impl Query {
             .chain(cogroup)
     }
 
-    /// Which of the query's inputs each window keeps all values of.
-    pub fn listed_columns(&self) -> Vec<usize> {
-        let lists = self.aggregates.iter().filter(|aggregate| aggregate.is_list);
-        let inputs = lists.flat_map(|aggregate| aggregate.inputs.iter().copied());
-        inputs.collect()
+    /// The aggregates whose results are lists, where windows overlap: together these may be many times the
+    /// rows.
+    pub fn overlapping_lists(&self) -> Vec<&str> {
+        let lists = self.aggregates.iter().filter(|known| known.is_list());
+        match self.windows {
+            WindowLengths::Session(_) => Vec::new(),
+            WindowLengths::Sliding(_) => lists.map(|known| known.name.as_str()).collect(),
+        }
     }
 
     /// The columns that the accumulators take, of the query's inputs.

@@ -271,7 +271,27 @@ WRONG = {
         "a folder that is there",
     ),
     "an output of no format": (["sessions", "clicks.csv", *SESSIONS, "--out", "out"], "--out: got 'out'"),
-    "a list as csv": (["sessions", "clicks.csv", *SESSIONS, "--agg", "n=collect_list:amount"], "a Parquet file"),
+    "a list as csv": (
+        ["sessions", "clicks.csv", *SESSIONS, "--agg", "n=collect_list:amount"],
+        "--agg n: got list<item: double not null>, which CSV does not have; allowed: a Parquet file",
+    ),
+    "a list in a file of csv": (
+        ["sessions", "clicks.csv", *SESSIONS, "--agg", "n=top_k:amount", "--out", "out.tsv.gz"],
+        "--agg n: got list<",
+    ),
+    "a name that csv has": (
+        ["sessions", "clicks.csv", *SESSIONS, "--agg", "window_end=count"],
+        "--out: got 'window_end'",
+    ),
+    "an option of sessions": (
+        ["sliding", "clicks.csv", "--key", "user", "--time", "ts", "--difference", "5m", "--longest", "1h"],
+        "--longest is an option of windrow sessions; windrow sliding has no such option (all options: windrow",
+    ),
+    "an option of sliding": (
+        ["sessions", "clicks.csv", *SESSIONS, "--resolution=1s"],
+        "--resolution is an option of windrow sliding",
+    ),
+    "an option of none, misspelt": (["sessions", "clicks.csv", *SESSIONS, "--longst=1h"], "unrecognized arguments: --"),
     "a longest gap beside a gap": (["sessions", "clicks.csv", *SESSIONS, "--longest-gap", "1h"], "--longest-gap"),
     "no threads": (["sessions", "clicks.csv", *SESSIONS, "--threads", "0"], "--threads: got 0"),
     "a type that is none": (["sessions", "clicks.csv", *SESSIONS, "--type", "user=text"], "'string'"),
@@ -304,6 +324,32 @@ def test_files_that_are_damaged(name: str, content: str, folder: Path, capsys: p
     (folder / name).write_text(content)
     assert main(["sessions", name, *SESSIONS]) == 2
     assert capsys.readouterr().err.count("\n") == 1
+
+
+@pytest.mark.parametrize("option", ["--time", "--dynamic-gap"])
+def test_integers_that_are_none_of_64_bits_are_told(
+    option: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    largest = pa.array([5, 2**63], pa.uint64())
+    times = pa.array([0, 1], pa.timestamp("s"))
+    pq.write_table(pa.table({"user": ["ann"] * 2, "ts": times, "n": largest}), folder / "large.parquet")
+    asked = {
+        "--time": ["--time", "n", "--time-unit", "s", "--gap", "5m"],
+        "--dynamic-gap": ["--time", "ts", "--dynamic-gap", "n", "--gap-unit", "s"],
+    }
+    assert main(["sessions", "large.parquet", "--key", "user", *asked[option]]) == 2
+    told = f"windrow: {option}: column 'n': got {2**63}; allowed: integers up to {2**63 - 1}\n"
+    assert capsys.readouterr().err == told
+
+
+def test_a_list_as_csv_is_refused_before_the_work(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = "".join(f"ann,2026-05-04 09:00:00,{number}\n" for number in range(200_000))
+    (folder / "long.csv").write_text(f"user,ts,amount\n{rows}ann,2026-05-04 09:00:00,many\n")
+    asked = ["sessions", "long.csv", *SESSIONS, "--agg", "n=count", "--agg", "all=collect_list:amount"]
+    assert main(asked) == 2
+    assert capsys.readouterr().err.startswith("windrow: --agg all: got list<")
+    assert main([*asked, "--out", "out.parquet"]) == 2
+    assert "'many'" in capsys.readouterr().err
 
 
 def test_a_value_of_another_type_far_behind(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
