@@ -47,7 +47,8 @@ def percentile(column: ColumnName, percentage: float | Sequence[float]) -> Aggre
     """The value that so large a share of all values is below, exact: a float64, or a list of them for several shares.
 
     It stands at place `percentage * (count - 1)` of the sorted values, counted from 0; between two places it lies
-    between their values, in proportion (Spark's `percentile`).
+    between their values, in proportion (Spark's `percentile`): between a number and an infinity that is the infinity,
+    between the two infinities NaN.
 
     Args:
         column: numbers.
