@@ -38,7 +38,7 @@ import windrow as wr
 
 GAP, GRACE = "5 minutes", "1 minute"
 SHUFFLED = 2  # partitions of the shuffle, one a core
-WARM = 2  # micro-batches before the measured ones
+WARM = 6  # micro-batches before the measured ones: the JVM compiles what runs often
 SCHEMA = "user long, ts timestamp, amount double"
 FAR = 10**12  # microseconds: later than any session
 
@@ -210,6 +210,7 @@ def main() -> int:
     spark = local_spark.start()
     spark.conf.set("spark.sql.shuffle.partitions", str(SHUFFLED))
     spark.conf.set("spark.sql.streaming.numRecentProgressUpdates", "1000")
+    spark.conf.set("spark.sql.files.openCostInBytes", "0")  # a file is cut into two splits of as many rows
     print(f"{datetime.date.today()}, {platform.machine()}, {os.cpu_count()} cores, medians of {chosen.repeats}")
     agree = True
     for sessions in chosen.sessions or [100_000, 1_000_000, 10_000_000]:

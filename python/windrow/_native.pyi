@@ -32,6 +32,7 @@ __all__ = [
     "Operator",
     "Packer",
     "Query",
+    "RowColumns",
     "SessionRuns",
     "Sorter",
     "__version__",
@@ -39,6 +40,7 @@ __all__ = [
     "decode_page",
     "encode_page",
     "groupable",
+    "shard_keys",
 ]
 
 __version__: str
@@ -62,25 +64,21 @@ def groupable(data_type: pa.DataType) -> bool:
 
 @final
 class RowColumns:
-    """The columns of windows for the rows that are in them, in batches; an iterator of these."""
+    """The columns of windows, one batch of them at least, for rows: an iterator of batches.
+
+    `of_row` is what `Query.run_over` gives. `MemoryError`: lists or texts would take more than `memory` bytes.
+    """
 
     def __new__(
-        cls,
-        windows: list[pa.RecordBatch],
-        of_row: pa.RecordBatch,
-        memory: int | None = None,
-        threads: int | None = None,
-    ) -> Self:
-        """Of one batch of windows at least; `of_row` is what `Query.run_over` gives, `threads` None one a core.
-
-        Raises:
-            MemoryError: lists or texts among them would take more than `memory` bytes for all rows.
-        """
-
+        cls, windows: list[pa.RecordBatch], of_row: pa.RecordBatch, memory: int | None = ..., threads: int | None = ...
+    ) -> Self: ...
     def __iter__(self) -> Self: ...
     def __next__(self) -> pa.RecordBatch: ...
     def read_all(self, threads: int | None = None) -> list[pa.RecordBatch]:
         """All batches, made at once."""
+
+def shard_keys(shards: int) -> list[int]:
+    """What Spark knows shards by: its hash of each key is the number of the shard."""
 
 class _ArrowStream(Protocol):
     """What gives record batches: a table, a reader, and so on."""
@@ -146,11 +144,7 @@ class Query:
             OverflowError: a result or a bound does not fit its type, or more rows than the core numbers.
         """
     def packer(self, partition: int) -> Packer:
-        """A packer for the records of one partition; by its number, records of equal times keep one order.
-
-        Raises:
-            OverflowError: `partition` is negative, or 2**32 or more.
-        """
+        """A packer for the records of one partition, 0 to 2**32 - 1; by it, records of equal times keep one order."""
     def merger(self) -> Merger:
         """A merger of what packers of this query gave."""
     def combiner(self) -> Combiner:
@@ -206,14 +200,7 @@ class Sorter:
     """Packed blocks to the rows that are in them, after a shuffle."""
 
     def push(self, batch: pa.RecordBatch) -> list[tuple[int, pa.RecordBatch]]:
-        """Takes blocks: whole shards, one after the other, each in the order of `first`.
-
-        Returns:
-            Rows that no later one comes before, in the order of time, each batch with its shard.
-
-        Raises:
-            ValueError: blocks out of order, or that are not of this query.
-        """
+        """Takes blocks as `Merger.push` does; gives rows that no later one comes before, in order, with their shard."""
     def finish(self) -> list[tuple[int, pa.RecordBatch]]:
         """All rows that remain; in the form of `push`."""
 

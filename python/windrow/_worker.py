@@ -116,6 +116,13 @@ def session_runs(spec: str, schema: pa.Schema, shard: int) -> SessionRuns:
     return SessionRuns(spec, schema, shard)
 
 
+def shard_keys(shards: int) -> list[int]:
+    """What Spark knows shards by, in the order of their numbers: in turn they go to Spark's partitions."""
+    from windrow._native import shard_keys
+
+    return shard_keys(shards)
+
+
 def loader(expected: str) -> Callable[[str], Any]:
     """A function that imports a module of an executor's own windrow, by name, where that has version `expected`.
 
@@ -214,19 +221,20 @@ def _packed(batches: Batches, packer: Packer, columns: pa.Schema, observed: tupl
 
 def merge(batches: Batches, spec: str, schema: bytes, observed: dict[str, str]) -> Batches:
     """Packed blocks of whole shards, in order, to windows; rows of the counters `observed` follow under their names."""
-    return _merged(query(spec, read_schema(schema)), batches, observed)
-
-
-def _merged(plan: Query, batches: Batches, observed: dict[str, str]) -> Batches:
-    merger, counted = plan.merger(), list[pa.RecordBatch]()
+    plan, counted = query(spec, read_schema(schema)), list[pa.RecordBatch]()
     blank = dict.fromkeys(observed.values())
-    for blocks in _blocks(batches, observed, counted):
-        for windows in merger.push(blocks):
-            yield with_counters(windows, blank)
-    for windows in merger.finish():
+    for windows in merged(plan, _blocks(batches, observed, counted)):
         yield with_counters(windows, blank)
     for counters in counted:
         yield counters_alone(counters.select([*observed]), plan.output_schema, observed.values())
+
+
+def merged(plan: Query, blocks: Batches) -> Batches:
+    """What a query makes of packed blocks of whole shards, in order."""
+    merger = plan.merger()
+    for some in blocks:
+        yield from merger.push(some)
+    yield from merger.finish()
 
 
 def fold(batches: Batches, spec: str, schema: bytes, observed: dict[str, str], functions: tuple[bytes, ...]) -> Batches:

@@ -278,10 +278,10 @@ class WindowedData(Generic[Result]):
             all inputs by name, null where an input has none, and before `window` comes `input`, the name of the
             record's input.
 
-            In Spark a task holds the rows of its keys in memory, or where they are more than 128 MiB in a temporary
-            file; then those of a window are in memory together until it is final, those of one very long session as
-            well. Spark decides how many tasks there are (`spark.sql.shuffle.partitions`), not `shards`. A window's
-            aggregates are the same in each of its rows.
+            In Spark a task holds the rows of its keys in memory, or where they are more than 128 MiB or two million in
+            a temporary file; then those of a window are in memory together until it is final, those of one very long
+            session as well. Not `shards` decides how many tasks there are, but `spark.sql.shuffle.partitions`. A
+            window's aggregates are the same in each of its rows.
 
             Of a streaming DataFrame records of sessions come when their session closes, and wait in the state until
             then; records of sliding windows come in their own micro-batch, with the window as it is then. A late record

@@ -35,7 +35,7 @@ use crate::arrow::batch::merger::Merger;
 use crate::arrow::batch::packer::Packer;
 use crate::arrow::batch::row_windows::RowWindows;
 use crate::arrow::batch::sorter::Sorter;
-use crate::arrow::format::page_text;
+use crate::arrow::format::{page_text, shard_key};
 use crate::arrow::keys;
 use crate::arrow::plan::query::Query;
 use crate::arrow::plan::spec::{Function, Spec};
@@ -304,6 +304,12 @@ fn of_shards(py: Python<'_>, sorted: Vec<(i32, RecordBatch)>) -> PyResult<Vec<Of
         .collect()
 }
 
+/// What Spark knows shards by, in the order of their numbers.
+#[pyfunction]
+fn shard_keys(shards: u32) -> Vec<i32> {
+    (0..shards).map(shard_key::of).collect()
+}
+
 /// Whether a column of this type can be a key.
 #[pyfunction]
 fn groupable(data_type: PyDataType) -> bool {
@@ -361,6 +367,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(compares, module)?)?;
     module.add_function(wrap_pyfunction!(encode_page, module)?)?;
     module.add_function(wrap_pyfunction!(decode_page, module)?)?;
+    module.add_function(wrap_pyfunction!(shard_keys, module)?)?;
     module.add_class::<PyQuery>()?;
     module.add_class::<PyPacker>()?;
     module.add_class::<PyMerger>()?;

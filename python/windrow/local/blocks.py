@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import tempfile
 from array import array
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any, Self
 
 import pyarrow as pa
+
+if TYPE_CHECKING:
+    from windrow._native import Packer
 
 _IN_MEMORY = 16 << 20
 """Bytes of blocks above which they go to a file."""
@@ -35,8 +38,18 @@ class Blocks:
         self._shards, self._firsts = array("i"), array("q")
         self._ends = array("q", [0])
 
-    def add(self, packed: pa.RecordBatch) -> None:
-        """Adds what a packer gave; `OSError` where the disk is full."""
+    @classmethod
+    def of(cls, packer: Packer, batches: Iterable[pa.RecordBatch]) -> Self:
+        """What a packer makes of all these rows; `OSError` where the disk is full."""
+        blocks = cls()
+        for batch in batches:
+            for packed in packer.push(batch):
+                blocks._add(packed)
+        for packed in packer.finish():
+            blocks._add(packed)
+        return blocks
+
+    def _add(self, packed: pa.RecordBatch) -> None:
         end = self._ends[-1]
         for shard, first, block in zip(*(packed.column(name) for name in _SCHEMA.names), strict=True):
             held = block.as_buffer()

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import chain
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -18,11 +17,11 @@ from windrow import _worker
 from windrow.local.blocks import Blocks
 from windrow.local.free_memory import free_memory
 
-if TYPE_CHECKING:
-    from windrow._native import Query
-
 MOST = 128 << 20
 """Bytes of rows, as Arrow has them, above which a partition waits on disk."""
+
+_MOST_ROWS = 1 << 21
+"""The same in rows: each takes some 100 bytes beside its own."""
 
 
 def over(
@@ -30,15 +29,15 @@ def over(
 ) -> _worker.Batches:
     """Rows with their windows; a row of the counters `observed` follows under their names.
 
-    A partition of more than `most` bytes waits in the temporary folder of this process.
+    A partition of more than `most` bytes, or of very many rows, waits in the temporary folder of this process.
     """
     columns, blank = _worker.read_schema(schema), dict.fromkeys(observed.values())
     given = (_worker.conformed(batch, columns) for batch in batches)
-    first, size = list[pa.RecordBatch](), 0
-    while size <= most and (batch := next(given, None)) is not None:
+    first, size, count = list[pa.RecordBatch](), 0, 0
+    while (fits := size <= most and count <= _MOST_ROWS) and (batch := next(given, None)) is not None:
         first.append(batch)
-        size += batch.nbytes
-    if size <= most:
+        size, count = size + batch.nbytes, count + batch.num_rows
+    if fits:
         rows, counters = _at_once(first, spec, columns)
     else:
         rows, counters = _from_disk(chain(_taken_from(first), given), spec, columns)
@@ -78,20 +77,9 @@ def _from_disk(
 ) -> tuple[_worker.Batches, dict[str, int]]:
     """The rows as their windows become final, and what was counted."""
     query = _worker.over_query(spec, schema)
-    packer, blocks = query.packer(0), Blocks()
-    for batch in batches:
-        for packed in packer.push(batch):
-            blocks.add(packed)
-    for packed in packer.finish():
-        blocks.add(packed)
-    return _merged(query, blocks), packer.counters()
-
-
-def _merged(query: Query, blocks: Blocks) -> _worker.Batches:
-    merger = query.merger()
-    for some in blocks.in_order():
-        yield from merger.push(some)
-    yield from merger.finish()
+    packer = query.packer(0)
+    blocks = Blocks.of(packer, batches)
+    return _worker.merged(query, blocks.in_order()), packer.counters()
 
 
 def _taken_from(batches: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -37,13 +37,9 @@ def packed(plan: Plan, batches: Iterable[pa.RecordBatch]) -> tuple[Blocks, dict[
     query = (
         _worker.rows_query(plan.spec_in_order, plan.schema) if plan.functions else _worker.query(plan.spec, plan.schema)
     )
-    packer, blocks = query.packer(0), Blocks()
-    for batch in batches:
-        for start in range(0, batch.num_rows, _ROWS):
-            for block in packer.push(rebased(batch.slice(start, _ROWS))):
-                blocks.add(block)
-    for block in packer.finish():
-        blocks.add(block)
+    packer = query.packer(0)
+    starts = ((batch, start) for batch in batches for start in range(0, batch.num_rows, _ROWS))
+    blocks = Blocks.of(packer, (rebased(batch.slice(start, _ROWS)) for batch, start in starts))
     return blocks, packer.counters()
 
 
@@ -62,7 +58,9 @@ def reader_of(plan: Plan, blocks: Blocks, counters: dict[str, int], progress: Pr
     def batches() -> Iterator[pa.RecordBatch]:
         try:
             held = blocks.in_order() if progress is None else progress.merging(blocks.in_order(), len(blocks))
-            windows = _joined(_folded(plan, held) if folds else _merged(plan, held))
+            windows = _joined(
+                _folded(plan, held) if folds else _worker.merged(_worker.query(plan.spec, plan.schema), held)
+            )
             for batch in windows if finish is None else finish.batches(windows):
                 made = flat(batch) if plan.options.flat else batch
                 yield made.replace_schema_metadata(shown.metadata)
@@ -74,13 +72,6 @@ def reader_of(plan: Plan, blocks: Blocks, counters: dict[str, int], progress: Pr
                 progress.close()
 
     return pa.RecordBatchReader.from_batches(shown, batches())
-
-
-def _merged(plan: Plan, blocks: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    merger = _worker.query(plan.spec, plan.schema).merger()
-    for some in blocks:
-        yield from merger.push(some)
-    yield from merger.finish()
 
 
 def _folded(plan: Plan, blocks: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -50,7 +50,7 @@ def fetch_key(read: Reader, key: object, start: object, end: object, *, backward
     if backward:
         found.reverse()
     if not found:
-        raise ValueError(f"state: shard {shard} of the key has no state: the checkpoint is damaged")
+        raise ValueError("state: the shard of the key has no state: the checkpoint is damaged")
     return pa.Table.from_batches([batch for batches in found for batch in batches])
 
 

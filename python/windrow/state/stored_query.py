@@ -110,7 +110,7 @@ class StoredQuery:
         return [Fold(field.type, _nothing, adds, _kept, _no_rows) for field in self.accumulators]
 
     def place(self, key: pa.RecordBatch) -> tuple[int, str]:
-        """The shard of a key, and its sort key in hexadecimal digits.
+        """What Spark knows the shard of a key by, and its sort key in hexadecimal digits.
 
         The core tells both of a record of the key: where it is packed to, and between which keys its page is.
         """
@@ -118,7 +118,7 @@ class StoredQuery:
         packer = _worker.rows_query(json.dumps(self.spec), self.schema).packer(0)
         blocks = [*packer.push(record), *packer.finish()]
         if not blocks:  # a key that is a gap too, and not a good one: it has no windows
-            return 0, ""
+            return _worker.shard_keys(1)[0], ""
         shard: int = blocks[0].column("shard")[0].as_py()
         counted = {**self.spec, "aggregates": [{"name": "windrow.count", "function": "count"}]}
         operator = _worker.operator(json.dumps(counted), self.schema, [])

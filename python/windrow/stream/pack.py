@@ -98,13 +98,13 @@ class Split:
 
     def controls(self) -> pa.RecordBatch:
         """A row for every shard; the counters are told to the first one."""
-        shards = self._query.shards
-        texts = [self._control.write(counted=True)] + [self._control.write(counted=False)] * (shards - 1)
+        keys = self._query.shard_keys
+        texts = [self._control.write(counted=True)] + [self._control.write(counted=False)] * (len(keys) - 1)
         columns: list[pa.Array[Any]] = [
-            pa.array(range(shards), pa.int32()),
-            pa.array(["[]"] * shards, pa.string()),
-            pa.array([0] * shards, pa.int64()),
-            pa.nulls(shards, pa.binary()),
+            pa.array(keys, pa.int32()),
+            pa.array(["[]"] * len(keys), pa.string()),
+            pa.array([0] * len(keys), pa.int64()),
+            pa.nulls(len(keys), pa.binary()),
             pa.array(texts, pa.string()),
         ]
         return pa.RecordBatch.from_arrays(columns, schema=PACKED)
@@ -121,7 +121,7 @@ class Split:
         query = self._query
         rows = batch.filter(which)
         if rows.num_rows:
-            shard = _worker.partition() % query.shards
+            shard = query.shard_keys[_worker.partition() % len(query.shard_keys)]
             block = over.left_out(query, rows)
             row = {"shard": shard, "source": over.LEFT_OUT, "first": 0, "block": block, "control": None}
             yield pa.RecordBatch.from_pylist([row], schema=PACKED)

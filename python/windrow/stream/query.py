@@ -153,10 +153,9 @@ class StreamQuery:
         self.inputs: int = 1 if inputs is None else inputs["count"]
 
     @cached_property
-    def shards(self) -> int:
-        """How many shards there are."""
-        count: int = self.spec["shards"]
-        return count
+    def shard_keys(self) -> list[int]:
+        """What Spark knows the shards by."""
+        return _worker.shard_keys(self.spec["shards"])
 
     @cached_property
     def _tickless(self) -> dict[str, Any]:

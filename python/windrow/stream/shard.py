@@ -48,7 +48,7 @@ def changes(rows: Iterable[Any], state: PageState, query: StreamQuery) -> Iterat
         ValueError: a state that is damaged or of another query, or rows of one shard that do not fit one batch.
     """
     asked = query.asked
-    shard, blocks, left_out, control = _received(rows)
+    shard, blocks, left_out, control = _received(rows, query.shard_keys)
     pages = Pages(state, shard, asked["source"], "slowest" if asked["slowest"] else "source")
     work = Shard(query, pages)
     counters = dict.fromkeys(SUMS, 0)
@@ -75,11 +75,11 @@ def changes(rows: Iterable[Any], state: PageState, query: StreamQuery) -> Iterat
     yield b"", {**counters, "stream_time": min(known, default=None)}
 
 
-def _received(rows: Iterable[Any]) -> tuple[int, dict[Source, list[Any]], list[bytes], Control]:
+def _received(rows: Iterable[Any], shard_keys: list[int]) -> tuple[int, dict[Source, list[Any]], list[bytes], Control]:
     """The number of the shard, its blocks by source, records that are left out, and what the splits have seen."""
     shard, blocks, left_out, control = 0, dict[Source, list[Any]](), list[bytes](), Control()
     for row in rows:
-        shard = row.shard
+        shard = shard_keys.index(row.shard)
         if row.control is not None:
             control.add(Control.read(row.control))
         elif row.source == over.LEFT_OUT:

@@ -8,6 +8,7 @@
 //! | `block_reader` | the columns of a block, one after the other |
 //! | `partial_sessions` | partial sessions as columns |
 //! | [`packed`] | blocks as rows that Spark shuffles and sorts |
+//! | [`shard_key`] | what Spark knows a shard by |
 //! | [`page`] | a part of a segment, for a state |
 //! | `page_writer` | rows to pages |
 //! | `byte_planes` | the bytes of integers by their place |
@@ -26,4 +27,5 @@ pub mod page;
 pub mod page_text;
 pub(crate) mod page_writer;
 pub(crate) mod partial_sessions;
+pub mod shard_key;
 pub(crate) mod window_row;

@@ -2,7 +2,7 @@
 //!
 //! | column | type | holds |
 //! |---|---|---|
-//! | `shard` | int32 | which range of key hashes |
+//! | `shard` | int32 | which range of key hashes, as Spark knows it ([`crate::arrow::format::shard_key`]) |
 //! | `first` | int64 | the least time in the block, in ticks |
 //! | `block` | binary | see [`crate::arrow::format::block`] |
 //!
@@ -18,6 +18,7 @@ use arrow_array::{Array, RecordBatch};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 
 use super::block::{self, BlockKind};
+use super::shard_key;
 use crate::error::{Error, Result};
 use crate::time::Time;
 
@@ -81,7 +82,7 @@ struct Builder {
 
 impl Builder {
     fn append(&mut self, shard: u32, first: Time, block: &[u8]) {
-        self.shard.append_value(shard.cast_signed());
+        self.shard.append_value(shard_key::of(shard));
         self.first.append_value(first.0);
         self.block.append_value(block);
         self.blocks += 1;
@@ -100,7 +101,7 @@ impl Builder {
 
 /// A packed row.
 pub struct PackedRow<'a> {
-    /// Which shard.
+    /// The key of its shard.
     pub shard: i32,
     /// The least time in the block.
     pub first: Time,

@@ -92,12 +92,12 @@ class LocalStream:
     def push_batches(self, splits: Sequence[pa.Table]) -> list[pa.RecordBatch]:
         """The same; gives its rows as batches."""
         received: dict[int, list[Row]] = {}
+        query = StreamQuery(self.asked)
         for split in splits:
             for packed in pack(iter(self._batches(split)), self.asked):
                 for row in packed.to_pylist():
-                    received.setdefault(row["shard"], []).append(Row(**row))
+                    received.setdefault(query.shard_keys.index(row["shard"]), []).append(Row(**row))
         gave: list[pa.RecordBatch] = []
-        query = StreamQuery(self.asked)
         for shard, rows in sorted(received.items()):
             self.draw.shuffle(rows)
             state = self.states.setdefault(shard, DictState())

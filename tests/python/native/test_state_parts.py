@@ -18,6 +18,7 @@ import pyarrow as pa
 import pytest
 
 import windrow as wr
+from windrow import _worker
 from windrow.state.key import Shards, fetch_key
 from windrow.state.shard import open_windows
 from windrow.testing import StreamDriver
@@ -95,10 +96,11 @@ class Stored:
     def read(self, shard: int | None, names: list[str]) -> Shards:
         if shard is not None:
             self.asked = [name for name in names if not name.endswith("head")]
+        keys = _worker.shard_keys(self.stream.shards)
         return {
-            number: {name: state.pages[name] for name in names if name in state.pages}
+            keys[number]: {name: state.pages[name] for name in names if name in state.pages}
             for number, state in self.stream.states.items()
-            if shard in (None, number)
+            if shard in (None, keys[number])
         }
 
     def fetch(self, key: Any, start: Any = None, end: Any = None, *, backward: bool = False) -> list[dict[str, Any]]:
