@@ -99,14 +99,11 @@ class Query:
 
         Raises:
             TypeError: a key, time or aggregate over a column of a type that it is not defined for.
-            ValueError: no such JSON, a column that `schema` does not have, or a length that the time column cannot
-                count.
+            ValueError: no such JSON, a column that `schema` lacks, or a length that the time column cannot count.
         """
     @staticmethod
     def of_rows(spec: str, schema: pa.Schema) -> Query:
-        """The query for the rows that a plan reads, as they are and in the order of time, instead of its windows. Its
-        aggregates may be of Python functions. Raises what `Query` raises.
-        """
+        """The rows that a plan reads, in order of time; aggregates may be of Python functions. Raises as `Query`."""
     @property
     def output_schema(self) -> pa.Schema:
         """The result: the keys, `window` (a struct of `start` and `end`, of the time column's type), the aggregates,

@@ -5,7 +5,7 @@ use std::ops::AddAssign;
 
 use super::InputRows;
 use super::column::Column;
-use super::count_distinct::distinct_values;
+use super::distinct_values::distinct_values;
 use super::runs::Runs;
 use super::scalar::Scalar;
 use crate::error::Result;

@@ -15,7 +15,7 @@
 //! | [`collect_list`], [`collect_set`] | lists |
 //! | [`list_values`] | what the lists of sliding windows come to |
 //! | [`total`], [`distance`], `double_double`, `power_of_two` | what sums and variances are added up in |
-//! | `value_counts`, `code_counts`, `dictionary`, [`composite`], [`numeric`] | values that are told apart, and counted |
+//! | `value_counts`, `code_counts`, `dictionary`, `distinct_values`, [`composite`], [`numeric`] | values that are told apart, and counted |
 //! | [`float_order`] | the order of floats |
 //! | [`argument`] | what an aggregate takes of a row |
 //! | [`column`](mod@column), [`bytes`], [`validity`], [`scalar`] | values in columns |
@@ -69,6 +69,7 @@ pub mod two_stacks;
 mod aggregate_call;
 mod code_counts;
 mod dictionary;
+mod distinct_values;
 mod double_double;
 mod power_of_two;
 mod row_value;

@@ -82,8 +82,8 @@ def histogram_numeric(column: ColumnName, n_bins: int) -> Aggregate:
     takes time for each distinct value in each window.
 
     Args:
-        column: numbers, dates, times of day, timestamps or day-time intervals. `x` has its type: of integers, dates and times the
-            mean without what is behind the point, of decimals the rounded one. `y` is a float64.
+        column: numbers, dates, times of day, timestamps or day-time intervals. `x` has its type: of integers, dates and
+            times the mean without what is behind the point, of decimals the rounded one. `y` is a float64.
         n_bins: how many bins at most, 2 to 1,000,000; 20 to 40 show most distributions.
 
     Raises:

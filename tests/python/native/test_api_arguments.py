@@ -7,7 +7,6 @@ from dataclasses import FrozenInstanceError
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -309,24 +308,6 @@ def test_wrong_input_raises_at_the_call(case: str) -> None:
     call, error, message = REFUSED[case]
     with pytest.raises(error, match=message):
         call()
-
-
-@pytest.mark.parametrize("kind", [np.int64, np.uint8])
-def test_whole_numbers_of_numpy_are_taken_as_those_of_python(kind: Any) -> None:
-    numbers = [
-        (wr.top_k("amount", kind(2)), wr.top_k("amount", 2)),
-        (wr.histogram_numeric("amount", kind(2)), wr.histogram_numeric("amount", 2)),
-        (wr.approx_percentile("amount", 0.5, kind(9)), wr.approx_percentile("amount", 0.5, 9)),
-        (wr.count() * kind(2) - kind(1), wr.count() * 2 - 1),
-        (kind(2) / wr.count(), 2 / wr.count()),
-        (sessions().shards(kind(3)).threads(kind(2)), sessions().shards(3).threads(2)),
-    ]
-    for given, meant in numbers:
-        assert repr(given) == repr(meant)
-    assert sessions().agg(n=wr.top_k("amount", kind(1))).num_rows == 2
-    for wrong in (np.True_, np.float64(2), np.array([1, 2]), "2", None):
-        with pytest.raises(TypeError, match=r"top_k\(k=\): got .*; allowed: an int from 1 to 1,000,000"):
-            wr.top_k("amount", wrong)
 
 
 @pytest.mark.parametrize("function", [wr.sum, wr.mean, wr.stddev, wr.variance, wr.stddev_pop, wr.var_pop])
