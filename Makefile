@@ -89,8 +89,8 @@ test: test-rust test-python test-spark test-kafka ## every test: Rust, Python, S
 test-rust: ## the core: laws, properties, Kafka's steps, recorded runs
 	cargo test --locked
 
-test-python: package ## all Python tests that need no Spark; no Java is found
-	JAVA_HOME=/dev/null $(PYTEST) -m "not soak and not spark" --doctest-modules python/windrow tests/python
+test-python: package ## all Python tests that need no Spark, on all cores; no Java is found
+	JAVA_HOME=/dev/null $(PYTEST) -n auto --dist worksteal -m "not soak and not spark" --doctest-modules python/windrow tests/python
 
 test-spark: package ## the tests and examples that start a Spark
 	$(PYTEST) -m "spark and not soak" --doctest-modules python/windrow tests/python

@@ -42,11 +42,15 @@ class Blocks:
     def of(cls, packer: Packer, batches: Iterable[pa.RecordBatch]) -> Self:
         """What a packer makes of all these rows; `OSError` where the disk is full."""
         blocks = cls()
-        for batch in batches:
-            for packed in packer.push(batch):
+        try:
+            for batch in batches:
+                for packed in packer.push(batch):
+                    blocks._add(packed)
+            for packed in packer.finish():
                 blocks._add(packed)
-        for packed in packer.finish():
-            blocks._add(packed)
+        except BaseException:
+            blocks.close()
+            raise
         return blocks
 
     def _add(self, packed: pa.RecordBatch) -> None:

@@ -79,7 +79,14 @@ def _from_disk(
     query = _worker.over_query(spec, schema)
     packer = query.packer(0)
     blocks = Blocks.of(packer, batches)
-    return _worker.merged(query, blocks.in_order()), packer.counters()
+
+    def rows() -> _worker.Batches:
+        try:
+            yield from _worker.merged(query, blocks.in_order())
+        finally:
+            blocks.close()
+
+    return rows(), packer.counters()
 
 
 def _taken_from(batches: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
