@@ -100,19 +100,19 @@ class Query:
 
         Raises:
             TypeError: a key, time or aggregate over a column of a type that it is not defined for.
-            ValueError: no such JSON, a column that `schema` does not have, or a length that the time column cannot
-                count.
+            ValueError: no such JSON, a column that `schema` lacks, or a length that the time column cannot count.
         """
     @staticmethod
     def of_rows(spec: str, schema: pa.Schema) -> Query:
-        """The query for the rows that a plan reads, as they are and in the order of time, instead of its windows. Its
-        aggregates may be of Python functions. Raises what `Query` raises.
-        """
+        """The rows that a plan reads, in order of time; aggregates may be of Python functions. Raises as `Query`."""
     @property
     def output_schema(self) -> pa.Schema:
         """The result: the keys, `window` (a struct of `start` and `end`, of the time column's type), the aggregates,
         and `op` (a string) where the plan asks for it. For rows: the columns of the input.
         """
+    @property
+    def overlapping_lists(self) -> list[str]:
+        """The aggregates whose results are lists, by name, where windows overlap; else none."""
     @staticmethod
     def with_rows(spec: str, schema: pa.Schema, memory: int | None = None) -> Query:
         """The query for windows and for the window of each row: `run_over`. Raises what `Query` raises."""

@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from windrow.aggregates.aggregate import Aggregate
 from windrow.aggregates.user_function import Accumulation
+from windrow.column import Names
 from windrow.errors import bad_type, bad_value, listed
 from windrow.grouped import GroupedData, gap_field
 from windrow.input import Input, Result
@@ -105,8 +106,8 @@ class CogroupedData(GroupedData[Result]):
         rows = aggregate.columns if aggregate.columns in [(f"{known}.*",) for known in inputs] else ()
         if rows and aggregate.function == "count":
             aggregate = replace(aggregate, columns=())
-        for column in aggregate.read:
-            self._input.field(f"{argument}: {aggregate.maker}", column)
+        for reader, column in aggregate.read_by:
+            self._input.field(f"{argument}: {reader}", column)
         named = tuple(dict.fromkeys(_split(column)[0] for column in (*rows, *aggregate.read)))
         if isinstance(aggregate, Accumulation):
             own = tuple(dict.fromkeys(_split(column)[0] for column in aggregate.columns))
@@ -190,22 +191,23 @@ def _origins_of(plan: Plan) -> Origins:
 
 
 def _cogrouped(inputs: Mapping[str, GroupedData[Result]], first: GroupedData[Result]) -> CogroupedData[Result]:
-    time = _free(first.time, inputs, first.keys)
-    tick = _free("windrow.tick", inputs) if any(grouped.tick is not None for grouped in inputs.values()) else None
-    column = _free("windrow.input", inputs)
+    names = Names(first.keys, inputs=inputs)
+    time = names.unused(first.time)
+    tick = names.unused("windrow.tick") if any(grouped.tick is not None for grouped in inputs.values()) else None
+    column = names.unused("windrow.input")
     shared = [*zip((*first.keys, time), first._fields, strict=False)]
     fields = [known.with_name(name).with_nullable(True) for name, known in shared]
     fields += [pa.field(tick, pa.bool_())] if tick is not None else []
     fields.append(pa.field(column, pa.int32()))
     opened = _Inputs({name: grouped._input for name, grouped in inputs.items()})
-    stream = _stream_of(first._stream, inputs)
+    stream = _stream_of(first._stream, names)
     return CogroupedData(first.keys, time, tick, opened, tuple(fields), stream, dict(inputs), column)
 
 
-def _stream_of(first: Stream, inputs: Mapping[str, GroupedData[Any]]) -> Stream:
-    """The streams of the inputs as one: their source columns and orders under names that no input has."""
-    sources = tuple(_free(f"windrow.source.{position}", inputs) for position in range(len(first.source)))
-    order = None if first.order is None else _free("windrow.order", inputs)
+def _stream_of(first: Stream, names: Names) -> Stream:
+    """The streams of the inputs as one: their source columns and orders under names of their own."""
+    sources = tuple(names.unused(f"windrow.source.{position}") for position in range(len(first.source)))
+    order = None if first.order is None else names.unused("windrow.order")
     stream = replace(first, source=sources, order=order)
     fields = (known.with_name(name) for name, known in zip(stream.columns, first.fields, strict=True))
     return replace(stream, fields=tuple(fields))
@@ -253,10 +255,3 @@ def _split(column: str) -> tuple[str, str]:
     """The input's name, empty where none is named, and the column."""
     name, dot, own = column.partition(".")
     return (name, own) if dot else ("", column)
-
-
-def _free(name: str, inputs: Collection[str], taken: Collection[str] = ()) -> str:
-    """The name, changed where a key has it or where it would be a column of an input."""
-    while name in taken or _split(name)[0] in inputs:
-        name = f"_{name}"
-    return name

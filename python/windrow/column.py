@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from windrow.errors import bad_type
+from windrow.errors import ambiguous_column, bad_type, unknown_column
 
 if TYPE_CHECKING:
     import polars as pl
@@ -60,15 +60,33 @@ def column_names(argument: str, columns: Iterable[object]) -> tuple[str, ...]:
     return tuple(column_name(argument, column) for column in given)
 
 
-def unused_name(name: str, taken: Collection[str]) -> str:
-    """The name, or where that is taken, one made of it.
+def column_position(argument: str, column: str, columns: Sequence[str]) -> int:
+    """Where the column that `argument` names is; `ValueError` where none of the columns has this name, or several."""
+    times = columns.count(column)
+    if times != 1:
+        raise (ambiguous_column if times else unknown_column)(argument, column, columns)
+    return columns.index(column)
 
-    >>> unused_name("row", ["user", "row"])
-    '_row'
+
+class Names:
+    """Names that are taken, whatever their case, as Spark finds columns.
+
+    >>> names = Names(["user", "Row"])
+    >>> names.unused("row"), names.unused("row")
+    ('_row', '__row')
     """
-    while name in taken:
-        name = f"_{name}"
-    return name
+
+    def __init__(self, taken: Iterable[str], *, inputs: Collection[str] = ()) -> None:
+        """Over these names, and all that stand for a column of one of some inputs: its name, a dot and the column."""
+        self._taken = {name.casefold() for name in taken}
+        self._inputs = inputs
+
+    def unused(self, name: str) -> str:
+        """The name, or where that is taken, one made of it; it is taken from now on."""
+        while name.casefold() in self._taken or ("." in name and name.partition(".")[0] in self._inputs):
+            name = f"_{name}"
+        self._taken.add(name.casefold())
+        return name
 
 
 def _of_polars(argument: str, column: Any) -> str:

@@ -5,7 +5,25 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from windrow.aggregates.aggregate import Aggregate, Computed
-from windrow.aggregates.evaluation import Call, Finish, Named
+from windrow.aggregates.evaluation import Expression, Finish, Named
+from windrow.column import Names
+
+
+class _Parts:
+    """The aggregates of the core by what they are."""
+
+    def __init__(self, asked: Mapping[str, Aggregate]) -> None:
+        self._alike: dict[str, list[tuple[Aggregate, str]]] = {}
+        for name, aggregate in asked.items():
+            self.add(name, aggregate)
+
+    def add(self, name: str, aggregate: Aggregate) -> None:
+        """One more, and its name."""
+        self._alike.setdefault(_kind(aggregate), []).append((aggregate, name))
+
+    def names_of(self, part: Aggregate) -> list[str]:
+        """The names of those that are equal."""
+        return [name for known, name in self._alike.get(_kind(part), ()) if known == part]
 
 
 def parts_of(chosen: Mapping[str, Aggregate], taken: Collection[str]) -> dict[str, Aggregate]:
@@ -14,11 +32,13 @@ def parts_of(chosen: Mapping[str, Aggregate], taken: Collection[str]) -> dict[st
     `taken` are names that no part may have, whatever their case.
     """
     asked = {name: aggregate for name, aggregate in chosen.items() if not isinstance(aggregate, Computed)}
-    names = {name.casefold() for name in (*taken, *chosen)}
+    names, parts = Names((*taken, *chosen)), _Parts(asked)
     for name, aggregate in chosen.items():
         for part in aggregate.aggregates if isinstance(aggregate, Computed) else ():
-            if part not in asked.values():
-                asked[_free(_part_name(name, part), names)] = part
+            if not parts.names_of(part):
+                own = names.unused(_part_name(name, part))
+                asked[own] = part
+                parts.add(own, part)
     return asked
 
 
@@ -28,27 +48,24 @@ def finish_of(
     """The step that makes the columns `before`, the chosen ones and `after` of the core's; None where it has those."""
     if not any(isinstance(aggregate, Computed) for aggregate in chosen.values()):
         return None
+    parts = _Parts(asked)
 
-    def name_of(part: Aggregate) -> str:
-        return next(name for name, aggregate in asked.items() if aggregate == part)
-
-    def column(name: str) -> Named | Call:
+    def column(name: str) -> Named | Expression:
         aggregate = chosen.get(name)
-        return aggregate.call(name_of) if isinstance(aggregate, Computed) else Named(name)
+        if not isinstance(aggregate, Computed):
+            return Named(name)
+        return aggregate.expression(lambda part: parts.names_of(part)[0])
 
     columns = tuple((name, column(name)) for name in (*before, *chosen, *after))
     return Finish(columns, tuple(name for name in asked if name not in chosen))
+
+
+def _kind(aggregate: Aggregate) -> str:
+    """What aggregates have in common that may be equal: there are such that no hash finds."""
+    return f"{aggregate.function}{aggregate.columns!r}{aggregate.condition!r}"
 
 
 def _part_name(name: str, part: Aggregate) -> str:
     """What errors call a part of a column."""
     condition = "" if part.condition is None else f" where {part.condition}"
     return f"{name}: {part.maker}({', '.join(part.columns)}){condition}"
-
-
-def _free(name: str, names: set[str]) -> str:
-    """A name of a part that nothing has yet."""
-    numbered = (name, *(f"{name} {number}" for number in range(2, len(names) + 3)))
-    free = next(each for each in numbered if each.casefold() not in names)
-    names.add(free.casefold())
-    return free

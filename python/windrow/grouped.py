@@ -235,8 +235,9 @@ def _time_field(opened: Input[Result], time: str) -> pa.Field[pa.DataType]:
 
 
 def _boolean_field(argument: str, opened: Input[Result], column: str) -> pa.Field[pa.DataType]:
+    """The column that `argument` names: of booleans, or of nulls alone, which are never true."""
     known = opened.field(argument, column)
-    if not pa.types.is_boolean(known.type):
+    if not pa.types.is_boolean(known.type) and not pa.types.is_null(known.type):
         raise bad_column_type(argument, column, known.type, "a boolean")
     return known
 

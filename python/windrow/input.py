@@ -8,7 +8,8 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 import pyarrow as pa
 
-from windrow.errors import NO_NULL_CHARACTER, ambiguous_column, bad_type, bad_value, unknown_column
+from windrow.column import column_position
+from windrow.errors import NO_NULL_CHARACTER, bad_type, bad_value, unknown_column
 from windrow.plan import Origins, Plan
 from windrow.windows.session import SessionWindows
 from windrow.windows.sliding import SlidingWindows
@@ -116,12 +117,10 @@ class Input(ABC, Generic[Result]):
     def position(self, argument: str, column: str) -> int:
         """Where the column is; `ValueError` when the data has none of this name, or several."""
         columns = list(self.columns)
-        if column not in columns:
-            struct = next((known for known in _before_dots(column) if self._is_struct(known)), None)
+        struct = next((known for known in _before_dots(column) if self._is_struct(known)), None)
+        if struct is not None and column not in columns:
             raise unknown_column(argument, column, columns, struct=struct)
-        if columns.count(column) > 1:
-            raise ambiguous_column(argument, column, columns)
-        return columns.index(column)
+        return column_position(argument, column, columns)
 
     def field(self, argument: str, column: str, *, compared: bool = False) -> pa.Field[Any]:
         """The Arrow field of the column that `argument` names; `compared` where values meet each other."""

@@ -93,6 +93,6 @@ def _check_fits(argument: str, aggregate: Aggregate, windows: SessionWindows | S
 
 def _read(grouped: GroupedData[Any], argument: str, aggregate: Aggregate) -> Iterator[pa.Field[pa.DataType]]:
     """The columns that an aggregate reads."""
-    for position, column in enumerate(aggregate.read):
+    for position, (reader, column) in enumerate(aggregate.read_by):
         compared = position < len(aggregate.columns) and _worker.compares(aggregate.function, position)
-        yield grouped._input.field(f"{argument}: {aggregate.maker}", column, compared=compared)
+        yield grouped._input.field(f"{argument}: {reader}", column, compared=compared)

@@ -15,7 +15,7 @@ from typing import Any
 import pyarrow as pa
 
 from windrow.aggregates.aggregate import Aggregate
-from windrow.column import unused_name
+from windrow.column import Names
 from windrow.errors import bad_column_type
 from windrow.plan import Origins, Plan
 from windrow.windows.session import SessionWindows
@@ -90,7 +90,7 @@ def _row_name(column: str, origins: Origins, shown: Collection[str]) -> str:
 
 
 def _hidden(column: str, shown: Collection[str]) -> str:
-    return unused_name(column, shown)
+    return Names(shown).unused(column)
 
 
 def _renamed(aggregate: Aggregate, names: Mapping[str, str]) -> Aggregate:

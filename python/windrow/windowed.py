@@ -32,6 +32,7 @@ from windrow.duration import Duration, microseconds
 from windrow.errors import bad_type, bad_value, no_attribute, unknown_word
 from windrow.flat import BOUNDS
 from windrow.input import Result
+from windrow.integer import integer
 from windrow.options import Callback, Emit, Late, Options
 from windrow.plan import Plan
 from windrow.resolve import resolved
@@ -152,8 +153,7 @@ class WindowedData(Generic[Result]):
         >>> sorted(sessions.shards(128).count()["count"].to_pylist())
         [1, 2]
         """
-        _check_count(count, _MOST_SHARDS)
-        return self._with(shards=count)
+        return self._with(shards=_count(count, _MOST_SHARDS))
 
     def threads(self, count: int) -> WindowedData[Result]:
         """Uses `count` threads, 1 to 1,024, for data in this process; one a core unless said otherwise.
@@ -168,9 +168,9 @@ class WindowedData(Generic[Result]):
         >>> sorted(sessions.threads(1).count()["count"].to_pylist())
         [1, 2]
         """
-        _check_count(count, _MOST_THREADS)
-        self.grouped._input.check_threads(count)
-        return self._with(threads=count)
+        number = _count(count, _MOST_THREADS)
+        self.grouped._input.check_threads(number)
+        return self._with(threads=number)
 
     def progress(self, show: bool | Callback = True) -> WindowedData[Result]:
         """Shows how far a query over data in this process has come, where it takes long.
@@ -378,8 +378,5 @@ def _to_rows(name: str) -> str:
     return "its rows come from agg, which gives a DataFrame of Spark or a pyarrow.Table: .agg(n=windrow.count())"
 
 
-def _check_count(count: int, most: int) -> None:
-    if not isinstance(count, int) or isinstance(count, bool):
-        raise bad_type("count", count, f"an int from 1 to {most:,}")
-    if not 1 <= count <= most:
-        raise bad_value("count", count, f"1 to {most:,}")
+def _count(count: object, most: int) -> int:
+    return integer("count", count, f"an int from 1 to {most:,}", least=1, most=most, bounds=f"1 to {most:,}")

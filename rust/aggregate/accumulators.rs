@@ -13,13 +13,18 @@ use std::ops::Range;
 
 use super::aggregate_call::AggregateCall;
 use super::column::Column;
+use super::list_values::ListValues;
 use super::row_filter::{RowFilter, Selections};
-use super::runs::Runs;
+use super::runs::{Runs, spanned};
 use super::slot::Slot;
 use super::{Aggregate, InputRows, Run, SeqNo, common_len};
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
 use crate::time::Time;
+
+/// Values of a list that is not called long: of as many windows as a batch of results has, all such lists fit
+/// into a batch.
+const SHORT_LIST: usize = 256;
 
 /// The aggregates, and which slots are in use.
 pub struct Accumulators {
@@ -63,9 +68,19 @@ impl Accumulators {
         }
     }
 
-    /// Whether results of a window grow with its rows.
+    /// Whether results of a window are lists.
+    pub fn keeps_lists(&self) -> bool {
+        self.longest_lists().next().is_some()
+    }
+
+    /// Whether results of a window grow with its rows, beyond a few hundred values.
     pub fn result_grows(&self) -> bool {
-        self.calls.iter().any(|call| call.aggregate.result_grows())
+        self.longest_lists().any(|most| most > SHORT_LIST)
+    }
+
+    fn longest_lists(&self) -> impl Iterator<Item = usize> {
+        let calls = self.calls.iter();
+        calls.filter_map(|call| call.aggregate.longest_list())
     }
 
     /// Grows to `slots` slots, all of them in use. Never shrinks.
@@ -246,6 +261,34 @@ impl Accumulators {
         }
     }
 
+    /// The lists that [`Self::sweep`] makes of these, all together.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::sweep`].
+    pub fn list_values(
+        &self,
+        times: &[Time],
+        seq_nos: &[SeqNo],
+        inputs: &[Column<'_>],
+        runs: &[Run],
+        interrupt: &Interrupt,
+    ) -> Result<ListValues> {
+        let mut all = ListValues::default();
+        self.over_runs(
+            times,
+            seq_nos,
+            inputs,
+            runs,
+            interrupt,
+            |call, rows, runs| {
+                all += call.list_values(rows, runs)?;
+                Ok(())
+            },
+        )?;
+        Ok(all)
+    }
+
     /// The results of sliding windows over rows sorted by (key, time, arrival): a column per
     /// aggregate, one row per run.
     ///
@@ -260,20 +303,39 @@ impl Accumulators {
         runs: &[Run],
         interrupt: &Interrupt,
     ) -> Result<Vec<Column<'static>>> {
-        let swept = runs.first().map_or(0, |run| run.from as usize)
-            ..runs.last().map_or(0, |run| run.to as usize);
-        let mut selections = Selections::new(swept, times, seq_nos, inputs);
+        self.over_runs(
+            times,
+            seq_nos,
+            inputs,
+            runs,
+            interrupt,
+            |call, rows, runs| call.sweep(rows, runs),
+        )
+    }
+
+    /// What work makes of each aggregate, and of the runs of the rows that it sees.
+    fn over_runs<T>(
+        &self,
+        times: &[Time],
+        seq_nos: &[SeqNo],
+        inputs: &[Column<'_>],
+        runs: &[Run],
+        interrupt: &Interrupt,
+        mut work: impl FnMut(&dyn Aggregate, InputRows<'_>, Runs<'_>) -> Result<T>,
+    ) -> Result<Vec<T>> {
+        let mut selections = Selections::new(spanned(runs), times, seq_nos, inputs);
         let rows = InputRows {
             times,
             seq_nos,
             inputs,
         };
-        let columns = self.calls.iter().enumerate().map(|(position, call)| {
-            let column = call.sweep(rows, &mut selections, Runs::new(runs, interrupt));
+        let results = self.calls.iter().enumerate().map(|(position, call)| {
+            let runs = Runs::new(runs, interrupt);
+            let result = call.over_runs(rows, &mut selections, runs, &mut work);
             interrupt.check()?;
-            column.map_err(|error| of_aggregate(error, position))
+            result.map_err(|error| of_aggregate(error, position))
         });
-        columns.collect()
+        results.collect()
     }
 }
 

@@ -84,21 +84,21 @@ impl AggregateCall {
         }
     }
 
-    /// The results of runs of the rows that it sees.
-    pub fn sweep(
+    /// What work makes of runs of the rows that it sees.
+    pub fn over_runs<T>(
         &self,
         rows: InputRows<'_>,
         selections: &mut Selections<'_>,
         runs: Runs<'_>,
-    ) -> Result<Column<'static>> {
-        let rows = self.arguments(rows)?;
+        mut work: impl FnMut(&dyn Aggregate, InputRows<'_>, Runs<'_>) -> Result<T>,
+    ) -> Result<T> {
+        let (rows, aggregate) = (self.arguments(rows)?, self.aggregate.as_ref());
         match selections.get(self.filter)? {
             Some(selection) if !selection.is_all() => {
                 let (columns, own) = (selection.columns(rows.inputs), selection.runs(&runs));
-                self.aggregate
-                    .sweep(selection.rows(&columns), runs.with(&own))
+                work(aggregate, selection.rows(&columns), runs.with(&own))
             }
-            _ => self.aggregate.sweep(rows, runs),
+            _ => work(aggregate, rows, runs),
         }
     }
 

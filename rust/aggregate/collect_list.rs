@@ -3,6 +3,7 @@
 
 use super::argument::{Argument, PositionedValue, Value};
 use super::column::Column;
+use super::list_values::ListValues;
 use super::runs::Runs;
 use super::scalar::Scalar;
 use super::state::{State, StateVec};
@@ -60,7 +61,10 @@ fn values<V: Scalar>(items: &[&Item<V>]) -> Column<'static> {
 impl<V: Scalar> State for CollectListState<V> {
     type Options = bool;
     type Argument = PositionedValue<V>;
-    const RESULT_GROWS: bool = true;
+
+    fn longest_list(_keep_nulls: &bool) -> Option<usize> {
+        Some(usize::MAX)
+    }
 
     #[inline]
     fn add(&mut self, &keep_nulls: &bool, (position, value): (RowPosition, Option<V::Ref<'_>>)) {
@@ -120,6 +124,12 @@ impl<V: Scalar> State for CollectListState<V> {
             states.push(Self(times.zip(seq_nos).zip(own).map(item).collect()));
         }
         Ok(states)
+    }
+
+    fn list_values(_keep_nulls: &bool, rows: InputRows<'_>, runs: Runs<'_>) -> Result<ListValues> {
+        let lengths = runs.iter().map(Run::len);
+        let values = lengths.fold(0, usize::saturating_add);
+        Ok(ListValues::of(values, rows, 0))
     }
 
     fn sweep(&keep_nulls: &bool, rows: InputRows<'_>, runs: Runs<'_>) -> Result<Column<'static>> {

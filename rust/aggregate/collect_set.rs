@@ -5,6 +5,7 @@
 use super::argument::{Argument, Value};
 use super::column::Column;
 use super::dictionary::Dictionary;
+use super::list_values::{self, ListValues};
 use super::runs::Runs;
 use super::scalar::Scalar;
 use super::state::{State, StateVec};
@@ -78,7 +79,10 @@ fn column<'s, V: Scalar>(states: impl Iterator<Item = &'s CollectSetState<V>>) -
 impl<V: Scalar> State for CollectSetState<V> {
     type Options = ();
     type Argument = Value<V>;
-    const RESULT_GROWS: bool = true;
+
+    fn longest_list((): &()) -> Option<usize> {
+        Some(usize::MAX)
+    }
 
     fn add(&mut self, (): &(), value: V::Ref<'_>) {
         self.insert(V::canonical(value));
@@ -118,9 +122,13 @@ impl<V: Scalar> State for CollectSetState<V> {
         Ok((0..len).map(state).collect())
     }
 
+    fn list_values((): &(), rows: InputRows<'_>, runs: Runs<'_>) -> Result<ListValues> {
+        list_values::of_distinct::<V>(rows, runs, usize::MAX, 0)
+    }
+
     fn sweep((): &(), rows: InputRows<'_>, runs: Runs<'_>) -> Result<Column<'static>> {
         let (column, values) = Value::<V>::columns(rows)?;
-        let dictionary = Dictionary::new::<V>(column, values);
+        let dictionary = Dictionary::new::<V>(column, values, &runs);
         let (mut offsets, mut elements) = (vec![0], Vec::new());
         let code = |row: usize| dictionary.code(row);
         sweep::subtract_on_evict(

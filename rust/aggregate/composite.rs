@@ -2,6 +2,7 @@
 
 use super::bytes::Bytes;
 use super::column::{Column, Values};
+use super::list_values::ListValues;
 use super::runs::Runs;
 use super::scalar::Scalar;
 use super::slot::Slot;
@@ -84,8 +85,12 @@ impl Aggregate for Composite {
         Box::new(Self(self.0.fresh()))
     }
 
-    fn result_grows(&self) -> bool {
-        self.0.result_grows()
+    fn longest_list(&self) -> Option<usize> {
+        self.0.longest_list()
+    }
+
+    fn list_values(&self, rows: InputRows<'_>, runs: Runs<'_>) -> Result<ListValues> {
+        with_one(rows, len(rows), |rows| self.0.list_values(rows, runs))
     }
 
     fn resize(&mut self, slots: usize) {

@@ -1,14 +1,15 @@
 //! `count_distinct(column)`: how many distinct values there are that are not null; 0 over none. The
 //! zeros are one value, and all NaNs are one.
 
-use super::argument::{Argument, Value};
+use super::InputRows;
+use super::argument::Value;
 use super::collect_set::CollectSetState;
 use super::column::{Column, Values};
-use super::dictionary::Dictionary;
+use super::distinct_values::distinct_values;
 use super::runs::Runs;
 use super::scalar::Scalar;
 use super::state::{State, StateVec};
-use super::{InputRows, sweep};
+
 use crate::error::Result;
 
 /// `count_distinct(column)`.
@@ -50,50 +51,8 @@ impl<V: Scalar> State for CountDistinctState<V> {
     }
 
     fn sweep((): &(), rows: InputRows<'_>, runs: Runs<'_>) -> Result<Column<'static>> {
-        let (column, values) = Value::<V>::columns(rows)?;
-        let dictionary = Dictionary::new::<V>(column, values);
         let mut counts = Vec::with_capacity(runs.len());
-        let mut window = DistinctCodes {
-            rows: vec![0; dictionary.len()],
-            distinct: 0,
-        };
-        let insert = |window: &mut DistinctCodes, row| {
-            dictionary
-                .code(row)
-                .into_iter()
-                .for_each(|code| window.insert(code));
-        };
-        let evict = |window: &mut DistinctCodes, row| {
-            dictionary
-                .code(row)
-                .into_iter()
-                .for_each(|code| window.evict(code));
-        };
-        sweep::subtract_on_evict(runs, &mut window, insert, evict, |window| {
-            counts.push(window.distinct);
-        });
+        distinct_values::<V>(rows, runs, |distinct| counts.push(distinct))?;
         Ok(Column::new(Values::Int(counts.into())))
-    }
-}
-
-/// How many rows of a window each code has, and how many codes have any.
-struct DistinctCodes {
-    rows: Vec<u32>,
-    distinct: i64,
-}
-
-impl DistinctCodes {
-    fn insert(&mut self, code: u32) {
-        if let Some(rows) = self.rows.get_mut(code as usize) {
-            self.distinct += i64::from(*rows == 0);
-            *rows += 1;
-        }
-    }
-
-    fn evict(&mut self, code: u32) {
-        if let Some(rows) = self.rows.get_mut(code as usize) {
-            *rows -= 1;
-            self.distinct -= i64::from(*rows == 0);
-        }
     }
 }

@@ -1,10 +1,16 @@
 //! The distinct values of the rows of a sweep, numbered in their order.
 
+use std::ops::Range;
+
+use super::Run;
 use super::column::Column;
+use super::runs::spanned;
 use super::scalar::Scalar;
 
-/// The distinct values of a column, numbered in ascending order.
+/// The distinct values of the rows of some runs, numbered in ascending order.
 pub(super) struct Dictionary {
+    /// The first row of them.
+    from: usize,
     /// The code of each row's value; none where the row is null.
     codes: Vec<Option<u32>>,
     /// One row with the value of each code.
@@ -12,16 +18,18 @@ pub(super) struct Dictionary {
 }
 
 impl Dictionary {
-    /// Of all rows of a column.
-    pub fn new<V: Scalar>(column: &Column<'_>, values: V::View<'_>) -> Self {
+    /// Of the rows of a column from the first run to the last one.
+    pub fn new<V: Scalar>(column: &Column<'_>, values: V::View<'_>, runs: &[Run]) -> Self {
+        let Range { start, end } = spanned(runs);
         let compare =
             |left: usize, right: usize| V::compare(V::at(values, left), V::at(values, right));
-        let mut rows: Vec<usize> = (0..column.len())
+        let mut rows: Vec<usize> = (start..end.min(column.len()))
             .filter(|&row| column.is_valid(row))
             .collect();
         rows.sort_unstable_by(|&left, &right| compare(left, right));
         let mut dictionary = Self {
-            codes: vec![None; column.len()],
+            from: start,
+            codes: vec![None; end.saturating_sub(start)],
             row_of: Vec::new(),
         };
         for row in rows {
@@ -29,7 +37,7 @@ impl Dictionary {
             if !last.is_some_and(|&last| compare(last, row).is_eq()) {
                 dictionary.row_of.push(row);
             }
-            if let Some(code) = dictionary.codes.get_mut(row) {
+            if let Some(code) = dictionary.codes.get_mut(row - start) {
                 *code = Some(dictionary.row_of.len() as u32 - 1);
             }
         }
@@ -44,7 +52,8 @@ impl Dictionary {
     /// The code of a row's value; none where the row is null.
     #[inline]
     pub fn code(&self, row: usize) -> Option<u32> {
-        self.codes.get(row).copied().flatten()
+        let place = row.checked_sub(self.from)?;
+        self.codes.get(place).copied().flatten()
     }
 
     /// The value of a code.

@@ -17,6 +17,7 @@ use std::collections::BinaryHeap;
 use super::InputRows;
 use super::argument::Value;
 use super::column::{Column, Values};
+use super::list_values::{self, ListValues};
 use super::numeric::Numeric;
 use super::runs::Runs;
 use super::state::{State, StateVec};
@@ -140,6 +141,18 @@ impl<V: Numeric> Neighbours<V> {
         self.bins.get(place).copied().flatten()
     }
 
+    /// Makes all neighbours known to [`Self::merge_nearest`].
+    fn pair_all(&mut self) {
+        let neighbours = self.bins.windows(2).enumerate();
+        let pairs = neighbours.filter_map(|(left, neighbours)| match neighbours {
+            [Some(lower), Some(higher)] => {
+                Some(Reverse((distance(lower.mean, higher.mean), left, left + 1)))
+            }
+            _ => None,
+        });
+        self.pairs = pairs.collect::<Vec<_>>().into();
+    }
+
     /// Makes two neighbours known to [`Self::merge_nearest`].
     fn pair(&mut self, left: usize, right: usize) {
         if let (Some(lower), Some(higher)) = (self.bin(left), self.bin(right)) {
@@ -180,7 +193,7 @@ fn bins<V: Numeric>(most: usize, values: &[(V, i64)]) -> Vec<Bin<V>> {
     let mut neighbours = Neighbours::new(values);
     let surplus = values.len().saturating_sub(most);
     if surplus > 0 {
-        (1..values.len()).for_each(|place| neighbours.pair(place - 1, place));
+        neighbours.pair_all();
     }
     (0..surplus)
         .take_while(|_| neighbours.merge_nearest())
@@ -228,6 +241,10 @@ impl<V: Numeric> State for HistogramNumericState<V> {
     type Options = usize;
     type Argument = Value<V>;
 
+    fn longest_list(&most: &usize) -> Option<usize> {
+        Some(most)
+    }
+
     fn add(&mut self, _most: &usize, value: V) {
         self.0.add(value);
     }
@@ -253,9 +270,16 @@ impl<V: Numeric> State for HistogramNumericState<V> {
         Ok(ValueCounts::load(columns)?.into_iter().map(Self).collect())
     }
 
+    fn list_values(&most: &usize, rows: InputRows<'_>, runs: Runs<'_>) -> Result<ListValues> {
+        list_values::of_distinct::<V>(rows, runs, most, size_of::<f64>())
+    }
+
     fn sweep(most: &usize, rows: InputRows<'_>, runs: Runs<'_>) -> Result<Column<'static>> {
         let mut histograms = Histograms::new(*most);
         ValueCounts::<V>::sweep(rows, runs, |counts, value| {
+            if runs.is_stopped() {
+                return;
+            }
             let codes = counts.ascending().into_iter();
             let values = codes.filter_map(|(code, count)| Some((value(code)?, count.into())));
             histograms.push(&values.collect::<Vec<_>>());

@@ -13,8 +13,9 @@
 //! | [`min_max`], [`min_max_by`], [`first_last`], `row_value` | choices of one row |
 //! | [`approx_count_distinct`], [`approx_percentile`] | the same, in less memory |
 //! | [`collect_list`], [`collect_set`] | lists |
+//! | [`list_values`] | what the lists of sliding windows come to |
 //! | [`total`], [`distance`], `double_double`, `power_of_two` | what sums and variances are added up in |
-//! | `value_counts`, `code_counts`, `dictionary`, [`composite`], [`numeric`] | values that are told apart, and counted |
+//! | `value_counts`, `code_counts`, `dictionary`, `distinct_values`, [`composite`], [`numeric`] | values that are told apart, and counted |
 //! | [`float_order`] | the order of floats |
 //! | [`argument`] | what an aggregate takes of a row |
 //! | [`column`](mod@column), [`bytes`], [`validity`], [`scalar`] | values in columns |
@@ -45,6 +46,7 @@ pub mod distance;
 pub mod first_last;
 pub mod float_order;
 pub mod histogram_numeric;
+pub mod list_values;
 pub mod mean;
 pub mod min_max;
 pub mod min_max_by;
@@ -67,6 +69,7 @@ pub mod two_stacks;
 mod aggregate_call;
 mod code_counts;
 mod dictionary;
+mod distinct_values;
 mod double_double;
 mod power_of_two;
 mod row_value;
@@ -78,6 +81,7 @@ use std::any::Any;
 use crate::error::{Error, Result};
 use crate::time::Time;
 use column::Column;
+use list_values::ListValues;
 use runs::Runs;
 use scalar::Scalar;
 use slot::Slot;
@@ -138,9 +142,18 @@ pub trait Aggregate: Any + Send + Sync {
     /// An empty vector of the same kind.
     fn fresh(&self) -> Box<dyn Aggregate>;
 
-    /// Whether the result of a window grows with its rows.
-    fn result_grows(&self) -> bool {
-        false
+    /// How many values the list of a window has at most; none where its result is no list.
+    fn longest_list(&self) -> Option<usize> {
+        None
+    }
+
+    /// The lists that [`Self::sweep`] makes of these, all together.
+    ///
+    /// # Errors
+    ///
+    /// The columns are not those that the aggregate takes.
+    fn list_values(&self, _rows: InputRows<'_>, _runs: Runs<'_>) -> Result<ListValues> {
+        Ok(ListValues::default())
     }
 
     /// Grows to `slots` slots. New ones hold the identity: the state of no rows.

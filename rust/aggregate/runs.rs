@@ -1,6 +1,6 @@
 //! The runs of a sweep, which an interrupt ends early.
 
-use std::ops::Deref;
+use std::ops::{Deref, Range};
 
 use super::Run;
 use crate::interrupt::Interrupt;
@@ -29,6 +29,11 @@ impl<'a> Runs<'a> {
         Runs { runs, ..self }
     }
 
+    /// Whether the interrupt is stopped: for results that take long each, which nobody uses then.
+    pub fn is_stopped(self) -> bool {
+        self.interrupt.is_stopped()
+    }
+
     /// The runs, some thousands at a time; none follow once the interrupt is stopped. The results
     /// are then too few: whoever asked for them checks the interrupt before it uses them.
     pub fn stretches(self) -> impl Iterator<Item = &'a [Run]> {
@@ -36,6 +41,12 @@ impl<'a> Runs<'a> {
             .chunks(STRETCH)
             .take_while(move |_| !self.interrupt.is_stopped())
     }
+}
+
+/// The rows from the first run to the last one.
+pub(super) fn spanned(runs: &[Run]) -> Range<usize> {
+    let from = runs.first().map_or(0, |run| run.from as usize);
+    from..runs.last().map_or(from, |run| run.to as usize)
 }
 
 impl Deref for Runs<'_> {

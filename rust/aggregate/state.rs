@@ -3,6 +3,7 @@
 
 use super::argument::Argument;
 use super::column::Column;
+use super::list_values::ListValues;
 use super::runs::Runs;
 use super::slot::{PerSlot, Slot};
 use super::{Aggregate, InputRows, downcast, sweep};
@@ -17,8 +18,10 @@ pub trait State: Clone + Default + Send + Sync + 'static {
     type Options: Clone + Send + Sync + 'static;
     /// What it takes of a row.
     type Argument: Argument;
-    /// Whether the result grows with the rows of a window.
-    const RESULT_GROWS: bool = false;
+    /// How many values the list of a window has at most; none where its result is no list.
+    fn longest_list(_options: &Self::Options) -> Option<usize> {
+        None
+    }
 
     /// Adds a row.
     fn add(&mut self, options: &Self::Options, row: <Self::Argument as Argument>::Row<'_>);
@@ -47,6 +50,19 @@ pub trait State: Clone + Default + Send + Sync + 'static {
     ///
     /// The columns are not what `save` writes.
     fn load(columns: &[Column<'_>]) -> Result<Vec<Self>>;
+
+    /// The lists that [`Self::sweep`] makes of these, all together: for results that are lists.
+    ///
+    /// # Errors
+    ///
+    /// The columns are not those that the aggregate takes.
+    fn list_values(
+        _options: &Self::Options,
+        _rows: InputRows<'_>,
+        _runs: Runs<'_>,
+    ) -> Result<ListValues> {
+        Ok(ListValues::default())
+    }
 
     /// The results of sliding windows over rows sorted by (key, time, arrival), one for each run.
     /// Any state can be merged; what can do better than that does so here.
@@ -108,8 +124,12 @@ impl<S: State> Aggregate for StateVec<S> {
         Box::new(Self::new(self.options.clone()))
     }
 
-    fn result_grows(&self) -> bool {
-        S::RESULT_GROWS
+    fn longest_list(&self) -> Option<usize> {
+        S::longest_list(&self.options)
+    }
+
+    fn list_values(&self, rows: InputRows<'_>, runs: Runs<'_>) -> Result<ListValues> {
+        S::list_values(&self.options, rows, runs)
     }
 
     fn resize(&mut self, slots: usize) {

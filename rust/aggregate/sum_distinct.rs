@@ -67,7 +67,7 @@ impl<V: Summable> State for SumDistinctState<V> {
 
     fn sweep(limit: &i128, rows: InputRows<'_>, runs: Runs<'_>) -> Result<Column<'static>> {
         let (column, values) = Value::<V>::columns(rows)?;
-        let dictionary = Dictionary::new::<V>(column, values);
+        let dictionary = Dictionary::new::<V>(column, values, &runs);
         let value = |code| dictionary.value::<V>(values, code).map(V::canonical);
         let code = |row: usize| dictionary.code(row);
         let mut sums = Vec::with_capacity(runs.len());

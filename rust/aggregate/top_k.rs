@@ -7,6 +7,7 @@ use std::cmp::Reverse;
 use super::InputRows;
 use super::argument::NullableValue;
 use super::column::{Column, Values};
+use super::list_values::{self, ListValues};
 use super::runs::Runs;
 use super::scalar::Scalar;
 use super::state::{State, StateVec};
@@ -73,6 +74,10 @@ impl<V: Scalar> State for TopKState<V> {
     type Options = usize;
     type Argument = NullableValue<V>;
 
+    fn longest_list(&k: &usize) -> Option<usize> {
+        Some(k)
+    }
+
     fn add(&mut self, _k: &usize, value: Option<V::Ref<'_>>) {
         match value {
             Some(value) => self.counts.add(value),
@@ -119,10 +124,17 @@ impl<V: Scalar> State for TopKState<V> {
             .collect())
     }
 
+    fn list_values(&k: &usize, rows: InputRows<'_>, runs: Runs<'_>) -> Result<ListValues> {
+        list_values::of_distinct::<V>(rows, runs, k, size_of::<i64>())
+    }
+
     fn sweep(k: &usize, rows: InputRows<'_>, runs: Runs<'_>) -> Result<Column<'static>> {
         let mut lists = FrequentValues::<V>::new(*k);
         let mut lengths = runs.iter().map(|run| run.len() as i64);
         ValueCounts::<V>::sweep(rows, runs, |counts, value| {
+            if runs.is_stopped() {
+                return;
+            }
             let top = counts.top(*k).into_iter();
             let values = top
                 .map(|(code, count)| (value(code), count.into()))

@@ -141,7 +141,7 @@ impl<V: Scalar> ValueCounts<V> {
         mut emit: impl FnMut(&CodeCounts, &dyn Fn(u32) -> Option<V::Ref<'a>>),
     ) -> Result<()> {
         let (column, values) = Value::<V>::columns(rows)?;
-        let dictionary = Dictionary::new::<V>(column, values);
+        let dictionary = Dictionary::new::<V>(column, values, &runs);
         let code = |row: usize| dictionary.code(row);
         let value = |code: u32| dictionary.value::<V>(values, code).map(V::canonical);
         sweep::subtract_on_evict(

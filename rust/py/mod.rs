@@ -156,6 +156,11 @@ impl PyQuery {
         PySchema::new(Arc::clone(&self.0.output)).into_pyarrow(py)
     }
 
+    #[getter]
+    fn overlapping_lists(&self) -> Vec<&str> {
+        self.0.overlapping_lists()
+    }
+
     #[pyo3(signature = (reader, threads=None, progress=None))]
     fn run<'py>(
         &self,

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any, Never, Self
 
 import pyarrow as pa
 
-from windrow.aggregates import arithmetic, evaluation
-from windrow.aggregates.evaluation import Number
+from windrow.aggregates import arithmetic
+from windrow.aggregates.evaluation import Expression, Named, Number, Operation
 from windrow.column import column_name
 from windrow.ddl import arrow_type
 from windrow.errors import bad_type, bad_value, no_attribute, unknown_word
+from windrow.integer import index_of
 
 if TYPE_CHECKING:
     from windrow.column import ColumnName
@@ -107,6 +108,14 @@ class Aggregate:
         """All columns that are read for it, its condition among them."""
         return self.columns if self.condition is None else (*self.columns, self.condition)
 
+    @property
+    def read_by(self) -> Iterator[tuple[str, str]]:
+        """The same columns, each behind what reads it, as errors call it."""
+        yield from ((self.maker, column) for column in self.columns)
+        if self.condition is not None:
+            columns = ", ".join(f'"{column}"' for column in self.columns)
+            yield f"{self.maker}({columns}).where", self.condition
+
     def where(self, column: ColumnName) -> Self:
         """The same aggregate of the records alone in which a boolean column is true; SQL's `FILTER (WHERE ...)`.
 
@@ -169,7 +178,7 @@ class Aggregate:
         kind = arrow_type("then(schema=)", schema) if isinstance(schema, str) else schema
         if not isinstance(kind, pa.DataType | None):
             raise bad_type("then(schema=)", schema, "a type in Spark's words, or an Arrow type")
-        return Computed("then", parts=(self, *others), fn=fn, type=kind)
+        return Computed.of("then", fn, self, *others, type=kind)
 
     def __add__(self, other: Aggregate | Number) -> Computed:
         """The sum of two results, or of a result and a number."""
@@ -244,52 +253,49 @@ class Computed(Aggregate):
     """What is computed of finished aggregates. Made by arithmetic, `then` and `apply`.
 
     Attributes:
-        parts: the aggregates and numbers that it is computed of.
-        fn: the function of their columns.
-        type: the type of its result; None where `agg` finds it.
+        steps: the aggregates and numbers that it is computed of, and the operations with them, in postfix order.
+        last: the operation behind all of them.
     """
 
-    parts: tuple[Aggregate | Number, ...] = field(kw_only=True)
-    fn: Callable[..., Any] = field(kw_only=True)
-    type: pa.DataType | None = field(default=None, kw_only=True)
+    steps: tuple[Aggregate | Number | Operation, ...] = field(kw_only=True)
+    last: Operation = field(kw_only=True)
+
+    @classmethod
+    def of(
+        cls, maker: str, fn: Callable[..., Any], *operands: Aggregate | Number, type: pa.DataType | None = None
+    ) -> Computed:
+        """What a function makes of these."""
+        steps: list[Aggregate | Number | Operation] = []
+        for operand in operands:
+            steps += (*operand.steps, operand.last) if isinstance(operand, Computed) else (operand,)
+        return cls(maker, steps=tuple(steps), last=Operation(fn, len(operands), type))
 
     @property
     def aggregates(self) -> Iterator[Aggregate]:
         """The aggregates of the core and of Python functions that it is computed of; one may be there twice."""
-        for part in self.parts:
-            if isinstance(part, Computed):
-                yield from part.aggregates
-            elif isinstance(part, Aggregate):
-                yield part
+        return (step for step in self.steps if isinstance(step, Aggregate))
 
     def where(self, column: ColumnName) -> Computed:
         """The same of the records alone in which a boolean column is true: the condition is that of every part."""
-        return replace(self, parts=tuple(_part_where(part, column) for part in self.parts))
+        where = (step.where(column) if isinstance(step, Aggregate) else step for step in self.steps)
+        return replace(self, steps=tuple(where))
 
-    def call(self, name_of: Callable[[Aggregate], str]) -> evaluation.Call:
-        """The call over columns that `name_of` names."""
-        return evaluation.Call(self.fn, tuple(_argument(part, name_of) for part in self.parts), self.type)
-
-
-def _part_where(part: Aggregate | Number, column: ColumnName) -> Aggregate | Number:
-    return part.where(column) if isinstance(part, Aggregate) else part
+    def expression(self, name_of: Callable[[Aggregate], str]) -> Expression:
+        """The expression over columns that `name_of` names."""
+        named = (Named(name_of(step)) if isinstance(step, Aggregate) else step for step in self.steps)
+        return Expression(tuple(named), self.last)
 
 
-def _argument(
-    part: Aggregate | Number, name_of: Callable[[Aggregate], str]
-) -> evaluation.Named | evaluation.Call | Number:
-    if isinstance(part, Computed):
-        return part.call(name_of)
-    return evaluation.Named(name_of(part)) if isinstance(part, Aggregate) else part
-
-
-def _arithmetic(fn: Callable[..., Any], *operands: Aggregate | Number) -> Computed:
+def _arithmetic(fn: Callable[..., Any], *operands: object) -> Computed:
+    taken: list[Aggregate | Number] = []
     for operand in operands:
-        if isinstance(operand, bool) or not isinstance(operand, Aggregate | int | float | Decimal):
+        known = operand if isinstance(operand, Aggregate | float | Decimal) else index_of(operand)
+        if known is None:
             return NotImplemented  # type: ignore[no-any-return]  # the operators' callers turn it into a TypeError
-        if not isinstance(operand, Aggregate | float):
-            _check_digits(Decimal(operand))
-    return Computed("arithmetic", parts=operands, fn=fn)
+        if isinstance(known, int | Decimal):
+            _check_digits(Decimal(known))
+        taken.append(known)
+    return Computed.of("arithmetic", fn, *taken)
 
 
 def of_columns(function: str, **columns: ColumnName) -> Aggregate:

@@ -40,12 +40,36 @@ def as_type(array: pa.Array[Any], kind: pa.DataType) -> pa.Array[Any]:
         return array
     if not _becomes(array.type, kind):
         raise TypeError(f"got an array of {array.type}; allowed: {kind}, or what becomes it without a loss")
+    array = _without_hidden(array)
     wide: Any = array
     if pa.types.is_integer(array.type) and pa.types.is_decimal(kind):
         wide = array.cast(pa.decimal256(20 + kind.scale, kind.scale))  # of 64 bits all have a place
     cast: pa.Array[Any] = wide.cast(kind)
     _check_numbers(array, cast)
     return cast
+
+
+def _without_hidden(array: Any) -> Any:
+    """The same values; none stand behind nulls or outside of lists, where a cast would look at them."""
+    kind = array.type
+    if pa.types.is_struct(kind):
+        fields = [_without_hidden(field) for field in array.flatten()]
+        return pa.StructArray.from_arrays(fields, fields=list(kind), mask=array.is_null()) if fields else array
+    if not isinstance(kind, (*_LISTS, pa.MapType)):
+        return array
+    try:
+        held = array.take(pa.array(range(len(array)), pa.int64()))
+    except pa.ArrowNotImplementedError:  # values that Arrow moves as a whole only
+        return array
+    given, made = {"type": kind, "mask": held.is_null()}, type(held)
+    if pa.types.is_map(kind):
+        return made.from_arrays(held.offsets, _without_hidden(held.keys), _without_hidden(held.items), **given)
+    values = _without_hidden(held.values)
+    if pa.types.is_fixed_size_list(kind):
+        return made.from_arrays(values, **given)
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        return made.from_arrays(held.offsets, values, **given)
+    return held
 
 
 def _becomes(found: Any, wanted: Any) -> bool:

@@ -1,10 +1,16 @@
 """Columns that are computed of finished aggregates: what `agg` makes of arithmetic, `then` and `apply`.
 
-A tree of calls over columns by their names, pickled to where windows leave. Rows are windows:
+Expressions over columns by their names, pickled to where windows leave. Rows are windows:
 
 ```text
  user  window  ratio: sum(x)  ratio: count()   of the core
  user  window  ratio                           Finish: what was asked for, in its order; the parts are gone
+```
+
+An expression is a row of steps in postfix order, so that one of thousands of terms needs no recursion:
+
+```text
+ (sum(x) - 1) / count()        sum(x)  1  difference  count()  quotient
 ```
 """
 
@@ -36,48 +42,86 @@ class Named:
 
 
 @dataclass(frozen=True)
-class Call:
-    """A function over whole columns.
+class Operation:
+    """A function over whole columns, the results of the steps before it.
 
     Attributes:
         function: takes arrays, and numbers as scalars, and gives an array of as many values.
-        arguments: what it is called with.
+        operands: how many results it takes.
         type: the type of its result; None for that of what it gives.
     """
 
     function: Callable[..., Any]
-    arguments: tuple[Named | Call | Number, ...]
+    operands: int
     type: pa.DataType | None = None
 
-    def over(self, batch: pa.RecordBatch) -> pa.Array[Any]:
-        """The column over the rows of a batch; where its type is known, nothing is called for no rows."""
-        if self.type is not None and not batch.num_rows:
-            return no_values(self.type)
-        result = self.function(*(_argument(each, batch) for each in self.arguments))
+    def over(self, operands: list[Any], rows: int) -> pa.Array[Any]:
+        """The column of so many rows."""
+        result = self.function(*operands)
         if isinstance(result, pa.ChunkedArray):
             result = result.combine_chunks()
         if not isinstance(result, pa.Array):
             raise bad_type("the result", result, "a pyarrow.Array")
-        if len(result) != batch.num_rows:
-            raise ValueError(
-                f"the result: got {len(result)} values for {batch.num_rows} windows; allowed: one for each"
-            )
+        if len(result) != rows:
+            raise ValueError(f"the result: got {len(result)} values for {rows} windows; allowed: one for each")
         if self.type is not None:
             return as_type(result, self.type)
-        if pa.types.is_null(result.type) and not batch.num_rows:
+        if pa.types.is_null(result.type) and not rows:
             raise TypeError(
                 "got an array without a type for no windows; allowed: a type, or then(schema=) with that of the result"
             )
         return result
 
 
-def _argument(argument: Named | Call | Number, batch: pa.RecordBatch) -> Any:
-    if isinstance(argument, Named):
-        return batch.column(argument.name)
-    if isinstance(argument, Call):
-        return argument.over(batch)
-    fits = isinstance(argument, float | Decimal) or -(2**63) <= argument < 2**63
-    return pa.scalar(argument if fits else Decimal(argument))
+@dataclass(frozen=True)
+class Expression:
+    """A column that is computed of others.
+
+    Attributes:
+        steps: columns, numbers, and operations, each behind the steps that give its operands.
+        last: the operation behind all of them, which gives the result.
+    """
+
+    steps: tuple[Named | Number | Operation, ...]
+    last: Operation
+
+    def over(self, batch: pa.RecordBatch) -> pa.Array[Any]:
+        """The column over the rows of a batch."""
+        results: list[Any] = []
+        for step in (*self.steps, self.last) if batch.num_rows else self._untyped():
+            if isinstance(step, Operation):
+                taken = len(results) - step.operands
+                results[taken:] = [step.over(results[taken:], batch.num_rows)]
+            elif isinstance(step, pa.DataType):
+                results.append(no_values(step))
+            else:
+                results.append(batch.column(step.name) if isinstance(step, Named) else _scalar(step))
+        column: pa.Array[Any] = results[-1]
+        return column
+
+    def typed(self, kind: pa.DataType) -> Expression:
+        """The same, with a result of this type."""
+        return replace(self, last=replace(self.last, type=kind))
+
+    def _untyped(self) -> list[Any]:
+        """The steps over no rows: types stand for operations that have one, with all that they are made of."""
+        steps: list[Any] = []
+        passed = 0
+        for step in (self.last, *reversed(self.steps)):
+            operands = step.operands if isinstance(step, Operation) else 0
+            if passed:
+                passed += operands - 1
+            elif isinstance(step, Operation) and step.type is not None:
+                steps.append(step.type)
+                passed = operands
+            else:
+                steps.append(step)
+        return steps[::-1]
+
+
+def _scalar(number: Number) -> pa.Scalar[Any]:
+    fits = isinstance(number, float | Decimal) or -(2**63) <= number < 2**63
+    return pa.scalar(number if fits else Decimal(number))
 
 
 @dataclass(frozen=True)
@@ -89,7 +133,7 @@ class Finish:
         parts: columns of the core's result that only computed ones need.
     """
 
-    columns: tuple[tuple[str, Named | Call], ...]
+    columns: tuple[tuple[str, Named | Expression], ...]
     parts: tuple[str, ...]
 
     def batch(self, batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -126,15 +170,15 @@ class Finish:
         """The same, with the types of `schema` for all results, whatever their values look like."""
         schema = self.schema(core)
 
-        def of_type(name: str, column: Named | Call) -> Named | Call:
-            return replace(column, type=schema.field(name).type) if isinstance(column, Call) else column
+        def of_type(name: str, column: Named | Expression) -> Named | Expression:
+            return column.typed(schema.field(name).type) if isinstance(column, Expression) else column
 
         return replace(self, columns=tuple((name, of_type(name, column)) for name, column in self.columns))
 
 
-def _computed(name: str, call: Call, rows: _Rows) -> pa.Array[Any]:
+def _computed(name: str, column: Expression, rows: _Rows) -> pa.Array[Any]:
     try:
-        return rows.spread(call.over(rows.windows))
+        return rows.spread(column.over(rows.windows))
     except Exception as error:
         raise _named(name, error) from error
 

@@ -25,7 +25,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from windrow.aggregates.aggregate import Aggregate, of_columns
-from windrow.errors import bad_type, bad_value
+from windrow.integer import integer
 
 if TYPE_CHECKING:
     from windrow.column import ColumnName
@@ -39,7 +39,8 @@ def mode(column: ColumnName) -> Aggregate:
     Nulls are left out; a window without a value gives null. The result has the column's type.
 
     Raises:
-        TypeError: from `agg`, for a column without an order, such as maps.
+        TypeError: from `agg`, for a column without an order, such as maps, or of ordered
+            dictionaries: cast these to their values or codes.
 
     >>> day.agg(city=wr.mode("city"))["city"].to_pylist()
     ['Ulm']
@@ -58,7 +59,8 @@ def top_k(column: ColumnName, k: int = 5) -> Aggregate:
         k: how many at most, 1 to 1,000,000.
 
     Raises:
-        TypeError: `k` is no int; from `agg`, for a column without an order, such as maps.
+        TypeError: `k` is no int; from `agg`, for a column without an order, such as maps, or of ordered
+            dictionaries: cast these to their values or codes.
         ValueError: `k` out of its bounds.
 
     >>> day.agg(cities=wr.top_k("city", 2))["cities"].to_pylist()
@@ -75,11 +77,13 @@ def histogram_numeric(column: ColumnName, n_bins: int) -> Aggregate:
     exactly the values of a stretch, and `x` is their mean, as a double has it, where they are several; with no more
     than `n_bins` distinct values each has a bin. Spark merges bins as values come: there both depend on their order.
 
-    Nulls are left out; a window without a value gives null. NaN is the largest value.
+    Nulls are left out; a window without a value gives null. NaN is the largest value. An infinity shares a bin with
+    others only where all numbers are in one bin already. Over sliding windows each window's bins are made anew, which
+    takes time for each distinct value in each window.
 
     Args:
-        column: numbers, dates, timestamps or day-time intervals. `x` has its type: of integers, dates and times the
-            mean without what is behind the point, of decimals the rounded one. `y` is a float64.
+        column: numbers, dates, times of day, timestamps or day-time intervals. `x` has its type: of integers, dates and
+            times the mean without what is behind the point, of decimals the rounded one. `y` is a float64.
         n_bins: how many bins at most, 2 to 1,000,000; 20 to 40 show most distributions.
 
     Raises:
@@ -94,9 +98,4 @@ def histogram_numeric(column: ColumnName, n_bins: int) -> Aggregate:
 
 
 def _most(argument: str, most: int, *, least: int) -> int:
-    allowed = f"an int from {least} to {_MOST:,}"
-    if isinstance(most, bool) or not isinstance(most, int):
-        raise bad_type(argument, most, allowed)
-    if not least <= most <= _MOST:
-        raise bad_value(argument, most, allowed)
-    return most
+    return integer(argument, most, f"an int from {least} to {_MOST:,}", least=least, most=_MOST)

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from windrow.aggregates.aggregate import Aggregate, of_columns
 from windrow.errors import bad_type, bad_value
+from windrow.integer import integer
 
 if TYPE_CHECKING:
     from windrow.column import ColumnName
@@ -46,7 +47,8 @@ def percentile(column: ColumnName, percentage: float | Sequence[float]) -> Aggre
     """The value that so large a share of all values is below, exact: a float64, or a list of them for several shares.
 
     It stands at place `percentage * (count - 1)` of the sorted values, counted from 0; between two places it lies
-    between their values, in proportion (Spark's `percentile`).
+    between their values, in proportion (Spark's `percentile`): between a number and an infinity that is the infinity,
+    between the two infinities NaN.
 
     Args:
         column: numbers.
@@ -84,12 +86,9 @@ def approx_percentile(column: ColumnName, percentage: float | Sequence[float], a
     [10496]
     """
     shares = _shares("approx_percentile(percentage=)", percentage)
-    argument, allowed = "approx_percentile(accuracy=)", f"an int from 1 to {_MOST_ACCURACY:,}"
-    if isinstance(accuracy, bool) or not isinstance(accuracy, int):
-        raise bad_type(argument, accuracy, allowed)
-    if not 1 <= accuracy <= _MOST_ACCURACY:
-        raise bad_value(argument, accuracy, allowed)
-    return replace(of_columns("approx_percentile", column=column), percentage=shares, accuracy=accuracy)
+    allowed = f"an int from 1 to {_MOST_ACCURACY:,}"
+    exact = integer("approx_percentile(accuracy=)", accuracy, allowed, least=1, most=_MOST_ACCURACY)
+    return replace(of_columns("approx_percentile", column=column), percentage=shares, accuracy=exact)
 
 
 def _shares(argument: str, percentage: Any) -> float | tuple[float, ...]:

@@ -55,5 +55,5 @@ def apply(fn: Callable[..., Any], *columns: ColumnName, schema: str | pa.DataTyp
     kind = arrow_type("apply(schema=)", schema) if isinstance(schema, str) else schema
     if not isinstance(kind, pa.DataType):
         raise bad_type("apply(schema=)", schema, "a type in Spark's words, or an Arrow type")
-    parts = tuple(replace(of_columns("collect_list", column=column), ignore_nulls=False) for column in columns)
-    return Computed("apply", parts=parts, fn=fn, type=kind)
+    lists = (replace(of_columns("collect_list", column=column), ignore_nulls=False) for column in columns)
+    return Computed.of("apply", fn, *lists, type=kind)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Never
 
 from windrow import _worker
@@ -59,7 +59,19 @@ def arguments(given: Sequence[str]) -> argparse.Namespace:
     )
     sliding.add_argument("--resolution", metavar="DURATION", help="what times are floored to (one tick of the column)")
     _add_output(sliding)
-    return parser.parse_args(given)
+    asked, unknown = parser.parse_known_args(given)
+    if unknown:
+        _refuse(unknown, asked.command, {"sessions": sessions, "sliding": sliding})
+    return asked
+
+
+def _refuse(unknown: Sequence[str], command: str, parsers: Mapping[str, argparse.ArgumentParser]) -> Never:
+    """Exits with what is wrong with arguments that a command does not have."""
+    option = unknown[0].partition("=")[0]
+    for other, parser in parsers.items():
+        if option in parser.format_usage().replace("[", " ").replace("]", " ").split():
+            parsers[command].error(f"{option} is an option of windrow {other}; windrow {command} has no such option")
+    parsers[command].error(f"unrecognized arguments: {' '.join(unknown)}")
 
 
 def _add_input(parser: argparse.ArgumentParser) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from windrow.command.time_column import UNITS, Cast, Unit
+from windrow.command.time_column import UNITS, Cast, Unit, counts
 from windrow.errors import bad_column_type, unknown_word
 
 ARGUMENT = "--dynamic-gap"
@@ -35,6 +35,6 @@ class GapColumn:
             return kind, lambda values: values
         if pa.types.is_integer(kind) and self.unit is not None:
             counted = pa.duration(self.unit)
-            return counted, lambda values: values.cast(pa.int64()).cast(counted)
+            return counted, lambda values: counts(ARGUMENT, self.name, values).cast(counted)
         allowed = f"durations, as Parquet has them; integers with --gap-unit {'|'.join(UNITS)}, which they count"
         raise bad_column_type(ARGUMENT, self.name, kind, allowed)

@@ -11,6 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from windrow import _worker
 from windrow.aggregates.aggregate import Aggregate
 from windrow.command import sink
 from windrow.command.aggregate import aggregates
@@ -69,6 +70,9 @@ def run(asked: Namespace) -> None:
     windows, chosen = windows_of(asked), aggregates(asked.agg)
     csv = CsvFormat(asked.delimiter, asked.nulls, _types(asked))
     source = Source(files, csv, TimeColumn(asked.time, asked.time_format, asked.time_unit), gap_of(asked))
+    if out is None or out.format == "csv":
+        plan = windowed_by(source, asked, windows, chosen, Bar())._plan(chosen)
+        sink.check_columns(_worker.query(plan.spec, plan.schema).output_schema, asked.keys)
     drawn = None
     if asked.timeline:
         check_out(asked.timeline_out)

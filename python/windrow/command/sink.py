@@ -51,6 +51,19 @@ def check(out: File, sources: list[File]) -> None:
         raise bad_value("--out", str(out.path), "another file than those that are read")
 
 
+def check_columns(schema: pa.Schema, keys: list[str]) -> None:
+    """Raises, before any work is done, where CSV does not have a column: `TypeError`, or `ValueError` for its name."""
+    for field in flat(schema.empty_table()).schema:
+        try:
+            pc_csv.write_csv(pa.schema([field]).empty_table(), pa.BufferOutputStream())
+        except pa.ArrowInvalid:
+            argument = "--key" if field.name in keys else f"--agg {field.name}"
+            raise TypeError(
+                f"{argument}: got {field.type}, which CSV does not have; allowed: a Parquet file, as with "
+                "--out windows.parquet"
+            ) from None
+
+
 def write(table: pa.Table, out: File | None, delimiter: str | None) -> None:
     """The rows as a file, or as CSV on the standard output."""
     if out is None:

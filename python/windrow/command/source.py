@@ -11,11 +11,12 @@ import pyarrow as pa
 import pyarrow.csv as pc_csv
 import pyarrow.parquet as pq
 
+from windrow.column import column_position
 from windrow.command.file import File
 from windrow.command.gap_column import GapColumn
 from windrow.command.progress import Bar
 from windrow.command.time_column import Cast, TimeColumn
-from windrow.errors import ambiguous_column, bad_value, unknown_column, unknown_word
+from windrow.errors import bad_value, unknown_word
 
 Batches = Iterator[pa.RecordBatch]
 
@@ -86,7 +87,7 @@ class Source:
         known = self._schema(self.files[0])
         for option, columns in named.items():
             for column in columns:
-                _check_once(option, column, known.names)
+                column_position(option, column, known.names)
         wanted = list(dict.fromkeys(column for columns in named.values() for column in columns))
         kinds, casts = self._kinds(wanted, named.get("--key", ())), _no_casts(wanted)
         place = wanted.index(self.time.name)
@@ -150,7 +151,7 @@ class Source:
         """The batches of one file, with the wanted columns at least."""
         names = self._schema(file).names
         for column in wanted:
-            _check_once(str(file.path), column, names)
+            column_position(str(file.path), column, names)
         with _named(file):
             if file.format == "parquet":
                 yield from _parquet(file, wanted, bar)
@@ -184,14 +185,6 @@ class Source:
                 quoted_strings_can_be_null=False,
             ),
         )
-
-
-def _check_once(argument: str, column: str, columns: Sequence[str]) -> None:
-    """Raises `ValueError` unless the column is there, and once."""
-    if column not in columns:
-        raise unknown_column(argument, column, columns)
-    if columns.count(column) > 1:
-        raise ambiguous_column(argument, column, columns)
 
 
 @contextmanager

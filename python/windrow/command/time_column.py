@@ -53,7 +53,7 @@ class TimeColumn:
                 allowed = f"timestamps; integers with --time-unit {'|'.join(UNITS)}, which they count since 1970"
                 raise bad_column_type(ARGUMENT, self.name, kind, allowed)
             counted = pa.timestamp(self.unit)
-            return counted, lambda values: values.cast(pa.int64()).cast(counted)
+            return counted, lambda values: counts(ARGUMENT, self.name, values).cast(counted)
         if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
             if self.format is not None:
                 return _MICROSECONDS, self._parsed
@@ -79,6 +79,15 @@ class TimeColumn:
                 "where the first ones are; of other text name its format: --time-format '%d/%m/%Y %H:%M'"
             )
             raise bad_value(f"{ARGUMENT}: column {self.name!r}", wrong or str(error), allowed) from None
+
+
+def counts(argument: str, column: str, values: pa.Array[Any]) -> pa.Array[Any]:
+    """Integers as those of 64 bits; `ValueError` for one that is none."""
+    try:
+        return values.cast(pa.int64())
+    except pa.ArrowInvalid:
+        largest: Any = pc.max(values)
+        raise bad_value(f"{argument}: column {column!r}", largest.as_py(), f"integers up to {2**63 - 1}") from None
 
 
 def _has_zone(sample: pa.Array[Any]) -> bool:

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from windrow.errors import bad_type, bad_value
+from windrow.integer import integer
 
 HEADER = "windrow.progress"
 """The name of the header that makes a record without a value a control message."""
@@ -70,10 +71,8 @@ class ControlMessage:
             ("event_time", self.event_time, LATEST),
             ("sequence", self.sequence, 2**64 - 1),
         ):
-            if not isinstance(value, int) or isinstance(value, bool):
-                raise bad_type(name, value, "an integer")
-            if not 0 <= value <= largest:
-                raise bad_value(name, value, f"0 to {largest}")
+            number = integer(name, value, "an integer", most=largest, bounds=f"0 to {largest}")
+            object.__setattr__(self, name, number)
         if not isinstance(self.producer_id, UUID):
             raise bad_type("producer_id", self.producer_id, "a uuid.UUID")
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from windrow.errors import bad_type, bad_value, unknown_option
+from windrow.integer import integer
 from windrow.kafka.schedule import Schedule
 
 PREFIX = "progress.control."
@@ -127,11 +128,9 @@ def client_settings(config: Mapping[str, object]) -> dict[str, Any]:
 def _milliseconds(name: str, value: object, least: int, largest: int = _LONGEST) -> int:
     if isinstance(value, str) and re.fullmatch(r"[+-]?[0-9]{1,40}", value.strip(), re.ASCII):
         value = int(value)
-    if not isinstance(value, int) or isinstance(value, bool):
-        raise bad_type(f"{PREFIX}{name}", value, "a whole number of milliseconds")
-    if not least <= value <= largest:
-        raise bad_value(f"{PREFIX}{name}", value, f"{least} to {largest} milliseconds")
-    return value
+    bounds = f"{least} to {largest} milliseconds"
+    argument, allowed = f"{PREFIX}{name}", "a whole number of milliseconds"
+    return integer(argument, value, allowed, least=least, most=largest, bounds=bounds)
 
 
 def _boolean(name: str, value: object) -> bool:

@@ -18,7 +18,6 @@ from windrow.local.progress import Progress
 from windrow.local.reader import packed, reader_of
 from windrow.local.sources import Columns, Union, columns_of, rebased, rebased_stream
 from windrow.plan import INPUT, Origins, Plan
-from windrow.windows.sliding import SlidingWindows
 
 Read = TypeVar("Read")
 """What is made of the rows of an input."""
@@ -95,7 +94,7 @@ class LocalInput(Input[pa.Table]):
             return reader
 
     def _all_at_once(self, plan: Plan, progress: Progress | None) -> pa.Table:
-        query = _worker.query(plan.spec, plan.schema, free_memory() if _lists(plan) else None)
+        query = _worker.query(plan.spec, plan.schema, free_memory())
         finish = _finish(plan, query.output_schema)
         told = None if progress is None else progress.parts
         stream = self._stream(plan, progress)
@@ -120,7 +119,7 @@ class LocalInput(Input[pa.Table]):
     def _with_windows(self, plan: Plan, progress: Progress | None) -> pa.Table:
         stream = self._all_columns()
         table = self._read(progress, lambda: pa.RecordBatchReader.from_stream(stream).read_all())
-        query = _worker.row_windows_query(plan.spec, plan.schema, free_memory() if _lists(plan) else None)
+        query = _worker.row_windows_query(plan.spec, plan.schema, free_memory())
         core = query.output_schema.remove(len(query.output_schema) - 1)
         finish = _finish(plan, core)
         named = table.select([self.columns.index(name) for name in plan.schema.names])
@@ -210,17 +209,12 @@ def _told(plan: Plan, work: Callable[[Plan, Progress | None], pa.Table]) -> pa.T
         return made
 
 
-def _lists(plan: Plan) -> bool:
-    """Whether an aggregate keeps all values of overlapping windows."""
-    lists = any(aggregate.function == "collect_list" for _, aggregate in plan.aggregates)
-    return lists and isinstance(plan.windows, SlidingWindows)
-
-
 def _hands_lists(plan: Plan) -> bool:
-    """Whether all values of overlapping windows go to functions, and not into the result: together they may be many."""
-    parts = () if plan.finish is None else plan.finish.parts
-    lists = (name for name, aggregate in plan.aggregates if aggregate.function == "collect_list")
-    return _lists(plan) and all(name in parts for name in lists)
+    """Whether lists of overlapping windows go to functions, and none into the result: together they may be many."""
+    if plan.finish is None or plan.functions:  # of functions of Python windows come some at a time
+        return False
+    lists = _worker.query(plan.spec, plan.schema).overlapping_lists
+    return bool(lists) and set(lists) <= set(plan.finish.parts)
 
 
 def _counted(plan: Plan, table: pa.Table, counters: Mapping[str, int], windows: int) -> pa.Table:

@@ -110,10 +110,11 @@ def _instead(data: object) -> str | None:
 class _Table(Columns):
     def __init__(self, table: pa.Table) -> None:
         self._table = table
+        self._names = table.column_names  # pyarrow makes a new list each time that it is asked
 
     @property
     def names(self) -> Sequence[str]:
-        return self._table.column_names
+        return self._names
 
     @property
     def rows(self) -> int | None:
@@ -131,11 +132,12 @@ class _Reader(Columns):
 
     def __init__(self, reader: pa.RecordBatchReader) -> None:
         self._reader = reader
+        self._names = reader.schema.names
         self._raised: BaseException | None = None
 
     @property
     def names(self) -> Sequence[str]:
-        return self._reader.schema.names
+        return self._names
 
     @property
     def raised(self) -> BaseException | None:

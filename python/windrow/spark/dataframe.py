@@ -47,6 +47,7 @@ from windrow import _worker
 from windrow.aggregates.aggregate import Aggregate
 from windrow.aggregates.evaluation import Finish, Named
 from windrow.aggregates.user_function import Reduction
+from windrow.column import Names
 from windrow.errors import bad_column_type, bad_type
 from windrow.flat import WINDOW
 from windrow.input import Input, TimeCasts
@@ -194,7 +195,8 @@ class SparkInput(Input[DataFrame]):
         """A query as it travels, and the columns of observed counters by their names; warns of missing settings."""
         warn_unless_configured(self._frame.sparkSession)
         spec = plan.spec_in_order if plan.functions else plan.spec
-        observed = unused(PACK_COUNTERS if plan.options.observation is not None else (), output.names)
+        counters, names = PACK_COUNTERS if plan.options.observation is not None else (), Names(output.names)
+        observed = {counter: names.unused(f"windrow_{counter}") for counter in counters}
         return (_worker.version(), spec, plan.schema.serialize().to_pybytes()), observed
 
     def _over(self, plan: Plan) -> tuple[Plan, pa.Schema, StructType]:
@@ -314,14 +316,6 @@ def _observed(frame: DataFrame, observation: Any, counters: dict[str, str], *cou
     totals = [F.coalesce(F.sum(name), F.lit(0)).alias(counter) for counter, name in counters.items()]
     is_row = F.col(next(iter(counters.values()))).isNull()
     return frame.observe(observation, *totals, *counts).where(is_row).drop(*counters.values())
-
-
-def unused(names: Sequence[str], taken: Sequence[str]) -> dict[str, str]:
-    """For each name one that is not taken."""
-    prefix = "windrow_"
-    while any(name.casefold().startswith(prefix) for name in taken):
-        prefix = f"_{prefix}"
-    return {name: prefix + name for name in names}
 
 
 def _nullable_longs(names: Iterable[str]) -> list[StructField]:

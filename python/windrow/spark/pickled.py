@@ -9,7 +9,7 @@ import pyarrow as pa
 from pyspark import cloudpickle
 
 from windrow.aggregates.aggregate import Aggregate
-from windrow.aggregates.evaluation import Call, Finish
+from windrow.aggregates.evaluation import Expression, Finish
 from windrow.errors import aggregate_argument
 from windrow.plan import Plan
 
@@ -42,7 +42,7 @@ def pickled_finish(plan: Plan, core: pa.Schema) -> tuple[bytes | None, tuple[Any
     """The last step of a plan with computed columns, over these columns of the core, and the broadcasts in it."""
     if plan.finish is None:
         return None, ()
-    name = next(name for name, column in plan.finish.columns if isinstance(column, Call))
+    name = next(name for name, column in plan.finish.columns if isinstance(column, Expression))
     held, broadcasts = _pickled(name, plan.finish.typed(core))
     return held, tuple(broadcasts)
 

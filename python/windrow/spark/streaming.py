@@ -33,10 +33,11 @@ from pyspark.sql.types import (
 )
 
 from windrow import _worker
+from windrow.column import Names
 from windrow.errors import bad_type, bad_value
 from windrow.plan import Origins, Plan
 from windrow.spark.configure import warn_of_idle_partitions, warn_unless_configured
-from windrow.spark.dataframe import SparkInput, projected, unused
+from windrow.spark.dataframe import SparkInput, projected
 from windrow.spark.flat import flat
 from windrow.spark.pickled import pickled_finish, pickled_for_stream
 from windrow.spark.types import returned_type
@@ -155,7 +156,8 @@ class StreamInput(SparkInput):
             fields = [StructField(key, self._type(key)) for key in plan.keys]
             fields += self._window_columns(plan, shown)
             waiting = ArrayType(StructType(columns), containsNull=False)
-            output = StructType([*fields, StructField(_free("records", fields), waiting)])
+            name = Names(field.name for field in fields).unused("records")
+            output = StructType([*fields, StructField(name, waiting)])
             stored = self._stored(core, output).json()
         return asked_of(core, (), clock, stored, over=shown, records=len(records)), frame
 
@@ -167,7 +169,7 @@ class StreamInput(SparkInput):
             is_local = isinstance(self._type(plan.time), TimestampNTZType)
             clock = _CLOCK
             now = F.localtimestamp() if is_local else F.current_timestamp()
-            frame = frame.withColumn(unused(["clock"], columns)["clock"], now)
+            frame = frame.withColumn(Names(columns).unused("windrow_clock"), now)
         if plan.stream.order is not None:
             sources = [columns[names.index(column)] for column in plan.stream.source]
             frame = frame.repartition(*sources) if sources else frame.repartition(1)
@@ -178,17 +180,9 @@ class StreamInput(SparkInput):
         fields = output.fields[: len(plan.keys) + 1 + len(plan.aggregates)]
         of_source = plan.stream.source if plan.stream.stream_time == "source" else ()
         added = [(column, self._type(column)) for column in of_source if column not in plan.keys]
-        for name, kind in (*added, ("stream_time", self._type(plan.time))):
-            fields.append(StructField(_free(name, fields), kind))
-        return StructType(fields)
-
-
-def _free(name: str, fields: list[StructField]) -> str:
-    """A name that no field has."""
-    taken = {field.name.casefold() for field in fields}
-    while name.casefold() in taken:
-        name = f"_{name}"
-    return name
+        names = Names(field.name for field in fields)
+        shown = (*added, ("stream_time", self._type(plan.time)))
+        return StructType([*fields, *(StructField(names.unused(name), kind) for name, kind in shown)])
 
 
 def _unpack(plan: Plan, core: pa.Schema, module: str, told: Any) -> Callable[..., Any]:

@@ -7,6 +7,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from windrow.errors import bad_type, bad_value
+from windrow.integer import integer
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -29,11 +30,10 @@ def entries(spark: SparkSession, checkpoint: object, operator: object) -> DataFr
         raise bad_type("spark", spark, "a SparkSession")
     if not isinstance(checkpoint, str | os.PathLike):
         raise bad_type("checkpoint", checkpoint, _COMMITTED)
-    if isinstance(operator, bool) or not isinstance(operator, int):
-        raise bad_type("operator", operator, "the number of a stateful operator of the query, 0 for the first one")
+    number = integer("operator", operator, "the number of a stateful operator of the query, 0 for the first one")
     path = os.fspath(checkpoint)
-    batch = _last_batch(spark, path, operator)
-    options = {"path": path, "operatorId": operator, "batchId": batch, "stateVarName": _MAP}
+    batch = _last_batch(spark, path, number)
+    options = {"path": path, "operatorId": number, "batchId": batch, "stateVarName": _MAP}
     stored = spark.read.format("statestore").options(**options).load()
     columns = ("key.shard", "user_map_key.name", "user_map_value.page")
     return stored.select(*(F.col(column) for column in columns))

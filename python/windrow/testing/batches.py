@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
-from numbers import Integral
 from typing import Any
 
 import pyarrow as pa
 
-from windrow.errors import bad_type, bad_value
+from windrow.integer import integer
 
 
 def cut(table: pa.Table, rows: int | Iterable[int] | None) -> Sequence[pa.RecordBatch]:
@@ -36,9 +35,8 @@ def cut(table: pa.Table, rows: int | Iterable[int] | None) -> Sequence[pa.Record
     return batches
 
 
+_ROWS = "a whole number of rows in a batch, or several"
+
+
 def _length(rows: Any) -> int:
-    if not isinstance(rows, Integral) or isinstance(rows, bool):
-        raise bad_type("rows", rows, "a whole number of rows in a batch, or several")
-    if rows < 1:
-        raise bad_value("rows", rows, "one row or more in a batch")
-    return int(rows)
+    return integer("rows", rows, _ROWS, least=1, bounds="one row or more in a batch")

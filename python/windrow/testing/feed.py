@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from windrow import _worker
-from windrow.errors import ambiguous_column, bad_type, bad_value, listed, unknown_column, unknown_word
+from windrow.column import column_position
+from windrow.errors import bad_type, bad_value, listed, unknown_column, unknown_word
 from windrow.local.sources import rebased
 from windrow.plan import Plan
 from windrow.tasks import Source
@@ -228,10 +229,7 @@ def taken(batch: pa.RecordBatch, rows: Sequence[int]) -> pa.RecordBatch:
 
 
 def _column(argument: str, name: str, batch: pa.RecordBatch) -> pa.Array[Any]:
-    names = batch.schema.names
-    if names.count(name) != 1:
-        raise (ambiguous_column if name in names else unknown_column)(argument, name, names)
-    return batch.column(name)
+    return batch.column(column_position(argument, name, batch.schema.names))
 
 
 def _origin_of(plan: Plan, number: int, schema: pa.Schema, own: Mapping[str, str]) -> _Origin:

@@ -19,8 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from windrow import _worker
-from windrow.column import unused_name
-from windrow.local.sources import rebased
+from windrow.column import Names
 from windrow.plan import Plan
 from windrow.tasks import Source, Tasks
 from windrow.testing.feed import Fed, taken
@@ -182,7 +181,7 @@ class SourceOperators(Operators):
         changes: list[pa.RecordBatch] = []
         for source, rows in self._parts(fed.sources):
             whole = len(rows) == fed.batch.num_rows
-            batch = fed.batch if whole else rebased(taken(fed.batch, rows))
+            batch = fed.batch if whole else taken(fed.batch, rows)
             with self._working(self._tasks.of(source)) as operator:
                 changes += operator.push(batch)
         return changes
@@ -306,7 +305,7 @@ def operators_of(plan: Plan, schema: pa.Schema, tick: str, value: str | None) ->
     stream, asked = plan.stream, plan.asked() | {"tick": tick, "kafka": {"value": value}}
     number = None
     if stream.source and stream.stream_time == "slowest":
-        number = unused_name("windrow.source", schema.names)
+        number = Names(schema.names).unused("windrow.source")
         schema = schema.append(pa.field(number, pa.int32()))
         asked["sources"] = number
     spec, folds = json.dumps(asked), plan.folds(kafka=value is not None)

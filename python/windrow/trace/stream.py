@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from windrow.aggregates import builtin
-from windrow.column import unused_name
+from windrow.column import Names
 from windrow.grouped import GroupedData, group_by
 from windrow.testing.change import Change
 from windrow.testing.driver import StreamDriver
@@ -36,10 +36,8 @@ class Stream:
         self._rows = rows
         self._grouped = grouped
         self._lengths = lengths
-        taken = {*rows.table.column_names, *grouped.keys}
-        self._tick = unused_name("ticking", taken)
-        self._number = unused_name("row", taken)
-        self._held = unused_name("rows", taken)
+        names = Names((*rows.table.column_names, *grouped.keys))
+        self._tick, self._number, self._held = (names.unused(name) for name in ("ticking", "row", "rows"))
         self._times: dict[Source, int] = {}
         self._windows: list[Window] = []
         self._records = {record.row: record for record in rows.records}

@@ -2,22 +2,14 @@
 
 use std::sync::{Mutex, PoisonError};
 
+use crate::aggregate::list_values::ListValues;
 use crate::error::{Error, Result};
 
 /// The lists that are still to be made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ListSizes {
     pub windows: usize,
-    pub values: usize,
-    pub bytes: usize,
-}
-
-impl ListSizes {
-    fn add(&mut self, other: Self) {
-        self.windows = self.windows.saturating_add(other.windows);
-        self.values = self.values.saturating_add(other.values);
-        self.bytes = self.bytes.saturating_add(other.bytes);
-    }
+    pub lists: ListValues,
 }
 
 /// How many bytes lists may take, and those that were asked for.
@@ -51,15 +43,13 @@ impl ListRoom {
             return Ok(());
         };
         let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
-        asked.add(lists);
-        if asked.bytes <= most {
+        asked.windows += lists.windows;
+        asked.lists += lists.lists;
+        let ListSizes { windows, lists } = *asked;
+        let ListValues { values, bytes } = lists;
+        if bytes <= most {
             return Ok(());
         }
-        let ListSizes {
-            windows,
-            values,
-            bytes,
-        } = *asked;
         Err(Error::Memory {
             what: format!(
                 "the lists of {windows} windows have {values} values, {} MiB, where {} MiB are free; \
@@ -80,8 +70,7 @@ mod tests {
     fn what_all_ask_for_together_is_what_may_be_taken() {
         let lists = |bytes| ListSizes {
             windows: 2,
-            values: 5,
-            bytes,
+            lists: ListValues { values: 5, bytes },
         };
         let room = ListRoom::new(Some(30));
         room.ask(lists(10)).unwrap();

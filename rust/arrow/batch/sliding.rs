@@ -258,36 +258,24 @@ impl BatchOperator for SlidingQuery {
     }
 
     fn list_sizes(&mut self, interrupt: &Interrupt) -> Result<ListSizes> {
-        let listed = self.query.listed_columns();
-        if listed.is_empty() {
-            return Ok(ListSizes::default());
+        let states = self.query.accumulators();
+        let mut sizes = ListSizes::default();
+        if !states.keeps_lists() {
+            return Ok(sizes);
         }
         self.records.sort(interrupt)?;
-        let (mut windows, mut values) = (0_usize, 0_usize);
+        let inputs = self.query.accumulator_inputs(self.records.inputs());
+        let (times, seq_nos) = (self.records.times(), self.records.seq_nos());
         let at_ends = self.query.row_number.is_some();
         for batch in self
             .records
             .plan(self.sliding, Ends::ALL, at_ends, interrupt)
         {
             let batch = batch.map_err(|error| self.query.name_overflow(error, &[]))?;
-            windows += batch.runs.len();
-            values = batch
-                .runs
-                .iter()
-                .map(Run::len)
-                .fold(values, usize::saturating_add);
+            sizes.windows += batch.runs.len();
+            sizes.lists += states.list_values(times, seq_nos, &inputs, &batch.runs, interrupt)?;
         }
-        let inputs = self.records.inputs();
-        let width: usize = listed
-            .iter()
-            .filter_map(|&position| inputs.get(position))
-            .map(|input| input.value_bytes().div_ceil(self.records.len().max(1)))
-            .sum();
-        Ok(ListSizes {
-            windows,
-            values,
-            bytes: values.saturating_mul(width),
-        })
+        Ok(sizes)
     }
 
     fn rows(&self) -> usize {

@@ -21,8 +21,6 @@ pub struct AggregatePlan {
     pub filter: Option<usize>,
     /// The input of a cogroup whose rows alone it sees.
     pub only: Option<u32>,
-    /// Whether its result holds every value of a window.
-    pub is_list: bool,
     output: Output,
 }
 
@@ -74,7 +72,6 @@ impl AggregatePlan {
                 inputs: Vec::new(),
                 filter: None,
                 only: spec.input,
-                is_list: false,
                 output: Output::Python(field),
             });
         }
@@ -84,7 +81,6 @@ impl AggregatePlan {
                 inputs: Vec::new(),
                 filter: None,
                 only: None,
-                is_list: false,
                 output: Output::WindowId(Field::new(&spec.name, DataType::Int64, false)),
             });
         }
@@ -108,7 +104,6 @@ impl AggregatePlan {
             inputs: taken,
             filter: filter.map(|column| column.position_in(inputs)),
             only: spec.input,
-            is_list: spec.function == Function::CollectList,
             output: Output::BuiltIn(resolved),
         })
     }
@@ -118,6 +113,14 @@ impl AggregatePlan {
         match &self.output {
             Output::BuiltIn(resolved) => &resolved.field,
             Output::Python(field) | Output::WindowId(field) | Output::Rows(field) => field,
+        }
+    }
+
+    /// Whether its result is a list of values of the window.
+    pub fn is_list(&self) -> bool {
+        match &self.output {
+            Output::BuiltIn(resolved) => resolved.states.longest_list().is_some(),
+            Output::Python(_) | Output::WindowId(_) | Output::Rows(_) => false,
         }
     }
 
@@ -135,7 +138,6 @@ impl AggregatePlan {
     pub(crate) fn of_operator(self) -> Self {
         let field = self.field().clone();
         Self {
-            is_list: false,
             output: Output::Rows(field),
             ..self
         }
@@ -152,25 +154,10 @@ impl AggregatePlan {
 
 /// The boolean column that tells which rows an aggregate sees.
 fn filter_column(argument: &str, name: &str, input: &Schema) -> Result<InputColumn> {
-    let argument = format!("{argument}: where");
-    let (source, field) = SourceColumn::find(input, &argument, name)?;
-    let read = match field.data_type() {
-        DataType::RunEndEncoded(_, values) => values.as_ref(),
-        _ => field,
-    };
-    let is_bool8 = read.extension_type_name() == Some("arrow.bool8");
-    if is_bool8 || unpacked(read.data_type()) == DataType::Boolean {
-        return Ok(InputColumn {
-            source,
-            field: Field::new(name, DataType::Boolean, true),
-            canonical_floats: false,
-        });
-    }
-    Err(Error::ColumnType {
-        argument,
-        column: name.into(),
-        got: type_name::of(field),
-        allowed: "a boolean".into(),
+    Ok(InputColumn {
+        source: SourceColumn::of_booleans(input, &format!("{argument}: where"), name)?,
+        field: Field::new(name, DataType::Boolean, true),
+        canonical_floats: false,
     })
 }
 

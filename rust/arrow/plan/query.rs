@@ -164,7 +164,7 @@ impl Query {
             tick: spec
                 .tick
                 .as_ref()
-                .map(|name| boolean_column("tick", name, input))
+                .map(|name| SourceColumn::of_booleans(input, "tick", name))
                 .transpose()?,
             gap: gap_column(&spec.windows, input)?,
             ends: ends_column(&spec.windows, input)?,
@@ -262,11 +262,14 @@ impl Query {
             .chain(cogroup)
     }
 
-    /// Which of the query's inputs each window keeps all values of.
-    pub fn listed_columns(&self) -> Vec<usize> {
-        let lists = self.aggregates.iter().filter(|aggregate| aggregate.is_list);
-        let inputs = lists.flat_map(|aggregate| aggregate.inputs.iter().copied());
-        inputs.collect()
+    /// The aggregates whose results are lists, where windows overlap: together these may be many times the
+    /// rows.
+    pub fn overlapping_lists(&self) -> Vec<&str> {
+        let lists = self.aggregates.iter().filter(|known| known.is_list());
+        match self.windows {
+            WindowLengths::Session(_) => Vec::new(),
+            WindowLengths::Sliding(_) => lists.map(|known| known.name.as_str()).collect(),
+        }
     }
 
     /// The columns that the accumulators take, of the query's inputs.
@@ -304,22 +307,8 @@ fn ends_column(windows: &WindowSpec, input: &Schema) -> Result<Option<SourceColu
     match windows {
         WindowSpec::Session {
             ends: Some(name), ..
-        } => boolean_column("ends", name, input).map(Some),
+        } => SourceColumn::of_booleans(input, "ends", name).map(Some),
         _ => Ok(None),
-    }
-}
-
-/// A column of booleans.
-fn boolean_column(argument: &str, name: &str, input: &Schema) -> Result<SourceColumn> {
-    let (column, field) = SourceColumn::find(input, argument, name)?;
-    match unpacked(field.data_type()) {
-        DataType::Boolean => Ok(column),
-        _ => Err(Error::ColumnType {
-            argument: argument.into(),
-            column: name.into(),
-            got: type_name::of(field),
-            allowed: "a boolean".into(),
-        }),
     }
 }
 

@@ -1,10 +1,12 @@
 //! A column of the input that a query names.
 
 use arrow_array::{ArrayRef, RecordBatch};
-use arrow_schema::{Field, Schema};
+use arrow_schema::{DataType, Field, Schema};
 
+use crate::arrow::array::dictionary::unpacked;
 use crate::arrow::array::named::{find, missing};
-use crate::error::Result;
+use crate::arrow::array::type_name;
+use crate::error::{Error, Result};
 
 /// A column of the input: its name, and its position in the declared schema.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,6 +29,30 @@ impl SourceColumn {
         let (position, field) = find(input, argument, name)?;
         let name = name.to_owned();
         Ok((Self { name, position }, field))
+    }
+
+    /// The column of this name, of booleans, or of nulls alone: it is never true.
+    ///
+    /// # Errors
+    ///
+    /// There is none, or it has another type.
+    pub(crate) fn of_booleans(input: &Schema, argument: &str, name: &str) -> Result<Self> {
+        let (column, field) = Self::find(input, argument, name)?;
+        let read = match field.data_type() {
+            DataType::RunEndEncoded(_, values) => values.as_ref(),
+            _ => field,
+        };
+        let is_bool8 = read.extension_type_name() == Some("arrow.bool8");
+        let stored = unpacked(read.data_type());
+        if is_bool8 || matches!(stored, DataType::Boolean | DataType::Null) {
+            return Ok(column);
+        }
+        Err(Error::ColumnType {
+            argument: argument.into(),
+            column: name.into(),
+            got: type_name::of(field),
+            allowed: "a boolean".into(),
+        })
     }
 
     /// All columns of the declared schema.

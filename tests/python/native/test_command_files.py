@@ -161,3 +161,39 @@ def test_functions_that_lack_an_argument_are_shown_by_example(
 ) -> None:
     (name,) = files(folder, good=f"user,ts,amount\n{FIRST}")
     assert refused(capsys, name, *SESSIONS, "--agg", f"p={called}").endswith(f"allowed: {allowed}")
+
+
+@pytest.mark.parametrize("option", ["--time", "--dynamic-gap"])
+def test_integers_that_are_none_of_64_bits_are_told(
+    option: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    largest = pa.array([5, 2**63], pa.uint64())
+    times = pa.array([0, 1], pa.timestamp("s"))
+    pq.write_table(pa.table({"user": ["ann"] * 2, "ts": times, "n": largest}), folder / "large.parquet")
+    asked = {
+        "--time": ["--time", "n", "--time-unit", "s", "--gap", "5m"],
+        "--dynamic-gap": ["--time", "ts", "--dynamic-gap", "n", "--gap-unit", "s"],
+    }
+    assert main(["sessions", "large.parquet", "--key", "user", *asked[option]]) == 2
+    told = f"windrow: {option}: column 'n': got {2**63}; allowed: integers up to {2**63 - 1}\n"
+    assert capsys.readouterr().err == told
+
+
+def test_a_list_as_csv_is_refused_before_the_work(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = "".join(f"ann,2026-05-04 09:00:00,{number}\n" for number in range(200_000))
+    (folder / "long.csv").write_text(f"user,ts,amount\n{rows}ann,2026-05-04 09:00:00,many\n")
+    asked = ["sessions", "long.csv", *SESSIONS, "--agg", "n=count", "--agg", "all=collect_list:amount"]
+    assert main(asked) == 2
+    assert capsys.readouterr().err.startswith("windrow: --agg all: got list<")
+    assert main([*asked, "--out", "out.parquet"]) == 2
+    assert "'many'" in capsys.readouterr().err
+
+
+def test_a_value_of_another_type_far_behind(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = "".join(f"ann,2026-05-04 09:00:00,{number}\n" for number in range(200_000))
+    (folder / "long.csv").write_text(f"user,ts,amount\n{rows}ann,2026-05-04 09:00:00,many\n")
+    asked = ["sessions", "long.csv", *SESSIONS, "--agg", "spend=sum:amount"]
+    assert main(asked) == 2
+    told = capsys.readouterr().err
+    assert "'many'" in told
+    assert "--type COLUMN=string" in told

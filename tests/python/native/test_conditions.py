@@ -133,6 +133,27 @@ def test_the_plan_names_a_condition_only_where_there_is_one() -> None:
     assert filtered == {**plain, "where": "paid"}
 
 
+def test_a_column_of_nulls_alone_is_never_true() -> None:
+    table = ORDERS.append_column("none", pa.nulls(4))
+    functions = {"ours": wr.reduce("amount", lambda a, b: a + b).where("none"), "listed": LISTED.where("none")}
+    built_in = {"n": wr.count_if("none"), "total": wr.sum("amount").where("none")}
+    for windows in (GAP, wr.SlidingWindows.with_time_difference("1 second", grace="0 seconds")):
+        windowed = wr.group_by(table, "user", time="ts").windowed_by(windows)
+        got = [tuple(row.values())[2:] for row in windowed.agg(**built_in, **functions).to_pylist()]
+        assert set(map(repr, got)) == {repr((0, None, None, []))}
+        assert set(windowed.with_columns(**built_in)["n"].to_pylist()) == {0}
+    ended = wr.group_by(table, "user", time="ts", tick="none").windowed_by(
+        wr.SessionWindows.with_gap("10 seconds", ends="none")
+    )
+    assert by_user(ended.agg(n=wr.count()), "n") == {"ann": 3, "bob": 1}
+    driver = StreamDriver(lambda data: sessions(data).agg(n=wr.count_if("none"), m=wr.count()), table.schema)
+    driver.pipe_batch(table)
+    assert {change.key["user"]: change.values for change in driver.finish()} == {
+        "ann": {"n": 0, "m": 3},
+        "bob": {"n": 0, "m": 1},
+    }
+
+
 def test_wrong_conditions_are_told_at_the_call() -> None:
     with pytest.raises(TypeError, match=r"sum\(...\).where\(column=\): got 5"):
         wr.sum("amount").where(5)  # type: ignore[arg-type]
@@ -142,5 +163,12 @@ def test_wrong_conditions_are_told_at_the_call() -> None:
         sessions().agg(n=wr.count().where("amount"))
     with pytest.raises(TypeError, match="a boolean"):
         sessions().agg(n=LISTED.where("amount"))
-    with pytest.raises(ValueError, match="aggregate .n.: count: got 'pai'"):
-        sessions().agg(n=wr.count().where("pai"))
+    with pytest.raises(ValueError, match=r"aggregate .n.: count\(\).where: got 'pai'; .*did you mean 'paid'"):
+        sessions().agg(n=wr.count_if("pai"))
+    with pytest.raises(ValueError, match=r'aggregate .n.: sum\("amount"\).where: got .pai'):
+        sessions().agg(n=wr.sum("amount").where("pai"))
+    with pytest.raises(ValueError, match=r"aggregate .n.: sum: got .amoun"):
+        sessions().agg(n=wr.sum("amoun").where("paid"))
+    both = wr.cogroup(one=wr.group_by(ORDERS, "user", time="ts"), two=wr.group_by(ORDERS, "user", time="ts"))
+    with pytest.raises(ValueError, match=r'aggregate .n.: sum\("one.amount"\).where: got .one.pai'):
+        both.windowed_by(GAP).agg(n=wr.sum("one.amount").where("one.pai"))

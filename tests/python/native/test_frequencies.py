@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from datetime import date, datetime, timedelta
+from math import inf
 from typing import Any
 
 import pyarrow as pa
@@ -140,3 +141,47 @@ def test_columns_without_an_order_or_without_a_mean_are_refused() -> None:
     for column in ("tag", "on"):
         with pytest.raises(TypeError, match=f'histogram_numeric: column "{column}" has type .*allowed: integers'):
             windowed().agg(x=wr.histogram_numeric(column, 3))
+
+
+def of(values: Any) -> Any:
+    """Windows of one session of these values."""
+    columns = {"k": [1] * len(values), "ts": pa.array(range(len(values)), pa.timestamp("us")), "x": values}
+    return wr.group_by(pa.table(columns), "k", time="ts").windowed_by(wr.SessionWindows.with_gap("1 second"))
+
+
+@pytest.mark.parametrize("kind", [pa.time32("s"), pa.time32("ms"), pa.time64("us"), pa.time64("ns")], ids=str)
+def test_bins_of_times_of_day_are_times_of_day(kind: pa.DataType) -> None:
+    got = of(pa.array([2_000, 1_000, 9_000], kind)).agg(h=wr.histogram_numeric("x", 2))["h"].combine_chunks()
+    assert got.type.value_type.field("x").type == kind
+    codes = got.values.field("x").cast(pa.int32() if kind.bit_width == 32 else pa.int64())
+    assert codes.to_pylist() == [1_500, 9_000]
+
+
+@pytest.mark.parametrize(
+    ("values", "most", "bins"),
+    [
+        ([-inf, 1.0, 2.0, 7.0, inf], 4, [(-inf, 1), (1.5, 2), (7.0, 1), (inf, 1)]),
+        ([-inf, 1.0, 2.0, 7.0, inf], 3, [(-inf, 1), (10 / 3, 3), (inf, 1)]),
+        ([-inf, 1.0, 2.0, 7.0, inf], 2, [(-inf, 4), (inf, 1)]),
+    ],
+)
+def test_an_infinity_shares_a_bin_only_where_all_numbers_are_in_one(
+    values: list[float], most: int, bins: list[tuple[float, int]]
+) -> None:
+    (got,) = of(values).agg(h=wr.histogram_numeric("x", most))["h"].to_pylist()
+    assert [(each["x"], each["y"]) for each in got] == bins
+
+
+def test_a_percentile_between_a_number_and_an_infinity_is_the_infinity() -> None:
+    assert of([1.0, inf]).agg(p=wr.percentile("x", [0, 0.5, 1]))["p"].to_pylist() == [[1.0, inf, inf]]
+    low, middle, high = of([-inf, inf]).agg(p=wr.percentile("x", [0, 0.25, 1]))["p"].to_pylist()[0]
+    assert (low, high) == (-inf, inf)
+    assert middle != middle
+
+
+@pytest.mark.parametrize("aggregate", [wr.mode("x"), wr.top_k("x")], ids=["mode", "top_k"])
+def test_ordered_dictionaries_have_an_order_of_their_own(aggregate: wr.Aggregate) -> None:
+    sizes = pa.DictionaryArray.from_arrays(pa.array([0, 1, 1], pa.int8()), pa.array(["small", "large"]), ordered=True)
+    with pytest.raises(TypeError, match="cast ordered categories to their values"):
+        of(sizes).agg(n=aggregate)
+    assert of(sizes.cast(pa.string())).agg(n=wr.mode("x"))["n"].to_pylist() == ["large"]

@@ -49,6 +49,7 @@ works = {
     "sliding windows": lambda: query(short, few_rows).agg(**deviations(100)),
     "sliding windows of a hot key": lambda: query(hot, few_rows).agg(**deviations(600)),
     "sliding windows of a hot key, each of most rows": lambda: query(hot, most_rows).agg(**deviations(600)),
+    "histograms": lambda: query(hot, most_rows).agg(h=wr.histogram_numeric("x", 20)),
     "a Python function": lambda: query(pa.concat_tables([short] * 4), sessions).agg(most=wr.reduce("x", max)),
 }
 """
@@ -106,6 +107,10 @@ def seconds_to_interrupt(code: str, work: str, after: float) -> float:
 
 def comes_soon(code: str, work: str, after: float) -> bool:
     return any(seconds_to_interrupt(code, work, after) < SOON for _ in range(ATTEMPTS))
+
+
+def test_an_interrupt_ends_work_of_which_each_window_takes_long() -> None:
+    assert comes_soon(MAIN, "histograms", 1.5)
 
 
 @pytest.mark.parametrize("work", WORKS)

@@ -117,7 +117,7 @@ def test_lists_of_sliding_windows_are_refused_with_their_size(
     with pytest.raises(MemoryError, match=told):
         lists(column)
     windowed = wr.group_by(CLICKS, "user", time="ts").windowed_by(SLIDING)
-    assert windowed.agg(x=wr.count(column), y=wr.collect_set(column)).num_rows == 5
+    assert windowed.agg(x=wr.count(column), y=wr.percentile("x", [0.5, 1])).num_rows == 5
     sessions = wr.group_by(CLICKS, "user", time="ts").windowed_by(wr.SessionWindows.with_gap("1 hour"))
     assert sessions.agg(x=wr.collect_list(column)).num_rows == 1
     assert windowed.to_reader(x=wr.collect_list(column)).read_all().num_rows == 5
@@ -125,6 +125,51 @@ def test_lists_of_sliding_windows_are_refused_with_their_size(
     assert windowed.agg(x=wr.apply(pc.list_value_length, column, schema="int")).num_rows == 5
     with pytest.raises(MemoryError, match="windows have"):
         windowed.agg(x=wr.collect_list(column), n=wr.apply(pc.list_value_length, "ts", schema="int"))
+
+
+@pytest.mark.parametrize(
+    ("aggregate", "values", "size"),
+    [
+        (wr.collect_set("ts"), 9, 72),
+        # of 9 values 3 are null
+        (wr.collect_set("x"), 6, 36),
+        # each item has 8 bytes for how often it occurs; a text has 14 with its offset
+        (wr.top_k("ts"), 9, 144),
+        (wr.top_k("ts", 2), 8, 128),
+        (wr.top_k("ts", 1), 5, 80),
+        (wr.top_k("user"), 5, 5 * 22),
+        (wr.histogram_numeric("ts", 2), 8, 128),
+        # the first record alone, which three windows hold
+        (wr.collect_list("ts").where("first"), 3, 24),
+        (wr.collect_set("user").where("first"), 3, 57),
+    ],
+    ids=lambda each: each.function if isinstance(each, wr.Aggregate) else str(each),
+)
+def test_whatever_keeps_a_list_of_overlapping_windows_is_refused_with_its_size(
+    aggregate: wr.Aggregate, values: int, size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = CLICKS.append_column("first", pa.array([True, False, None]))
+    windowed = wr.group_by(table, "user", time="ts").windowed_by(SLIDING)
+    monkeypatch.setattr(local_query, "free_memory", lambda: size)
+    assert windowed.agg(x=aggregate).num_rows == 5
+    monkeypatch.setattr(local_query, "free_memory", lambda: size - 1)
+    with pytest.raises(MemoryError, match=f"the lists of 5 windows have {values} values"):
+        windowed.agg(x=aggregate)
+    # what goes to a function alone is made for some windows at a time
+    assert windowed.agg(n=aggregate.then(pc.list_value_length)).num_rows == 5
+    sessions = wr.group_by(table, "user", time="ts").windowed_by(wr.SessionWindows.with_gap("1 hour"))
+    assert sessions.agg(x=aggregate).num_rows == 1
+
+
+def test_few_values_are_no_large_lists_however_many_records_have_them() -> None:
+    rows = 1 << 17  # 8 values each in half of as many windows: lists of all would be 64 GiB
+    times = pa.array(range(rows)).cast(pa.timestamp("us"))
+    table = pa.table({"user": pa.repeat("ann", rows), "ts": times, "x": [number % 8 for number in range(rows)]})
+    windowed = wr.group_by(table, "user", time="ts").windowed_by(SLIDING)
+    got = windowed.agg(x=wr.collect_set("x"), top=wr.top_k("x", 1_000_000))
+    assert set(pc.list_value_length(got["x"]).to_pylist()[8:-8]) == {8}
+    with pytest.raises(MemoryError):
+        windowed.agg(x=wr.collect_list("x"))
 
 
 def test_lists_larger_than_any_machine_are_refused_at_once() -> None:

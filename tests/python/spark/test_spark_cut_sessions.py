@@ -78,6 +78,18 @@ def test_python_functions_and_rows_with_their_session_are_those_of_this_process(
     assert len(records(table, ["user_id"])) == there.num_rows == 4_000
 
 
+def test_a_column_of_nulls_alone_is_never_true(data: DataFrame) -> None:
+    void = data.withColumn("out", F.lit(None))
+    whole, none = (
+        wr.group_by(void, "user_id", time="ts").windowed_by(windows).agg(n=wr.count(), none=condition)
+        for windows, condition in (
+            (wr.SessionWindows.with_gap("20 minutes", ends="out"), wr.count_if("out")),
+            (wr.SessionWindows.with_gap("20 minutes"), wr.count() - wr.count()),
+        )
+    )
+    assert rows(whole, ["user_id"]) == rows(none, ["user_id"])
+
+
 def test_a_streaming_frame_and_a_column_of_another_type_are_refused_at_the_call(
     spark: SparkSession, data: DataFrame
 ) -> None:
