@@ -54,13 +54,9 @@ def _at_once(held: list[pa.RecordBatch], spec: str, schema: pa.Schema) -> tuple[
     windows, of_row, counters = query.run_over(pa.RecordBatchReader.from_batches(schema, held), 1)
     rows, output = pa.Table.from_batches(held, schema), _worker.over_query(spec, schema).output_schema
     names = output.names[len(schema) :]
-    added = [batch.select(names) for batch in windows if batch.num_rows]
-    if added:
-        of_rows: _worker.Batches = _worker.row_columns(added, of_row, free_memory())
-    else:
-        nulls = [pa.nulls(rows.num_rows, output.field(name).type) for name in names]
-        of_rows = iter([pa.RecordBatch.from_arrays(nulls, names=names)])
-    return _beside(rows, of_rows, output), counters
+    known = windows or [pa.RecordBatch.from_pylist([], query.output_schema)]
+    added = [batch.select(names) for batch in known]
+    return _beside(rows, _worker.row_columns(added, of_row, free_memory()), output), counters
 
 
 def _beside(rows: pa.Table, columns: _worker.Batches, output: pa.Schema) -> _worker.Batches:

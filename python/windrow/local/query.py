@@ -130,14 +130,12 @@ class LocalInput(Input[pa.Table]):
         batches, of_row, counters = self._read(progress, lambda: query.run_over(read, plan.options.threads, parts))
         windows = _table(finish, iter(batches), core)
         added = windows.drop_columns(list(plan.keys))
-        taken: dict[str, Any] = {field.name: pa.nulls(table.num_rows, field.type) for field in added.schema}
-        if added.num_rows:
-            columns = [rebased(batch) for batch in added.to_batches()]
-            threads = plan.options.threads
-            of_rows = _worker.row_columns(columns, of_row, free_memory(), threads).read_all(threads)
-            taken = {name: pa.chunked_array([batch.column(name) for batch in of_rows]) for name in taken}
-        for name, column in taken.items():
-            table = table.append_column(name, column)
+        known = added.to_batches() or [pa.RecordBatch.from_pylist([], added.schema)]
+        threads = plan.options.threads
+        of_rows = _worker.row_columns([*map(rebased, known)], of_row, free_memory(), threads).read_all(threads)
+        for field in added.schema:
+            column = pa.chunked_array([batch.column(field.name) for batch in of_rows], field.type)
+            table = table.append_column(field.name, column)
         return _counted(plan, table, counters, windows.num_rows)
 
     def _read(self, progress: Progress | None, work: Callable[[], Read]) -> Read:

@@ -12,6 +12,7 @@
 //! | `zero_width` | types whose values take no bytes |
 //! | `canonical_float` | floats with one NaN and one zero |
 //! | `halves` | rows that do not fit one array, in halves |
+//! | `hidden_nulls` | nulls that a null struct hides |
 //! | `value_bytes` | how many bytes values take where they are copied |
 
 pub(crate) mod canonical_float;
@@ -19,6 +20,7 @@ pub(crate) mod comparable;
 pub mod convert;
 pub mod dictionary;
 pub(crate) mod halves;
+pub(crate) mod hidden_nulls;
 pub(crate) mod named;
 pub mod result_array;
 pub(crate) mod type_name;

@@ -14,6 +14,7 @@ use arrow_select::concat::concat;
 use super::over::rows_of;
 use super::window_batches::WindowBatches;
 use super::window_columns::{batches, batches_of_rows};
+use crate::arrow::array::hidden_nulls;
 use crate::arrow::plan::over::numbered;
 use crate::arrow::plan::query::Query;
 use crate::arrow::read::counters::ReadCounters;
@@ -110,7 +111,12 @@ impl RowColumns {
 
     fn of(&self, rows: &Range<usize>) -> Result<RecordBatch> {
         let of_row = self.of_row.slice(rows.start, rows.len());
-        let columns = self.windows.take(&of_row)?;
+        let mut columns = self.windows.take(&of_row)?;
+        if of_row.null_count() > 0 {
+            for column in &mut columns {
+                *column = hidden_nulls::without(column)?;
+            }
+        }
         Ok(RecordBatch::try_new(Arc::clone(&self.schema), columns)?)
     }
 }

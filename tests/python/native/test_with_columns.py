@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import settings as limits
@@ -332,3 +334,16 @@ def test_ticks_come_back_without_a_window() -> None:
     table = CLICKS.append_column("tick", pa.array([False, False, True, False]))
     answer = wr.group_by(table, "user", time="ts", tick="tick").windowed_by(SESSIONS).with_columns(n=wr.count())
     assert answer["n"].to_pylist() == [1, 1, None, None]
+
+
+@pytest.mark.parametrize("kept", [2, 0], ids=["some are left out", "all are"])
+def test_rows_that_are_left_out_go_to_parquet_and_come_back(kept: int, tmp_path: Path) -> None:
+    name = pa.struct([pa.field("first", pa.string(), nullable=False)])
+    people = pa.array([{"first": str(row)} for row in range(4)], name)
+    clicks = CLICKS.append_column("who", people).slice(2 if kept == 0 else 0)
+    clicks = clicks.filter(clicks["user"].is_null()) if kept == 0 else clicks
+    answer = wr.group_by(clicks, "user", time="ts").windowed_by(SESSIONS).with_columns(who_first=wr.first("who"))
+    pq.write_table(answer, tmp_path / "answer.parquet")
+    back = pq.read_table(tmp_path / "answer.parquet")
+    assert back.to_pylist() == answer.to_pylist()
+    assert back["window"].null_count == back["who_first"].null_count == 1
