@@ -20,11 +20,13 @@ pub(crate) fn without(array: &ArrayRef) -> Result<ArrayRef> {
     };
     let children = of_structs.fields().iter().zip(of_structs.columns());
     let children = children.map(|(field, child)| {
+        let child = without(child)?;
         if field.is_nullable() || child.null_count() == 0 {
-            return without(child);
+            return Ok(child);
         }
-        let seen = child.to_data().into_builder().nulls(None).build()?;
-        without(&make_array(seen))
+        Ok(make_array(
+            child.to_data().into_builder().nulls(None).build()?,
+        ))
     });
     Ok(Arc::new(StructArray::try_new_with_length(
         of_structs.fields().clone(),

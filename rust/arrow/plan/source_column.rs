@@ -20,7 +20,7 @@ impl SourceColumn {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`](crate::error::Error::Argument) where there is none.
+    /// [`Error::Argument`] where there is none.
     pub(crate) fn find<'s>(
         input: &'s Schema,
         argument: &str,
@@ -74,7 +74,7 @@ impl SourceColumn {
     ///
     /// # Errors
     ///
-    /// [`Error::Format`](crate::error::Error::Format) where the batch does not have the column.
+    /// [`Error::Format`] where the batch does not have the column.
     pub(crate) fn position(&self, batch: &RecordBatch) -> Result<usize> {
         let schema = batch.schema_ref();
         let declared = schema.fields().get(self.position);
@@ -88,7 +88,7 @@ impl SourceColumn {
     ///
     /// # Errors
     ///
-    /// [`Error::Format`](crate::error::Error::Format) where the batch does not have the column.
+    /// [`Error::Format`] where the batch does not have the column.
     pub(crate) fn array<'b>(&self, batch: &'b RecordBatch) -> Result<&'b ArrayRef> {
         batch
             .columns()

@@ -184,7 +184,7 @@ def test_a_record_goes_over_as_it_is() -> None:
         {"amount": pa.array([1.0])},
         {"spans": pa.nulls(1)},
     ],
-    ids=str,
+    ids=["large", "dictionary", "nanoseconds", "seconds", "double", "nulls"],
 )
 def test_columns_in_which_values_are_the_same_are_taken(columns: dict[str, Any]) -> None:
     driver = naive()

@@ -44,7 +44,7 @@ EXPECTED = [("ann", 2), ("bob", 1)]
 @pytest.mark.parametrize(
     "keys",
     [(["user"],), (("user", "shop"),), (["user", "shop"],), (pl.col("user"),), ([pl.col("user"), "shop"],)],
-    ids=str,
+    ids=["a list", "a tuple", "two in a list", "an expression", "expressions and names"],
 )
 def test_keys_in_a_list_and_plain_columns_are_their_names(keys: tuple[Any, ...]) -> None:
     assert sessions(CLICKS, *keys) == EXPECTED
