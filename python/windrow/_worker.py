@@ -255,13 +255,18 @@ def fold(batches: Batches, spec: str, schema: bytes, observed: dict[str, str], f
     folds = [pickle.loads(function).fold(columns, kafka=False) for function in functions]
     counted = list[pa.RecordBatch]()
     blank = dict.fromkeys(observed.values())
-    rows = sorted_rows(rows_query(spec, columns).sorter(), _blocks(batches, observed, counted))
-    for _, of_shard in itertools.groupby(rows, itemgetter(0)):
-        for windows in finals(folds_in_order(spec, columns, folds), map(itemgetter(1), of_shard)):
-            yield with_counters(windows, blank)
+    for windows in folded(spec, columns, folds, _blocks(batches, observed, counted)):
+        yield with_counters(windows, blank)
     output = folds_in_order(spec, columns, folds).output_schema
     for counters in counted:
         yield counters_alone(counters.select([*observed]), output, observed.values())
+
+
+def folded(spec: str, schema: pa.Schema, folds: list[Fold], blocks: Batches) -> Batches:
+    """What Python functions make of packed rows of whole shards, in order."""
+    rows = sorted_rows(rows_query(spec, schema).sorter(), blocks)
+    for _, of_shard in itertools.groupby(rows, itemgetter(0)):
+        yield from finals(folds_in_order(spec, schema, folds), map(itemgetter(1), of_shard))
 
 
 def finals(fed: Operator | SlidingFolds, rows: Iterable[pa.RecordBatch]) -> Batches:
@@ -315,6 +320,11 @@ def conformed(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
         for column, field in zip(batch.columns, schema, strict=True)
     ]
     return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def no_rows(schema: pa.Schema) -> pa.RecordBatch:
+    """A batch without rows, of columns of any type."""
+    return pa.RecordBatch.from_arrays([pa.nulls(0, field.type) for field in schema], schema=schema)
 
 
 def with_counters(batch: pa.RecordBatch, counters: Mapping[str, int | None]) -> pa.RecordBatch:

@@ -72,21 +72,26 @@ class Names:
     """Names that are taken, whatever their case, as Spark finds columns.
 
     >>> names = Names(["user", "Row"])
-    >>> names.unused("row"), names.unused("row")
-    ('_row', '__row')
+    >>> names.unused("row"), names.unused("row"), names.unused("day")
+    ('row_2', 'row_3', 'day')
     """
 
     def __init__(self, taken: Iterable[str], *, inputs: Collection[str] = ()) -> None:
         """Over these names, and all that stand for a column of one of some inputs: its name, a dot and the column."""
         self._taken = {name.casefold() for name in taken}
         self._inputs = inputs
+        self._next = dict[str, int]()
 
     def unused(self, name: str) -> str:
         """The name, or where that is taken, one made of it; it is taken from now on."""
-        while name.casefold() in self._taken or ("." in name and name.partition(".")[0] in self._inputs):
+        while "." in name and name.partition(".")[0] in self._inputs:
             name = f"_{name}"
-        self._taken.add(name.casefold())
-        return name
+        own, number = name, self._next.get(name, 2)
+        while own.casefold() in self._taken:
+            own, number = f"{name}_{number}", number + 1
+        self._next[name] = number
+        self._taken.add(own.casefold())
+        return own
 
 
 def _of_polars(argument: str, column: Any) -> str:

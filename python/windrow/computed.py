@@ -62,7 +62,7 @@ def finish_of(
 
 def _kind(aggregate: Aggregate) -> str:
     """What aggregates have in common that may be equal: there are such that no hash finds."""
-    return f"{aggregate.function}{aggregate.columns!r}{aggregate.condition!r}"
+    return repr(aggregate.plan(""))
 
 
 def _part_name(name: str, part: Aggregate) -> str:

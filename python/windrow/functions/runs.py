@@ -52,6 +52,7 @@ def runs_of(init: Callable[[], Any], add: Callable[[Any, Any], Any]) -> Runs:
     return fold
 
 
+# The loops of both are written out: a call for each row is what they are there to save.
 def runs_of_reduce(fn: Callable[[Any, Any], Any]) -> Runs:
     """Folds by a function of two values, which is not called for None."""
 

@@ -54,7 +54,7 @@ def _at_once(held: list[pa.RecordBatch], spec: str, schema: pa.Schema) -> tuple[
     windows, of_row, counters = query.run_over(pa.RecordBatchReader.from_batches(schema, held), 1)
     rows, output = pa.Table.from_batches(held, schema), _worker.over_query(spec, schema).output_schema
     names = output.names[len(schema) :]
-    known = windows or [pa.RecordBatch.from_pylist([], query.output_schema)]
+    known = windows or [_worker.no_rows(query.output_schema)]
     added = [batch.select(names) for batch in known]
     return _beside(rows, _worker.row_columns(added, of_row, free_memory()), output), counters
 

@@ -130,7 +130,7 @@ class LocalInput(Input[pa.Table]):
         batches, of_row, counters = self._read(progress, lambda: query.run_over(read, plan.options.threads, parts))
         windows = _table(finish, iter(batches), core)
         added = windows.drop_columns(list(plan.keys))
-        known = added.to_batches() or [pa.RecordBatch.from_pylist([], added.schema)]
+        known = added.to_batches() or [_worker.no_rows(added.schema)]
         threads = plan.options.threads
         of_rows = _worker.row_columns([*map(rebased, known)], of_row, free_memory(), threads).read_all(threads)
         for field in added.schema:

@@ -11,9 +11,7 @@ one shard between two blocks.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable, Iterator
-from operator import itemgetter
 
 import pyarrow as pa
 
@@ -58,12 +56,14 @@ def reader_of(plan: Plan, blocks: Blocks, counters: dict[str, int], progress: Pr
     def batches() -> Iterator[pa.RecordBatch]:
         try:
             held = blocks.in_order() if progress is None else progress.merging(blocks.in_order(), len(blocks))
-            windows = _joined(
-                _folded(plan, held) if folds else _worker.merged(_worker.query(plan.spec, plan.schema), held)
-            )
+            if folds:
+                made = _worker.folded(plan.spec_in_order, plan.schema, folds, held)
+            else:
+                made = _worker.merged(_worker.query(plan.spec, plan.schema), held)
+            windows = _joined(made)
             for batch in windows if finish is None else finish.batches(windows):
-                made = flat(batch) if plan.options.flat else batch
-                yield made.replace_schema_metadata(shown.metadata)
+                given = flat(batch) if plan.options.flat else batch
+                yield given.replace_schema_metadata(shown.metadata)
             if progress is not None:
                 progress.end()
         finally:
@@ -72,14 +72,6 @@ def reader_of(plan: Plan, blocks: Blocks, counters: dict[str, int], progress: Pr
                 progress.close()
 
     return pa.RecordBatchReader.from_batches(shown, batches())
-
-
-def _folded(plan: Plan, blocks: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    folds = plan.folds()
-    sorter = _worker.rows_query(plan.spec_in_order, plan.schema).sorter()
-    for _, of_shard in itertools.groupby(_worker.sorted_rows(sorter, blocks), itemgetter(0)):
-        operator = _worker.operator(plan.spec_in_order, plan.schema, folds)
-        yield from _worker.finals(operator, map(itemgetter(1), of_shard))
 
 
 def _joined(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -185,8 +185,8 @@ class SparkInput(Input[DataFrame]):
         rows = projected(self._frame, plan.schema.names)
         columns = {name: F.col(given) for name, given in zip(plan.schema.names, rows.columns, strict=True)}
         keys = [columns[key] for key in plan.keys]
-        lacks_key = functools.reduce(Column.__or__, map(F.isnull, keys))
-        # Rows that lack a key have no window and need not meet: there may be many.
+        lacks_key = functools.reduce(Column.__and__, map(F.isnull, keys))
+        # Rows whose keys are all null have no window and need not meet: there may be many.
         apart = F.when(lacks_key, columns[plan.time])
         schema = StructType([*output.fields, *_nullable_longs(observed.values())])
         return _result(plan, rows.repartition(*keys, apart).mapInArrow(over, schema), observed)

@@ -3,31 +3,37 @@
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef, StructArray, make_array};
+use arrow_array::{Array, ArrayRef, FixedSizeListArray, StructArray, make_array};
+use arrow_schema::{DataType, Field};
 
 use crate::error::Result;
 
-/// An array whose structs hide no null in a child that may not be null. Arrow allows such where the
+/// An array whose structs, and lists of one length, hide no null in a child that may not be null. Arrow allows such where the
 /// struct itself is null, and makes them when it takes rows that are not there; writers of Parquet do
-/// not. Structs within lists stay as they are.
+/// not. What is within other lists stays as it is.
 ///
 /// # Errors
 ///
 /// None of a valid array.
 pub(crate) fn without(array: &ArrayRef) -> Result<ArrayRef> {
+    if let Some(lists) = array.as_fixed_size_list_opt()
+        && let DataType::FixedSizeList(item, length) = lists.data_type()
+    {
+        let values = child(item, lists.values())?;
+        let (item, nulls) = (Arc::clone(item), lists.nulls().cloned());
+        return Ok(Arc::new(FixedSizeListArray::try_new_with_length(
+            item,
+            *length,
+            values,
+            nulls,
+            lists.len(),
+        )?));
+    }
     let Some(of_structs) = array.as_struct_opt() else {
         return Ok(Arc::clone(array));
     };
     let children = of_structs.fields().iter().zip(of_structs.columns());
-    let children = children.map(|(field, child)| {
-        let child = without(child)?;
-        if field.is_nullable() || child.null_count() == 0 {
-            return Ok(child);
-        }
-        Ok(make_array(
-            child.to_data().into_builder().nulls(None).build()?,
-        ))
-    });
+    let children = children.map(|(field, array)| child(field, array));
     Ok(Arc::new(StructArray::try_new_with_length(
         of_structs.fields().clone(),
         children.collect::<Result<_>>()?,
@@ -36,10 +42,19 @@ pub(crate) fn without(array: &ArrayRef) -> Result<ArrayRef> {
     )?))
 }
 
+/// The same for a child: without nulls where its field has none.
+fn child(field: &Field, array: &ArrayRef) -> Result<ArrayRef> {
+    let array = without(array)?;
+    if field.is_nullable() || array.null_count() == 0 {
+        return Ok(array);
+    }
+    let seen = array.to_data().into_builder().nulls(None).build()?;
+    Ok(make_array(seen))
+}
+
 #[cfg(test)]
 mod tests {
     use arrow_array::{Int64Array, StringArray};
-    use arrow_schema::{DataType, Field};
     use arrow_select::take::take;
 
     use super::*;

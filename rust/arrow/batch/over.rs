@@ -80,11 +80,12 @@ impl OverRows {
         let columns = own.cloned().chain([Arc::new(numbers) as ArrayRef]);
         let schema = Arc::new(numbered(rows_schema(&self.query)));
         let batch = RecordBatch::try_new(schema, columns.collect())?;
-        let left_out = &mut self.left_out;
+        let (left_out, needs_seq_no) = (&mut self.left_out, self.windows.needs_seq_no);
         let number = |kept: &BooleanBuffer| {
             let unset = !kept;
             left_out.extend(unset.set_indices().map(|row| first + row as i64));
-            let kept = kept.set_indices().filter_map(|row| arrivals.get(row));
+            let kept = kept.set_indices().filter(|_| needs_seq_no);
+            let kept = kept.filter_map(|row| arrivals.get(row));
             kept.map(|arrival| arrival.cast_unsigned() as SeqNo)
                 .collect()
         };

@@ -6,6 +6,7 @@
 //! ```
 
 use arrow_array::{Array, ArrayRef, Int64Array, new_null_array};
+use arrow_schema::DataType;
 use arrow_select::interleave::interleave;
 use arrow_select::take::take;
 
@@ -77,14 +78,14 @@ impl WindowBatches {
     pub fn take(&self, positions: &Int64Array) -> Result<Vec<ArrayRef>> {
         let beyond = || Error::Internal("a row has a window that is there");
         let columns = self.columns.iter();
-        if self.starts.len() == 2 {
+        let nulls = positions.nulls().filter(|nulls| nulls.null_count() > 0);
+        if self.starts.len() == 2 && (nulls.is_none() || !self.lacks_validity()) {
             let taken = columns.map(|column| match column.first() {
                 Some(one) => Ok(take(one, positions, None)?),
                 None => Err(beyond()),
             });
             return taken.collect();
         }
-        let nulls = positions.nulls().filter(|nulls| nulls.null_count() > 0);
         let none = (self.starts.len() - 1, 0);
         let mut addresses = Vec::with_capacity(positions.len());
         for (row, &position) in positions.values().iter().enumerate() {
@@ -102,6 +103,13 @@ impl WindowBatches {
         taken.collect()
     }
 
+    /// Whether a column has arrays without a validity of their own, of which `take` gives some value where
+    /// a position is null.
+    fn lacks_validity(&self) -> bool {
+        let mut columns = self.columns.iter().flatten();
+        columns.any(|array| lacks_validity(array.data_type()))
+    }
+
     /// The batch of a window, and its place there.
     #[inline]
     fn address(&self, position: i64) -> Option<(usize, usize)> {
@@ -114,12 +122,21 @@ impl WindowBatches {
     }
 }
 
+fn lacks_validity(data_type: &DataType) -> bool {
+    match data_type {
+        DataType::RunEndEncoded(..) | DataType::Union(..) => true,
+        DataType::Struct(fields) => fields.iter().any(|field| lacks_validity(field.data_type())),
+        DataType::FixedSizeList(item, _) => lacks_validity(item.data_type()),
+        _ => false,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
 
     use arrow_array::{StringArray, StructArray};
-    use arrow_schema::{DataType, Field};
+    use arrow_schema::Field;
     use arrow_select::concat::concat;
 
     use super::*;

@@ -46,11 +46,15 @@ impl Records {
         seq_no: SeqNo,
         counters: &mut ReadCounters,
     ) -> Result<Self> {
-        let number = |kept: &BooleanBuffer| (seq_no..).take(kept.count_set_bits()).collect();
+        let number = |kept: &BooleanBuffer| match query.needs_seq_no {
+            true => (seq_no..).take(kept.count_set_bits()).collect(),
+            false => Vec::new(),
+        };
         Self::read_numbered(query, batch, number, counters)
     }
 
-    /// The same; `number` gives the numbers of the rows that are kept.
+    /// The same; `number` is told which rows are kept, and gives their numbers, or none where the query
+    /// needs none.
     ///
     /// # Errors
     ///
@@ -83,11 +87,7 @@ impl Records {
         if matches!(query.output_kind, QueryOutput::Over { .. }) {
             kept = BooleanBuffer::new_set(data.len()); // rows that are left out, and ticks, come back too
         }
-        let seq_nos = if query.needs_seq_no {
-            number(&kept)
-        } else {
-            Vec::new()
-        };
+        let seq_nos = number(&kept);
         let all = kept.count_set_bits() == kept.len();
         let predicate = (!all).then(|| {
             FilterBuilder::new(&BooleanArray::new(kept, None))

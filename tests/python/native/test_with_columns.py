@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -93,9 +94,11 @@ def windowed(table: Any, windows: Any) -> Any:
     return wr.group_by(table, "k", time="ts").windowed_by(windows)
 
 
-def after_a_shuffle(table: pa.Table, windows: Any, most: int, tasks: int) -> pa.Table:
+def after_a_shuffle(
+    table: pa.Table, windows: Any, most: int, tasks: int, asked: Mapping[str, wr.Aggregate] = ASKED
+) -> pa.Table:
     """What tasks of Spark give, in the order of the ids; more than `most` bytes of one wait on disk."""
-    spec = windowed(table, windows).shards(2)._plan(ASKED, rows=True).spec
+    spec = windowed(table, windows).shards(2)._plan(asked, rows=True).spec
     observed, answer = {"records": "_1", "null_keys": "_2"}, []
     keys = [key or 0 for key in table["k"].to_pylist()]
     schema = table.schema.serialize().to_pybytes()
@@ -132,6 +135,20 @@ def test_sliding_windows_end_at_their_record(table: pa.Table, steps: int, resolu
     windows = wr.SlidingWindows.with_time_difference(difference * TICK, resolution=resolution * TICK)
     check(table, windowed(table, windows).with_columns(**ASKED), of_sliding(difference, resolution))
     check(table, after_a_shuffle(table, windows, most, 2), of_sliding(difference, resolution))
+
+
+@pytest.mark.parametrize("asked", [{}, {"n": wr.count()}], ids=["no aggregate", "a count"])
+@pytest.mark.parametrize("most", [MOST, -1], ids=["memory", "disk"])
+def test_no_row_is_lost_where_no_aggregate_asks_for_the_order_of_rows(most: int, asked: dict[str, Any]) -> None:
+    rows = [(1, 5, None), (None, 5, None), (2, None, None), (1, 6, -1), (2, 9, None)]
+    table = table_of(rows, [])  # of dynamic gaps all are left out but one
+    for windows in (wr.SessionWindows.with_gap(2 * TICK), wr.SlidingWindows.with_time_difference(2 * TICK)):
+        answer = after_a_shuffle(table, windows, most, 2, asked)
+        assert answer.select(table.column_names).equals(table)
+        is_known = answer["window"].is_valid().to_pylist()
+        assert is_known == [True, False, False, True, True]
+    own = wr.SessionWindows.with_dynamic_gap("gap", longest_gap=LONGEST * TICK)
+    assert after_a_shuffle(table, own, most, 2, asked)["id"].to_pylist() == [0, 1, 2, 3, 4]
 
 
 @pytest.mark.parametrize(
@@ -347,3 +364,25 @@ def test_rows_that_are_left_out_go_to_parquet_and_come_back(kept: int, tmp_path:
     back = pq.read_table(tmp_path / "answer.parquet")
     assert back.to_pylist() == answer.to_pylist()
     assert back["window"].null_count == back["who_first"].null_count == 1
+
+
+NAME = pa.struct([pa.field("first", pa.string(), nullable=False)])
+ODD = {
+    "structs in structs": pa.array(
+        [{"name": {"first": str(row)}} for row in range(4)], pa.struct([pa.field("name", NAME, nullable=False)])
+    ),
+    "lists of one length": pa.array(
+        [[float(row)] * 2 for row in range(4)], pa.list_(pa.field("item", pa.float32(), nullable=False), 2)
+    ),
+    "runs": pa.RunEndEncodedArray.from_arrays([2, 4], ["a", "b"]),
+    "a union": pa.UnionArray.from_sparse(pa.array([0] * 4, pa.int8()), [pa.array(range(4))]),
+}
+
+
+@pytest.mark.parametrize("values", ODD.values(), ids=ODD)
+@pytest.mark.parametrize("rows", [4, 1, 0])
+def test_values_of_odd_types_are_null_in_rows_that_are_left_out(values: Any, rows: int) -> None:
+    clicks = CLICKS.append_column("value", values).slice(4 - rows)  # the last one has no user
+    answer = wr.group_by(clicks, "user", time="ts").windowed_by(SESSIONS).with_columns(known=wr.any_value("value"))
+    known = values.to_pylist()
+    assert answer["known"].to_pylist() == [known[0], known[1], known[0], None][4 - rows :]
