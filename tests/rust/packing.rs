@@ -10,6 +10,7 @@ use arrow_schema::{DataType, Field, Schema};
 use proptest::prelude::*;
 use windrow::arrow::format::block::{BlockKind, decode, encode};
 use windrow::arrow::format::packed::{pack, schema, unpack};
+use windrow::arrow::format::shard_key;
 use windrow::error::Error;
 use windrow::time::Time;
 
@@ -144,7 +145,7 @@ proptest! {
                 prop_assert_eq!(form, BlockKind::Records);
                 let cut = whole.slice(from, block.num_rows());
                 prop_assert_eq!(block.columns(), cut.columns());
-                prop_assert!(shards[from..from + block.num_rows()].iter().all(|&shard| shard as i32 == row.shard));
+                prop_assert!(shards[from..from + block.num_rows()].iter().all(|&shard| shard_key::of(shard) == row.shard));
                 prop_assert_eq!(row.first, times[from]);
                 from += block.num_rows();
             }

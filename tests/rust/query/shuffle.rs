@@ -86,7 +86,7 @@ pub(super) fn merged(
     for merger in 0..mergers {
         let own: Vec<&RecordBatch> = packed
             .iter()
-            .filter(|row| unpack(row).unwrap()[0].shard % mergers == merger)
+            .filter(|row| unpack(row).unwrap()[0].shard.rem_euclid(mergers) == merger)
             .collect();
         let mut merger = Merger::new(query).unwrap();
         for rows in cut(&own, random, 9) {
