@@ -62,7 +62,8 @@ def finish_of(
 
 def _kind(aggregate: Aggregate) -> str:
     """What aggregates have in common that may be equal: there are such that no hash finds."""
-    return repr(aggregate.plan(""))
+    own = (aggregate.columns, aggregate.condition, aggregate.percentage, aggregate.accuracy, aggregate.most)
+    return f"{aggregate.function}{own!r}"
 
 
 def _part_name(name: str, part: Aggregate) -> str:
