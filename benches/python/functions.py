@@ -5,7 +5,7 @@ windows that these find by themselves; in one process, by turns, answers compare
     python benches/python/functions.py --events 100000 --records 2 --repeats 1 --fold dict
 
 Prints medians of processor time and how many times as fast windrow is, and how often it calls the function: once for
-each record and each start of windows. Exit 1 when two answers differ.
+each pair of a record and a record at which windows begin that hold it. Exit 1 when two answers differ.
 """
 
 from __future__ import annotations
