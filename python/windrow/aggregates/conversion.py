@@ -7,6 +7,7 @@ does not have, and makes infinities of floats that are too large for 32 bits.
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import groupby
 from typing import Any
 
 import pyarrow as pa
@@ -57,10 +58,7 @@ def _without_hidden(array: Any) -> Any:
         return pa.StructArray.from_arrays(fields, fields=list(kind), mask=array.is_null()) if fields else array
     if not isinstance(kind, (*_LISTS, pa.MapType)):
         return array
-    try:
-        held = array.take(pa.array(range(len(array)), pa.int64()))
-    except pa.ArrowNotImplementedError:  # values that Arrow moves as a whole only
-        return array
+    held = _copied(array)
     given, made = {"type": kind, "mask": held.is_null()}, type(held)
     if pa.types.is_map(kind):
         return made.from_arrays(held.offsets, _without_hidden(held.keys), _without_hidden(held.items), **given)
@@ -70,6 +68,17 @@ def _without_hidden(array: Any) -> Any:
     if pa.types.is_list(kind) or pa.types.is_large_list(kind):
         return made.from_arrays(held.offsets, values, **given)
     return held
+
+
+def _copied(lists: Any) -> Any:
+    """The same lists, of values that are theirs alone."""
+    # Arrow takes single lists of some types only, and puts those of any type together.
+    pieces, start = [lists.slice(0, 0)], 0
+    for is_null, run in groupby(lists.is_null().to_pylist()):
+        rows = len(list(run))
+        pieces.append(pa.nulls(rows, lists.type) if is_null else lists.slice(start, rows))
+        start += rows
+    return pa.concat_arrays(pieces)
 
 
 def _becomes(found: Any, wanted: Any) -> bool:

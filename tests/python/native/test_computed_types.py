@@ -74,6 +74,9 @@ def test_a_result_that_would_lose_something_is_refused(value: Any, kind: str, er
         given_as(value, kind)
 
 
+NAMED = [[{"s": "a", "n": 1}], None]
+
+
 def hidden() -> list[tuple[Any, str, Any]]:
     """Values behind a null or outside of what is there, of which none is a tinyint."""
     null, numbers, codes = pa.array([False, True]), pa.array([1, 300]), pa.array([0, 1, 2], pa.int32())
@@ -81,6 +84,7 @@ def hidden() -> list[tuple[Any, str, Any]]:
     lists = pa.ListArray.from_arrays(codes, numbers, mask=null)
     maps = pa.MapArray.from_arrays(codes, pa.array(["a", "b"]), numbers, mask=null)
     packed = pa.DictionaryArray.from_arrays(codes[:2], numbers)
+    named = pa.StructArray.from_arrays([pa.array(["a", "b"], pa.string_view()), numbers], ["s", "n"])
     inner = [pa.StructArray.from_arrays([numbers], ["n"]), pa.ListArray.from_arrays(codes, numbers), packed]
     outer = [pa.StructArray.from_arrays([each], ["s"], mask=null) for each in inner]
     return [
@@ -95,6 +99,9 @@ def hidden() -> list[tuple[Any, str, Any]]:
         (pa.ListArray.from_arrays(codes, struct), "array<struct<n tinyint>>", [[{"n": 1}], [None]]),
         (pa.ListArray.from_arrays(codes, numbers)[:1], "array<tinyint>", [[1]]),
         (inner[0][:1], "n tinyint", [{"n": 1}]),
+        (pa.ListArray.from_arrays(codes, named, mask=null), "array<struct<s string, n tinyint>>", NAMED),
+        (pa.ListArray.from_arrays(codes, named)[:1], "array<struct<s string, n tinyint>>", NAMED[:1]),
+        (pa.FixedSizeListArray.from_arrays(named, 1, mask=null), "array<struct<s string, n tinyint>>", NAMED),
     ]
 
 
