@@ -9,7 +9,6 @@ use super::distinct_values::distinct_values;
 use super::runs::Runs;
 use super::scalar::Scalar;
 use super::state::{State, StateVec};
-
 use crate::error::Result;
 
 /// `count_distinct(column)`.

@@ -10,12 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import chain
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from windrow import _worker
 from windrow.local.blocks import Blocks
 from windrow.local.free_memory import free_memory
+
+if TYPE_CHECKING:
+    from windrow._native import Query
 
 MOST = 128 << 20
 """Bytes of rows, as Arrow has them, above which a partition waits on disk."""
@@ -32,30 +36,33 @@ def over(
     A partition of more than `most` bytes, or of very many rows, waits in the temporary folder of this process.
     """
     columns, blank = _worker.read_schema(schema), dict.fromkeys(observed.values())
+    query = _worker.over_query(spec, columns)
     given = (_worker.conformed(batch, columns) for batch in batches)
     first, size, count = list[pa.RecordBatch](), 0, 0
     while (fits := size <= most and count <= _MOST_ROWS) and (batch := next(given, None)) is not None:
         first.append(batch)
         size, count = size + batch.nbytes, count + batch.num_rows
     if fits:
-        rows, counters = _at_once(first, spec, columns)
+        rows, counters = _at_once(first, spec, columns, query.output_schema)
     else:
-        rows, counters = _from_disk(chain(_taken_from(first), given), spec, columns)
+        rows, counters = _from_disk(chain(_taken_from(first), given), query)
     for batch in rows:
         yield _worker.with_counters(batch, blank)
     if observed:
         counted = pa.RecordBatch.from_pylist([{counter: counters[counter] for counter in observed}])
-        yield _worker.counters_alone(counted, _worker.over_query(spec, columns).output_schema, observed.values())
+        yield _worker.counters_alone(counted, query.output_schema, observed.values())
 
 
-def _at_once(held: list[pa.RecordBatch], spec: str, schema: pa.Schema) -> tuple[_worker.Batches, dict[str, int]]:
+def _at_once(
+    held: list[pa.RecordBatch], spec: str, schema: pa.Schema, output: pa.Schema
+) -> tuple[_worker.Batches, dict[str, int]]:
     """The rows in their order, and what was counted."""
     query = _worker.row_windows_query(spec, schema, free_memory())
     windows, of_row, counters = query.run_over(pa.RecordBatchReader.from_batches(schema, held), 1)
-    rows, output = pa.Table.from_batches(held, schema), _worker.over_query(spec, schema).output_schema
     names = output.names[len(schema) :]
     known = windows or [_worker.no_rows(query.output_schema)]
     added = [batch.select(names) for batch in known]
+    rows = pa.Table.from_batches(held, schema)
     return _beside(rows, _worker.row_columns(added, of_row, free_memory()), output), counters
 
 
@@ -68,11 +75,8 @@ def _beside(rows: pa.Table, columns: _worker.Batches, output: pa.Schema) -> _wor
         start += added.num_rows
 
 
-def _from_disk(
-    batches: Iterable[pa.RecordBatch], spec: str, schema: pa.Schema
-) -> tuple[_worker.Batches, dict[str, int]]:
+def _from_disk(batches: Iterable[pa.RecordBatch], query: Query) -> tuple[_worker.Batches, dict[str, int]]:
     """The rows as their windows become final, and what was counted."""
-    query = _worker.over_query(spec, schema)
     packer = query.packer(0)
     blocks = Blocks.of(packer, batches)
 

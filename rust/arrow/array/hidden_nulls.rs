@@ -8,9 +8,9 @@ use arrow_schema::{DataType, Field};
 
 use crate::error::Result;
 
-/// An array whose structs, and lists of one length, hide no null in a child that may not be null. Arrow allows such where the
-/// struct itself is null, and makes them when it takes rows that are not there; writers of Parquet do
-/// not. What is within other lists stays as it is.
+/// An array whose structs, and lists of one length, hide no null in a child that may not be null. Arrow
+/// allows such where the struct itself is null, and makes them when it takes rows that are not there;
+/// writers of Parquet do not. What is within other lists stays as it is.
 ///
 /// # Errors
 ///
