@@ -17,7 +17,7 @@ PACKAGE = "python/windrow/"
 LEAST_FILES = 30
 ORDER = (
     {"errors"},
-    {"column", "duration", "ddl", "flat", "integer", "ipc", "options"},
+    {"collector", "column", "duration", "ddl", "flat", "integer", "ipc", "options"},
     {"windows", "functions"},
     {"aggregates"},
     {"plan", "computed"},

@@ -5,9 +5,10 @@
     python benches/python/streaming.py --sessions 10000000 --query close
     python benches/python/streaming.py --sessions 100000 --query file --query arrow --query state --query close
 
-All queries of a size run in one Spark session and take turns, so that each sees the same machine. State is in RocksDB
-with changelogs for all. Prints the median time of a micro-batch (`triggerExecution`) and how many times as fast as
-session_window windrow is, the bytes of state for each open session, and windrow's own counters of the last micro-batch.
+All queries of a size run in one Spark session and take turns, so that each sees the same machine; before, they have
+taken some small micro-batches, as a stream runs for long. State is in RocksDB with changelogs for all. Prints the
+median time of a micro-batch (`triggerExecution`) and how many times as fast as session_window windrow is, the bytes of
+state for each open session, and windrow's own counters of the last micro-batch.
 The finals of all queries are added up and compared. Exit 1 when they differ.
 """
 
@@ -38,7 +39,8 @@ import windrow as wr
 
 GAP, GRACE = "5 minutes", "1 minute"
 SHUFFLED = 2  # partitions of the shuffle, one a core
-WARM = 6  # micro-batches before the measured ones: the JVM compiles what runs often
+WARM = 40  # micro-batches before all others, in which the JVM compiles what runs often
+SETTLE = 4  # micro-batches of each size before the measured ones
 SCHEMA = "user long, ts timestamp, amount double"
 FAR = 10**12  # microseconds: later than any session
 
@@ -161,14 +163,27 @@ class Running:
         return tuple(sum(known.get(name) or 0 for known in observed) for name in ("rows", "clicks", "cents"))
 
 
+def warm(spark: SparkSession, names: list[str], place: Path) -> None:
+    """All queries over many small micro-batches: the JVM compiles them as it would within a stream's first minute."""
+    files = Files(place / "files", 100_000)
+    for _ in range(WARM):
+        files.events(50_000)
+    running = [Running(name, spark, place / name) for name in names]
+    for path in files.paths:
+        for query in running:
+            query.take(path)
+    for query in running:
+        query.query.stop()
+
+
 def measure(spark: SparkSession, sessions: int, count: int, names: list[str], repeats: int, place: Path) -> bool:
     """All queries over one size of state and of micro-batches. Whether their finals agree."""
     files = Files(place / "files", sessions)
-    before = WARM
+    before = SETTLE
     if sessions > 500_000:
         files.each_user()
         before += len(files.paths)
-    for _ in range(WARM + repeats):
+    for _ in range(SETTLE + repeats):
         files.events(count)
     files.last()
     running = [Running(name, spark, place / name) for name in names]
@@ -210,8 +225,10 @@ def main() -> int:
     spark = local_spark.start()
     spark.conf.set("spark.sql.shuffle.partitions", str(SHUFFLED))
     spark.conf.set("spark.sql.streaming.numRecentProgressUpdates", "1000")
-    spark.conf.set("spark.sql.files.openCostInBytes", "0")  # a file is cut into two splits of as many rows
+    spark.conf.set("spark.sql.files.openCostInBytes", "4096")  # a file is cut into two splits, of as many rows each
     print(f"{datetime.date.today()}, {platform.machine()}, {os.cpu_count()} cores, medians of {chosen.repeats}")
+    with tempfile.TemporaryDirectory() as folder:
+        warm(spark, chosen.query or list(WINDOWS), Path(folder))
     agree = True
     for sessions in chosen.sessions or [100_000, 1_000_000, 10_000_000]:
         for count in chosen.events or [1_000_000, 50_000]:

@@ -160,7 +160,9 @@ def loader(expected: str) -> Callable[[str], Any]:
                 f"{sys.executable} on host {socket.gethostname()}, the Python of this executor, {problem}: install "
                 f"windrow {expected} there, or set PYSPARK_PYTHON or spark.archives to an environment that has it."
             )
-        return importlib.import_module(module)
+        loaded = importlib.import_module(module)
+        importlib.import_module("windrow.collector").keep_modules()
+        return loaded
 
     return load
 

@@ -10,7 +10,6 @@
 | `python_shape` | of which class a value is, by its Arrow type and by what `init` makes |
 | `python_values` | values of Arrow as Python has them, or has not: times past the year 9999 |
 | `row` | a record as `add` is handed it |
-| `collector` | Python's garbage collector, paused while rows are made |
 | `returned` | whether a function returns anything |
 | `user_frame` | where in the user's own code an exception was raised |
 """

@@ -12,9 +12,9 @@ from typing import Any
 
 import pyarrow as pa
 
+from windrow.collector import paused
 from windrow.functions.check import array_of, check_of, fitted, is_rounded
 from windrow.functions.check_scalar import Check
-from windrow.functions.collector import paused
 from windrow.functions.plain_values import plain_array
 from windrow.functions.python_shape import Shaper, can_change, in_shape, plain, shaped, shaper_of
 from windrow.functions.python_values import values_of

@@ -17,6 +17,7 @@ use crate::arrow::read::counters::ReadCounters;
 use crate::arrow::read::records::Records;
 use crate::error::Result;
 use crate::interrupt::Interrupt;
+use crate::memory;
 use crate::time::Time;
 
 /// Bits of an arrival that number the rows of one split; those above are the split's own number.
@@ -42,6 +43,7 @@ impl Packer {
     ///
     /// Key columns of a type that cannot be one.
     pub fn new(query: Arc<Query>, split: u32) -> Result<Self> {
+        memory::keep_freed();
         let (split, counters) = (SeqNo::from(split) << ARRIVAL_BITS, ReadCounters::default());
         Ok(Self {
             operator: query.batch_operator()?,

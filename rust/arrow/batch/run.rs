@@ -1,6 +1,5 @@
 //! A query over batches in this process, on one thread or several (`workers`).
 
-use std::hint::black_box;
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
@@ -19,9 +18,7 @@ use crate::arrow::read::counters::ReadCounters;
 use crate::arrow::read::records::Records;
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
-
-/// Just below the 32 MiB up to which glibc adapts to the blocks that are freed.
-const LARGE_BLOCK: usize = (32 << 20) - (64 << 10);
+use crate::memory;
 
 impl Query {
     /// Runs the query over batches on `threads` threads: all windows, and what was counted.
@@ -105,19 +102,12 @@ impl Query {
         room: &ListRoom,
         interrupt: &Interrupt,
     ) -> Result<Vec<RecordBatch>> {
-        free_large_block();
+        memory::keep_freed();
         match threads.min(PARTITIONS) {
             0 | 1 => workers::run_on_one_thread(self, inputs, room, interrupt),
             threads => workers::run_on_threads(self, inputs, threads, room, interrupt),
         }
     }
-}
-
-/// Allocates a large block and frees it. From then on the allocator of glibc keeps the memory of
-/// blocks up to this size when they are freed: otherwise each step asks the system for the same
-/// pages again, a tenth of all time.
-fn free_large_block() {
-    drop(black_box(Vec::<u8>::with_capacity(LARGE_BLOCK)));
 }
 
 /// Batches in steps of few enough rows to stay in the caches: long batches are cut evenly, short

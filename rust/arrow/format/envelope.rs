@@ -4,7 +4,7 @@
 //! | part | what it is |
 //! |---|---|
 //! | schema message | the columns; metadata `windrow.format`, `windrow.checksum`, and what the writer adds |
-//! | record batch message | the rows |
+//! | record batch message | the rows; columns of 64-bit integers as [`super::frame_of_reference`] has them |
 //! | end of stream | eight bytes |
 //!
 //! The checksum is written as `xxh3:` and 16 hexadecimal digits: xxh3-64 over all bytes, the digits
@@ -26,10 +26,13 @@ use arrow_schema::{ArrowError, Schema};
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 use super::compressed::has_true_lengths;
+use super::frame_of_reference;
 use crate::error::{Error, Result};
 
-/// Version of everything inside.
-pub const FORMAT: &str = "1";
+/// Version of everything inside: since 2, integers by their frame of reference.
+pub const FORMAT: &str = "2";
+/// The versions that are read.
+const READ: [&str; 2] = ["1", FORMAT];
 const FORMAT_KEY: &str = "windrow.format";
 const CHECKSUM_KEY: &str = "windrow.checksum";
 
@@ -56,11 +59,10 @@ pub fn seal(
         CHECKSUM_KEY.to_owned(),
         String::from_utf8_lossy(&[MARK, BLANK].concat()).into_owned(),
     );
-    let schema = Arc::new(Schema::new_with_metadata(
-        batch.schema().fields().clone(),
-        metadata,
-    ));
-    let batch = RecordBatch::try_new(Arc::clone(&schema), batch.columns().to_vec())?;
+    let batch = frame_of_reference::encode(batch)?;
+    let schema = Schema::new_with_metadata(batch.schema_ref().fields().clone(), metadata);
+    let schema = Arc::new(schema);
+    let batch = batch.with_schema(Arc::clone(&schema))?;
     let mut bytes = Vec::new();
     let options = IpcWriteOptions::default().try_with_compression(compression)?;
     let mut writer = StreamWriter::try_new_with_options(&mut bytes, &schema, options)?;
@@ -92,13 +94,11 @@ pub fn unseal(what: &'static str, bytes: &[u8]) -> Result<(Metadata, RecordBatch
     let rows = read(what, || {
         StreamDecoder::new().decode(&mut Buffer::from(bytes))
     })?;
-    Ok((
-        metadata,
-        rows.ok_or_else(|| Error::Format {
-            what,
-            reason: "it holds no rows".into(),
-        })?,
-    ))
+    let rows = rows.ok_or_else(|| Error::Format {
+        what,
+        reason: "it holds no rows".into(),
+    })?;
+    Ok((metadata, frame_of_reference::decode(what, &rows)?))
 }
 
 /// Reads only what stands beside the rows.
@@ -115,10 +115,11 @@ pub fn metadata(what: &'static str, bytes: &[u8]) -> Result<Metadata> {
     }
     let metadata = read(what, || try_schema_from_ipc_buffer(bytes))?.metadata;
     match metadata.get(FORMAT_KEY).map(String::as_str) {
-        Some(FORMAT) => Ok(metadata),
+        Some(format) if READ.contains(&format) => Ok(metadata),
         other => Err(broken(format!(
-            "format is {}, this version reads {FORMAT}",
-            other.unwrap_or("missing")
+            "format is {}, this version reads {}",
+            other.unwrap_or("missing"),
+            READ.join(" and ")
         ))),
     }
 }

@@ -3,6 +3,7 @@
 //! | file | noun |
 //! |---|---|
 //! | [`envelope`] | a batch with metadata and a checksum |
+//! | `frame_of_reference` | integers in fewer bytes |
 //! | `compressed` | the compressed buffers of a batch |
 //! | [`block`] | rows of one shard, for the shuffle |
 //! | `block_reader` | the columns of a block, one after the other |
@@ -21,6 +22,7 @@ pub(crate) mod block_reader;
 pub(crate) mod byte_planes;
 mod compressed;
 pub mod envelope;
+mod frame_of_reference;
 pub(crate) mod head;
 pub mod packed;
 pub mod page;

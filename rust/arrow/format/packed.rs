@@ -46,8 +46,7 @@ pub fn pack(
     times: &[Time],
     block_bytes: usize,
 ) -> Result<Vec<RecordBatch>> {
-    let width = rows.get_array_memory_size() / rows.num_rows().max(1);
-    let most = (block_bytes / width.max(1)).max(1);
+    let most = (block_bytes / block::width(rows)?.max(1)).max(1);
     let mut packed = Vec::new();
     let mut batch = Builder::default();
     let mut from = 0;

@@ -40,7 +40,7 @@ impl Default for Limits {
             pack_bytes: 256 << 20,
             pack_loose: 1 << 14,
             pack_keys: 1 << 20,
-            block_bytes: 16 << 10,
+            block_bytes: 24 << 10,
             merge_bytes: 16 << 20,
             index_rows: 1 << 10,
             segment_runs: 8,

@@ -32,6 +32,7 @@ use crate::arrow::stream::source_time::{SourceTime, seen};
 use crate::arrow::stream::windows::Windows;
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
+use crate::memory;
 use crate::operator::change::Emit;
 use crate::operator::counters::Counters;
 use crate::session::record::SessionOperator;
@@ -79,6 +80,7 @@ impl SessionRuns {
     /// together with itself or the columns of `input`; [`Error::Format`] for one that is not of
     /// sessions in close mode, or needs the records themselves.
     pub fn new(spec: &Spec, input: &Schema, shard: u32) -> Result<Self> {
+        memory::keep_freed();
         let query = Query::new(spec, input)?;
         let is_plain = spec.takes_partials() && spec.emit == Emit::Close && spec.until.is_none();
         let (true, Windows::Sessions(operator)) = (is_plain, Windows::new(spec, &query, 1)?) else {

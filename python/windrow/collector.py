@@ -1,0 +1,46 @@
+"""Python's garbage collector, which looks for cycles whenever some hundred objects have been made."""
+
+from __future__ import annotations
+
+import gc
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+_modules = 0
+"""How many modules a worker of Spark had when they were last kept."""
+
+
+@contextmanager
+def paused() -> Iterator[None]:
+    """Pauses it while many objects of plain values are made, none of them in a cycle, which takes it most of the time.
+
+    >>> with paused():
+    ...     gc.isenabled()
+    False
+    >>> gc.isenabled()
+    True
+    """
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+def keep_modules() -> None:
+    """Takes what a worker of Spark has loaded out of its sight: PySpark collects after each task.
+
+    Modules are never garbage, and to look through those of PySpark, pandas and Arrow takes longer than many a task.
+    Done again where modules were loaded since, as most are by the end of a worker's first task. Without a task of
+    Spark it does nothing.
+    """
+    global _modules  # noqa: PLW0603  a worker has its modules for as long as it lives
+    from pyspark import TaskContext
+
+    if len(sys.modules) > _modules and TaskContext.get() is not None:
+        _modules = len(sys.modules)
+        gc.collect()
+        gc.freeze()
