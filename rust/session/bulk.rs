@@ -20,11 +20,43 @@ use crate::error::Result;
 use crate::operator::change::{Emit, Sink, WindowUpdate};
 use crate::store::{SessionEntry, StoreKey};
 use crate::time::Time;
-use crate::window::Extent;
+use crate::window::{Extent, Window};
 
-/// Updates of sessions whose states are still to be merged.
+/// Updates of sessions whose states are still to be merged. A session that a partial one has made,
+/// and the next one of its key goes on with, leaves none.
 #[derive(Debug, Default)]
 pub struct PendingUpdates(Vec<WindowUpdate>);
+
+impl PendingUpdates {
+    /// The sessions `before` of a key have become one, in a slot.
+    fn push(
+        &mut self,
+        key: StoreKey,
+        before: impl Iterator<Item = Window> + Clone,
+        window: Window,
+        slot: Slot,
+    ) {
+        let goes_on = |last: &mut WindowUpdate| {
+            let mut before = before.clone();
+            last.key == key && last.slot.is_some() && before.any(|before| before == last.window)
+        };
+        let last = self.0.pop_if(goes_on);
+        // Whether a window was stored before the first of these updates.
+        let known = |window: Window| match &last {
+            Some(last) if last.window == window => last.known,
+            _ => before.clone().any(|before| before == window),
+        };
+        let gone = before.clone().filter(|&gone| gone != window && known(gone));
+        self.0.extend(gone.map(|gone| deleted(key, gone)));
+        self.0.push(WindowUpdate {
+            key,
+            window,
+            time: window.end,
+            slot: Some(slot),
+            known: known(window),
+        });
+    }
+}
 
 impl SessionOperator {
     /// Joins a partial session with the stored ones: the slot into which its states are still to be
@@ -56,18 +88,7 @@ impl SessionOperator {
         let slot = self.merge_found(key, &found, window, states)?;
         self.replace_oldest(key, &found, SessionEntry { extent, slot }, states, out)?;
         if self.windows.emit == Emit::Update {
-            let before = || found.iter().map(SessionEntry::window);
-            let known = before().any(|before| before == window);
-            let gone = before().filter(|before| *before != window);
-            updates.0.extend(gone.map(|gone| deleted(key, gone)));
-            let slot = Some(slot);
-            updates.0.push(WindowUpdate {
-                key,
-                window,
-                time: window.end,
-                slot,
-                known,
-            });
+            updates.push(key, found.iter().map(SessionEntry::window), window, slot);
         }
         self.scratch = found;
         Ok(slot)

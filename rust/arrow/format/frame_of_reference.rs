@@ -72,8 +72,10 @@ fn differences(values: &[i64]) -> Option<(i64, ArrayRef)> {
     let (least, most) = (values.iter().min()?, values.iter().max()?);
     let column: ArrayRef = match most.abs_diff(*least) {
         0..=0xFF => Arc::new(narrow::<UInt8Type>(*least, values, |value| value as u8)),
-        0..=0xFFFF => Arc::new(narrow::<UInt16Type>(*least, values, |value| value as u16)),
-        0..=0xFFFF_FFFF => Arc::new(narrow::<UInt32Type>(*least, values, |value| value as u32)),
+        0x100..=0xFFFF => Arc::new(narrow::<UInt16Type>(*least, values, |value| value as u16)),
+        0x1_0000..=0xFFFF_FFFF => {
+            Arc::new(narrow::<UInt32Type>(*least, values, |value| value as u32))
+        }
         _ => return None,
     };
     Some((*least, column))

@@ -120,7 +120,8 @@ impl Operator {
         states
             .batch_states()
             .merge_grouped(into, &partials.states, from)?;
-        operator.emit_updates(partials.updates, &mut states, changes)
+        let updates = partials.updates;
+        changes.add_distinct(|changes| operator.emit_updates(updates, &mut states, changes))
     }
 }
 

@@ -130,13 +130,14 @@ impl Snapshot {
         state
             .windows
             .resume(progress, Time(head.closed), head.counters);
-        for (label, bytes) in windows {
+        for (left, (label, bytes)) in (1..=windows.len()).rev().zip(windows) {
             if label.fingerprint != self.fingerprint.hash {
                 return Err(broken(
                     "a page belongs to another specification than the head",
                 ));
             }
             let rows = page::read(bytes)?.1;
+            state.windows.reserve(rows.num_rows().saturating_mul(left)); // pages are of about one length
             if head.runs.is_empty() {
                 window_pages::read(state, label, &rows)?;
             } else {

@@ -186,7 +186,6 @@ fn window_columns<'a>(
 pub(crate) fn read(state: &mut StateStore, label: &Label, rows: &RecordBatch) -> Result<()> {
     let columns = window_columns(state, label, rows)?;
     let slots = load(state, rows.num_rows(), columns.states, columns.values)?;
-    state.windows.reserve(rows.num_rows());
     let mut times = Vec::new();
     for (row, &slot) in slots.iter().enumerate() {
         let name = columns.get(row, &mut times)?;
