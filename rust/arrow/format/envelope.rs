@@ -4,7 +4,7 @@
 //! | part | what it is |
 //! |---|---|
 //! | schema message | the columns; metadata `windrow.format`, `windrow.checksum`, and what the writer adds |
-//! | record batch message | the rows; columns of 64-bit integers as [`super::frame_of_reference`] has them |
+//! | record batch message | the rows; 64-bit integers as `frame_of_reference` has them |
 //! | end of stream | eight bytes |
 //!
 //! The checksum is written as `xxh3:` and 16 hexadecimal digits: xxh3-64 over all bytes, the digits

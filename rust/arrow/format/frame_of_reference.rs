@@ -30,7 +30,7 @@ pub(super) fn encode(rows: &RecordBatch) -> Result<RecordBatch> {
             let least = HashMap::from([(LEAST_KEY.to_owned(), least.to_string())]);
             let kind = column.data_type().clone();
             (
-                Field::new(field.name(), kind, false).with_metadata(least),
+                Field::new(field.name(), kind, field.is_nullable()).with_metadata(least),
                 column,
             )
         }))
@@ -62,7 +62,7 @@ pub(super) fn decode(what: &'static str, rows: &RecordBatch) -> Result<RecordBat
             DataType::UInt32 => sums::<UInt32Type>(least, column),
             _ => return Err(wrong()),
         };
-        let field = Field::new(field.name(), DataType::Int64, false);
+        let field = Field::new(field.name(), DataType::Int64, field.is_nullable());
         Ok(Some((field, Arc::new(values) as ArrayRef)))
     })
 }
@@ -147,6 +147,16 @@ mod tests {
         )]);
         let widest = widest.unwrap();
         assert_eq!(encode(&widest).unwrap(), widest);
+    }
+
+    #[test]
+    fn a_column_that_may_have_nulls_still_may() {
+        let field = Field::new("key", DataType::Int64, true);
+        let schema = Arc::new(Schema::new(vec![field]));
+        let rows = RecordBatch::try_new(schema, vec![integers(0..20)]).unwrap();
+        let encoded = encode(&rows).unwrap();
+        assert_ne!(encoded, rows);
+        assert_eq!(decode("page", &encoded).unwrap(), rows);
     }
 
     #[test]
