@@ -18,7 +18,7 @@ _ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProv
 SETTINGS = {
     # At any smaller limit Spark measures the whole Arrow batch again for every row that it writes.
     _BYTES: "2147483647",
-    # With no limit of bytes, this alone bounds a batch: also one of packed blocks, of about 16 KiB each.
+    # With no limit of bytes, this alone bounds a batch: also one of packed blocks, of about 24 KiB each.
     "spark.sql.execution.arrow.maxRecordsPerBatch": "10000",
     # Of streaming queries: state in RocksDB, of which a micro-batch writes what changed.
     "spark.sql.streaming.stateStore.providerClass": _ROCKSDB,
