@@ -163,15 +163,20 @@ class Running:
         return tuple(sum(known.get(name) or 0 for known in observed) for name in ("rows", "clicks", "cents"))
 
 
+def take_in_turn(running: list[Running], paths: list[Path]) -> None:
+    """Files one by one, each by all queries."""
+    for path in paths:
+        for query in running:
+            query.take(path)
+
+
 def warm(spark: SparkSession, names: list[str], place: Path) -> None:
     """All queries over many small micro-batches: the JVM compiles them as it would within a stream's first minute."""
     files = Files(place / "files", 100_000)
     for _ in range(WARM):
         files.events(50_000)
     running = [Running(name, spark, place / name) for name in names]
-    for path in files.paths:
-        for query in running:
-            query.take(path)
+    take_in_turn(running, files.paths)
     for query in running:
         query.query.stop()
 
@@ -187,9 +192,7 @@ def measure(spark: SparkSession, sessions: int, count: int, names: list[str], re
         files.events(count)
     files.last()
     running = [Running(name, spark, place / name) for name in names]
-    for path in files.paths[:-2]:
-        for query in running:
-            query.take(path)
+    take_in_turn(running, files.paths[:-2])
     print(f"\n{sessions:,} open sessions, micro-batches of {count:,} events")
     median = {query.name: statistics.median(query.times(before)) for query in running}
     for query in running:
@@ -202,9 +205,7 @@ def measure(spark: SparkSession, sessions: int, count: int, names: list[str], re
             rows, size = max(1, counters["windows_open"]), counters["state_bytes"]
             state = f"{size / rows:6.1f} bytes a stored session, {rows / sessions:.2f} of them for each user"
         print(f"  {query.name:<15}{median[query.name]:8.0f} ms  ({min(times)} to {max(times)})  {ratio:<22}{state}")
-    for path in files.paths[-2:]:
-        for query in running:
-            query.take(path)
+    take_in_turn(running, files.paths[-2:])
     for query in running:
         query.query.stop()
         query.gather()

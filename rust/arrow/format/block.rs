@@ -4,7 +4,6 @@
 use arrow_array::RecordBatch;
 
 use super::envelope::{Metadata, seal, unseal};
-use super::frame_of_reference;
 use crate::error::{Error, Result};
 
 const FORM_KEY: &str = "windrow.block";
@@ -41,16 +40,6 @@ pub fn encode(form: BlockKind, batch: &RecordBatch) -> Result<Vec<u8>> {
         Metadata::from([(FORM_KEY.to_owned(), form.name().to_owned())]),
         None, // Spark compresses what it shuffles
     )
-}
-
-/// The bytes that a row of a batch takes in a block, about.
-///
-/// # Errors
-///
-/// [`Error::Arrow`] for rows that Arrow cannot write.
-pub(super) fn width(batch: &RecordBatch) -> Result<usize> {
-    let rows = frame_of_reference::encode(batch)?;
-    Ok(rows.get_array_memory_size() / rows.num_rows().max(1))
 }
 
 /// Reads a block.

@@ -18,6 +18,7 @@ use arrow_array::{Array, RecordBatch};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 
 use super::block::{self, BlockKind};
+use super::frame_of_reference;
 use super::shard_key;
 use crate::error::{Error, Result};
 use crate::time::Time;
@@ -46,7 +47,9 @@ pub fn pack(
     times: &[Time],
     block_bytes: usize,
 ) -> Result<Vec<RecordBatch>> {
-    let most = (block_bytes / block::width(rows)?.max(1)).max(1);
+    let rows = frame_of_reference::encode(rows)?; // as wide as blocks are
+    let width = rows.get_array_memory_size() / rows.num_rows().max(1);
+    let most = (block_bytes / width.max(1)).max(1);
     let mut packed = Vec::new();
     let mut batch = Builder::default();
     let mut from = 0;
