@@ -132,7 +132,7 @@ class Running:
         data = self.spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1).parquet(str(self.input))
         # Not a filter, which Spark would push below its own windows: the last events would move nothing.
         one = F.when(F.col("user") >= 0, 1)
-        cents = F.sum(one * F.round(F.col("spend") * 100).cast("long"))
+        cents = F.sum(one * F.floor(F.col("spend") * 100 + 0.5))
         answer = [F.sum(one).alias("rows"), F.sum(one * F.col("clicks")).alias("clicks"), cents.alias("cents")]
         result = QUERIES[self.name](data)
         if self.name in WINDOWS:

@@ -33,7 +33,7 @@ __all__ = [
     "Packer",
     "Query",
     "RowColumns",
-    "SessionRuns",
+    "ShardSessions",
     "SlidingFolds",
     "Sorter",
     "__version__",
@@ -350,17 +350,18 @@ class Operator:
         """Reads the head and some of the pages of a saved state, for `select` alone; raises as `restore`."""
 
 @final
-class SessionRuns:
-    """Sessions of a shard in close mode: partial ones are appended to a saved state, and joined when they close.
+class ShardSessions:
+    """The sessions of a shard between two micro-batches: in close mode they are joined when they close, in update mode
+    at once.
 
     A micro-batch is a `push`, which tells which pages of the state it needs, and a `finish` with these.
     """
 
-    def __new__(cls, spec: str, schema: pa.Schema, shard: int) -> SessionRuns:
+    def __new__(cls, spec: str, schema: pa.Schema, shard: int) -> ShardSessions:
         """No sessions yet.
 
         Args:
-            spec: the plan: sessions of built-in aggregates that are emitted when they close, late records dropped.
+            spec: the plan: sessions of built-in aggregates, late records dropped, closed sessions not kept.
             schema: the columns that the plan reads, and their types.
             shard: the number of the shard.
 
@@ -384,10 +385,12 @@ class SessionRuns:
         `ValueError` for damaged blocks, or those of another query.
         """
     def finish(self, pages: Sequence[bytes]) -> tuple[list[pa.RecordBatch], list[tuple[str, bytes | None]]]:
-        """Closes the sessions that stream time has passed; `pages` are those that `push` has named, in any order.
+        """Joins sessions and closes those that stream time has passed; `pages` are those that `push` has named, in any
+        order.
 
         Returns:
-            The final windows, as `Query.output_schema` has them; the changed pages, as `Operator.changed_pages`.
+            The rows: final windows, as `Query.output_schema` has them, or changes, as `Operator.schema`; the changed
+            pages, as `Operator.changed_pages`.
 
         Raises:
             ValueError: damaged pages, and others than those.

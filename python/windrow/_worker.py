@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 if TYPE_CHECKING:
-    from windrow._native import Operator, Packer, Query, RowColumns, SessionRuns, SlidingFolds, Sorter
+    from windrow._native import Operator, Packer, Query, RowColumns, ShardSessions, SlidingFolds, Sorter
     from windrow.functions.fold import Fold
 
 Batches = Iterator[pa.RecordBatch]
@@ -121,11 +121,11 @@ def folds_in_order(spec: str, schema: pa.Schema, folds: list[Fold]) -> Operator 
     return SlidingFolds(spec, schema, folds if inputs is None else [fold.of_inputs(inputs["column"]) for fold in folds])
 
 
-def session_runs(spec: str, schema: pa.Schema, shard: int) -> SessionRuns:
-    """The sessions of a shard in close mode, checked by the core: `TypeError` or `ValueError`."""
-    from windrow._native import SessionRuns
+def shard_sessions(spec: str, schema: pa.Schema, shard: int) -> ShardSessions:
+    """The sessions of a shard, checked by the core: `TypeError` or `ValueError`."""
+    from windrow._native import ShardSessions
 
-    return SessionRuns(spec, schema, shard)
+    return ShardSessions(spec, schema, shard)
 
 
 def shard_keys(shards: int) -> list[int]:

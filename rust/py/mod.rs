@@ -14,7 +14,7 @@ mod fold;
 mod functions;
 mod operator;
 mod row_columns;
-mod session_runs;
+mod shard_sessions;
 mod sliding_folds;
 mod user_exception;
 
@@ -377,7 +377,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<PyCombiner>()?;
     module.add_class::<operator::PyOperator>()?;
     module.add_class::<sliding_folds::PySlidingFolds>()?;
-    module.add_class::<session_runs::PySessionRuns>()?;
+    module.add_class::<shard_sessions::PyShardSessions>()?;
     module.add_class::<row_columns::PyRowColumns>()?;
     Ok(())
 }

@@ -12,6 +12,7 @@ use windrow::arrow::plan::limits::Limits;
 use windrow::arrow::plan::query::Query;
 use windrow::arrow::plan::spec::Spec;
 use windrow::arrow::runs::session_runs::SessionRuns;
+use windrow::arrow::runs::shard_sessions::ShardSessions;
 use windrow::arrow::stream::operator::Operator;
 use windrow::arrow::stream::snapshot::ChangedPage;
 use windrow::arrow::stream::source_time::SourceTime;

@@ -56,8 +56,8 @@ def changes(rows: Iterable[Any], state: PageState, query: StreamQuery) -> Iterat
         counters[name] = control.counters.get(name, 0)
     yield from ((block, {}) for block in left_out)
     for number, own, progress in work.tasks(control, blocks):
-        appends = asked["appends"] and work.goes_on(number)
-        changed = work.append(number, own, progress) if appends else work.push(number, own, progress, control)
+        has_runs = asked["runs"] and work.goes_on(number)
+        changed = work.join(number, own, progress) if has_runs else work.push(number, own, progress, control)
         for batch in changed.rows:
             for at in range(0, batch.num_rows, _ROWS):
                 some = batch.slice(at, _ROWS)
@@ -119,17 +119,17 @@ class Shard:
         """Whether the operator with a number is new, or of exactly this query."""
         return not self._pages.knows(number) or self._pages.is_of(self._query.stored)
 
-    def append(self, number: int, rows: list[Any], progress: Progress) -> Changed:
-        """Partial sessions are appended to the pages of an operator, and joined when they close."""
+    def join(self, number: int, rows: list[Any], progress: Progress) -> Changed:
+        """Partial sessions are joined with the pages of an operator that they need."""
         query, pages = self._query, self._pages
-        runs = _worker.session_runs(query.operator_spec, query.schema, pages.index.shard)
+        sessions = _worker.shard_sessions(query.operator_spec, query.schema, pages.index.shard)
         head = pages.head(number)
         if head is not None:
-            runs.restore(head)
-        before = runs.counters()
-        needed = runs.push(_packed(rows), progress)
-        finals, changed = runs.finish([pages.read(number, name) for name in needed])
-        return Changed(finals, changed, before, runs.counters(), runs.stream_time)
+            sessions.restore(head)
+        before = sessions.counters()
+        needed = sessions.push(_packed(rows), progress)
+        emitted, changed = sessions.finish([pages.read(number, name) for name in needed])
+        return Changed(emitted, changed, before, sessions.counters(), sessions.stream_time)
 
     def _operator(self, number: int) -> Operator:
         """The operator with a number, as its pages have it."""

@@ -11,7 +11,7 @@ use crate::interrupt::Interrupt;
 use crate::time::Time;
 
 /// Rows in a batch of results, about.
-pub(super) const RESULT_ROWS: usize = 1 << 16;
+pub(crate) const RESULT_ROWS: usize = 1 << 16;
 
 /// Where results go.
 pub(crate) type BatchSink<'a> = dyn FnMut(RecordBatch) + 'a;

@@ -48,9 +48,18 @@ pub(crate) struct ClosedSessions {
     pub states: Accumulators,
     /// The rows of each session, where they come back.
     pub rows: Option<RowLists>,
+    /// The slot of what has joined each session, by the slot that it had; none where nothing has moved.
+    moves: Option<Vec<Slot>>,
 }
 
 impl ClosedSessions {
+    /// The session of what was merged into a slot.
+    pub fn slot(&self, merged: Slot) -> Slot {
+        let moves = self.moves.as_deref();
+        let moved = moves.and_then(|moves| moves.get(merged.0 as usize));
+        moved.copied().unwrap_or(merged)
+    }
+
     /// The windows of slots.
     pub fn windows(&self, slots: &[Slot]) -> Vec<Window> {
         let extents = slots.iter().map(|slot| self.extents.get(slot.0 as usize));
@@ -148,6 +157,7 @@ impl SessionGroups {
     }
 
     /// Merges partial sessions: slots `from` of `states` and `rows`, parallel to `keys` and `extents`.
+    /// Returns the slots that they were merged into.
     pub fn merge(
         &mut self,
         keys: &[KeyId],
@@ -155,13 +165,14 @@ impl SessionGroups {
         states: &Accumulators,
         from: &[Slot],
         rows: Option<&RowLists>,
-    ) -> Result<()> {
+    ) -> Result<Vec<Slot>> {
         let into = self.sessions.assign_partials(keys, extents);
         self.states.resize(self.sessions.len());
         if let Some(rows) = rows {
             self.rows.add_lists(rows, from, &into)?;
         }
-        self.states.merge(&into, states, from)
+        self.states.merge(&into, states, from)?;
+        Ok(into)
     }
 
     /// Takes all sessions out, those joined that belong together; where sessions are cut, without the
@@ -178,7 +189,7 @@ impl SessionGroups {
         let slots = coalesced.keys.len();
         let rows = self.query.row_number.is_some();
         let rows = rows.then(|| self.rows.take_lists(slots, coalesced.moves.as_deref()));
-        if let Some(moves) = coalesced.moves {
+        if let Some(moves) = &coalesced.moves {
             let mut joined = states.fresh();
             joined.resize(slots);
             let from = Slot::below(moves.len());
@@ -193,6 +204,7 @@ impl SessionGroups {
             extents: coalesced.extents,
             states,
             rows,
+            moves: coalesced.moves,
         })
     }
 

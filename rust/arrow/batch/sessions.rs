@@ -125,6 +125,30 @@ impl SessionQuery {
         .write(self.gap)
     }
 
+    /// Adds the partial sessions of a block: the slot of each, until they are coalesced.
+    pub fn add_partials(&mut self, block: &RecordBatch) -> Result<Vec<Slot>> {
+        let partials = PartialSessions::read(&self.query, self.gap, block)?;
+        let keys = self.numbers_of(&partials.keys, block.num_rows())?;
+        let states = self.query.accumulators().load(&partials.states)?;
+        let from = Slot::below(partials.extents.len());
+        self.groups
+            .merge(&keys, &partials.extents, &states, &from, None)
+    }
+
+    /// The same of sessions that were coalesced here, whose keys have their numbers.
+    pub fn add_sessions(&mut self, sessions: &ClosedSessions) -> Result<Vec<Slot>> {
+        let ClosedSessions {
+            keys,
+            extents,
+            states,
+            rows,
+            ..
+        } = sessions;
+        let from = Slot::below(extents.len());
+        self.groups
+            .merge(keys, extents, states, &from, rows.as_ref())
+    }
+
     /// All sessions; no two of a key join. What remains is empty, but for the numbers of keys.
     pub fn coalesce(&mut self, interrupt: &Interrupt) -> Result<ClosedSessions> {
         self.number()?;
@@ -215,14 +239,7 @@ impl BatchOperator for SessionQuery {
                 what: "block",
                 reason: "sessions that are cut come as records".into(),
             }),
-            BlockKind::Sessions => {
-                let partials = PartialSessions::read(&self.query, self.gap, block)?;
-                let keys = self.numbers_of(&partials.keys, block.num_rows())?;
-                let states = self.query.accumulators().load(&partials.states)?;
-                let from = Slot::below(partials.extents.len());
-                self.groups
-                    .merge(&keys, &partials.extents, &states, &from, None)
-            }
+            BlockKind::Sessions => self.add_partials(block).map(drop),
         }
     }
 
@@ -268,7 +285,9 @@ impl BatchOperator for SessionQuery {
         self.groups.waiting().renumber(of_waiting);
         let extents = pick(&sessions.extents, numbers);
         let (states, rows) = (&sessions.states, sessions.rows.as_ref());
-        self.groups.merge(keys, &extents, states, &open, rows)
+        self.groups
+            .merge(keys, &extents, states, &open, rows)
+            .map(drop)
     }
 
     fn rows(&self) -> usize {

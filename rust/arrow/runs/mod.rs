@@ -1,6 +1,8 @@
-//! Sessions of a stream in close mode, without look-up: the partial sessions of a micro-batch are
-//! appended as sorted runs to the segments of their reach, and joined when the close time enters
-//! their segment.
+//! The sessions of a shard of a stream, as sorted runs of partial sessions in the segments of their
+//! reach. The partial sessions of a micro-batch come together by sorting, and never one by one.
+//!
+//! In close mode they are appended (merge on read), and joined when the close time enters their
+//! segment:
 //!
 //! ```text
 //!   segments   ── opened ──┼── 7 ─────────┼── 8 ─────────┼─▶ reach
@@ -15,7 +17,10 @@
 //!
 //! | file | noun |
 //! |---|---|
-//! | [`session_runs`] | the sessions of a shard: a micro-batch in, finals and changed pages out |
+//! | [`shard_sessions`] | the sessions of a shard: a micro-batch in, rows and changed pages out |
+//! | [`session_runs`] | those in close mode |
+//! | [`session_updates`], `updates` | those in update mode; their changes as rows |
+//! | `shard_state` | the query, stream time and counters of a shard |
 //! | `run_table` | the runs of each segment, and which of their pages are to be read |
 //! | `run_page` | a page of a run or of its index, as it was read |
 //! | `run_writer` | sessions to pages |
@@ -34,3 +39,7 @@ mod run_table;
 mod run_writer;
 mod segment_grid;
 pub mod session_runs;
+pub mod session_updates;
+pub mod shard_sessions;
+mod shard_state;
+mod updates;

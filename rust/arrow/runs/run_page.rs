@@ -70,6 +70,18 @@ impl RunPage {
             .collect())
     }
 
+    /// The extent of each session.
+    pub fn extents(&self) -> Result<Vec<Extent>> {
+        let ends = self.column(1)?.iter();
+        let spans = self.spans()?.into_iter().zip(ends);
+        Ok(spans
+            .map(|(span, &end)| Extent {
+                end: Time(end),
+                ..span
+            })
+            .collect())
+    }
+
     /// A column of times, by its place after the keys.
     fn column(&self, place: usize) -> Result<&[i64]> {
         let column = self.rows.columns().get(self.keys + place);

@@ -15,6 +15,7 @@ use crate::arrow::plan::query::Query;
 use crate::arrow::plan::window_lengths::WindowLengths;
 use crate::error::Result;
 use crate::operator::change::Op;
+use crate::time::Time;
 use crate::window::Window;
 
 /// Keys, `window`, aggregates, `op`, `time`: what happened, and the time of it as Kafka stamps it.
@@ -53,7 +54,15 @@ pub(crate) fn write(changes: Changes, state: &mut StateStore) -> Result<Vec<Reco
     let mut batches = Vec::new();
     in_halves(
         0..rows.len(),
-        &mut |range| batch(state, rows.get(range).unwrap_or_default()),
+        &mut |range| {
+            let rows = rows.get(range).unwrap_or_default();
+            let names = rows.iter().map(|row| row.name.as_ref());
+            let keys = key_columns(&state.sort_keys, names)?;
+            let changes: Vec<ChangeRow> = rows.iter().map(Row::change).collect();
+            batch(&state.query, keys, &changes, |keys, slots, windows| {
+                state.lower(keys, slots, windows)
+            })
+        },
         &mut |batch| batches.push(batch),
     )?;
     let (_, mut states) = state.at_rest();
@@ -63,15 +72,33 @@ pub(crate) fn write(changes: Changes, state: &mut StateStore) -> Result<Vec<Reco
     Ok(batches)
 }
 
-/// A batch of changes.
-fn batch(state: &StateStore, rows: &[Row]) -> Result<RecordBatch> {
-    let query = &state.query;
+/// A change of a window, but for its key.
+pub(crate) struct ChangeRow {
+    pub window: Window,
+    pub time: Time,
+    pub op: Op,
+    /// The slot of its states; none where it has no aggregates.
+    pub slot: Option<Slot>,
+}
+
+/// A batch of changes; `keys` has the key of each, and `lower` gives the aggregates of slots, each of
+/// one of some windows.
+///
+/// # Errors
+///
+/// What `lower` returns, and times that their column cannot hold.
+pub(crate) fn batch(
+    query: &Query,
+    keys: Vec<ArrayRef>,
+    rows: &[ChangeRow],
+    lower: impl FnOnce(&[ArrayRef], &[Slot], &[Window]) -> Result<Vec<ArrayRef>>,
+) -> Result<RecordBatch> {
     let windows: Vec<Window> = rows.iter().map(|row| row.window).collect();
     let with_states = rows.iter().filter_map(|row| Some((row.slot?, row.window)));
     let (slots, of_slots): (Vec<Slot>, Vec<Window>) = with_states.unzip();
-    let mut columns = key_columns(&state.sort_keys, rows.iter().map(|row| row.name.as_ref()))?;
+    let mut columns = keys;
     // Windows have ids in queries that delete none: then these are the keys of all slots.
-    let results = state.lower(&columns, &slots, &of_slots)?;
+    let results = lower(&columns, &slots, &of_slots)?;
     columns.push(query.window(&windows)?);
     let mut next = 0..;
     let positions: UInt32Array = rows

@@ -6,6 +6,7 @@ use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
+use super::change_batch::ChangeRow;
 use super::states::OperatorStates;
 use crate::aggregate::slot::Slot;
 use crate::aggregate::states::States;
@@ -81,6 +82,18 @@ pub(super) struct Row {
     known: bool,
     /// Which change it is; none where the row is free.
     number: Option<u64>,
+}
+
+impl Row {
+    /// The change, without its key.
+    pub fn change(&self) -> ChangeRow {
+        ChangeRow {
+            window: self.window,
+            time: self.time,
+            op: self.op,
+            slot: self.slot,
+        }
+    }
 }
 
 impl Changes {

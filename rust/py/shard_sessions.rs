@@ -1,4 +1,4 @@
-//! Sessions of a stream in close mode.
+//! The sessions of a shard of a stream.
 
 use std::sync::Mutex;
 
@@ -10,20 +10,22 @@ use pyo3_arrow::{PyRecordBatch, PySchema};
 use super::operator::{PageTuple, counter_dict, page_tuples, source_times};
 use super::{lock, to_python};
 use crate::arrow::plan::spec::Spec;
-use crate::arrow::runs::session_runs::SessionRuns;
+use crate::arrow::runs::shard_sessions::{self, ShardSessions};
 
-#[pyclass(frozen, name = "SessionRuns", module = "windrow._native")]
-pub(super) struct PySessionRuns(Mutex<SessionRuns>);
+#[pyclass(frozen, name = "ShardSessions", module = "windrow._native")]
+pub(super) struct PyShardSessions(Mutex<Box<dyn ShardSessions>>);
 
-/// Results, and changed pages.
+/// Rows, and changed pages.
 type Finished<'py> = (Vec<Bound<'py, PyAny>>, Vec<PageTuple<'py>>);
 
 #[pymethods]
-impl PySessionRuns {
+impl PyShardSessions {
     #[new]
     fn new(spec: &str, schema: PySchema, shard: u32) -> PyResult<Self> {
-        let runs = SessionRuns::new(&Spec::parse(spec)?, &schema.into_inner(), shard)?;
-        Ok(Self(Mutex::new(runs.with_interrupt(super::signals()))))
+        let spec = Spec::parse(spec)?;
+        let schema = schema.into_inner();
+        let sessions = shard_sessions::new(&spec, &schema, shard, super::signals())?;
+        Ok(Self(Mutex::new(sessions)))
     }
 
     fn restore(&self, head: PyBackedBytes) -> PyResult<()> {
@@ -42,8 +44,8 @@ impl PySessionRuns {
 
     fn finish<'py>(&self, py: Python<'py>, pages: Vec<PyBackedBytes>) -> PyResult<Finished<'py>> {
         let pages: Vec<&[u8]> = pages.iter().map(|page| &**page).collect();
-        let (finals, changed) = py.detach(|| lock(&self.0)?.finish(&pages))?;
-        Ok((to_python(py, finals)?, page_tuples(py, changed)))
+        let (rows, changed) = py.detach(|| lock(&self.0)?.finish(&pages))?;
+        Ok((to_python(py, rows)?, page_tuples(py, changed)))
     }
 
     #[getter]
@@ -52,7 +54,7 @@ impl PySessionRuns {
     }
 
     fn counters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let runs = lock(&self.0)?;
-        counter_dict(py, runs.counters(), runs.windows_open())
+        let sessions = lock(&self.0)?;
+        counter_dict(py, sessions.counters(), sessions.windows_open())
     }
 }

@@ -1,0 +1,156 @@
+//! What a shard knows between two micro-batches, but for its sessions.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use arrow_schema::Schema;
+
+use super::incoming::Incoming;
+use super::run_page::RunPage;
+use crate::aggregate::SeqNo;
+use crate::arrow::batch::sessions::SessionQuery;
+use crate::arrow::format::head::{Head, PageCounts, RunBounds};
+use crate::arrow::format::packed;
+use crate::arrow::format::page::{Label, PageKind, PageName, broken};
+use crate::arrow::keys::sort_key::SortKeys;
+use crate::arrow::plan::fingerprint::Fingerprint;
+use crate::arrow::plan::limits::Limits;
+use crate::arrow::plan::query::Query;
+use crate::arrow::plan::spec::{AggregateSpec, Function, Spec};
+use crate::arrow::stream::source_time::{SourceTime, seen};
+use crate::arrow::stream::windows::Windows;
+use crate::error::{Error, Result};
+use crate::interrupt::Interrupt;
+use crate::memory;
+use crate::operator::change::Emit;
+use crate::session::record::SessionOperator;
+use crate::session::windows::Gap;
+use crate::time::Time;
+
+/// The query of a shard, its stream time and its counters.
+pub(super) struct ShardState {
+    pub query: Arc<Query>,
+    /// The same with the number of records of each partial session, as blocks have it.
+    counted: Arc<Query>,
+    pub gap: Gap,
+    pub sort_keys: SortKeys,
+    pub fingerprint: Fingerprint,
+    /// Stream time and counters; it stores no session.
+    pub operator: SessionOperator,
+    seq_nos: SeqNo,
+    pub limits: Limits,
+    pub interrupt: Interrupt,
+}
+
+impl ShardState {
+    /// No records yet, of a query that is emitted as `emit` says.
+    pub fn new(spec: &Spec, input: &Schema, emit: Emit) -> Result<Self> {
+        memory::keep_freed();
+        let query = Query::new(spec, input)?;
+        let is_plain = spec.takes_partials() && spec.emit == emit && spec.until.is_none();
+        let (true, Windows::Sessions(operator)) = (is_plain, Windows::new(spec, &query, 1)?) else {
+            return Err(Error::Format {
+                what: "query",
+                reason: format!(
+                    "not one of sessions that are not kept, emitted in {emit:?} mode, whose records may come as \
+                     partial sessions"
+                ),
+            });
+        };
+        let mut counted = spec.clone();
+        let records = AggregateSpec::new("windrow.records", Function::Count, &[]);
+        counted.aggregates.push(records);
+        Ok(Self {
+            gap: operator.windows.gap,
+            sort_keys: SortKeys::new(&query.keys)?,
+            fingerprint: Fingerprint::new(spec, &query)?,
+            counted: Arc::new(Query::new(&counted, input)?),
+            query: Arc::new(query),
+            operator,
+            seq_nos: 0,
+            limits: Limits::default(),
+            interrupt: Interrupt::never(),
+        })
+    }
+
+    /// Goes on from the head of a saved state.
+    pub fn restore(&mut self, head: &[u8]) -> Result<Head> {
+        let label = Label::read(head)?;
+        if label.form != PageKind::Head {
+            return Err(broken("it is no head"));
+        }
+        let (head, progress) = Head::open(&label, head, &self.fingerprint)?;
+        if head.width != self.segment_width() {
+            return Err(broken("its segments have another length"));
+        }
+        self.seq_nos = head.seq_nos;
+        let closed = Time(head.closed);
+        self.operator.resume(progress, closed, head.counters);
+        Ok(head)
+    }
+
+    /// Takes the packed rows of a micro-batch, which are judged by the stream time before it; then
+    /// stream time moves by `progress`.
+    pub fn read(&mut self, packed: &RecordBatch, progress: &[SourceTime]) -> Result<Incoming> {
+        self.operator.catch_up_time();
+        let before = self.close_time();
+        let mut incoming = Incoming {
+            gap: self.gap,
+            sessions: SessionQuery::new(Arc::clone(&self.query), self.gap)?,
+            candidates: None,
+            least: None,
+            records: 0,
+        };
+        let rows = packed::unpack(packed)?;
+        if rows.iter().any(|row| row.first < before) {
+            incoming.add_behind(&rows, &self.query, &self.counted, before, &self.interrupt)?;
+        } else {
+            incoming.add(&rows, &self.query, &self.interrupt)?;
+        }
+        self.operator.counters.records += incoming.records;
+        self.operator.observe_together(seen(progress));
+        Ok(incoming)
+    }
+
+    /// Reads pages, which are those that are needed, in any order.
+    pub fn pages(&self, pages: &[&[u8]], needed: &BTreeSet<PageName>) -> Result<Vec<RunPage>> {
+        let read = |bytes: &&[u8]| {
+            self.interrupt.check()?;
+            RunPage::read(&self.query, &self.fingerprint.hash, bytes)
+        };
+        let pages = pages.iter().map(read).collect::<Result<Vec<_>>>()?;
+        let names: BTreeSet<PageName> = pages.iter().map(|page| page.name).collect();
+        if names != *needed || pages.len() != needed.len() {
+            return Err(broken(
+                "pages are missing, or others than those that are needed",
+            ));
+        }
+        Ok(pages)
+    }
+
+    /// The head of a state with these pages.
+    pub fn head(&self, pages: PageCounts, runs: RunBounds) -> Result<Vec<u8>> {
+        let progress = self.operator.time().progress();
+        let mut head = Head::new(
+            progress,
+            self.operator.store().closed(),
+            self.segment_width(),
+            self.seq_nos,
+            self.operator.counters,
+            pages,
+        );
+        head.runs = runs;
+        head.write(progress, &self.fingerprint)
+    }
+
+    /// What is due before this is closed.
+    pub fn close_time(&self) -> Time {
+        self.operator.time().slowest().close
+    }
+
+    /// Length of a segment.
+    pub fn segment_width(&self) -> i64 {
+        self.operator.store().segment_width()
+    }
+}

@@ -1,0 +1,115 @@
+//! The changes of a micro-batch in update mode: of each session that has changed, the deletes of the
+//! windows that it had, and the upsert of the one that it has.
+
+use std::ops::Range;
+
+use arrow_array::RecordBatch;
+
+use crate::aggregate::slot::Slot;
+use crate::arrow::array::halves::in_halves;
+use crate::arrow::batch::operator::RESULT_ROWS;
+use crate::arrow::batch::session_groups::ClosedSessions;
+use crate::arrow::batch::sessions::SessionQuery;
+use crate::arrow::plan::query::Query;
+use crate::arrow::stream::change_batch::{self, ChangeRow};
+use crate::arrow::stream::states::lower;
+use crate::error::Result;
+use crate::interrupt::Interrupt;
+use crate::operator::change::Op;
+use crate::sort::pick;
+use crate::window::Window;
+
+/// The changes of some sessions.
+pub(super) struct Updates {
+    /// The session of each change.
+    sessions: Vec<u32>,
+    rows: Vec<ChangeRow>,
+}
+
+impl Updates {
+    /// The changes of the sessions that have changed; `stored` are the windows that each had.
+    pub fn new(
+        sessions: &ClosedSessions,
+        is_changed: &[bool],
+        stored: impl Iterator<Item = (Slot, Window)>,
+    ) -> Self {
+        let window = |slot: u32| {
+            sessions
+                .extents
+                .get(slot as usize)
+                .map(|extent| extent.window())
+        };
+        let is_gone = |&(slot, before): &(Slot, Window)| {
+            is_changed.get(slot.0 as usize) == Some(&true) && window(slot.0) != Some(before)
+        };
+        let mut gone: Vec<(Slot, Window)> = stored.filter(is_gone).collect();
+        gone.sort(); // nearly sorted
+        let mut gone = gone.into_iter().peekable();
+        let mut updates = Self {
+            sessions: Vec::new(),
+            rows: Vec::new(),
+        };
+        let changed = (0..).zip(is_changed).filter(|(_, is_changed)| **is_changed);
+        for (session, _) in changed {
+            while let Some((_, window)) = gone.next_if(|(slot, _)| slot.0 == session) {
+                updates.push(session, window, Op::Delete, None);
+            }
+            if let Some(window) = window(session) {
+                updates.push(session, window, Op::Upsert, Some(Slot(session)));
+            }
+        }
+        updates
+    }
+
+    fn push(&mut self, session: u32, window: Window, op: Op, slot: Option<Slot>) {
+        self.sessions.push(session);
+        self.rows.push(ChangeRow {
+            window,
+            time: window.end,
+            op,
+            slot,
+        });
+    }
+
+    /// How many changes there are.
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// The changes as rows, in several batches.
+    pub fn write(
+        &self,
+        query: &Query,
+        keys: &SessionQuery,
+        sessions: &ClosedSessions,
+        interrupt: &Interrupt,
+    ) -> Result<Vec<RecordBatch>> {
+        let mut batches = Vec::new();
+        for from in (0..self.len()).step_by(RESULT_ROWS) {
+            let to = self.len().min(from + RESULT_ROWS);
+            let mut batch = |range: Range<usize>| {
+                interrupt.check()?;
+                let own = self.sessions.get(range.clone()).unwrap_or_default();
+                let own = pick(&sessions.keys, own);
+                let rows = self.rows.get(range).unwrap_or_default();
+                change_batch::batch(
+                    query,
+                    keys.key_columns(&own)?,
+                    rows,
+                    |keys, slots, windows| {
+                        lower(
+                            query,
+                            keys,
+                            sessions.states.lower(slots),
+                            &[],
+                            slots,
+                            windows,
+                        )
+                    },
+                )
+            };
+            in_halves(from..to, &mut batch, &mut |batch| batches.push(batch))?;
+        }
+        Ok(batches)
+    }
+}
