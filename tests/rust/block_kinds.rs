@@ -112,6 +112,33 @@ fn rows_of_a_shuffled_split_all_travel_as_they_are() {
 }
 
 #[test]
+fn rows_in_order_wait_for_those_that_they_may_join() {
+    let own_keys: Vec<Row> = (0..30_000).map(|nth| row(nth, nth)).collect();
+    assert_eq!(travelling_of(&own_keys, Limits::default()), (0, 30_000));
+    // Of the first 16,384 rows, no two have one key.
+    let twice: Vec<Row> = (0..40_000)
+        .map(|nth| row(nth % 20_000, nth / 20_000))
+        .collect();
+    assert_eq!(travelling_of(&twice, Limits::default()), (20_000, 0));
+    let bytes = batch(&own_keys).get_array_memory_size();
+    for (buffer_bytes, expected) in [(bytes / 8, (30_000, 0)), (2 * bytes, (0, 30_000))] {
+        let limits = Limits {
+            buffer_bytes,
+            ..Limits::default()
+        };
+        assert_eq!(travelling_of(&own_keys, limits), expected);
+    }
+}
+
+/// Rows in order are grouped as they come.
+fn unbuffered() -> Limits {
+    Limits {
+        buffer_bytes: 0,
+        ..Limits::default()
+    }
+}
+
+#[test]
 fn rows_that_go_back_within_the_gap_or_seldom_are_grouped_as_they_come() {
     // Each row has its own key, and every other one goes back by one below, at and above the gap.
     for (back, expected) in [(9, (30_000, 0)), (10, (30_000, 0)), (11, (0, 30_000))] {
@@ -123,22 +150,22 @@ fn rows_that_go_back_within_the_gap_or_seldom_are_grouped_as_they_come() {
             }
         };
         let rows: Vec<Row> = (0..30_000).map(|nth| row(nth, time(nth))).collect();
-        assert_eq!(travelling_of(&rows, Limits::default()), expected, "{back}");
+        assert_eq!(travelling_of(&rows, unbuffered()), expected, "{back}");
     }
     // Wide keys get their numbers before their rows are enough to be looked at.
     let name: &str = "x".repeat(1000).leak();
-    let ascending: Vec<Row> = (0..23_000)
+    let ascending: Vec<Row> = (0..25_000)
         .map(|nth| Row {
             name: Some(name),
             ..row(nth % 500, 20 * nth)
         })
         .collect();
-    assert_eq!(travelling_of(&ascending, Limits::default()), (23_000, 0));
+    assert_eq!(travelling_of(&ascending, unbuffered()), (25_000, 0));
     // By key, then by time: every fiftieth row goes back.
     let by_key: Vec<Row> = (0..30_000)
         .map(|nth| row(nth / 50, 20 * (nth % 50)))
         .collect();
-    assert_eq!(travelling_of(&by_key, Limits::default()), (30_000, 0));
+    assert_eq!(travelling_of(&by_key, unbuffered()), (30_000, 0));
 }
 
 #[test]
@@ -148,18 +175,14 @@ fn keys_whose_rows_are_each_in_order_are_grouped_as_they_come() {
     let feeds: Vec<Row> = (0..30_000)
         .map(|nth| row(nth % 500, 20 * nth - 3_600_000 * (nth % 2)))
         .collect();
-    assert_eq!(travelling_of(&feeds, Limits::default()), (30_000, 0));
+    assert_eq!(travelling_of(&feeds, unbuffered()), (30_000, 0));
     // Of so few keys that come again, as many as tell.
     for (again, expected) in [(63, (0, 30_000)), (64, (30_000, 0))] {
         let key = |nth: i64| if nth < 2 * again { nth % again } else { nth };
         let feeds: Vec<Row> = (0..30_000)
             .map(|nth| row(key(nth), 20 * nth - 3_600_000 * (nth % 2)))
             .collect();
-        assert_eq!(
-            travelling_of(&feeds, Limits::default()),
-            expected,
-            "{again}"
-        );
+        assert_eq!(travelling_of(&feeds, unbuffered()), expected, "{again}");
     }
 }
 

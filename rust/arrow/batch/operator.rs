@@ -25,6 +25,11 @@ pub(crate) trait BatchOperator: Send {
     fn add(&mut self, input: Records) -> Result<()>;
     /// Works on the rows that wait as soon as that pays, and at the latest when about `most` wait.
     fn process(&mut self, most: usize, interrupt: &Interrupt) -> Result<()>;
+    /// Buffers rows that leave as blocks, some hundred thousands at once. Those of few records a window
+    /// are lighter as they are.
+    fn buffer(&mut self, most: usize, interrupt: &Interrupt) -> Result<()> {
+        self.process(most, interrupt)
+    }
     /// Adds the rows of a block.
     fn add_block(&mut self, kind: BlockKind, block: &RecordBatch) -> Result<()>;
     /// Takes all rows out, for blocks; nothing remains but the keys.

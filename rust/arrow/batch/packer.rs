@@ -75,12 +75,17 @@ impl Packer {
         self.rows += input.rows();
         self.bytes += size(batch)?;
         self.operator.add(input)?;
-        if self.rows < self.query.limits.pack_rows && self.bytes < self.query.limits.pack_bytes {
-            self.operator
-                .process(self.query.limits.pack_rows, &self.interrupt)?;
-            return Ok(Vec::new());
+        let limits = &self.query.limits;
+        if self.rows >= limits.pack_rows || self.bytes >= limits.pack_bytes {
+            return self.finish();
         }
-        self.finish()
+        let (operator, interrupt) = (&mut self.operator, &self.interrupt);
+        if self.bytes < limits.buffer_bytes {
+            operator.buffer(limits.pack_rows, interrupt)?;
+        } else {
+            operator.process(limits.pack_rows, interrupt)?;
+        }
+        Ok(Vec::new())
     }
 
     /// Packs all rows that there are.

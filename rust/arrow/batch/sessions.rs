@@ -227,6 +227,13 @@ impl BatchOperator for SessionQuery {
         self.groups.process(most, interrupt)
     }
 
+    fn buffer(&mut self, most: usize, _interrupt: &Interrupt) -> Result<()> {
+        if self.pending.is_enough(most) {
+            self.number()?;
+        }
+        Ok(())
+    }
+
     fn add_block(&mut self, kind: BlockKind, block: &RecordBatch) -> Result<()> {
         match kind {
             BlockKind::Records => {
@@ -245,7 +252,6 @@ impl BatchOperator for SessionQuery {
 
     fn take(&mut self, interrupt: &Interrupt) -> Result<Vec<ShardRows>> {
         self.number()?;
-        self.groups.process(usize::MAX, interrupt)?;
         let mut taken = Vec::with_capacity(2);
         if let Some(rows) = self.groups.take_scattered(interrupt)? {
             taken.push(self.record_rows(&rows, interrupt)?);

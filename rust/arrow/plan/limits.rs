@@ -14,7 +14,9 @@ pub struct Limits {
     pub pack_rows: usize,
     /// Bytes of rows that a packer gathers before it packs them, where rows are wide.
     pub pack_bytes: usize,
-    /// Rows out of order that a packer looks at, whether it pays to group them.
+    /// Bytes of rows that a packer buffers before it groups those that come in order.
+    pub buffer_bytes: usize,
+    /// Rows that a packer looks at, whether it pays to group them.
     pub pack_loose: usize,
     /// Keys that a packer remembers from one block to the next.
     pub pack_keys: usize,
@@ -38,6 +40,7 @@ impl Default for Limits {
             step_bytes: 64 << 20,
             pack_rows: 1 << 20,
             pack_bytes: 256 << 20,
+            buffer_bytes: 64 << 20,
             pack_loose: 1 << 14,
             pack_keys: 1 << 20,
             block_bytes: 24 << 10,
