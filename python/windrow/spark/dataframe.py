@@ -227,19 +227,23 @@ class SparkInput(Input[DataFrame]):
         return core if plan.finish is None else _finished(plan.finish, arrow, core)
 
     def _core_output(self, plan: Plan) -> StructType:
-        keys = [StructField(key, self._type(key)) for key in plan.keys]
-        fields = [*keys, *self._window_columns(plan, self._arrow_output(plan))]
-        return StructType([*fields, StructField("op", StringType())] if plan.options.op else fields)
+        may_be_null = self._has_counter_rows(plan)
+        keys = [StructField(key, self._type(key), may_be_null or len(plan.keys) > 1) for key in plan.keys]
+        fields = [*keys, *self._window_columns(plan, self._arrow_output(plan), may_be_null=may_be_null)]
+        return StructType([*fields, StructField("op", StringType(), may_be_null)] if plan.options.op else fields)
 
-    def _window_columns(self, plan: Plan, arrow: pa.Schema) -> list[StructField]:
-        """`window` and the aggregates; `arrow` are the columns as the core gives them."""
-        time = self._type(plan.time)
-        window = StructType([StructField("start", time), StructField("end", time)])
+    def _has_counter_rows(self, plan: Plan) -> bool:
+        """Whether rows of counters, without a window, are among those of the last step."""
+        return plan.options.observation is not None
+
+    def _window_columns(self, plan: Plan, arrow: pa.Schema, *, may_be_null: bool = True) -> list[StructField]:
+        """`window`, which may be null, and the aggregates; `arrow` are the columns as the core gives them."""
+        bounds = StructType([StructField(name, self._type(plan.time), may_be_null) for name in ("start", "end")])
         aggregates = (
             StructField(name, self._result_type(name, aggregate, arrow.field(name).type))
             for name, aggregate in plan.aggregates
         )
-        return [StructField("window", window), *aggregates]
+        return [StructField("window", bounds, may_be_null), *aggregates]
 
     def _type(self, column: str) -> DataType:
         return returned_type(self._schema.fields[self._schema.names.index(column)].dataType)

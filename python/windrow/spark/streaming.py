@@ -117,6 +117,10 @@ class StreamInput(SparkInput):
         asked, frame = self._asked_over(needed, _shown(core))
         return self._unpacked(plan, asked, frame, _unpack(plan, core, "windrow.stream.over", asked), output)
 
+    def _has_counter_rows(self, plan: Plan) -> bool:
+        """They do not come to the last step."""
+        return False
+
     def _on_stream(self, plan: Plan) -> Plan:
         """A plan as a stream takes it."""
         _check(plan)
