@@ -1,5 +1,6 @@
-//! Sessions in close mode as runs: in each micro-batch the same finals and counters as the record
-//! operator, which looks all sessions up; and a state that either of them goes on from.
+//! The sessions of a shard as runs, in close and update mode: in each micro-batch the same rows and
+//! counters as the record operator, which looks all sessions up; and a state that either of them
+//! goes on from.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,12 +13,15 @@ use windrow::arrow::plan::limits::Limits;
 use windrow::arrow::plan::query::Query;
 use windrow::arrow::plan::spec::Spec;
 use windrow::arrow::runs::session_runs::SessionRuns;
-use windrow::arrow::runs::shard_sessions::ShardSessions;
+use windrow::arrow::runs::session_updates::SessionUpdates;
+use windrow::arrow::runs::shard_sessions::{self, ShardSessions};
 use windrow::arrow::stream::operator::Operator;
 use windrow::arrow::stream::snapshot::ChangedPage;
 use windrow::arrow::stream::source_time::SourceTime;
 use windrow::arrow::stream::store_query::StoreQuery;
 use windrow::error::Error;
+use windrow::interrupt::Interrupt;
+use windrow::operator::change::Emit;
 use windrow::operator::stream_time::Source;
 use windrow::time::Time;
 
@@ -50,11 +54,15 @@ fn apply(pages: &mut Pages, changed: Vec<ChangedPage>) {
     }
 }
 
-/// Windows as text, sorted.
-fn shown(batches: &[RecordBatch]) -> Vec<String> {
+/// Key, window and three aggregates.
+const FINAL: usize = 5;
+/// And `op`, and `time`.
+const CHANGE: usize = 7;
+
+/// The first columns of windows as text, sorted.
+fn shown(batches: &[RecordBatch], columns: usize) -> Vec<String> {
     let rows = batches.iter().flat_map(|batch| {
-        // Key, window, three aggregates.
-        let columns = (0..5)
+        let columns = (0..columns)
             .map(|column| batch.column(column))
             .collect::<Vec<_>>();
         let options = arrow_cast::display::FormatOptions::default().with_null("null");
@@ -100,9 +108,14 @@ struct Stream {
 
 impl Stream {
     fn new(windows: &str, limits: Limits, shard: u32) -> Self {
+        Self::emitting(Emit::Close, windows, limits, shard)
+    }
+
+    fn emitting(emit: Emit, windows: &str, limits: Limits, shard: u32) -> Self {
         let more = r#","grace":15"#;
         let mut spec = spec_of(windows, AGGREGATES, more);
         let mut counted = spec_of(windows, COUNTED, more);
+        (spec.emit, counted.emit) = (emit, emit);
         (spec.tick, counted.tick) = (None, None);
         (spec.shards, counted.shards) = (4, 1);
         Self {
@@ -115,9 +128,14 @@ impl Stream {
         }
     }
 
-    fn runs(&self) -> SessionRuns {
-        let runs = SessionRuns::new(&self.spec, &schema(), self.shard).unwrap();
-        let mut runs = runs.with_limits(self.limits);
+    fn runs(&self) -> Box<dyn ShardSessions> {
+        let mut runs: Box<dyn ShardSessions> = match self.spec.emit {
+            Emit::Close => {
+                let runs = SessionRuns::new(&self.spec, &schema(), self.shard).unwrap();
+                Box::new(runs.with_limits(self.limits))
+            }
+            Emit::Update => Box::new(SessionUpdates::new(&self.spec, &schema()).unwrap()),
+        };
         if let Some(head) = self.pages.get("head") {
             runs.restore(head).unwrap();
         }
@@ -133,7 +151,7 @@ impl Stream {
         operator
     }
 
-    /// A micro-batch: the finals of the record operator, and those of runs, or of an operator that
+    /// A micro-batch: the rows of the record operator, and those of runs, or of an operator that
     /// goes on from their state.
     fn push(&mut self, rows: &[Fed], by_operator: bool) -> (Vec<String>, Vec<String>) {
         let rows: Vec<Fed> = rows.iter().filter(|row| !row.tick).cloned().collect();
@@ -155,10 +173,16 @@ impl Stream {
             Combiner::new(&Arc::new(Query::new(&self.counted, &schema()).unwrap())).unwrap();
         combiner.push(&blocks).unwrap();
         let partials = combiner.finish().unwrap();
-        let wanted = shown(&self.reference.push_partials(&partials, &progress).unwrap());
+        let columns = match self.spec.emit {
+            Emit::Close => FINAL,
+            Emit::Update => CHANGE,
+        };
+        let wanted = self.reference.push_partials(&partials, &progress).unwrap();
+        let wanted = shown(&wanted, columns);
         if by_operator {
             let mut operator = self.operator();
-            let found = shown(&operator.push_partials(&partials, &progress).unwrap());
+            let found = operator.push_partials(&partials, &progress).unwrap();
+            let found = shown(&found, columns);
             apply(&mut self.pages, operator.changed_pages().unwrap());
             return (wanted, found);
         }
@@ -168,19 +192,22 @@ impl Stream {
             .iter()
             .map(|name| self.pages[name].as_slice())
             .collect();
-        let (finals, changed) = runs.finish(&needed).unwrap();
+        let (rows, changed) = runs.finish(&needed).unwrap();
         apply(&mut self.pages, changed);
         let (own, reference) = (runs.counters(), self.reference.counters());
         assert_eq!(own.records, reference.records);
         assert_eq!(own.late, reference.late);
         assert_eq!(own.windows_closed, reference.windows_closed);
         assert_eq!(runs.stream_time(), self.reference.stream_time());
-        let parts = runs.windows_open();
-        assert!(
-            parts >= self.reference.windows_open() as u64 && parts < 1_000,
-            "{parts}"
-        );
-        (wanted, shown(&finals))
+        let (open, parts) = (self.reference.windows_open() as u64, runs.windows_open());
+        match self.spec.emit {
+            Emit::Close => assert!(parts >= open && parts < 1_000, "{parts}"),
+            Emit::Update => {
+                assert_eq!(parts, open);
+                assert_eq!(own.updates, reference.updates);
+            }
+        }
+        (wanted, shown(&rows, columns))
     }
 
     /// What is open, of the record operator and of one that has the pages.
@@ -189,8 +216,9 @@ impl Stream {
             from: Time::MIN,
             to: Time::MAX,
         };
-        let select =
-            |operator: &Operator| shown(&operator.select(all, &(None, None), false).unwrap());
+        let select = |operator: &Operator| {
+            shown(&operator.select(all, &(None, None), false).unwrap(), FINAL)
+        };
         (select(&self.reference), select(&self.operator()))
     }
 }
@@ -199,15 +227,17 @@ proptest! {
     #![proptest_config(crate::cases::usually(512))]
 
     #[test]
-    fn differential_runs_give_the_finals_of_the_operator_in_each_micro_batch(
+    fn differential_runs_give_the_rows_of_the_operator_in_each_micro_batch(
         records in feeds(150),
         cuts in prop::collection::vec((1..12_usize, prop::bool::weighted(0.08)), 1..80),
+        emit in prop_oneof![Just(Emit::Close), Just(Emit::Update)],
         dynamic in any::<bool>(),
         small in any::<bool>(),
         shard in 0..4_u32,
     ) {
         let limits = if small { self::small() } else { Limits::default() };
-        let mut stream = Stream::new(if dynamic { DYNAMIC } else { SESSIONS }, limits, shard);
+        let windows = if dynamic { DYNAMIC } else { SESSIONS };
+        let mut stream = Stream::emitting(emit, windows, limits, shard);
         let mut rest = records.as_slice();
         for (size, by_operator) in cuts.into_iter().cycle().take(200) {
             let (rows, others) = rest.split_at(size.min(rest.len()));
@@ -255,7 +285,12 @@ fn a_micro_batch_reads_what_it_opens_and_no_more() {
 
 #[test]
 fn other_pages_than_those_that_are_needed_are_refused() {
-    let mut stream = Stream::new(SESSIONS, small(), 0);
+    for emit in [Emit::Close, Emit::Update] {
+        refuses_other_pages(Stream::emitting(emit, SESSIONS, small(), 0));
+    }
+}
+
+fn refuses_other_pages(mut stream: Stream) {
     stream.push(&[fed("a", 0, 1), fed("b", 0, 1), fed("ab", 1, 1)], false);
     let blocks = joined(&packed(&stream.counted, &[fed("a", 200, 1)], 0, small()));
     let progress = [SourceTime {
@@ -296,18 +331,54 @@ fn other_pages_than_those_that_are_needed_are_refused() {
 }
 
 #[test]
-fn only_sessions_that_close_are_runs() {
+fn a_micro_batch_of_updates_writes_the_segments_that_change_and_no_others() {
+    let mut stream = Stream::emitting(Emit::Update, SESSIONS, Limits::default(), 0);
+    stream.push(&[fed("a", 0, 1), fed("b", 24, 1)], false);
+    stream.push(&[fed("a", 2, 1)], false);
+    let before = stream.pages.clone();
+    assert_eq!(before.len(), 3, "a head, and a page of each segment");
+    let (_, changed) = stream.push(&[fed("b", 26, 1)], false);
+    assert_eq!(changed.len(), 2, "a delete and an upsert: {changed:?}");
+    let written = |name: &&String| before.get(*name) != stream.pages.get(*name);
+    assert_eq!(
+        stream.pages.keys().filter(written).count(),
+        2,
+        "the head and one"
+    );
+    // A micro-batch that closes a session removes its page.
+    let (_, changed) = stream.push(&[fed("b", 30, 1)], false);
+    assert_eq!((changed.len(), stream.pages.len()), (2, 2));
+}
+
+#[test]
+fn a_state_in_parts_is_not_gone_on_from_in_update_mode() {
+    let mut stream = Stream::new(SESSIONS, small(), 0);
+    stream.push(&[fed("a", 0, 1)], false);
+    let mut updates = SessionUpdates::new(&stream.spec, &schema());
+    assert!(updates.is_err(), "a spec of close mode");
+    stream.spec.emit = Emit::Update;
+    updates = SessionUpdates::new(&stream.spec, &schema());
+    let refused = updates.unwrap().restore(&stream.pages["head"]);
+    assert!(matches!(refused, Err(Error::Format { what: "page", .. })));
+}
+
+#[test]
+fn only_sessions_that_need_no_records_and_are_not_kept_are_runs() {
     let refused = |windows: &str, more: &str| {
         let spec = spec_of(windows, AGGREGATES, more);
-        SessionRuns::new(&spec, &schema(), 0).is_err()
+        shard_sessions::new(&spec, &schema(), 0, Interrupt::never()).is_err()
     };
-    assert!(!refused(SESSIONS, r#","grace":15"#));
-    assert!(refused(crate::operator_batches::SLIDING, r#","grace":15"#));
-    for more in [r#""emit":"update""#, r#""until":100"#, r#""late":"emit""#] {
-        assert!(
-            refused(SESSIONS, &format!(r#","grace":15,{more}"#)),
-            "{more}"
-        );
+    for emit in ["", r#","emit":"update""#] {
+        let more = format!(r#","grace":15{emit}"#);
+        assert!(!refused(SESSIONS, &more));
+        assert!(refused(crate::operator_batches::SLIDING, &more));
+        for other in [
+            r#""until":100"#,
+            r#""late":"emit""#,
+            r#""every_record":true"#,
+        ] {
+            assert!(refused(SESSIONS, &format!("{more},{other}")), "{other}");
+        }
     }
 }
 
