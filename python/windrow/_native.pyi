@@ -351,8 +351,7 @@ class Operator:
 
 @final
 class ShardSessions:
-    """The sessions of a shard between two micro-batches: in close mode they are joined when they close, in update mode
-    at once.
+    """The sessions of a shard: in close mode they are joined when they close, in update mode at once.
 
     A micro-batch is a `push`, which tells which pages of the state it needs, and a `finish` with these.
     """
@@ -369,9 +368,7 @@ class ShardSessions:
             TypeError, ValueError: as `Query`; another plan.
         """
     def restore(self, head: bytes) -> None:
-        """Goes on from the head of a saved state, also of one that an `Operator` of the plan wrote; `ValueError` for a
-        damaged head, or one of another plan (the message tells what differs).
-        """
+        """Goes on from a saved head, also an `Operator`'s; `ValueError` for a damaged one, or of another plan."""
     def push(self, packed: pa.RecordBatch, progress: Sequence[tuple[int, int, int]]) -> list[str]:
         """Takes the packed blocks, in any order, of partial sessions with the number of their records.
 
@@ -385,12 +382,11 @@ class ShardSessions:
         `ValueError` for damaged blocks, or those of another query.
         """
     def finish(self, pages: Sequence[bytes]) -> tuple[list[pa.RecordBatch], list[tuple[str, bytes | None]]]:
-        """Joins sessions and closes those that stream time has passed; `pages` are those that `push` has named, in any
-        order.
+        """Joins sessions and closes those that are due; `pages` are those that `push` has named, in any order.
 
         Returns:
-            The rows: final windows, as `Query.output_schema` has them, or changes, as `Operator.schema`; the changed
-            pages, as `Operator.changed_pages`.
+            Finals, as `Query.output_schema` has them, or changes, as `Operator.schema`; the changed pages, as
+            `Operator.changed_pages`.
 
         Raises:
             ValueError: damaged pages, and others than those.

@@ -10,13 +10,16 @@ use pyo3_arrow::{PyRecordBatch, PySchema};
 use super::operator::{PageTuple, counter_dict, page_tuples, source_times};
 use super::{lock, to_python};
 use crate::arrow::plan::spec::Spec;
-use crate::arrow::runs::shard_sessions::{self, ShardSessions};
+use crate::arrow::runs::session_runs::SessionRuns;
+use crate::arrow::runs::session_updates::SessionUpdates;
+use crate::arrow::runs::shard_sessions::ShardSessions;
+use crate::operator::change::Emit;
 
 #[pyclass(frozen, name = "ShardSessions", module = "windrow._native")]
 pub(super) struct PyShardSessions(Mutex<Box<dyn ShardSessions>>);
 
 /// Rows, and changed pages.
-type Finished<'py> = (Vec<Bound<'py, PyAny>>, Vec<PageTuple<'py>>);
+type FinishedTuple<'py> = (Vec<Bound<'py, PyAny>>, Vec<PageTuple<'py>>);
 
 #[pymethods]
 impl PyShardSessions {
@@ -24,7 +27,16 @@ impl PyShardSessions {
     fn new(spec: &str, schema: PySchema, shard: u32) -> PyResult<Self> {
         let spec = Spec::parse(spec)?;
         let schema = schema.into_inner();
-        let sessions = shard_sessions::new(&spec, &schema, shard, super::signals())?;
+        let sessions: Box<dyn ShardSessions> = match spec.emit {
+            Emit::Close => {
+                let runs = SessionRuns::new(&spec, &schema, shard)?;
+                Box::new(runs.with_interrupt(super::signals()))
+            }
+            Emit::Update => {
+                let updates = SessionUpdates::new(&spec, &schema)?;
+                Box::new(updates.with_interrupt(super::signals()))
+            }
+        };
         Ok(Self(Mutex::new(sessions)))
     }
 
@@ -42,7 +54,11 @@ impl PyShardSessions {
         Ok(py.detach(|| lock(&self.0)?.push(&packed, &progress))?)
     }
 
-    fn finish<'py>(&self, py: Python<'py>, pages: Vec<PyBackedBytes>) -> PyResult<Finished<'py>> {
+    fn finish<'py>(
+        &self,
+        py: Python<'py>,
+        pages: Vec<PyBackedBytes>,
+    ) -> PyResult<FinishedTuple<'py>> {
         let pages: Vec<&[u8]> = pages.iter().map(|page| &**page).collect();
         let (rows, changed) = py.detach(|| lock(&self.0)?.finish(&pages))?;
         Ok((to_python(py, rows)?, page_tuples(py, changed)))

@@ -14,13 +14,12 @@ use windrow::arrow::plan::query::Query;
 use windrow::arrow::plan::spec::Spec;
 use windrow::arrow::runs::session_runs::SessionRuns;
 use windrow::arrow::runs::session_updates::SessionUpdates;
-use windrow::arrow::runs::shard_sessions::{self, ShardSessions};
+use windrow::arrow::runs::shard_sessions::ShardSessions;
 use windrow::arrow::stream::operator::Operator;
 use windrow::arrow::stream::snapshot::ChangedPage;
 use windrow::arrow::stream::source_time::SourceTime;
 use windrow::arrow::stream::store_query::StoreQuery;
 use windrow::error::Error;
-use windrow::interrupt::Interrupt;
 use windrow::operator::change::Emit;
 use windrow::operator::stream_time::Source;
 use windrow::time::Time;
@@ -366,7 +365,10 @@ fn a_state_in_parts_is_not_gone_on_from_in_update_mode() {
 fn only_sessions_that_need_no_records_and_are_not_kept_are_runs() {
     let refused = |windows: &str, more: &str| {
         let spec = spec_of(windows, AGGREGATES, more);
-        shard_sessions::new(&spec, &schema(), 0, Interrupt::never()).is_err()
+        match spec.emit {
+            Emit::Close => SessionRuns::new(&spec, &schema(), 0).is_err(),
+            Emit::Update => SessionUpdates::new(&spec, &schema()).is_err(),
+        }
     };
     for emit in ["", r#","emit":"update""#] {
         let more = format!(r#","grace":15{emit}"#);

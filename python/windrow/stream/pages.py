@@ -99,8 +99,8 @@ class Pages:
         """The head of the operator with a number; None where it is new."""
         return self.read(number, HEAD) if self.knows(number) else None
 
-    def of(self, number: int) -> list[bytes]:
-        """All pages of the operator with a number; none where it is new.
+    def of(self, number: int) -> dict[str, bytes]:
+        """All pages of the operator with a number by their names; none where it is new.
 
         Raises:
             ValueError: pages of the shard are damaged or missing, or not its own.
@@ -111,7 +111,8 @@ class Pages:
             self.index.check_all(entries)
             entries.pop(QUERY, None)
             self._read = {name: _worker.decode_page(text) for name, text in entries.items()}
-        return [page for name, page in self._read.items() if name.startswith(f"{number}/")]
+        prefix = f"{number}/"
+        return {name.removeprefix(prefix): page for name, page in self._read.items() if name.startswith(prefix)}
 
     def write(self, number: int, changed: list[tuple[str, bytes | None]]) -> None:
         """Writes the changed pages of an operator, and removes those that are no more."""

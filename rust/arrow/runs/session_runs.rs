@@ -59,9 +59,9 @@ impl SessionRuns {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`], [`Error::ColumnType`] or [`Error::Format`] for a spec that does not go
-    /// together with itself or the columns of `input`; [`Error::Format`] for one that is not of
-    /// sessions in close mode, or needs the records themselves.
+    /// [`crate::error::Error::Argument`] or [`crate::error::Error::ColumnType`] for a spec that does not
+    /// go together with itself or the columns of `input`; [`crate::error::Error::Format`] for one that is
+    /// not of sessions in close mode, keeps them, or needs the records themselves.
     pub fn new(spec: &Spec, input: &Schema, shard: u32) -> Result<Self> {
         let state = ShardState::new(spec, input, Emit::Close)?;
         let width = state.segment_width();

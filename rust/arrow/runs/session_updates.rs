@@ -43,12 +43,20 @@ pub struct SessionUpdates {
     open: u64,
 }
 
-/// A stored session.
+/// A session as it was stored.
 struct StoredSession {
     extent: Extent,
     segment: i64,
-    /// Its number among the partial sessions.
+    /// The session that it belongs to now.
     slot: Slot,
+}
+
+/// All sessions after a micro-batch.
+struct JoinedSessions {
+    sessions: ClosedSessions,
+    /// Of each session whether the micro-batch has brought something of it.
+    is_changed: Vec<bool>,
+    stored: Vec<StoredSession>,
 }
 
 impl SessionUpdates {
@@ -56,7 +64,7 @@ impl SessionUpdates {
     ///
     /// # Errors
     ///
-    /// As [`super::shard_sessions::new`].
+    /// As [`SessionRuns::new`](super::session_runs::SessionRuns::new), of update mode.
     pub fn new(spec: &Spec, input: &Schema) -> Result<Self> {
         let state = ShardState::new(spec, input, Emit::Update)?;
         let width = state.segment_width();
@@ -111,10 +119,23 @@ impl SessionUpdates {
             let late = candidates.add_in_time(&self.state.query, &opened, &[], &mut sessions)?;
             self.state.operator.counters.late += late;
         }
-        let partials = sessions.coalesce(&self.state.interrupt)?;
+        let joined = self.join(&pages, &mut sessions)?;
+        let stored = joined.stored.iter();
+        let stored = stored.map(|session| (session.slot, session.extent.window()));
+        let updates = Updates::new(&joined.sessions, &joined.is_changed, stored);
+        let state = &self.state;
+        let rows = updates.write(&state.query, &sessions, &joined.sessions, &state.interrupt)?;
+        self.state.operator.counters.updates += updates.len() as u64;
+        Ok((rows, self.write(&sessions, &joined)?))
+    }
+
+    /// Joins what a micro-batch has brought with what is stored in pages.
+    fn join(&self, pages: &[RunPage], sessions: &mut SessionQuery) -> Result<JoinedSessions> {
+        let interrupt = &self.state.interrupt;
+        let partials = sessions.coalesce(interrupt)?;
         let mut stored = Vec::new();
-        for page in &pages {
-            self.state.interrupt.check()?;
+        for page in pages {
+            interrupt.check()?;
             let slots = sessions.add_partials(&page.block(self.state.gap)?)?;
             let segment = page.name.id.segment;
             let own = page.extents()?.into_iter().zip(slots);
@@ -125,63 +146,64 @@ impl SessionUpdates {
             }));
         }
         let changed = sessions.add_sessions(&partials)?;
-        let whole = sessions.coalesce(&self.state.interrupt)?;
+        let joined = sessions.coalesce(interrupt)?;
         for session in &mut stored {
-            session.slot = whole.slot(session.slot);
+            session.slot = joined.slot(session.slot);
         }
-        let mut is_changed = vec![false; whole.extents.len()];
+        let mut is_changed = vec![false; joined.extents.len()];
         for slot in changed {
-            if let Some(is_changed) = is_changed.get_mut(whole.slot(slot).0 as usize) {
+            if let Some(is_changed) = is_changed.get_mut(joined.slot(slot).0 as usize) {
                 *is_changed = true;
             }
         }
+        Ok(JoinedSessions {
+            sessions: joined,
+            is_changed,
+            stored,
+        })
+    }
 
-        let updates = Updates::new(
-            &whole,
-            &is_changed,
-            stored
-                .iter()
-                .map(|session| (session.slot, session.extent.window())),
-        );
-        self.state.operator.counters.updates += updates.len() as u64;
-        let rows = updates.write(&self.state.query, &sessions, &whole, &self.state.interrupt)?;
+    /// Closes sessions, and writes the segments in which one has changed or closed.
+    fn write(&mut self, query: &SessionQuery, joined: &JoinedSessions) -> Result<Vec<ChangedPage>> {
         let close = self.state.close_time();
-        let mut segments: BTreeSet<i64> = stored
-            .iter()
-            .filter(|session| {
-                let is_changed = is_changed.get(session.slot.0 as usize);
-                is_changed == Some(&true) || session.extent.closed_before(close)
-            })
-            .map(|session| session.segment)
-            .collect();
+        let JoinedSessions {
+            sessions,
+            is_changed,
+            stored,
+        } = joined;
+        let has_changed = |session: &&StoredSession| {
+            is_changed.get(session.slot.0 as usize) == Some(&true)
+                || session.extent.closed_before(close)
+        };
+        let changed = stored.iter().filter(has_changed);
+        let mut segments: BTreeSet<i64> = changed.map(|session| session.segment).collect();
         let mut kept = BTreeMap::<i64, Vec<u32>>::new();
-        let mut open = 0;
-        for ((row, extent), &is_changed) in (0..).zip(&whole.extents).zip(&is_changed) {
+        self.open = 0;
+        for ((row, extent), &is_changed) in (0..).zip(&sessions.extents).zip(is_changed) {
             if extent.closed_before(close) {
+                self.state.operator.counters.windows_closed += 1;
                 continue;
             }
-            open += 1;
+            self.open += 1;
             let segment = self.segments.of(extent.reach);
             if is_changed {
                 segments.insert(segment);
             }
             kept.entry(segment).or_default().push(row);
         }
-        self.state.operator.counters.windows_closed += whole.extents.len() as u64 - open;
         self.state.operator.store_mut().close(close);
-        self.open = open;
-        let mut changed = Vec::new();
+        let mut pages = Vec::new();
         for segment in segments {
             let rows = kept.remove(&segment).unwrap_or_default();
-            self.write(segment, &rows, &sessions, &whole, &mut changed)?;
+            self.write_segment(segment, &rows, query, sessions, &mut pages)?;
         }
         let head = self.state.head(self.pages.clone(), RunBounds::new())?;
-        changed.push((head::NAME.into(), Some(head)));
-        Ok((rows, changed))
+        pages.push((head::NAME.into(), Some(head)));
+        Ok(pages)
     }
 
     /// Writes the pages of a segment anew.
-    fn write(
+    fn write_segment(
         &mut self,
         segment: i64,
         rows: &[u32],

@@ -1,16 +1,10 @@
 //! The sessions of a shard: a micro-batch in, rows and changed pages out.
 
 use arrow_array::RecordBatch;
-use arrow_schema::Schema;
 
-use super::session_runs::SessionRuns;
-use super::session_updates::SessionUpdates;
-use crate::arrow::plan::spec::Spec;
 use crate::arrow::stream::snapshot::ChangedPage;
 use crate::arrow::stream::source_time::SourceTime;
 use crate::error::{Error, Result};
-use crate::interrupt::Interrupt;
-use crate::operator::change::Emit;
 use crate::operator::counters::Counters;
 use crate::time::Time;
 
@@ -54,25 +48,6 @@ pub trait ShardSessions: Send {
 
     /// Stream time, in ticks of the time column.
     fn stream_time(&self) -> Option<Time>;
-}
-
-/// No sessions yet, of a shard with a number.
-///
-/// # Errors
-///
-/// [`Error::Argument`], [`Error::ColumnType`] or [`Error::Format`] for a spec that does not go
-/// together with itself or the columns of `input`; [`Error::Format`] for one that is not of
-/// sessions, keeps closed ones, or needs the records themselves.
-pub fn new(
-    spec: &Spec,
-    input: &Schema,
-    shard: u32,
-    interrupt: Interrupt,
-) -> Result<Box<dyn ShardSessions>> {
-    Ok(match spec.emit {
-        Emit::Close => Box::new(SessionRuns::new(spec, input, shard)?.with_interrupt(interrupt)),
-        Emit::Update => Box::new(SessionUpdates::new(spec, input)?.with_interrupt(interrupt)),
-    })
 }
 
 /// The error of a micro-batch before the last one is finished.

@@ -6,7 +6,7 @@ use arrow_array::{Array, ArrayRef, RecordBatch, StringArray, UInt32Array};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use arrow_select::take::take;
 
-use super::changes::{Changes, Row};
+use super::changes::{ChangeRow, Changes, Row};
 use super::state_store::{StateStore, key_columns};
 use crate::aggregate::slot::Slot;
 use crate::aggregate::states::States;
@@ -15,7 +15,6 @@ use crate::arrow::plan::query::Query;
 use crate::arrow::plan::window_lengths::WindowLengths;
 use crate::error::Result;
 use crate::operator::change::Op;
-use crate::time::Time;
 use crate::window::Window;
 
 /// Keys, `window`, aggregates, `op`, `time`: what happened, and the time of it as Kafka stamps it.
@@ -70,15 +69,6 @@ pub(crate) fn write(changes: Changes, state: &mut StateStore) -> Result<Vec<Reco
         .filter_map(|row| row.slot)
         .for_each(|slot| states.release(slot));
     Ok(batches)
-}
-
-/// A change of a window, but for its key.
-pub(crate) struct ChangeRow {
-    pub window: Window,
-    pub time: Time,
-    pub op: Op,
-    /// The slot of its states; none where it has no aggregates.
-    pub slot: Option<Slot>,
 }
 
 /// A batch of changes; `keys` has the key of each, and `lower` gives the aggregates of slots, each of

@@ -6,7 +6,6 @@ use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-use super::change_batch::ChangeRow;
 use super::states::OperatorStates;
 use crate::aggregate::slot::Slot;
 use crate::aggregate::states::States;
@@ -69,6 +68,15 @@ fn hash(seed: u64, name: &[u8], window: Window) -> u64 {
     let (start, end) = (window.start.0 as u128, window.end.0 as u64);
     let times = start << 64 | u128::from(end);
     xxh3_64_with_seed(&times.to_le_bytes(), xxh3_64_with_seed(name, seed))
+}
+
+/// A change of a window, but for its key.
+pub(crate) struct ChangeRow {
+    pub window: Window,
+    pub time: Time,
+    pub op: Op,
+    /// The slot of its states; none where it has no aggregates.
+    pub slot: Option<Slot>,
 }
 
 /// A change, with a copy of the states.

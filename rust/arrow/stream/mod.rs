@@ -23,7 +23,7 @@
 
 mod bulk;
 pub mod change_batch;
-mod changes;
+pub(crate) mod changes;
 mod judgement;
 pub mod micro_batch;
 pub mod operator;
