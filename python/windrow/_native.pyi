@@ -154,8 +154,8 @@ class Query:
 class Packer:
     """Records to packed blocks, before a shuffle."""
 
-    def push(self, batch: pa.RecordBatch) -> list[pa.RecordBatch]:
-        """Takes records, in the columns of the schema.
+    def push(self, batch: pa.RecordBatch, packers: int = 1) -> list[pa.RecordBatch]:
+        """Takes records, in the columns of the schema; so many packers share the memory in which records wait.
 
         Returns:
             Blocks when enough have come together: rows of `shard` (int32), `first` (int64, the earliest time in the

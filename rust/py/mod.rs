@@ -230,9 +230,18 @@ struct PyPacker(Mutex<Packer>);
 
 #[pymethods]
 impl PyPacker {
-    fn push<'py>(&self, py: Python<'py>, batch: PyRecordBatch) -> PyResult<Vec<Bound<'py, PyAny>>> {
+    #[pyo3(signature = (batch, packers=1))]
+    fn push<'py>(
+        &self,
+        py: Python<'py>,
+        batch: PyRecordBatch,
+        packers: usize,
+    ) -> PyResult<Vec<Bound<'py, PyAny>>> {
         let batch = batch.into_inner();
-        to_python(py, py.detach(|| lock(&self.0)?.push(&batch))?)
+        to_python(
+            py,
+            py.detach(|| lock(&self.0)?.push_beside(&batch, packers))?,
+        )
     }
 
     fn finish<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyAny>>> {

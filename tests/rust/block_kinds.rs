@@ -76,12 +76,38 @@ fn rows_are_grouped_where_that_halves_them() {
 }
 
 #[test]
-fn one_key_in_sixteen_decides() {
-    let joined: Vec<Row> = (0..64)
+fn all_rows_of_few_keys_decide() {
+    // One key in order, of which the first row, or the third, has another key.
+    for at in [0, 2] {
+        let hot: Vec<Row> = (0..64).map(|nth| row(i64::from(nth != at), nth)).collect();
+        assert_eq!(travelling(&hot, 1), (2, 0), "{at}");
+    }
+    // Key 0 has one session, key 1 one for each of its rows: 33 of 64.
+    let mut rows: Vec<Row> = (0..64)
         .map(|nth| row(nth % 2, 100 * (nth / 2 * (nth % 2))))
         .collect();
-    // Key 0, the first that is numbered, has one session; key 1 has one for each of its rows.
-    assert_eq!(travelling(&joined, 1), (33, 0));
+    assert_eq!(travelling(&rows, 1), (0, 64));
+    rows.push(row(0, 0));
+    assert_eq!(travelling(&rows, 1), (0, 65));
+    rows.push(row(0, 0));
+    assert_eq!(travelling(&rows, 1), (33, 0), "half of 66");
+}
+
+#[test]
+fn one_of_many_keys_in_sixteen_decides_and_each_with_many_rows() {
+    // Four rows of each of 3,200 keys: of those of every sixteenth number in one session.
+    let rows = |sampled: i64, others: i64| -> Vec<Row> {
+        let apart = |key: i64| if key % 16 == 0 { sampled } else { others };
+        (0..12_800)
+            .map(|nth| row(nth % 3_200, nth / 3_200 * apart(nth % 3_200)))
+            .collect()
+    };
+    assert_eq!(travelling(&rows(1, 100), 1), (200 + 12_000, 0));
+    assert_eq!(travelling(&rows(100, 1), 1), (0, 12_800));
+    // A key of another number has most rows, each in a session of its own.
+    let hot = (0..40_000).map(|nth| row(1, 100 * nth));
+    let with_hot: Vec<Row> = rows(1, 1).into_iter().chain(hot).collect();
+    assert_eq!(travelling(&with_hot, 1), (0, 52_800));
 }
 
 #[test]

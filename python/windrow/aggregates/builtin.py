@@ -133,7 +133,7 @@ def sum_distinct(column: ColumnName) -> Aggregate:
 def product(column: ColumnName) -> Aggregate:
     """The product of numbers, as a float64.
 
-    What it comes to on its way does not matter: 1e300, 1e300 and 1e-300 give 1e300 in any order.
+    What it comes to on its way does not matter: 1e300, 1e300 and 1e-300 give 1e300 in any order, up to rounding.
 
     Raises:
         TypeError: from `agg`, for a column of anything but numbers.

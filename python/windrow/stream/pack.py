@@ -113,7 +113,7 @@ class Split:
         packer = self._packers.get(source)
         if packer is None:
             packer = self._packers[source] = self._query.block_query.packer(_worker.partition())
-        for packed in packer.push(records):
+        for packed in packer.push(records, len(self._packers)):
             yield _of_source(packed, source)
 
     def _left_out(self, batch: pa.RecordBatch, which: Any) -> Iterator[pa.RecordBatch]:

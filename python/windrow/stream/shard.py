@@ -117,7 +117,9 @@ class Shard:
         self._pages = pages
 
     def goes_on(self, number: int) -> bool:
-        """Whether the operator with a number is new, or of exactly this query."""
+        """Whether the operator with a number is new, or of exactly this query: a state of another one is read by the
+        record operator alone.
+        """
         return not self._pages.knows(number) or self._pages.is_of(self._query.stored)
 
     def join(self, number: int, rows: list[Any], progress: Progress) -> Changed:

@@ -25,8 +25,8 @@ pub(crate) trait BatchOperator: Send {
     fn add(&mut self, input: Records) -> Result<()>;
     /// Works on the rows that wait as soon as that pays, and at the latest when about `most` wait.
     fn process(&mut self, most: usize, interrupt: &Interrupt) -> Result<()>;
-    /// Buffers rows that leave as blocks, some hundred thousands at once. Those of few records a window
-    /// are lighter as they are.
+    /// Buffers rows that leave as blocks, `most` of them at once. Those of few records a window are
+    /// lighter as they are.
     fn buffer(&mut self, most: usize, interrupt: &Interrupt) -> Result<()> {
         self.process(most, interrupt)
     }

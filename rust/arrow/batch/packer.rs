@@ -69,6 +69,15 @@ impl Packer {
     /// A column of another type than the query's, a record that it does not allow, or those of the
     /// interrupt.
     pub fn push(&mut self, batch: &RecordBatch) -> Result<Vec<RecordBatch>> {
+        self.push_beside(batch, 1)
+    }
+
+    /// The same for one of so many packers that share the memory in which rows wait.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::push`].
+    pub fn push_beside(&mut self, batch: &RecordBatch, packers: usize) -> Result<Vec<RecordBatch>> {
         let seq_no = self.split + self.counters.records + self.counters.ticks;
         let input = Records::read(&self.query, batch, seq_no, &mut self.counters)?;
         self.observe(&input)?;
@@ -80,7 +89,7 @@ impl Packer {
             return self.finish();
         }
         let (operator, interrupt) = (&mut self.operator, &self.interrupt);
-        if self.bytes < limits.buffer_bytes {
+        if self.bytes < limits.buffer_bytes / packers.max(1) {
             operator.buffer(limits.pack_rows, interrupt)?;
         } else {
             operator.process(limits.pack_rows, interrupt)?;

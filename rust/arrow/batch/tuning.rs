@@ -19,6 +19,9 @@ const ORDERLY_ROWS: usize = 1 << 14;
 /// work that the judgement may save.
 const SAMPLED_KEYS: u32 = 16;
 
+/// Of fewer keys all rows are looked at.
+const FEW_KEYS: usize = 1 << 10;
+
 /// Whether waiting rows are grouped now: in order, as soon as they are [`ORDERLY_ROWS`]; shuffled
 /// ones, which are sorted first, only when they are `most`.
 pub(super) fn is_due(
@@ -39,27 +42,52 @@ pub(super) fn is_due(
 }
 
 /// Whether rows are so scattered that grouping them joins few: as records they are then lighter
-/// than as partial sessions. Judged by the keys of every [`SAMPLED_KEYS`]-th number.
+/// than as partial sessions. Judged by all rows of few keys and of keys with many rows, and by the
+/// keys of every [`SAMPLED_KEYS`]-th number among the others.
 ///
 /// # Errors
 ///
 /// Those of the interrupt.
 pub(super) fn are_scattered(rows: &NumberedRows, gap: Gap, interrupt: &Interrupt) -> Result<bool> {
     let keys = rows.keys();
-    let is_sampled = |key: &KeyId| key.0.is_multiple_of(SAMPLED_KEYS);
+    let mut counts = Vec::new();
+    for key in &keys {
+        let key = key.0 as usize;
+        if key >= counts.len() {
+            counts.resize(key + 1, 0_usize);
+        }
+        if let Some(count) = counts.get_mut(key) {
+            *count += 1;
+        }
+    }
+    let distinct = counts.iter().filter(|count| **count > 0).count();
+    if 2 * distinct > keys.len() {
+        return Ok(true);
+    }
+    let mean = keys.len() / distinct.max(1);
+    let is_certain = |key: &KeyId| {
+        let count = counts.get(key.0 as usize).copied().unwrap_or_default();
+        distinct < FEW_KEYS || count > SAMPLED_KEYS as usize * mean
+    };
+    let is_sampled = |key: &KeyId| is_certain(key) || key.0.is_multiple_of(SAMPLED_KEYS);
     let sampled: Vec<u32> = (0..)
         .zip(&keys)
         .filter(|(_, key)| is_sampled(key))
         .map(|(row, _)| row)
         .collect();
-    let (keys, times) = (pick(&keys, &sampled), pick(&rows.times(), &sampled));
+    let (own, times) = (pick(&keys, &sampled), pick(&rows.times(), &sampled));
     let mut sessions = OpenSessions::default();
     match gap {
-        Gap::Fixed(gap) => sessions.assign(&keys, &times, gap, interrupt)?,
+        Gap::Fixed(gap) => sessions.assign(&own, &times, gap, interrupt)?,
         Gap::Dynamic { .. } => {
             let gaps = pick(&rows.gaps(), &sampled);
-            sessions.assign_own(&keys, &times, &gaps, interrupt)?
+            sessions.assign_own(&own, &times, &gaps, interrupt)?
         }
     };
-    Ok(2 * sessions.coalesce(interrupt)?.keys.len() > sampled.len())
+    let sessions = sessions.coalesce(interrupt)?.keys;
+    let certain = |keys: &[KeyId]| keys.iter().filter(|key| is_certain(key)).count();
+    let (certain_rows, certain_sessions) = (certain(&own), certain(&sessions));
+    let others = (keys.len() - certain(&keys)) as f64 / (own.len() - certain_rows).max(1) as f64;
+    let others = others * (sessions.len() - certain_sessions) as f64;
+    Ok(2.0 * (certain_sessions as f64 + others) > keys.len() as f64)
 }

@@ -1,10 +1,11 @@
 //! Partial sessions that are late unless a stored session goes on from them (rules 1.2).
 
+use std::ops::Range;
+
 use arrow_array::{RecordBatch, UInt32Array};
 use arrow_select::take::take_record_batch;
 
 use super::later_sessions::LaterSessions;
-use super::rows_by_key::RowsByKey;
 use super::run_page::RunPage;
 use crate::arrow::batch::operator::BatchOperator;
 use crate::arrow::batch::sessions::SessionQuery;
@@ -14,7 +15,8 @@ use crate::error::Result;
 use crate::key::KeyId;
 use crate::window::Extent;
 
-/// Partial sessions of a micro-batch that end behind the close time.
+/// Partial sessions of a micro-batch that end behind the close time: those of a key next to each
+/// other, by their starts, and no two of them join.
 pub(super) struct LateCandidates {
     /// In the columns of a block.
     pub rows: RecordBatch,
@@ -35,7 +37,7 @@ impl LateCandidates {
     ) -> Result<u64> {
         let columns = self.rows.columns().get(..query.keys.len());
         let keys = sessions.intern(columns.unwrap_or_default())?;
-        let by_key = RowsByKey::new(&keys, 0..self.extents.len() as u32);
+        let by_key = key_ranges(&keys);
         let mut found = vec![false; self.extents.len()];
         for page in opened {
             let keys = sessions.intern(page.keys())?;
@@ -54,14 +56,34 @@ impl LateCandidates {
             .sum())
     }
 
-    /// Finds those that join stored sessions.
-    fn find(&self, by_key: &RowsByKey, keys: &[KeyId], spans: &[Extent], found: &mut [bool]) {
+    /// Finds those that join stored sessions: of each key some that follow each other.
+    fn find(&self, by_key: &[Range<usize>], keys: &[KeyId], spans: &[Extent], found: &mut [bool]) {
         for (&key, span) in keys.iter().zip(spans) {
-            for row in by_key.of(key) {
-                if let (Some(own), Some(found)) = (self.extents.get(row), found.get_mut(row)) {
-                    *found |= own.joins(span);
-                }
+            let Some(rows) = by_key.get(key.0 as usize) else {
+                continue;
+            };
+            let own = self.extents.get(rows.clone()).unwrap_or_default();
+            let from = own.partition_point(|own| span.is_past(own));
+            let to = own.partition_point(|own| !own.is_past(span));
+            if let Some(found) = found.get_mut(rows.start + from..rows.start + to) {
+                found.fill(true);
             }
         }
     }
+}
+
+/// The rows of each key, by its number; those of a key follow each other.
+fn key_ranges(keys: &[KeyId]) -> Vec<Range<usize>> {
+    let most = keys.iter().map(|key| key.0 as usize + 1).max();
+    let mut ranges = vec![0..0; most.unwrap_or_default()];
+    let mut from = 0;
+    for rows in keys.chunk_by(|left, right| left == right) {
+        let to = from + rows.len();
+        let range = rows.first().and_then(|key| ranges.get_mut(key.0 as usize));
+        if let Some(range) = range {
+            *range = from..to;
+        }
+        from = to;
+    }
+    ranges
 }

@@ -15,6 +15,9 @@
 //! keys and bounds without states, tells. A micro-batch reads the opened segment, the segments that
 //! it opens, and such indexes where it opens one or has records that are behind.
 //!
+//! In update mode they are joined at once, with all that is stored, and segments in which a session
+//! has changed or closed are written anew (copy on write): one run each, of whole sessions.
+//!
 //! | file | noun |
 //! |---|---|
 //! | [`shard_sessions`] | the sessions of a shard: a micro-batch in, rows and changed pages out |

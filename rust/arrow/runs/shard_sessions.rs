@@ -43,7 +43,7 @@ pub trait ShardSessions: Send {
     /// The counters.
     fn counters(&self) -> Counters;
 
-    /// Sessions that are not closed.
+    /// Sessions that are not closed, after a micro-batch.
     fn windows_open(&self) -> u64;
 
     /// Stream time, in ticks of the time column.
