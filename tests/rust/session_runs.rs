@@ -350,7 +350,7 @@ fn a_micro_batch_of_updates_writes_the_segments_that_change_and_no_others() {
 }
 
 #[test]
-fn a_state_in_parts_is_not_gone_on_from_in_update_mode() {
+fn a_state_of_close_mode_is_not_gone_on_from_in_update_mode() {
     let mut stream = Stream::new(SESSIONS, small(), 0);
     stream.push(&[fed("a", 0, 1)], false);
     let mut updates = SessionUpdates::new(&stream.spec, &schema());

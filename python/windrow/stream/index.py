@@ -164,7 +164,8 @@ class Index:
         """The text of a page that was found, or not; `ValueError` unless it is the one that was written last."""
         if text is None:
             raise ValueError(f"state: page {name!r} is missing: the checkpoint is damaged")
-        if _checksum(text) != self.pages[name].checksum:
+        known = self.pages.get(name)
+        if known is None or _checksum(text) != known.checksum:
             raise ValueError(f"state: page {name!r} is not the one that was written last: the checkpoint is damaged")
         return text
 

@@ -39,7 +39,7 @@ class Pages:
             ValueError: an index that is damaged or missing, of another shard, or of a query with other sources.
         """
         self._state = state
-        self._read: dict[str, bytes] | None = None
+        self._texts: dict[str, str] | None = None
         self.index = Index(shard, source, stream_time)
         """What the pages are, as it is written by `finish`."""
         self.numbers = dict[Source, int]()
@@ -81,6 +81,18 @@ class Pages:
         if number is not None:
             index.inputs[self.numbers[source]].add(number)
 
+    def read_all(self) -> None:
+        """Reads the pages of all operators at once; `read` then answers from them.
+
+        Raises:
+            ValueError: pages of the shard are damaged or missing, or not its own.
+        """
+        if self._texts is None:
+            texts = {name[0]: value[0] for name, value in self._state.iterator()}
+            texts.pop(INDEX, None)
+            self.index.check_all(texts)
+            self._texts = texts
+
     def read(self, number: int, own: str) -> bytes:
         """A page of the operator with a number.
 
@@ -88,8 +100,11 @@ class Pages:
             ValueError: a page that is damaged or missing.
         """
         name = f"{number}/{own}"
-        found = self._state.getValue((name,))
-        return _worker.decode_page(self.index.check(name, None if found is None else found[0]))
+        text = (self._texts or {}).get(name)
+        if text is None:
+            found = self._state.getValue((name,))
+            text = self.index.check(name, None if found is None else found[0])
+        return _worker.decode_page(text)
 
     def knows(self, number: int) -> bool:
         """Whether the operator with a number has pages."""
@@ -99,20 +114,16 @@ class Pages:
         """The head of the operator with a number; None where it is new."""
         return self.read(number, HEAD) if self.knows(number) else None
 
-    def of(self, number: int) -> dict[str, bytes]:
-        """All pages of the operator with a number by their names; none where it is new.
+    def of(self, number: int) -> list[bytes]:
+        """All pages of the operator with a number; none where it is new.
 
         Raises:
             ValueError: pages of the shard are damaged or missing, or not its own.
         """
-        if self._read is None:
-            entries = {name[0]: value[0] for name, value in self._state.iterator()}
-            entries.pop(INDEX, None)
-            self.index.check_all(entries)
-            entries.pop(QUERY, None)
-            self._read = {name: _worker.decode_page(text) for name, text in entries.items()}
+        self.read_all()
         prefix = f"{number}/"
-        return {name.removeprefix(prefix): page for name, page in self._read.items() if name.startswith(prefix)}
+        names = [name for name in self.index.pages if name.startswith(prefix)]
+        return [self.read(number, name.removeprefix(prefix)) for name in names]
 
     def write(self, number: int, changed: list[tuple[str, bytes | None]]) -> None:
         """Writes the changed pages of an operator, and removes those that are no more."""

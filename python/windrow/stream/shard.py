@@ -13,7 +13,6 @@ from windrow import _worker
 from windrow.ipc import ipc_stream
 from windrow.stream import over
 from windrow.stream.control import Control
-from windrow.stream.index import HEAD
 from windrow.stream.order import judging_times
 from windrow.stream.pages import Pages, PageState
 from windrow.stream.query import StreamQuery
@@ -126,16 +125,14 @@ class Shard:
         """Partial sessions are joined with the pages of an operator that they need: in update mode all of them."""
         query, pages = self._query, self._pages
         sessions = _worker.shard_sessions(query.operator_spec, query.schema, pages.index.shard)
-        stored = pages.of(number) if query.spec["emit"] == "update" else None
-        head = pages.head(number) if stored is None else stored.get(HEAD)
+        if query.spec["emit"] == "update":
+            pages.read_all()
+        head = pages.head(number)
         if head is not None:
             sessions.restore(head)
         before = sessions.counters()
         needed = sessions.push(_packed(rows), progress)
-        if stored is None:
-            own = [pages.read(number, name) for name in needed]
-        else:
-            own = [stored[name] for name in needed if name in stored]
+        own = [pages.read(number, name) for name in needed]
         emitted, changed = sessions.finish(own)
         return Changed(emitted, changed, before, sessions.counters(), sessions.stream_time)
 
@@ -146,7 +143,7 @@ class Shard:
         operator = _worker.operator(query.operator_spec, query.schema, folds)
         pages = self._pages.of(number)
         if pages:
-            operator.restore(list(pages.values()))
+            operator.restore(pages)
         return operator
 
     def tasks(self, control: Control, blocks: dict[Source, list[Any]]) -> Iterator[tuple[int, list[Any], Progress]]:

@@ -39,21 +39,29 @@ impl RunTable {
         Self(runs.collect())
     }
 
-    /// The same for a head.
-    pub fn bounds(&self) -> (PageCounts, RunBounds) {
+    /// How many pages each run has, as a head says it.
+    pub fn pages(&self) -> PageCounts {
         let pages = |runs: &Vec<StoredRun>| runs.iter().map(|run| run.pages).collect();
+        let segments = self.0.iter();
+        segments.map(|(&id, runs)| (id, pages(runs))).collect()
+    }
+
+    /// What is known of each run, as a head says it.
+    pub fn bounds(&self) -> RunBounds {
         let bounds = |runs: &Vec<StoredRun>| runs.iter().map(|run| run.bound).collect();
-        let each = || self.0.iter();
-        (
-            each().map(|(&id, runs)| (id, pages(runs))).collect(),
-            each().map(|(&id, runs)| (id, bounds(runs))).collect(),
-        )
+        let segments = self.0.iter();
+        segments.map(|(&id, runs)| (id, bounds(runs))).collect()
     }
 
     /// How many sessions there are, some of them in parts.
     pub fn rows(&self) -> u64 {
         let runs = self.0.values().flatten();
         runs.fold(0, |rows, run| rows.saturating_add(run.bound.rows))
+    }
+
+    /// All pages.
+    pub fn all(&self) -> impl Iterator<Item = PageName> {
+        self.opened(i64::MAX)
     }
 
     /// The pages of the segments up to one.
@@ -115,10 +123,13 @@ impl RunTable {
 
     /// Removes the runs of a segment from one run on, and gives the names of their pages and indexes.
     pub fn remove_from(&mut self, segment: i64, from: usize) -> Vec<PageName> {
-        let Some(runs) = self.0.get_mut(&segment) else {
+        let Some(mut runs) = self.0.remove(&segment) else {
             return Vec::new();
         };
         let removed = runs.split_off(from.min(runs.len()));
+        if !runs.is_empty() {
+            self.0.insert(segment, runs);
+        }
         all_pages(segment, &removed, from).collect()
     }
 }

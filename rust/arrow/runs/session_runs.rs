@@ -10,21 +10,16 @@ use super::incoming::Incoming;
 use super::late_candidates::LateCandidates;
 use super::later_sessions::{LaterSessions, carry};
 use super::run_page::RunPage;
-use super::run_table::RunTable;
-use super::run_writer::{NamedPage, RunWriter};
 use super::segment_grid::SegmentGrid;
 use super::shard_sessions::{Finished, ShardSessions, none_pushed, unfinished};
-use super::shard_state::ShardState;
+use super::shard_state::{ChangedPages, ShardState};
 use crate::aggregate::slot::Slot;
 use crate::arrow::batch::operator::BatchOperator;
-use crate::arrow::batch::session_groups::ClosedSessions;
 use crate::arrow::batch::sessions::SessionQuery;
 use crate::arrow::format::block::BlockKind;
-use crate::arrow::format::head;
 use crate::arrow::format::page::PageName;
 use crate::arrow::plan::limits::Limits;
 use crate::arrow::plan::spec::Spec;
-use crate::arrow::stream::snapshot::ChangedPage;
 use crate::arrow::stream::source_time::SourceTime;
 use crate::error::Result;
 use crate::interrupt::Interrupt;
@@ -35,7 +30,6 @@ use crate::time::Time;
 /// The sessions of a shard between two micro-batches: what its head says.
 pub struct SessionRuns {
     state: ShardState,
-    table: RunTable,
     segments: SegmentGrid,
     pushed: Option<MicroBatch>,
 }
@@ -68,7 +62,6 @@ impl SessionRuns {
         let shards = i64::from(state.query.shards);
         Ok(Self {
             state,
-            table: RunTable::default(),
             segments: SegmentGrid {
                 width,
                 offset: (width / shards).saturating_mul(i64::from(shard) % shards),
@@ -139,9 +132,10 @@ impl SessionRuns {
         self.state.operator.counters.windows_closed += finals.len() as u64;
         self.state.operator.store_mut().close(close);
 
-        let mut changed = BTreeMap::<PageName, Option<Vec<u8>>>::new();
+        let mut changed = ChangedPages::new();
         changed.extend(
-            self.table
+            self.state
+                .table
                 .remove_opened(last)
                 .into_iter()
                 .map(|name| (name, None)),
@@ -154,15 +148,11 @@ impl SessionRuns {
             self.compact(segment, from, runs, &mut changed)?;
         }
         for (segment, rows) in kept {
-            self.append(segment, &rows, &sessions, &whole, &mut changed)?;
+            self.state
+                .append(segment, &rows, &sessions, &whole, &mut changed)?;
         }
-        let changed = changed.into_iter();
-        let mut changed: Vec<ChangedPage> = changed
-            .map(|(name, page)| (name.to_string(), page))
-            .collect();
-        let (pages, runs) = self.table.bounds();
-        changed.push((head::NAME.into(), Some(self.state.head(pages, runs)?)));
-        Ok((results, changed))
+        let bounds = self.state.table.bounds();
+        Ok((results, self.state.finish(changed, bounds)?))
     }
 
     /// Makes the youngest runs of a segment one.
@@ -171,7 +161,7 @@ impl SessionRuns {
         segment: i64,
         from: usize,
         pages: impl Iterator<Item = &'a RunPage>,
-        changed: &mut BTreeMap<PageName, Option<Vec<u8>>>,
+        changed: &mut ChangedPages,
     ) -> Result<()> {
         let mut sessions = SessionQuery::new(Arc::clone(&self.state.query), self.state.gap)?;
         for page in pages {
@@ -180,43 +170,16 @@ impl SessionRuns {
         }
         let whole = sessions.coalesce(&self.state.interrupt)?;
         let rows: Vec<u32> = (0..whole.extents.len() as u32).collect();
-        let removed = self.table.remove_from(segment, from).into_iter();
+        let removed = self.state.table.remove_from(segment, from).into_iter();
         changed.extend(removed.map(|name| (name, None)));
-        self.append(segment, &rows, &sessions, &whole, changed)
-    }
-
-    /// Adds a run to a segment.
-    fn append(
-        &mut self,
-        segment: i64,
-        rows: &[u32],
-        query: &SessionQuery,
-        sessions: &ClosedSessions,
-        changed: &mut BTreeMap<PageName, Option<Vec<u8>>>,
-    ) -> Result<()> {
-        self.state.interrupt.check()?;
-        let writer = RunWriter {
-            sort_keys: &self.state.sort_keys,
-            fingerprint: &self.state.fingerprint.hash,
-            query,
-            sessions,
-            index_rows: self.state.limits.index_rows,
-        };
-        let (run, pages) = writer.write(segment, self.table.runs(segment), rows)?;
-        self.table.push(segment, run);
-        changed.extend(
-            pages
-                .into_iter()
-                .map(|(name, page): NamedPage| (name, Some(page))),
-        );
-        Ok(())
+        self.state
+            .append(segment, &rows, &sessions, &whole, changed)
     }
 }
 
 impl ShardSessions for SessionRuns {
     fn restore(&mut self, head: &[u8]) -> Result<()> {
-        self.table = RunTable::of(&self.state.restore(head)?);
-        Ok(())
+        self.state.restore(head)
     }
 
     fn push(&mut self, packed: &RecordBatch, progress: &[SourceTime]) -> Result<Vec<String>> {
@@ -235,13 +198,13 @@ impl ShardSessions for SessionRuns {
             || candidates.is_some()
             || least.is_some_and(|least| self.segments.of(least) <= last);
         let most = self.state.limits.segment_runs;
-        let compacted = self.table.to_compact(last, most);
-        let mut needed: BTreeSet<PageName> = self.table.opened(last).collect();
+        let compacted = self.state.table.to_compact(last, most);
+        let mut needed: BTreeSet<PageName> = self.state.table.opened(last).collect();
         for &(segment, from) in &compacted {
-            needed.extend(self.table.pages_from(segment, from));
+            needed.extend(self.state.table.pages_from(segment, from));
         }
         if looks {
-            needed.extend(self.table.indexes(last, self.segments.end(last)));
+            needed.extend(self.state.table.indexes(last, self.segments.end(last)));
         }
         let names = needed.iter().map(PageName::to_string).collect();
         self.pushed = Some(MicroBatch {
@@ -267,7 +230,7 @@ impl ShardSessions for SessionRuns {
 
     /// More than there are, where some are stored in parts.
     fn windows_open(&self) -> u64 {
-        self.table.rows()
+        self.state.table.rows()
     }
 
     fn stream_time(&self) -> Option<Time> {

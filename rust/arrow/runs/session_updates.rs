@@ -10,16 +10,14 @@ use arrow_schema::Schema;
 
 use super::incoming::Incoming;
 use super::run_page::RunPage;
-use super::run_writer::RunWriter;
 use super::segment_grid::SegmentGrid;
 use super::shard_sessions::{Finished, ShardSessions, none_pushed, unfinished};
-use super::shard_state::ShardState;
+use super::shard_state::{ChangedPages, ShardState};
 use super::updates::Updates;
 use crate::aggregate::slot::Slot;
 use crate::arrow::batch::session_groups::ClosedSessions;
 use crate::arrow::batch::sessions::SessionQuery;
-use crate::arrow::format::head::{self, PageCounts, RunBounds};
-use crate::arrow::format::page::{PageId, PageName, broken};
+use crate::arrow::format::head::RunBounds;
 use crate::arrow::plan::spec::Spec;
 use crate::arrow::stream::snapshot::ChangedPage;
 use crate::arrow::stream::source_time::SourceTime;
@@ -30,13 +28,9 @@ use crate::operator::counters::Counters;
 use crate::time::Time;
 use crate::window::Extent;
 
-/// The run of a segment.
-const RUN: u32 = 0;
-
 /// The sessions of a shard between two micro-batches: what its head says.
 pub struct SessionUpdates {
     state: ShardState,
-    pages: PageCounts,
     segments: SegmentGrid,
     pushed: Option<Incoming>,
     /// Sessions that are not closed, after a micro-batch.
@@ -66,11 +60,11 @@ impl SessionUpdates {
     ///
     /// As [`SessionRuns::new`](super::session_runs::SessionRuns::new), of update mode.
     pub fn new(spec: &Spec, input: &Schema) -> Result<Self> {
-        let state = ShardState::new(spec, input, Emit::Update)?;
+        let mut state = ShardState::new(spec, input, Emit::Update)?;
+        state.limits.index_rows = usize::MAX;
         let width = state.segment_width();
         Ok(Self {
             state,
-            pages: PageCounts::new(),
             segments: SegmentGrid { width, offset: 0 },
             pushed: None,
             open: 0,
@@ -83,37 +77,13 @@ impl SessionUpdates {
         self
     }
 
-    /// The names of the pages of a segment.
-    fn names(&self, segment: i64) -> impl Iterator<Item = PageName> {
-        let counts = self.pages.get(&segment).into_iter().flatten();
-        let pages = (RUN..)
-            .zip(counts)
-            .flat_map(|(run, &count)| (0..count).map(move |number| (run, number)));
-        pages.map(move |(run, number)| PageName {
-            id: PageId {
-                segment,
-                run,
-                number,
-            },
-            is_index: false,
-        })
-    }
-
-    /// The names of all pages.
-    fn all_names(&self) -> BTreeSet<PageName> {
-        self.pages
-            .keys()
-            .flat_map(|&segment| self.names(segment))
-            .collect()
-    }
-
     fn update(&mut self, incoming: Incoming, pages: &[&[u8]]) -> Result<Finished> {
         let Incoming {
             mut sessions,
             candidates,
             ..
         } = incoming;
-        let pages = self.state.pages(pages, &self.all_names())?;
+        let pages = self.state.pages(pages, &self.state.table.all().collect())?;
         if let Some(candidates) = candidates {
             let opened: Vec<&RunPage> = pages.iter().collect();
             let late = candidates.add_in_time(&self.state.query, &opened, &[], &mut sessions)?;
@@ -192,56 +162,22 @@ impl SessionUpdates {
             kept.entry(segment).or_default().push(row);
         }
         self.state.operator.store_mut().close(close);
-        let mut pages = Vec::new();
+        let mut changed = ChangedPages::new();
         for segment in segments {
-            let rows = kept.remove(&segment).unwrap_or_default();
-            self.write_segment(segment, &rows, query, sessions, &mut pages)?;
+            let removed = self.state.table.remove_from(segment, 0).into_iter();
+            changed.extend(removed.map(|name| (name, None)));
+            if let Some(rows) = kept.get(&segment) {
+                let state = &mut self.state;
+                state.append(segment, rows, query, sessions, &mut changed)?;
+            }
         }
-        let head = self.state.head(self.pages.clone(), RunBounds::new())?;
-        pages.push((head::NAME.into(), Some(head)));
-        Ok(pages)
-    }
-
-    /// Writes the pages of a segment anew.
-    fn write_segment(
-        &mut self,
-        segment: i64,
-        rows: &[u32],
-        query: &SessionQuery,
-        sessions: &ClosedSessions,
-        changed: &mut Vec<ChangedPage>,
-    ) -> Result<()> {
-        self.state.interrupt.check()?;
-        let before: Vec<PageName> = self.names(segment).collect();
-        self.pages.remove(&segment);
-        if !rows.is_empty() {
-            let writer = RunWriter {
-                sort_keys: &self.state.sort_keys,
-                fingerprint: &self.state.fingerprint.hash,
-                query,
-                sessions,
-                index_rows: usize::MAX,
-            };
-            let (run, pages) = writer.write(segment, RUN as usize, rows)?;
-            self.pages.insert(segment, vec![run.pages]);
-            let pages = pages.into_iter();
-            changed.extend(pages.map(|(name, page)| (name.to_string(), Some(page))));
-        }
-        let known: BTreeSet<PageName> = self.names(segment).collect();
-        let gone = before.into_iter().filter(|name| !known.contains(name));
-        changed.extend(gone.map(|name| (name.to_string(), None)));
-        Ok(())
+        self.state.finish(changed, RunBounds::new())
     }
 }
 
 impl ShardSessions for SessionUpdates {
     fn restore(&mut self, head: &[u8]) -> Result<()> {
-        let head = self.state.restore(head)?;
-        if !head.runs.is_empty() {
-            return Err(broken("its sessions are stored in parts"));
-        }
-        self.pages = head.pages;
-        Ok(())
+        self.state.restore(head)
     }
 
     fn push(&mut self, packed: &RecordBatch, progress: &[SourceTime]) -> Result<Vec<String>> {
@@ -249,7 +185,12 @@ impl ShardSessions for SessionUpdates {
             return Err(unfinished());
         }
         self.pushed = Some(self.state.read(packed, progress)?);
-        Ok(self.all_names().iter().map(PageName::to_string).collect())
+        Ok(self
+            .state
+            .table
+            .all()
+            .map(|name| name.to_string())
+            .collect())
     }
 
     fn finish(&mut self, pages: &[&[u8]]) -> Result<Finished> {

@@ -1,6 +1,6 @@
-//! What a shard knows between two micro-batches, but for its sessions.
+//! What a shard knows between two micro-batches: all that its head says.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
@@ -8,9 +8,12 @@ use arrow_schema::Schema;
 
 use super::incoming::Incoming;
 use super::run_page::RunPage;
+use super::run_table::RunTable;
+use super::run_writer::RunWriter;
 use crate::aggregate::SeqNo;
+use crate::arrow::batch::session_groups::ClosedSessions;
 use crate::arrow::batch::sessions::SessionQuery;
-use crate::arrow::format::head::{Head, PageCounts, RunBounds};
+use crate::arrow::format::head::{self, Head, RunBounds};
 use crate::arrow::format::packed;
 use crate::arrow::format::page::{Label, PageKind, PageName, broken};
 use crate::arrow::keys::sort_key::SortKeys;
@@ -18,6 +21,7 @@ use crate::arrow::plan::fingerprint::Fingerprint;
 use crate::arrow::plan::limits::Limits;
 use crate::arrow::plan::query::Query;
 use crate::arrow::plan::spec::{AggregateSpec, Function, Spec};
+use crate::arrow::stream::snapshot::ChangedPage;
 use crate::arrow::stream::source_time::{SourceTime, seen};
 use crate::arrow::stream::windows::Windows;
 use crate::error::{Error, Result};
@@ -28,7 +32,10 @@ use crate::session::record::SessionOperator;
 use crate::session::windows::Gap;
 use crate::time::Time;
 
-/// The query of a shard, its stream time and its counters.
+/// The pages that a micro-batch changes: without bytes where a page is no more.
+pub(super) type ChangedPages = BTreeMap<PageName, Option<Vec<u8>>>;
+
+/// The query of a shard, its stream time, its counters and the names of its pages.
 pub(super) struct ShardState {
     pub query: Arc<Query>,
     /// The same with the number of records of each partial session, as blocks have it.
@@ -38,6 +45,7 @@ pub(super) struct ShardState {
     pub fingerprint: Fingerprint,
     /// Stream time and counters; it stores no session.
     pub operator: SessionOperator,
+    pub table: RunTable,
     seq_nos: SeqNo,
     pub limits: Limits,
     pub interrupt: Interrupt,
@@ -68,6 +76,7 @@ impl ShardState {
             counted: Arc::new(Query::new(&counted, input)?),
             query: Arc::new(query),
             operator,
+            table: RunTable::default(),
             seq_nos: 0,
             limits: Limits::default(),
             interrupt: Interrupt::never(),
@@ -75,7 +84,7 @@ impl ShardState {
     }
 
     /// Goes on from the head of a saved state.
-    pub fn restore(&mut self, head: &[u8]) -> Result<Head> {
+    pub fn restore(&mut self, head: &[u8]) -> Result<()> {
         let label = Label::read(head)?;
         if label.form != PageKind::Head {
             return Err(broken("it is no head"));
@@ -84,10 +93,11 @@ impl ShardState {
         if head.width != self.segment_width() {
             return Err(broken("its segments have another length"));
         }
+        self.table = RunTable::of(&head);
         self.seq_nos = head.seq_nos;
-        let closed = Time(head.closed);
-        self.operator.resume(progress, closed, head.counters);
-        Ok(head)
+        self.operator
+            .resume(progress, Time(head.closed), head.counters);
+        Ok(())
     }
 
     /// Takes the packed rows of a micro-batch, which are judged by the stream time before it; then
@@ -129,8 +139,31 @@ impl ShardState {
         Ok(pages)
     }
 
-    /// The head of a state with these pages.
-    pub fn head(&self, pages: PageCounts, runs: RunBounds) -> Result<Vec<u8>> {
+    /// Adds a run of some sessions to a segment.
+    pub fn append(
+        &mut self,
+        segment: i64,
+        rows: &[u32],
+        query: &SessionQuery,
+        sessions: &ClosedSessions,
+        changed: &mut ChangedPages,
+    ) -> Result<()> {
+        self.interrupt.check()?;
+        let writer = RunWriter {
+            sort_keys: &self.sort_keys,
+            fingerprint: &self.fingerprint.hash,
+            query,
+            sessions,
+            index_rows: self.limits.index_rows,
+        };
+        let (run, pages) = writer.write(segment, self.table.runs(segment), rows)?;
+        self.table.push(segment, run);
+        changed.extend(pages.into_iter().map(|(name, page)| (name, Some(page))));
+        Ok(())
+    }
+
+    /// Changed pages by name, and the head, which says of the runs what `bounds` do.
+    pub fn finish(&self, changed: ChangedPages, bounds: RunBounds) -> Result<Vec<ChangedPage>> {
         let progress = self.operator.time().progress();
         let mut head = Head::new(
             progress,
@@ -138,10 +171,13 @@ impl ShardState {
             self.segment_width(),
             self.seq_nos,
             self.operator.counters,
-            pages,
+            self.table.pages(),
         );
-        head.runs = runs;
-        head.write(progress, &self.fingerprint)
+        head.runs = bounds;
+        let head = head.write(progress, &self.fingerprint)?;
+        let changed = changed.into_iter();
+        let pages = changed.map(|(name, page)| (name.to_string(), page));
+        Ok(pages.chain([(head::NAME.into(), Some(head))]).collect())
     }
 
     /// What is due before this is closed.
