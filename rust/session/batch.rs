@@ -115,7 +115,7 @@ impl OpenSessions {
         gap: impl Fn(usize) -> Span,
         interrupt: &Interrupt,
     ) -> Result<Vec<Slot>> {
-        if self.disorder.is_shuffled() {
+        if self.is_empty() || self.disorder.is_shuffled() {
             let rows = (0..).zip(keys.iter().zip(times));
             self.disorder
                 .look_ahead(rows.map(|(row, (&key, &time))| (key, Extent::of(time, gap(row)))));

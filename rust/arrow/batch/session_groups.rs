@@ -146,7 +146,7 @@ impl SessionGroups {
             rows > 0
         } else {
             rows >= self.query.limits.pack_loose
-                && tuning::are_scattered(&self.waiting, self.gap, interrupt)?
+                && tuning::are_scattered(&self.waiting, &self.query, self.gap, interrupt)?
         };
         Ok(is_taken.then(|| std::mem::take(&mut self.waiting)))
     }

@@ -4,6 +4,7 @@
 //! What they bring is seen in the benchmark `sessions`, whose ids end with the order of the input.
 
 use super::pending::NumberedRows;
+use crate::arrow::plan::query::Query;
 use crate::error::Result;
 use crate::interrupt::Interrupt;
 use crate::key::KeyId;
@@ -42,14 +43,21 @@ pub(super) fn is_due(
 }
 
 /// Whether rows are so scattered that grouping them joins few: as records they are then lighter
-/// than as partial sessions. Judged by all rows of few keys and of keys with many rows, and by the
-/// keys of every [`SAMPLED_KEYS`]-th number among the others.
+/// than as partial sessions, by the columns that each has in blocks. Judged by all rows of few keys
+/// and of keys with many rows, and by the keys of every [`SAMPLED_KEYS`]-th number among the others.
 ///
 /// # Errors
 ///
 /// Those of the interrupt.
-pub(super) fn are_scattered(rows: &NumberedRows, gap: Gap, interrupt: &Interrupt) -> Result<bool> {
+pub(super) fn are_scattered(
+    rows: &NumberedRows,
+    query: &Query,
+    gap: Gap,
+    interrupt: &Interrupt,
+) -> Result<bool> {
     let keys = rows.keys();
+    let records = (keys.len() * record_columns(query)) as f64;
+    let columns = session_columns(query, gap) as f64;
     let mut counts = Vec::new();
     for key in &keys {
         let key = key.0 as usize;
@@ -61,7 +69,7 @@ pub(super) fn are_scattered(rows: &NumberedRows, gap: Gap, interrupt: &Interrupt
         }
     }
     let distinct = counts.iter().filter(|count| **count > 0).count();
-    if 2 * distinct > keys.len() {
+    if columns * distinct as f64 > records {
         return Ok(true);
     }
     let mean = keys.len() / distinct.max(1);
@@ -89,5 +97,18 @@ pub(super) fn are_scattered(rows: &NumberedRows, gap: Gap, interrupt: &Interrupt
     let (certain_rows, certain_sessions) = (certain(&own), certain(&sessions));
     let others = (keys.len() - certain(&keys)) as f64 / (own.len() - certain_rows).max(1) as f64;
     let others = others * (sessions.len() - certain_sessions) as f64;
-    Ok(2.0 * (certain_sessions as f64 + others) > keys.len() as f64)
+    Ok(columns * (certain_sessions as f64 + others) > records)
+}
+
+/// Columns of a record in blocks.
+fn record_columns(query: &Query) -> usize {
+    let gap = usize::from(query.has_own_gaps());
+    let seq_no = usize::from(query.needs_seq_no);
+    query.keys.len() + 1 + gap + seq_no + query.inputs.len()
+}
+
+/// Columns of a partial session in blocks.
+fn session_columns(query: &Query, gap: Gap) -> usize {
+    let reach = usize::from(matches!(gap, Gap::Dynamic { .. }));
+    query.keys.len() + 2 + reach + query.accumulators().save(&[]).len()
 }
