@@ -40,7 +40,7 @@ import windrow as wr
 GAP, GRACE = "5 minutes", "1 minute"
 SHUFFLED = 2  # partitions of the shuffle, one a core
 WARM = 120  # micro-batches before all others, in which the JVM compiles what runs often
-SETTLE = 4  # micro-batches of each size before the measured ones
+SETTLE = 10  # micro-batches of each size before the measured ones
 SCHEMA = "user long, ts timestamp, amount double"
 FAR = 10**12  # microseconds: later than any session
 

@@ -64,15 +64,17 @@ fn rows_that_join_few_others_travel_as_they_are_from_a_number_on() {
 }
 
 #[test]
-fn rows_are_grouped_where_that_halves_them() {
+fn rows_are_grouped_where_partial_sessions_have_no_more_values() {
+    // Two keys, start, end and count of a partial session; two keys and time of a record.
     let pairs = |pairs: i64, single: i64| -> Vec<Row> {
         let together = (0..pairs).flat_map(|nth| [row(0, 100 * nth), row(0, 100 * nth + 10)]);
         together
             .chain((0..single).map(|nth| row(0, 10_000 + 100 * nth)))
             .collect()
     };
-    assert_eq!(travelling(&pairs(10, 0), 1), (10, 0), "half of them");
-    assert_eq!(travelling(&pairs(10, 1), 1), (0, 21), "more than half");
+    assert_eq!(travelling(&pairs(10, 4), 1), (14, 0), "70 for 72");
+    assert_eq!(travelling(&pairs(10, 5), 1), (15, 0), "75 for 75");
+    assert_eq!(travelling(&pairs(10, 6), 1), (0, 26), "80 for 78");
 }
 
 #[test]
@@ -82,15 +84,15 @@ fn all_rows_of_few_keys_decide() {
         let hot: Vec<Row> = (0..64).map(|nth| row(i64::from(nth != at), nth)).collect();
         assert_eq!(travelling(&hot, 1), (2, 0), "{at}");
     }
-    // Key 0 has one session, key 1 one for each of its rows: 33 of 64.
-    let mut rows: Vec<Row> = (0..64)
-        .map(|nth| row(nth % 2, 100 * (nth / 2 * (nth % 2))))
-        .collect();
-    assert_eq!(travelling(&rows, 1), (0, 64));
-    rows.push(row(0, 0));
-    assert_eq!(travelling(&rows, 1), (0, 65));
-    rows.push(row(0, 0));
-    assert_eq!(travelling(&rows, 1), (33, 0), "half of 66");
+    // Key 0 has one session, key 1 one for each of its rows: 33 with five values each.
+    let apart = (0..32).map(|nth| row(1, 100 * nth));
+    for (together, expected) in [(22, (0, 54)), (23, (33, 0))] {
+        let rows: Vec<Row> = (0..together)
+            .map(|nth| row(0, nth))
+            .chain(apart.clone())
+            .collect();
+        assert_eq!(travelling(&rows, 1), expected, "{together}");
+    }
 }
 
 #[test]

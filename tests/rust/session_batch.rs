@@ -270,10 +270,27 @@ proptest! {
     #[test]
     fn oracle_rows_in_order_and_then_shuffled_change_the_way_within_a_call(seed: u64, keys in 1..40_usize, gap in 0..40_u64) {
         let mut random = Random(seed);
-        let mut records: Vec<Record> = (0..9000).map(|row| (random.below(keys) as u32, row)).collect();
-        random.shuffle(&mut records[4500..]);
+        let mut records: Vec<Record> = (0..30_000).map(|row| (random.below(keys) as u32, row)).collect();
+        random.shuffle(&mut records[20_000..]);
         check(&records, &[], gap);
     }
+}
+
+#[test]
+fn shuffled_rows_of_many_keys_are_sorted_from_the_first_one_on() {
+    // Each key comes in every 5,000th row, mostly before its last one.
+    let records: Vec<Record> = (0..15_000)
+        .map(|row| ((row % 5_000) as u32, 100 * (row * 7_919 % 15_000)))
+        .collect();
+    let coalesced = found(
+        &mut OpenSessions::default(),
+        &records,
+        &[],
+        GapColumn::One(10),
+    )
+    .0;
+    assert_eq!(coalesced.keys.len(), 15_000);
+    assert!(coalesced.moves.is_none(), "none was built in pieces");
 }
 
 #[test]
