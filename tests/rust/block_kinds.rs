@@ -36,7 +36,12 @@ fn travelling(rows: &[Row], pack_loose: usize) -> (usize, usize) {
 
 /// The same of rows that come a thousand at a time.
 fn travelling_of(rows: &[Row], limits: Limits) -> (usize, usize) {
-    let query = query(GAP_10, r#"["key", "name"]"#, COUNT, 3, limits);
+    travelling_with(COUNT, rows, limits)
+}
+
+/// The same with other aggregates.
+fn travelling_with(aggregates: &str, rows: &[Row], limits: Limits) -> (usize, usize) {
+    let query = query(GAP_10, r#"["key", "name"]"#, aggregates, 3, limits);
     let mut packer = Packer::new(Arc::clone(&query), 0).unwrap();
     let mut packed: Vec<_> = rows
         .chunks(1000)
@@ -75,6 +80,24 @@ fn rows_are_grouped_where_partial_sessions_have_no_more_values() {
     assert_eq!(travelling(&pairs(10, 4), 1), (14, 0), "70 for 72");
     assert_eq!(travelling(&pairs(10, 5), 1), (15, 0), "75 for 75");
     assert_eq!(travelling(&pairs(10, 6), 1), (0, 26), "80 for 78");
+}
+
+#[test]
+fn rows_are_grouped_where_that_halves_them_if_states_are_lists() {
+    const SET: &str = r#"[{"name": "s", "function": "collect_set", "columns": ["x"]}]"#;
+    let pairs = |single: i64| -> Vec<Row> {
+        let together = (0..10).flat_map(|nth| [row(0, 100 * nth), row(0, 100 * nth + 10)]);
+        together
+            .chain((0..single).map(|nth| row(0, 10_000 + 100 * nth)))
+            .collect()
+    };
+    for (single, expected) in [(0, (10, 0)), (1, (0, 21))] {
+        let limits = Limits {
+            pack_loose: 1,
+            ..Limits::default()
+        };
+        assert_eq!(travelling_with(SET, &pairs(single), limits), expected);
+    }
 }
 
 #[test]

@@ -1,6 +1,6 @@
 """The state of a shard in Spark's state store: pages by name, and an index of them (`index.py`).
 
-A state store may be damaged, or hold values of two states or of another shard: the index tells, and nothing is emitted.
+A state store may be damaged, or hold values of two states or of another shard: the index tells, and the query fails.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class Pages:
             index.inputs[self.numbers[source]].add(number)
 
     def read_all(self) -> None:
-        """Reads the pages of all operators at once; `read` then answers from them.
+        """Reads the pages of all operators at once; `read` then gives each of them out once.
 
         Raises:
             ValueError: pages of the shard are damaged or missing, or not its own.
@@ -100,7 +100,7 @@ class Pages:
             ValueError: a page that is damaged or missing.
         """
         name = f"{number}/{own}"
-        text = (self._texts or {}).get(name)
+        text = None if self._texts is None else self._texts.pop(name, None)
         if text is None:
             found = self._state.getValue((name,))
             text = self.index.check(name, None if found is None else found[0])

@@ -4,6 +4,7 @@
 //! What they bring is seen in the benchmark `sessions`, whose ids end with the order of the input.
 
 use super::pending::NumberedRows;
+use crate::aggregate::column::{Column, Values};
 use crate::arrow::plan::query::Query;
 use crate::error::Result;
 use crate::interrupt::Interrupt;
@@ -107,8 +108,17 @@ fn record_columns(query: &Query) -> usize {
     query.keys.len() + 1 + gap + seq_no + query.inputs.len()
 }
 
-/// Columns of a partial session in blocks.
+/// Columns of a partial session in blocks; twice those of a record, or more, where a state may hold
+/// many values or bytes.
 fn session_columns(query: &Query, gap: Gap) -> usize {
     let reach = usize::from(matches!(gap, Gap::Dynamic { .. }));
-    query.keys.len() + 2 + reach + query.accumulators().save(&[]).len()
+    let states = query.accumulators().save(&[]);
+    let columns = query.keys.len() + 2 + reach + states.len();
+    let is_long =
+        |state: &Column<'_>| matches!(state.values, Values::List { .. } | Values::Bytes(_));
+    if states.iter().any(is_long) {
+        columns.max(2 * record_columns(query))
+    } else {
+        columns
+    }
 }

@@ -23,7 +23,7 @@
 //! | [`shard_sessions`] | the sessions of a shard: a micro-batch in, rows and changed pages out |
 //! | [`session_runs`] | those in close mode |
 //! | [`session_updates`], `updates` | those in update mode; their changes as rows |
-//! | `shard_state` | the query, stream time and counters of a shard |
+//! | `shard_state` | the query, stream time, counters and runs of a shard |
 //! | `run_table` | the runs of each segment, and which of their pages are to be read |
 //! | `run_page` | a page of a run or of its index, as it was read |
 //! | `run_writer` | sessions to pages |

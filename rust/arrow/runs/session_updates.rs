@@ -61,7 +61,7 @@ impl SessionUpdates {
     /// As [`SessionRuns::new`](super::session_runs::SessionRuns::new), of update mode.
     pub fn new(spec: &Spec, input: &Schema) -> Result<Self> {
         let mut state = ShardState::new(spec, input, Emit::Update)?;
-        state.limits.index_rows = usize::MAX;
+        state.limits.index_rows = usize::MAX; // all pages are read: no index
         let width = state.segment_width();
         Ok(Self {
             state,

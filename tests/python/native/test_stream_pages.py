@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 
 import windrow as wr
+from windrow.stream.index import Index
 from windrow.stream.pack import pack
 from windrow.stream.query import StreamQuery
 from windrow.stream.shard import changes
@@ -131,6 +132,11 @@ def test_a_missing_page_is_named(played: Played) -> None:
         pages = played.pages()
         del pages[name]
         refused(played.given(pages), f"page {name!r} is missing", "the checkpoint is damaged")
+
+
+def test_a_page_that_the_index_does_not_know_is_named() -> None:
+    with pytest.raises(ValueError, match="state: page '0/head' is not the one that was written last"):
+        Index(0, (), "source").check("0/head", "a page")
 
 
 def test_a_page_of_an_older_micro_batch_is_named(played: Played) -> None:
