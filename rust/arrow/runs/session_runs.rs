@@ -179,7 +179,7 @@ impl SessionRuns {
 
 impl ShardSessions for SessionRuns {
     fn restore(&mut self, head: &[u8]) -> Result<()> {
-        self.state.restore(head)
+        self.state.restore(head).map(drop)
     }
 
     fn push(&mut self, packed: &RecordBatch, progress: &[SourceTime]) -> Result<Vec<String>> {

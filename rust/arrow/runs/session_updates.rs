@@ -18,6 +18,7 @@ use crate::aggregate::slot::Slot;
 use crate::arrow::batch::session_groups::ClosedSessions;
 use crate::arrow::batch::sessions::SessionQuery;
 use crate::arrow::format::head::RunBounds;
+use crate::arrow::format::page::broken;
 use crate::arrow::plan::spec::Spec;
 use crate::arrow::stream::snapshot::ChangedPage;
 use crate::arrow::stream::source_time::SourceTime;
@@ -177,7 +178,10 @@ impl SessionUpdates {
 
 impl ShardSessions for SessionUpdates {
     fn restore(&mut self, head: &[u8]) -> Result<()> {
-        self.state.restore(head)
+        if !self.state.restore(head)?.runs.is_empty() {
+            return Err(broken("its sessions are stored in parts"));
+        }
+        Ok(())
     }
 
     fn push(&mut self, packed: &RecordBatch, progress: &[SourceTime]) -> Result<Vec<String>> {

@@ -84,7 +84,7 @@ impl ShardState {
     }
 
     /// Goes on from the head of a saved state.
-    pub fn restore(&mut self, head: &[u8]) -> Result<()> {
+    pub fn restore(&mut self, head: &[u8]) -> Result<Head> {
         let label = Label::read(head)?;
         if label.form != PageKind::Head {
             return Err(broken("it is no head"));
@@ -97,7 +97,7 @@ impl ShardState {
         self.seq_nos = head.seq_nos;
         self.operator
             .resume(progress, Time(head.closed), head.counters);
-        Ok(())
+        Ok(head)
     }
 
     /// Takes the packed rows of a micro-batch, which are judged by the stream time before it; then
