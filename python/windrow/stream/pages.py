@@ -125,6 +125,16 @@ class Pages:
         names = [name for name in self.index.pages if name.startswith(prefix)]
         return [self.read(number, name.removeprefix(prefix)) for name in names]
 
+    def some(self, number: int, names: list[str]) -> list[bytes]:
+        """Some pages of the operator with a number. Where they are most of the shard's, all are read at once.
+
+        Raises:
+            ValueError: a page that is damaged or missing.
+        """
+        if 2 * len(names) > len(self.index.pages):
+            self.read_all()
+        return [self.read(number, name) for name in names]
+
     def write(self, number: int, changed: list[tuple[str, bytes | None]]) -> None:
         """Writes the changed pages of an operator, and removes those that are no more."""
         for own, page in changed:

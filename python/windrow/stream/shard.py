@@ -54,20 +54,23 @@ def changes(rows: Iterable[Any], state: PageState, query: StreamQuery) -> Iterat
     counters = dict.fromkeys(SUMS, 0)
     for name in _SPLIT:
         counters[name] = control.counters.get(name, 0)
-    yield from ((block, {}) for block in left_out)
+    given: list[pa.RecordBatch] = []
     for number, own, progress in work.tasks(control, blocks):
         has_runs = asked["runs"] and work.goes_on(number)
         changed = work.join(number, own, progress) if has_runs else work.push(number, own, progress, control)
-        for batch in changed.rows:
-            for at in range(0, batch.num_rows, _ROWS):
-                some = batch.slice(at, _ROWS)
-                yield from (
-                    (ipc_stream(piece).to_pybytes(), {}) for piece in (over.pieces(some) if query.waits else [some])
-                )
+        given += changed.rows
         for name in _SHARD:
             counters[name] += changed.after[name] - changed.before[name]
         pages.index.gauges[str(number)] = (changed.stream_time, changed.after["windows_open"])
         pages.write(number, changed.pages)
+    # No row is given before all pages that the micro-batch needs were read: one of them may be damaged.
+    yield from ((block, {}) for block in left_out)
+    for batch in given:
+        for at in range(0, batch.num_rows, _ROWS):
+            some = batch.slice(at, _ROWS)
+            yield from (
+                (ipc_stream(piece).to_pybytes(), {}) for piece in (over.pieces(some) if query.waits else [some])
+            )
     pages.finish(query.stored)
     counters["windows_open"] = sum(count for _, count in pages.index.gauges.values())
     counters |= {"state_pages": pages.count, "state_bytes": pages.size, "pages_written": pages.written}
@@ -122,18 +125,15 @@ class Shard:
         return not self._pages.knows(number) or self._pages.is_of(self._query.stored)
 
     def join(self, number: int, rows: list[Any], progress: Progress) -> Changed:
-        """Partial sessions are joined with the pages of an operator that they need: in update mode all of them."""
+        """Partial sessions are joined with the pages of an operator that they need."""
         query, pages = self._query, self._pages
         sessions = _worker.shard_sessions(query.operator_spec, query.schema, pages.index.shard)
-        if query.spec["emit"] == "update":
-            pages.read_all()
         head = pages.head(number)
         if head is not None:
             sessions.restore(head)
         before = sessions.counters()
         needed = sessions.push(_packed(rows), progress)
-        own = [pages.read(number, name) for name in needed]
-        emitted, changed = sessions.finish(own)
+        emitted, changed = sessions.finish(pages.some(number, needed))
         return Changed(emitted, changed, before, sessions.counters(), sessions.stream_time)
 
     def _operator(self, number: int) -> Operator:

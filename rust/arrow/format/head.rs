@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::page::{self, Label, PageId, broken};
 use super::page_writer;
+use super::run_range::RunRanges;
 use crate::aggregate::SeqNo;
 use crate::arrow::plan::fingerprint::Fingerprint;
 use crate::error::{Error, Result};
@@ -50,6 +51,9 @@ pub(crate) struct Head {
     /// Of sessions in close mode; otherwise nothing stored goes on in another run.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub runs: RunBounds,
+    /// Of sessions in update mode.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub ranges: RunRanges,
 }
 
 /// How far an input has come.
@@ -84,6 +88,7 @@ impl Head {
             counters,
             pages,
             runs: RunBounds::new(),
+            ranges: RunRanges::new(),
         }
     }
 

@@ -15,6 +15,9 @@
 //! | `byte_planes` | the bytes of integers by their place |
 //! | [`page_text`] | a page as text |
 //! | `head` | stream time and counters, as a page |
+//! | `run_range` | the keys of each run |
+//! | `range_table` | the runs of segments that have a range of keys each |
+//! | `hexadecimal` | bytes as digits |
 //! | `window_row` | stored windows as rows of pages |
 
 pub mod block;
@@ -24,10 +27,13 @@ mod compressed;
 pub mod envelope;
 mod frame_of_reference;
 pub(crate) mod head;
+mod hexadecimal;
 pub mod packed;
 pub mod page;
 pub mod page_text;
 pub(crate) mod page_writer;
 pub(crate) mod partial_sessions;
+pub(crate) mod range_table;
+pub(crate) mod run_range;
 pub mod shard_key;
 pub(crate) mod window_row;

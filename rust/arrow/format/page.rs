@@ -29,6 +29,7 @@ use arrow_array::{Array, ArrayRef, RecordBatch};
 
 use super::byte_planes;
 use super::envelope::{self, Metadata};
+use super::hexadecimal;
 use crate::error::{Error, Result};
 use crate::time::Time;
 
@@ -182,13 +183,7 @@ impl Label {
 
     fn key(&self, name: &str) -> Result<Vec<u8>> {
         let text = self.text(name)?;
-        let digits = text.as_bytes().chunks(2).map(|pair| {
-            std::str::from_utf8(pair)
-                .ok()
-                .and_then(|pair| u8::from_str_radix(pair, 16).ok())
-        });
-        digits
-            .collect::<Option<_>>()
+        hexadecimal::read(text)
             .ok_or_else(|| broken(format!("{name} is {text:?}, not hexadecimal")))
     }
 

@@ -1,20 +1,18 @@
 //! Writes pages.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch};
 use arrow_ipc::CompressionType;
 use arrow_schema::{Field, Schema};
 
-use super::byte_planes;
 use super::envelope::{self, Metadata};
 use super::page::{Page, PageBounds, PageId, PageKind};
+use super::{byte_planes, hexadecimal};
 use crate::aggregate::column::Column;
 use crate::arrow::array::result_array;
 use crate::error::{Error, Result};
-
-/// Bytes in a page before they are compressed, about.
-const PAGE_BYTES: usize = 256 << 10;
 
 /// What crosses between Spark's state store and Python costs by the byte.
 const COMPRESSION: Option<CompressionType> = Some(CompressionType::LZ4_FRAME);
@@ -54,50 +52,75 @@ pub(crate) fn write_head(
     envelope::seal(&batch(columns)?, metadata, COMPRESSION)
 }
 
-/// Writes the windows of a run, or of a part of it, sorted, as pages from `first` on. `bounds` are
-/// those of a range of rows.
-pub(crate) fn write_run(
-    columns: PageColumns,
-    form: PageKind,
-    fingerprint: &str,
-    first: PageId,
-    bounds: impl Fn(std::ops::Range<usize>) -> Option<PageBounds>,
-) -> Result<Vec<Page>> {
-    let rows = batch(columns)?;
-    let total = rows.num_rows();
-    let width = rows.get_array_memory_size() / total.max(1);
-    let most = (PAGE_BYTES / width.max(1)).max(1);
-    let hex = |key: &[u8]| {
-        key.iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect::<String>()
-    };
-    let mut pages = Vec::new();
-    for (number, from) in (first.number..).zip((0..total).step_by(most)) {
-        let id = PageId { number, ..first };
-        let length = most.min(total - from);
-        let bounds = bounds(from..from + length).ok_or(Error::Internal("a page has rows"))?;
-        let mut metadata = named(form, fingerprint);
-        metadata.extend([
-            ("windrow.segment".to_owned(), id.segment.to_string()),
-            ("windrow.run".to_owned(), id.run.to_string()),
-            ("windrow.number".to_owned(), id.number.to_string()),
-            ("windrow.first_key".to_owned(), hex(&bounds.keys.0)),
-            ("windrow.last_key".to_owned(), hex(&bounds.keys.1)),
-            (
-                "windrow.first_time".to_owned(),
-                bounds.times.0.0.to_string(),
-            ),
-            ("windrow.last_time".to_owned(), bounds.times.1.0.to_string()),
-        ]);
-        let mut own = rows.slice(from, length);
-        if form == PageKind::Index {
-            own = byte_planes::split(&own)?;
-        }
-        let bytes = envelope::seal(&own, metadata, COMPRESSION)?;
-        pages.push(Page { id, bounds, bytes });
+/// The rows of a run, or of a part of it, sorted.
+pub(crate) struct RunRows {
+    rows: RecordBatch,
+    /// How many of them are in a page, about.
+    page_rows: usize,
+}
+
+impl RunRows {
+    /// Rows that are written in pages of some bytes.
+    ///
+    /// # Errors
+    ///
+    /// Columns that differ in length.
+    pub fn new(columns: PageColumns, page_bytes: usize) -> Result<Self> {
+        let rows = batch(columns)?;
+        let width = rows.get_array_memory_size() / rows.num_rows().max(1);
+        Ok(Self {
+            page_rows: (page_bytes / width.max(1)).max(1),
+            rows,
+        })
     }
-    Ok(pages)
+
+    /// In how many pages some of them are written, all of about the same length.
+    pub fn pages(&self, rows: usize) -> usize {
+        ((rows + self.page_rows / 2) / self.page_rows).max(1)
+    }
+
+    /// Writes some of them as pages from `first` on. `bounds` are those of a range of rows.
+    ///
+    /// # Errors
+    ///
+    /// Those of Arrow.
+    pub fn write(
+        &self,
+        range: Range<usize>,
+        form: PageKind,
+        fingerprint: &str,
+        first: PageId,
+        bounds: impl Fn(Range<usize>) -> Option<PageBounds>,
+    ) -> Result<Vec<Page>> {
+        let mut pages = Vec::new();
+        let most = range.len().div_ceil(self.pages(range.len())).max(1);
+        for (number, from) in (first.number..).zip(range.clone().step_by(most)) {
+            let id = PageId { number, ..first };
+            let length = most.min(range.end - from);
+            let bounds = bounds(from..from + length).ok_or(Error::Internal("a page has rows"))?;
+            let mut metadata = named(form, fingerprint);
+            let (first_key, last_key) = &bounds.keys;
+            let (first_time, last_time) = bounds.times;
+            for (name, text) in [
+                ("windrow.segment", id.segment.to_string()),
+                ("windrow.run", id.run.to_string()),
+                ("windrow.number", id.number.to_string()),
+                ("windrow.first_key", hexadecimal::write(first_key)),
+                ("windrow.last_key", hexadecimal::write(last_key)),
+                ("windrow.first_time", first_time.0.to_string()),
+                ("windrow.last_time", last_time.0.to_string()),
+            ] {
+                metadata.insert(name.to_owned(), text);
+            }
+            let mut own = self.rows.slice(from, length);
+            if form == PageKind::Index {
+                own = byte_planes::split(&own)?;
+            }
+            let bytes = envelope::seal(&own, metadata, COMPRESSION)?;
+            pages.push(Page { id, bounds, bytes });
+        }
+        Ok(pages)
+    }
 }
 
 fn named(form: PageKind, fingerprint: &str) -> Metadata {

@@ -24,6 +24,8 @@ pub struct Limits {
     pub block_bytes: usize,
     /// Bytes of blocks that a merger takes in before it lets windows leave.
     pub merge_bytes: usize,
+    /// Bytes in a page of a state before they are compressed, about.
+    pub page_bytes: usize,
     /// Sessions of a run that has an index; of a shorter one all is read.
     pub index_rows: usize,
     /// Runs of a segment, above which they are compacted.
@@ -45,6 +47,7 @@ impl Default for Limits {
             pack_keys: 1 << 20,
             block_bytes: 24 << 10,
             merge_bytes: 16 << 20,
+            page_bytes: 256 << 10,
             index_rows: 1 << 10,
             segment_runs: 8,
             result_bytes: None,

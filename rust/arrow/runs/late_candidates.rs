@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use arrow_array::{RecordBatch, UInt32Array};
+use arrow_array::{ArrayRef, RecordBatch, UInt32Array};
 use arrow_select::take::take_record_batch;
 
 use super::later_sessions::LaterSessions;
@@ -26,6 +26,11 @@ pub(super) struct LateCandidates {
 }
 
 impl LateCandidates {
+    /// The key columns; `keys` is how many there are.
+    pub fn keys(&self, keys: usize) -> &[ArrayRef] {
+        self.rows.columns().get(..keys).unwrap_or_default()
+    }
+
     /// Adds those from which a stored session goes on, in `opened` pages or later ones, to `sessions`.
     /// Gives the number of records of the others: they are late.
     pub fn add_in_time(
@@ -35,8 +40,7 @@ impl LateCandidates {
         stored: &[LaterSessions],
         sessions: &mut SessionQuery,
     ) -> Result<u64> {
-        let columns = self.rows.columns().get(..query.keys.len());
-        let keys = sessions.intern(columns.unwrap_or_default())?;
+        let keys = sessions.intern(self.keys(query.keys.len()))?;
         let by_key = key_ranges(&keys);
         let mut found = vec![false; self.extents.len()];
         for page in opened {

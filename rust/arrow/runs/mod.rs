@@ -15,8 +15,9 @@
 //! keys and bounds without states, tells. A micro-batch reads the opened segment, the segments that
 //! it opens, and such indexes where it opens one or has records that are behind.
 //!
-//! In update mode they are joined at once, with all that is stored, and segments in which a session
-//! has changed or closed are written anew (copy on write): one run each, of whole sessions.
+//! In update mode they are joined at once. Each run of a segment has the whole sessions of a range of
+//! keys; of the runs that a micro-batch reads, those in which a session has changed or closed are
+//! written anew (copy on write).
 //!
 //! | file | noun |
 //! |---|---|
@@ -25,6 +26,8 @@
 //! | [`session_updates`], `updates` | those in update mode; their changes as rows |
 //! | `shard_state` | the query, stream time, counters and runs of a shard |
 //! | `run_table` | the runs of each segment, and which of their pages are to be read |
+//! | `changed_segment` | the runs of a segment that are written anew in update mode |
+//! | `key_names` | the sort keys of keys that have numbers |
 //! | `run_page` | a page of a run or of its index, as it was read |
 //! | `run_writer` | sessions to pages |
 //! | `incoming` | the partial sessions of a micro-batch |
@@ -33,7 +36,9 @@
 //! | `segment_grid` | the segments of reaches |
 //! | `rows_by_key` | the rows of each key |
 
+mod changed_segment;
 mod incoming;
+mod key_names;
 mod late_candidates;
 mod later_sessions;
 mod rows_by_key;

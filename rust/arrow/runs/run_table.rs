@@ -59,11 +59,6 @@ impl RunTable {
         runs.fold(0, |rows, run| rows.saturating_add(run.bound.rows))
     }
 
-    /// All pages.
-    pub fn all(&self) -> impl Iterator<Item = PageName> {
-        self.opened(i64::MAX)
-    }
-
     /// The pages of the segments up to one.
     pub fn opened(&self, last: i64) -> impl Iterator<Item = PageName> {
         let segments = self.0.range(..=last);

@@ -10,11 +10,13 @@ use super::incoming::Incoming;
 use super::late_candidates::LateCandidates;
 use super::later_sessions::{LaterSessions, carry};
 use super::run_page::RunPage;
+use super::run_table::RunTable;
 use super::segment_grid::SegmentGrid;
 use super::shard_sessions::{Finished, ShardSessions, none_pushed, unfinished};
-use super::shard_state::{ChangedPages, ShardState};
+use super::shard_state::{ChangedPages, ShardState, StoredRuns};
 use crate::aggregate::slot::Slot;
 use crate::arrow::batch::operator::BatchOperator;
+use crate::arrow::batch::session_groups::ClosedSessions;
 use crate::arrow::batch::sessions::SessionQuery;
 use crate::arrow::format::block::BlockKind;
 use crate::arrow::format::page::PageName;
@@ -30,6 +32,7 @@ use crate::time::Time;
 /// The sessions of a shard between two micro-batches: what its head says.
 pub struct SessionRuns {
     state: ShardState,
+    table: RunTable,
     segments: SegmentGrid,
     pushed: Option<MicroBatch>,
 }
@@ -62,6 +65,7 @@ impl SessionRuns {
         let shards = i64::from(state.query.shards);
         Ok(Self {
             state,
+            table: RunTable::default(),
             segments: SegmentGrid {
                 width,
                 offset: (width / shards).saturating_mul(i64::from(shard) % shards),
@@ -134,8 +138,7 @@ impl SessionRuns {
 
         let mut changed = ChangedPages::new();
         changed.extend(
-            self.state
-                .table
+            self.table
                 .remove_opened(last)
                 .into_iter()
                 .map(|name| (name, None)),
@@ -148,11 +151,27 @@ impl SessionRuns {
             self.compact(segment, from, runs, &mut changed)?;
         }
         for (segment, rows) in kept {
-            self.state
-                .append(segment, &rows, &sessions, &whole, &mut changed)?;
+            self.append(segment, &rows, &sessions, &whole, &mut changed)?;
         }
-        let bounds = self.state.table.bounds();
-        Ok((results, self.state.finish(changed, bounds)?))
+        let runs = StoredRuns::Parts(&self.table);
+        Ok((results, self.state.finish(changed, runs)?))
+    }
+
+    /// Adds a run of some sessions to a segment.
+    fn append(
+        &mut self,
+        segment: i64,
+        rows: &[u32],
+        query: &SessionQuery,
+        sessions: &ClosedSessions,
+        changed: &mut ChangedPages,
+    ) -> Result<()> {
+        self.state.interrupt.check()?;
+        let writer = self.state.writer(query, sessions);
+        let (run, pages) = writer.write(segment, self.table.runs(segment), rows)?;
+        self.table.push(segment, run);
+        changed.extend(pages.into_iter().map(|(name, page)| (name, Some(page))));
+        Ok(())
     }
 
     /// Makes the youngest runs of a segment one.
@@ -170,16 +189,16 @@ impl SessionRuns {
         }
         let whole = sessions.coalesce(&self.state.interrupt)?;
         let rows: Vec<u32> = (0..whole.extents.len() as u32).collect();
-        let removed = self.state.table.remove_from(segment, from).into_iter();
+        let removed = self.table.remove_from(segment, from).into_iter();
         changed.extend(removed.map(|name| (name, None)));
-        self.state
-            .append(segment, &rows, &sessions, &whole, changed)
+        self.append(segment, &rows, &sessions, &whole, changed)
     }
 }
 
 impl ShardSessions for SessionRuns {
     fn restore(&mut self, head: &[u8]) -> Result<()> {
-        self.state.restore(head).map(drop)
+        self.table = RunTable::of(&self.state.restore(head)?);
+        Ok(())
     }
 
     fn push(&mut self, packed: &RecordBatch, progress: &[SourceTime]) -> Result<Vec<String>> {
@@ -198,13 +217,13 @@ impl ShardSessions for SessionRuns {
             || candidates.is_some()
             || least.is_some_and(|least| self.segments.of(least) <= last);
         let most = self.state.limits.segment_runs;
-        let compacted = self.state.table.to_compact(last, most);
-        let mut needed: BTreeSet<PageName> = self.state.table.opened(last).collect();
+        let compacted = self.table.to_compact(last, most);
+        let mut needed: BTreeSet<PageName> = self.table.opened(last).collect();
         for &(segment, from) in &compacted {
-            needed.extend(self.state.table.pages_from(segment, from));
+            needed.extend(self.table.pages_from(segment, from));
         }
         if looks {
-            needed.extend(self.state.table.indexes(last, self.segments.end(last)));
+            needed.extend(self.table.indexes(last, self.segments.end(last)));
         }
         let names = needed.iter().map(PageName::to_string).collect();
         self.pushed = Some(MicroBatch {
@@ -230,7 +249,7 @@ impl ShardSessions for SessionRuns {
 
     /// More than there are, where some are stored in parts.
     fn windows_open(&self) -> u64 {
-        self.state.table.rows()
+        self.table.rows()
     }
 
     fn stream_time(&self) -> Option<Time> {

@@ -1,29 +1,37 @@
 //! The sessions of a shard in update mode: a micro-batch in, changes and changed pages out.
 //!
-//! Each segment is one run, which is written anew when one of its sessions changes (copy on write).
-//! The pages are those of the record operator, which goes on from them, as this does from its own.
+//! Each run of a segment has the sessions of a range of keys. A micro-batch reads the runs in whose
+//! ranges its keys are, and those in which a session closes; it writes anew those of them that change
+//! (copy on write). The pages are those of the record operator, which goes on from them, as this does
+//! from its own.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
 
 use arrow_array::RecordBatch;
 use arrow_schema::Schema;
 
+use super::changed_segment::ChangedSegment;
 use super::incoming::Incoming;
+use super::key_names::each_sort_key;
 use super::run_page::RunPage;
 use super::segment_grid::SegmentGrid;
 use super::shard_sessions::{Finished, ShardSessions, none_pushed, unfinished};
-use super::shard_state::{ChangedPages, ShardState};
+use super::shard_state::{ChangedPages, ShardState, StoredRuns};
 use super::updates::Updates;
 use crate::aggregate::slot::Slot;
+use crate::arrow::batch::operator::BatchOperator;
 use crate::arrow::batch::session_groups::ClosedSessions;
 use crate::arrow::batch::sessions::SessionQuery;
-use crate::arrow::format::head::RunBounds;
-use crate::arrow::format::page::broken;
+use crate::arrow::format::page::{PageId, PageName, broken};
+use crate::arrow::format::range_table::{RangeTable, StoredRange, Touched};
+use crate::arrow::plan::limits::Limits;
 use crate::arrow::plan::spec::Spec;
 use crate::arrow::stream::snapshot::ChangedPage;
 use crate::arrow::stream::source_time::SourceTime;
 use crate::error::Result;
 use crate::interrupt::Interrupt;
+use crate::key::KeyId;
 use crate::operator::change::Emit;
 use crate::operator::counters::Counters;
 use crate::time::Time;
@@ -32,21 +40,22 @@ use crate::window::Extent;
 /// The sessions of a shard between two micro-batches: what its head says.
 pub struct SessionUpdates {
     state: ShardState,
+    table: RangeTable,
     segments: SegmentGrid,
-    pushed: Option<Incoming>,
-    /// Sessions that are not closed, after a micro-batch.
-    open: u64,
+    /// The micro-batch between [`ShardSessions::push`] and [`ShardSessions::finish`], and the pages that
+    /// it needs.
+    pushed: Option<(Incoming, BTreeSet<PageName>)>,
 }
 
 /// A session as it was stored.
 struct StoredSession {
     extent: Extent,
-    segment: i64,
+    page: PageId,
     /// The session that it belongs to now.
     slot: Slot,
 }
 
-/// All sessions after a micro-batch.
+/// The sessions that were read and those of a micro-batch, after it.
 struct JoinedSessions {
     sessions: ClosedSessions,
     /// Of each session whether the micro-batch has brought something of it.
@@ -61,14 +70,13 @@ impl SessionUpdates {
     ///
     /// As [`SessionRuns::new`](super::session_runs::SessionRuns::new), of update mode.
     pub fn new(spec: &Spec, input: &Schema) -> Result<Self> {
-        let mut state = ShardState::new(spec, input, Emit::Update)?;
-        state.limits.index_rows = usize::MAX; // all pages are read: no index
+        let state = ShardState::new(spec, input, Emit::Update)?;
         let width = state.segment_width();
         Ok(Self {
             state,
+            table: RangeTable::default(),
             segments: SegmentGrid { width, offset: 0 },
             pushed: None,
-            open: 0,
         })
     }
 
@@ -78,13 +86,45 @@ impl SessionUpdates {
         self
     }
 
-    fn update(&mut self, incoming: Incoming, pages: &[&[u8]]) -> Result<Finished> {
+    /// The same with other limits, which change no answer.
+    pub fn with_limits(mut self, limits: Limits) -> Self {
+        self.state.limits = limits;
+        self
+    }
+
+    /// The pages that a micro-batch needs, after which stream time has moved.
+    fn needed(&self, incoming: &mut Incoming) -> Result<BTreeSet<PageName>> {
+        let ShardState {
+            query, sort_keys, ..
+        } = &self.state;
+        let sessions = &mut incoming.sessions;
+        if let Some(candidates) = &incoming.candidates {
+            sessions.intern(candidates.keys(query.keys.len()))?;
+        }
+        let keys: Vec<KeyId> = (0..sessions.keys().len() as u32).map(KeyId).collect();
+        let mut touched = Touched::new(&self.table, self.state.close_time());
+        each_sort_key(sort_keys, sessions, &keys, |key| {
+            if touched.are_all() {
+                return ControlFlow::Break(());
+            }
+            touched.add(key);
+            ControlFlow::Continue(())
+        })?;
+        Ok(touched.names())
+    }
+
+    fn update(
+        &mut self,
+        incoming: Incoming,
+        needed: &BTreeSet<PageName>,
+        pages: &[&[u8]],
+    ) -> Result<Finished> {
         let Incoming {
             mut sessions,
             candidates,
             ..
         } = incoming;
-        let pages = self.state.pages(pages, &self.state.table.all().collect())?;
+        let pages = self.state.pages(pages, needed)?;
         if let Some(candidates) = candidates {
             let opened: Vec<&RunPage> = pages.iter().collect();
             let late = candidates.add_in_time(&self.state.query, &opened, &[], &mut sessions)?;
@@ -97,7 +137,7 @@ impl SessionUpdates {
         let state = &self.state;
         let rows = updates.write(&state.query, &sessions, &joined.sessions, &state.interrupt)?;
         self.state.operator.counters.updates += updates.len() as u64;
-        Ok((rows, self.write(&sessions, &joined)?))
+        Ok((rows, self.write(&sessions, &joined, needed)?))
     }
 
     /// Joins what a micro-batch has brought with what is stored in pages.
@@ -108,11 +148,10 @@ impl SessionUpdates {
         for page in pages {
             interrupt.check()?;
             let slots = sessions.add_partials(&page.block(self.state.gap)?)?;
-            let segment = page.name.id.segment;
             let own = page.extents()?.into_iter().zip(slots);
             stored.extend(own.map(|(extent, slot)| StoredSession {
                 extent,
-                segment,
+                page: page.name.id,
                 slot,
             }));
         }
@@ -134,28 +173,35 @@ impl SessionUpdates {
         })
     }
 
-    /// Closes sessions, and writes the segments in which one has changed or closed.
-    fn write(&mut self, query: &SessionQuery, joined: &JoinedSessions) -> Result<Vec<ChangedPage>> {
+    /// Closes sessions, and writes the runs in which one has changed or closed.
+    fn write(
+        &mut self,
+        query: &SessionQuery,
+        joined: &JoinedSessions,
+        needed: &BTreeSet<PageName>,
+    ) -> Result<Vec<ChangedPage>> {
         let close = self.state.close_time();
         let JoinedSessions {
             sessions,
             is_changed,
             stored,
         } = joined;
-        let has_changed = |session: &&StoredSession| {
+        let has_changed = |session: &StoredSession| {
             is_changed.get(session.slot.0 as usize) == Some(&true)
                 || session.extent.closed_before(close)
         };
-        let changed = stored.iter().filter(has_changed);
-        let mut segments: BTreeSet<i64> = changed.map(|session| session.segment).collect();
+        let pages = stored.chunk_by(|one, next| one.page == next.page);
+        let pages = pages.filter(|page| page.iter().any(has_changed));
+        let runs = pages.filter_map(|page| page.first()).map(|one| one.page);
+        let runs: BTreeSet<(i64, u32)> = runs.map(|id| (id.segment, id.run)).collect();
+        let mut segments: BTreeSet<i64> = self.table.unknown().collect();
+        segments.extend(runs.iter().map(|&(segment, _)| segment));
         let mut kept = BTreeMap::<i64, Vec<u32>>::new();
-        self.open = 0;
         for ((row, extent), &is_changed) in (0..).zip(&sessions.extents).zip(is_changed) {
             if extent.closed_before(close) {
                 self.state.operator.counters.windows_closed += 1;
                 continue;
             }
-            self.open += 1;
             let segment = self.segments.of(extent.reach);
             if is_changed {
                 segments.insert(segment);
@@ -165,22 +211,32 @@ impl SessionUpdates {
         self.state.operator.store_mut().close(close);
         let mut changed = ChangedPages::new();
         for segment in segments {
-            let removed = self.state.table.remove_from(segment, 0).into_iter();
-            changed.extend(removed.map(|name| (name, None)));
-            if let Some(rows) = kept.get(&segment) {
-                let state = &mut self.state;
-                state.append(segment, rows, query, sessions, &mut changed)?;
-            }
+            let rows = kept.remove(&segment).unwrap_or_default();
+            let ranges = self.table.segment(segment).iter();
+            let has_changed = |stored: &StoredRange| {
+                stored.is_unknown() || runs.contains(&(segment, stored.range.run))
+            };
+            let own_changed = ranges.map(has_changed).collect();
+            let own = ChangedSegment {
+                id: segment,
+                rows,
+                is_changed: own_changed,
+            };
+            self.state.interrupt.check()?;
+            let writer = self.state.writer(query, sessions);
+            own.write(is_changed, needed, &mut self.table, &writer, &mut changed)?;
         }
-        self.state.finish(changed, RunBounds::new())
+        self.state.finish(changed, StoredRuns::Ranges(&self.table))
     }
 }
 
 impl ShardSessions for SessionUpdates {
     fn restore(&mut self, head: &[u8]) -> Result<()> {
-        if !self.state.restore(head)?.runs.is_empty() {
+        let head = self.state.restore(head)?;
+        if !head.runs.is_empty() {
             return Err(broken("its sessions are stored in parts"));
         }
+        self.table = RangeTable::of(&head)?;
         Ok(())
     }
 
@@ -188,18 +244,16 @@ impl ShardSessions for SessionUpdates {
         if self.pushed.is_some() {
             return Err(unfinished());
         }
-        self.pushed = Some(self.state.read(packed, progress)?);
-        Ok(self
-            .state
-            .table
-            .all()
-            .map(|name| name.to_string())
-            .collect())
+        let mut incoming = self.state.read(packed, progress)?;
+        let needed = self.needed(&mut incoming)?;
+        let names = needed.iter().map(PageName::to_string).collect();
+        self.pushed = Some((incoming, needed));
+        Ok(names)
     }
 
     fn finish(&mut self, pages: &[&[u8]]) -> Result<Finished> {
-        let incoming = self.pushed.take().ok_or_else(none_pushed)?;
-        let finished = self.update(incoming, pages);
+        let (incoming, needed) = self.pushed.take().ok_or_else(none_pushed)?;
+        let finished = self.update(incoming, &needed, pages);
         finished.map_err(|error| self.state.query.name_overflow(error, &[]))
     }
 
@@ -208,7 +262,7 @@ impl ShardSessions for SessionUpdates {
     }
 
     fn windows_open(&self) -> u64 {
-        self.open
+        self.table.open()
     }
 
     fn stream_time(&self) -> Option<Time> {

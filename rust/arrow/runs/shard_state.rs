@@ -1,4 +1,4 @@
-//! What a shard knows between two micro-batches: all that its head says.
+//! What a shard knows between two micro-batches, beside its runs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -13,9 +13,10 @@ use super::run_writer::RunWriter;
 use crate::aggregate::SeqNo;
 use crate::arrow::batch::session_groups::ClosedSessions;
 use crate::arrow::batch::sessions::SessionQuery;
-use crate::arrow::format::head::{self, Head, RunBounds};
+use crate::arrow::format::head::{self, Head, PageCounts};
 use crate::arrow::format::packed;
 use crate::arrow::format::page::{Label, PageKind, PageName, broken};
+use crate::arrow::format::range_table::RangeTable;
 use crate::arrow::keys::sort_key::SortKeys;
 use crate::arrow::plan::fingerprint::Fingerprint;
 use crate::arrow::plan::limits::Limits;
@@ -35,7 +36,15 @@ use crate::time::Time;
 /// The pages that a micro-batch changes: without bytes where a page is no more.
 pub(super) type ChangedPages = BTreeMap<PageName, Option<Vec<u8>>>;
 
-/// The query of a shard, its stream time, its counters and the names of its pages.
+/// The runs of a state.
+pub(super) enum StoredRuns<'a> {
+    /// Of partial sessions, as in close mode.
+    Parts(&'a RunTable),
+    /// Of the sessions of some keys each, as in update mode.
+    Ranges(&'a RangeTable),
+}
+
+/// The query of a shard, its stream time and its counters.
 pub(super) struct ShardState {
     pub query: Arc<Query>,
     /// The same with the number of records of each partial session, as blocks have it.
@@ -45,7 +54,6 @@ pub(super) struct ShardState {
     pub fingerprint: Fingerprint,
     /// Stream time and counters; it stores no session.
     pub operator: SessionOperator,
-    pub table: RunTable,
     seq_nos: SeqNo,
     pub limits: Limits,
     pub interrupt: Interrupt,
@@ -76,7 +84,6 @@ impl ShardState {
             counted: Arc::new(Query::new(&counted, input)?),
             query: Arc::new(query),
             operator,
-            table: RunTable::default(),
             seq_nos: 0,
             limits: Limits::default(),
             interrupt: Interrupt::never(),
@@ -93,7 +100,6 @@ impl ShardState {
         if head.width != self.segment_width() {
             return Err(broken("its segments have another length"));
         }
-        self.table = RunTable::of(&head);
         self.seq_nos = head.seq_nos;
         self.operator
             .resume(progress, Time(head.closed), head.counters);
@@ -139,31 +145,23 @@ impl ShardState {
         Ok(pages)
     }
 
-    /// Adds a run of some sessions to a segment.
-    pub fn append(
-        &mut self,
-        segment: i64,
-        rows: &[u32],
-        query: &SessionQuery,
-        sessions: &ClosedSessions,
-        changed: &mut ChangedPages,
-    ) -> Result<()> {
-        self.interrupt.check()?;
-        let writer = RunWriter {
+    /// Writes runs of some sessions.
+    pub fn writer<'a>(
+        &'a self,
+        query: &'a SessionQuery,
+        sessions: &'a ClosedSessions,
+    ) -> RunWriter<'a> {
+        RunWriter {
             sort_keys: &self.sort_keys,
             fingerprint: &self.fingerprint.hash,
             query,
             sessions,
-            index_rows: self.limits.index_rows,
-        };
-        let (run, pages) = writer.write(segment, self.table.runs(segment), rows)?;
-        self.table.push(segment, run);
-        changed.extend(pages.into_iter().map(|(name, page)| (name, Some(page))));
-        Ok(())
+            limits: &self.limits,
+        }
     }
 
-    /// Changed pages by name, and the head, which says of the runs what `bounds` do.
-    pub fn finish(&self, changed: ChangedPages, bounds: RunBounds) -> Result<Vec<ChangedPage>> {
+    /// Changed pages by name, and the head of a state that has these runs.
+    pub fn finish(&self, changed: ChangedPages, runs: StoredRuns) -> Result<Vec<ChangedPage>> {
         let progress = self.operator.time().progress();
         let mut head = Head::new(
             progress,
@@ -171,9 +169,14 @@ impl ShardState {
             self.segment_width(),
             self.seq_nos,
             self.operator.counters,
-            self.table.pages(),
+            PageCounts::new(),
         );
-        head.runs = bounds;
+        match runs {
+            StoredRuns::Parts(table) => (head.pages, head.runs) = (table.pages(), table.bounds()),
+            StoredRuns::Ranges(table) => {
+                (head.pages, head.ranges) = (table.pages(), table.ranges())
+            }
+        }
         let head = head.write(progress, &self.fingerprint)?;
         let changed = changed.into_iter();
         let pages = changed.map(|(name, page)| (name.to_string(), page));

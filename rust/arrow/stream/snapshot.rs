@@ -144,7 +144,8 @@ impl Snapshot {
                 window_pages::join(state, label, &rows)?;
             }
         }
-        if state.windows.segment_width() == head.width && head.runs.is_empty() {
+        let is_own = head.runs.is_empty() && head.ranges.is_empty();
+        if state.windows.segment_width() == head.width && is_own {
             state.windows.mark_clean(); // nothing differs from the saved state
         } else {
             self.stale = head.pages.keys().copied().collect();

@@ -13,7 +13,7 @@ use crate::aggregate::slot::Slot;
 use crate::arrow::array::convert;
 use crate::arrow::array::halves::in_halves;
 use crate::arrow::format::page::{self, Label, Page, PageBounds, PageId, broken};
-use crate::arrow::format::page_writer::{self, PageColumns};
+use crate::arrow::format::page_writer::{self, PageColumns, RunRows};
 use crate::arrow::format::window_row::WindowRow;
 use crate::arrow::keys::sort_key::SortKeyRows;
 use crate::error::Result;
@@ -75,13 +75,8 @@ fn write_entries<E: WindowRow>(
             number: pages.len() as u32,
         };
         let bounds = |part: Range<usize>| bounds(rows.start + part.start..rows.start + part.end);
-        pages.extend(page_writer::write_run(
-            columns,
-            E::FORM,
-            fingerprint,
-            first,
-            bounds,
-        )?);
+        let part = RunRows::new(columns, state.query.limits.page_bytes)?;
+        pages.extend(part.write(0..rows.len(), E::FORM, fingerprint, first, bounds)?);
     }
     Ok(pages)
 }

@@ -40,11 +40,13 @@ def joined(older: Any, later: Any) -> Any:
 
 
 QUERIES: dict[str, Callable[[Any], Any]] = {
-    "sessions": lambda data: query(data, emit="update"),
+    "sessions": lambda data: query(data, source=None, emit="update"),
     "sliding": lambda data: query(data, SLIDING),
-    "close": query,
     "python": lambda data: query(data, source=None, aggregate=wr.reduce("amount", joined)),
 }
+"""Of which the next micro-batch reads all pages."""
+IN_PART: dict[str, Callable[[Any], Any]] = {"close": query, "update": lambda data: query(data, emit="update")}
+"""Of which it reads some pages."""
 
 
 def micro_batch(number: int) -> pa.Table:
@@ -66,7 +68,7 @@ class Played:
     """A stream after some micro-batches, and its states after each of them."""
 
     def __init__(self, name: str) -> None:
-        self.stream = LocalStream(QUERIES[name], SCHEMA, shards=2)
+        self.stream = LocalStream({**QUERIES, **IN_PART}[name], SCHEMA, shards=2)
         self.history = list[dict[int, dict[str, str]]]()
         for number in range(5):
             assert self.stream.push([micro_batch(number)]) or number < 2
@@ -93,7 +95,7 @@ class Played:
         return found
 
 
-@pytest.fixture(scope="module", params=[name for name in QUERIES if name != "close"])
+@pytest.fixture(scope="module", params=QUERIES)
 def played(request: pytest.FixtureRequest) -> Played:
     return Played(request.param)
 
@@ -219,26 +221,26 @@ def test_a_state_of_a_later_format_is_told(played: Played) -> None:
     refused(played.given({**played.pages(), "index": sealed(json.dumps(index))}), "format was 5 and is 4")
 
 
-@pytest.fixture(scope="module")
-def closing() -> Played:
-    return Played("close")
+@pytest.fixture(scope="module", params=IN_PART)
+def in_part(request: pytest.FixtureRequest) -> Played:
+    return Played(request.param)
 
 
-class TestSessionsThatClose:
-    """Sessions in close mode read some of their pages in a micro-batch: what is not read harms nothing."""
+class TestStatesReadInPart:
+    """What is not read of a state harms nothing."""
 
     @pytest.mark.parametrize("damage", ["gone", "older", "flipped", "cut"])
-    def test_damage_is_named_where_it_is_read_and_harms_nothing_elsewhere(self, closing: Played, damage: str) -> None:
-        whole, told = closing.given(closing.pages()), set()
-        for name, page in closing.pages().items():
-            pages = closing.pages()
+    def test_damage_is_named_where_it_is_read_and_harms_nothing_elsewhere(self, in_part: Played, damage: str) -> None:
+        whole, told = in_part.given(in_part.pages()), set()
+        for name, page in in_part.pages().items():
+            pages = in_part.pages()
             if damage == "gone":
                 del pages[name]
             elif damage == "older":
-                pages[name] = closing.pages(ago=1).get(name, page[::-1])
+                pages[name] = in_part.pages(ago=1).get(name, page[::-1])
             else:
                 pages[name] = page[:-1] if damage == "cut" else page[:50] + chr(ord(page[50]) ^ 1) + page[51:]
-            found = closing.given(pages)
+            found = in_part.given(pages)
             if isinstance(found[-1], Exception):
                 assert found[:-1] == whole[: len(found) - 1]
                 refused(found[-1:], "damaged")
@@ -248,11 +250,11 @@ class TestSessionsThatClose:
         assert {"index", "0/head", "1/head"} <= told
         assert len(told) > 4
 
-    def test_pages_of_an_older_micro_batch_are_torn(self, closing: Played) -> None:
-        older = closing.pages(ago=1)
+    def test_pages_of_an_older_micro_batch_are_torn(self, in_part: Played) -> None:
+        older = in_part.pages(ago=1)
         for name in ("index", "0/head"):
-            refused(closing.given({**closing.pages(), name: older[name]}), "damaged")
-            refused(closing.given({**older, name: closing.pages()[name]}), "damaged")
+            refused(in_part.given({**in_part.pages(), name: older[name]}), "damaged")
+            refused(in_part.given({**older, name: in_part.pages()[name]}), "damaged")
 
-    def test_the_state_of_another_shard_is_told(self, closing: Played) -> None:
-        refused(closing.given(closing.pages(1), shard=0), "shard 1", "shard 0", "damaged")
+    def test_the_state_of_another_shard_is_told(self, in_part: Played) -> None:
+        refused(in_part.given(in_part.pages(1), shard=0), "shard 1", "shard 0", "damaged")

@@ -1,0 +1,37 @@
+//! Bytes as hexadecimal digits, and back.
+
+use std::fmt::Write;
+
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serializer};
+
+/// The digits of bytes, two for each.
+pub(super) fn write(bytes: &[u8]) -> String {
+    let mut digits = String::with_capacity(2 * bytes.len());
+    for byte in bytes {
+        // Writing into a string does not fail.
+        let _ = write!(digits, "{byte:02x}");
+    }
+    digits
+}
+
+/// The bytes of digits; none where they are no such digits.
+pub(super) fn read(digits: &str) -> Option<Vec<u8>> {
+    let pairs = digits.as_bytes().chunks(2);
+    let byte = |pair: &[u8]| {
+        let [_, _] = pair else { return None };
+        u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()
+    };
+    pairs.map(byte).collect()
+}
+
+/// Bytes to a member of JSON.
+pub(super) fn serialize<S: Serializer>(bytes: &[u8], to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_str(&write(bytes))
+}
+
+/// Bytes of a member of JSON.
+pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<u8>, D::Error> {
+    let digits = String::deserialize(from)?;
+    read(&digits).ok_or_else(|| D::Error::custom(format!("{digits:?} is not hexadecimal")))
+}

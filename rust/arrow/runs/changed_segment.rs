@@ -1,0 +1,112 @@
+//! A segment of which some runs are written anew: those of the keys whose sessions have changed.
+
+use std::collections::BTreeSet;
+use std::ops::{ControlFlow, Range};
+
+use super::key_names::each_sort_key;
+use super::run_writer::RunWriter;
+use super::shard_state::ChangedPages;
+use crate::arrow::format::page::PageName;
+use crate::arrow::format::range_table::{RangeTable, StoredRange, place};
+use crate::error::{Error, Result};
+use crate::key::KeyId;
+use crate::sort::pick;
+
+/// A segment after a micro-batch.
+pub(super) struct ChangedSegment {
+    pub id: i64,
+    /// Its sessions, but those of runs that were not read.
+    pub rows: Vec<u32>,
+    /// Of each of its runs whether a session in it has changed, or is there no more.
+    pub is_changed: Vec<bool>,
+}
+
+impl ChangedSegment {
+    /// Writes the runs in which a session has changed, as `is_changed` says of each session. Those that follow each other are one range,
+    /// which is divided anew.
+    ///
+    /// # Errors
+    ///
+    /// Those of the writer; [`Error::Internal`] for a change of what was not read.
+    pub fn write(
+        mut self,
+        is_changed: &[bool],
+        read: &BTreeSet<PageName>,
+        table: &mut RangeTable,
+        writer: &RunWriter<'_>,
+        changed: &mut ChangedPages,
+    ) -> Result<()> {
+        let ranges = table.segment(self.id);
+        let places = if self.is_changed.iter().all(|&changed| changed) {
+            None
+        } else {
+            let places = self.places(ranges, writer)?;
+            for (&place, &row) in places.iter().zip(&self.rows) {
+                let changed = self.is_changed.get_mut(place);
+                if let (Some(true), Some(changed)) = (is_changed.get(row as usize), changed) {
+                    *changed = true;
+                }
+            }
+            Some(places)
+        };
+        let mut each = ranges.iter().zip(&self.is_changed);
+        let is_read = |stored: &StoredRange| {
+            let mut names = stored.names(self.id);
+            names.all(|name| read.contains(&name))
+        };
+        if each.any(|(stored, &changed)| changed && !is_read(stored)) {
+            return Err(Error::Internal("a run that changes was read"));
+        }
+        for group in groups(&self.is_changed).into_iter().rev() {
+            let rows: Vec<u32> = match &places {
+                None => std::mem::take(&mut self.rows),
+                Some(places) => {
+                    let rows = places.iter().zip(&self.rows);
+                    let own = rows.filter(|(place, _)| group.contains(place));
+                    own.map(|(_, &row)| row).collect()
+                }
+            };
+            let first = table.segment(self.id).get(group.start);
+            let from = first.filter(|_| group.start > 0); // the first run has all lesser keys, too
+            let from = from.map_or_else(Vec::new, |stored| stored.range.from.clone());
+            let place = group.start;
+            let removed = table.remove(self.id, group).into_iter();
+            changed.extend(removed.map(|name| (name, None)));
+            if !rows.is_empty() {
+                let numbers = table.numbers(self.id);
+                let (ranges, pages) = writer.write_ranges(self.id, numbers, &from, &rows)?;
+                table.insert(self.id, place, ranges);
+                changed.extend(pages.into_iter().map(|(name, page)| (name, Some(page))));
+            }
+        }
+        Ok(())
+    }
+
+    /// The place of the run of each row.
+    fn places(&self, ranges: &[StoredRange], writer: &RunWriter<'_>) -> Result<Vec<usize>> {
+        let keys: Vec<KeyId> = pick(&writer.sessions.keys, &self.rows);
+        let mut places = Vec::with_capacity(keys.len());
+        each_sort_key(writer.sort_keys, writer.query, &keys, |key| {
+            places.push(place(ranges, key));
+            ControlFlow::Continue(())
+        })?;
+        Ok(places)
+    }
+}
+
+/// The runs that have changed, those that follow each other together; of no runs one place for new
+/// ones.
+fn groups(is_changed: &[bool]) -> Vec<Range<usize>> {
+    if is_changed.is_empty() {
+        return std::iter::once(0..0).collect();
+    }
+    let mut end = 0;
+    let groups = is_changed
+        .chunk_by(|left, right| left == right)
+        .map(|group| {
+            let start = end;
+            end += group.len();
+            (group.first() == Some(&true)).then_some(start..end)
+        });
+    groups.flatten().collect()
+}

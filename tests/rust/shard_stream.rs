@@ -1,0 +1,226 @@
+//! A stream of micro-batches of one shard, beside a record operator that is never saved.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use windrow::arrow::batch::combiner::Combiner;
+use windrow::arrow::batch::packer::Packer;
+use windrow::arrow::plan::limits::Limits;
+use windrow::arrow::plan::query::Query;
+use windrow::arrow::plan::spec::Spec;
+use windrow::arrow::runs::session_runs::SessionRuns;
+use windrow::arrow::runs::session_updates::SessionUpdates;
+use windrow::arrow::runs::shard_sessions::ShardSessions;
+use windrow::arrow::stream::operator::Operator;
+use windrow::arrow::stream::snapshot::ChangedPage;
+use windrow::arrow::stream::source_time::SourceTime;
+use windrow::arrow::stream::store_query::StoreQuery;
+use windrow::operator::change::Emit;
+use windrow::operator::stream_time::Source;
+use windrow::time::Time;
+
+use crate::operator_batches::{Fed, batch, schema, spec_of};
+
+pub(crate) const AGGREGATES: &str = r#"[{"name":"n","function":"count"},{"name":"total","function":"sum","columns":["x"]},
+    {"name":"low","function":"min","columns":["x"]}]"#;
+const COUNTED: &str = r#"[{"name":"n","function":"count"},{"name":"total","function":"sum","columns":["x"]},
+    {"name":"low","function":"min","columns":["x"]},{"name":"windrow.records","function":"count"}]"#;
+
+/// Runs with indexes of their own and many compactions; ranges of few keys.
+pub(crate) fn small() -> Limits {
+    Limits {
+        page_bytes: 600,
+        index_rows: 2,
+        segment_runs: 2,
+        block_bytes: 200,
+        ..Limits::default()
+    }
+}
+
+pub(crate) type Pages = BTreeMap<String, Vec<u8>>;
+
+fn apply(pages: &mut Pages, changed: Vec<ChangedPage>) {
+    for (name, page) in changed {
+        match page {
+            Some(page) => pages.insert(name, page),
+            None => pages.remove(&name),
+        };
+    }
+}
+
+/// Key, window and three aggregates.
+const FINAL: usize = 5;
+/// And `op`, and `time`.
+const CHANGE: usize = 7;
+
+/// The first columns of windows as text, sorted.
+fn shown(batches: &[RecordBatch], columns: usize) -> Vec<String> {
+    let rows = batches.iter().flat_map(|batch| {
+        let columns = (0..columns)
+            .map(|column| batch.column(column))
+            .collect::<Vec<_>>();
+        let options = arrow_cast::display::FormatOptions::default().with_null("null");
+        (0..batch.num_rows())
+            .map(|row| {
+                let cell = |array: &&Arc<dyn arrow_array::Array>| {
+                    let shown = arrow_cast::display::ArrayFormatter::try_new(array, &options);
+                    shown.unwrap().value(row).to_string()
+                };
+                columns.iter().map(cell).collect::<Vec<_>>().join(" ")
+            })
+            .collect::<Vec<_>>()
+    });
+    let mut rows: Vec<String> = rows.collect();
+    rows.sort();
+    rows
+}
+
+/// The packed blocks of some rows.
+pub(crate) fn packed(counted: &Spec, rows: &[Fed], split: u32, limits: Limits) -> Vec<RecordBatch> {
+    let mut query = Query::new(counted, &schema()).unwrap();
+    query.limits = limits;
+    let mut packer = Packer::new(Arc::new(query), split).unwrap();
+    let mut blocks = packer.push(&batch(rows)).unwrap();
+    blocks.extend(packer.finish().unwrap());
+    blocks
+}
+
+pub(crate) fn joined(blocks: &[RecordBatch]) -> RecordBatch {
+    let schema = windrow::arrow::format::packed::schema();
+    arrow_select::concat::concat_batches(&schema, blocks).unwrap()
+}
+
+pub(crate) struct Stream {
+    pub(crate) spec: Spec,
+    pub(crate) counted: Spec,
+    limits: Limits,
+    shard: u32,
+    /// The record operator, which is never saved.
+    reference: Operator,
+    pub(crate) pages: Pages,
+    /// The pages that the last micro-batch has asked for.
+    pub(crate) needed: Vec<String>,
+}
+
+impl Stream {
+    pub(crate) fn new(windows: &str, limits: Limits, shard: u32) -> Self {
+        Self::emitting(Emit::Close, windows, limits, shard)
+    }
+
+    pub(crate) fn emitting(emit: Emit, windows: &str, limits: Limits, shard: u32) -> Self {
+        let more = r#","grace":15"#;
+        let mut spec = spec_of(windows, AGGREGATES, more);
+        let mut counted = spec_of(windows, COUNTED, more);
+        (spec.emit, counted.emit) = (emit, emit);
+        (spec.tick, counted.tick) = (None, None);
+        (spec.shards, counted.shards) = (4, 1);
+        Self {
+            reference: Operator::new(&spec, &schema(), Vec::new()).unwrap(),
+            spec,
+            counted,
+            limits,
+            shard,
+            pages: Pages::new(),
+            needed: Vec::new(),
+        }
+    }
+
+    pub(crate) fn runs(&self) -> Box<dyn ShardSessions> {
+        let mut runs: Box<dyn ShardSessions> = match self.spec.emit {
+            Emit::Close => {
+                let runs = SessionRuns::new(&self.spec, &schema(), self.shard).unwrap();
+                Box::new(runs.with_limits(self.limits))
+            }
+            Emit::Update => {
+                let updates = SessionUpdates::new(&self.spec, &schema()).unwrap();
+                Box::new(updates.with_limits(self.limits))
+            }
+        };
+        if let Some(head) = self.pages.get("head") {
+            runs.restore(head).unwrap();
+        }
+        runs
+    }
+
+    fn operator(&self) -> Operator {
+        let mut operator = Operator::new(&self.spec, &schema(), Vec::new()).unwrap();
+        if !self.pages.is_empty() {
+            let pages: Vec<&[u8]> = self.pages.values().map(Vec::as_slice).collect();
+            operator.restore(&pages).unwrap();
+        }
+        operator
+    }
+
+    /// A micro-batch: the rows of the record operator, and those of runs, or of an operator that
+    /// goes on from their state.
+    pub(crate) fn push(&mut self, rows: &[Fed], by_operator: bool) -> (Vec<String>, Vec<String>) {
+        let rows: Vec<Fed> = rows.iter().filter(|row| !row.tick).cloned().collect();
+        let (one, two) = rows.split_at(rows.len() / 2);
+        let mut blocks = packed(&self.counted, one, 0, self.limits);
+        blocks.extend(packed(&self.counted, two, 1, self.limits));
+        let blocks = joined(&blocks);
+        let moves = |row: &&Fed| row.key.is_some() && row.gap.is_some_and(|gap| gap > 0);
+        let latest = rows.iter().filter(moves).filter_map(|row| row.time).max();
+        let progress: Vec<SourceTime> = latest
+            .map(|time| SourceTime {
+                input: 0,
+                source: Source(0),
+                time: Time(time),
+            })
+            .into_iter()
+            .collect();
+        let mut combiner =
+            Combiner::new(&Arc::new(Query::new(&self.counted, &schema()).unwrap())).unwrap();
+        combiner.push(&blocks).unwrap();
+        let partials = combiner.finish().unwrap();
+        let columns = match self.spec.emit {
+            Emit::Close => FINAL,
+            Emit::Update => CHANGE,
+        };
+        let wanted = self.reference.push_partials(&partials, &progress).unwrap();
+        let wanted = shown(&wanted, columns);
+        if by_operator {
+            let mut operator = self.operator();
+            let found = operator.push_partials(&partials, &progress).unwrap();
+            let found = shown(&found, columns);
+            apply(&mut self.pages, operator.changed_pages().unwrap());
+            return (wanted, found);
+        }
+        let mut runs = self.runs();
+        let names = runs.push(&blocks, &progress).unwrap();
+        let needed: Vec<&[u8]> = names
+            .iter()
+            .map(|name| self.pages[name].as_slice())
+            .collect();
+        let (rows, changed) = runs.finish(&needed).unwrap();
+        apply(&mut self.pages, changed);
+        self.needed = names;
+        let (own, reference) = (runs.counters(), self.reference.counters());
+        assert_eq!(own.records, reference.records);
+        assert_eq!(own.late, reference.late);
+        assert_eq!(own.windows_closed, reference.windows_closed);
+        assert_eq!(runs.stream_time(), self.reference.stream_time());
+        let (open, parts) = (self.reference.windows_open() as u64, runs.windows_open());
+        match self.spec.emit {
+            Emit::Close => assert!(parts >= open && parts < 1_000, "{parts}"),
+            Emit::Update => {
+                assert_eq!(parts, open);
+                assert_eq!(own.updates, reference.updates);
+            }
+        }
+        (wanted, shown(&rows, columns))
+    }
+
+    /// What is open, of the record operator and of one that has the pages.
+    pub(crate) fn open(&self) -> (Vec<String>, Vec<String>) {
+        let all = StoreQuery::Due {
+            from: Time::MIN,
+            to: Time::MAX,
+        };
+        let select = |operator: &Operator| {
+            shown(&operator.select(all, &(None, None), false).unwrap(), FINAL)
+        };
+        (select(&self.reference), select(&self.operator()))
+    }
+}
