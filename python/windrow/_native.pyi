@@ -81,6 +81,8 @@ class RowColumns:
 def shard_keys(shards: int) -> list[int]:
     """What Spark knows shards by: its hash of each key is the number of the shard."""
 
+_Progress = Sequence[tuple[int, int, int]]
+
 class _ArrowStream(Protocol):
     """What gives record batches: a table, a reader, and so on."""
 
@@ -212,7 +214,7 @@ class SlidingFolds:
     def output_schema(self) -> pa.Schema:
         """As `Operator.output_schema`."""
     def push(self, batch: pa.RecordBatch) -> list[pa.RecordBatch]:
-        """Takes rows, none of them before one that came earlier; gives the windows that no later row changes.
+        """Takes rows, none before one that came earlier; gives the windows that no later row changes.
 
         `RuntimeError`, where a Python function raised, names it, the record and the window.
         """
@@ -245,14 +247,12 @@ class Operator:
         """What a query of the plan gives: the keys, `window`, the aggregates, and `op` where the plan asks for it."""
     @property
     def stream_time(self) -> int | None:
-        """Stream time in ticks of the time column, the smallest over all inputs; None before the first record.
-        `ValueError` after a `restore` that failed.
-        """
+        """Stream time in ticks, the smallest over all inputs; None before the first record. Raises as `counters`."""
     @property
     def source_times(self) -> list[tuple[int, int, int]]:
         """The largest time of each known source: the number of its input, its own number, and ticks of the time column.
 
-        Without `sources` in the plan there is one, 0. `ValueError` after a `restore` that failed.
+        Without `sources` in the plan there is one, 0. Raises as `counters`.
         """
     def sort_keys(self, keys: pa.RecordBatch) -> list[bytes | None]:
         """The bytes by which keys are ordered, for each row of the key columns; None where all of them are null."""
@@ -268,11 +268,9 @@ class Operator:
             RuntimeError: a Python function raised; the message names it, the record and the window.
         """
     def push_micro_batch(
-        self, batch: pa.RecordBatch, progress: Sequence[tuple[int, int, int]], times: pa.RecordBatch | None = None
+        self, batch: pa.RecordBatch, progress: _Progress, times: pa.RecordBatch | None = None
     ) -> list[pa.RecordBatch]:
-        """Takes the records of a micro-batch, then moves stream time and closes windows (rules 1.2, 1.3, 1.6).
-
-        Gives the changes, as `push` does.
+        """Takes the records of a micro-batch, then moves stream time and closes windows: the changes, as of `push`.
 
         Args:
             batch: the records, in the columns of the schema.
@@ -286,23 +284,19 @@ class Operator:
                 or progress of no input. Else what `push` raises.
         """
     def push_over(
-        self, batch: pa.RecordBatch, progress: Sequence[tuple[int, int, int]], times: pa.RecordBatch | None = None
+        self, batch: pa.RecordBatch, progress: _Progress, times: pa.RecordBatch | None = None
     ) -> list[pa.RecordBatch]:
         """As `push_micro_batch`, of a plan over sliding windows whose records come back (`"over"`).
 
         Gives `window` and the aggregates of each record, in order and in some batches; null for one that is late or
         left out. Without `times` they are those after all records of the batch, else those right after the record.
         """
-    def push_partials(self, partials: pa.RecordBatch, progress: Sequence[tuple[int, int, int]]) -> list[pa.RecordBatch]:
+    def push_partials(self, partials: pa.RecordBatch, progress: _Progress) -> list[pa.RecordBatch]:
         """Takes the partial sessions of a micro-batch in place of its records; else as `push_micro_batch`.
 
-        Args:
-            partials: what a `Combiner` gave for this plan with one more aggregate, the last one: `count()`.
-            progress: as in `push_micro_batch`.
-
-        Raises:
-            ValueError: other columns, or a plan that needs the records: sliding windows, several inputs, Python
-                functions, late records that are emitted, each record's changes.
+        They are what a `Combiner` gave for this plan with one more aggregate, the last one: `count()`. `ValueError` for
+        other columns, or a plan that needs the records: sliding windows, several inputs, Python functions, late records
+        that are emitted, each record's changes.
         """
     def finish(self) -> list[pa.RecordBatch]:
         """The input has ended: the changes that make all windows final, in the form of `push`."""
@@ -343,9 +337,19 @@ class Operator:
         more. Applied to those before they are the same state as `pages`.
         """
     def restore(self, pages: Sequence[bytes]) -> None:
-        """Goes on from saved pages, in any order; the operator has seen no record yet. `ValueError` for damaged pages,
-        pages of another plan (the message tells what differs), or missing ones.
+        """Goes on from saved pages, in any order, before any record; `ValueError` for damaged or missing ones, or of
+        another plan (the message tells what differs).
         """
+    def touched(
+        self, head: bytes, keys: pa.RecordBatch, progress: _Progress, times: pa.RecordBatch | None = None
+    ) -> list[str] | None:
+        """The pages of a saved state that a micro-batch needs by its key columns, `progress` and `times`: those of its
+        keys, and those in which a window closes or leaves. None for all, where the state has other segments or parts.
+
+        `ValueError` for a damaged head, one of another plan, progress of no input, an operator that has seen records.
+        """
+    def restore_touched(self, pages: Sequence[bytes]) -> None:
+        """The head and the pages that `touched` named, for this micro-batch and its `changed_pages`; as `restore`."""
     def restore_part(self, pages: Sequence[bytes]) -> None:
         """Reads the head and some of the pages of a saved state, for `select` alone; raises as `restore`."""
 
@@ -369,17 +373,15 @@ class ShardSessions:
         """
     def restore(self, head: bytes) -> None:
         """Goes on from a saved head, also an `Operator`'s; `ValueError` for a damaged one, or of another plan."""
-    def push(self, packed: pa.RecordBatch, progress: Sequence[tuple[int, int, int]]) -> list[str]:
+    def push(self, packed: pa.RecordBatch, progress: _Progress) -> list[str]:
         """Takes the packed blocks, in any order, of partial sessions with the number of their records.
 
         Args:
-            packed: the blocks.
+            packed: the blocks; `ValueError` for damaged ones, or those of another query.
             progress: how far sources have come: the input (0), the number of the source, ticks of the time column.
 
         Returns:
             The names of the pages that `finish` needs.
-
-        `ValueError` for damaged blocks, or those of another query.
         """
     def finish(self, pages: Sequence[bytes]) -> tuple[list[pa.RecordBatch], list[tuple[str, bytes | None]]]:
         """Joins sessions and closes those that are due; `pages` are those that `push` has named, in any order.

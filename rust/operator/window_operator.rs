@@ -250,6 +250,26 @@ impl<K: WindowKind> WindowOperator<K> {
         self.time.observe_together(seen);
     }
 
+    /// What closes where time goes on from saved progress to `times`, one after the other, and then to
+    /// `seen`, all at once: before when windows are due, and since when closed ones are kept.
+    pub fn closing(
+        &self,
+        saved: impl IntoIterator<Item = Progress>,
+        times: impl Iterator<Item = (usize, Source, Time)>,
+        seen: impl Iterator<Item = (usize, Source, Time)>,
+    ) -> (Time, Time) {
+        let mut time = self.time.clone();
+        time.resume(saved);
+        time.catch_up();
+        for (input, source, reached) in times {
+            time.observe(input, source, reached);
+        }
+        time.observe_together(seen);
+        let now = time.slowest();
+        let kept = self.windows.horizon(now).kept;
+        (self.windows.due_before(now.close), kept)
+    }
+
     /// The close times go with the grace, which may be smaller than before a restart. Nothing closes.
     pub fn catch_up_time(&mut self) {
         self.time.catch_up();

@@ -259,7 +259,7 @@ impl PyOperator {
             operator.check_restored()?;
             (operator.counters(), operator.windows_open())
         };
-        counter_dict(py, counters, open as u64)
+        counter_dict(py, counters, open)
     }
 
     #[pyo3(signature = (first, last, start, end, *, by="bounds", backward=false))]
@@ -312,6 +312,25 @@ impl PyOperator {
     fn restore(&self, py: Python<'_>, pages: Vec<PyBackedBytes>) -> PyResult<()> {
         let pages: Vec<&[u8]> = pages.iter().map(|page| &**page).collect();
         self.work(py, |operator| operator.restore(&pages))
+    }
+
+    #[pyo3(signature = (head, keys, progress, times=None))]
+    fn touched(
+        &self,
+        head: PyBackedBytes,
+        keys: PyRecordBatch,
+        progress: Vec<(usize, u32, i64)>,
+        times: Option<PyRecordBatch>,
+    ) -> PyResult<Option<Vec<String>>> {
+        let (keys, progress) = (keys.into_inner(), source_times(progress));
+        let times = times.map(PyRecordBatch::into_inner);
+        let operator = self.lock()?;
+        Ok(operator.touched(&head, &keys, times.as_ref(), &progress)?)
+    }
+
+    fn restore_touched(&self, py: Python<'_>, pages: Vec<PyBackedBytes>) -> PyResult<()> {
+        let pages: Vec<&[u8]> = pages.iter().map(|page| &**page).collect();
+        self.work(py, |operator| operator.restore_touched(&pages))
     }
 
     fn restore_part(&self, py: Python<'_>, pages: Vec<PyBackedBytes>) -> PyResult<()> {

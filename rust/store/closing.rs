@@ -123,8 +123,12 @@ impl<E: StoreEntry> WindowTable<E> {
 
     /// Drops every window that is closed and hidden, also in segments with others that are not.
     /// What is stored is then what is visible, so that saved pages hold nothing else (rules 1.7).
+    /// Where nothing is kept, windows leave as they close.
     pub fn drop_hidden(&mut self, mut dropped: impl FnMut(E)) {
         let (closed, kept) = (self.segments.closed(), self.horizon.kept);
+        if kept == Time::MAX {
+            return;
+        }
         let last = kept.saturating_add(self.lead).min(closed);
         let mut hidden = Vec::new();
         for key in self.segments.between(Time::MIN, last) {

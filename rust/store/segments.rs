@@ -10,8 +10,9 @@
 //! their due time. A key may be listed, and a window queued, that is no more: readers check it.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
+use std::collections::{BTreeMap, BinaryHeap};
 
+use super::changed_keys::ChangedKeys;
 use super::key_table::StoreKey;
 use crate::time::{Span, Time};
 
@@ -58,9 +59,10 @@ pub(super) struct Segments<I> {
     /// Above this length the queue is compacted.
     queue_limit: usize,
     closed: Time,
-    /// Segments with windows that have changed since all were marked clean.
-    changed: BTreeSet<SegmentId>,
-    /// The last of them that was inserted: most changes come in its segment.
+    /// The keys of each segment whose windows have changed since all were marked clean; none before the
+    /// first time.
+    changed: Option<BTreeMap<SegmentId, ChangedKeys>>,
+    /// The last segment of which all keys count as changed: most changes come in it.
     latest: Option<SegmentId>,
 }
 
@@ -78,7 +80,7 @@ impl<I: Copy + Ord> Segments<I> {
             queue: BinaryHeap::new(),
             queue_limit: SHORT_QUEUE,
             closed: Time::MIN,
-            changed: BTreeSet::new(),
+            changed: None,
             latest: None,
         }
     }
@@ -88,24 +90,34 @@ impl<I: Copy + Ord> Segments<I> {
         1 << self.shift
     }
 
-    /// Marks a segment as changed.
+    /// The windows of a key have changed in a segment.
     #[inline]
-    pub(super) fn change(&mut self, id: SegmentId) {
-        if self.latest != Some(id) {
+    pub(super) fn change<'n>(&mut self, id: SegmentId, name: impl FnOnce() -> &'n [u8]) {
+        if let Some(changed) = &mut self.changed
+            && self.latest != Some(id)
+            && changed.entry(id).or_insert(ChangedKeys::NONE).add(name())
+        {
             self.latest = Some(id);
-            self.changed.insert(id);
         }
     }
 
-    /// The segments that have changed since [`Self::mark_clean`], in order.
-    pub(super) fn changed(&self) -> &BTreeSet<SegmentId> {
-        &self.changed
+    /// All windows of some segments have changed.
+    fn change_all(&mut self, ids: impl IntoIterator<Item = SegmentId>) {
+        if let Some(changed) = &mut self.changed {
+            changed.extend(ids.into_iter().map(|id| (id, ChangedKeys::ALL)));
+        }
     }
 
-    /// Marks all segments clean.
+    /// The segments that have changed since [`Self::mark_clean`], in order, and in which keys; none
+    /// before the first time.
+    pub(super) fn changed(&self) -> Option<&BTreeMap<SegmentId, ChangedKeys>> {
+        self.changed.as_ref()
+    }
+
+    /// Marks all segments clean. From now on changes are noted.
     pub(super) fn mark_clean(&mut self) {
         self.latest = None;
-        self.changed.clear();
+        self.changed = Some(BTreeMap::new());
     }
 
     /// The segments in which keys are listed, in order.
@@ -127,9 +139,8 @@ impl<I: Copy + Ord> Segments<I> {
 
     /// Forgets all windows.
     pub(super) fn clear(&mut self) {
-        self.changed.extend(self.listed.keys().copied());
-        self.latest = None;
-        self.listed.clear();
+        let listed = std::mem::take(&mut self.listed);
+        self.change_all(listed.into_keys());
         self.queue.clear();
         self.opened = None;
     }
@@ -255,8 +266,9 @@ impl<I: Copy + Ord> Segments<I> {
             .listed
             .first_entry()
             .filter(|first| *first.key() < bound)?;
-        self.changed.insert(*first.key());
-        Some(first.remove().keys)
+        let (id, listed) = first.remove_entry();
+        self.change_all([id]);
+        Some(listed.keys)
     }
 
     /// The first segment that is not dropped by `expire(before)`.

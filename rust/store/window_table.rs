@@ -1,8 +1,9 @@
 //! The windows of all keys: reads and writes.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
+use super::changed_keys::ChangedKeys;
 use super::entry::StoreEntry;
 use super::key_table::{KeyTable, StoreKey};
 use super::key_windows::KeyWindows;
@@ -126,7 +127,7 @@ impl<E: StoreEntry> WindowTable<E> {
         };
         self.count(key, id, due, lead);
         if let Some(old) = &replaced {
-            self.uncount(old);
+            self.uncount(key, old);
         }
         replaced
     }
@@ -149,7 +150,7 @@ impl<E: StoreEntry> WindowTable<E> {
         };
         let old = std::mem::replace(old, entry);
         self.count(key, new, due, lead);
-        self.uncount(&old);
+        self.uncount(key, &old);
         None
     }
 
@@ -163,7 +164,7 @@ impl<E: StoreEntry> WindowTable<E> {
         if windows.entries.is_empty() {
             self.idle.push(key);
         }
-        self.uncount(&entry);
+        self.uncount(key, &entry);
         Some(entry)
     }
 
@@ -173,7 +174,7 @@ impl<E: StoreEntry> WindowTable<E> {
             return;
         };
         let segment = self.segments.id(due);
-        self.segments.change(segment);
+        self.segments.change(segment, || self.keys.name(key));
         self.segments
             .list(due, id, key, windows.listed == Some(segment));
         windows.listed = Some(segment);
@@ -183,8 +184,9 @@ impl<E: StoreEntry> WindowTable<E> {
         self.compact_queue();
     }
 
-    fn uncount(&mut self, entry: &E) {
-        self.segments.change(self.segments.id(entry.due()));
+    fn uncount(&mut self, key: StoreKey, entry: &E) {
+        let segment = self.segments.id(entry.due());
+        self.segments.change(segment, || self.keys.name(key));
         self.len -= 1;
         self.open -= usize::from(entry.due() >= self.segments.closed());
     }
@@ -194,7 +196,8 @@ impl<E: StoreEntry> WindowTable<E> {
         let windows = self.key_windows.get_mut(key.0 as usize)?;
         let found = windows.find(&id).ok()?;
         let entry = windows.entries.get_mut(found)?;
-        self.segments.change(self.segments.id(entry.due()));
+        let segment = self.segments.id(entry.due());
+        self.segments.change(segment, || self.keys.name(key));
         Some(entry)
     }
 
@@ -204,12 +207,13 @@ impl<E: StoreEntry> WindowTable<E> {
     }
 
     /// The segments that have changed since [`Self::mark_clean`], in order: those in which a window
-    /// was put, changed or removed, and those that were dropped.
-    pub fn changed(&self) -> &BTreeSet<SegmentId> {
+    /// was put, changed or removed, and of which keys; and those that were dropped. None before the
+    /// first time.
+    pub fn changed(&self) -> Option<&BTreeMap<SegmentId, ChangedKeys>> {
         self.segments.changed()
     }
 
-    /// Marks all segments clean.
+    /// Marks all segments clean. From now on changes are noted.
     pub fn mark_clean(&mut self) {
         self.segments.mark_clean();
     }
@@ -221,8 +225,13 @@ impl<E: StoreEntry> WindowTable<E> {
 
     /// The visible windows of a segment, by key, then id: what its pages hold.
     pub fn segment(&self, segment: SegmentId) -> Vec<(StoreKey, &E)> {
-        let mut keys = self.segments.keys(segment);
+        self.segment_keys(segment, self.segments.keys(segment))
+    }
+
+    /// The same of some keys.
+    pub fn segment_keys(&self, segment: SegmentId, mut keys: Vec<StoreKey>) -> Vec<(StoreKey, &E)> {
         self.keys.sort(&mut keys);
+        keys.dedup();
         let within = self.segments.within(segment);
         keys.into_iter()
             .flat_map(|key| self.due(key, within).map(move |entry| (key, entry)))

@@ -231,7 +231,7 @@ fn what_has_closed_within_the_batch_is_not_joined() {
         assert_eq!(finals, [("a", 70, 70)], "{time}");
         assert_eq!(
             (operator.counters().late, operator.windows_open()),
-            (late, 2 - late as usize),
+            (late, 2 - late),
             "{time}"
         );
     }

@@ -201,7 +201,7 @@ impl Stream {
         assert_eq!(own.late, reference.late);
         assert_eq!(own.windows_closed, reference.windows_closed);
         assert_eq!(runs.stream_time(), self.reference.stream_time());
-        let (open, parts) = (self.reference.windows_open() as u64, runs.windows_open());
+        let (open, parts) = (self.reference.windows_open(), runs.windows_open());
         match self.spec.emit {
             Emit::Close => assert!(parts >= open && parts < 1_000, "{parts}"),
             Emit::Update => {

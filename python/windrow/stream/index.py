@@ -8,7 +8,7 @@
 
 | of the index | |
 |---|---|
-| `format`, `shard` | 4; the number of the shard |
+| `format`, `shard` | 5; the number of the shard |
 | `source`, `stream_time` | the source columns, and how stream time is kept over several sources |
 | `sources`, `inputs` | the values of each source, by number, and the inputs that have seen it |
 | `pages` | of each page checksum and length of its text; of windows first and last time, the beginnings of both keys |
@@ -36,7 +36,7 @@ import pyarrow as pa
 
 from windrow.tasks import Source
 
-FORMAT = 4
+FORMAT = 5
 INDEX = "index"
 QUERY = "query"
 HEAD = "head"

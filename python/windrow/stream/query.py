@@ -145,6 +145,7 @@ class StreamQuery:
         """The columns that are read, and whole records where they wait."""
         self.schema = pa.schema([*list(self.read)[: asked["columns"]], *whole])
         """The columns of the plan."""
+        self.keys: list[str] = self.spec["keys"]
         self.tick: str | None = self.spec["tick"]
         self.time: str = self.spec["time"]
         inputs = self.spec["inputs"]

@@ -136,14 +136,19 @@ class Shard:
         emitted, changed = sessions.finish(pages.some(number, needed))
         return Changed(emitted, changed, before, sessions.counters(), sessions.stream_time)
 
-    def _operator(self, number: int) -> Operator:
-        """The operator with a number, as its pages have it."""
-        query = self._query
+    def _operator(
+        self, number: int, keys: pa.RecordBatch, progress: Progress, times: pa.RecordBatch | None = None
+    ) -> Operator:
+        """The operator with a number, with those of its pages that records need: all, where the query was another."""
+        query, pages = self._query, self._pages
         folds = [pickle.loads(function).fold(query.schema, kafka=False) for function in query.asked["functions"]]
         operator = _worker.operator(query.operator_spec, query.schema, folds)
-        pages = self._pages.of(number)
-        if pages:
-            operator.restore(pages)
+        head = pages.head(number) if pages.is_of(query.stored) else None
+        touched = None if head is None else operator.touched(head, keys, progress, times)
+        if head is not None and touched is not None:
+            operator.restore_touched([head, *pages.some(number, touched)])
+        elif pages.knows(number):
+            operator.restore(pages.of(number))
         return operator
 
     def tasks(self, control: Control, blocks: dict[Source, list[Any]]) -> Iterator[tuple[int, list[Any], Progress]]:
@@ -174,16 +179,20 @@ class Shard:
                 yield each, blocks.get(source, []), own[each]
 
     def push(self, number: int, rows: list[Any], progress: Progress, control: Control) -> Changed:
-        """The records of blocks are pushed to an operator that has all of its pages."""
-        operator = self._operator(number)
-        before = operator.counters()
-        if self._query.asked["partials"]:
-            combiner = self._query.block_query.combiner()
+        """The records of blocks are pushed to an operator that has the pages that they need."""
+        query = self._query
+        if query.asked["partials"]:
+            combiner = query.block_query.combiner()
             combiner.push(_packed(rows))
-            changes = operator.push_partials(combiner.finish(), progress)
+            partials = combiner.finish()
+            operator = self._operator(number, partials.select(range(len(query.keys))), progress)
+            before = operator.counters()
+            changes = operator.push_partials(partials, progress)
         else:
             records, times = self._records(_packed(rows), control)
-            if self._query.record_names and not self._query.waits:
+            operator = self._operator(number, records.select(query.keys), progress, times)
+            before = operator.counters()
+            if query.record_names and not query.waits:
                 changes = list(over.beside(records, operator.push_over(records, progress, times)))
             else:
                 changes = operator.push_micro_batch(records, progress, times)

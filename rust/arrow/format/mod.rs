@@ -16,7 +16,10 @@
 //! | [`page_text`] | a page as text |
 //! | `head` | stream time and counters, as a page |
 //! | `run_range` | the keys of each run |
+//! | `stored_range` | such a run with its pages, and a place for new ones |
 //! | `range_table` | the runs of segments that have a range of keys each |
+//! | `touched` | those that a micro-batch touches |
+//! | `range_writer` | sorted windows to such runs |
 //! | `hexadecimal` | bytes as digits |
 //! | `window_row` | stored windows as rows of pages |
 
@@ -34,6 +37,9 @@ pub mod page_text;
 pub(crate) mod page_writer;
 pub(crate) mod partial_sessions;
 pub(crate) mod range_table;
+pub(crate) mod range_writer;
 pub(crate) mod run_range;
 pub mod shard_key;
+pub(crate) mod stored_range;
+pub(crate) mod touched;
 pub(crate) mod window_row;

@@ -1,13 +1,13 @@
 //! A segment of which some runs are written anew: those of the keys whose sessions have changed.
 
 use std::collections::BTreeSet;
-use std::ops::{ControlFlow, Range};
+use std::ops::ControlFlow;
 
 use super::key_names::each_sort_key;
 use super::run_writer::RunWriter;
-use super::shard_state::ChangedPages;
 use crate::arrow::format::page::PageName;
-use crate::arrow::format::range_table::{RangeTable, StoredRange, place};
+use crate::arrow::format::range_table::{RangeTable, place};
+use crate::arrow::format::stored_range::{ChangedPages, StoredRange, WrittenRanges};
 use crate::error::{Error, Result};
 use crate::key::KeyId;
 use crate::sort::pick;
@@ -22,8 +22,7 @@ pub(super) struct ChangedSegment {
 }
 
 impl ChangedSegment {
-    /// Writes the runs in which a session has changed, as `is_changed` says of each session. Those that follow each other are one range,
-    /// which is divided anew.
+    /// Writes the runs in which a session has changed, as `is_changed` says of each session.
     ///
     /// # Errors
     ///
@@ -57,7 +56,7 @@ impl ChangedSegment {
         if each.any(|(stored, &changed)| changed && !is_read(stored)) {
             return Err(Error::Internal("a run that changes was read"));
         }
-        for group in groups(&self.is_changed).into_iter().rev() {
+        table.rewrite(self.id, &self.is_changed, changed, |group, vacancy| {
             let rows: Vec<u32> = match &places {
                 None => std::mem::take(&mut self.rows),
                 Some(places) => {
@@ -66,20 +65,11 @@ impl ChangedSegment {
                     own.map(|(_, &row)| row).collect()
                 }
             };
-            let first = table.segment(self.id).get(group.start);
-            let from = first.filter(|_| group.start > 0); // the first run has all lesser keys, too
-            let from = from.map_or_else(Vec::new, |stored| stored.range.from.clone());
-            let place = group.start;
-            let removed = table.remove(self.id, group).into_iter();
-            changed.extend(removed.map(|name| (name, None)));
-            if !rows.is_empty() {
-                let numbers = table.numbers(self.id);
-                let (ranges, pages) = writer.write_ranges(self.id, numbers, &from, &rows)?;
-                table.insert(self.id, place, ranges);
-                changed.extend(pages.into_iter().map(|(name, page)| (name, Some(page))));
+            if rows.is_empty() {
+                return Ok(WrittenRanges::default());
             }
-        }
-        Ok(())
+            writer.write_ranges(vacancy, &rows)
+        })
     }
 
     /// The place of the run of each row.
@@ -92,21 +82,4 @@ impl ChangedSegment {
         })?;
         Ok(places)
     }
-}
-
-/// The runs that have changed, those that follow each other together; of no runs one place for new
-/// ones.
-fn groups(is_changed: &[bool]) -> Vec<Range<usize>> {
-    if is_changed.is_empty() {
-        return std::iter::once(0..0).collect();
-    }
-    let mut end = 0;
-    let groups = is_changed
-        .chunk_by(|left, right| left == right)
-        .map(|group| {
-            let start = end;
-            end += group.len();
-            (group.first() == Some(&true)).then_some(start..end)
-        });
-    groups.flatten().collect()
 }

@@ -13,22 +13,16 @@ use crate::arrow::batch::sessions::SessionQuery;
 use crate::arrow::format::head::RunBound;
 use crate::arrow::format::page::{PageBounds, PageId, PageKind, PageName};
 use crate::arrow::format::page_writer::{PageColumns, RunRows, window_columns};
-use crate::arrow::format::range_table::StoredRange;
-use crate::arrow::format::run_range::RunRange;
+use crate::arrow::format::range_writer::{RangeWriter, SortedWindows};
+use crate::arrow::format::run_range::WindowStatistics;
+use crate::arrow::format::stored_range::{NamedPage, Vacancy, WrittenRanges};
 use crate::arrow::format::window_row::WindowRow;
 use crate::arrow::keys::sort_key::{SortKeyRows, SortKeys};
 use crate::arrow::plan::limits::Limits;
 use crate::error::Result;
 use crate::sort::{pick, prefix};
 use crate::store::SessionEntry;
-use crate::time::Time;
 use crate::window::Extent;
-
-/// A page by its name.
-pub(super) type NamedPage = (PageName, Vec<u8>);
-
-/// The longest beginning of a key at which a range of keys begins.
-const FROM_BYTES: usize = 64;
 
 /// Writes runs of some sessions.
 pub(super) struct RunWriter<'a> {
@@ -99,59 +93,14 @@ impl RunWriter<'_> {
         Ok((StoredRun { pages, bound }, written))
     }
 
-    /// Writes sessions as runs of a range of keys each, the first of them from a key on, about as many
-    /// in each as are in a page. `numbers` are those that the runs may have.
-    pub fn write_ranges(
-        &self,
-        segment: i64,
-        mut numbers: impl Iterator<Item = u32>,
-        from: &[u8],
-        rows: &[u32],
-    ) -> Result<(Vec<StoredRange>, Vec<NamedPage>)> {
-        let parts = self.parts(rows)?;
-        let are_sorted = parts.len() == 1; // several are one range: keys are in order in each part only
-        let mut ranges: Vec<StoredRange> = Vec::new();
-        let mut written = Vec::new();
-        for part in &parts {
-            let rows = RunRows::new(part.columns.clone(), self.limits.page_bytes)?;
-            let pieces = if are_sorted {
-                part.pieces(from, &rows)
-            } else {
-                vec![(from.to_vec(), 0..part.order.len())]
-            };
-            for (from, piece) in pieces {
-                let mut next = PageId {
-                    segment,
-                    run: 0,
-                    number: 0,
-                };
-                let open = ranges.last_mut().filter(|_| !are_sorted);
-                (next.run, next.number) = match &open {
-                    Some(range) => (range.range.run, range.pages),
-                    None => (numbers.next().unwrap_or_default(), 0),
-                };
-                let due = part.due(piece.clone());
-                let count = piece.len() as u64;
-                written.extend(self.pages(part, &rows, piece, PageKind::Sessions, &mut next)?);
-                match open {
-                    Some(StoredRange { range, pages }) => {
-                        range.open += count;
-                        range.due = range.due.min(due.0);
-                        *pages = next.number;
-                    }
-                    None => ranges.push(StoredRange {
-                        range: RunRange {
-                            run: next.run,
-                            from,
-                            open: count,
-                            due: due.0,
-                        },
-                        pages: next.number,
-                    }),
-                }
-            }
-        }
-        Ok((ranges, written))
+    /// Writes sessions as runs of a range of keys each, about as many in each as are in a page.
+    pub fn write_ranges(&self, vacancy: &Vacancy, rows: &[u32]) -> Result<WrittenRanges> {
+        let writer = RangeWriter {
+            form: PageKind::Sessions,
+            fingerprint: self.fingerprint,
+            page_bytes: self.limits.page_bytes,
+        };
+        writer.write(vacancy, &self.parts(rows)?)
     }
 
     /// Sessions in parts of which each fits a batch.
@@ -228,50 +177,19 @@ impl RunWriter<'_> {
     }
 }
 
-/// The beginning of a key that is greater than the key before it; none where it is long, or both are
-/// the same.
-fn from_of(before: &[u8], key: &[u8]) -> Option<Vec<u8>> {
-    let same = before.iter().zip(key).take_while(|(a, b)| a == b).count();
-    let from = key.get(..=same)?;
-    (from.len() <= FROM_BYTES).then(|| from.to_vec())
-}
-
-impl Part {
-    /// The sessions in ranges of keys, the first one from a key on: as long as pages, if keys allow it.
-    fn pieces(&self, from: &[u8], run: &RunRows) -> Vec<(Vec<u8>, Range<usize>)> {
-        let rows = self.order.len();
-        let most = rows.div_ceil(run.pages(rows)).max(1);
-        let mut pieces = Vec::new();
-        let (mut start, mut from) = (0, from.to_vec());
-        let mut at = most;
-        while at < rows {
-            let keys = self.name(at - 1).zip(self.name(at));
-            match keys.and_then(|(before, key)| from_of(before, key)) {
-                Some(next) => {
-                    pieces.push((std::mem::replace(&mut from, next), start..at));
-                    start = at;
-                    at += most;
-                }
-                None => at += 1,
-            }
-        }
-        pieces.push((from, start..rows));
-        pieces
+impl SortedWindows for Part {
+    fn len(&self) -> usize {
+        self.order.len()
     }
 
-    /// When the first of some of its sessions is due.
-    fn due(&self, rows: Range<usize>) -> Time {
-        let extents = self.extents.get(rows).unwrap_or_default().iter();
-        let due = extents.map(|extent| extent.reach).min();
-        due.unwrap_or(Time::MAX)
+    fn columns(&self) -> PageColumns {
+        self.columns.clone()
     }
 
-    /// The sort key of a session.
     fn name(&self, row: usize) -> Option<&[u8]> {
         self.names.get(*self.order.get(row)? as usize)
     }
 
-    /// The bounds of some of its sessions.
     fn bounds(&self, rows: Range<usize>) -> Option<PageBounds> {
         let extents = self.extents.get(rows.clone())?;
         let (first, last) = (rows.start, rows.end.checked_sub(1)?);
@@ -282,6 +200,14 @@ impl Part {
                 extents.iter().map(|extent| extent.reach).max()?,
             ),
         })
+    }
+
+    /// All of them are open.
+    fn statistics(&self, rows: Range<usize>) -> WindowStatistics {
+        let mut statistics = WindowStatistics::NONE;
+        let extents = self.extents.get(rows).unwrap_or_default().iter();
+        extents.for_each(|extent| statistics.add_open(extent.reach));
+        statistics
     }
 }
 

@@ -17,14 +17,16 @@ use super::key_names::each_sort_key;
 use super::run_page::RunPage;
 use super::segment_grid::SegmentGrid;
 use super::shard_sessions::{Finished, ShardSessions, none_pushed, unfinished};
-use super::shard_state::{ChangedPages, ShardState, StoredRuns};
+use super::shard_state::{ShardState, StoredRuns};
 use super::updates::Updates;
 use crate::aggregate::slot::Slot;
 use crate::arrow::batch::operator::BatchOperator;
 use crate::arrow::batch::session_groups::ClosedSessions;
 use crate::arrow::batch::sessions::SessionQuery;
 use crate::arrow::format::page::{PageId, PageName, broken};
-use crate::arrow::format::range_table::{RangeTable, StoredRange, Touched};
+use crate::arrow::format::range_table::RangeTable;
+use crate::arrow::format::stored_range::{ChangedPages, StoredRange};
+use crate::arrow::format::touched::Touched;
 use crate::arrow::plan::limits::Limits;
 use crate::arrow::plan::spec::Spec;
 use crate::arrow::stream::snapshot::ChangedPage;
@@ -102,7 +104,7 @@ impl SessionUpdates {
             sessions.intern(candidates.keys(query.keys.len()))?;
         }
         let keys: Vec<KeyId> = (0..sessions.keys().len() as u32).map(KeyId).collect();
-        let mut touched = Touched::new(&self.table, self.state.close_time());
+        let mut touched = Touched::new(&self.table, self.state.close_time(), Time::MIN);
         each_sort_key(sort_keys, sessions, &keys, |key| {
             if touched.are_all() {
                 return ControlFlow::Break(());
@@ -194,8 +196,7 @@ impl SessionUpdates {
         let pages = pages.filter(|page| page.iter().any(has_changed));
         let runs = pages.filter_map(|page| page.first()).map(|one| one.page);
         let runs: BTreeSet<(i64, u32)> = runs.map(|id| (id.segment, id.run)).collect();
-        let mut segments: BTreeSet<i64> = self.table.unknown().collect();
-        segments.extend(runs.iter().map(|&(segment, _)| segment));
+        let mut segments: BTreeSet<i64> = runs.iter().map(|&(segment, _)| segment).collect();
         let mut kept = BTreeMap::<i64, Vec<u32>>::new();
         for ((row, extent), &is_changed) in (0..).zip(&sessions.extents).zip(is_changed) {
             if extent.closed_before(close) {
@@ -213,9 +214,7 @@ impl SessionUpdates {
         for segment in segments {
             let rows = kept.remove(&segment).unwrap_or_default();
             let ranges = self.table.segment(segment).iter();
-            let has_changed = |stored: &StoredRange| {
-                stored.is_unknown() || runs.contains(&(segment, stored.range.run))
-            };
+            let has_changed = |stored: &StoredRange| runs.contains(&(segment, stored.range.run));
             let own_changed = ranges.map(has_changed).collect();
             let own = ChangedSegment {
                 id: segment,

@@ -1,6 +1,6 @@
 //! What a shard knows between two micro-batches, beside its runs.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
@@ -17,6 +17,7 @@ use crate::arrow::format::head::{self, Head, PageCounts};
 use crate::arrow::format::packed;
 use crate::arrow::format::page::{Label, PageKind, PageName, broken};
 use crate::arrow::format::range_table::RangeTable;
+use crate::arrow::format::stored_range::ChangedPages;
 use crate::arrow::keys::sort_key::SortKeys;
 use crate::arrow::plan::fingerprint::Fingerprint;
 use crate::arrow::plan::limits::Limits;
@@ -32,9 +33,6 @@ use crate::operator::change::Emit;
 use crate::session::record::SessionOperator;
 use crate::session::windows::Gap;
 use crate::time::Time;
-
-/// The pages that a micro-batch changes: without bytes where a page is no more.
-pub(super) type ChangedPages = BTreeMap<PageName, Option<Vec<u8>>>;
 
 /// The runs of a state.
 pub(super) enum StoredRuns<'a> {

@@ -8,6 +8,7 @@ use super::change_batch;
 use super::changes::Changes;
 use super::judgement::Judgement;
 use super::operator::Operator;
+use super::snapshot::StatePart;
 use super::source_time::SourceTime;
 use crate::arrow::read::columns::QueryColumns;
 use crate::error::{Error, Result};
@@ -46,7 +47,7 @@ impl Operator {
             None => Judgement::Start,
         };
         self.check_progress(progress)?;
-        self.run("micro-batch", |operator| {
+        self.run_micro_batch(|operator| {
             let mut changes = operator.begin_micro_batch();
             match &judgement {
                 // The records of a key are judged together where one is behind: all of them at once.
@@ -72,6 +73,21 @@ impl Operator {
             }),
             None => Ok(()),
         }
+    }
+
+    /// Takes a micro-batch. An operator that has what one touches takes no other.
+    pub(super) fn run_micro_batch<T>(
+        &mut self,
+        work: impl FnOnce(&mut Self) -> Result<T>,
+    ) -> Result<T> {
+        if self.part != StatePart::Runs {
+            self.check_whole()?;
+        }
+        let result = self.run("micro-batch", work)?;
+        if self.part == StatePart::Runs {
+            self.part = StatePart::Changed;
+        }
+        Ok(result)
     }
 
     /// The changes of a micro-batch, before its records. The close times go with the grace.

@@ -17,18 +17,22 @@
 //! | [`user_function`] | an aggregate that is not built in |
 //! | `changes` | the changes of a batch |
 //! | [`change_batch`] | changes as Arrow batches |
+//! | [`checkpoint`] | its state between micro-batches, all of it or what one of them touches |
 //! | [`snapshot`] | the state as pages, and which of them have changed |
+//! | `saved_runs` | the runs of such a state, and which have changed |
 //! | `window_pages` | the windows of a segment as pages, and back |
 //! | [`store_query`] | stored windows as rows |
 
 mod bulk;
 pub mod change_batch;
 pub(crate) mod changes;
+pub mod checkpoint;
 mod judgement;
 pub mod micro_batch;
 pub mod operator;
 pub mod over;
 pub mod partials;
+mod saved_runs;
 pub mod snapshot;
 pub mod source_time;
 mod state_store;

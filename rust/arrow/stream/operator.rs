@@ -9,7 +9,7 @@ use super::bulk::{self, BatchContext};
 use super::change_batch;
 use super::changes::Changes;
 use super::judgement::Judgement;
-use super::snapshot::{ChangedPage, Snapshot};
+use super::snapshot::{Snapshot, StatePart};
 use super::state_store::StateStore;
 use super::states::CurrentRecord;
 use super::store_query::{self, KeyRange, StoreQuery};
@@ -17,6 +17,7 @@ use super::user_function::UserFunction;
 use super::windows::Windows;
 use crate::aggregate::SeqNo;
 use crate::arrow::keys::KeyInterner;
+use crate::arrow::plan::limits::Limits;
 use crate::arrow::plan::query::Query;
 use crate::arrow::plan::spec::Spec;
 use crate::arrow::read::events::{Event, EventBatch};
@@ -27,19 +28,19 @@ use crate::operator::stream_time::Source;
 use crate::time::Time;
 
 /// The call that reads a saved state.
-const RESTORE: &str = "restore";
+pub(super) const RESTORE: &str = "restore";
 
 /// A record operator.
 pub struct Operator {
     pub(super) spec: Spec,
     pub(super) state: StateStore,
-    snapshot: Snapshot,
+    pub(super) snapshot: Snapshot,
     /// Numbers the keys of a batch.
     pub(super) keys: KeyInterner,
     /// The call that failed and left a partially updated, unusable state.
     failed: Option<&'static str>,
-    /// Whether it has some windows of its state only.
-    is_part: bool,
+    /// How much of its state it has.
+    pub(super) part: StatePart,
     pub(super) interrupt: Interrupt,
 }
 
@@ -64,9 +65,17 @@ impl Operator {
             state: StateStore::new(spec, query, functions)?,
             spec: spec.clone(),
             failed: None,
-            is_part: false,
+            part: StatePart::Whole,
             interrupt: Interrupt::never(),
         })
+    }
+
+    /// The same with other limits, which change no answer.
+    pub fn with_limits(mut self, limits: Limits) -> Self {
+        if let Some(query) = Arc::get_mut(&mut self.state.query) {
+            query.limits = limits;
+        }
+        self
     }
 
     /// The same, of which a push stops when it is interrupted.
@@ -95,6 +104,7 @@ impl Operator {
     /// fit an array, [`Error::Function`] for a function of the user that failed; those of the
     /// interrupt.
     pub fn push(&mut self, batch: &RecordBatch) -> Result<Vec<RecordBatch>> {
+        self.check_whole()?;
         self.run("batch", |operator| operator.push_rows(batch))
     }
 
@@ -104,63 +114,8 @@ impl Operator {
     ///
     /// As [`Self::push`].
     pub fn finish(&mut self) -> Result<Vec<RecordBatch>> {
+        self.check_whole()?;
         self.run("batch", Self::close_all)
-    }
-
-    /// The whole state, as pages. [`Self::changed_pages`] returns the same pages afterwards as
-    /// without this call.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Format`] after a call that failed, [`Error::Function`] for accumulators that do not
-    /// fit their type.
-    pub fn pages(&self) -> Result<Vec<Vec<u8>>> {
-        self.check_whole()?;
-        self.snapshot.pages(&self.state)
-    }
-
-    /// The pages that have changed since the last call, or since the operator was restored: by
-    /// name, without bytes where a page is no more. Applied to the pages before, they give the same
-    /// state as [`Self::pages`].
-    ///
-    /// # Errors
-    ///
-    /// As [`Self::pages`].
-    pub fn changed_pages(&mut self) -> Result<Vec<ChangedPage>> {
-        self.check_whole()?;
-        self.snapshot.changed_pages(&mut self.state)
-    }
-
-    /// Reads the pages of a saved state, in any order, into an operator that has seen no record.
-    /// After an error the operator refuses every call, unless it has seen records: then nothing has
-    /// changed.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Format`] for pages that are damaged, missing, or of another query, and for an
-    /// operator that has seen records.
-    pub fn restore(&mut self, pages: &[&[u8]]) -> Result<()> {
-        self.read_pages(pages, false)
-    }
-
-    /// Reads the head and some pages of a saved state, for [`Self::select`] alone.
-    ///
-    /// # Errors
-    ///
-    /// As [`Self::restore`], but for pages of windows that are missing.
-    pub fn restore_part(&mut self, pages: &[&[u8]]) -> Result<()> {
-        self.read_pages(pages, true)?;
-        self.is_part = true;
-        Ok(())
-    }
-
-    fn read_pages(&mut self, pages: &[&[u8]], is_part: bool) -> Result<()> {
-        self.check_whole()?;
-        self.state.check_unused()?;
-        self.run(RESTORE, |operator| {
-            let snapshot = &mut operator.snapshot;
-            snapshot.restore(&mut operator.state, pages, is_part)
-        })
     }
 
     /// The visible windows of a query, in the order of rules 6.9, or in its reverse; in several
@@ -175,7 +130,10 @@ impl Operator {
         keys: &KeyRange,
         backward: bool,
     ) -> Result<Vec<RecordBatch>> {
-        self.check_usable()?;
+        match self.part {
+            StatePart::Pages => self.check_usable()?,
+            _ => self.check_whole()?,
+        }
         store_query::select(&self.state, query, keys, backward)
     }
 
@@ -184,7 +142,7 @@ impl Operator {
         call: &'static str,
         work: impl FnOnce(&mut Self) -> Result<T>,
     ) -> Result<T> {
-        self.check_whole()?;
+        self.check_usable()?;
         self.failed = Some(call);
         let result = work(self).map_err(|error| self.state.query.name_overflow(error, &[]))?;
         self.failed = None;
@@ -192,28 +150,24 @@ impl Operator {
     }
 
     /// A call that failed leaves a partially updated, unusable state.
-    fn check_usable(&self) -> Result<()> {
-        match self.failed {
-            Some(call) => Err(Error::Format {
-                what: "operator",
-                reason: format!(
-                    "an earlier {call} failed half way: restore a new operator from saved pages"
-                ),
-            }),
-            None => Ok(()),
-        }
+    pub(super) fn check_usable(&self) -> Result<()> {
+        self.failed.map_or(Ok(()), |call| {
+            Err(unusable(format!(
+                "an earlier {call} failed half way: restore a new operator from saved pages"
+            )))
+        })
     }
 
-    /// The same; and a part of a state is only looked at.
-    fn check_whole(&self) -> Result<()> {
+    /// The same; and a part of a state is for one thing only.
+    pub(super) fn check_whole(&self) -> Result<()> {
         self.check_usable()?;
-        if self.is_part {
-            return Err(Error::Format {
-                what: "operator",
-                reason: "it has a part of a state only, to be looked at".into(),
-            });
+        match self.part {
+            StatePart::Whole => Ok(()),
+            StatePart::Pages => Err(unusable("it has a part of a state only, to be looked at")),
+            StatePart::Runs | StatePart::Changed => Err(unusable(
+                "it has those runs of a state only that one micro-batch touches",
+            )),
         }
-        Ok(())
     }
 
     /// Checks that counters and times are those of the rows that it has seen.
@@ -363,9 +317,9 @@ impl Operator {
         self.state.counters()
     }
 
-    /// Stored windows that are not closed.
-    pub fn windows_open(&self) -> usize {
-        self.state.windows.open()
+    /// Windows that are not closed, also of runs that were not read.
+    pub fn windows_open(&self) -> u64 {
+        self.state.windows.open() as u64 + self.snapshot.unread()
     }
 
     /// Stream time, in ticks of the time column: the smallest over all inputs.
@@ -394,5 +348,12 @@ impl Operator {
         Ok((0..rows)
             .map(|row| sorted.get(row).map(<[u8]>::to_vec))
             .collect())
+    }
+}
+
+fn unusable(reason: impl Into<String>) -> Error {
+    Error::Format {
+        what: "operator",
+        reason: reason.into(),
     }
 }

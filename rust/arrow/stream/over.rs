@@ -69,7 +69,7 @@ impl Operator {
             None => Judgement::Start,
         };
         self.check_progress(progress)?;
-        self.run("micro-batch", |operator| {
+        self.run_micro_batch(|operator| {
             let changes = operator.begin_micro_batch();
             let rows = operator.add_over(batch, &judgement)?;
             operator.end_micro_batch(progress, changes)?;

@@ -58,7 +58,7 @@ impl Operator {
             });
         }
         self.check_progress(progress)?;
-        self.run("micro-batch", |operator| {
+        self.run_micro_batch(|operator| {
             let mut changes = operator.begin_micro_batch();
             operator.add_partials(partials, &mut changes)?;
             operator.end_micro_batch(progress, changes)

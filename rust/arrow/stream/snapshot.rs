@@ -2,29 +2,48 @@
 
 use std::collections::BTreeSet;
 
+use arrow_array::RecordBatch;
+
+use super::saved_runs::SavedRuns;
+use super::source_time::SourceTime;
 use super::state_store::StateStore;
 use super::window_pages;
-use crate::arrow::format::head::{self, Head, PageCounts};
+use crate::arrow::format::head::{self, Head};
 use crate::arrow::format::page::{self, Label, PageId, PageKind, PageName, broken};
+use crate::arrow::format::range_table::RangeTable;
+use crate::arrow::format::touched::Touched;
 use crate::arrow::plan::fingerprint::Fingerprint;
 use crate::arrow::plan::query::Query;
 use crate::arrow::plan::spec::Spec;
 use crate::error::Result;
-use crate::store::SegmentId;
+use crate::operator::stream_time::Progress;
 use crate::time::Time;
+
+/// Rows whose sort keys are made at once.
+const KEYS: usize = 1 << 12;
 
 /// A page by name; no bytes where it is no more.
 pub type ChangedPage = (String, Option<Vec<u8>>);
 
+/// How much of a saved state an operator has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum StatePart {
+    /// All of it.
+    Whole,
+    /// All pages of some runs: what a micro-batch touches.
+    Runs,
+    /// The same after this micro-batch.
+    Changed,
+    /// Some pages, to be looked at.
+    Pages,
+}
+
 /// What is known of the pages that were last written or read.
 pub(crate) struct Snapshot {
     fingerprint: Fingerprint,
-    /// How many pages each segment has.
-    written: PageCounts,
-    /// Segments whose pages are of another length of segments than this operator's.
-    stale: BTreeSet<i64>,
-    /// Pages of the indexes of runs, which the operator does not write.
-    indexes: Vec<PageName>,
+    runs: SavedRuns,
+    /// Pages that the operator does not write: of runs in parts, or of another length of segments.
+    stale: Vec<PageName>,
 }
 
 impl Snapshot {
@@ -32,25 +51,20 @@ impl Snapshot {
     pub fn new(spec: &Spec, query: &Query) -> Result<Self> {
         Ok(Self {
             fingerprint: Fingerprint::new(spec, query)?,
-            written: PageCounts::new(),
-            stale: BTreeSet::new(),
-            indexes: Vec::new(),
+            runs: SavedRuns::default(),
+            stale: Vec::new(),
         })
     }
 
     /// All pages of a state.
     pub fn pages(&self, state: &StateStore) -> Result<Vec<Vec<u8>>> {
-        let mut pages = Vec::new();
-        let mut written = PageCounts::new();
-        for id in state.windows.segments() {
-            let segment = window_pages::write(state, &self.fingerprint.hash, id)?;
-            if !segment.is_empty() {
-                written.insert(id.0, vec![segment.len() as u32]);
-            }
-            pages.extend(segment.into_iter().map(|page| page.bytes));
-        }
-        pages.insert(0, self.head(state, written)?);
-        Ok(pages)
+        let mut runs = SavedRuns::default();
+        let pages = runs.write_all(state, &self.fingerprint.hash)?;
+        let head = self.head(state, &runs)?;
+        Ok([head]
+            .into_iter()
+            .chain(pages.into_values().flatten())
+            .collect())
     }
 
     /// The pages that have changed since they were last written or read. Hidden windows are dropped
@@ -58,51 +72,57 @@ impl Snapshot {
     pub fn changed_pages(&mut self, state: &mut StateStore) -> Result<Vec<ChangedPage>> {
         let (windows, mut states) = state.at_rest();
         windows.drop_hidden(&mut states);
-        let stale = self.stale.iter().copied().map(SegmentId);
-        let ids: BTreeSet<SegmentId> = state.windows.changed().into_iter().chain(stale).collect();
-        let mut changed = Vec::new();
-        let mut written = self.written.clone();
-        for id in ids {
-            let pages = window_pages::write(state, &self.fingerprint.hash, id)?;
-            let before = written.remove(&id.0).unwrap_or_default();
-            if !pages.is_empty() {
-                written.insert(id.0, vec![pages.len() as u32]);
-            }
-            let names: BTreeSet<String> = pages.iter().map(|page| page.id.to_string()).collect();
-            let page = |page: page::Page| (page.id.to_string(), Some(page.bytes));
-            changed.extend(pages.into_iter().map(page));
-            let before = (0_u32..).zip(before).flat_map(|(run, count)| {
-                (0..count).map(move |number| {
-                    PageId {
-                        segment: id.0,
-                        run,
-                        number,
-                    }
-                    .to_string()
-                })
-            });
-            changed.extend(
-                before
-                    .filter(|name| !names.contains(name))
-                    .map(|name| (name, None)),
-            );
+        let mut changed = self.runs.write(state, &self.fingerprint.hash)?;
+        for name in std::mem::take(&mut self.stale) {
+            changed.entry(name).or_insert(None);
         }
-        let indexes = std::mem::take(&mut self.indexes).into_iter();
-        changed.extend(indexes.map(|name| (name.to_string(), None)));
-        changed.push((head::NAME.into(), Some(self.head(state, written.clone())?)));
-        self.written = written;
-        self.stale.clear();
         state.windows.mark_clean();
-        Ok(changed)
+        let head = self.head(state, &self.runs)?;
+        let changed = changed.into_iter();
+        let pages = changed.map(|(name, page)| (name.to_string(), page));
+        Ok(pages.chain([(head::NAME.into(), Some(head))]).collect())
+    }
+
+    /// The pages of a saved state that a micro-batch with these keys needs: of the runs that have them or
+    /// get them, and of those in which something closes or leaves as time goes on to `times`, one
+    /// after the other, and then to `progress`. None where all are needed, as the runs are not those of
+    /// this operator.
+    pub fn touched(
+        &self,
+        state: &StateStore,
+        head: &[u8],
+        keys: &RecordBatch,
+        times: &[SourceTime],
+        progress: &[SourceTime],
+    ) -> Result<Option<Vec<String>>> {
+        let label = Label::read(head)?;
+        let (head, saved) = self.open(&label, head)?;
+        if !is_own(&head, state) {
+            return Ok(None);
+        }
+        let table = RangeTable::of(&head)?;
+        let (due, kept) = state.windows.closing(saved, times, progress);
+        let mut touched = Touched::new(&table, due, kept);
+        for from in (0..keys.num_rows()).step_by(KEYS) {
+            if touched.are_all() {
+                break;
+            }
+            let some = keys.slice(from, KEYS.min(keys.num_rows() - from));
+            let names = state.sort_keys.of(some.columns())?;
+            let names = (0..some.num_rows()).filter_map(|row| names.get(row));
+            names.for_each(|name| touched.add(name));
+        }
+        Ok(Some(
+            touched.names().iter().map(PageName::to_string).collect(),
+        ))
     }
 
     /// Reads saved pages, in any order, into the state of an operator that has seen no record.
-    /// `is_part`: pages of windows may be missing.
     pub fn restore(
         &mut self,
         state: &mut StateStore,
         pages: &[&[u8]],
-        is_part: bool,
+        part: StatePart,
     ) -> Result<()> {
         let labels = pages
             .iter()
@@ -115,22 +135,26 @@ impl Snapshot {
         let [(label, bytes)] = heads.as_slice() else {
             return Err(broken("a state has one head"));
         };
-        let (head, progress) = Head::open(label, bytes, &self.fingerprint)?;
+        let (head, progress) = self.open(label, bytes)?;
         let (indexes, windows): (Vec<_>, Vec<_>) = windows
             .into_iter()
             .partition(|(label, _)| label.form == PageKind::Index);
-        if !is_part {
+        let ids = windows.iter().map(|(label, _)| label.id());
+        let ids: BTreeSet<PageId> = ids.collect::<Result<_>>()?;
+        if part == StatePart::Whole {
             head.check_complete(windows.iter().map(|(label, _)| label.id()))?;
         }
-        let indexes = indexes.iter().map(|(label, _)| label.name());
-        self.indexes = indexes.collect::<Result<_>>()?;
+        let is_own = is_own(&head, state);
+        if is_own && part != StatePart::Pages {
+            self.runs = SavedRuns::of(&head, &ids)?;
+        }
         state.seq_nos = head.seq_nos;
         state.null_values = head.counters.null_values;
         state.updates = head.counters.updates;
         state
             .windows
             .resume(progress, Time(head.closed), head.counters);
-        for (left, (label, bytes)) in (1..=windows.len()).rev().zip(windows) {
+        for (left, (label, bytes)) in (1..=windows.len()).rev().zip(&windows) {
             if label.fingerprint != self.fingerprint.hash {
                 return Err(broken(
                     "a page belongs to another specification than the head",
@@ -139,32 +163,48 @@ impl Snapshot {
             let rows = page::read(bytes)?.1;
             state.windows.reserve(rows.num_rows().saturating_mul(left)); // pages are of about one length
             if head.runs.is_empty() {
-                window_pages::read(state, label, &rows)?;
+                let keys = window_pages::read(state, label, &rows)?;
+                self.runs.add_keys(label.id()?, keys);
             } else {
                 window_pages::join(state, label, &rows)?;
             }
         }
-        let is_own = head.runs.is_empty() && head.ranges.is_empty();
-        if state.windows.segment_width() == head.width && is_own {
+        if is_own {
             state.windows.mark_clean(); // nothing differs from the saved state
         } else {
-            self.stale = head.pages.keys().copied().collect();
+            let names = indexes
+                .iter()
+                .chain(&windows)
+                .map(|(label, _)| label.name());
+            self.stale = names.collect::<Result<_>>()?;
         }
-        self.written = head.pages;
         Ok(())
     }
 
-    fn head(&self, state: &StateStore, pages: PageCounts) -> Result<Vec<u8>> {
+    /// How many open windows there are in runs that were not read.
+    pub fn unread(&self) -> u64 {
+        self.runs.unread()
+    }
+
+    fn open(&self, label: &Label, bytes: &[u8]) -> Result<(Head, Vec<Progress>)> {
+        Head::open(label, bytes, &self.fingerprint)
+    }
+
+    fn head(&self, state: &StateStore, runs: &SavedRuns) -> Result<Vec<u8>> {
         let progress = state.windows.time().progress();
         let (closed, width) = (state.windows.closed(), state.windows.segment_width());
-        Head::new(
-            progress,
-            closed,
-            width,
-            state.seq_nos,
-            state.counters(),
-            pages,
-        )
-        .write(progress, &self.fingerprint)
+        let (counters, seq_nos) = (state.counters(), state.seq_nos);
+        let (pages, ranges) = runs.named();
+        let mut head = Head::new(progress, closed, width, seq_nos, counters, pages);
+        head.ranges = ranges;
+        head.write(progress, &self.fingerprint)
     }
+}
+
+/// Whether a state has the segments of an operator, whole windows in them, and runs of known keys.
+fn is_own(head: &Head, state: &StateStore) -> bool {
+    let mut segments = head.pages.keys();
+    head.runs.is_empty()
+        && head.width == state.windows.segment_width()
+        && segments.all(|segment| head.ranges.contains_key(segment))
 }

@@ -12,73 +12,104 @@ use super::windows::Windows;
 use crate::aggregate::slot::Slot;
 use crate::arrow::array::convert;
 use crate::arrow::array::halves::in_halves;
-use crate::arrow::format::page::{self, Label, Page, PageBounds, PageId, broken};
-use crate::arrow::format::page_writer::{self, PageColumns, RunRows};
+use crate::arrow::format::page::{self, Label, PageBounds, broken};
+use crate::arrow::format::page_writer::{self, PageColumns};
+use crate::arrow::format::range_writer::{RangeWriter, SortedWindows};
+use crate::arrow::format::run_range::WindowStatistics;
+use crate::arrow::format::stored_range::{Vacancy, WrittenRanges};
 use crate::arrow::format::window_row::WindowRow;
 use crate::arrow::keys::sort_key::SortKeyRows;
 use crate::error::Result;
 use crate::session::bulk::PendingUpdates;
-use crate::store::{SegmentId, SessionEntry, StoreKey, WindowEntry, WindowTable};
+use crate::store::{SessionEntry, StoreKey, WindowEntry, WindowTable};
 use crate::window::Window;
 
-/// The run that the operator writes.
-const RUN: u32 = 0;
+/// Windows of a segment, by key and id.
+struct SegmentRows<'a, E: WindowRow> {
+    store: &'a WindowTable<E>,
+    entries: &'a [(StoreKey, &'a E)],
+    columns: PageColumns,
+}
 
-/// The pages of a segment; none where it has no visible window.
+impl<E: WindowRow> SortedWindows for SegmentRows<'_, E> {
+    fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    fn columns(&self) -> PageColumns {
+        self.columns.clone()
+    }
+
+    fn name(&self, row: usize) -> Option<&[u8]> {
+        let (key, _) = self.entries.get(row)?;
+        Some(self.store.name(*key))
+    }
+
+    fn bounds(&self, rows: Range<usize>) -> Option<PageBounds> {
+        let (first, last) = (rows.start, rows.end.checked_sub(1)?);
+        let times = self.entries.get(rows)?.iter();
+        let times = times.map(|(_, entry)| entry.bounds());
+        Some(PageBounds {
+            keys: (self.name(first)?.to_vec(), self.name(last)?.to_vec()),
+            times: times
+                .reduce(|(first, last), (start, reach)| (first.min(start), last.max(reach)))?,
+        })
+    }
+
+    fn statistics(&self, rows: Range<usize>) -> WindowStatistics {
+        statistics(self.store, self.entries.get(rows).unwrap_or_default())
+    }
+}
+
+/// What is known of some windows without them.
+pub(crate) fn statistics<E: WindowRow>(
+    store: &WindowTable<E>,
+    entries: &[(StoreKey, &E)],
+) -> WindowStatistics {
+    let mut statistics = WindowStatistics::NONE;
+    for (_, entry) in entries {
+        if entry.due() >= store.closed() {
+            statistics.add_open(entry.due());
+        } else {
+            statistics.add_closed(entry.sort_time());
+        }
+    }
+    statistics
+}
+
+/// Writes windows of a segment, which are in the order of their keys and ids, as runs.
 ///
 /// # Errors
 ///
 /// [`crate::error::Error::Function`] for an accumulator that does not fit its type,
 /// [`crate::error::Error::Crowded`] where one alone does not fit an array.
-pub(crate) fn write(state: &StateStore, fingerprint: &str, id: SegmentId) -> Result<Vec<Page>> {
-    match &state.windows {
-        Windows::Sessions(sessions) => write_entries(state, sessions.store(), fingerprint, id),
-        Windows::Sliding(sliding) => write_entries(state, sliding.store(), fingerprint, id),
-    }
-}
-
-fn write_entries<E: WindowRow>(
+pub(crate) fn write<E: WindowRow>(
     state: &StateStore,
     store: &WindowTable<E>,
     fingerprint: &str,
-    id: SegmentId,
-) -> Result<Vec<Page>> {
-    let entries = store.segment(id);
-    let bounds = |rows: Range<usize>| {
-        let rows = entries.get(rows)?;
-        let times = rows.iter().map(|(_, entry)| entry.bounds());
-        let times =
-            times.reduce(|(first, last), (start, reach)| (first.min(start), last.max(reach)))?;
-        let (first, last) = (store.name(rows.first()?.0), store.name(rows.last()?.0));
-        Some(PageBounds {
-            keys: (first.to_vec(), last.to_vec()),
-            times,
-        })
-    };
-    let mut pages = Vec::new();
-    if entries.is_empty() {
-        return Ok(pages);
-    }
+    vacancy: &Vacancy,
+    entries: &[(StoreKey, &E)],
+) -> Result<WrittenRanges> {
     let mut parts = Vec::new();
     in_halves(
         0..entries.len(),
         &mut |rows| {
-            let part = entries.get(rows.clone()).unwrap_or_default();
-            Ok((rows, columns(state, store, part)?))
+            let entries = entries.get(rows).unwrap_or_default();
+            let columns = columns(state, store, entries)?;
+            Ok(SegmentRows {
+                store,
+                entries,
+                columns,
+            })
         },
         &mut |part| parts.push(part),
     )?;
-    for (rows, columns) in parts {
-        let first = PageId {
-            segment: id.0,
-            run: RUN,
-            number: pages.len() as u32,
-        };
-        let bounds = |part: Range<usize>| bounds(rows.start + part.start..rows.start + part.end);
-        let part = RunRows::new(columns, state.query.limits.page_bytes)?;
-        pages.extend(part.write(0..rows.len(), E::FORM, fingerprint, first, bounds)?);
-    }
-    Ok(pages)
+    let writer = RangeWriter {
+        form: E::FORM,
+        fingerprint,
+        page_bytes: state.query.limits.page_bytes,
+    };
+    writer.write(vacancy, &parts)
 }
 
 /// One row for each window: key columns, times, `source`, states, values of functions.
@@ -173,23 +204,29 @@ fn window_columns<'a>(
     })
 }
 
-/// Puts the windows of a page into a state.
+/// Puts the windows of a page into a state. Gives their keys.
 ///
 /// # Errors
 ///
 /// [`crate::error::Error::Format`] for columns that the state does not have, and windows that cannot be.
-pub(crate) fn read(state: &mut StateStore, label: &Label, rows: &RecordBatch) -> Result<()> {
+pub(crate) fn read(
+    state: &mut StateStore,
+    label: &Label,
+    rows: &RecordBatch,
+) -> Result<Vec<StoreKey>> {
     let columns = window_columns(state, label, rows)?;
     let slots = load(state, rows.num_rows(), columns.states, columns.values)?;
     let mut times = Vec::new();
+    let mut keys = Vec::new();
     for (row, &slot) in slots.iter().enumerate() {
         let name = columns.get(row, &mut times)?;
-        match &mut state.windows {
+        keys.push(match &mut state.windows {
             Windows::Sessions(sessions) => put(sessions.store_mut(), name, &times, slot)?,
             Windows::Sliding(sliding) => put(sliding.store_mut(), name, &times, slot)?,
-        }
+        });
     }
-    Ok(())
+    keys.dedup();
+    Ok(keys)
 }
 
 /// Joins the sessions of a page with those of a state: they may be parts of sessions.
@@ -268,11 +305,11 @@ fn put<E: WindowRow>(
     name: &[u8],
     times: &[i64],
     slot: Slot,
-) -> Result<()> {
+) -> Result<StoreKey> {
     let entry: E = entry(times, slot)?;
     let key = store.intern(name)?;
     match store.put(key, entry) {
-        None => Ok(()),
+        None => Ok(key),
         Some(_) => Err(broken("a window is there twice")),
     }
 }

@@ -18,7 +18,6 @@ use crate::session::record::SessionOperator;
 use crate::session::windows::{Gap, SessionWindows};
 use crate::sliding::record::SlidingOperator;
 use crate::sliding::windows::SlidingWindows;
-use crate::store::SegmentId;
 use crate::time::{Span, Time};
 
 /// Length of the segments of sessions whose gaps have no longest one, in microseconds: 3 hours.
@@ -150,6 +149,17 @@ impl Windows {
         either!(self, windows => windows.catch_up_time());
     }
 
+    /// What a micro-batch closes that goes on from saved times to `times`, one after the other, and then
+    /// to `progress`: before when windows are due, and how old closed ones are that are kept.
+    pub fn closing(
+        &self,
+        saved: Vec<Progress>,
+        times: &[SourceTime],
+        progress: &[SourceTime],
+    ) -> (Time, Time) {
+        either!(self, windows => windows.closing(saved, seen(times), seen(progress)))
+    }
+
     /// Moves stream time to what sources have reached. Nothing closes.
     pub fn observe(&mut self, progress: &[SourceTime]) {
         either!(self, windows => windows.observe_together(seen(progress)));
@@ -196,17 +206,7 @@ impl Windows {
         either!(self, windows => windows.store().segment_width())
     }
 
-    /// The segments that have windows, in order.
-    pub fn segments(&self) -> Vec<SegmentId> {
-        either!(self, windows => windows.store().segments().collect())
-    }
-
-    /// The segments that have changed since [`Self::mark_clean`], in order.
-    pub fn changed(&self) -> Vec<SegmentId> {
-        either!(self, windows => windows.store().changed().iter().copied().collect())
-    }
-
-    /// Marks all segments clean.
+    /// Marks all segments clean. From now on changes are noted.
     pub fn mark_clean(&mut self) {
         either!(self, windows => windows.store_mut().mark_clean());
     }

@@ -41,11 +41,15 @@ def joined(older: Any, later: Any) -> Any:
 
 QUERIES: dict[str, Callable[[Any], Any]] = {
     "sessions": lambda data: query(data, source=None, emit="update"),
-    "sliding": lambda data: query(data, SLIDING),
+    "sliding": lambda data: query(data, SLIDING, source=None),
     "python": lambda data: query(data, source=None, aggregate=wr.reduce("amount", joined)),
 }
 """Of which the next micro-batch reads all pages."""
-IN_PART: dict[str, Callable[[Any], Any]] = {"close": query, "update": lambda data: query(data, emit="update")}
+IN_PART: dict[str, Callable[[Any], Any]] = {
+    "close": query,
+    "update": lambda data: query(data, emit="update"),
+    "windows": lambda data: query(data, SLIDING),
+}
 """Of which it reads some pages."""
 
 
@@ -217,8 +221,8 @@ def test_the_state_of_another_shard_is_told(played: Played) -> None:
 
 
 def test_a_state_of_a_later_format_is_told(played: Played) -> None:
-    index = {**read_index(played.pages()), "format": 5}
-    refused(played.given({**played.pages(), "index": sealed(json.dumps(index))}), "format was 5 and is 4")
+    index = {**read_index(played.pages()), "format": 6}
+    refused(played.given({**played.pages(), "index": sealed(json.dumps(index))}), "format was 6 and is 5")
 
 
 @pytest.fixture(scope="module", params=IN_PART)

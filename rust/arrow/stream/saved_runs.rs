@@ -1,0 +1,226 @@
+//! The runs of an operator's state as it was last written or read, and which of them have changed.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::state_store::StateStore;
+use super::window_pages;
+use super::windows::Windows;
+use crate::arrow::format::head::{Head, PageCounts};
+use crate::arrow::format::page::{PageId, broken};
+use crate::arrow::format::range_table::{RangeTable, place};
+use crate::arrow::format::run_range::{RunRange, RunRanges};
+use crate::arrow::format::stored_range::{ChangedPages, WrittenRanges};
+use crate::arrow::format::window_row::WindowRow;
+use crate::error::{Error, Result};
+use crate::store::{SegmentId, StoreKey, WindowTable};
+
+/// The runs of a state.
+#[derive(Debug, Default)]
+pub(crate) struct SavedRuns {
+    table: RangeTable,
+    /// The keys of the runs whose windows the operator has, by segment and number.
+    keys: BTreeMap<(i64, u32), Vec<StoreKey>>,
+}
+
+impl SavedRuns {
+    /// The runs that a head names, of which those with these pages are read.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Format`] for some pages of a run without the others, and for pages of no run.
+    pub fn of(head: &Head, pages: &BTreeSet<PageId>) -> Result<Self> {
+        let table = RangeTable::of(head)?;
+        let mut keys = BTreeMap::new();
+        let mut known = 0;
+        for (segment, ranges) in table.segments() {
+            for stored in ranges {
+                let read = stored
+                    .names(segment)
+                    .filter(|name| pages.contains(&name.id));
+                let read = read.count();
+                if read == stored.pages as usize {
+                    keys.insert((segment, stored.range.run), Vec::new());
+                } else if read > 0 {
+                    return Err(broken("pages of a run are missing"));
+                }
+                known += read;
+            }
+        }
+        if known < pages.len() {
+            return Err(broken("some pages are not of this state"));
+        }
+        Ok(Self { table, keys })
+    }
+
+    /// Adds the keys of a page that was read.
+    pub fn add_keys(&mut self, page: PageId, keys: Vec<StoreKey>) {
+        if let Some(known) = self.keys.get_mut(&(page.segment, page.run)) {
+            known.extend(keys);
+        }
+    }
+
+    /// How many open windows there are in runs that were not read.
+    pub fn unread(&self) -> u64 {
+        let segments = self.table.segments();
+        let runs = segments.flat_map(|(id, ranges)| ranges.iter().map(move |range| (id, range)));
+        let unread = runs.filter(|(id, stored)| !self.keys.contains_key(&(*id, stored.range.run)));
+        unread.map(|(_, stored)| stored.range.windows.open).sum()
+    }
+
+    /// How many pages each run has, and its range.
+    pub fn named(&self) -> (PageCounts, RunRanges) {
+        (self.table.pages(), self.table.ranges())
+    }
+
+    /// Writes the runs in which a window has changed since the store was marked clean.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`window_pages::write`]; [`Error::Internal`] for a change in a run that was not read.
+    pub fn write(&mut self, state: &StateStore, fingerprint: &str) -> Result<ChangedPages> {
+        match &state.windows {
+            Windows::Sessions(sessions) => self.write_changed(state, sessions.store(), fingerprint),
+            Windows::Sliding(sliding) => self.write_changed(state, sliding.store(), fingerprint),
+        }
+    }
+
+    /// Writes all windows.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::write`].
+    pub fn write_all(&mut self, state: &StateStore, fingerprint: &str) -> Result<ChangedPages> {
+        match &state.windows {
+            Windows::Sessions(sessions) => {
+                self.write_segments(state, sessions.store(), fingerprint)
+            }
+            Windows::Sliding(sliding) => self.write_segments(state, sliding.store(), fingerprint),
+        }
+    }
+
+    fn write_segments<E: WindowRow>(
+        &mut self,
+        state: &StateStore,
+        store: &WindowTable<E>,
+        fingerprint: &str,
+    ) -> Result<ChangedPages> {
+        let mut pages = ChangedPages::new();
+        for id in store.segments() {
+            self.write_segment(state, store, fingerprint, id, None, &mut pages)?;
+        }
+        Ok(pages)
+    }
+
+    fn write_changed<E: WindowRow>(
+        &mut self,
+        state: &StateStore,
+        store: &WindowTable<E>,
+        fingerprint: &str,
+    ) -> Result<ChangedPages> {
+        let Some(changed) = store.changed() else {
+            return self.write_segments(state, store, fingerprint);
+        };
+        let mut pages = ChangedPages::new();
+        for (&id, keys) in changed {
+            let names = keys.names().map(Iterator::collect);
+            self.write_segment(state, store, fingerprint, id, names, &mut pages)?;
+        }
+        self.update_statistics(store)?;
+        Ok(pages)
+    }
+
+    /// Writes the runs of a segment in which a key has changed; of no `names` all that were read.
+    fn write_segment<E: WindowRow>(
+        &mut self,
+        state: &StateStore,
+        store: &WindowTable<E>,
+        fingerprint: &str,
+        id: SegmentId,
+        names: Option<Vec<&[u8]>>,
+        pages: &mut ChangedPages,
+    ) -> Result<()> {
+        let Self { table, keys } = self;
+        let ranges = table.segment(id.0);
+        let runs: Vec<(i64, u32)> = ranges.iter().map(|own| (id.0, own.range.run)).collect();
+        let mut is_changed = vec![names.is_none(); runs.len()];
+        let entries = match &names {
+            None => {
+                let read = is_changed.iter_mut().zip(&runs);
+                read.for_each(|(changed, run)| *changed = keys.contains_key(run));
+                store.segment(id)
+            }
+            Some(names) => {
+                for name in names {
+                    if let Some(changed) = is_changed.get_mut(place(ranges, name)) {
+                        *changed = true;
+                    }
+                }
+                let changed = runs.iter().zip(&is_changed);
+                let changed = changed.filter_map(|(run, &changed)| changed.then_some(run));
+                let mut own: Vec<StoreKey> =
+                    names.iter().filter_map(|name| store.key(name)).collect();
+                for run in changed {
+                    own.extend(keys.get(run).ok_or(UNREAD)?);
+                }
+                store.segment_keys(id, own)
+            }
+        };
+        let froms: Vec<Vec<u8>> = ranges.iter().map(|own| own.range.from.clone()).collect();
+        let position = |from: &[u8]| entries.partition_point(|&(key, _)| store.name(key) < from);
+        let mut rows = 0;
+        table.rewrite(id.0, &is_changed, pages, |group, vacancy| {
+            let to = froms
+                .get(group.end)
+                .map_or(entries.len(), |from| position(from));
+            for run in runs.get(group).unwrap_or_default() {
+                keys.remove(run);
+            }
+            let own = entries.get(position(&vacancy.from)..to).unwrap_or_default();
+            if own.is_empty() {
+                return Ok(WrittenRanges::default());
+            }
+            rows += own.len();
+            let written = window_pages::write(state, store, fingerprint, vacancy, own)?;
+            for (stored, rows) in written.ranges.iter().zip(&written.rows) {
+                let rows = own.get(rows.clone()).unwrap_or_default().iter();
+                let mut own: Vec<StoreKey> = rows.map(|&(key, _)| key).collect();
+                own.dedup();
+                keys.insert((id.0, stored.range.run), own);
+            }
+            Ok(written)
+        })?;
+        if names.is_none() && rows < entries.len() {
+            return Err(UNREAD);
+        }
+        Ok(())
+    }
+
+    /// Says anew what is in the runs in which a window has closed and is kept.
+    fn update_statistics<E: WindowRow>(&mut self, store: &WindowTable<E>) -> Result<()> {
+        let (closed, kept) = (store.closed(), store.horizon().kept);
+        let mut updated = Vec::new();
+        for (segment, ranges) in self.table.segments() {
+            for (place, stored) in ranges.iter().enumerate() {
+                let RunRange { run, from, windows } = &stored.range;
+                if !windows.change_before(closed, kept) {
+                    continue;
+                }
+                let keys = self.keys.get(&(segment, *run)).ok_or(UNREAD)?;
+                let next = ranges.get(place + 1).map(|next| next.range.from.as_slice());
+                let mut entries = store.segment_keys(SegmentId(segment), keys.clone());
+                entries.retain(|&(key, _)| {
+                    let name = store.name(key);
+                    name >= from.as_slice() && next.is_none_or(|next| name < next)
+                });
+                updated.push((segment, place, window_pages::statistics(store, &entries)));
+            }
+        }
+        for (segment, place, windows) in updated {
+            self.table.set_statistics(segment, place, windows);
+        }
+        Ok(())
+    }
+}
+
+/// A micro-batch has changed what its restored state has not.
+const UNREAD: Error = Error::Internal("a run that changes was read");
