@@ -301,9 +301,8 @@ class Operator:
     def finish(self) -> list[pa.RecordBatch]:
         """The input has ended: the changes that make all windows final, in the form of `push`."""
     def counters(self) -> dict[str, int]:
-        """What was counted: what `Query.run` counts, `late`, `windows_refused`, `late_emitted`, `null_values`,
-        `bad_ticks`, `updates`, `windows_closed`, and how many windows are open (`windows_open`). `ValueError` after a
-        `restore` that failed.
+        """What `Query.run` counts, `late`, `windows_refused`, `late_emitted`, `null_values`, `bad_ticks`, `updates`,
+        `windows_closed`, and how many windows are open (`windows_open`). `ValueError` after a `restore` that failed.
         """
     def select(
         self,

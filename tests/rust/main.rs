@@ -59,6 +59,7 @@ mod store;
 mod store_queries;
 mod stream_time;
 mod text_aggregates;
+mod touched_runs;
 mod values;
 mod window;
 mod window_members;
