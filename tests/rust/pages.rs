@@ -177,10 +177,10 @@ fn vectors(version: &str) -> PathBuf {
 }
 
 /// The versions of pages that are read: each has a folder.
-const VERSIONS: [&str; 2] = ["pages-1", "pages-2"];
+const VERSIONS: [&str; 3] = ["pages-1", "pages-2", "pages-3"];
 
 /// Kind of windows, and the records whose state was saved; since the second version enough keys that
-/// pages have integers in fewer bytes.
+/// pages have integers in fewer bytes; the third one has ranges of keys in its head.
 fn fixtures(version: &str) -> [(&'static str, &'static str, Vec<Fed>); 3] {
     let mut records = vec![
         fed("a", 100, 1),
