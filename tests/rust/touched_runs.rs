@@ -331,6 +331,23 @@ fn another_micro_batch_than_the_one_asked_for_writes_no_page() {
 }
 
 #[test]
+fn a_state_of_other_segments_is_needed_as_a_whole() {
+    let (stream, _) = filled(DYNAMIC, "", 100);
+    let head = stream.pages["head"].as_slice();
+    // Grace and late policy may change, and with the grace the length of segments.
+    let other = spec(DYNAMIC, r#","grace":15000"#);
+    let mut again = operator(&other);
+    let keys = batch(&[]).project(&[0]).unwrap();
+    assert_eq!(again.touched(head, &keys, None, &[]).unwrap(), None);
+    let told = again.restore_touched(&[head]).unwrap_err().to_string();
+    assert!(told.contains("needs all pages"), "{told}");
+    let mut again = operator(&other);
+    let pages: Vec<&[u8]> = stream.pages.values().map(Vec::as_slice).collect();
+    again.restore(&pages).unwrap();
+    assert_eq!(again.windows_open(), MANY.len() as u64);
+}
+
+#[test]
 fn damaged_parts_of_a_state_are_told() {
     let (stream, _) = filled(SESSIONS, "", 100);
     let head = stream.pages["head"].as_slice();

@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::state_store::StateStore;
 use super::window_pages;
 use super::windows::Windows;
-use crate::arrow::format::head::{Head, PageCounts};
+use crate::arrow::format::head::Head;
 use crate::arrow::format::page::{PageId, broken};
 use crate::arrow::format::range_table::{RangeTable, place};
-use crate::arrow::format::run_range::{RunRange, RunRanges};
+use crate::arrow::format::run_range::RunRange;
 use crate::arrow::format::stored_range::{ChangedPages, WrittenRanges};
 use crate::arrow::format::window_row::WindowRow;
 use crate::error::{Error, Result};
@@ -64,12 +64,14 @@ impl SavedRuns {
         let segments = self.table.segments();
         let runs = segments.flat_map(|(id, ranges)| ranges.iter().map(move |range| (id, range)));
         let unread = runs.filter(|(id, stored)| !self.keys.contains_key(&(*id, stored.range.run)));
-        unread.map(|(_, stored)| stored.range.windows.open).sum()
+        unread.fold(0, |open, (_, stored)| {
+            open.saturating_add(stored.range.windows.open)
+        })
     }
 
-    /// How many pages each run has, and its range.
-    pub fn named(&self) -> (PageCounts, RunRanges) {
-        (self.table.pages(), self.table.ranges())
+    /// The runs, as a head says them.
+    pub fn table(&self) -> &RangeTable {
+        &self.table
     }
 
     /// Writes the runs in which a window has changed since the store was marked clean.

@@ -145,6 +145,11 @@ impl Snapshot {
             head.check_complete(windows.iter().map(|(label, _)| label.id()))?;
         }
         let is_own = is_own(&head, state);
+        if part == StatePart::Runs && !is_own {
+            return Err(broken(
+                "its runs are not those of this operator, which needs all pages",
+            ));
+        }
         if is_own && part != StatePart::Pages {
             self.runs = SavedRuns::of(&head, &ids)?;
         }
@@ -194,9 +199,9 @@ impl Snapshot {
         let progress = state.windows.time().progress();
         let (closed, width) = (state.windows.closed(), state.windows.segment_width());
         let (counters, seq_nos) = (state.counters(), state.seq_nos);
-        let (pages, ranges) = runs.named();
+        let pages = runs.table().pages();
         let mut head = Head::new(progress, closed, width, seq_nos, counters, pages);
-        head.ranges = ranges;
+        head.ranges = runs.table().ranges();
         head.write(progress, &self.fingerprint)
     }
 }
