@@ -24,6 +24,7 @@ mod batch_states;
 mod block_kinds;
 mod bulk;
 mod cases;
+mod changed_runs;
 mod cogroup;
 mod cogroup_aggregates;
 mod interrupt;

@@ -31,18 +31,18 @@ static KEYS: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
 });
 
 /// A stream of micro-batches, each pushed to a new operator that has what it touches.
-struct Stream {
+pub(crate) struct Stream {
     spec: Spec,
     limits: Limits,
     /// Has all windows all the time.
     reference: Operator,
-    pages: Pages,
+    pub(crate) pages: Pages,
     /// The pages that the last micro-batch has read, and how many it has written.
     read: Vec<String>,
     written: usize,
 }
 
-fn time(time: i64) -> SourceTime {
+pub(crate) fn time(time: i64) -> SourceTime {
     SourceTime {
         input: 0,
         source: Source(0),
@@ -66,7 +66,7 @@ impl Stream {
         }
     }
 
-    fn operator(&self) -> Operator {
+    pub(crate) fn operator(&self) -> Operator {
         operator(&self.spec).with_limits(self.limits)
     }
 
@@ -231,7 +231,7 @@ static MANY: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
 });
 
 /// A window of each of many keys, in pages of about fifty; a record each at a time.
-fn filled(windows: &str, more: &str, at: i64) -> (Stream, usize) {
+pub(crate) fn filled(windows: &str, more: &str, at: i64) -> (Stream, usize) {
     let mut stream = Stream::new(spec(windows, &format!(r#","grace":15{more}"#)), 6 << 10);
     let records: Vec<Fed> = MANY.iter().map(|key| fed(key, at, 1)).collect();
     stream.push(&records, None, &[time(at)]);

@@ -203,18 +203,12 @@ impl SavedRuns {
         let mut updated = Vec::new();
         for (segment, ranges) in self.table.segments() {
             for (place, stored) in ranges.iter().enumerate() {
-                let RunRange { run, from, windows } = &stored.range;
-                if !windows.change_before(closed, kept) {
-                    continue;
+                let RunRange { run, windows, .. } = &stored.range;
+                if windows.change_before(closed, kept) {
+                    let keys = self.keys.get(&(segment, *run)).ok_or(UNREAD)?;
+                    let entries = store.segment_keys(SegmentId(segment), keys.clone());
+                    updated.push((segment, place, window_pages::statistics(store, &entries)));
                 }
-                let keys = self.keys.get(&(segment, *run)).ok_or(UNREAD)?;
-                let next = ranges.get(place + 1).map(|next| next.range.from.as_slice());
-                let mut entries = store.segment_keys(SegmentId(segment), keys.clone());
-                entries.retain(|&(key, _)| {
-                    let name = store.name(key);
-                    name >= from.as_slice() && next.is_none_or(|next| name < next)
-                });
-                updated.push((segment, place, window_pages::statistics(store, &entries)));
             }
         }
         for (segment, place, windows) in updated {
