@@ -317,6 +317,7 @@ impl PyOperator {
     #[pyo3(signature = (head, keys, progress, times=None))]
     fn touched(
         &self,
+        py: Python<'_>,
         head: PyBackedBytes,
         keys: PyRecordBatch,
         progress: Vec<(usize, u32, i64)>,
@@ -324,8 +325,9 @@ impl PyOperator {
     ) -> PyResult<Option<Vec<String>>> {
         let (keys, progress) = (keys.into_inner(), source_times(progress));
         let times = times.map(PyRecordBatch::into_inner);
-        let operator = self.lock()?;
-        Ok(operator.touched(&head, &keys, times.as_ref(), &progress)?)
+        self.work(py, |operator| {
+            operator.touched(&head, &keys, times.as_ref(), &progress)
+        })
     }
 
     fn restore_touched(&self, py: Python<'_>, pages: Vec<PyBackedBytes>) -> PyResult<()> {

@@ -9,7 +9,7 @@ const ENTRY_BYTES: usize = 64;
 /// The keys of a segment whose windows have changed: few of them by name, or all.
 #[derive(Clone, Debug)]
 pub struct ChangedKeys {
-    /// Some of them twice; none where all count as changed.
+    /// Some of them more than once; none where all count as changed.
     names: Option<Vec<Box<[u8]>>>,
     bytes: usize,
 }
@@ -29,6 +29,10 @@ impl ChangedKeys {
 
     /// Adds a key. Whether all count as changed now.
     pub(super) fn add(&mut self, name: &[u8]) -> bool {
+        let last = self.names.as_ref().and_then(|names| names.last());
+        if last.is_some_and(|last| last.as_ref() == name) {
+            return false;
+        }
         self.bytes = self.bytes.saturating_add(name.len() + ENTRY_BYTES);
         match &mut self.names {
             Some(names) if self.bytes <= MOST_BYTES => names.push(name.into()),
@@ -37,7 +41,7 @@ impl ChangedKeys {
         self.names.is_none()
     }
 
-    /// The keys, some of them twice; none where all count as changed.
+    /// The keys, some of them more than once; none where all count as changed.
     pub fn names(&self) -> Option<impl Iterator<Item = &[u8]>> {
         let names = self.names.as_ref()?;
         Some(names.iter().map(AsRef::as_ref))

@@ -123,7 +123,8 @@ impl<E: StoreEntry> WindowTable<E> {
 
     /// Drops every window that is closed and hidden, also in segments with others that are not.
     /// What is stored is then what is visible, so that saved pages hold nothing else (rules 1.7).
-    /// Where nothing is kept, windows leave as they close.
+    /// Where nothing is kept, windows leave as they close, and no saved state has closed ones: how long they
+    /// are kept may not change at a restart.
     pub fn drop_hidden(&mut self, mut dropped: impl FnMut(E)) {
         let (closed, kept) = (self.segments.closed(), self.horizon.kept);
         if kept == Time::MAX {

@@ -15,9 +15,9 @@ static KEYS: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
     let beginnings = [
         "",
         "user-",
-        &"p".repeat(63),
-        &"q".repeat(64),
-        &"r".repeat(200),
+        &"p".repeat(255),
+        &"q".repeat(256),
+        &"r".repeat(400),
     ];
     let keys = beginnings.iter().flat_map(|beginning| {
         (0..16).map(move |number| match number {
@@ -164,7 +164,7 @@ fn keys_that_begin_alike_for_long_are_one_run() {
     let mut stream = updates(SESSIONS, small());
     let long: Vec<Fed> = KEYS
         .iter()
-        .filter(|key| key.len() > 100)
+        .filter(|key| key.len() > 300)
         .map(|key| fed(key, 100, 1))
         .collect();
     stream.push(&long, false);

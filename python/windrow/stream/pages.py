@@ -44,6 +44,8 @@ class Pages:
         """What the pages are, as it is written by `finish`."""
         self.numbers = dict[Source, int]()
         """The number of each known source: its position in the index."""
+        self.operators = 1
+        """How many operators the micro-batch has something for."""
         self.written = 0
         """How many pages were written."""
         index = state.getValue((INDEX,))
@@ -112,6 +114,7 @@ class Pages:
 
     def head(self, number: int) -> bytes | None:
         """The head of the operator with a number; None where it is new."""
+        self._expect(2)
         return self.read(number, HEAD) if self.knows(number) else None
 
     def of(self, number: int) -> list[bytes]:
@@ -126,14 +129,18 @@ class Pages:
         return [self.read(number, name.removeprefix(prefix)) for name in names]
 
     def some(self, number: int, names: list[str]) -> list[bytes]:
-        """Some pages of the operator with a number. Where they are most of the shard's, all are read at once.
+        """Some pages of the operator with a number.
 
         Raises:
             ValueError: a page that is damaged or missing.
         """
-        if 2 * len(names) > len(self.index.pages):
-            self.read_all()
+        self._expect(1 + len(names))
         return [self.read(number, name) for name in names]
+
+    def _expect(self, pages: int) -> None:
+        """Reads all pages at once, where most of them are needed if each operator needs so many with its head."""
+        if 2 * pages * self.operators > len(self.index.pages):
+            self.read_all()
 
     def write(self, number: int, changed: list[tuple[str, bytes | None]]) -> None:
         """Writes the changed pages of an operator, and removes those that are no more."""

@@ -55,7 +55,9 @@ def changes(rows: Iterable[Any], state: PageState, query: StreamQuery) -> Iterat
     for name in _SPLIT:
         counters[name] = control.counters.get(name, 0)
     given: list[pa.RecordBatch] = []
-    for number, own, progress in work.tasks(control, blocks):
+    tasks = list(work.tasks(control, blocks))
+    pages.operators = len(tasks)
+    for number, own, progress in tasks:
         has_runs = asked["runs"] and work.goes_on(number)
         changed = work.join(number, own, progress) if has_runs else work.push(number, own, progress, control)
         given += changed.rows
@@ -63,7 +65,8 @@ def changes(rows: Iterable[Any], state: PageState, query: StreamQuery) -> Iterat
             counters[name] += changed.after[name] - changed.before[name]
         pages.index.gauges[str(number)] = (changed.stream_time, changed.after["windows_open"])
         pages.write(number, changed.pages)
-    # No row is given before all pages that the micro-batch needs were read: one of them may be damaged.
+    # No row is given before all pages that the micro-batch needs were read: one of them may be damaged. The rows of all
+    # operators wait for that.
     yield from ((block, {}) for block in left_out)
     for batch in given:
         for at in range(0, batch.num_rows, _ROWS):

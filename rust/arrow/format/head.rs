@@ -51,7 +51,7 @@ pub(crate) struct Head {
     /// Of sessions in close mode; otherwise nothing stored goes on in another run.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub runs: RunBounds,
-    /// Of sessions in update mode.
+    /// Of all but sessions in close mode: each run has a range of keys.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub ranges: RunRanges,
 }

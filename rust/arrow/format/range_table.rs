@@ -12,7 +12,10 @@ use super::head::{Head, PageCounts};
 use super::page::{PageName, broken};
 use super::run_range::{RunRanges, WindowStatistics};
 use super::stored_range::{ChangedPages, StoredRange, Vacancy, WrittenRanges};
-use crate::error::Result;
+use crate::error::{Error, Result};
+
+/// A micro-batch has changed a run that it has not read.
+pub(crate) const UNREAD: Error = Error::Internal("a run that changes was read");
 
 /// The runs of each segment, in the order of their keys.
 #[derive(Debug, Default)]
@@ -98,7 +101,8 @@ impl RangeTable {
     }
 
     /// Writes anew the runs of a segment that have changed, as `is_changed` says of each. Those that
-    /// follow each other are one range, which `write` divides anew: it gets the places that they had.
+    /// follow each other are one range, which `write` divides anew: it gets the places that they had,
+    /// the last ones first, so that the places before them are still those of `is_changed`.
     ///
     /// # Errors
     ///

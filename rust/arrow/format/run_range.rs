@@ -9,7 +9,7 @@ use super::hexadecimal;
 use crate::time::Time;
 
 /// The longest beginning of a key at which a range of keys begins.
-const FROM_BYTES: usize = 64;
+const FROM_BYTES: usize = 256;
 
 /// What the head says of the runs of each segment, in the order of their keys.
 pub(crate) type RunRanges = BTreeMap<i64, Vec<RunRange>>;

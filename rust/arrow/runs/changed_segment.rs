@@ -6,9 +6,9 @@ use std::ops::ControlFlow;
 use super::key_names::each_sort_key;
 use super::run_writer::RunWriter;
 use crate::arrow::format::page::PageName;
-use crate::arrow::format::range_table::{RangeTable, place};
+use crate::arrow::format::range_table::{RangeTable, UNREAD, place};
 use crate::arrow::format::stored_range::{ChangedPages, StoredRange, WrittenRanges};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::key::KeyId;
 use crate::sort::pick;
 
@@ -26,7 +26,7 @@ impl ChangedSegment {
     ///
     /// # Errors
     ///
-    /// Those of the writer; [`Error::Internal`] for a change of what was not read.
+    /// Those of the writer; [`crate::error::Error::Internal`] for a change of what was not read.
     pub fn write(
         mut self,
         is_changed: &[bool],
@@ -54,7 +54,7 @@ impl ChangedSegment {
             names.all(|name| read.contains(&name))
         };
         if each.any(|(stored, &changed)| changed && !is_read(stored)) {
-            return Err(Error::Internal("a run that changes was read"));
+            return Err(UNREAD);
         }
         table.rewrite(self.id, &self.is_changed, changed, |group, vacancy| {
             let rows: Vec<u32> = match &places {

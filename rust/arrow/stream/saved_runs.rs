@@ -7,18 +7,19 @@ use super::window_pages;
 use super::windows::Windows;
 use crate::arrow::format::head::Head;
 use crate::arrow::format::page::{PageId, broken};
-use crate::arrow::format::range_table::{RangeTable, place};
+use crate::arrow::format::range_table::{RangeTable, UNREAD, place};
 use crate::arrow::format::run_range::RunRange;
 use crate::arrow::format::stored_range::{ChangedPages, WrittenRanges};
 use crate::arrow::format::window_row::WindowRow;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::store::{SegmentId, StoreKey, WindowTable};
 
 /// The runs of a state.
 #[derive(Debug, Default)]
 pub(crate) struct SavedRuns {
     table: RangeTable,
-    /// The keys of the runs whose windows the operator has, by segment and number.
+    /// The keys of the runs whose windows the operator has, by segment and number. Of a run that has
+    /// changed since, a number may meanwhile be that of another key, in another run.
     keys: BTreeMap<(i64, u32), Vec<StoreKey>>,
 }
 
@@ -27,7 +28,7 @@ impl SavedRuns {
     ///
     /// # Errors
     ///
-    /// [`Error::Format`] for some pages of a run without the others, and for pages of no run.
+    /// [`crate::error::Error::Format`] for some pages of a run without the others, and for pages of no run.
     pub fn of(head: &Head, pages: &BTreeSet<PageId>) -> Result<Self> {
         let table = RangeTable::of(head)?;
         let mut keys = BTreeMap::new();
@@ -78,7 +79,7 @@ impl SavedRuns {
     ///
     /// # Errors
     ///
-    /// Those of [`window_pages::write`]; [`Error::Internal`] for a change in a run that was not read.
+    /// Those of [`window_pages::write`]; [`crate::error::Error::Internal`] for a change in a run that was not read.
     pub fn write(&mut self, state: &StateStore, fingerprint: &str) -> Result<ChangedPages> {
         match &state.windows {
             Windows::Sessions(sessions) => self.write_changed(state, sessions.store(), fingerprint),
@@ -217,6 +218,3 @@ impl SavedRuns {
         Ok(())
     }
 }
-
-/// A micro-batch has changed what its restored state has not.
-const UNREAD: Error = Error::Internal("a run that changes was read");

@@ -28,13 +28,16 @@ class CountedState(DictState):
     def __init__(self) -> None:
         super().__init__()
         self.names = list[str]()
+        self.calls = 0
 
     def getValue(self, key: tuple[str]) -> tuple[str] | None:  # noqa: N802
         self.names.append(key[0])
+        self.calls += 1
         return super().getValue(key)
 
     def iterator(self) -> Iterator[tuple[tuple[str], tuple[str]]]:
         self.names += self.pages
+        self.calls += 1
         return super().iterator()
 
 
@@ -102,3 +105,23 @@ def test_a_record_reads_and_writes_the_pages_of_its_key(name: str) -> None:
         assert stream.counters["windows_closed"] == USERS // 2 + 2
     else:
         assert ends == {user(number) for number in [*range(0, USERS, 2), 1, USERS]}
+
+
+@pytest.mark.parametrize("name", ["update", "sliding"])
+def test_many_sources_are_read_at_once_and_one_of_them_alone(name: str) -> None:
+    def of_sources(data: Any) -> Any:
+        windows = SLIDING if name == "sliding" else SESSIONS
+        windowed = grouped(data, source="at").windowed_by(windows)
+        return (windowed.emit("update") if name == "update" else windowed).agg(n=wr.count())
+
+    stream = LocalStream(of_sources, SCHEMA, shards=1)
+    state = stream.states[0] = CountedState()
+    sources = range(100)  # each record is of a source of its own
+    stream.push([records(sources, timedelta())])
+    assert len(state.pages) > 200
+    state.calls = 0
+    stream.push([records(sources, timedelta(seconds=30))])
+    assert state.calls <= 2, "the index, and all pages"
+    state.calls = 0
+    stream.push([records(range(1), timedelta(seconds=45))])
+    assert state.calls <= 5, "the index, and the pages of a source"
