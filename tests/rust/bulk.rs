@@ -16,6 +16,7 @@ use windrow::time::Time;
 use crate::operator_batches::{
     self, DYNAMIC, Fed, Row, SESSIONS, SLIDING, batch, by_key, fed, feeds, operator, rows, spec_of,
 };
+use crate::shard_stream::apply;
 
 const ANY: StoreQuery = StoreQuery::Between {
     from: Time::MIN,
@@ -149,12 +150,7 @@ proptest! {
             prop_assert_eq!(together.windows_open(), alone.windows_open());
             prop_assert_eq!(together.stream_time(), alone.stream_time());
             prop_assert_eq!(stored(&together), stored(&alone));
-            for (name, page) in together.changed_pages().unwrap() {
-                match page {
-                    Some(page) => drop(written.insert(name, page)),
-                    None => drop(written.remove(&name).unwrap()),
-                }
-            }
+            apply(&mut written, together.changed_pages().unwrap());
         }
         if !pieces.is_empty() {
             let mut again = operator(&spec(kind, &more));

@@ -1,15 +1,14 @@
 //! An operator that lives on writes the runs of the keys that have changed.
 
 use crate::operator_batches::{DYNAMIC, Fed, SESSIONS, SLIDING, batch, fed};
+use crate::shard_stream::apply;
 use crate::touched_runs::{filled, time};
 
 #[test]
 fn an_operator_that_lives_on_writes_the_runs_of_changed_keys() {
     for windows in [SESSIONS, DYNAMIC, SLIDING] {
         let (stream, _) = filled(windows, "", 100);
-        let mut living = stream.operator();
-        let saved: Vec<&[u8]> = stream.pages.values().map(Vec::as_slice).collect();
-        living.restore(&saved).unwrap();
+        let mut living = stream.restored(&stream.pages);
         let mut kept = stream.pages.clone();
         // Thousands of changes are noted no more one by one: the last of them is of another key.
         for (times, most) in [(0, 1), (1, 7), (1, 7), (6_000, usize::MAX)] {
@@ -24,16 +23,8 @@ fn an_operator_that_lives_on_writes_the_runs_of_changed_keys() {
             }
             let changed = living.changed_pages().unwrap();
             assert!(changed.len() <= most, "{times}: {}", changed.len());
-            for (name, page) in changed {
-                match page {
-                    Some(page) => drop(kept.insert(name, page)),
-                    None => assert!(kept.remove(&name).is_some(), "{name} is there"),
-                }
-            }
-            let mut again = stream.operator();
-            let saved: Vec<&[u8]> = kept.values().map(Vec::as_slice).collect();
-            again.restore(&saved).unwrap();
-            let found = again.pages().unwrap();
+            apply(&mut kept, changed);
+            let found = stream.restored(&kept).pages().unwrap();
             assert_eq!(found, living.pages().unwrap(), "{times}");
         }
     }

@@ -7,6 +7,7 @@ use windrow::time::Time;
 
 use crate::operator_batches::{Fed, SESSIONS, SLIDING, fed, operator, rows, spec};
 use crate::pages::{pushed, restored, saved};
+use crate::shard_stream::apply;
 
 #[test]
 fn grace_and_late_policy_may_change() {
@@ -141,12 +142,7 @@ fn what_was_hidden_stays_hidden_with_a_longer_grace_wherever_it_was_saved() {
         [fed("b", 119, 3), fed("b", 120, 4)],
     ] {
         pushed(&mut first, &records);
-        for (name, page) in first.changed_pages().unwrap() {
-            match page {
-                Some(page) => drop(kept.insert(name, page)),
-                None => drop(kept.remove(&name)),
-            }
-        }
+        apply(&mut kept, first.changed_pages().unwrap());
     }
     let starts = |pages: &[Vec<u8>]| -> Vec<(String, i64)> {
         let again = restored(&of(100), pages);

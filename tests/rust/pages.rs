@@ -11,6 +11,7 @@ use windrow::arrow::stream::operator::Operator;
 use crate::operator_batches::{
     DYNAMIC, Fed, Row, SESSIONS, SLIDING, batch, fed, feeds, operator, rows, spec,
 };
+use crate::shard_stream::apply;
 
 const UPDATES: &str = r#","grace":15,"emit":"update","every_record":true,"op":true"#;
 const CLOSES: &str = r#","grace":15,"late":"emit","op":true"#;
@@ -86,12 +87,7 @@ proptest! {
             if !cuts.contains(&nth) {
                 continue;
             }
-            for (name, page) in whole.changed_pages().unwrap() {
-                match page {
-                    Some(page) => drop(kept.insert(name, page)),
-                    None => prop_assert!(kept.remove(&name).is_some(), "only what is there is dropped"),
-                }
-            }
+            apply(&mut kept, whole.changed_pages().unwrap());
             let mut again = restored(&spec, &kept.values().cloned().collect::<Vec<_>>());
             let changed = again.changed_pages().unwrap();
             prop_assert_eq!(changed.len(), 1, "nothing but the head differs from what was restored");

@@ -9,6 +9,7 @@ use windrow::operator::change::Emit;
 
 use crate::operator_batches::{DYNAMIC, Fed, SESSIONS, fed};
 use crate::shard_stream::{Pages, Stream, small};
+use crate::touched_runs::MANY;
 
 /// Keys that begin alike, some for longer than a range can tell, and the empty one.
 static KEYS: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
@@ -59,26 +60,9 @@ proptest! {
             ..fed(KEYS[key], nth * pace / 8 - back / 2, 1)
         });
         let records: Vec<Fed> = records.collect();
-        let mut rest = records.as_slice();
-        for (size, by_operator) in cuts.into_iter().cycle() {
-            let (rows, others) = rest.split_at(size.min(rest.len()));
-            rest = others;
-            let (wanted, found) = stream.push(rows, by_operator);
-            prop_assert_eq!(wanted, found);
-            let (wanted, found) = stream.open();
-            prop_assert_eq!(wanted, found);
-            if rest.is_empty() {
-                break;
-            }
-        }
+        stream.follow(&records, cuts)?;
     }
 }
-
-/// Many keys that differ soon.
-static SHORT: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
-    let keys = (0..600).map(|number| format!("user-{number:03}"));
-    keys.map(|key| &*key.leak()).collect()
-});
 
 /// Runs of some fifty sessions.
 fn fifty() -> Limits {
@@ -91,7 +75,7 @@ fn fifty() -> Limits {
 /// An open session of each short key at the same time.
 fn filled() -> (Stream, usize) {
     let mut stream = updates(SESSIONS, fifty());
-    let rows: Vec<Fed> = SHORT.iter().map(|key| fed(key, 100, 1)).collect();
+    let rows: Vec<Fed> = MANY.iter().map(|key| fed(key, 100, 1)).collect();
     stream.push(&rows, false);
     let pages = stream.pages.len() - 1;
     assert!(pages > 6, "{pages} pages");
@@ -131,7 +115,7 @@ fn a_key_between_two_others_reads_the_run_that_gets_it() {
 #[test]
 fn all_keys_read_and_divide_all_runs() {
     let (mut stream, pages) = filled();
-    let rows: Vec<Fed> = SHORT.iter().map(|key| fed(key, 101, 1)).collect();
+    let rows: Vec<Fed> = MANY.iter().map(|key| fed(key, 101, 1)).collect();
     stream.push(&rows, false);
     assert_eq!(stream.needed.len(), pages);
     assert_eq!(stream.pages.len(), pages + 1);
@@ -140,7 +124,7 @@ fn all_keys_read_and_divide_all_runs() {
 #[test]
 fn a_micro_batch_reads_the_runs_in_which_something_closes() {
     let mut stream = updates(SESSIONS, fifty());
-    let times = SHORT.iter().zip(0..);
+    let times = MANY.iter().zip(0..);
     let rows: Vec<Fed> = times.map(|(key, nth)| fed(key, nth / 50, 1)).collect();
     stream.push(&rows, false);
     let pages = stream.pages.len() - 1;

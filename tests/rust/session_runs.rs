@@ -32,18 +32,7 @@ proptest! {
         let limits = if small { self::small() } else { Limits::default() };
         let windows = if dynamic { DYNAMIC } else { SESSIONS };
         let mut stream = Stream::emitting(emit, windows, limits, shard);
-        let mut rest = records.as_slice();
-        for (size, by_operator) in cuts.into_iter().cycle().take(200) {
-            let (rows, others) = rest.split_at(size.min(rest.len()));
-            rest = others;
-            let (wanted, found) = stream.push(rows, by_operator);
-            prop_assert_eq!(wanted, found);
-            let (wanted, found) = stream.open();
-            prop_assert_eq!(wanted, found);
-            if rest.is_empty() {
-                break;
-            }
-        }
+        stream.follow(&records, cuts)?;
     }
 }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
+use proptest::prelude::*;
 use windrow::arrow::batch::combiner::Combiner;
 use windrow::arrow::batch::packer::Packer;
 use windrow::arrow::plan::limits::Limits;
@@ -40,12 +41,13 @@ pub(crate) fn small() -> Limits {
 
 pub(crate) type Pages = BTreeMap<String, Vec<u8>>;
 
-fn apply(pages: &mut Pages, changed: Vec<ChangedPage>) {
+/// Changes pages; only what is there is dropped.
+pub(crate) fn apply(pages: &mut Pages, changed: Vec<ChangedPage>) {
     for (name, page) in changed {
         match page {
-            Some(page) => pages.insert(name, page),
-            None => pages.remove(&name),
-        };
+            Some(page) => drop(pages.insert(name, page)),
+            None => assert!(pages.remove(&name).is_some(), "{name} is there"),
+        }
     }
 }
 
@@ -210,6 +212,27 @@ impl Stream {
             }
         }
         (wanted, shown(&rows, columns))
+    }
+
+    /// Pushes records in micro-batches of these sizes, some of them by an operator: rows and open
+    /// windows are those of the record operator after each.
+    pub(crate) fn follow(
+        &mut self,
+        mut records: &[Fed],
+        cuts: Vec<(usize, bool)>,
+    ) -> Result<(), TestCaseError> {
+        for (size, by_operator) in cuts.into_iter().cycle().take(300) {
+            let (rows, others) = records.split_at(size.min(records.len()));
+            records = others;
+            let (wanted, found) = self.push(rows, by_operator);
+            prop_assert_eq!(wanted, found);
+            let (wanted, found) = self.open();
+            prop_assert_eq!(wanted, found);
+            if records.is_empty() {
+                break;
+            }
+        }
+        Ok(())
     }
 
     /// What is open, of the record operator and of one that has the pages.

@@ -1,7 +1,6 @@
 //! A micro-batch restores, changes and writes the runs of its keys and those in which a window closes
 //! or leaves: the rows and the state are those of an operator that has all windows.
 
-use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
 use arrow_array::{Int64Array, RecordBatch};
@@ -17,8 +16,7 @@ use windrow::time::Time;
 use crate::operator_batches::{
     DYNAMIC, Fed, Row, SESSIONS, SLIDING, batch, fed, operator, rows, spec,
 };
-
-type Pages = BTreeMap<String, Vec<u8>>;
+use crate::shard_stream::{Pages, apply};
 
 /// Keys that begin alike, and the empty one.
 static KEYS: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
@@ -66,8 +64,16 @@ impl Stream {
         }
     }
 
-    pub(crate) fn operator(&self) -> Operator {
+    fn operator(&self) -> Operator {
         operator(&self.spec).with_limits(self.limits)
+    }
+
+    /// An operator with all of these pages.
+    pub(crate) fn restored(&self, pages: &Pages) -> Operator {
+        let mut again = self.operator();
+        let pages: Vec<&[u8]> = pages.values().map(Vec::as_slice).collect();
+        again.restore(&pages).unwrap();
+        again
     }
 
     /// An operator with what a micro-batch touches.
@@ -103,12 +109,7 @@ impl Stream {
         let found = operator.push_micro_batch(&records, times, progress);
         let changed = operator.changed_pages().unwrap();
         self.written = changed.len() - 1;
-        for (name, page) in changed {
-            match page {
-                Some(page) => drop(self.pages.insert(name, page)),
-                None => assert!(self.pages.remove(&name).is_some(), "{name} is there"),
-            }
-        }
+        apply(&mut self.pages, changed);
         self.read = read;
         let (own, reference) = (&operator, &self.reference);
         assert_eq!(own.counters(), reference.counters());
@@ -119,9 +120,7 @@ impl Stream {
 
     /// The whole state, as the reference has it and as the pages have it.
     fn states(&self) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
-        let mut again = self.operator();
-        let pages: Vec<&[u8]> = self.pages.values().map(Vec::as_slice).collect();
-        again.restore(&pages).unwrap();
+        let again = self.restored(&self.pages);
         (self.reference.pages().unwrap(), again.pages().unwrap())
     }
 }
@@ -225,7 +224,7 @@ proptest! {
 }
 
 /// Many keys that differ soon.
-static MANY: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
+pub(crate) static MANY: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
     let keys = (0..600).map(|number| format!("user-{number:03}"));
     keys.map(|key| &*key.leak()).collect()
 });

@@ -103,16 +103,8 @@ pub struct PageBounds {
     pub times: (Time, Time),
 }
 
-/// A page of windows: its id, its bounds and its bytes.
-#[derive(Clone, Debug)]
-pub struct Page {
-    /// Its id.
-    pub id: PageId,
-    /// What lies in it.
-    pub bounds: PageBounds,
-    /// The sealed rows.
-    pub bytes: Vec<u8>,
-}
+/// The sealed rows of a page by its name.
+pub(crate) type NamedPage = (PageName, Vec<u8>);
 
 /// The label of a page: all but its rows.
 #[derive(Clone, Debug)]

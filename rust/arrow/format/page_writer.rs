@@ -8,7 +8,7 @@ use arrow_ipc::CompressionType;
 use arrow_schema::{Field, Schema};
 
 use super::envelope::{self, Metadata};
-use super::page::{Page, PageBounds, PageId, PageKind};
+use super::page::{NamedPage, PageBounds, PageId, PageKind, PageName};
 use super::{byte_planes, hexadecimal};
 use crate::aggregate::column::Column;
 use crate::arrow::array::result_array;
@@ -91,7 +91,8 @@ impl RunRows {
         fingerprint: &str,
         first: PageId,
         bounds: impl Fn(Range<usize>) -> Option<PageBounds>,
-    ) -> Result<Vec<Page>> {
+    ) -> Result<Vec<NamedPage>> {
+        let is_index = form == PageKind::Index;
         let mut pages = Vec::new();
         let most = range.len().div_ceil(self.pages(range.len())).max(1);
         for (number, from) in (first.number..).zip(range.clone().step_by(most)) {
@@ -113,11 +114,11 @@ impl RunRows {
                 metadata.insert(name.to_owned(), text);
             }
             let mut own = self.rows.slice(from, length);
-            if form == PageKind::Index {
+            if is_index {
                 own = byte_planes::split(&own)?;
             }
             let bytes = envelope::seal(&own, metadata, COMPRESSION)?;
-            pages.push(Page { id, bounds, bytes });
+            pages.push((PageName { id, is_index }, bytes));
         }
         Ok(pages)
     }

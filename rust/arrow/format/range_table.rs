@@ -84,6 +84,11 @@ impl RangeTable {
         segments.map(|(&segment, ranges)| (segment, ranges.as_slice()))
     }
 
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// How many windows are open.
     pub fn open(&self) -> u64 {
         let ranges = self.0.values().flatten();

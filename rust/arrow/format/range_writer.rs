@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
-use super::page::{PageBounds, PageId, PageKind, PageName};
+use super::page::{NamedPage, PageBounds, PageId, PageKind};
 use super::page_writer::{PageColumns, RunRows};
 use super::run_range::{WindowStatistics, divide};
-use super::stored_range::{NamedPage, StoredRange, Vacancy, WrittenRanges};
+use super::stored_range::{StoredRange, Vacancy, WrittenRanges};
 use crate::error::Result;
 
 /// Windows by key, end and start, and their columns.
@@ -100,11 +100,7 @@ impl RangeWriter<'_> {
         let bounds = |range: Range<usize>| part.bounds(range);
         let pages = rows.write(range, self.form, self.fingerprint, next, bounds)?;
         stored.pages += pages.len() as u32;
-        let is_index = false;
-        written.extend(pages.into_iter().map(|page| {
-            let id = page.id;
-            (PageName { id, is_index }, page.bytes)
-        }));
+        written.extend(pages);
         Ok(())
     }
 }

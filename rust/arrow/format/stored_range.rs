@@ -3,11 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use super::page::{PageId, PageName};
+use super::page::{NamedPage, PageId, PageName};
 use super::run_range::{RunRange, WindowStatistics};
-
-/// A page by its name.
-pub(crate) type NamedPage = (PageName, Vec<u8>);
 
 /// The pages that a micro-batch changes: without bytes where a page is no more.
 pub(crate) type ChangedPages = BTreeMap<PageName, Option<Vec<u8>>>;

@@ -1,6 +1,7 @@
 //! The runs that a micro-batch touches.
 
 use std::collections::BTreeSet;
+use std::ops::ControlFlow;
 
 use super::page::PageName;
 use super::range_table::{RangeTable, place};
@@ -9,52 +10,63 @@ use crate::time::Time;
 
 /// The runs that a micro-batch touches.
 pub(crate) struct Touched<'a> {
-    segments: Vec<(i64, &'a [StoredRange], Vec<bool>)>,
-    /// How many are not touched.
+    /// The segments of which some runs are not touched.
+    partial: Vec<TouchedSegment<'a>>,
+    /// Those of which all are.
+    whole: Vec<TouchedSegment<'a>>,
+}
+
+/// The runs of a segment, and which of them are touched.
+struct TouchedSegment<'a> {
+    id: i64,
+    ranges: &'a [StoredRange],
+    touched: Vec<bool>,
+    /// How many are not.
     others: usize,
 }
 
 impl<'a> Touched<'a> {
     /// Those in which a window closes before `due`, or a closed one leaves that is not kept.
     pub fn new(table: &'a RangeTable, due: Time, kept: Time) -> Self {
-        let due = |stored: &StoredRange| stored.range.windows.change_before(due, kept);
-        let segments = table.segments().map(|(segment, ranges)| {
-            let touched = ranges.iter().map(due).collect();
-            (segment, ranges, touched)
+        let changes = |stored: &StoredRange| stored.range.windows.change_before(due, kept);
+        let segments = table.segments().map(|(id, ranges)| {
+            let touched: Vec<bool> = ranges.iter().map(changes).collect();
+            TouchedSegment {
+                id,
+                ranges,
+                others: touched.iter().filter(|touched| !**touched).count(),
+                touched,
+            }
         });
-        let segments: Vec<(i64, &[StoredRange], Vec<bool>)> = segments.collect();
-        let touched = segments.iter().flat_map(|(.., touched)| touched);
-        Self {
-            others: touched.filter(|touched| !**touched).count(),
-            segments,
-        }
+        let (partial, whole) = segments.partition(|segment| segment.others > 0);
+        Self { partial, whole }
     }
 
-    /// Whether all of them are touched.
-    pub fn are_all(&self) -> bool {
-        self.others == 0
-    }
-
-    /// Adds those that have the windows of a sort key, or get them.
-    pub fn add(&mut self, key: &[u8]) {
-        for (_, ranges, touched) in &mut self.segments {
-            if let Some(touched) = touched.get_mut(place(ranges, key)) {
-                self.others -= usize::from(!*touched);
+    /// Adds those that have the windows of a sort key, or get them, until all are touched.
+    pub fn add(&mut self, key: &[u8]) -> ControlFlow<()> {
+        let whole = self.partial.extract_if(.., |segment| {
+            if let Some(touched) = segment.touched.get_mut(place(segment.ranges, key)) {
+                segment.others -= usize::from(!*touched);
                 *touched = true;
             }
+            segment.others == 0
+        });
+        self.whole.extend(whole);
+        if self.partial.is_empty() {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
         }
     }
 
     /// The names of their pages.
     pub fn names(&self) -> BTreeSet<PageName> {
-        let segments = self.segments.iter();
-        let stored = segments.flat_map(|(segment, ranges, touched)| {
-            let stored = ranges.iter().zip(touched);
-            stored.map(move |(stored, touched)| (*segment, stored, *touched))
+        let segments = self.partial.iter().chain(&self.whole);
+        let names = segments.flat_map(|segment| {
+            let runs = segment.ranges.iter().zip(&segment.touched);
+            let touched = runs.filter(|(_, touched)| **touched);
+            touched.flat_map(|(stored, _)| stored.names(segment.id))
         });
-        let touched = stored.filter(|(.., touched)| *touched);
-        touched
-            .flat_map(|(segment, stored, _)| stored.names(segment))
-            .collect()
+        names.collect()
     }
 }

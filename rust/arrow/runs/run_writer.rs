@@ -11,11 +11,11 @@ use crate::arrow::array::halves::in_halves;
 use crate::arrow::batch::session_groups::ClosedSessions;
 use crate::arrow::batch::sessions::SessionQuery;
 use crate::arrow::format::head::RunBound;
-use crate::arrow::format::page::{PageBounds, PageId, PageKind, PageName};
+use crate::arrow::format::page::{NamedPage, PageBounds, PageId, PageKind};
 use crate::arrow::format::page_writer::{PageColumns, RunRows, window_columns};
 use crate::arrow::format::range_writer::{RangeWriter, SortedWindows};
 use crate::arrow::format::run_range::WindowStatistics;
-use crate::arrow::format::stored_range::{NamedPage, Vacancy, WrittenRanges};
+use crate::arrow::format::stored_range::{Vacancy, WrittenRanges};
 use crate::arrow::format::window_row::WindowRow;
 use crate::arrow::keys::sort_key::{SortKeyRows, SortKeys};
 use crate::arrow::plan::limits::Limits;
@@ -66,23 +66,15 @@ impl RunWriter<'_> {
         let [pages, index] = &mut ids;
         let mut written = Vec::new();
         for part in parts {
-            let all = 0..part.order.len();
             if rows.len() >= self.limits.index_rows {
                 let keys = self.sort_keys.fields().len();
                 let start = part.columns.iter().take(keys + 1);
                 let reach = part.columns.iter().skip(keys + 2).take(1);
                 let columns = start.chain(reach).cloned().collect();
-                let index_rows = RunRows::new(columns, self.limits.page_bytes)?;
-                written.extend(self.pages(
-                    &part,
-                    &index_rows,
-                    all.clone(),
-                    PageKind::Index,
-                    index,
-                )?);
+                written.extend(self.pages(&part, columns, PageKind::Index, index)?);
             }
-            let rows = RunRows::new(part.columns.clone(), self.limits.page_bytes)?;
-            written.extend(self.pages(&part, &rows, all, PageKind::Sessions, pages)?);
+            let columns = part.columns.clone();
+            written.extend(self.pages(&part, columns, PageKind::Sessions, pages)?);
         }
         let bound = RunBound {
             first: first.map_or(i64::MIN, |first| first.0),
@@ -111,24 +103,19 @@ impl RunWriter<'_> {
         Ok(parts)
     }
 
-    /// Some sessions as pages, from a page on, which becomes the next one.
+    /// Some columns of sessions as pages, from a page on, which becomes the next one.
     fn pages(
         &self,
         part: &Part,
-        rows: &RunRows,
-        range: Range<usize>,
+        columns: PageColumns,
         form: PageKind,
         next: &mut PageId,
     ) -> Result<Vec<NamedPage>> {
+        let rows = RunRows::new(columns, self.limits.page_bytes)?;
         let bounds = |range: Range<usize>| part.bounds(range);
-        let pages = rows.write(range, form, self.fingerprint, *next, bounds)?;
+        let pages = rows.write(0..part.len(), form, self.fingerprint, *next, bounds)?;
         next.number += pages.len() as u32;
-        let is_index = form == PageKind::Index;
-        let named = pages.into_iter().map(|page| {
-            let id = page.id;
-            (PageName { id, is_index }, page.bytes)
-        });
-        Ok(named.collect())
+        Ok(pages)
     }
 
     fn part(&self, rows: &[u32]) -> Result<Part> {

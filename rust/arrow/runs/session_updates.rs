@@ -6,7 +6,6 @@
 //! from its own.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::ControlFlow;
 
 use arrow_array::RecordBatch;
 use arrow_schema::Schema;
@@ -105,13 +104,7 @@ impl SessionUpdates {
         }
         let keys: Vec<KeyId> = (0..sessions.keys().len() as u32).map(KeyId).collect();
         let mut touched = Touched::new(&self.table, self.state.close_time(), Time::MIN);
-        each_sort_key(sort_keys, sessions, &keys, |key| {
-            if touched.are_all() {
-                return ControlFlow::Break(());
-            }
-            touched.add(key);
-            ControlFlow::Continue(())
-        })?;
+        each_sort_key(sort_keys, sessions, &keys, |key| touched.add(key))?;
         Ok(touched.names())
     }
 

@@ -75,7 +75,8 @@ impl SavedRuns {
         &self.table
     }
 
-    /// Writes the runs in which a window has changed since the store was marked clean.
+    /// Writes the runs in which a window has changed since the store was marked clean; where nothing is
+    /// saved, all windows.
     ///
     /// # Errors
     ///
@@ -87,45 +88,21 @@ impl SavedRuns {
         }
     }
 
-    /// Writes all windows.
-    ///
-    /// # Errors
-    ///
-    /// As [`Self::write`].
-    pub fn write_all(&mut self, state: &StateStore, fingerprint: &str) -> Result<ChangedPages> {
-        match &state.windows {
-            Windows::Sessions(sessions) => {
-                self.write_segments(state, sessions.store(), fingerprint)
-            }
-            Windows::Sliding(sliding) => self.write_segments(state, sliding.store(), fingerprint),
-        }
-    }
-
-    fn write_segments<E: WindowRow>(
-        &mut self,
-        state: &StateStore,
-        store: &WindowTable<E>,
-        fingerprint: &str,
-    ) -> Result<ChangedPages> {
-        let mut pages = ChangedPages::new();
-        for id in store.segments() {
-            self.write_segment(state, store, fingerprint, id, None, &mut pages)?;
-        }
-        Ok(pages)
-    }
-
     fn write_changed<E: WindowRow>(
         &mut self,
         state: &StateStore,
         store: &WindowTable<E>,
         fingerprint: &str,
     ) -> Result<ChangedPages> {
-        let Some(changed) = store.changed() else {
-            return self.write_segments(state, store, fingerprint);
+        let changed: Vec<(SegmentId, Option<Vec<&[u8]>>)> = match store.changed() {
+            Some(changed) if !self.table.is_empty() => changed
+                .iter()
+                .map(|(&id, keys)| (id, keys.names().map(Iterator::collect)))
+                .collect(),
+            _ => store.segments().map(|id| (id, None)).collect(),
         };
         let mut pages = ChangedPages::new();
-        for (&id, keys) in changed {
-            let names = keys.names().map(Iterator::collect);
+        for (id, names) in changed {
             self.write_segment(state, store, fingerprint, id, names, &mut pages)?;
         }
         self.update_statistics(store)?;

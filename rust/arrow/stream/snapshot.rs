@@ -59,7 +59,7 @@ impl Snapshot {
     /// All pages of a state.
     pub fn pages(&self, state: &StateStore) -> Result<Vec<Vec<u8>>> {
         let mut runs = SavedRuns::default();
-        let pages = runs.write_all(state, &self.fingerprint.hash)?;
+        let pages = runs.write(state, &self.fingerprint.hash)?;
         let head = self.head(state, &runs)?;
         Ok([head]
             .into_iter()
@@ -104,13 +104,12 @@ impl Snapshot {
         let (due, kept) = state.windows.closing(saved, times, progress);
         let mut touched = Touched::new(&table, due, kept);
         for from in (0..keys.num_rows()).step_by(KEYS) {
-            if touched.are_all() {
-                break;
-            }
             let some = keys.slice(from, KEYS.min(keys.num_rows() - from));
             let names = state.sort_keys.of(some.columns())?;
-            let names = (0..some.num_rows()).filter_map(|row| names.get(row));
-            names.for_each(|name| touched.add(name));
+            let mut names = (0..some.num_rows()).filter_map(|row| names.get(row));
+            if names.try_for_each(|name| touched.add(name)).is_break() {
+                break;
+            }
         }
         Ok(Some(
             touched.names().iter().map(PageName::to_string).collect(),
