@@ -228,8 +228,10 @@ impl<E: StoreEntry> WindowTable<E> {
         self.segment_keys(segment, self.segments.keys(segment))
     }
 
-    /// The same of some keys.
+    /// The same of some keys, each of which may be there more than once, and numbers of keys that are no
+    /// more.
     pub fn segment_keys(&self, segment: SegmentId, mut keys: Vec<StoreKey>) -> Vec<(StoreKey, &E)> {
+        keys.retain(|&key| self.keys.is_known(key)); // others are as the key of no bytes
         self.keys.sort(&mut keys);
         keys.dedup();
         let within = self.segments.within(segment);

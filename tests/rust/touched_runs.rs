@@ -287,6 +287,22 @@ fn what_closes_and_stays_is_read_again_when_it_leaves() {
 }
 
 #[test]
+fn a_key_without_bytes_is_written_once() {
+    // In one segment it loses a window and has another one, and the numbers of half of the keys become free.
+    let mut stream = Stream::new(spec(SLIDING, r#","grace":15"#), 64 << 10);
+    let others = (0..)
+        .zip(&*MANY)
+        .map(|(nth, key)| fed(key, 16 + nth % 2, 1));
+    let records: Vec<Fed> = others.chain([fed("", 16, 1), fed("", 17, 1)]).collect();
+    for (records, at) in [(records.as_slice(), 17), (&[], 52)] {
+        let (wanted, found) = stream.push(records, None, &[time(at)]);
+        assert_eq!(wanted, found, "{at}");
+        let (wanted, found) = stream.states();
+        assert_eq!(wanted, found, "{at}");
+    }
+}
+
+#[test]
 fn an_operator_with_what_is_touched_takes_this_micro_batch_and_nothing_else() {
     let (stream, _) = filled(SESSIONS, "", 100);
     let records = batch(&[fed("user-300", 101, 1)]);
