@@ -39,6 +39,7 @@ from windrow.plan import Origins, Plan
 from windrow.spark.configure import warn_of_idle_partitions, warn_unless_configured
 from windrow.spark.dataframe import SparkInput, projected
 from windrow.spark.flat import flat
+from windrow.spark.interpreter import warn_of_interpreter
 from windrow.spark.pickled import pickled_finish, pickled_for_stream
 from windrow.spark.types import returned_type
 from windrow.stream import over
@@ -128,6 +129,7 @@ class StreamInput(SparkInput):
         _check_store(spark)
         warn_unless_configured(spark)
         warn_of_idle_partitions(spark, plan.options.shards)
+        warn_of_interpreter(spark)
         if isinstance(plan.windows, SessionWindows):
             return replace(plan, windows=plan.windows.on_stream(plan.schema.field(plan.time)))
         return plan

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -102,21 +101,6 @@ def test_another_state_store_is_refused(spark: SparkSession, empty_stream: DataF
             grouped(empty_stream).count()
     finally:
         spark.conf.set(name, before)
-
-
-def test_far_more_partitions_than_shards_are_told_once(spark: SparkSession, tmp_path: Path) -> None:
-    fresh = spark.newSession()
-    wr.configure(fresh)
-    stream = source(fresh, Folder(tmp_path / "none"), DDL)
-    with warnings.catch_warnings(record=True) as told:
-        warnings.simplefilter("always")
-        for partitions in (12, 13, 200):
-            fresh.conf.set("spark.sql.shuffle.partitions", partitions)
-            grouped(stream).shards(3).count()
-    (warning,) = told
-    assert issubclass(warning.category, UserWarning)
-    assert "spark.sql.shuffle.partitions is 13, and the stream has 3 shards" in str(warning.message)
-    assert warning.filename == __file__
 
 
 def test_ticks_close_what_nothing_else_does(spark: SparkSession, tmp_path: Path) -> None:

@@ -1,0 +1,66 @@
+"""Streaming queries: what a user is warned of at the call."""
+
+from __future__ import annotations
+
+import re
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+import windrow as wr
+
+from ..harness.streams import Folder, source
+
+
+def grouped(data: DataFrame) -> Any:
+    windows = wr.SessionWindows.with_gap("5 minutes", grace="1 minute")
+    return wr.group_by(data, "user", time="ts").windowed_by(windows).shards(4)
+
+
+def test_far_more_partitions_than_shards_are_told_once(spark: SparkSession, tmp_path: Path) -> None:
+    fresh = spark.newSession()
+    wr.configure(fresh)
+    stream = source(fresh, Folder(tmp_path / "none"), "user string, ts timestamp")
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        for partitions in (12, 13, 200):
+            fresh.conf.set("spark.sql.shuffle.partitions", partitions)
+            grouped(stream).shards(3).count()
+    (warning,) = told
+    assert issubclass(warning.category, UserWarning)
+    assert "spark.sql.shuffle.partitions is 13, and the stream has 3 shards" in str(warning.message)
+    assert warning.filename == __file__
+
+
+@pytest.mark.parametrize(
+    ("script", "told"),
+    [
+        ("echo 'Traceback' >&2; echo \"No module named 'pandas'\" >&2; exit 1", "/python9 cannot run .*named 'pandas'"),
+        ("exit 3", "/python9 cannot run Spark's workers .exit status 3."),
+        (None, "this machine has no program of that name"),
+        ("exit 0", None),
+    ],
+)
+def test_a_driver_without_the_workers_python_is_told_once(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str | None, told: str | None
+) -> None:
+    python = tmp_path / "python9"
+    if script is not None:
+        python.write_text(f"#!/bin/sh\n{script}\n")
+        python.chmod(0o755)
+    fresh = spark.newSession()
+    wr.configure(fresh)
+    stream = source(fresh, Folder(tmp_path / "none"), "user string, ts timestamp")
+    monkeypatch.setattr(spark.sparkContext, "pythonExec", str(python))
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        for _ in range(2):
+            grouped(stream).count()
+    assert len(warned) == (told is not None)
+    for warning in warned:
+        assert re.match(f"PYSPARK_PYTHON is '{python}'.*{told}.*{sys.executable}", str(warning.message))
+        assert warning.filename == __file__
