@@ -32,9 +32,9 @@ def warn_of_interpreter(spark: Any) -> None:
     problem = _problem(python) if isinstance(python, str) else None
     if problem is not None:
         warnings.warn(
-            f"PYSPARK_PYTHON is {python!r}, unless set python3, and {problem}; Spark starts it on the driver for each "
-            "stream, and says only that its driver worker crashed. Before the session starts, set it to the Python of "
-            f"the job, which is {sys.executable} here, and where the job is elsewhere to one with windrow[spark]",
+            f"{problem}, and a stream starts one on the driver, too, of which Spark says only that it crashed; set "
+            f"PYSPARK_PYTHON (now {python!r}, python3 where it is not set) to the Python of the job, such as "
+            f"{sys.executable}, before the session starts",
             stacklevel=calls_to_user(),
         )
 
@@ -43,7 +43,7 @@ def _problem(python: str) -> str | None:
     """Why a Python, by its name or path, cannot be that of a worker; None where nothing is known against it."""
     found = shutil.which(python)
     if found is None:
-        return "this machine has no program of that name"
+        return f"this machine has no {python!r} to run Spark's workers"
     if Path(found).absolute().parent == Path(sys.executable).absolute().parent:
         return None
     try:

@@ -41,7 +41,7 @@ def test_far_more_partitions_than_shards_are_told_once(spark: SparkSession, tmp_
     [
         ("echo 'Traceback' >&2; echo \"No module named 'pandas'\" >&2; exit 1", "/python9 cannot run .*named 'pandas'"),
         ("exit 3", "/python9 cannot run Spark's workers .exit status 3."),
-        (None, "this machine has no program of that name"),
+        (None, "this machine has no '.*/python9' to run"),
         ("exit 0", None),
     ],
 )
@@ -62,5 +62,5 @@ def test_a_driver_without_the_workers_python_is_told_once(
             grouped(stream).count()
     assert len(warned) == (told is not None)
     for warning in warned:
-        assert re.match(f"PYSPARK_PYTHON is '{python}'.*{told}.*{sys.executable}", str(warning.message))
+        assert re.search(f"{told}.*PYSPARK_PYTHON .now '{python}'.*{sys.executable}", str(warning.message))
         assert warning.filename == __file__
