@@ -1,7 +1,7 @@
 //! The two ways into windows: whatever is joined many records at once is as if it came record by
 //! record.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use arrow_array::RecordBatch;
 use arrow_ipc::reader::StreamReader;
@@ -82,20 +82,44 @@ fn pushed(operator: &mut Operator, records: &[Fed]) -> Vec<Row> {
     rows(&operator.push(&batch(records)).unwrap())
 }
 
-/// Of changes one by one, what is told at the end of a batch. A window stood in the store before if the
-/// first of its changes is a delete: one that only has the bounds of a closed window (rules 3.4) is new.
-fn coalesced(changes: Vec<Row>) -> Vec<Row> {
-    let (mut told, changes): (Vec<Row>, Vec<Row>) =
+type Window = (String, i64, i64);
+
+fn window(row: &Row) -> Window {
+    (row.0.clone(), row.1, row.2)
+}
+
+fn visible(operator: &Operator) -> BTreeSet<Window> {
+    let shown = operator.select(ANY, &(None, None), false).unwrap();
+    rows(&shown).iter().map(window).collect()
+}
+
+/// The changes of records that are pushed one by one, and the windows among them that stood in the store
+/// before all of them and until their first change. One that has only the bounds of a window that has
+/// closed meanwhile (rules 3.4) is new.
+fn stepwise(operator: &mut Operator, records: &[Fed]) -> (Vec<Row>, BTreeSet<Window>) {
+    let before = visible(operator);
+    let (mut changes, mut stood) = (Vec::<Row>::new(), BTreeSet::new());
+    for record in records {
+        let still: Vec<Window> = visible(operator).intersection(&before).cloned().collect();
+        let told = pushed(operator, std::slice::from_ref(record));
+        let is_first = |told: &Window| changes.iter().all(|row| window(row) != *told);
+        let first: BTreeSet<Window> = told.iter().map(window).filter(is_first).collect();
+        stood.extend(still.into_iter().filter(|window| first.contains(window)));
+        changes.extend(told);
+    }
+    (changes, stood)
+}
+
+/// Of changes one by one, what is told at the end of a batch before which some windows `stood`.
+fn coalesced(changes: Vec<Row>, stood: &BTreeSet<Window>) -> Vec<Row> {
+    let (late, changes): (Vec<Row>, Vec<Row>) =
         changes.into_iter().partition(|row| row.4 == "late");
-    let mut windows = BTreeMap::<_, Vec<Row>>::new();
-    for row in changes {
-        let window = (row.0.clone(), row.1, row.2);
-        windows.entry(window).or_default().push(row);
-    }
-    for mut changes in windows.into_values() {
-        let stood = changes[0].4 == "delete";
-        told.extend(changes.pop().filter(|row| row.4 == "upsert" || stood));
-    }
+    let last: BTreeMap<Window, Row> = changes.into_iter().map(|row| (window(&row), row)).collect();
+    let told = last
+        .into_iter()
+        .filter(|(window, row)| row.4 == "upsert" || stood.contains(window))
+        .map(|(_, row)| row);
+    let mut told: Vec<Row> = late.into_iter().chain(told).collect();
     told.sort();
     told
 }
@@ -131,7 +155,8 @@ proptest! {
 
     #[test]
     fn differential_records_joined_together_equal_records_one_by_one((kind, more) in queries(), pieces in pieces()) {
-        let (mut together, mut alone) = (operator(&spec(kind, &more)), operator(&spec(kind, &(more.clone() + ONE_BY_ONE))));
+        let one_by_one = spec(kind, &(more.clone() + ONE_BY_ONE));
+        let (mut together, mut alone, mut steps) = (operator(&spec(kind, &more)), operator(&one_by_one), operator(&one_by_one));
         let closes = more.contains("close");
         let mut written = BTreeMap::new();
         for piece in &pieces {
@@ -139,8 +164,10 @@ proptest! {
             if closes {
                 prop_assert_eq!(by_key(&got), by_key(&expected));
             } else {
+                let (changes, stood) = stepwise(&mut steps, piece);
+                prop_assert_eq!(&changes, &expected);
                 got.sort();
-                prop_assert_eq!(got, coalesced(expected));
+                prop_assert_eq!(got, coalesced(expected, &stood));
             }
             prop_assert_eq!(Counters { updates: 0, ..together.counters() }, Counters { updates: 0, ..alone.counters() });
             prop_assert_eq!(together.windows_open(), alone.windows_open());
