@@ -10,6 +10,7 @@
 | `shard` | the second step: the blocks of a shard and its state to changes |
 | `pages` | the state of a shard as pages in Spark's state store |
 | `index` | what these pages are |
+| `change_block` | changes on their way to the last step |
 | `over` | records that come back with their windows |
 | `unpack` | the last step: changes as typed rows |
 """

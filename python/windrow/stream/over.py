@@ -22,10 +22,9 @@ import pyarrow.compute
 from windrow import _worker
 from windrow.aggregates.aggregate import Aggregate
 from windrow.errors import bad_column_type, bad_value
-from windrow.ipc import ipc_stream
 from windrow.plan import Plan
+from windrow.stream.change_block import block_of, rows_of
 from windrow.stream.query import ROW, ROWS, Asked, StreamQuery
-from windrow.stream.unpack import rows_of
 from windrow.windows.session import SessionWindows
 
 pc: Any = pyarrow.compute  # its stubs know no column of any type
@@ -34,7 +33,6 @@ LEFT_OUT = "null"
 """The source of blocks of records that are left out, in place of the values of a source."""
 
 _KIND, _OF_LEFT_OUT = b"windrow.records", b"left out"
-_MOST_RECORDS = 1 << 16
 
 
 def check(plan: Plan) -> None:
@@ -99,7 +97,7 @@ def is_tick(query: StreamQuery, rows: pa.RecordBatch) -> Any:
 def left_out(query: StreamQuery, rows: pa.RecordBatch) -> bytes:
     """A block of records that are left out."""
     records = rows.select(query.record_names)
-    return ipc_stream(records.replace_schema_metadata({_KIND: _OF_LEFT_OUT})).to_pybytes()
+    return block_of(records.replace_schema_metadata({_KIND: _OF_LEFT_OUT}))
 
 
 def with_row(query: StreamQuery, rows: pa.RecordBatch) -> pa.RecordBatch:
@@ -121,20 +119,8 @@ def beside(records: pa.RecordBatch, windows: list[pa.RecordBatch]) -> Iterator[p
         at += own.num_rows
 
 
-def pieces(sessions: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-    """Closed sessions, some tens of thousands of records at a time where one session has not more."""
-    lists: Any = sessions.column(ROWS)
-    first, records = 0, 0
-    for place, length in enumerate(pc.list_value_length(lists).to_pylist()):
-        if place > first and records + length > _MOST_RECORDS:
-            yield sessions.slice(first, place - first)
-            first, records = place, 0
-        records += length
-    yield sessions.slice(first)
-
-
 def unpack(batches: _worker.Batches, asked: Asked) -> _worker.Batches:
-    """The last step: the records of the Arrow IPC streams in the column `block`, with their windows."""
+    """The last step: the records of the blocks in the first column, with their windows."""
     query = StreamQuery(asked)
     for rows in rows_of(batches):
         yield _of_records(query, rows)

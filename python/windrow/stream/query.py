@@ -146,6 +146,9 @@ class StreamQuery:
         self.schema = pa.schema([*list(self.read)[: asked["columns"]], *whole])
         """The columns of the plan."""
         self.keys: list[str] = self.spec["keys"]
+        result = len(self.keys) + 1 + len(self.spec["aggregates"]) + self.spec["op"]
+        self.shown: int | None = None if self.record_names and not self.waits else result
+        """How many columns of a change the last step needs, the first ones: None for all."""
         self.tick: str | None = self.spec["tick"]
         self.time: str = self.spec["time"]
         inputs = self.spec["inputs"]

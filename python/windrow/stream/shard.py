@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pyarrow as pa
 
 from windrow import _worker
-from windrow.ipc import ipc_stream
 from windrow.stream import over
+from windrow.stream.change_block import blocks_of
 from windrow.stream.control import Control
 from windrow.stream.order import judging_times
 from windrow.stream.pages import Pages, PageState
@@ -30,8 +30,6 @@ _NOW = ("windows_open", "state_pages", "state_bytes", "pages_written")
 SUMS = (*_SPLIT, *_SHARD, *_NOW)
 """The counters that are sums over all shards."""
 
-_ROWS = 1 << 16
-
 
 def changes(rows: Iterable[Any], state: PageState, query: StreamQuery) -> Iterator[tuple[bytes, dict[str, int | None]]]:
     """What the rows of a shard in one micro-batch change, and what was counted.
@@ -42,7 +40,7 @@ def changes(rows: Iterable[Any], state: PageState, query: StreamQuery) -> Iterat
         query: the query.
 
     Returns:
-        Arrow IPC streams of changes, and the counters of `SUMS` and `stream_time` beside the last one.
+        Blocks of changes, and the counters of `SUMS` and `stream_time` beside the last one.
 
     Raises:
         ValueError: a state that is damaged or of another query, or rows of one shard that do not fit one batch.
@@ -69,11 +67,8 @@ def changes(rows: Iterable[Any], state: PageState, query: StreamQuery) -> Iterat
     # operators wait for that.
     yield from ((block, {}) for block in left_out)
     for batch in given:
-        for at in range(0, batch.num_rows, _ROWS):
-            some = batch.slice(at, _ROWS)
-            yield from (
-                (ipc_stream(piece).to_pybytes(), {}) for piece in (over.pieces(some) if query.waits else [some])
-            )
+        shown = batch.select(range(batch.num_columns)[: query.shown])
+        yield from ((block, {}) for block in blocks_of(shown))
     pages.finish(query.stored)
     counters["windows_open"] = sum(count for _, count in pages.index.gauges.values())
     counters |= {"state_pages": pages.count, "state_bytes": pages.size, "pages_written": pages.written}

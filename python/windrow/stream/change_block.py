@@ -1,0 +1,46 @@
+"""Changes on their way from a shard to the last step: blocks of them, as compressed Arrow IPC streams.
+
+A block has at most 512 KiB before it is compressed, or one row. The JVM holds each as an array of bytes, and copies it
+several times; arrays of more than half a region of its heap (of 1 MiB and more) would each start a collection.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pyarrow as pa
+
+from windrow import _worker
+
+_BYTES = 1 << 19
+
+# What Spark copies from process to process costs by the byte. A worker was forked: no threads.
+_WRITE = pa.ipc.IpcWriteOptions(compression="lz4", use_threads=False)
+_READ = pa.ipc.IpcReadOptions(use_threads=False)
+
+
+def blocks_of(changes: pa.RecordBatch) -> Iterator[bytes]:
+    """Changes as blocks, halved until they are small enough or one row."""
+    rows = changes.num_rows
+    if rows > 1 and changes.nbytes > _BYTES:
+        yield from blocks_of(changes.slice(0, rows // 2))
+        yield from blocks_of(changes.slice(rows // 2))
+    elif rows:
+        yield block_of(changes)
+
+
+def block_of(changes: pa.RecordBatch) -> bytes:
+    """One block."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, changes.schema, options=_WRITE) as writer:
+        writer.write_batch(changes)
+    return sink.getvalue().to_pybytes()
+
+
+def rows_of(blocks: _worker.Batches) -> _worker.Batches:
+    """The rows of the blocks in the first column; a null or empty one has none."""
+    for batch in blocks:
+        for block in batch.column(0):
+            held = block.as_buffer()
+            if held is not None and held.size:
+                yield from pa.ipc.open_stream(held, options=_READ)
