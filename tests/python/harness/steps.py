@@ -91,14 +91,9 @@ class LocalStream:
 
     def push_batches(self, splits: Sequence[pa.Table]) -> list[pa.RecordBatch]:
         """The same; gives its rows as batches."""
-        received: dict[int, list[Row]] = {}
         query = StreamQuery(self.asked)
-        for split in splits:
-            for packed in pack(iter(self._batches(split)), self.asked):
-                for row in packed.to_pylist():
-                    received.setdefault(query.shard_keys.index(row["shard"]), []).append(Row(**row))
         gave: list[pa.RecordBatch] = []
-        for shard, rows in sorted(received.items()):
+        for shard, rows in sorted(self.received(splits).items()):
             self.draw.shuffle(rows)
             state = self.states.setdefault(shard, DictState())
             for block, counted in changes(rows, state, query):
@@ -110,6 +105,16 @@ class LocalStream:
                 if counted:
                     self.stream_time = counted["stream_time"]
         return gave
+
+    def received(self, splits: Sequence[pa.Table]) -> dict[int, list[Row]]:
+        """What each shard receives of a micro-batch of several splits."""
+        received: dict[int, list[Row]] = {}
+        shard_keys = StreamQuery(self.asked).shard_keys
+        for split in splits:
+            for packed in pack(iter(self._batches(split)), self.asked):
+                for row in packed.to_pylist():
+                    received.setdefault(shard_keys.index(row["shard"]), []).append(Row(**row))
+        return received
 
     def _unpacked(self, blocks: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         """The rows of blocks."""
