@@ -1,7 +1,8 @@
 """Changes on their way from a shard to the last step: blocks of them, as compressed Arrow IPC streams.
 
-A block has at most 512 KiB before it is compressed, or one row. The JVM holds each as an array of bytes, and copies it
-several times; arrays of more than half a region of its heap (of 1 MiB and more) would each start a collection.
+A block has at most 256 KiB before it is compressed, or one row. The JVM holds it as an array of bytes, in buffers of up
+to twice its length, and copies it several times. Its G1 collector keeps arrays apart that are larger than half a region
+(512 KiB, where regions have 1 MiB, the least), and may start to mark the whole heap for each of them.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import pyarrow as pa
 
 from windrow import _worker
 
-_BYTES = 1 << 19
+_BYTES = 1 << 18
 
 # What Spark copies from process to process costs by the byte. A worker was forked: no threads.
 _WRITE = pa.ipc.IpcWriteOptions(compression="lz4", use_threads=False)
@@ -20,17 +21,19 @@ _READ = pa.ipc.IpcReadOptions(use_threads=False)
 
 
 def blocks_of(changes: pa.RecordBatch) -> Iterator[bytes]:
-    """Changes as blocks, halved until they are small enough or one row."""
+    """Changes as blocks, halved until they are small enough or one row.
+
+    Of each column a part has to be smaller than the whole: not so are dictionaries and views, which Spark has none of.
+    """
     rows = changes.num_rows
     if rows > 1 and changes.nbytes > _BYTES:
         yield from blocks_of(changes.slice(0, rows // 2))
         yield from blocks_of(changes.slice(rows // 2))
     elif rows:
-        yield block_of(changes)
+        yield _block(changes)
 
 
-def block_of(changes: pa.RecordBatch) -> bytes:
-    """One block."""
+def _block(changes: pa.RecordBatch) -> bytes:
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, changes.schema, options=_WRITE) as writer:
         writer.write_batch(changes)

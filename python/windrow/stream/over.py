@@ -23,7 +23,7 @@ from windrow import _worker
 from windrow.aggregates.aggregate import Aggregate
 from windrow.errors import bad_column_type, bad_value
 from windrow.plan import Plan
-from windrow.stream.change_block import block_of, rows_of
+from windrow.stream.change_block import blocks_of, rows_of
 from windrow.stream.query import ROW, ROWS, Asked, StreamQuery
 from windrow.windows.session import SessionWindows
 
@@ -94,10 +94,10 @@ def is_tick(query: StreamQuery, rows: pa.RecordBatch) -> Any:
     return pc.fill_null(rows.column(query.tick), False)
 
 
-def left_out(query: StreamQuery, rows: pa.RecordBatch) -> bytes:
-    """A block of records that are left out."""
+def left_out(query: StreamQuery, rows: pa.RecordBatch) -> Iterator[bytes]:
+    """Blocks of records that are left out."""
     records = rows.select(query.record_names)
-    return block_of(records.replace_schema_metadata({_KIND: _OF_LEFT_OUT}))
+    return blocks_of(records.replace_schema_metadata({_KIND: _OF_LEFT_OUT}))
 
 
 def with_row(query: StreamQuery, rows: pa.RecordBatch) -> pa.RecordBatch:

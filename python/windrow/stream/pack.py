@@ -117,12 +117,10 @@ class Split:
             yield _of_source(packed, source)
 
     def _left_out(self, batch: pa.RecordBatch, which: Any) -> Iterator[pa.RecordBatch]:
-        """A block of the records of a batch that come back without a window, if there are any."""
+        """Blocks of the records of a batch that come back without a window."""
         query = self._query
-        rows = batch.filter(which)
-        if rows.num_rows:
-            shard = query.shard_keys[_worker.partition() % len(query.shard_keys)]
-            block = over.left_out(query, rows)
+        shard = query.shard_keys[_worker.partition() % len(query.shard_keys)]
+        for block in over.left_out(query, batch.filter(which)):
             row = {"shard": shard, "source": over.LEFT_OUT, "first": 0, "block": block, "control": None}
             yield pa.RecordBatch.from_pylist([row], schema=PACKED)
 

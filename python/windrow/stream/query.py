@@ -140,15 +140,16 @@ class StreamQuery:
         """The type of whole records."""
         self.waits: bool = bool(self.record_names) and self.spec["windows"]["kind"] == "session"
         """Whether records come back when their sessions close."""
+        self.at_once: bool = bool(self.record_names) and not self.waits
+        """Whether records come back in their own micro-batch."""
         whole = [pa.field(ROW, self.row_type)] if self.waits else []
         self.taken = pa.schema([*self.read, *whole])
         """The columns that are read, and whole records where they wait."""
         self.schema = pa.schema([*list(self.read)[: asked["columns"]], *whole])
         """The columns of the plan."""
         self.keys: list[str] = self.spec["keys"]
-        result = len(self.keys) + 1 + len(self.spec["aggregates"]) + self.spec["op"]
-        self.shown: int | None = None if self.record_names and not self.waits else result
-        """How many columns of a change the last step needs, the first ones: None for all."""
+        self.window_columns: int = len(self.keys) + 1 + len(self.spec["aggregates"]) + self.spec["op"]
+        """How many columns the result has of a window: keys, `window`, aggregates, and `op` where it is asked for."""
         self.tick: str | None = self.spec["tick"]
         self.time: str = self.spec["time"]
         inputs = self.spec["inputs"]

@@ -67,8 +67,9 @@ def changes(rows: Iterable[Any], state: PageState, query: StreamQuery) -> Iterat
     # operators wait for that.
     yield from ((block, {}) for block in left_out)
     for batch in given:
-        shown = batch.select(range(batch.num_columns)[: query.shown])
-        yield from ((block, {}) for block in blocks_of(shown))
+        # The record operator tells more of a window: the time of the change, and `op` of final windows.
+        needed = batch if query.at_once else batch.select(range(query.window_columns))
+        yield from ((block, {}) for block in blocks_of(needed))
     pages.finish(query.stored)
     counters["windows_open"] = sum(count for _, count in pages.index.gauges.values())
     counters |= {"state_pages": pages.count, "state_bytes": pages.size, "pages_written": pages.written}
@@ -190,7 +191,7 @@ class Shard:
             records, times = self._records(_packed(rows), control)
             operator = self._operator(number, records.select(query.keys), progress, times)
             before = operator.counters()
-            if query.record_names and not query.waits:
+            if query.at_once:
                 changes = list(over.beside(records, operator.push_over(records, progress, times)))
             else:
                 changes = operator.push_micro_batch(records, progress, times)

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import datetime
+import random
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
 import windrow as wr
-from windrow.stream.change_block import block_of, blocks_of, rows_of
+from windrow.stream.change_block import blocks_of, rows_of
+from windrow.stream.pack import pack
 from windrow.stream.query import StreamQuery
 from windrow.stream.shard import changes
 
+from ..harness.row_steps import LocalRows
 from ..harness.steps import DictState, LocalStream
 
-LARGEST = 512 << 10
-SECOND = 1_000_000
+LARGEST = 256 << 10
+HUMONGOUS = 512 << 10
+"""Half of the least region of the JVM's heap."""
 
 
 def sizes(batch: pa.RecordBatch) -> list[tuple[int, int]]:
@@ -24,6 +28,7 @@ def sizes(batch: pa.RecordBatch) -> list[tuple[int, int]]:
     blocks = list(blocks_of(batch))
     received = list(rows_of(iter([pa.record_batch([pa.array(blocks, pa.binary())], names=["block"])])))
     assert pa.Table.from_batches(received, batch.schema).equals(pa.table(batch))
+    assert all(len(block) < HUMONGOUS or rows.num_rows == 1 for block, rows in zip(blocks, received, strict=True))
     return [(rows.num_rows, rows.nbytes) for rows in received]
 
 
@@ -31,22 +36,29 @@ def sizes(batch: pa.RecordBatch) -> list[tuple[int, int]]:
     ("rows", "blocks"),
     [
         (1, [1]),
-        (65_535, [65_535]),
-        (65_536, [65_536]),
-        (65_537, [32_768, 32_769]),
-        (262_145, [65_536, 65_536, 65_536, 32_768, 32_769]),
+        (32_767, [32_767]),
+        (32_768, [32_768]),
+        (32_769, [16_384, 16_385]),
+        (131_073, [32_768, 32_768, 32_768, 16_384, 16_385]),
     ],
 )
-def test_a_block_has_at_most_512_kib(rows: int, blocks: list[int]) -> None:
+def test_a_block_has_at_most_256_kib(rows: int, blocks: list[int]) -> None:
     batch = pa.record_batch([pa.array(range(rows), pa.int64())], names=["n"])
     assert [count for count, _ in sizes(batch)] == blocks
+
+
+@pytest.mark.parametrize("columns", [1, 20, 1_000])
+def test_blocks_of_values_that_no_compression_makes_smaller_are_not_larger_than_half_a_region(columns: int) -> None:
+    draw = random.Random(columns)
+    rows = [pa.array([draw.getrandbits(63) for _ in range(50_000 // columns)]) for _ in range(columns)]
+    assert sum(size for _, size in sizes(pa.record_batch(rows, names=[f"c{n}" for n in range(columns)]))) >= 400_000
 
 
 def test_no_rows_are_no_block() -> None:
     assert list(blocks_of(pa.record_batch([pa.array([], pa.int64())], names=["n"]))) == []
 
 
-def test_rows_of_very_different_sizes_are_in_blocks_of_at_most_512_kib_or_alone() -> None:
+def test_rows_of_very_different_sizes_are_in_blocks_of_at_most_256_kib_or_alone() -> None:
     # ..|........X.X.........| : two rows of a megabyte among ten thousand of few bytes
     texts = ["x"] * 10_000
     texts[4_000] = texts[4_002] = "y" * (1 << 20)
@@ -57,10 +69,13 @@ def test_rows_of_very_different_sizes_are_in_blocks_of_at_most_512_kib_or_alone(
     assert sum(size > LARGEST for _, size in found) == 3
 
 
-def test_a_block_is_as_long_as_what_it_tells() -> None:
-    # A day of deletes: all nulls but the key and the window. Uncompressed it has 3 x 8 bytes a row more.
-    batch = pa.record_batch([pa.array(range(10_000)), pa.nulls(10_000, pa.float64())], names=["key", "sum"])
-    assert len(block_of(batch)) < batch.nbytes / 2
+def test_nulls_of_deletes_take_next_to_nothing() -> None:
+    keys = pa.array(range(10_000))
+    alone = pa.record_batch([keys], names=["key"])
+    deletes = pa.record_batch([keys, pa.nulls(10_000, pa.float64())], names=["key", "sum"])  # 80,000 bytes more
+    [few], [more] = blocks_of(alone), blocks_of(deletes)
+    assert len(few) < alone.nbytes
+    assert len(more) < len(few) + 2_000
 
 
 def definition(emit: Any, late: Any = "drop") -> Any:
@@ -94,3 +109,26 @@ def test_a_shard_gives_the_columns_of_the_result(asked: Any, columns: list[str])
             seen += [pa.ipc.open_stream(block).schema.names] if block else []
     assert seen
     assert all(names == columns for names in seen)
+
+
+@pytest.mark.parametrize(
+    "windows",
+    [
+        wr.SessionWindows.with_gap("5 seconds", grace="1 second"),
+        wr.SlidingWindows.with_time_difference("5 seconds", grace="1 second"),
+    ],
+    ids=["sessions", "sliding"],
+)
+def test_records_that_are_left_out_leave_in_small_blocks_too(windows: Any) -> None:
+    schema = pa.schema([("key", pa.string()), ("ts", pa.timestamp("us")), ("url", pa.string())])
+    stream = LocalRows(lambda data: wr.group_by(data, "key", time="ts").windowed_by(windows), schema)
+    draw = random.Random(0)
+    urls = [f"{draw.getrandbits(800):0200x}" for _ in range(10_000)]
+    columns = [pa.nulls(10_000, pa.string()), pa.array([0] * 10_000, pa.timestamp("us")), pa.array(urls)]
+    batch = pa.record_batch(columns, schema)
+    packed = [row for rows in pack(iter([batch]), stream.asked) for row in rows.to_pylist() if row["source"] == "null"]
+    blocks = pa.record_batch([pa.array([row["block"] for row in packed], pa.binary())], names=["block"])
+    left_out = list(rows_of(iter([blocks])))
+    assert [url for rows in left_out for url in rows.column("url").to_pylist()] == urls
+    assert len(left_out) > 1
+    assert all(rows.nbytes <= LARGEST for rows in left_out)
