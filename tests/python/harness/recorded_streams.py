@@ -96,14 +96,36 @@ class Scaled:
             }
             yield offset, row, INPUTS.index(named[0]) if named else 0
 
-    def changes(self) -> dict[str, list[Change]]:
-        """What Kafka answered, for each key in its order; finals by their windows."""
+    def changes(self, cuts: Sequence[int]) -> dict[str, list[Change]]:
+        """What Kafka answered, for each key in its order; finals by their windows.
+
+        `cuts` are the steps at which micro-batches begin. Windows close at the end of each (rule 1.6): a session that
+        closes and goes on within one has no final in between.
+        """
         found: dict[str, list[Change]] = defaultdict(list)
-        for step in self.run.steps:
+        for number, step in enumerate(self.run.steps):
             for key, start, end, value, _ in step["out"]:
+                last = min((cut for cut in cuts if cut > number), default=len(self.run.steps))
+                if self.run.emit == "close" and self._goes_on(key, start, end, range(number + 1, last)):
+                    continue
                 op = "final" if self.run.emit == "close" else "delete" if value is None else "upsert"
                 found[f"{self.run.name} {key}"].append((op, start * self.unit, end * self.unit, value))
         return {key: in_order(own) for key, own in found.items()}
+
+    def _goes_on(self, key: str, start: int, end: int, steps: Iterable[int]) -> bool:
+        """Whether one of these steps brings a closed session, which is kept for a while, a record in time."""
+        spec, all_steps = self.run.spec, self.run.steps
+        if "gap" not in spec:
+            return False
+        kept = max(spec.get("retention", 0), spec["gap"] + spec["grace"] + 1)
+        for number in steps:
+            own, _, time, *_ = all_steps[number]["in"]
+            stream_time = max(step["in"][2] for step in all_steps[: number + 1] if step["in"][0] is not None)
+            is_late = all_steps[number]["dropped"] > all_steps[number - 1]["dropped"]
+            is_near = own == key and start - spec["gap"] <= time <= end + spec["gap"]
+            if is_near and not is_late and end > stream_time - kept:
+                return True
+        return False
 
     def dropped(self) -> int:
         """How many records and windows Kafka dropped of those that reach Spark."""
@@ -144,15 +166,21 @@ def shapes(runs: Iterable[Run]) -> dict[Shape, list[Scaled]]:
     return dict(sorted(found.items(), key=lambda item: -len(item[1])))
 
 
+def cuts(chosen: Sequence[list[Scaled]], count: int, seed: int) -> Iterator[list[list[int]]]:
+    """For each shape and each of its runs the steps at which so many micro-batches begin, but for the first."""
+    draw = random.Random(seed)
+    for runs in chosen:
+        yield [sorted(draw.randint(0, len(scaled.run.steps)) for _ in range(count - 1)) for scaled in runs]
+
+
 def files(chosen: Sequence[list[Scaled]], count: int, seed: int) -> Iterator[list[pa.Table]]:
     """So many times two tables for each of two inputs: a piece of each run, some empty, its records in either table."""
     draw = random.Random(seed)
     rows: list[list[list[dict[str, Any]]]] = [[[] for _ in range(4)] for _ in range(count)]
-    for shape, runs in enumerate(chosen):
-        for scaled in runs:
-            bounds = sorted(draw.randint(0, len(scaled.run.steps)) for _ in range(count - 1))
+    for shape, (runs, bounds) in enumerate(zip(chosen, cuts(chosen, count, seed), strict=True)):
+        for scaled, own in zip(runs, bounds, strict=True):
             for offset, row, number in scaled.steps():
-                piece = sum(bound <= offset for bound in bounds)
+                piece = sum(bound <= offset for bound in own)
                 rows[piece][2 * number + draw.randint(0, 1)].append({"shape": shape, **row})
     for piece in rows:
         for table in piece:
