@@ -12,6 +12,7 @@ from collections.abc import Iterator
 import pyarrow as pa
 
 from windrow import _worker
+from windrow.ipc import ipc_stream
 
 _BYTES = 1 << 18
 
@@ -30,14 +31,7 @@ def blocks_of(changes: pa.RecordBatch) -> Iterator[bytes]:
         yield from blocks_of(changes.slice(0, rows // 2))
         yield from blocks_of(changes.slice(rows // 2))
     elif rows:
-        yield _block(changes)
-
-
-def _block(changes: pa.RecordBatch) -> bytes:
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, changes.schema, options=_WRITE) as writer:
-        writer.write_batch(changes)
-    return sink.getvalue().to_pybytes()
+        yield ipc_stream(changes, _WRITE).to_pybytes()
 
 
 def rows_of(blocks: _worker.Batches) -> _worker.Batches:
