@@ -4,11 +4,13 @@
     python benches/python/streaming.py --sessions 100000 --events 1000000
     python benches/python/streaming.py --sessions 10000000 --query close
     python benches/python/streaming.py --sessions 100000 --query file --query arrow --query state --query close
+    python benches/python/streaming.py --sessions 100000 --sessions 1000000 --events 1000000 --query update --in-turn
 
 All queries of a size run in one Spark session and take turns, so that each sees the same machine; before, they have
 taken some small micro-batches, as a stream runs for long. State is in RocksDB with changelogs for all. Prints the
-median time of a micro-batch (`triggerExecution`) and how many times as fast as session_window windrow is, the bytes of
-state for each open session, and windrow's own counters of the last micro-batch.
+median time of a micro-batch (`triggerExecution`), how many times as fast as session_window windrow is, and the bytes of
+state for each open session. With `--in-turn` the sizes take turns as well, and the largest is compared with the
+smallest: a machine is not equally fast from one minute to the next.
 The finals of all queries are added up and compared, of updates their number and events. Exit 1 when they differ.
 """
 
@@ -37,6 +39,7 @@ from pyspark.sql import functions as F
 
 import windrow as wr
 
+SESSIONS, EVENTS = (100_000, 1_000_000, 10_000_000), (1_000_000, 50_000)
 GAP, GRACE = "5 minutes", "1 minute"
 SHUFFLED = 2  # partitions of the shuffle, one a core
 WARM = 120  # micro-batches before all others, in which the JVM compiles what runs often
@@ -138,7 +141,7 @@ class Running:
         result = QUERIES[self.name](data)
         if self.name in FINALS:
             result = result.observe("answer", *answer)
-        writer = result.writeStream.format("noop").outputMode("append").queryName(self.name)
+        writer = result.writeStream.format("noop").outputMode("append")
         self.query = writer.option("checkpointLocation", str(self.place / "checkpoint")).start()
 
     def take(self, path: Path) -> None:
@@ -189,38 +192,77 @@ def warm(spark: SparkSession, names: list[str], place: Path) -> None:
         query.query.stop()
 
 
-def measure(spark: SparkSession, sessions: int, count: int, names: list[str], repeats: int, place: Path) -> bool:
-    """All queries over one size of state and of micro-batches. Whether their finals agree."""
-    files = Files(place / "files", sessions)
-    before = SETTLE
-    if sessions > 500_000:
-        files.each_user()
-        before += len(files.paths)
-    for _ in range(SETTLE + repeats):
-        files.events(count)
-    files.last()
-    running = [Running(name, spark, place / name) for name in names]
-    take_in_turn(running, files.paths[:-2])
-    print(f"\n{sessions:,} open sessions, micro-batches of {count:,} events")
-    median = {query.name: statistics.median(query.times(before)) for query in running}
-    for query in running:
-        times, counters = query.times(before), query.seen[-1].get("observedMetrics", {}).get("windrow", {})
-        theirs = median.get("session_window")
-        is_ours = query.name in ("close", "update")
-        ratio = f"{theirs / median[query.name]:5.2f} times as fast" if theirs and is_ours else ""
-        state = ""
-        if counters:
-            rows, size = max(1, counters["windows_open"]), counters["state_bytes"]
-            state = f"{size / rows:6.1f} bytes a stored session, {rows / sessions:.2f} of them for each user"
-        print(f"  {query.name:<15}{median[query.name]:8.0f} ms  ({min(times)} to {max(times)})  {ratio:<22}{state}")
-    take_in_turn(running, files.paths[-2:])
-    for query in running:
-        query.query.stop()
-        query.gather()
-    answers = {query.name: query.answer() for query in running if query.name in WINDOWS}
-    totals = [{answer[:length] for answer in answers.values() if len(answer) >= length} for length in (2, 3)]
-    agree = all(len(equal) <= 1 for equal in totals)
-    print(f"  {answers}: {'agree' if agree else 'DIFFER'}", flush=True)
+class Size:
+    """The queries of one size of state and of micro-batches, and their files."""
+
+    def __init__(
+        self, spark: SparkSession, sessions: int, count: int, names: list[str], repeats: int, place: Path
+    ) -> None:
+        self.sessions, self.count = sessions, count
+        files = Files(place / "files", sessions)
+        if sessions > 500_000:
+            files.each_user()
+        self.first = list(files.paths)
+        for _ in range(SETTLE + repeats):
+            files.events(count)
+        self.paths = files.paths[len(self.first) :]
+        files.last()
+        self.last = files.paths[-2:]
+        self.running = [Running(name, spark, place / name) for name in names]
+
+    def times(self, query: Running) -> list[int]:
+        """Milliseconds of the measured micro-batches of a query."""
+        return query.times(len(self.first) + SETTLE)
+
+    def medians(self) -> dict[str, float]:
+        """Of each query the median of its times."""
+        return {query.name: statistics.median(self.times(query)) for query in self.running}
+
+    def report(self) -> None:
+        """Prints what the micro-batches took."""
+        print(f"\n{self.sessions:,} open sessions, micro-batches of {self.count:,} events")
+        medians = self.medians()
+        for query in self.running:
+            median, times = medians[query.name], self.times(query)
+            theirs = medians.get("session_window")
+            is_ours = query.name in ("close", "update")
+            ratio = f"{theirs / median:5.2f} times as fast" if theirs and is_ours else ""
+            state = ""
+            counters = query.seen[-1].get("observedMetrics", {}).get("windrow", {})
+            if counters:
+                rows, size = max(1, counters["windows_open"]), counters["state_bytes"]
+                users = rows / self.sessions
+                state = f"{size / rows:6.1f} bytes a stored session, {users:.2f} of them for each user"
+            print(f"  {query.name:<15}{median:8.0f} ms  ({min(times)} to {max(times)})  {ratio:<22}{state}")
+
+    def finish(self) -> bool:
+        """Closes all sessions and stops. Whether the finals agree."""
+        take_in_turn(self.running, self.last)
+        for query in self.running:
+            query.query.stop()
+            query.gather()
+        answers = {query.name: query.answer() for query in self.running if query.name in WINDOWS}
+        totals = [{answer[:length] for answer in answers.values() if len(answer) >= length} for length in (2, 3)]
+        agree = all(len(equal) <= 1 for equal in totals)
+        print(f"  {answers}: {'agree' if agree else 'DIFFER'}", flush=True)
+        return agree
+
+
+def measure(sizes: list[Size]) -> bool:
+    """Sizes that take turns, file by file. Whether the finals agree."""
+    for size in sizes:
+        take_in_turn(size.running, size.first)
+    for paths in zip(*(size.paths for size in sizes), strict=True):
+        for size, path in zip(sizes, paths, strict=True):
+            take_in_turn(size.running, [path])
+    agree = True
+    for size in sizes:
+        size.report()
+        agree = size.finish() and agree
+    if len(sizes) > 1:
+        least, most = sizes[0].medians(), sizes[-1].medians()
+        ratios = ", ".join(f"{name} {most[name] / least[name]:.2f}" for name in least if name in most)
+        print(f"\n{sizes[-1].sessions:,} open sessions take so many times as long as {sizes[0].sessions:,}: {ratios}")
     return agree
 
 
@@ -231,6 +273,7 @@ def main() -> int:
     parser.add_argument("--events", type=int, action="append", help="events of a micro-batch, again for more")
     parser.add_argument("--query", action="append", choices=QUERIES)
     parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--in-turn", action="store_true", help="sizes of as many events take turns")
     chosen = parser.parse_args()
     spark = local_spark.start()
     spark.conf.set("spark.sql.shuffle.partitions", str(SHUFFLED))
@@ -240,13 +283,20 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         warm(spark, chosen.query or list(WINDOWS), Path(folder))
     agree = True
-    for sessions in chosen.sessions or [100_000, 1_000_000, 10_000_000]:
-        for count in chosen.events or [1_000_000, 50_000]:
-            names = list(chosen.query or WINDOWS)
-            if sessions > 1_000_000 and not chosen.query:
-                names = ["close"]  # session_window scans its whole store in every micro-batch
-            with tempfile.TemporaryDirectory() as folder:
-                agree = measure(spark, sessions, count, names, chosen.repeats, Path(folder)) and agree
+    sizes = [(sessions, count) for sessions in chosen.sessions or SESSIONS for count in chosen.events or EVENTS]
+    groups = [[size] for size in sizes]
+    if chosen.in_turn:
+        groups = [[size for size in sizes if size[1] == count] for count in chosen.events or EVENTS]
+    for group in groups:
+        with tempfile.TemporaryDirectory() as folder:
+            at_once = []
+            for sessions, count in group:
+                names = list(chosen.query or WINDOWS)
+                if sessions > 1_000_000 and not chosen.query:
+                    names = ["close"]  # session_window scans its whole store in every micro-batch
+                place = Path(folder) / str(sessions)
+                at_once.append(Size(spark, sessions, count, names, chosen.repeats, place))
+            agree = measure(at_once) and agree
     spark.stop()
     return 0 if agree else 1
 

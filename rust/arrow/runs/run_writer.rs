@@ -130,7 +130,8 @@ impl RunWriter<'_> {
         let mut order: Vec<(u128, u32)> = (0..rows.len())
             .map(|row| (prefix(names.get(row).unwrap_or_default()), row as u32))
             .collect();
-        order.sort_unstable_by(|(left, a), (right, b)| {
+        // A stable sort, for it joins stretches that are in order: what was read from pages is.
+        order.sort_by(|(left, a), (right, b)| {
             let name = |row: &u32| names.get(*row as usize);
             let extent = |row: &u32| {
                 let slot = rows.get(*row as usize)?;
