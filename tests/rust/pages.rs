@@ -173,10 +173,11 @@ fn vectors(version: &str) -> PathBuf {
 }
 
 /// The versions of pages that are read: each has a folder.
-const VERSIONS: [&str; 3] = ["pages-1", "pages-2", "pages-3"];
+const VERSIONS: [&str; 4] = ["pages-1", "pages-2", "pages-3", "pages-4"];
 
 /// Kind of windows, and the records whose state was saved; since the second version enough keys that
-/// pages have integers in fewer bytes; the third one has ranges of keys in its head.
+/// pages have integers in fewer bytes; the third one has ranges of keys in its head; since the fourth one
+/// columns may be beside others, as the reaches of these sessions are beside their ends.
 fn fixtures(version: &str) -> [(&'static str, &'static str, Vec<Fed>); 3] {
     let mut records = vec![
         fed("a", 100, 1),
@@ -201,8 +202,19 @@ fn fixtures(version: &str) -> [(&'static str, &'static str, Vec<Fed>); 3] {
         let keys = "c d e f g h i j k l m n o p q r s t u v w x y z".split(' ');
         records.extend(keys.zip(1..).map(|(key, value)| fed(key, 113, value)));
     }
+    let mut sessions = ("sessions", SESSIONS, records.clone());
+    if version == "pages-4" {
+        let keys = "c d e f g h i j k l m n o p q r s t u v w x y z".split(' ');
+        let spread = keys.zip(1..);
+        let spread = spread.map(|(key, value)| fed(key, 2_000 + 20 * value, value));
+        sessions = (
+            sessions.0,
+            r#"{"kind":"session","gap":5000}"#,
+            spread.collect(),
+        );
+    }
     [
-        ("sessions", SESSIONS, records.clone()),
+        sessions,
         ("dynamic", DYNAMIC, records.clone()),
         ("sliding", SLIDING, records),
     ]
@@ -232,11 +244,17 @@ fn pages_of_all_versions_stay_readable() {
                 .map(|file| std::fs::read(file.unwrap().path()).unwrap())
                 .collect();
             assert!(pages.len() > 1, "{version} {name}");
-            let is_narrow = pages.iter().any(|page| {
-                let least = b"windrow.least";
-                page.windows(least.len()).any(|window| window == least)
-            });
-            assert_eq!(is_narrow, version != "pages-1", "{version} {name}");
+            let has = |text: &[u8]| {
+                let mut each = pages.iter().flat_map(|page| page.windows(text.len()));
+                each.any(|part| part == text)
+            };
+            assert_eq!(
+                has(b"windrow.least"),
+                version != "pages-1",
+                "{version} {name}"
+            );
+            let is_beside = version == "pages-4" && name == "sessions";
+            assert_eq!(has(b"windrow.base"), is_beside, "{version} {name}");
             let spec = spec(windows, CLOSES);
             let mut fresh = operator(&spec);
             pushed(&mut fresh, &records);

@@ -1,8 +1,9 @@
 """Changes on their way from a shard to the last step: blocks of them, as compressed Arrow IPC streams.
 
-A block has at most 256 KiB before it is compressed, or one row. The JVM holds it as an array of bytes, in buffers of up
-to twice its length, and copies it several times. Its G1 collector keeps arrays apart that are larger than half a region
-(512 KiB, where regions have 1 MiB, the least), and may start to mark the whole heap for each of them.
+A block has at most 256 KiB, or as many before it is compressed, or one row. The JVM holds it as an array of bytes, in
+buffers of up to twice its length, and copies it several times. Its G1 collector keeps arrays apart that are larger than
+half a region (512 KiB, where regions have 1 MiB, the least), and may start to mark the whole heap for each of them. What
+a block costs by itself asks for large ones: up to 512 KiB before they are compressed.
 """
 
 from __future__ import annotations
@@ -27,11 +28,16 @@ def blocks_of(changes: pa.RecordBatch) -> Iterator[bytes]:
     Of each column a part has to be smaller than the whole: not so are dictionaries and views, which Spark has none of.
     """
     rows = changes.num_rows
-    if rows > 1 and changes.nbytes > _BYTES:
-        yield from blocks_of(changes.slice(0, rows // 2))
-        yield from blocks_of(changes.slice(rows // 2))
-    elif rows:
-        yield ipc_stream(changes, _WRITE).to_pybytes()
+    if rows == 0:
+        return
+    if rows == 1 or changes.nbytes <= 2 * _BYTES:
+        block = ipc_stream(changes, _WRITE)
+        # The names of many columns are in each half, too: more halves do not help against them.
+        if rows == 1 or min(block.size, changes.nbytes) <= _BYTES:
+            yield block.to_pybytes()
+            return
+    yield from blocks_of(changes.slice(0, rows // 2))
+    yield from blocks_of(changes.slice(rows // 2))
 
 
 def rows_of(blocks: _worker.Batches) -> _worker.Batches:

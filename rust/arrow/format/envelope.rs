@@ -29,10 +29,11 @@ use super::compressed::has_true_lengths;
 use super::frame_of_reference;
 use crate::error::{Error, Result};
 
-/// Version of everything inside: since 2, integers by their frame of reference.
-pub const FORMAT: &str = "2";
+/// Version of everything inside: since 2, integers by their frame of reference; since 3, also beside the
+/// column before.
+pub const FORMAT: &str = "3";
 /// The versions that are read.
-const READ: [&str; 2] = ["1", FORMAT];
+const READ: [&str; 3] = ["1", "2", FORMAT];
 const FORMAT_KEY: &str = "windrow.format";
 const CHECKSUM_KEY: &str = "windrow.checksum";
 
@@ -119,7 +120,7 @@ pub fn metadata(what: &'static str, bytes: &[u8]) -> Result<Metadata> {
         other => Err(broken(format!(
             "format is {}, this version reads {}",
             other.unwrap_or("missing"),
-            READ.join(" and ")
+            READ.join(", ")
         ))),
     }
 }

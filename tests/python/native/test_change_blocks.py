@@ -24,26 +24,43 @@ HUMONGOUS = 512 << 10
 
 
 def sizes(batch: pa.RecordBatch) -> list[tuple[int, int]]:
-    """The rows of each block, and their bytes before they are compressed; together they are those of the batch."""
+    """The rows of each block, and its bytes: the fewer of before and after it is compressed. Together they are those of
+    the batch.
+    """
     blocks = list(blocks_of(batch))
     received = list(rows_of(iter([pa.record_batch([pa.array(blocks, pa.binary())], names=["block"])])))
     assert pa.Table.from_batches(received, batch.schema).equals(pa.table(batch))
     assert all(len(block) < HUMONGOUS or rows.num_rows == 1 for block, rows in zip(blocks, received, strict=True))
-    return [(rows.num_rows, rows.nbytes) for rows in received]
+    return [(rows.num_rows, min(rows.nbytes, len(block))) for rows, block in zip(received, blocks, strict=True)]
 
 
 @pytest.mark.parametrize(
     ("rows", "blocks"),
     [
         (1, [1]),
+        (65_535, [65_535]),
+        (65_536, [65_536]),
+        (65_537, [32_768, 32_769]),
+        (262_145, [65_536, 65_536, 65_536, 32_768, 32_769]),
+    ],
+)
+def test_a_block_has_at_most_512_kib_before_it_is_compressed(rows: int, blocks: list[int]) -> None:
+    batch = pa.record_batch([pa.array([7] * rows, pa.int64())], names=["n"])
+    assert [count for count, _ in sizes(batch)] == blocks
+
+
+@pytest.mark.parametrize(
+    ("rows", "blocks"),
+    [
         (32_767, [32_767]),
         (32_768, [32_768]),
         (32_769, [16_384, 16_385]),
-        (131_073, [32_768, 32_768, 32_768, 16_384, 16_385]),
+        (65_536, [32_768, 32_768]),
     ],
 )
-def test_a_block_has_at_most_256_kib(rows: int, blocks: list[int]) -> None:
-    batch = pa.record_batch([pa.array(range(rows), pa.int64())], names=["n"])
+def test_a_block_that_no_compression_makes_smaller_has_at_most_256_kib(rows: int, blocks: list[int]) -> None:
+    draw = random.Random(rows)
+    batch = pa.record_batch([pa.array([draw.getrandbits(63) for _ in range(rows)])], names=["n"])
     assert [count for count, _ in sizes(batch)] == blocks
 
 
@@ -54,6 +71,12 @@ def test_blocks_of_values_that_no_compression_makes_smaller_are_not_larger_than_
     assert sum(size for _, size in sizes(pa.record_batch(rows, names=[f"c{n}" for n in range(columns)]))) >= 400_000
 
 
+def test_names_that_are_longer_than_a_block_do_not_cut_it_into_rows() -> None:
+    names = [f"{n}{'x' * 5_000}" for n in range(100)]  # half a megabyte, in each block
+    rows = pa.array(range(400), pa.int64())
+    assert len(list(blocks_of(pa.record_batch([rows] * 100, names=names)))) <= 2
+
+
 def test_no_rows_are_no_block() -> None:
     assert list(blocks_of(pa.record_batch([pa.array([], pa.int64())], names=["n"]))) == []
 
@@ -61,7 +84,7 @@ def test_no_rows_are_no_block() -> None:
 def test_rows_of_very_different_sizes_are_in_blocks_of_at_most_256_kib_or_alone() -> None:
     # ..|........X.X.........| : two rows of a megabyte among ten thousand of few bytes
     texts = ["x"] * 10_000
-    texts[4_000] = texts[4_002] = "y" * (1 << 20)
+    texts[4_000] = texts[4_002] = random.Random(0).randbytes(1 << 19).hex()
     lists = [[1, 2]] * 9_999 + [list(range(200_000))]
     batch = pa.record_batch([pa.array(texts), pa.array(lists, pa.list_(pa.int64()))], names=["text", "list"])
     found = sizes(batch.slice(1))
@@ -131,4 +154,5 @@ def test_records_that_are_left_out_leave_in_small_blocks_too(windows: Any) -> No
     left_out = list(rows_of(iter([blocks])))
     assert [url for rows in left_out for url in rows.column("url").to_pylist()] == urls
     assert len(left_out) > 1
-    assert all(rows.nbytes <= LARGEST for rows in left_out)
+    sizes = [min(len(block), rows.nbytes) for block, rows in zip(blocks.column(0).to_pylist(), left_out, strict=True)]
+    assert all(size <= LARGEST for size in sizes)
