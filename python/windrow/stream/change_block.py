@@ -1,9 +1,9 @@
 """Changes on their way from a shard to the last step: blocks of them, as compressed Arrow IPC streams.
 
-A block has at most 256 KiB, or as many before it is compressed, or one row. The JVM holds it as an array of bytes, in
-buffers of up to twice its length, and copies it several times. Its G1 collector keeps arrays apart that are larger than
-half a region (512 KiB, where regions have 1 MiB, the least), and may start to mark the whole heap for each of them. What
-a block costs by itself asks for large ones: up to 512 KiB before they are compressed.
+A block has at most 256 KiB, compressed or before it is, or one row; before it is compressed it has at most 512 KiB. The
+JVM holds it as an array of bytes, in buffers of up to twice its length, and copies it several times. Its G1 collector
+keeps arrays apart that are larger than half a region (512 KiB, where regions have 1 MiB, the least), and may start to
+mark the whole heap for each of them. Smaller blocks than these would cost more by their number.
 """
 
 from __future__ import annotations
