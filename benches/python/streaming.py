@@ -212,7 +212,7 @@ class Size:
 
     def times(self, query: Running) -> list[int]:
         """Milliseconds of the measured micro-batches of a query."""
-        return query.times(len(self.first) + SETTLE)
+        return query.times(len(self.first) + SETTLE)[: len(self.paths) - SETTLE]
 
     def medians(self) -> dict[str, float]:
         """Of each query the median of its times."""
@@ -283,10 +283,10 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         warm(spark, chosen.query or list(WINDOWS), Path(folder))
     agree = True
-    sizes = [(sessions, count) for sessions in chosen.sessions or SESSIONS for count in chosen.events or EVENTS]
-    groups = [[size] for size in sizes]
+    stored, counts = sorted({*(chosen.sessions or SESSIONS)}), chosen.events or EVENTS
+    groups = [[(sessions, count)] for sessions in stored for count in counts]
     if chosen.in_turn:
-        groups = [[size for size in sizes if size[1] == count] for count in chosen.events or EVENTS]
+        groups = [[(sessions, count) for sessions in stored] for count in counts]
     for group in groups:
         with tempfile.TemporaryDirectory() as folder:
             at_once = []

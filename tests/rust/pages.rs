@@ -172,12 +172,12 @@ fn vectors(version: &str) -> PathBuf {
         .join(version)
 }
 
-/// The versions of pages that are read: each has a folder.
+/// The folders of pages that are read: of format 1, of 2, of 2 with ranges of keys, of 3.
 const VERSIONS: [&str; 4] = ["pages-1", "pages-2", "pages-3", "pages-4"];
 
 /// Kind of windows, and the records whose state was saved; since the second version enough keys that
 /// pages have integers in fewer bytes; the third one has ranges of keys in its head; since the fourth one
-/// columns may be beside others, as the reaches of these sessions are beside their ends.
+/// columns may be differences from those before, as the reaches of these sessions are.
 fn fixtures(version: &str) -> [(&'static str, &'static str, Vec<Fed>); 3] {
     let mut records = vec![
         fed("a", 100, 1),

@@ -29,8 +29,8 @@ use super::compressed::has_true_lengths;
 use super::frame_of_reference;
 use crate::error::{Error, Result};
 
-/// Version of everything inside: since 2, integers by their frame of reference; since 3, also beside the
-/// column before.
+/// Version of everything inside: since 2, integers by their frame of reference; since 3, also their
+/// differences from the column before.
 pub const FORMAT: &str = "3";
 /// The versions that are read.
 const READ: [&str; 3] = ["1", "2", FORMAT];

@@ -6,7 +6,9 @@
 //! | metadata of the field | value |
 //! |---|---|
 //! | `windrow.least` | what is added to each value |
-//! | `windrow.base` | the number of the column of which the value in the same row is added, too |
+//! | `windrow.base` | the number, from 0, of an earlier column of which the value in the same row is added, too, as it was before it was encoded |
+//!
+//! Sums and differences wrap at 64 bits.
 
 use std::collections::HashMap;
 use std::sync::Arc;
