@@ -198,23 +198,19 @@ fn fixtures(version: &str) -> [(&'static str, &'static str, Vec<Fed>); 3] {
         fed("", 109, 4),
         fed("a", 80, 5),
     ];
+    let keys = || "c d e f g h i j k l m n o p q r s t u v w x y z".split(' ');
     if version != "pages-1" {
-        let keys = "c d e f g h i j k l m n o p q r s t u v w x y z".split(' ');
-        records.extend(keys.zip(1..).map(|(key, value)| fed(key, 113, value)));
+        records.extend(keys().zip(1..).map(|(key, value)| fed(key, 113, value)));
     }
-    let mut sessions = ("sessions", SESSIONS, records.clone());
-    if version == "pages-4" {
-        let keys = "c d e f g h i j k l m n o p q r s t u v w x y z".split(' ');
-        let spread = keys.zip(1..);
+    let (windows, of_sessions) = if version == "pages-4" {
+        let spread = keys().zip(1..);
         let spread = spread.map(|(key, value)| fed(key, 2_000 + 20 * value, value));
-        sessions = (
-            sessions.0,
-            r#"{"kind":"session","gap":5000}"#,
-            spread.collect(),
-        );
-    }
+        (r#"{"kind":"session","gap":5000}"#, spread.collect())
+    } else {
+        (SESSIONS, records.clone())
+    };
     [
-        sessions,
+        ("sessions", windows, of_sessions),
         ("dynamic", DYNAMIC, records.clone()),
         ("sliding", SLIDING, records),
     ]

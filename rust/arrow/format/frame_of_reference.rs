@@ -34,23 +34,21 @@ pub(super) fn encode(rows: &RecordBatch) -> Result<RecordBatch> {
         let Some(values) = integers(column) else {
             return Ok(None);
         };
-        let before = place.checked_sub(1);
-        let base = before.and_then(|before| integers(rows.columns().get(before)?));
         let own = Frame::of(values.iter().copied());
-        let beside = base.and_then(|base| Frame::of(differences(values, base)));
-        let bytes = |frame: &Option<Frame>| frame.as_ref().map_or(WIDEST, |frame| frame.bytes);
-        let (narrow, base) = if bytes(&beside) < bytes(&own) {
-            let base = base.unwrap_or_default();
-            (
-                beside.map(|frame| frame.write(differences(values, base))),
-                before,
-            )
-        } else {
-            (own.map(|frame| frame.write(values.iter().copied())), None)
+        let bytes = own.as_ref().map_or(WIDEST, |frame| frame.bytes);
+        let before = place.checked_sub(1).filter(|_| bytes > 1);
+        let base = before.and_then(|before| integers(rows.columns().get(before)?));
+        let beside = base.and_then(|base| Some((Frame::of(differences(values, base))?, base)));
+        let mut metadata = HashMap::new();
+        let narrow = match beside.filter(|(frame, _)| frame.bytes < bytes) {
+            Some((frame, base)) => {
+                metadata.extend(before.map(|before| (BASE_KEY.to_owned(), before.to_string())));
+                Some(frame.write(differences(values, base)))
+            }
+            None => own.map(|frame| frame.write(values.iter().copied())),
         };
         Ok(narrow.map(|(least, column)| {
-            let mut metadata = HashMap::from([(LEAST_KEY.to_owned(), least.to_string())]);
-            metadata.extend(base.map(|base| (BASE_KEY.to_owned(), base.to_string())));
+            metadata.insert(LEAST_KEY.to_owned(), least.to_string());
             let field = Field::new(
                 field.name(),
                 column.data_type().clone(),

@@ -23,15 +23,18 @@ HUMONGOUS = 512 << 10
 """Half of the least region of the JVM's heap."""
 
 
+def size(block: bytes, rows: pa.RecordBatch) -> int:
+    """The bytes of a block: the fewer of before and after it is compressed."""
+    return min(len(block), rows.nbytes)
+
+
 def sizes(batch: pa.RecordBatch) -> list[tuple[int, int]]:
-    """The rows of each block, and its bytes: the fewer of before and after it is compressed. Together they are those of
-    the batch.
-    """
+    """The rows of each block, and its size; together they are those of the batch."""
     blocks = list(blocks_of(batch))
     received = list(rows_of(iter([pa.record_batch([pa.array(blocks, pa.binary())], names=["block"])])))
     assert pa.Table.from_batches(received, batch.schema).equals(pa.table(batch))
     assert all(len(block) < HUMONGOUS or rows.num_rows == 1 for block, rows in zip(blocks, received, strict=True))
-    return [(rows.num_rows, min(rows.nbytes, len(block))) for rows, block in zip(received, blocks, strict=True)]
+    return [(rows.num_rows, size(block, rows)) for block, rows in zip(blocks, received, strict=True)]
 
 
 @pytest.mark.parametrize(
@@ -154,5 +157,4 @@ def test_records_that_are_left_out_leave_in_small_blocks_too(windows: Any) -> No
     left_out = list(rows_of(iter([blocks])))
     assert [url for rows in left_out for url in rows.column("url").to_pylist()] == urls
     assert len(left_out) > 1
-    sizes = [min(len(block), rows.nbytes) for block, rows in zip(blocks.column(0).to_pylist(), left_out, strict=True)]
-    assert all(size <= LARGEST for size in sizes)
+    assert all(size(row["block"], rows) <= LARGEST for row, rows in zip(packed, left_out, strict=True))
