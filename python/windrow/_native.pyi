@@ -38,7 +38,9 @@ __all__ = [
     "Sorter",
     "__version__",
     "compares",
+    "decode_changes",
     "decode_page",
+    "encode_changes",
     "encode_page",
     "groupable",
     "shard_keys",
@@ -54,8 +56,14 @@ def compares(function: str, column: int) -> bool:
         ValueError: `function` is no aggregate as a spec names it, such as `"max_by"`.
     """
 
+def decode_changes(block: bytes) -> pa.RecordBatch:
+    """The changes of a block of `encode_changes`; `ValueError` for anything else."""
+
 def decode_page(text: str) -> bytes:
     """The page that `encode_page` made a text of; `ValueError` for any other text."""
+
+def encode_changes(changes: pa.RecordBatch) -> list[bytes]:
+    """Changes as blocks of at most 256 KiB, or one row: Arrow IPC streams of columns in as few bytes as hold them."""
 
 def encode_page(page: bytes) -> str:
     """A page as text of ASCII, eight characters for seven bytes."""

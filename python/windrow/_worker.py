@@ -60,6 +60,20 @@ def decode_page(text: str) -> bytes:
     return decode_page(text)
 
 
+def encode_changes(changes: pa.RecordBatch) -> list[bytes]:
+    """Changes as blocks."""
+    from windrow._native import encode_changes
+
+    return encode_changes(changes)
+
+
+def decode_changes(block: bytes) -> pa.RecordBatch:
+    """The changes of a block; `ValueError` for bytes of none."""
+    from windrow._native import decode_changes
+
+    return decode_changes(block)
+
+
 def query(spec: str, schema: pa.Schema, memory: int | None = None) -> Query:
     """The query of a plan over columns of these types, checked by the core: `TypeError` or `ValueError`.
 

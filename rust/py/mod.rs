@@ -37,7 +37,7 @@ use crate::arrow::batch::merger::Merger;
 use crate::arrow::batch::packer::Packer;
 use crate::arrow::batch::row_windows::RowWindows;
 use crate::arrow::batch::sorter::Sorter;
-use crate::arrow::format::{page_text, shard_key};
+use crate::arrow::format::{change_block, page_text, shard_key};
 use crate::arrow::keys;
 use crate::arrow::plan::query::Query;
 use crate::arrow::plan::spec::{Function, Spec};
@@ -345,6 +345,20 @@ fn decode_page<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyBytes>
     Ok(PyBytes::new(py, &page_text::decode(text)?))
 }
 
+/// Changes as blocks.
+#[pyfunction]
+fn encode_changes(py: Python<'_>, changes: PyRecordBatch) -> PyResult<Vec<Bound<'_, PyBytes>>> {
+    let changes = changes.into_inner();
+    let blocks = py.detach(|| change_block::encode(&changes))?;
+    Ok(blocks.iter().map(|block| PyBytes::new(py, block)).collect())
+}
+
+/// The changes of a block.
+#[pyfunction]
+fn decode_changes<'py>(py: Python<'py>, block: &[u8]) -> PyResult<Bound<'py, PyAny>> {
+    PyRecordBatch::new(change_block::decode(block)?).into_pyarrow(py)
+}
+
 /// Work that stops when a signal's handler raises, as that of Ctrl-C does: its exception is the
 /// cause. Handlers run on Python's main thread; a call on another thread goes on.
 fn signals() -> Interrupt {
@@ -378,6 +392,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(compares, module)?)?;
     module.add_function(wrap_pyfunction!(encode_page, module)?)?;
     module.add_function(wrap_pyfunction!(decode_page, module)?)?;
+    module.add_function(wrap_pyfunction!(encode_changes, module)?)?;
+    module.add_function(wrap_pyfunction!(decode_changes, module)?)?;
     module.add_function(wrap_pyfunction!(shard_keys, module)?)?;
     module.add_class::<PyQuery>()?;
     module.add_class::<PyPacker>()?;

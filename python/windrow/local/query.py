@@ -12,11 +12,12 @@ from windrow import _worker
 from windrow.aggregates.evaluation import Finish
 from windrow.flat import flat
 from windrow.input import Input, TimeCasts
+from windrow.ipc import rebased, rebased_stream
 from windrow.local.counters import counters, metadata, warn_left_out
 from windrow.local.free_memory import free_memory
 from windrow.local.progress import Progress
 from windrow.local.reader import packed, reader_of
-from windrow.local.sources import Columns, Union, columns_of, rebased, rebased_stream
+from windrow.local.sources import Columns, Union, columns_of
 from windrow.plan import INPUT, Origins, Plan
 
 Read = TypeVar("Read")

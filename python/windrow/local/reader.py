@@ -17,10 +17,10 @@ import pyarrow as pa
 
 from windrow import _worker
 from windrow.flat import flat, flat_schema
+from windrow.ipc import rebased
 from windrow.local.blocks import Blocks
 from windrow.local.counters import metadata, warn_left_out
 from windrow.local.progress import Progress
-from windrow.local.sources import rebased
 from windrow.plan import Plan
 
 _ROWS = 1 << 16

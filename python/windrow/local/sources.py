@@ -11,7 +11,6 @@ import pyarrow as pa
 
 from windrow.errors import bad_type, bad_value
 from windrow.input import ALLOWED, ARROW_CASTS, TimeCasts
-from windrow.ipc import ipc_stream
 from windrow.plan import Origins
 
 _POLARS_CASTS = TimeCasts(
@@ -317,43 +316,6 @@ class Union(Columns):
                     else:
                         columns.append(pa.nulls(batch.num_rows, field.type))
                 yield pa.RecordBatch.from_arrays(columns, schema=schema)
-
-
-def rebased(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """The batch; where structs are in structs, at any depth, copied so that every buffer begins with its first value.
-
-    A struct that begins within its buffers, as a slice does, is cut on its way into the core, and its children, which
-    pyarrow hands over cut already, once more. Arrow's messages have no slices.
-
-    >>> nested = pa.array([{"a": {"b": 1}}, {"a": {"b": 2}}])
-    >>> rebased(pa.record_batch({"v": nested.slice(1)}))["v"].offset
-    0
-    """
-    if not any(_cuts_twice(field.type) for field in batch.schema):
-        return batch
-    return pa.ipc.open_stream(ipc_stream(batch)).read_next_batch()
-
-
-def rebased_stream(stream: Any, schema: pa.Schema) -> Any:
-    """A stream whose batches are `rebased`; the very stream where no column asks for it."""
-    if not any(_cuts_twice(field.type) for field in schema):
-        return stream
-    reader = pa.RecordBatchReader.from_stream(stream)
-    copied = pa.ipc.read_schema(reader.schema.serialize())  # an extension type that nobody registered is its storage
-    return pa.RecordBatchReader.from_batches(copied, (rebased(batch) for batch in reader))
-
-
-def _cuts_twice(kind: Any, cut: bool = False) -> bool:
-    """Whether values have a struct in them that is in another one, in an array of one length, or in a union."""
-    if isinstance(kind, pa.BaseExtensionType):
-        return _cuts_twice(kind.storage_type, cut)
-    if pa.types.is_dictionary(kind):
-        return _cuts_twice(kind.value_type, cut)
-    is_struct = pa.types.is_struct(kind)
-    if is_struct and cut:
-        return True
-    cut = cut or is_struct or pa.types.is_fixed_size_list(kind) or pa.types.is_union(kind)
-    return any(_cuts_twice(kind.field(i).type, cut) for i in range(kind.num_fields))
 
 
 def _without_metadata(schema: pa.Schema, positions: Sequence[int]) -> pa.Schema:

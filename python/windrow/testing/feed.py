@@ -13,7 +13,7 @@ import pyarrow as pa
 from windrow import _worker
 from windrow.column import column_position
 from windrow.errors import bad_type, bad_value, listed, unknown_column, unknown_word
-from windrow.local.sources import rebased
+from windrow.ipc import rebased
 from windrow.plan import Plan
 from windrow.tasks import Source
 from windrow.testing.definition import Schemas
@@ -35,7 +35,7 @@ class Fed(NamedTuple):
     sources: list[Source | None]
 
     def rebased(self) -> Fed:
-        """The same; see `windrow.local.sources.rebased`."""
+        """The same; see `windrow.ipc.rebased`."""
         return Fed(rebased(self.batch), self.sources)
 
 

@@ -125,6 +125,12 @@ pub fn metadata(what: &'static str, bytes: &[u8]) -> Result<Metadata> {
     }
 }
 
+/// What the writer said, without what [`seal`] has added.
+pub(super) fn own_metadata(mut metadata: Metadata) -> Metadata {
+    metadata.retain(|key, _| key != FORMAT_KEY && key != CHECKSUM_KEY);
+    metadata
+}
+
 /// Reads bytes as Arrow. Its reader goes where the bytes point, and panics where that is outside of
 /// them.
 fn read<T>(

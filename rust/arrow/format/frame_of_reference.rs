@@ -10,7 +10,6 @@
 //!
 //! Sums and differences wrap at 64 bits.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
@@ -23,7 +22,7 @@ use crate::error::{Error, Result};
 const LEAST_KEY: &str = "windrow.least";
 const BASE_KEY: &str = "windrow.base";
 /// Rows of which a column takes as many bytes more in the schema as it takes fewer itself, about.
-const FEW_ROWS: usize = 16;
+pub(super) const FEW_ROWS: usize = 16;
 
 /// The columns of a batch, those of 64-bit integers without a null in as few bytes as hold them.
 pub(super) fn encode(rows: &RecordBatch) -> Result<RecordBatch> {
@@ -39,7 +38,7 @@ pub(super) fn encode(rows: &RecordBatch) -> Result<RecordBatch> {
         let before = place.checked_sub(1).filter(|_| bytes > 1);
         let base = before.and_then(|before| integers(rows.columns().get(before)?));
         let beside = base.and_then(|base| Some((Frame::of(differences(values, base))?, base)));
-        let mut metadata = HashMap::new();
+        let mut metadata = field.metadata().clone();
         let narrow = match beside.filter(|(frame, _)| frame.bytes < bytes) {
             Some((frame, base)) => {
                 metadata.extend(before.map(|before| (BASE_KEY.to_owned(), before.to_string())));
@@ -93,9 +92,11 @@ pub(super) fn decode(what: &'static str, rows: &RecordBatch) -> Result<RecordBat
                 *value = value.wrapping_add(*base);
             }
         }
+        let mut metadata = field.metadata().clone();
+        metadata.retain(|key, _| key != LEAST_KEY && key != BASE_KEY);
         let field = Field::new(field.name(), DataType::Int64, field.is_nullable());
         Ok(Some((
-            field,
+            field.with_metadata(metadata),
             Arc::new(Int64Array::from(values)) as ArrayRef,
         )))
     })
@@ -167,7 +168,7 @@ fn sums<T: ArrowPrimitiveType<Native: Into<i64>>>(least: i64, column: &ArrayRef)
 
 /// A batch of which some columns are other ones now: `change` is told the number of a column, its field,
 /// itself, and what became of the columns before it.
-fn each(
+pub(super) fn each(
     rows: &RecordBatch,
     change: impl Fn(usize, &Field, &ArrayRef, &[ArrayRef]) -> Result<Option<(Field, ArrayRef)>>,
 ) -> Result<RecordBatch> {
@@ -189,6 +190,7 @@ mod tests {
     use super::*;
     use crate::arrow::array::named::unnamed;
     use arrow_array::{Float64Array, StringArray};
+    use std::collections::HashMap;
 
     fn column(values: impl IntoIterator<Item = i64>) -> ArrayRef {
         Arc::new(Int64Array::from_iter_values(values))

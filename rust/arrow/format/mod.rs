@@ -4,6 +4,8 @@
 //! |---|---|
 //! | [`envelope`] | a batch with metadata and a checksum |
 //! | `frame_of_reference` | integers in fewer bytes |
+//! | `column_encoding` | columns of any type in fewer bytes |
+//! | [`change_block`] | changes on their way to the last step of a stream |
 //! | `compressed` | the compressed buffers of a batch |
 //! | [`block`] | rows of one shard, for the shuffle |
 //! | `block_reader` | the columns of a block, one after the other |
@@ -26,6 +28,8 @@
 pub mod block;
 pub(crate) mod block_reader;
 pub(crate) mod byte_planes;
+pub mod change_block;
+mod column_encoding;
 mod compressed;
 pub mod envelope;
 mod frame_of_reference;

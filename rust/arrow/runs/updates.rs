@@ -25,6 +25,8 @@ pub(super) struct Updates {
     /// The session of each change.
     sessions: Vec<u32>,
     rows: Vec<ChangeRow>,
+    /// How many of them, the first ones, are deletes.
+    deletes: usize,
 }
 
 impl Updates {
@@ -43,18 +45,19 @@ impl Updates {
         let is_gone = |&(slot, before): &(Slot, Window)| {
             is_changed.get(slot.0 as usize) == Some(&true) && window(slot.0) != Some(before)
         };
-        let mut gone: Vec<(Slot, Window)> = stored.filter(is_gone).collect();
-        gone.sort(); // nearly sorted
-        let mut gone = gone.into_iter().peekable();
         let mut updates = Self {
             sessions: Vec::new(),
             rows: Vec::new(),
+            deletes: 0,
         };
+        let mut gone: Vec<(Slot, Window)> = stored.filter(is_gone).collect();
+        gone.sort(); // nearly sorted
+        for (slot, window) in gone {
+            updates.push(slot.0, window, Op::Delete, None);
+        }
+        updates.deletes = updates.len();
         let changed = (0..).zip(is_changed).filter(|(_, is_changed)| **is_changed);
         for (session, _) in changed {
-            while let Some((_, window)) = gone.next_if(|(slot, _)| slot.0 == session) {
-                updates.push(session, window, Op::Delete, None);
-            }
             if let Some(window) = window(session) {
                 updates.push(session, window, Op::Upsert, Some(Slot(session)));
             }
@@ -86,8 +89,13 @@ impl Updates {
         interrupt: &Interrupt,
     ) -> Result<Vec<RecordBatch>> {
         let mut batches = Vec::new();
-        for from in (0..self.len()).step_by(RESULT_ROWS) {
-            let to = self.len().min(from + RESULT_ROWS);
+        let starts = |range: Range<usize>| {
+            range
+                .clone()
+                .step_by(RESULT_ROWS)
+                .map(move |from| from..range.end.min(from + RESULT_ROWS))
+        };
+        for range in starts(0..self.deletes).chain(starts(self.deletes..self.len())) {
             let mut batch = |range: Range<usize>| {
                 interrupt.check()?;
                 let own = self.sessions.get(range.clone()).unwrap_or_default();
@@ -109,7 +117,7 @@ impl Updates {
                     },
                 )
             };
-            in_halves(from..to, &mut batch, &mut |batch| batches.push(batch))?;
+            in_halves(range, &mut batch, &mut |batch| batches.push(batch))?;
         }
         Ok(batches)
     }
