@@ -63,7 +63,7 @@ def decode_page(text: str) -> bytes:
     """The page that `encode_page` made a text of; `ValueError` for any other text."""
 
 def encode_changes(changes: pa.RecordBatch) -> list[bytes]:
-    """Changes as blocks of at most 256 KiB, or one row: Arrow IPC streams of columns in as few bytes as hold them."""
+    """Changes as blocks of at most 256 KiB, or of so many bytes of values, or of one row: Arrow IPC streams."""
 
 def encode_page(page: bytes) -> str:
     """A page as text of ASCII, eight characters for seven bytes."""

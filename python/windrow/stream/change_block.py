@@ -12,14 +12,10 @@ import pyarrow as pa
 from windrow import _worker
 from windrow.ipc import rebased
 
-_ROWS = 1 << 16
-"""Rows whose blocks are made at once."""
-
 
 def blocks_of(changes: pa.RecordBatch) -> Iterator[bytes]:
-    """Changes as blocks of at most 256 KiB, or one row; none where there are no changes."""
-    for at in range(0, changes.num_rows, _ROWS):
-        yield from _worker.encode_changes(rebased(changes.slice(at, _ROWS)))
+    """Changes as blocks of at most 256 KiB, or of so many bytes of values, or of one row."""
+    yield from _worker.encode_changes(rebased(changes))
 
 
 def rows_of(blocks: _worker.Batches) -> _worker.Batches:

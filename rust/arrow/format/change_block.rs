@@ -1,49 +1,64 @@
 //! A block of changes, on their way from a shard to the last step: sealed (see
-//! [`crate::arrow::format::envelope`]), with columns as `column_encoding` has them. It is compressed
-//! where values have lengths of their own: numbers are short already, and hardly become shorter.
+//! [`crate::arrow::format::envelope`]), with columns as `column_encoding` has them. It lasts no longer
+//! than a micro-batch.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use arrow_ipc::CompressionType;
-use arrow_schema::{DataType, Schema};
+use arrow_schema::Schema;
 
 use super::column_encoding;
 use super::envelope::{own_metadata, seal, unseal};
+use crate::arrow::array::value_bytes::value_bytes;
 use crate::error::Result;
 
 const WHAT: &str = "block of changes";
 
-/// Bytes of a block, but for the names of its columns.
+/// Bytes of a block of several rows, or at least of its values: fewer rows do not help against the
+/// names of many columns.
 ///
 /// The JVM holds it as an array of bytes, in buffers of up to twice its length, and copies it several
 /// times. Its G1 collector keeps arrays apart that are larger than half a region (512 KiB, where
 /// regions have 1 MiB, the least), and may start to mark the whole heap for each of them. Smaller
 /// blocks than these would cost more by their number.
 const MOST: usize = 1 << 18;
-/// Rows of the first block, before it is known how many bytes a row takes.
-const FIRST_ROWS: usize = 1 << 12;
+/// Bytes that a block is to have: the next one takes somewhat more for as many values.
+const WANTED: usize = MOST - MOST / 8;
+/// Bytes of the values of a block of several rows: the batch that it is made into again.
+const VALUES: usize = 1 << 21;
+/// How many blocks are compressed where one of them has become shorter by a third. LZ4 takes as long
+/// as copies of about that many bytes on the way of a block.
+const ALIKE: usize = 16;
 
-/// Changes as blocks of at most 256 KiB, or one row; none where there are no changes.
+/// Changes as blocks of at most 256 KiB, or of so many bytes of values, or of one row; none where there
+/// are no changes.
 ///
 /// # Errors
 ///
 /// [`crate::error::Error::Arrow`] for rows that Arrow cannot write.
 pub fn encode(changes: &RecordBatch) -> Result<Vec<Vec<u8>>> {
-    let names = block(&changes.slice(0, 0))?.len();
-    let mut blocks = Vec::new();
-    let (mut from, mut rows) = (0, FIRST_ROWS);
+    let (mut blocks, mut from, mut most) = (Vec::new(), 0, WANTED);
+    let mut compression = None;
     while from < changes.num_rows() {
-        let own = rows.clamp(1, changes.num_rows() - from);
-        let block = block(&changes.slice(from, own))?;
-        let bytes = block.len().saturating_sub(names).max(1);
-        if bytes > MOST && own > 1 {
-            rows = own / 2;
+        let rows = fitting(changes, from, most);
+        let values = bytes_of_values(changes, &rows);
+        let own = changes.slice(from, rows.len());
+        let bytes = if blocks.len().is_multiple_of(ALIKE) {
+            let (bytes, found) = compressed(&own)?;
+            compression = found;
+            bytes
+        } else {
+            block(&own, compression)?
+        };
+        if bytes.len().min(values) > MOST && rows.len() > 1 {
+            most = values / 2;
             continue;
         }
-        blocks.push(block);
-        from += own;
-        rows = own.saturating_mul(MOST - MOST / 8) / bytes; // of rows that are somewhat larger, too
+        from = rows.end;
+        most = (values.saturating_mul(WANTED) / bytes.len().max(1)).clamp(WANTED, VALUES);
+        blocks.push(bytes);
     }
     Ok(blocks)
 }
@@ -62,22 +77,39 @@ pub fn decode(block: &[u8]) -> Result<RecordBatch> {
     Ok(RecordBatch::try_new(Arc::new(schema), columns)?)
 }
 
-fn block(rows: &RecordBatch) -> Result<Vec<u8>> {
-    let rows = column_encoding::encode(rows)?;
-    let schema = rows.schema_ref();
-    let mut types = schema.fields().iter().map(|field| field.data_type());
-    let compression = (!types.all(is_of_one_length)).then_some(CompressionType::LZ4_FRAME);
-    seal(&rows, schema.metadata().clone(), compression)
+/// As many rows as have this many bytes of values, one at least.
+fn fitting(changes: &RecordBatch, from: usize, most: usize) -> Range<usize> {
+    let (mut least, mut end) = (from + 1, changes.num_rows());
+    while least < end {
+        let middle = least + (end - least).div_ceil(2);
+        if bytes_of_values(changes, &(from..middle)) <= most {
+            least = middle;
+        } else {
+            end = middle - 1;
+        }
+    }
+    from..least
 }
 
-/// Whether each value takes the same number of bytes.
-fn is_of_one_length(data_type: &DataType) -> bool {
-    match data_type {
-        DataType::Struct(fields) => {
-            let mut types = fields.iter().map(|field| field.data_type());
-            types.all(is_of_one_length)
-        }
-        DataType::Null | DataType::Boolean | DataType::FixedSizeBinary(_) => true,
-        other => other.is_primitive(),
-    }
+fn bytes_of_values(changes: &RecordBatch, rows: &Range<usize>) -> usize {
+    let columns = changes.columns().iter();
+    columns
+        .map(|column| value_bytes(column, rows.clone()))
+        .sum()
+}
+
+/// Rows as a block, compressed where it becomes shorter by a third.
+fn compressed(rows: &RecordBatch) -> Result<(Vec<u8>, Option<CompressionType>)> {
+    const LZ4: Option<CompressionType> = Some(CompressionType::LZ4_FRAME);
+    let (plain, short) = (block(rows, None)?, block(rows, LZ4)?);
+    Ok(if 3 * short.len() <= 2 * plain.len() {
+        (short, LZ4)
+    } else {
+        (plain, None)
+    })
+}
+
+fn block(rows: &RecordBatch, compression: Option<CompressionType>) -> Result<Vec<u8>> {
+    let rows = column_encoding::encode(rows)?;
+    seal(&rows, rows.schema_ref().metadata().clone(), compression)
 }

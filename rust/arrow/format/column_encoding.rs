@@ -1,14 +1,12 @@
-//! Columns in fewer bytes, of any type: where a micro-batch changes many windows, the keys, times and
-//! counts of its changes are close to each other, all of them are deletes or upserts, and deletes
-//! have no aggregates.
+//! Columns in fewer bytes: where a micro-batch changes many windows, the keys, times and counts of its
+//! changes are close to each other, all of them are deletes or upserts, and deletes have no aggregates.
 //!
 //! | column | is written as | metadata of the field |
 //! |---|---|---|
-//! | times of 64 bits | integers | `windrow.type`: its type |
-//! | 64-bit integers without a null | `frame_of_reference` has them | |
+//! | times of 64 bits, also in structs without a null | integers | `windrow.type`: its type |
+//! | integers of 64 bits without a null, also in such structs | `frame_of_reference` has them | |
 //! | nulls alone | a column of type null | `windrow.type`: its type |
-//! | one text in all rows | a column of type null | `windrow.text`: the text |
-//! | structs without a null | their fields, as columns | |
+//! | one text (utf8) in all rows | a column of type null | `windrow.text`: the text |
 
 use std::sync::Arc;
 
@@ -24,8 +22,8 @@ use crate::error::{Error, Result};
 const TYPE_KEY: &str = "windrow.type";
 const TEXT_KEY: &str = "windrow.text";
 
-/// The columns of a batch in fewer bytes, where there are such; but for its integers, which are
-/// written so with all batches.
+/// The columns of a batch in fewer bytes, where there are such. Its integers are left to the envelope,
+/// which has a frame of reference for those of all batches; those of structs have theirs here.
 pub(super) fn encode(rows: &RecordBatch) -> Result<RecordBatch> {
     if rows.num_rows() < FEW_ROWS {
         return Ok(rows.clone());
@@ -70,12 +68,13 @@ pub(super) fn decode(what: &'static str, rows: &RecordBatch) -> Result<RecordBat
             return Ok(Some(struct_of(field, decode(what, &fields)?)));
         }
         let mut metadata = field.metadata().clone();
+        let is_null = column.data_type() == &DataType::Null;
         let column: ArrayRef = match (metadata.remove(TEXT_KEY), metadata.remove(TYPE_KEY)) {
-            (Some(text), _) => {
+            (Some(text), _) if is_null => {
                 let texts = std::iter::repeat_n(text, column.len());
                 Arc::new(StringArray::from_iter_values(texts))
             }
-            (None, Some(named)) => {
+            (_, Some(named)) => {
                 let wrong = || Error::Format {
                     what,
                     reason: format!("column {}, {TYPE_KEY} {named:?}", field.name()),
@@ -87,13 +86,9 @@ pub(super) fn decode(what: &'static str, rows: &RecordBatch) -> Result<RecordBat
                     _ => return Err(wrong()),
                 }
             }
-            (None, None) => return Ok(None),
+            _ => return Ok(None),
         };
-        let field = Field::new(
-            field.name(),
-            column.data_type().clone(),
-            field.is_nullable(),
-        );
+        let field = field.clone().with_data_type(column.data_type().clone());
         Ok(Some((field.with_metadata(metadata), column)))
     })
 }
@@ -147,11 +142,7 @@ fn viewed(column: &ArrayRef, data_type: DataType) -> Result<ArrayRef> {
 fn marked(field: &Field, column: ArrayRef, key: &str, value: &str) -> (Field, ArrayRef) {
     let mut metadata = field.metadata().clone();
     metadata.insert(key.to_owned(), value.to_owned());
-    let field = Field::new(
-        field.name(),
-        column.data_type().clone(),
-        field.is_nullable(),
-    );
+    let field = field.clone().with_data_type(column.data_type().clone());
     (field.with_metadata(metadata), column)
 }
 

@@ -1,5 +1,5 @@
-//! The changes of a micro-batch in update mode: of each session that has changed, the deletes of the
-//! windows that it had, and the upsert of the one that it has.
+//! The changes of a micro-batch in update mode: of all sessions that have changed the deletes of the
+//! windows that they had, and then the upsert of the one that each has.
 
 use std::ops::Range;
 
@@ -20,13 +20,11 @@ use crate::operator::change::Op;
 use crate::sort::pick;
 use crate::window::Window;
 
-/// The changes of some sessions.
+/// The changes of some sessions: all deletes, then the upserts.
 pub(super) struct Updates {
     /// The session of each change.
     sessions: Vec<u32>,
     rows: Vec<ChangeRow>,
-    /// How many of them, the first ones, are deletes.
-    deletes: usize,
 }
 
 impl Updates {
@@ -48,14 +46,12 @@ impl Updates {
         let mut updates = Self {
             sessions: Vec::new(),
             rows: Vec::new(),
-            deletes: 0,
         };
         let mut gone: Vec<(Slot, Window)> = stored.filter(is_gone).collect();
         gone.sort(); // nearly sorted
         for (slot, window) in gone {
             updates.push(slot.0, window, Op::Delete, None);
         }
-        updates.deletes = updates.len();
         let changed = (0..).zip(is_changed).filter(|(_, is_changed)| **is_changed);
         for (session, _) in changed {
             if let Some(window) = window(session) {
@@ -89,13 +85,12 @@ impl Updates {
         interrupt: &Interrupt,
     ) -> Result<Vec<RecordBatch>> {
         let mut batches = Vec::new();
-        let starts = |range: Range<usize>| {
-            range
-                .clone()
-                .step_by(RESULT_ROWS)
-                .map(move |from| from..range.end.min(from + RESULT_ROWS))
-        };
-        for range in starts(0..self.deletes).chain(starts(self.deletes..self.len())) {
+        let mut from = 0;
+        // Of one op each, so that a batch has no nulls, or nothing else in the columns of aggregates.
+        let runs = self.rows.chunk_by(|one, next| one.op == next.op);
+        for rows in runs.flat_map(|run| run.chunks(RESULT_ROWS)) {
+            let range = from..from + rows.len();
+            from = range.end;
             let mut batch = |range: Range<usize>| {
                 interrupt.check()?;
                 let own = self.sessions.get(range.clone()).unwrap_or_default();

@@ -157,10 +157,54 @@ def test_values_take_as_few_bytes_as_hold_them(one: Any, bytes_of_one: int) -> N
     assert len(found) <= 3 * least
 
 
-def test_texts_are_compressed() -> None:
-    texts = pa.array([f"user-{row // 4:020}" for row in range(50_000)])
-    batch = pa.record_batch([texts], names=["key"])
-    assert sum(size for _, size in through(batch)) < batch.nbytes / 3
+@pytest.mark.parametrize(
+    ("kind", "value", "is_shorter"),
+    [
+        (pa.string(), lambda draw, row: f"user-{row // 4:020}", True),
+        (pa.string(), lambda draw, row: draw.randbytes(20).hex(), False),
+        (pa.decimal128(38, 2), lambda draw, row: decimal.Decimal(draw.randrange(10_000)).scaleb(-2), True),
+        (pa.float64(), lambda draw, row: draw.randrange(100) / 8, True),
+        (pa.float64(), lambda draw, row: draw.random(), False),
+        (pa.int64(), lambda draw, row: None if row % 50 == 0 else row % 1_000, True),
+        (pa.int64(), lambda draw, row: row, False),  # short already
+    ],
+    ids=["texts", "random texts", "decimals", "few doubles", "doubles", "with nulls", "integers"],
+)
+def test_blocks_are_compressed_where_that_makes_them_a_third_shorter(kind: Any, value: Any, is_shorter: bool) -> None:
+    draw = random.Random(0)
+    batch = pa.record_batch([pa.array([value(draw, row) for row in range(50_000)], kind)], names=["v"])
+    through(batch)
+    for block in blocks_of(batch):
+        written = pa.ipc.open_stream(block)
+        body = sum(buffer.size for buffer in written.read_next_batch().column(0).buffers() if buffer)
+        assert (len(block) < body * 2 / 3) == is_shorter
+
+
+def test_what_pays_is_seen_anew_among_many_blocks() -> None:
+    draw = random.Random(0)
+    texts = [draw.randbytes(1_000).hex() for _ in range(5_000)] + ["x" * 2_000] * 50_000  # 10 MB, 100 MB
+    batch = pa.record_batch([pa.array(texts)], names=["v"])
+    assert sum(size for _, size in through(batch)) < 20_000_000
+
+
+def test_batches_have_at_most_2_mib_of_values_however_small_their_blocks_are() -> None:
+    names = pa.array(["x" * 2_000] * 20_000)
+    lists = pa.array([[7] * 500] * 20_000, pa.list_(pa.int64()))
+    for values in (names, lists):
+        batch = pa.record_batch([values], names=["v"])
+        received = list(rows_of(iter([pa.record_batch([pa.array(blocks_of(batch), pa.binary())], names=["block"])])))
+        assert sum(rows.num_rows for rows in received) == 20_000
+        assert all(rows.nbytes <= 2 << 20 for rows in received)
+        assert len(received) <= 2 * batch.nbytes // (2 << 20)
+
+
+@pytest.mark.parametrize("kind", [pa.float64(), pa.int64()], ids=str)
+@pytest.mark.parametrize("value", [None, 2**40])
+def test_thousands_of_columns_are_in_blocks_of_many_values(kind: Any, value: int | None) -> None:
+    columns = 3_000  # what is said of them is longer than a block
+    rows = pa.array([None if value is None else value + row for row in range(300)], kind)
+    found = through(pa.record_batch([rows] * columns, names=[f"c{n}" for n in range(columns)]))
+    assert len(found) <= 2 * 300 * columns * 8 // LARGEST
 
 
 def test_names_that_are_longer_than_a_block_do_not_cut_it_into_rows() -> None:
@@ -185,9 +229,18 @@ def test_rows_of_very_different_sizes_are_in_blocks_of_at_most_256_kib_or_alone(
     assert sum(size > LARGEST + 2_000 for _, size in found) == 3
 
 
+def test_large_rows_between_small_ones_are_each_written_once_or_twice() -> None:
+    draw = random.Random(0)
+    texts = [
+        text for _ in range(300) for text in ("x", draw.randbytes(150_000).hex())
+    ]  # minutes if it were all of them
+    found = through(pa.record_batch([pa.array(texts)], names=["v"]))
+    assert {rows for rows, _ in found} == {1}
+
+
 def test_a_block_that_is_none_is_an_error() -> None:
     block = next(blocks_of(pa.record_batch([pa.array(range(20))], names=["n"])))
-    for broken in (b"x", block[:40], block.replace(b"windrow.least", b"windrow.type."), b""[:0] + block[:-400]):
+    for broken in (b"x", block[:40], block[:-400], block.replace(b"windrow.least", b"windrow.other")):
         with pytest.raises(ValueError, match="block of changes"):
             _worker.decode_changes(broken)
 
