@@ -50,10 +50,8 @@ __version__: str
 """The version of the core, which is that of the package."""
 
 def compares(function: str, column: int) -> bool:
-    """Whether an aggregate compares the values of a column, by its position among those it takes, with each other.
-
-    Raises:
-        ValueError: `function` is no aggregate as a spec names it, such as `"max_by"`.
+    """Whether an aggregate, as a spec names it (`"max_by"`), compares the values of a column, by its position among
+    those it takes, with each other; `ValueError` for no such aggregate.
     """
 
 def decode_changes(block: bytes) -> pa.RecordBatch:
@@ -73,9 +71,8 @@ def groupable(data_type: pa.DataType) -> bool:
 
 @final
 class RowColumns:
-    """The columns of windows, one batch of them at least, for rows: an iterator of batches.
-
-    `of_row` is what `Query.run_over` gives. `MemoryError`: lists or texts would take more than `memory` bytes.
+    """The columns of windows, one batch of them at least, for rows (`of_row`, of `Query.run_over`): an iterator of
+    batches. `MemoryError`: lists or texts would take more than `memory` bytes.
     """
 
     def __new__(
@@ -222,9 +219,8 @@ class SlidingFolds:
     def output_schema(self) -> pa.Schema:
         """As `Operator.output_schema`."""
     def push(self, batch: pa.RecordBatch) -> list[pa.RecordBatch]:
-        """Takes rows, none before one that came earlier; gives the windows that no later row changes.
-
-        `RuntimeError`, where a Python function raised, names it, the record and the window.
+        """Takes rows, none before one that came earlier; gives the windows that no later row changes. `RuntimeError`,
+        where a Python function raised, names it, the record and the window.
         """
     def finish(self) -> list[pa.RecordBatch]:
         """All windows that remain; as `push`."""
@@ -258,9 +254,8 @@ class Operator:
         """Stream time in ticks, the smallest over all inputs; None before the first record. Raises as `counters`."""
     @property
     def source_times(self) -> list[tuple[int, int, int]]:
-        """The largest time of each known source: the number of its input, its own number, and ticks of the time column.
-
-        Without `sources` in the plan there is one, 0. Raises as `counters`.
+        """The largest time of each known source: the number of its input, its own (0 without `sources` in the plan),
+        and ticks of the time column. Raises as `counters`.
         """
     def sort_keys(self, keys: pa.RecordBatch) -> list[bytes | None]:
         """The bytes by which keys are ordered, for each row of the key columns; None where all of them are null."""
@@ -344,9 +339,7 @@ class Operator:
         more. Applied to those before they are the same state as `pages`.
         """
     def restore(self, pages: Sequence[bytes]) -> None:
-        """Goes on from saved pages, in any order, before any record; `ValueError` for damaged or missing ones, or of
-        another plan (the message tells what differs).
-        """
+        """Goes on from saved pages, in any order, before any record; `ValueError`: damaged, missing, another plan's."""
     def touched(
         self, head: bytes, keys: pa.RecordBatch, progress: _Progress, times: pa.RecordBatch | None = None
     ) -> list[str] | None:
@@ -362,9 +355,8 @@ class Operator:
 
 @final
 class ShardSessions:
-    """The sessions of a shard: in close mode they are joined when they close, in update mode at once.
-
-    A micro-batch is a `push`, which tells which pages of the state it needs, and a `finish` with these.
+    """The sessions of a shard: in close mode they are joined when they close, in update mode at once. A micro-batch is
+    a `push`, which tells which pages of the state it needs, and a `finish` with these.
     """
 
     def __new__(cls, spec: str, schema: pa.Schema, shard: int) -> ShardSessions:

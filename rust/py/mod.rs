@@ -7,9 +7,11 @@
 //! | `fold` | an aggregate of Python functions, and its accumulators |
 //! | `functions` | the functions of one such aggregate, and what they return |
 //! | `sliding_folds` | such aggregates over sliding windows, all rows of a batch in the order of time |
+//! | `encoding` | pages as text, changes as blocks, and back |
 //! | `row_columns` | the columns of windows for the rows that are in them |
 //! | `user_exception` | an exception of such a function |
 
+mod encoding;
 mod fold;
 mod functions;
 mod operator;
@@ -28,7 +30,7 @@ use pyo3::exceptions::{
     PyException, PyMemoryError, PyOverflowError, PyRuntimeError, PyTypeError, PyValueError,
 };
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict};
+use pyo3::types::PyDict;
 use pyo3_arrow::input::AnyRecordBatch;
 use pyo3_arrow::{PyDataType, PyRecordBatch, PySchema};
 
@@ -37,7 +39,7 @@ use crate::arrow::batch::merger::Merger;
 use crate::arrow::batch::packer::Packer;
 use crate::arrow::batch::row_windows::RowWindows;
 use crate::arrow::batch::sorter::Sorter;
-use crate::arrow::format::{change_block, page_text, shard_key};
+use crate::arrow::format::shard_key;
 use crate::arrow::keys;
 use crate::arrow::plan::query::Query;
 use crate::arrow::plan::spec::{Function, Spec};
@@ -333,32 +335,6 @@ fn compares(function: &str, column: usize) -> PyResult<bool> {
     Ok(Function::named(function)?.compares(column))
 }
 
-/// A page as text.
-#[pyfunction]
-fn encode_page(page: &[u8]) -> PyResult<String> {
-    Ok(page_text::encode(page)?)
-}
-
-/// The page of a text.
-#[pyfunction]
-fn decode_page<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyBytes>> {
-    Ok(PyBytes::new(py, &page_text::decode(text)?))
-}
-
-/// Changes as blocks.
-#[pyfunction]
-fn encode_changes(py: Python<'_>, changes: PyRecordBatch) -> PyResult<Vec<Bound<'_, PyBytes>>> {
-    let changes = changes.into_inner();
-    let blocks = py.detach(|| change_block::encode(&changes))?;
-    Ok(blocks.iter().map(|block| PyBytes::new(py, block)).collect())
-}
-
-/// The changes of a block.
-#[pyfunction]
-fn decode_changes<'py>(py: Python<'py>, block: &[u8]) -> PyResult<Bound<'py, PyAny>> {
-    PyRecordBatch::new(change_block::decode(block)?).into_pyarrow(py)
-}
-
 /// Work that stops when a signal's handler raises, as that of Ctrl-C does: its exception is the
 /// cause. Handlers run on Python's main thread; a call on another thread goes on.
 fn signals() -> Interrupt {
@@ -390,10 +366,10 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_function(wrap_pyfunction!(groupable, module)?)?;
     module.add_function(wrap_pyfunction!(compares, module)?)?;
-    module.add_function(wrap_pyfunction!(encode_page, module)?)?;
-    module.add_function(wrap_pyfunction!(decode_page, module)?)?;
-    module.add_function(wrap_pyfunction!(encode_changes, module)?)?;
-    module.add_function(wrap_pyfunction!(decode_changes, module)?)?;
+    module.add_function(wrap_pyfunction!(encoding::encode_page, module)?)?;
+    module.add_function(wrap_pyfunction!(encoding::decode_page, module)?)?;
+    module.add_function(wrap_pyfunction!(encoding::encode_changes, module)?)?;
+    module.add_function(wrap_pyfunction!(encoding::decode_changes, module)?)?;
     module.add_function(wrap_pyfunction!(shard_keys, module)?)?;
     module.add_class::<PyQuery>()?;
     module.add_class::<PyPacker>()?;

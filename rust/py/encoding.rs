@@ -1,0 +1,33 @@
+//! Pages as text, changes as blocks, and back.
+
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use pyo3_arrow::PyRecordBatch;
+
+use crate::arrow::format::{change_block, page_text};
+
+/// A page as text.
+#[pyfunction]
+pub fn encode_page(page: &[u8]) -> PyResult<String> {
+    Ok(page_text::encode(page)?)
+}
+
+/// The page of a text.
+#[pyfunction]
+pub fn decode_page<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyBytes>> {
+    Ok(PyBytes::new(py, &page_text::decode(text)?))
+}
+
+/// Changes as blocks.
+#[pyfunction]
+pub fn encode_changes(py: Python<'_>, changes: PyRecordBatch) -> PyResult<Vec<Bound<'_, PyBytes>>> {
+    let changes = changes.into_inner();
+    let blocks = py.detach(|| change_block::encode(&changes))?;
+    Ok(blocks.iter().map(|block| PyBytes::new(py, block)).collect())
+}
+
+/// The changes of a block.
+#[pyfunction]
+pub fn decode_changes<'py>(py: Python<'py>, block: &[u8]) -> PyResult<Bound<'py, PyAny>> {
+    PyRecordBatch::new(change_block::decode(block)?).into_pyarrow(py)
+}
