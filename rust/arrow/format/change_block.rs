@@ -44,13 +44,13 @@ pub fn encode(changes: &RecordBatch) -> Result<Vec<Vec<u8>>> {
     while from < changes.num_rows() {
         let rows = fitting(changes, from, most);
         let values = bytes_of_values(changes, &rows);
-        let own = changes.slice(from, rows.len());
+        let own = column_encoding::encode(&changes.slice(from, rows.len()))?;
         let bytes = if blocks.len().is_multiple_of(ALIKE) {
             let (bytes, found) = compressed(&own)?;
             compression = found;
             bytes
         } else {
-            block(&own, compression)?
+            sealed(&own, compression)?
         };
         if bytes.len().min(values) > MOST && rows.len() > 1 {
             most = values / 2;
@@ -98,10 +98,10 @@ fn bytes_of_values(changes: &RecordBatch, rows: &Range<usize>) -> usize {
         .sum()
 }
 
-/// Rows as a block, compressed where it becomes shorter by a third.
+/// Encoded rows as a block, compressed where it becomes shorter by a third.
 fn compressed(rows: &RecordBatch) -> Result<(Vec<u8>, Option<CompressionType>)> {
     const LZ4: Option<CompressionType> = Some(CompressionType::LZ4_FRAME);
-    let (plain, short) = (block(rows, None)?, block(rows, LZ4)?);
+    let (plain, short) = (sealed(rows, None)?, sealed(rows, LZ4)?);
     Ok(if 3 * short.len() <= 2 * plain.len() {
         (short, LZ4)
     } else {
@@ -109,7 +109,6 @@ fn compressed(rows: &RecordBatch) -> Result<(Vec<u8>, Option<CompressionType>)> 
     })
 }
 
-fn block(rows: &RecordBatch, compression: Option<CompressionType>) -> Result<Vec<u8>> {
-    let rows = column_encoding::encode(rows)?;
-    seal(&rows, rows.schema_ref().metadata().clone(), compression)
+fn sealed(rows: &RecordBatch, compression: Option<CompressionType>) -> Result<Vec<u8>> {
+    seal(rows, rows.schema_ref().metadata().clone(), compression)
 }

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`envelope`] | a batch with metadata and a checksum |
 //! | `frame_of_reference` | integers in fewer bytes |
-//! | `column_encoding` | columns of any type in fewer bytes |
+//! | `column_encoding` | times, nulls alone and one text in fewer bytes |
 //! | [`change_block`] | changes on their way to the last step of a stream |
 //! | `compressed` | the compressed buffers of a batch |
 //! | [`block`] | rows of one shard, for the shuffle |
