@@ -7,8 +7,8 @@ use arrow_array::{
     Array, ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray, TimestampMicrosecondArray,
 };
 use arrow_schema::{DataType, Field, Schema, TimeUnit};
-use windrow::arrow::plan::query::Query;
-use windrow::arrow::plan::spec::Spec;
+use windrow::plan::query::Query;
+use windrow::plan::spec::Spec;
 
 /// Rows of a batch, as Spark and Polars send them.
 const BATCH: usize = 65_536;

@@ -21,8 +21,8 @@ use arrow_array::types::{Int32Type, Int64Type};
 use arrow_array::{Array, ArrayRef, Int32Array, Int64Array, StringArray};
 use arrow_schema::{DataType, Field};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use windrow::arrow::keys::KeyInterner;
-use windrow::key::KeyId;
+use windrow::core::key::KeyId;
+use windrow::keys::KeyInterner;
 
 const ROWS: usize = 2_000_000;
 /// Rows of a batch, as Spark and Polars send them.

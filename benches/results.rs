@@ -17,10 +17,10 @@ use std::time::Duration;
 
 use arrow_array::RecordBatch;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use windrow::arrow::batch::merger::Merger;
-use windrow::arrow::batch::packer::Packer;
-use windrow::arrow::format::packed::unpack;
-use windrow::arrow::plan::query::Query;
+use windrow::batch::merger::Merger;
+use windrow::batch::packer::Packer;
+use windrow::format::packed::unpack;
+use windrow::plan::query::Query;
 
 #[path = "events.rs"]
 mod events;

@@ -20,10 +20,10 @@ use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int64Type, TimestampMicrosecondType};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use windrow::interrupt::Interrupt;
-use windrow::key::KeyId;
-use windrow::session::batch::OpenSessions;
-use windrow::time::{Span, Time};
+use windrow::core::interrupt::Interrupt;
+use windrow::core::key::KeyId;
+use windrow::core::session::batch::OpenSessions;
+use windrow::core::time::{Span, Time};
 
 #[path = "events.rs"]
 mod events;

@@ -10,11 +10,11 @@ use std::time::Duration;
 
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, TimestampMicrosecondArray};
 use criterion::{Criterion, criterion_group, criterion_main};
-use windrow::arrow::plan::spec::Spec;
-use windrow::arrow::stream::operator::Operator;
-use windrow::arrow::stream::source_time::SourceTime;
-use windrow::operator::stream_time::Source;
-use windrow::time::Time;
+use windrow::core::operator::stream_time::Source;
+use windrow::core::time::Time;
+use windrow::plan::spec::Spec;
+use windrow::record::operator::Operator;
+use windrow::record::source_time::SourceTime;
 
 const WINDOWS: i64 = 1_000_000;
 const MINUTE: i64 = 60_000_000;

@@ -1,20 +1,19 @@
 //! Kafka Streams' session and sliding windows over Arrow batches.
 //!
-//! Read in this order; each line depends only on the lines above it:
+//! Read the rooms in this order. A room uses only the rooms in the rows above its own, and
+//! `tools/rust_rooms.py` checks it against this table:
 //!
-//! | module | noun |
+//! | room | what it holds |
 //! |---|---|
-//! | [`error`] | what can go wrong, with the facts as fields |
-//! | [`time`], [`key`] | one point and one length of time, in ticks; a key's number |
-//! | [`interrupt`], [`memory`] | stopping work that takes long; asking for memory before it is needed |
-//! | [`window`], [`sort`] | bounds of windows, and every comparison of them; rows by key and time |
-//! | [`aggregate`] | identity, lift, combine, lower; one aggregate a file |
-//! | [`store`] | windows by key and time |
-//! | [`operator`] | what record-by-record operators share: records, changes, counters, stream time |
-//! | [`session`] | rows to sessions |
-//! | [`sliding`] | rows to sliding windows |
-//! | [`arrow`] | Arrow in and out: keys, values, packed blocks, results |
-//! | `py` | the binding (feature `python`) |
+//! | [`core`] | windows, aggregates and stores on plain columns; no Arrow |
+//! | [`array`](mod@array) | Arrow arrays and the columns of the core, types and their names |
+//! | [`keys`] | key columns: their numbers, hashes and order |
+//! | [`plan`] | a query as the user wrote it, resolved against the schema of its input |
+//! | [`input`] | the rows of an input batch |
+//! | [`format`](mod@format) | bytes that last: blocks of a shuffle, pages of a state |
+//! | [`batch`], [`record`] | queries over a whole input; the operator that works record by record |
+//! | [`shard`] | the sessions of one shard of a stream |
+//! | `py` | the Python binding (feature `python`) |
 
 #![cfg_attr(
     test,
@@ -26,19 +25,15 @@
     )
 )]
 
-pub mod aggregate;
-pub mod arrow;
-pub mod error;
-pub mod interrupt;
-pub mod key;
-pub mod memory;
-pub mod operator;
-pub mod session;
-pub mod sliding;
-pub mod sort;
-pub mod store;
-pub mod time;
-pub mod window;
+pub mod array;
+pub mod batch;
+pub mod core;
+pub mod format;
+pub mod input;
+pub mod keys;
+pub mod plan;
+pub mod record;
+pub mod shard;
 
 #[cfg(feature = "python")]
 mod py;

@@ -1,13 +1,7 @@
 """The rooms of the crate: which may use which, no circle, where Arrow and pyo3 may be named, no type name twice.
 
-Each room uses only rooms to its right, rooms of one group never each other:
-
-    py -> arrow -> {session, sliding} -> operator -> store -> aggregate -> {window, sort}
-       -> {time, key, interrupt, memory} -> error
-
-within `arrow`:
-
-    runs -> {batch, stream} -> format -> read -> plan -> keys -> array
+The tables in `rust/lib.rs` and `rust/core/mod.rs` give the order. A room uses only the rooms in the rows above its own,
+and rooms in one row never use each other.
 """
 
 from __future__ import annotations
@@ -18,26 +12,9 @@ from graphlib import CycleError, TopologicalSorter
 
 CRATE = "rust/"
 LEAST_EDGES = 300
-ORDER = (
-    {"error"},
-    {"time", "key", "interrupt", "memory"},
-    {"window", "sort"},
-    {"aggregate"},
-    {"store"},
-    {"operator"},
-    {"session", "sliding"},
-    {"arrow::array"},
-    {"arrow::keys"},
-    {"arrow::plan"},
-    {"arrow::read"},
-    {"arrow::format"},
-    {"arrow::batch", "arrow::stream"},
-    {"arrow::runs"},
-    {"py"},
-)
-RANK = {room: rank for rank, rooms in enumerate(ORDER) for room in rooms}
-TABLES_OF_CONTENTS = {"lib", "arrow"}
+TABLES_OF_CONTENTS = {"lib": "", "core": "core::"}
 
+ROW = re.compile(r"^//! \| ((?:\[?`\w+`\]?(?:\(mod@\w+\))?(?:, )?)+) \|", re.MULTILINE)
 ARROW = re.compile(r"\b(arrow_(array|buffer|cast|data|ipc|row|schema|select|ord|arith)|pyo3_arrow)\b")
 TYPE = re.compile(r"^(?:pub(?:\([a-z: ]+\))? )?(?:struct|enum|trait|type) (\w+)", re.MULTILINE)
 PYO3 = re.compile(r"\bpyo3(_arrow)?\b")
@@ -48,15 +25,23 @@ PATH = re.compile(r"\b(?:crate|super|self)(?:::\w+)+")
 
 
 def module_of(name: str) -> str:
-    """`rust/arrow/plan/mod.rs` is `arrow::plan`, `rust/time.rs` is `time`."""
+    """`rust/plan/mod.rs` is `plan`, `rust/core/time.rs` is `core::time`."""
     parts = name.removeprefix(CRATE).removesuffix(".rs").split("/")
     return "::".join(parts[:-1] if parts[-1] == "mod" else parts)
 
 
 def room_of(module: str) -> str:
-    """`arrow::plan::query` is in the room `arrow::plan`, `store::entry` in `store`."""
+    """`plan::query` is in the room `plan`, `core::store::entry` in `core::store`."""
     parts = module.split("::")
-    return "::".join(parts[:2]) if parts[0] == "arrow" else parts[0]
+    return "::".join(parts[:2]) if parts[0] == "core" else parts[0]
+
+
+def ranks(modules: dict[str, tuple[str, str]]) -> dict[str, int]:
+    """The row of each room in the tables of contents: that of `core` comes before that of the crate."""
+    rows: list[list[str]] = []
+    for table, prefix in reversed(TABLES_OF_CONTENTS.items()):
+        rows += [[prefix + room for room in re.findall(r"`(\w+)`", row)] for row in ROW.findall(modules[table][1])]
+    return {room: rank for rank, row in enumerate(rows) for room in row}
 
 
 def leaves(prefix: str, tree: str) -> Iterator[str]:
@@ -99,21 +84,22 @@ def uses(module: str, text: str, known: set[str]) -> set[str]:
 def breaches(texts: dict[str, str]) -> list[str]:
     """What the files of the crate, by name, name that their rooms may not; circles of files."""
     modules = {module_of(name): (name, text) for name, text in texts.items()}
+    rank = ranks(modules)
     found, graph = [], {}
     for module, (name, text) in modules.items():
         room = room_of(module)
         if module in TABLES_OF_CONTENTS:
             continue
-        if room not in RANK:
-            found.append(f"{name}: room {room!r} has no place in the order of rooms (tools/rust_rooms.py)")
+        if room not in rank:
+            found.append(f"{name}: room {room!r} is missing from the tables in rust/lib.rs and rust/core/mod.rs")
             continue
         graph[module] = uses(module, text, set(modules))
         others = sorted({room_of(used) for used in graph[module]} - {room})
-        upward = [other for other in others if RANK.get(other, len(ORDER)) >= RANK[room]]
+        upward = [other for other in others if rank.get(other, len(rank)) >= rank[room]]
         found += [f"{name}: room {room!r} may not name room {other!r}" for other in upward]
         for number, line in enumerate(text.splitlines(), 1):
-            if not room.startswith(("arrow", "py")) and ARROW.search(line):
-                found.append(f"{name}:{number}: an Arrow crate is named outside rust/arrow and rust/py")
+            if room.startswith("core") and ARROW.search(line):
+                found.append(f"{name}:{number}: an Arrow crate is named in rust/core")
             if room != "py" and PYO3.search(line):
                 found.append(f"{name}:{number}: pyo3 is named outside rust/py")
     # The module of a folder lists its files; what they share in it is no circle.

@@ -7,9 +7,9 @@ use arrow_schema::Field;
 use pyo3::prelude::*;
 
 use super::functions::{Accumulator, FoldFunctions};
-use crate::aggregate::slot::Slot;
-use crate::arrow::plan::function_failure::{FunctionFailure, Outcome};
-use crate::arrow::stream::user_function::UserFunction;
+use crate::core::aggregate::slot::Slot;
+use crate::plan::function_failure::{FunctionFailure, Outcome};
+use crate::record::user_function::UserFunction;
 
 /// The rows of the batch that is pushed, as the functions are called with them.
 pub(super) type Rows = Arc<Mutex<Vec<Py<PyAny>>>>;

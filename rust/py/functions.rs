@@ -9,7 +9,7 @@ use pyo3::types::PyList;
 use pyo3_arrow::{PyArray, PyField};
 
 use super::user_exception::UserException;
-use crate::arrow::plan::function_failure::{FunctionFailure, Outcome};
+use crate::plan::function_failure::{FunctionFailure, Outcome};
 
 /// The functions of one aggregate.
 pub(super) struct FoldFunctions {

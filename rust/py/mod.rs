@@ -34,18 +34,18 @@ use pyo3::types::PyDict;
 use pyo3_arrow::input::AnyRecordBatch;
 use pyo3_arrow::{PyDataType, PyRecordBatch, PySchema};
 
-use crate::arrow::batch::combiner::Combiner;
-use crate::arrow::batch::merger::Merger;
-use crate::arrow::batch::packer::Packer;
-use crate::arrow::batch::row_windows::RowWindows;
-use crate::arrow::batch::sorter::Sorter;
-use crate::arrow::format::shard_key;
-use crate::arrow::keys;
-use crate::arrow::plan::query::Query;
-use crate::arrow::plan::spec::{Function, Spec};
-use crate::arrow::read::counters::ReadCounters;
-use crate::error::Error;
-use crate::interrupt::Interrupt;
+use crate::batch::combiner::Combiner;
+use crate::batch::merger::Merger;
+use crate::batch::packer::Packer;
+use crate::batch::row_windows::RowWindows;
+use crate::batch::sorter::Sorter;
+use crate::core::error::Error;
+use crate::core::interrupt::Interrupt;
+use crate::format::shard_key;
+use crate::input::counters::ReadCounters;
+use crate::keys;
+use crate::plan::query::Query;
+use crate::plan::spec::{Function, Spec};
 use user_exception::UserException;
 
 impl From<Error> for PyErr {

@@ -10,16 +10,16 @@ use pyo3_arrow::{PyRecordBatch, PySchema};
 
 use super::fold::{Fold, Rows};
 use super::to_python;
-use crate::arrow::plan::spec::Spec;
-use crate::arrow::stream::operator::Operator;
-use crate::arrow::stream::snapshot::ChangedPage;
-use crate::arrow::stream::source_time::SourceTime;
-use crate::arrow::stream::store_query::StoreQuery;
-use crate::arrow::stream::user_function::UserFunction;
-use crate::error::{Error, Result};
-use crate::operator::counters::Counters;
-use crate::operator::stream_time::Source;
-use crate::time::Time;
+use crate::core::error::{Error, Result};
+use crate::core::operator::counters::Counters;
+use crate::core::operator::stream_time::Source;
+use crate::core::time::Time;
+use crate::plan::spec::Spec;
+use crate::record::operator::Operator;
+use crate::record::snapshot::ChangedPage;
+use crate::record::source_time::SourceTime;
+use crate::record::store_query::StoreQuery;
+use crate::record::user_function::UserFunction;
 
 #[pyclass(frozen, name = "Operator", module = "windrow._native")]
 pub(super) struct PyOperator {

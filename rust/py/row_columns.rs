@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3_arrow::PyRecordBatch;
 
 use super::{signals, threads_or_cores, to_python};
-use crate::arrow::batch::row_windows::RowColumns;
+use crate::batch::row_windows::RowColumns;
 
 #[pyclass(frozen, name = "RowColumns", module = "windrow._native")]
 pub(super) struct PyRowColumns {

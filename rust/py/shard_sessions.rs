@@ -9,11 +9,11 @@ use pyo3_arrow::{PyRecordBatch, PySchema};
 
 use super::operator::{PageTuple, counter_dict, page_tuples, source_times};
 use super::{lock, to_python};
-use crate::arrow::plan::spec::Spec;
-use crate::arrow::runs::session_runs::SessionRuns;
-use crate::arrow::runs::session_updates::SessionUpdates;
-use crate::arrow::runs::shard_sessions::ShardSessions;
-use crate::operator::change::Emit;
+use crate::core::operator::change::Emit;
+use crate::plan::spec::Spec;
+use crate::shard::session_runs::SessionRuns;
+use crate::shard::session_updates::SessionUpdates;
+use crate::shard::shard_sessions::ShardSessions;
 
 #[pyclass(frozen, name = "ShardSessions", module = "windrow._native")]
 pub(super) struct PyShardSessions(Mutex<Box<dyn ShardSessions>>);

@@ -10,11 +10,11 @@ use pyo3_arrow::{PyRecordBatch, PySchema};
 
 use super::functions::{FoldFunctions, Step};
 use super::to_python;
-use crate::aggregate::{Run, SeqNo};
-use crate::arrow::batch::sliding_folds::{RunFailure, RunFold, SlidingFolds};
-use crate::arrow::plan::function_failure::FunctionFailure;
-use crate::arrow::plan::spec::Spec;
-use crate::error::{Error, Result};
+use crate::batch::sliding_folds::{RunFailure, RunFold, SlidingFolds};
+use crate::core::aggregate::{RowSpan, SeqNo};
+use crate::core::error::{Error, Result};
+use crate::plan::function_failure::FunctionFailure;
+use crate::plan::spec::Spec;
 
 #[pyclass(frozen, name = "SlidingFolds", module = "windrow._native")]
 pub(super) struct PySlidingFolds(Mutex<Folds>);
@@ -40,7 +40,7 @@ impl RunFunctions {
         py: Python<'_>,
         first: SeqNo,
         numbers: &[SeqNo],
-        runs: &[Run],
+        runs: &[RowSpan],
     ) -> std::result::Result<ArrayRef, RunFailure> {
         let from = runs.first().map_or(0, |run| run.from);
         let to = runs.iter().map(|run| run.to).max().unwrap_or(from);
@@ -105,7 +105,7 @@ impl PySlidingFolds {
             functions,
             first,
         } = &mut *folds;
-        let mut fold = |nth: usize, numbers: &[SeqNo], runs: &[Run]| {
+        let mut fold = |nth: usize, numbers: &[SeqNo], runs: &[RowSpan]| {
             let known: Option<&RunFunctions> = functions.get(nth);
             known.map_or_else(
                 || Err(missing_functions()),

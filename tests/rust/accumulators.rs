@@ -1,16 +1,16 @@
 //! Accumulators: several aggregates over shared slots.
 
 use proptest::prelude::*;
-use windrow::aggregate::accumulators::Accumulators;
-use windrow::aggregate::collect_list::CollectList;
-use windrow::aggregate::column::Column;
-use windrow::aggregate::count::Count;
-use windrow::aggregate::min_max_by::MaxBy;
-use windrow::aggregate::slot::Slot;
-use windrow::aggregate::sum::Sum;
-use windrow::aggregate::{Aggregate, InputRows, Run};
-use windrow::error::{Error, Result};
-use windrow::interrupt::Interrupt;
+use windrow::core::aggregate::accumulators::Accumulators;
+use windrow::core::aggregate::collect_list::CollectList;
+use windrow::core::aggregate::column::Column;
+use windrow::core::aggregate::count::Count;
+use windrow::core::aggregate::min_max_by::MaxBy;
+use windrow::core::aggregate::slot::Slot;
+use windrow::core::aggregate::sum::Sum;
+use windrow::core::aggregate::{Aggregate, InputRows, RowSpan};
+use windrow::core::error::{Error, Result};
+use windrow::core::interrupt::Interrupt;
 
 use crate::aggregate_trial::{Cell, Event, Input, Kind, WINDOWS, cells, same, trial};
 
@@ -169,7 +169,7 @@ fn an_overflow_names_aggregate_and_window() {
     let overflow = accumulators.lower(&[Slot(0), Slot(1)]).unwrap_err();
     assert_eq!(position(&overflow), (1, 1));
     let input = Input::new(&[Kind::Int, Kind::Bytes], &events);
-    let runs = [Run { from: 0, to: 2 }, Run { from: 1, to: 3 }];
+    let runs = [RowSpan { from: 0, to: 2 }, RowSpan { from: 1, to: 3 }];
     let overflow = accumulators
         .sweep(
             &input.times,

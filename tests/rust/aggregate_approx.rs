@@ -1,11 +1,11 @@
 //! `approx_count_distinct` and `approx_percentile` against exact answers.
 
 use proptest::prelude::*;
-use windrow::aggregate::Aggregate;
-use windrow::aggregate::approx_count_distinct::{ApproxCountDistinct, SketchSize};
-use windrow::aggregate::approx_percentile::{ApproxPercentile, ApproxPercentiles};
-use windrow::aggregate::column::{Column, Values};
-use windrow::aggregate::slot::Slot;
+use windrow::core::aggregate::Aggregate;
+use windrow::core::aggregate::approx_count_distinct::{ApproxCountDistinct, SketchSize};
+use windrow::core::aggregate::approx_percentile::{ApproxPercentile, ApproxPercentiles};
+use windrow::core::aggregate::column::{Column, Values};
+use windrow::core::aggregate::slot::Slot;
 
 use crate::aggregate_laws::{Expected, obeys};
 use crate::aggregate_trial::{

@@ -1,10 +1,10 @@
 //! `min`, `max`, `first`, `last`, `min_by` and `max_by` against a plain search.
 
 use proptest::prelude::*;
-use windrow::aggregate::Aggregate;
-use windrow::aggregate::first_last::{First, FirstLast};
-use windrow::aggregate::min_max::{Min, MinMax};
-use windrow::aggregate::min_max_by::MinMaxBy;
+use windrow::core::aggregate::Aggregate;
+use windrow::core::aggregate::first_last::{First, FirstLast};
+use windrow::core::aggregate::min_max::{Min, MinMax};
+use windrow::core::aggregate::min_max_by::MinMaxBy;
 
 use crate::aggregate_laws::{Expected, obeys};
 use crate::aggregate_trial::{Cell, Event, KINDS, Kind, order, same, trial};

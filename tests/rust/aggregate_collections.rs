@@ -1,10 +1,10 @@
 //! `collect_list` and `collect_set` against plain lists.
 
 use proptest::prelude::*;
-use windrow::aggregate::Aggregate;
-use windrow::aggregate::collect_list::CollectList;
-use windrow::aggregate::collect_set::CollectSet;
-use windrow::aggregate::column::{Column, Values};
+use windrow::core::aggregate::Aggregate;
+use windrow::core::aggregate::collect_list::CollectList;
+use windrow::core::aggregate::collect_set::CollectSet;
+use windrow::core::aggregate::column::{Column, Values};
 
 use crate::aggregate_laws::{Expected, obeys};
 use crate::aggregate_trial::{Cell, Event, KINDS, Kind, Trial, order, same, trial, trial_of};

@@ -1,9 +1,9 @@
 //! `top_k` and `histogram_numeric` against lists that are counted and merged one by one.
 
 use proptest::prelude::*;
-use windrow::aggregate::Aggregate;
-use windrow::aggregate::histogram_numeric::HistogramNumeric;
-use windrow::aggregate::top_k::TopK;
+use windrow::core::aggregate::Aggregate;
+use windrow::core::aggregate::histogram_numeric::HistogramNumeric;
+use windrow::core::aggregate::top_k::TopK;
 
 use crate::aggregate_laws::{alone, obeys};
 use crate::aggregate_trial::{Cell, Event, KINDS, Kind, near, order, same, trial_of};

@@ -1,17 +1,17 @@
 //! What holds for every aggregate, whatever it computes: grouping, merging, saving and sweeping
 //! give what an oracle computes from the rows alone. The oracles use nothing of the package.
 
-use windrow::aggregate::column::{Column, Values};
-use windrow::aggregate::runs::Runs;
-use windrow::aggregate::slot::Slot;
-use windrow::aggregate::{Aggregate, Run};
-use windrow::error::{Error, Result};
-use windrow::interrupt::Interrupt;
+use windrow::core::aggregate::column::{Column, Values};
+use windrow::core::aggregate::row_spans::RowSpans;
+use windrow::core::aggregate::slot::Slot;
+use windrow::core::aggregate::{Aggregate, RowSpan};
+use windrow::core::error::{Error, Result};
+use windrow::core::interrupt::Interrupt;
 
 use crate::aggregate_trial::{Cell, Event, Input, Kind, Random, Trial, WINDOWS, cells, column};
 
 /// Windows over sorted rows: bounds that never go back, over one key each, some of them empty.
-fn runs(sorted: &[Event], random: &mut Random) -> Vec<Run> {
+fn runs(sorted: &[Event], random: &mut Random) -> Vec<RowSpan> {
     let mut runs = Vec::new();
     let (mut from, mut to) = (0, 0);
     while from < sorted.len() {
@@ -23,7 +23,7 @@ fn runs(sorted: &[Event], random: &mut Random) -> Vec<Run> {
         to = to.max(from);
         while from < end && random.below(12) > 0 {
             to = (to + random.below(4)).min(end);
-            runs.push(Run {
+            runs.push(RowSpan {
                 from: from as u32,
                 to: to as u32,
             });
@@ -221,7 +221,7 @@ pub(crate) fn obeys(
         "sweeping",
         aggregate.sweep(
             Input::new(&trial.kinds, &sorted).rows(),
-            Runs::new(&windows, &Interrupt::never()),
+            RowSpans::new(&windows, &Interrupt::never()),
         ),
         &expected,
     );

@@ -1,9 +1,9 @@
 //! `bit_and`, `bit_or`, `bit_xor` and `product` against plain loops.
 
 use proptest::prelude::*;
-use windrow::aggregate::Aggregate;
-use windrow::aggregate::bits::{And, BitOperation, Bitwise, Or, Xor};
-use windrow::aggregate::product::Product;
+use windrow::core::aggregate::Aggregate;
+use windrow::core::aggregate::bits::{And, BitOperation, Bitwise, Or, Xor};
+use windrow::core::aggregate::product::Product;
 
 use crate::aggregate_laws::{Expected, alone, obeys};
 use crate::aggregate_trial::{Cell, Event, Kind, near, same, trial, trial_of};

@@ -2,9 +2,9 @@
 
 use ethnum::I256;
 use proptest::prelude::*;
-use windrow::aggregate::count::Count;
-use windrow::aggregate::mean::{Mean, MeanType};
-use windrow::aggregate::sum::Sum;
+use windrow::core::aggregate::count::Count;
+use windrow::core::aggregate::mean::{Mean, MeanType};
+use windrow::core::aggregate::sum::Sum;
 
 use crate::aggregate_laws::{Expected, alone, obeys};
 use crate::aggregate_trial::{Cell, Event, KINDS, Kind, near, same, trial, trial_of};

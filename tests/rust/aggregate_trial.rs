@@ -3,11 +3,11 @@
 use std::cmp::Ordering;
 
 use proptest::prelude::*;
-use windrow::aggregate::InputRows;
-use windrow::aggregate::bytes::Bytes;
-use windrow::aggregate::column::{Column, Values};
-use windrow::aggregate::validity::Validity;
-use windrow::time::Time;
+use windrow::core::aggregate::InputRows;
+use windrow::core::aggregate::bytes::Bytes;
+use windrow::core::aggregate::column::{Column, Values};
+use windrow::core::aggregate::validity::Validity;
+use windrow::core::time::Time;
 
 /// One value, of whatever kind.
 #[derive(Clone, Debug)]

@@ -1,13 +1,13 @@
 //! `count_distinct`, `sum_distinct`, `percentile`, `median` and `mode` against sorted lists.
 
 use proptest::prelude::*;
-use windrow::aggregate::Aggregate;
-use windrow::aggregate::column::{Column, Values};
-use windrow::aggregate::composite::Composite;
-use windrow::aggregate::count_distinct::CountDistinct;
-use windrow::aggregate::mode::Mode;
-use windrow::aggregate::percentile::{Percentile, Percentiles};
-use windrow::aggregate::sum_distinct::SumDistinct;
+use windrow::core::aggregate::Aggregate;
+use windrow::core::aggregate::column::{Column, Values};
+use windrow::core::aggregate::composite::Composite;
+use windrow::core::aggregate::count_distinct::CountDistinct;
+use windrow::core::aggregate::mode::Mode;
+use windrow::core::aggregate::percentile::{Percentile, Percentiles};
+use windrow::core::aggregate::sum_distinct::SumDistinct;
 
 use crate::aggregate_laws::{alone, obeys};
 use crate::aggregate_trial::{Cell, Event, KINDS, Kind, near, order, same, trial, trial_of, value};

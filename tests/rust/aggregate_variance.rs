@@ -2,10 +2,10 @@
 
 use ethnum::I256;
 use proptest::prelude::*;
-use windrow::aggregate::Aggregate;
-use windrow::aggregate::column::{Column, Values};
-use windrow::aggregate::distance::Distance;
-use windrow::aggregate::variance::{Spread, Variance};
+use windrow::core::aggregate::Aggregate;
+use windrow::core::aggregate::column::{Column, Values};
+use windrow::core::aggregate::distance::Distance;
+use windrow::core::aggregate::variance::{Spread, Variance};
 
 use crate::aggregate_laws::{Expected, alone, obeys};
 use crate::aggregate_trial::{Cell, Event, Kind, Trial, near, same, trial, trial_of};

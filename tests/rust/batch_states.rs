@@ -1,20 +1,20 @@
 //! The record operators with the built-in aggregates: one path equals the other.
 
 use proptest::prelude::*;
-use windrow::aggregate::accumulators::Accumulators;
-use windrow::aggregate::batch_states::BatchStates;
-use windrow::aggregate::column::{Column, Values};
-use windrow::aggregate::count::Count;
-use windrow::aggregate::min_max::Max;
-use windrow::aggregate::sum::Sum;
-use windrow::operator::change::Change;
-use windrow::operator::record::Record;
-use windrow::operator::stream_time::Source;
-use windrow::session::record::SessionOperator;
-use windrow::session::windows as session;
-use windrow::sliding::record::SlidingOperator;
-use windrow::sliding::windows as sliding;
-use windrow::time::{Span, Time};
+use windrow::core::aggregate::accumulators::Accumulators;
+use windrow::core::aggregate::batch_states::BatchStates;
+use windrow::core::aggregate::column::{Column, Values};
+use windrow::core::aggregate::count::Count;
+use windrow::core::aggregate::min_max::Max;
+use windrow::core::aggregate::sum::Sum;
+use windrow::core::operator::change::Change;
+use windrow::core::operator::record::Record;
+use windrow::core::operator::stream_time::Source;
+use windrow::core::session::record::SessionOperator;
+use windrow::core::session::windows as session;
+use windrow::core::sliding::record::SlidingOperator;
+use windrow::core::sliding::windows as sliding;
+use windrow::core::time::{Span, Time};
 
 /// Start, end, count, sum, max.
 type Row = (i64, i64, i64, i64, i64);

@@ -3,10 +3,10 @@
 
 use std::sync::Arc;
 
-use windrow::arrow::batch::packer::Packer;
-use windrow::arrow::format::block::{BlockKind, decode};
-use windrow::arrow::format::packed::unpack;
-use windrow::arrow::plan::limits::Limits;
+use windrow::batch::packer::Packer;
+use windrow::format::block::{BlockKind, decode};
+use windrow::format::packed::unpack;
+use windrow::plan::limits::Limits;
 
 use crate::query::{Row, batch, query};
 

@@ -6,12 +6,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use arrow_array::RecordBatch;
 use arrow_ipc::reader::StreamReader;
 use proptest::prelude::*;
-use windrow::arrow::format::page::Label;
-use windrow::arrow::plan::spec::Spec;
-use windrow::arrow::stream::operator::Operator;
-use windrow::arrow::stream::store_query::StoreQuery;
-use windrow::operator::counters::Counters;
-use windrow::time::Time;
+use windrow::core::operator::counters::Counters;
+use windrow::core::time::Time;
+use windrow::format::page::Label;
+use windrow::plan::spec::Spec;
+use windrow::record::operator::Operator;
+use windrow::record::store_query::StoreQuery;
 
 use crate::operator_batches::{
     self, DYNAMIC, Fed, Row, SESSIONS, SLIDING, batch, by_key, fed, feeds, operator, rows, spec_of,

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use windrow::arrow::batch::merger::Merger;
-use windrow::arrow::batch::packer::Packer;
-use windrow::arrow::plan::query::Query;
-use windrow::arrow::plan::spec::Spec;
-use windrow::arrow::stream::operator::Operator;
+use windrow::batch::merger::Merger;
+use windrow::batch::packer::Packer;
+use windrow::plan::query::Query;
+use windrow::plan::spec::Spec;
+use windrow::record::operator::Operator;
 
 use crate::operator_batches::{Fed, SESSIONS, SLIDING, batch, fed, feeds, rows, schema};
 
@@ -37,7 +37,7 @@ proptest! {
         }
         let mut merged = Vec::new();
         let mut blocks: Vec<_> = packed.iter().flat_map(|batch| (0..batch.num_rows()).map(|row| batch.slice(row, 1))).collect();
-        blocks.sort_by_key(|row| windrow::arrow::format::packed::unpack(row).map(|rows| (rows[0].shard, rows[0].first)).unwrap());
+        blocks.sort_by_key(|row| windrow::format::packed::unpack(row).map(|rows| (rows[0].shard, rows[0].first)).unwrap());
         let mut merger = Merger::new(&query).unwrap();
         blocks.iter().for_each(|block| merged.extend(merger.push(block).unwrap()));
         merged.extend(merger.finish().unwrap());

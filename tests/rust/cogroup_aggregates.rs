@@ -4,20 +4,20 @@
 use std::ops::Range;
 
 use proptest::prelude::*;
-use windrow::aggregate::accumulators::Accumulators;
-use windrow::aggregate::collect_list::CollectList;
-use windrow::aggregate::collect_set::CollectSet;
-use windrow::aggregate::column::{Column, Values};
-use windrow::aggregate::count::Count;
-use windrow::aggregate::first_last::{First, Last};
-use windrow::aggregate::min_max::Max;
-use windrow::aggregate::min_max_by::MinBy;
-use windrow::aggregate::row_filter::RowFilter;
-use windrow::aggregate::slot::Slot;
-use windrow::aggregate::sum::Sum;
-use windrow::aggregate::variance::{Spread, Variance};
-use windrow::aggregate::{Aggregate, InputRows, Run};
-use windrow::interrupt::Interrupt;
+use windrow::core::aggregate::accumulators::Accumulators;
+use windrow::core::aggregate::collect_list::CollectList;
+use windrow::core::aggregate::collect_set::CollectSet;
+use windrow::core::aggregate::column::{Column, Values};
+use windrow::core::aggregate::count::Count;
+use windrow::core::aggregate::first_last::{First, Last};
+use windrow::core::aggregate::min_max::Max;
+use windrow::core::aggregate::min_max_by::MinBy;
+use windrow::core::aggregate::row_filter::RowFilter;
+use windrow::core::aggregate::slot::Slot;
+use windrow::core::aggregate::sum::Sum;
+use windrow::core::aggregate::variance::{Spread, Variance};
+use windrow::core::aggregate::{Aggregate, InputRows, RowSpan};
+use windrow::core::interrupt::Interrupt;
 
 use crate::aggregate_trial::{
     Cell, Event, Input, Kind, Random, Trial, WINDOWS, cells, same, trial_of, value,
@@ -169,11 +169,11 @@ proptest! {
             bounds.sort_unstable();
             bounds
         };
-        let runs: Vec<Run> = bounds(most).into_iter().zip(bounds(most)).map(|(from, to)| Run { from, to: to.max(from) }).collect();
+        let runs: Vec<RowSpan> = bounds(most).into_iter().zip(bounds(most)).map(|(from, to)| RowSpan { from, to: to.max(from) }).collect();
         let input = Input::new(&trial.kinds, &events);
         let accumulators = Accumulators::filtered(parts());
         let swept = accumulators.sweep(&input.times, &input.seq_nos, &input.columns, &runs, &Interrupt::never()).unwrap();
-        let within = |(slot, run): (usize, &Run)| (run.from..run.to).map(move |row| (slot as u32, row));
+        let within = |(slot, run): (usize, &RowSpan)| (run.from..run.to).map(move |row| (slot as u32, row));
         let (slots, members): (Vec<u32>, Vec<Event>) =
             runs.iter().enumerate().flat_map(within).map(|(slot, row)| (slot, events[row as usize].clone())).unzip();
         let expected: Vec<Vec<Cell>> = parts().into_iter().map(|part| alone(part, &slots, &members, runs.len())).collect();
@@ -210,7 +210,7 @@ fn is_refused(filter: RowFilter) {
                 &[],
                 &[],
                 &[],
-                &[Run { from: 0, to: 1 }],
+                &[RowSpan { from: 0, to: 1 }],
                 &Interrupt::never()
             )
             .is_err()
@@ -227,7 +227,7 @@ fn a_row_without_an_input_is_of_none() {
         values: zeros,
         validity: Some([false, true].into_iter().collect()),
     };
-    let (slots, places) = ([Slot(0); 2], [windrow::time::Time(0); 2]);
+    let (slots, places) = ([Slot(0); 2], [windrow::core::time::Time(0); 2]);
     accumulators
         .update(&slots, &places, &[0; 2], std::slice::from_ref(&numbers))
         .unwrap();

@@ -4,13 +4,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use windrow::arrow::plan::limits::Limits;
-use windrow::arrow::plan::query::Query;
-use windrow::error::Error;
-use windrow::interrupt::{INTERVAL, Interrupt};
-use windrow::key::KeyId;
-use windrow::sort::SortedRows;
-use windrow::time::Time;
+use windrow::core::error::Error;
+use windrow::core::interrupt::{INTERVAL, Interrupt};
+use windrow::core::key::KeyId;
+use windrow::core::sort::SortedRows;
+use windrow::core::time::Time;
+use windrow::plan::limits::Limits;
+use windrow::plan::query::Query;
 
 use crate::operator_batches;
 use crate::query::{Row, batch, query};

@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use windrow::operator::change::{Change, Emit};
-use windrow::operator::record::Record;
-use windrow::operator::stream_time::Source;
-use windrow::session::record::SessionOperator;
-use windrow::session::windows as session;
-use windrow::sliding::record::SlidingOperator;
-use windrow::sliding::windows as sliding;
-use windrow::time::{Span, Time};
+use windrow::core::operator::change::{Change, Emit};
+use windrow::core::operator::record::Record;
+use windrow::core::operator::stream_time::Source;
+use windrow::core::session::record::SessionOperator;
+use windrow::core::session::windows as session;
+use windrow::core::sliding::record::SlidingOperator;
+use windrow::core::sliding::windows as sliding;
+use windrow::core::time::{Span, Time};
 
 use crate::kafka_model::{Event, Model, Row, SessionModel, SlidingModel};
 use crate::text_aggregates::{Fold, Texts, Value};

@@ -11,9 +11,9 @@ use arrow_array::types::{Float16Type, Float32Type, Float64Type, Int32Type};
 use arrow_array::{Array, ArrayRef, Int64Array, StringArray, StructArray};
 use arrow_cast::display::{ArrayFormatter, FormatOptions};
 use arrow_schema::{DataType, Field, TimeUnit};
-use windrow::arrow::keys::KeyInterner;
-use windrow::error::Error;
-use windrow::key::KeyId;
+use windrow::core::error::Error;
+use windrow::core::key::KeyId;
+use windrow::keys::KeyInterner;
 
 use types::list;
 pub(crate) use types::{Random, flat_types, nested_types};

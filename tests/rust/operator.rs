@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use arrow_array::StringArray;
 use proptest::prelude::*;
-use windrow::arrow::plan::query::Query;
-use windrow::arrow::plan::spec::Spec;
-use windrow::arrow::stream::operator::Operator;
-use windrow::arrow::stream::store_query::StoreQuery;
-use windrow::time::Time;
+use windrow::core::time::Time;
+use windrow::plan::query::Query;
+use windrow::plan::spec::Spec;
+use windrow::record::operator::Operator;
+use windrow::record::store_query::StoreQuery;
 
 use crate::operator_batches::{
     DYNAMIC, Fed, Row, SESSIONS, SLIDING, batch, by_key, fed, feeds, operator, rows, schema, spec,

@@ -11,8 +11,8 @@ use arrow_array::{
 };
 use arrow_schema::SchemaRef;
 use proptest::prelude::*;
-use windrow::arrow::plan::spec::Spec;
-use windrow::arrow::stream::operator::Operator;
+use windrow::plan::spec::Spec;
+use windrow::record::operator::Operator;
 
 /// Key, time, value, gap, tick.
 #[derive(Clone, Debug)]

@@ -6,10 +6,10 @@ use arrow_array::types::{Int64Type, TimestampMicrosecondType};
 use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch};
 use proptest::prelude::*;
 use std::sync::Arc;
-use windrow::arrow::stream::operator::Operator;
-use windrow::arrow::stream::source_time::SourceTime;
-use windrow::operator::stream_time::Source;
-use windrow::time::Time;
+use windrow::core::operator::stream_time::Source;
+use windrow::core::time::Time;
+use windrow::record::operator::Operator;
+use windrow::record::source_time::SourceTime;
 
 use crate::operator_batches::{Fed, SLIDING, batch, fed, feeds, operator, spec_of};
 

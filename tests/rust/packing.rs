@@ -8,11 +8,11 @@ use arrow_ipc::reader::StreamReader;
 use arrow_ipc::writer::StreamWriter;
 use arrow_schema::{DataType, Field, Schema};
 use proptest::prelude::*;
-use windrow::arrow::format::block::{BlockKind, decode, encode};
-use windrow::arrow::format::packed::{pack, schema, unpack};
-use windrow::arrow::format::shard_key;
-use windrow::error::Error;
-use windrow::time::Time;
+use windrow::core::error::Error;
+use windrow::core::time::Time;
+use windrow::format::block::{BlockKind, decode, encode};
+use windrow::format::packed::{pack, schema, unpack};
+use windrow::format::shard_key;
 
 fn batch(rows: usize) -> RecordBatch {
     let numbers: ArrayRef = Arc::new(

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use windrow::arrow::stream::store_query::StoreQuery;
-use windrow::time::Time;
+use windrow::core::time::Time;
+use windrow::record::store_query::StoreQuery;
 
 use crate::operator_batches::{Fed, SESSIONS, SLIDING, fed, operator, rows, spec};
 use crate::pages::{pushed, restored, saved};

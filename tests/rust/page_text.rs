@@ -1,8 +1,8 @@
 //! Pages as text.
 
 use proptest::prelude::*;
-use windrow::arrow::format::page_text::{decode, encode};
-use windrow::error::Error;
+use windrow::core::error::Error;
+use windrow::format::page_text::{decode, encode};
 
 /// The bits of bytes, lowest first, seven to a character: the last one is filled with zeros.
 fn characters(bytes: &[u8]) -> Vec<u8> {

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use proptest::prelude::*;
-use windrow::arrow::format::page::{Label, PageKind};
-use windrow::arrow::plan::spec::Spec;
-use windrow::arrow::stream::operator::Operator;
+use windrow::format::page::{Label, PageKind};
+use windrow::plan::spec::Spec;
+use windrow::record::operator::Operator;
 
 use crate::operator_batches::{
     DYNAMIC, Fed, Row, SESSIONS, SLIDING, batch, fed, feeds, operator, rows, spec,

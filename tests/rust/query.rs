@@ -15,11 +15,11 @@ use arrow_cast::cast;
 use arrow_cast::display::{ArrayFormatter, FormatOptions};
 use arrow_schema::{DataType, Field};
 use proptest::prelude::*;
-use windrow::arrow::batch::merger::Merger;
-use windrow::arrow::batch::packer::Packer;
-use windrow::arrow::plan::limits::Limits;
-use windrow::arrow::read::counters::ReadCounters;
-use windrow::error::Error;
+use windrow::batch::merger::Merger;
+use windrow::batch::packer::Packer;
+use windrow::core::error::Error;
+use windrow::input::counters::ReadCounters;
+use windrow::plan::limits::Limits;
 
 use rows::{AGGREGATES, limits, rows};
 pub(crate) use rows::{Row, batch, query, schema};

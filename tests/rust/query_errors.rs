@@ -4,16 +4,16 @@ use std::sync::Arc;
 
 use arrow_array::{RecordBatch, TimestampMillisecondArray};
 use arrow_schema::{DataType, Field, Schema, TimeUnit};
-use windrow::arrow::batch::merger::Merger;
-use windrow::arrow::batch::packer::Packer;
-use windrow::arrow::plan::limits::Limits;
-use windrow::arrow::plan::query::Query;
-use windrow::arrow::plan::spec::Spec;
-use windrow::arrow::plan::window_lengths::WindowLengths;
-use windrow::error::{Error, Result};
-use windrow::session::windows::Gap;
-use windrow::sliding::plan::Sliding;
-use windrow::time::Span;
+use windrow::batch::merger::Merger;
+use windrow::batch::packer::Packer;
+use windrow::core::error::{Error, Result};
+use windrow::core::session::windows::Gap;
+use windrow::core::sliding::plan::Sliding;
+use windrow::core::time::Span;
+use windrow::plan::limits::Limits;
+use windrow::plan::query::Query;
+use windrow::plan::spec::Spec;
+use windrow::plan::window_lengths::WindowLengths;
 
 use crate::query::{Row, batch, query};
 

@@ -7,13 +7,13 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_array::{ArrayRef, Int64Array, RecordBatch};
 use arrow_schema::{DataType, Field};
-use windrow::aggregate::slot::Slot;
-use windrow::arrow::plan::function_failure::{FunctionFailure, Outcome};
-use windrow::arrow::plan::spec::Spec;
-use windrow::arrow::stream::operator::Operator;
-use windrow::arrow::stream::store_query::StoreQuery;
-use windrow::arrow::stream::user_function::UserFunction;
-use windrow::time::Time;
+use windrow::core::aggregate::slot::Slot;
+use windrow::core::time::Time;
+use windrow::plan::function_failure::{FunctionFailure, Outcome};
+use windrow::plan::spec::Spec;
+use windrow::record::operator::Operator;
+use windrow::record::store_query::StoreQuery;
+use windrow::record::user_function::UserFunction;
 
 use crate::operator_batches::{Fed, SESSIONS, batch, fed, schema, spec_of};
 

@@ -10,14 +10,14 @@ use arrow_array::{Array, RecordBatch, UInt32Array};
 use arrow_select::concat::concat_batches;
 use arrow_select::take::take_record_batch;
 use proptest::prelude::*;
-use windrow::arrow::batch::packer::Packer;
-use windrow::arrow::batch::sorter::Sorter;
-use windrow::arrow::format::packed::unpack;
-use windrow::arrow::plan::limits::Limits;
-use windrow::arrow::plan::query::Query;
-use windrow::arrow::plan::spec::Spec;
-use windrow::arrow::read::counters::ReadCounters;
-use windrow::error::Error;
+use windrow::batch::packer::Packer;
+use windrow::batch::sorter::Sorter;
+use windrow::core::error::Error;
+use windrow::format::packed::unpack;
+use windrow::input::counters::ReadCounters;
+use windrow::plan::limits::Limits;
+use windrow::plan::query::Query;
+use windrow::plan::spec::Spec;
 
 use crate::query::{Row, batch, query as windows_query, schema};
 
@@ -164,7 +164,7 @@ fn rows_of_a_hot_key_leave_as_soon_as_the_next_block_is_past_them() {
     let mut sorter = Sorter::new(&query).unwrap();
     let (mut taken, mut left, mut most, mut last) = (0, 0, 0, None);
     for block in &blocks {
-        taken += windrow::arrow::format::block::decode(unpack(block).unwrap()[0].block)
+        taken += windrow::format::block::decode(unpack(block).unwrap()[0].block)
             .unwrap()
             .1
             .num_rows();

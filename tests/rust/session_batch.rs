@@ -9,13 +9,13 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use windrow::aggregate::slot::Slot;
-use windrow::interrupt::Interrupt;
-use windrow::key::KeyId;
-use windrow::session::batch::OpenSessions;
-use windrow::session::coalesce::CoalescedSessions;
-use windrow::time::{Span, Time};
-use windrow::window::Extent;
+use windrow::core::aggregate::slot::Slot;
+use windrow::core::interrupt::Interrupt;
+use windrow::core::key::KeyId;
+use windrow::core::session::batch::OpenSessions;
+use windrow::core::session::coalesce::CoalescedSessions;
+use windrow::core::time::{Span, Time};
+use windrow::core::window::Extent;
 
 use crate::aggregate_trial::Random;
 

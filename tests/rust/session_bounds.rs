@@ -1,20 +1,20 @@
 //! The session operator at its bounds: gaps, close time, `until`, inputs of a cogroup, bad gaps.
 
-use windrow::operator::change::{Change, Emit};
-use windrow::operator::record::{Record, RecordOutcome};
-use windrow::operator::stream_time::Source;
-use windrow::session::record::SessionOperator;
-use windrow::session::windows::{Gap, SessionWindows};
-use windrow::time::{Span, Time};
+use windrow::core::operator::change::{Change, Emit};
+use windrow::core::operator::record::{Record, RecordOutcome};
+use windrow::core::operator::stream_time::Source;
+use windrow::core::session::record::SessionOperator;
+use windrow::core::session::windows::{Gap, SessionWindows};
+use windrow::core::time::{Span, Time};
 
-use crate::sessions::{Event, Of, Run, collect, dynamic, fixed, record};
+use crate::sessions::{Event, Of, RowSpan, collect, dynamic, fixed, record};
 use crate::window_members::Members;
 
 #[test]
 fn a_record_exactly_the_gap_away_joins() {
     // gap 5:   10 ├────┤ 15        16 does not
     for (time, windows) in [(14, 1), (15, 1), (16, 2)] {
-        let run = Run::of(fixed(5, 100, Emit::Close), &[(0, 10, 0), (0, time, 0)]);
+        let run = RowSpan::of(fixed(5, 100, Emit::Close), &[(0, 10, 0), (0, time, 0)]);
         assert_eq!(run.finals.len(), windows, "{time}");
     }
 }
@@ -24,7 +24,7 @@ fn a_session_on_the_close_time_is_open() {
     // gap 5, grace 2, [10, 10]: closes when T > 17
     for (time, finals) in [(16, 0), (17, 0), (18, 1)] {
         let mut sessions = SessionOperator::new(fixed(5, 2, Emit::Close), 1).unwrap();
-        let (mut states, mut run) = (Members::default(), Run::default());
+        let (mut states, mut run) = (Members::default(), RowSpan::default());
         let mut out = |change: Change<'_>, states: &mut Members| {
             collect(
                 &mut run.finals,
@@ -54,7 +54,7 @@ fn a_session_on_the_close_time_is_open() {
 fn until_revives_a_closed_session_which_is_then_final_again() {
     // gap 5, grace 0:  a@0 closes at T=11;  a@6, a@4 bridge it
     let events = [(0, 0, 0), (1, 11, 0), (0, 6, 0), (0, 4, 0), (1, 40, 0)];
-    let run = Run::of(
+    let run = RowSpan::of(
         SessionWindows {
             until: Some(Span(1000)),
             ..fixed(5, 0, Emit::Close)
@@ -70,7 +70,7 @@ fn until_revives_a_closed_session_which_is_then_final_again() {
             (1, 40, 40, vec![4])
         ]
     );
-    let run = Run::of(fixed(5, 0, Emit::Close), &events);
+    let run = RowSpan::of(fixed(5, 0, Emit::Close), &events);
     assert_eq!(
         run.finals,
         vec![
@@ -85,7 +85,7 @@ fn until_revives_a_closed_session_which_is_then_final_again() {
 #[test]
 fn an_unseen_input_of_a_cogroup_holds_everything_open() {
     let mut sessions = SessionOperator::new(fixed(5, 0, Emit::Close), 2).unwrap();
-    let (mut states, mut run) = (Members::default(), Run::default());
+    let (mut states, mut run) = (Members::default(), RowSpan::default());
     let mut out = |change: Change<'_>, states: &mut Members| {
         collect(
             &mut run.finals,

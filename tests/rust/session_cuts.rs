@@ -11,16 +11,16 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use windrow::aggregate::slot::Slot;
-use windrow::error::Error;
-use windrow::interrupt::Interrupt;
-use windrow::key::KeyId;
-use windrow::operator::change::{Change, Emit};
-use windrow::operator::record::Record;
-use windrow::session::batch::OpenSessions;
-use windrow::session::record::SessionOperator;
-use windrow::session::windows::{Cut, Gap, SessionWindows};
-use windrow::time::{Span, Time};
+use windrow::core::aggregate::slot::Slot;
+use windrow::core::error::Error;
+use windrow::core::interrupt::Interrupt;
+use windrow::core::key::KeyId;
+use windrow::core::operator::change::{Change, Emit};
+use windrow::core::operator::record::Record;
+use windrow::core::session::batch::OpenSessions;
+use windrow::core::session::record::SessionOperator;
+use windrow::core::session::windows::{Cut, Gap, SessionWindows};
+use windrow::core::time::{Span, Time};
 
 use crate::aggregate_trial::Random;
 use crate::sessions::{Event, record};

@@ -4,8 +4,8 @@
 use std::sync::LazyLock;
 
 use proptest::prelude::*;
-use windrow::arrow::plan::limits::Limits;
-use windrow::operator::change::Emit;
+use windrow::core::operator::change::Emit;
+use windrow::plan::limits::Limits;
 
 use crate::operator_batches::{DYNAMIC, Fed, SESSIONS, fed};
 use crate::shard_stream::{Pages, Stream, small};

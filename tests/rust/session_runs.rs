@@ -3,16 +3,16 @@
 //! goes on from.
 
 use proptest::prelude::*;
-use windrow::arrow::plan::limits::Limits;
-use windrow::arrow::runs::session_runs::SessionRuns;
-use windrow::arrow::runs::session_updates::SessionUpdates;
-use windrow::arrow::runs::shard_sessions::ShardSessions;
-use windrow::arrow::stream::operator::Operator;
-use windrow::arrow::stream::source_time::SourceTime;
-use windrow::error::Error;
-use windrow::operator::change::Emit;
-use windrow::operator::stream_time::Source;
-use windrow::time::Time;
+use windrow::core::error::Error;
+use windrow::core::operator::change::Emit;
+use windrow::core::operator::stream_time::Source;
+use windrow::core::time::Time;
+use windrow::plan::limits::Limits;
+use windrow::record::operator::Operator;
+use windrow::record::source_time::SourceTime;
+use windrow::shard::session_runs::SessionRuns;
+use windrow::shard::session_updates::SessionUpdates;
+use windrow::shard::shard_sessions::ShardSessions;
 
 use crate::operator_batches::{DYNAMIC, Fed, SESSIONS, batch, fed, feeds, schema, spec_of};
 use crate::shard_stream::{AGGREGATES, Stream, joined, packed, small};

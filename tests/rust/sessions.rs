@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use windrow::error::Result;
-use windrow::operator::change::{Change, Emit, Late, Op};
-use windrow::operator::record::{Record, RecordOutcome};
-use windrow::operator::stream_time::Source;
-use windrow::session::record::SessionOperator;
-use windrow::session::windows::{Gap, SessionWindows};
-use windrow::time::{Span, Time};
+use windrow::core::error::Result;
+use windrow::core::operator::change::{Change, Emit, Late, Op};
+use windrow::core::operator::record::{Record, RecordOutcome};
+use windrow::core::operator::stream_time::Source;
+use windrow::core::session::record::SessionOperator;
+use windrow::core::session::windows::{Gap, SessionWindows};
+use windrow::core::time::{Span, Time};
 
 use crate::window_members::Members;
 
@@ -33,7 +33,7 @@ pub(crate) fn record(number: usize, &(ref key, time, gap): &Event) -> Record<'_,
 
 /// What a run of an operator gave.
 #[derive(Debug, Default)]
-pub(crate) struct Run {
+pub(crate) struct RowSpan {
     pub(crate) finals: Vec<Row>,
     /// What is left after all upserts and deletes.
     pub(crate) table: BTreeMap<(u8, i64, i64), Vec<usize>>,
@@ -42,7 +42,7 @@ pub(crate) struct Run {
     pub(crate) outcomes: Vec<RecordOutcome>,
 }
 
-impl Run {
+impl RowSpan {
     pub(crate) fn of(rule: SessionWindows, events: &[Event]) -> Self {
         let mut sessions = SessionOperator::new(rule, 1).unwrap();
         let (mut states, mut run) = (Members::default(), Self::default());
@@ -227,7 +227,7 @@ proptest! {
     #[test]
     fn finals_equal_the_stepwise_oracle(events in events(), gap in 1..12_i64, grace in 0..25_i64) {
         let (expected, late) = oracle_stepwise(|_| gap, grace, &events);
-        let run = Run::of(fixed(gap, grace, Emit::Close), &events);
+        let run = RowSpan::of(fixed(gap, grace, Emit::Close), &events);
         prop_assert_eq!(&run.late, &late);
         prop_assert_eq!(run.finals(), expected);
     }
@@ -235,7 +235,7 @@ proptest! {
     #[test]
     fn updates_leave_the_finals(events in events(), gap in 1..12_i64, grace in 0..25_i64) {
         let (expected, _) = oracle_stepwise(|_| gap, grace, &events);
-        let run = Run::of(fixed(gap, grace, Emit::Update), &events);
+        let run = RowSpan::of(fixed(gap, grace, Emit::Update), &events);
         prop_assert!(run.finals.is_empty());
         let table: Vec<Row> = run.table.into_iter().map(|((key, start, end), members)| (key, start, end, members)).collect();
         prop_assert_eq!(table, expected);
@@ -244,7 +244,7 @@ proptest! {
     #[test]
     fn dynamic_gaps_equal_the_stepwise_oracle(events in events(), retention in 1..16_i64, grace in 0..25_i64) {
         let (expected, late) = oracle_stepwise(|own| own.min(retention), grace, &events);
-        let run = Run::of(dynamic(retention, grace, Emit::Close), &events);
+        let run = RowSpan::of(dynamic(retention, grace, Emit::Close), &events);
         prop_assert_eq!(&run.late, &late);
         prop_assert_eq!(run.finals(), expected);
     }
@@ -252,7 +252,7 @@ proptest! {
     #[test]
     fn a_constant_dynamic_gap_is_a_fixed_gap(events in events(), gap in 1..12_i64, grace in 0..25_i64) {
         let constant: Vec<Event> = events.iter().map(|&(key, time, _)| (key, time, gap)).collect();
-        let (a, b) = (Run::of(dynamic(20, grace, Emit::Close), &constant), Run::of(fixed(gap, grace, Emit::Close), &constant));
+        let (a, b) = (RowSpan::of(dynamic(20, grace, Emit::Close), &constant), RowSpan::of(fixed(gap, grace, Emit::Close), &constant));
         prop_assert_eq!(a.outcomes, b.outcomes);
         prop_assert_eq!(a.finals, b.finals);
     }
@@ -265,18 +265,18 @@ proptest! {
         for (a, b) in swaps.into_iter().filter(|&(a, b)| a.max(b) < shuffled.len()).collect::<Vec<_>>() {
             shuffled.swap(a, b);
         }
-        let run = Run::of(dynamic(retention, 10_000, Emit::Close), &shuffled);
+        let run = RowSpan::of(dynamic(retention, 10_000, Emit::Close), &shuffled);
         prop_assert_eq!(run.finals(), oracle_components(|own| own.min(retention), &shuffled));
-        let run = Run::of(SessionWindows { grace: None, ..dynamic(retention, 0, Emit::Close) }, &shuffled);
+        let run = RowSpan::of(SessionWindows { grace: None, ..dynamic(retention, 0, Emit::Close) }, &shuffled);
         prop_assert_eq!(run.finals(), oracle_components(|own| own.min(retention), &shuffled));
     }
 
     #[test]
     fn finals_of_a_key_depend_on_stream_time_only(events in events(), gap in 1..12_i64, grace in 0..25_i64) {
         // Key 0 alone, with ticks in place of the other keys' records.
-        let whole = Run::of(fixed(gap, grace, Emit::Close), &events);
+        let whole = RowSpan::of(fixed(gap, grace, Emit::Close), &events);
         let mut sessions = SessionOperator::new(fixed(gap, grace, Emit::Close), 1).unwrap();
-        let (mut states, mut run) = (Members::default(), Run::default());
+        let (mut states, mut run) = (Members::default(), RowSpan::default());
         for (number, event) in events.iter().enumerate() {
             let mut out = |change: Change<'_>, states: &mut Members| collect(&mut run.finals, &mut run.table, &mut run.late_rows, change, states);
             if event.0 == 0 {
@@ -293,7 +293,7 @@ proptest! {
 
     #[test]
     fn a_late_record_may_leave_alone(events in events(), gap in 1..12_i64, grace in 0..25_i64) {
-        let run = Run::of(SessionWindows { late: Late::Emit, ..fixed(gap, grace, Emit::Close) }, &events);
+        let run = RowSpan::of(SessionWindows { late: Late::Emit, ..fixed(gap, grace, Emit::Close) }, &events);
         let expected: Vec<Row> = run.late.iter().map(|&n| (events[n].0, events[n].1, events[n].1, vec![n])).collect();
         prop_assert_eq!(&run.late_rows, &expected);
         prop_assert_eq!(run.finals(), oracle_stepwise(|_| gap, grace, &events).0);

@@ -5,21 +5,21 @@ use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use proptest::prelude::*;
-use windrow::arrow::batch::combiner::Combiner;
-use windrow::arrow::batch::packer::Packer;
-use windrow::arrow::plan::limits::Limits;
-use windrow::arrow::plan::query::Query;
-use windrow::arrow::plan::spec::Spec;
-use windrow::arrow::runs::session_runs::SessionRuns;
-use windrow::arrow::runs::session_updates::SessionUpdates;
-use windrow::arrow::runs::shard_sessions::ShardSessions;
-use windrow::arrow::stream::operator::Operator;
-use windrow::arrow::stream::snapshot::ChangedPage;
-use windrow::arrow::stream::source_time::SourceTime;
-use windrow::arrow::stream::store_query::StoreQuery;
-use windrow::operator::change::Emit;
-use windrow::operator::stream_time::Source;
-use windrow::time::Time;
+use windrow::batch::combiner::Combiner;
+use windrow::batch::packer::Packer;
+use windrow::core::operator::change::Emit;
+use windrow::core::operator::stream_time::Source;
+use windrow::core::time::Time;
+use windrow::plan::limits::Limits;
+use windrow::plan::query::Query;
+use windrow::plan::spec::Spec;
+use windrow::record::operator::Operator;
+use windrow::record::snapshot::ChangedPage;
+use windrow::record::source_time::SourceTime;
+use windrow::record::store_query::StoreQuery;
+use windrow::shard::session_runs::SessionRuns;
+use windrow::shard::session_updates::SessionUpdates;
+use windrow::shard::shard_sessions::ShardSessions;
 
 use crate::operator_batches::{Fed, batch, schema, spec_of};
 
@@ -89,7 +89,7 @@ pub(crate) fn packed(counted: &Spec, rows: &[Fed], split: u32, limits: Limits) -
 }
 
 pub(crate) fn joined(blocks: &[RecordBatch]) -> RecordBatch {
-    let schema = windrow::arrow::format::packed::schema();
+    let schema = windrow::format::packed::schema();
     arrow_select::concat::concat_batches(&schema, blocks).unwrap()
 }
 

@@ -4,14 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use proptest::prelude::*;
-use windrow::aggregate::Run;
-use windrow::error::Error;
-use windrow::interrupt::Interrupt;
-use windrow::key::KeyId;
-use windrow::sliding::batch::{RowBuffer, WindowBatch};
-use windrow::sliding::plan::{Ends, Sliding};
-use windrow::time::{Span, Time};
-use windrow::window::Window;
+use windrow::core::aggregate::RowSpan;
+use windrow::core::error::Error;
+use windrow::core::interrupt::Interrupt;
+use windrow::core::key::KeyId;
+use windrow::core::sliding::batch::{RowBuffer, WindowBatch};
+use windrow::core::sliding::plan::{Ends, Sliding};
+use windrow::core::time::{Span, Time};
+use windrow::core::window::Window;
 
 use crate::aggregate_trial::Random;
 
@@ -64,7 +64,7 @@ fn is_time(bound: i128) -> bool {
 
 /// The windows, or the record whose window is beyond time.
 fn planned(times: &[Time], sliding: Sliding, ends: Ends) -> Result<Windows, Time> {
-    let mut found: Vec<(Window, Run)> = Vec::new();
+    let mut found: Vec<(Window, RowSpan)> = Vec::new();
     let first = 1000;
     let plan = sliding.plan(times, first, ends, |window, run| {
         found.push((window, run));
@@ -78,13 +78,14 @@ fn planned(times: &[Time], sliding: Sliding, ends: Ends) -> Result<Windows, Time
         found.is_sorted_by(|left, right| left.0.start < right.0.start),
         "windows ascend, each once"
     );
-    let runs_ascend =
-        |pair: &[(Window, Run)]| pair[0].1.from <= pair[1].1.from && pair[0].1.to <= pair[1].1.to;
+    let runs_ascend = |pair: &[(Window, RowSpan)]| {
+        pair[0].1.from <= pair[1].1.from && pair[0].1.to <= pair[1].1.to
+    };
     assert!(
         found.windows(2).all(runs_ascend),
         "runs never go back: {found:?}"
     );
-    let held = |run: Run| {
+    let held = |run: RowSpan| {
         times[(run.from - first) as usize..(run.to - first) as usize]
             .iter()
             .map(|time| i128::from(time.0))
@@ -283,7 +284,7 @@ fn early_windows_start_in_1970_and_nothing_crosses_it() {
 #[test]
 fn windows_of_one_key_come_in_pieces() {
     //   windows of    1  2  2  5  1  rows
-    let runs = [(0, 1), (0, 2), (1, 3), (1, 6), (5, 6)].map(|(from, to)| Run { from, to });
+    let runs = [(0, 1), (0, 2), (1, 3), (1, 6), (5, 6)].map(|(from, to)| RowSpan { from, to });
     let windows = [0, 1, 2, 3, 4].map(|start| Window {
         start: Time(start),
         end: Time(start + 9),
@@ -331,7 +332,7 @@ proptest! {
         let first = 1000;
         let mut at_ends = Vec::new();
         let plan = sliding.plan_ends(&floored, first, Ends::ALL, |window, run, at_end| {
-            let rows = |run: Run| (run.from - first) as usize..(run.to - first) as usize;
+            let rows = |run: RowSpan| (run.from - first) as usize..(run.to - first) as usize;
             let held = floored.iter().filter(|&&time| window.start <= time && time <= window.end);
             assert_eq!(floored[rows(run)].iter().collect::<Vec<_>>(), held.collect::<Vec<_>>());
             assert!(floored[rows(at_end)].iter().all(|&time| time == window.end));

@@ -2,10 +2,10 @@
 //! where they do not.
 
 use proptest::prelude::*;
-use windrow::interrupt::Interrupt;
-use windrow::key::KeyId;
-use windrow::sort::{SortedRows, order, rough_order};
-use windrow::time::Time;
+use windrow::core::interrupt::Interrupt;
+use windrow::core::key::KeyId;
+use windrow::core::sort::{SortedRows, order, rough_order};
+use windrow::core::time::Time;
 
 type Row = (u32, i64);
 

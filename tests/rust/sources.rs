@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Int32Array, RecordBatch, StringArray};
 use proptest::prelude::*;
-use windrow::arrow::plan::query::Query;
-use windrow::arrow::plan::spec::Spec;
-use windrow::arrow::stream::operator::Operator;
-use windrow::operator::stream_time::Source;
-use windrow::time::Time;
+use windrow::core::operator::stream_time::Source;
+use windrow::core::time::Time;
+use windrow::plan::query::Query;
+use windrow::plan::spec::Spec;
+use windrow::record::operator::Operator;
 
 use crate::operator_batches::{Fed, Row, SESSIONS, SLIDING, batch, by_key, fed, feeds, rows, spec};
 

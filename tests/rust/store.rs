@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use windrow::aggregate::slot::Slot;
-use windrow::store::{SessionEntry, StoreEntry, StoreKey, WindowEntry, WindowStore, WindowTable};
-use windrow::time::{Span, Time};
-use windrow::window::{Extent, Horizon};
+use windrow::core::aggregate::slot::Slot;
+use windrow::core::store::{
+    SessionEntry, StoreEntry, StoreKey, WindowEntry, WindowStore, WindowTable,
+};
+use windrow::core::time::{Span, Time};
+use windrow::core::window::{Extent, Horizon};
 
 use crate::store_queries::{compare_sessions, compare_windows};
 

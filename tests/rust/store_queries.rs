@@ -1,8 +1,8 @@
 //! Queries of a store against those of a naive sorted list, forward and backward.
 
-use windrow::store::{SessionEntry, SessionStore, WindowEntry, WindowStore};
-use windrow::time::{Span, Time};
-use windrow::window::Extent;
+use windrow::core::store::{SessionEntry, SessionStore, WindowEntry, WindowStore};
+use windrow::core::time::{Span, Time};
+use windrow::core::window::Extent;
 
 use crate::store::Naive;
 

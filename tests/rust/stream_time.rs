@@ -1,7 +1,7 @@
 //! Stream time: what moves it, and what it closes.
 
-use windrow::operator::stream_time::{Progress, Source, StreamTime, StreamTimes};
-use windrow::time::{Span, Time};
+use windrow::core::operator::stream_time::{Progress, Source, StreamTime, StreamTimes};
+use windrow::core::time::{Span, Time};
 
 #[test]
 fn it_is_the_largest_time_less_the_grace() {

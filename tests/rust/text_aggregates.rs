@@ -1,9 +1,9 @@
 //! Aggregates over strings that show their fold order: the ones of the recorded runs.
 
-use windrow::aggregate::slot::Slot;
-use windrow::aggregate::states::States;
-use windrow::error::Result;
-use windrow::window::Window;
+use windrow::core::aggregate::slot::Slot;
+use windrow::core::aggregate::states::States;
+use windrow::core::error::Result;
+use windrow::core::window::Window;
 
 /// How values are folded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

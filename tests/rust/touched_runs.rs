@@ -5,13 +5,13 @@ use std::sync::{Arc, LazyLock};
 
 use arrow_array::{Int64Array, RecordBatch};
 use proptest::prelude::*;
-use windrow::arrow::plan::limits::Limits;
-use windrow::arrow::plan::spec::Spec;
-use windrow::arrow::stream::operator::Operator;
-use windrow::arrow::stream::source_time::SourceTime;
-use windrow::arrow::stream::store_query::StoreQuery;
-use windrow::operator::stream_time::Source;
-use windrow::time::Time;
+use windrow::core::operator::stream_time::Source;
+use windrow::core::time::Time;
+use windrow::plan::limits::Limits;
+use windrow::plan::spec::Spec;
+use windrow::record::operator::Operator;
+use windrow::record::source_time::SourceTime;
+use windrow::record::store_query::StoreQuery;
 
 use crate::operator_batches::{
     DYNAMIC, Fed, Row, SESSIONS, SLIDING, batch, fed, operator, rows, spec,
@@ -307,7 +307,7 @@ fn an_operator_with_what_is_touched_takes_this_micro_batch_and_nothing_else() {
     let (stream, _) = filled(SESSIONS, "", 100);
     let records = batch(&[fed("user-300", 101, 1)]);
     let progress = [time(101)];
-    let told = |error: windrow::error::Error| {
+    let told = |error: windrow::core::error::Error| {
         let told = error.to_string();
         assert!(told.contains("that one micro-batch touches"), "{told}");
     };

@@ -13,9 +13,9 @@ use arrow_cast::cast;
 use arrow_schema::{DataType, Field};
 use arrow_select::take::take;
 use proptest::prelude::*;
-use windrow::arrow::array::convert::{ColumnKind, canonical, kind, view};
-use windrow::arrow::array::dictionary::unpacked;
-use windrow::arrow::array::result_array::{array, result};
+use windrow::array::convert::{ColumnKind, canonical, kind, view};
+use windrow::array::dictionary::unpacked;
+use windrow::array::result_array::{array, result};
 
 use crate::keys::{Random, flat_types, nested_types};
 

@@ -1,7 +1,7 @@
 //! Bounds: one below, on, one above.
 
-use windrow::time::{Span, Time};
-use windrow::window::{Extent, Horizon, Window, close_time, starts_closed_before};
+use windrow::core::time::{Span, Time};
+use windrow::core::window::{Extent, Horizon, Window, close_time, starts_closed_before};
 
 #[test]
 fn extents_join_up_to_the_reach_inclusive() {

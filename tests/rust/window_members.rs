@@ -1,9 +1,9 @@
 //! An aggregate that knows which records are in a window, for oracles.
 
-use windrow::aggregate::slot::Slot;
-use windrow::aggregate::states::States;
-use windrow::error::Result;
-use windrow::window::Window;
+use windrow::core::aggregate::slot::Slot;
+use windrow::core::aggregate::states::States;
+use windrow::core::error::Result;
+use windrow::core::window::Window;
 
 /// One list of record numbers per slot. Slots that are given back are never read again: reading one
 /// panics.

@@ -9,8 +9,8 @@ use arrow_array::{
 use arrow_buffer::OffsetBuffer;
 use arrow_cast::cast;
 use arrow_schema::{DataType, Field, IntervalUnit, TimeUnit};
-use windrow::arrow::keys::{KeyInterner, shard};
-use windrow::key::KeyId;
+use windrow::core::key::KeyId;
+use windrow::keys::{KeyInterner, shard};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::{Random, fields, ids, list};

@@ -1,11 +1,11 @@
 //! Queries of sessions that are cut, against the rule, and what they refuse.
 
 use proptest::prelude::*;
-use windrow::arrow::batch::combiner::Combiner;
-use windrow::arrow::plan::limits::Limits;
-use windrow::arrow::plan::query::Query;
-use windrow::arrow::plan::spec::Spec;
-use windrow::arrow::runs::session_runs::SessionRuns;
+use windrow::batch::combiner::Combiner;
+use windrow::plan::limits::Limits;
+use windrow::plan::query::Query;
+use windrow::plan::spec::Spec;
+use windrow::shard::session_runs::SessionRuns;
 
 use super::rows::{Row, limits, query, rows, schema};
 use super::shuffle::{cut as pieces, merged, packed, run};

@@ -8,9 +8,9 @@ use arrow_array::{
 };
 use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
 use proptest::prelude::*;
-use windrow::arrow::plan::limits::Limits;
-use windrow::arrow::plan::query::Query;
-use windrow::arrow::plan::spec::Spec;
+use windrow::plan::limits::Limits;
+use windrow::plan::query::Query;
+use windrow::plan::spec::Spec;
 
 /// A row: key, name, time, tick, value.
 #[derive(Clone, Debug)]

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
-use windrow::arrow::batch::merger::Merger;
-use windrow::arrow::batch::packer::Packer;
-use windrow::arrow::format::packed::unpack;
-use windrow::arrow::plan::query::Query;
-use windrow::arrow::read::counters::ReadCounters;
+use windrow::batch::merger::Merger;
+use windrow::batch::packer::Packer;
+use windrow::format::packed::unpack;
+use windrow::input::counters::ReadCounters;
+use windrow::plan::query::Query;
 
 use super::rows::{Row, batch};
 use crate::aggregate_trial::Random;

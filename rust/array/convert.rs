@@ -1,0 +1,200 @@
+//! Arrow arrays to the aggregates' columns; the way back is `result_array`.
+//!
+//! | Arrow type | kind | canonical array |
+//! |---|---|---|
+//! | boolean, int8–int64, uint8–uint32, date, time, timestamp, duration | `Int` | Int64 |
+//! | float16, float32, float64 | `Float` | Float64 |
+//! | uint64, decimal32, decimal64, decimal128 | `Wide` | Decimal128 |
+//! | string, binary (small, large, view, fixed size) | `Bytes` | LargeBinary |
+//! | everything else that arrow-row takes | `Rows` | LargeBinary of row bytes |
+//!
+//! A canonical array is viewed as a [`Column`] without a copy.
+
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Decimal128Type, Float64Type, Int64Type};
+use arrow_array::{Array, ArrayRef, LargeBinaryArray, make_array};
+use arrow_cast::{CastOptions, cast_with_options};
+use arrow_row::{RowConverter, SortField};
+use arrow_schema::{ArrowError, DataType};
+
+use super::dictionary::unpacked;
+use crate::core::aggregate::bytes::Bytes;
+use crate::core::aggregate::column::{Column, Values};
+use crate::core::aggregate::validity::Validity;
+use crate::core::error::{Error, Result};
+
+impl From<ArrowError> for Error {
+    fn from(error: ArrowError) -> Self {
+        Self::Arrow(error.to_string())
+    }
+}
+
+/// How a type's values are seen by aggregates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "see the module's table")]
+pub enum ColumnKind {
+    Int,
+    Float,
+    Wide,
+    Bytes,
+    Rows,
+}
+
+/// The kind of an unpacked type; none where aggregates cannot take it.
+pub fn kind(data_type: &DataType) -> Option<ColumnKind> {
+    use DataType::*;
+    match data_type {
+        Boolean | Int8 | Int16 | Int32 | Int64 | UInt8 | UInt16 | UInt32 | Date32 | Date64
+        | Time32(_) | Time64(_) | Timestamp(..) | Duration(_) => Some(ColumnKind::Int),
+        Float16 | Float32 | Float64 => Some(ColumnKind::Float),
+        UInt64 | Decimal32(..) | Decimal64(..) | Decimal128(..) => Some(ColumnKind::Wide),
+        Utf8 | LargeUtf8 | Utf8View | Binary | LargeBinary | BinaryView | FixedSizeBinary(_) => {
+            Some(ColumnKind::Bytes)
+        }
+        other => RowConverter::supports_fields(&[SortField::new(other.clone())])
+            .then_some(ColumnKind::Rows),
+    }
+}
+
+/// A cast that fails rather than losing a value.
+///
+/// # Errors
+///
+/// A value that the type does not hold, or types that Arrow does not cast.
+pub fn cast(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
+    if array.data_type() == to {
+        return Ok(Arc::clone(array));
+    }
+    Ok(cast_with_options(
+        array,
+        to,
+        &CastOptions {
+            safe: false,
+            ..CastOptions::default()
+        },
+    )?)
+}
+
+/// The same buffers under another type of the same layout.
+///
+/// # Errors
+///
+/// Types of different layouts.
+pub(super) fn relabel(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
+    Ok(make_array(
+        array
+            .to_data()
+            .into_builder()
+            .data_type(to.clone())
+            .build()?,
+    ))
+}
+
+/// Whether 32-bit integers stand behind a type.
+pub(super) fn is_narrow(data_type: &DataType) -> bool {
+    matches!(data_type, DataType::Date32 | DataType::Time32(_))
+}
+
+/// An array without dictionaries, at any depth: row bytes do not keep them.
+///
+/// # Errors
+///
+/// Unpacked values that are too long for one array.
+pub fn unpack(array: &ArrayRef) -> Result<ArrayRef> {
+    cast(array, &unpacked(array.data_type()))
+}
+
+/// The canonical array of a column: see the table of this file.
+///
+/// # Errors
+///
+/// A type that aggregates cannot take, or values too long for one array.
+pub fn canonical(array: &ArrayRef) -> Result<ArrayRef> {
+    use DataType::*;
+    let array = &unpack(array)?;
+    let data_type = array.data_type();
+    match kind(data_type) {
+        Some(ColumnKind::Int) => match data_type {
+            Boolean | Int8 | Int16 | Int32 | Int64 | UInt8 | UInt16 | UInt32 => cast(array, &Int64),
+            narrow if is_narrow(narrow) => cast(&relabel(array, &Int32)?, &Int64),
+            _ => relabel(array, &Int64),
+        },
+        Some(ColumnKind::Float) => cast(array, &Float64),
+        Some(ColumnKind::Wide) => match data_type {
+            Decimal32(precision, scale) | Decimal64(precision, scale) => {
+                cast(array, &Decimal128(*precision, *scale))
+            }
+            UInt64 => cast(array, &Decimal128(20, 0)),
+            _ => Ok(Arc::clone(array)),
+        },
+        Some(ColumnKind::Bytes) => match data_type {
+            Utf8View => cast(&cast(array, &LargeUtf8)?, &LargeBinary),
+            _ => cast(array, &LargeBinary),
+        },
+        Some(ColumnKind::Rows) => {
+            let rows = RowConverter::new(vec![SortField::new(data_type.clone())])?
+                .convert_columns(std::slice::from_ref(array))?;
+            let bytes = cast(
+                &(Arc::new(rows.try_into_binary()?) as ArrayRef),
+                &LargeBinary,
+            )?;
+            let (offsets, values, _) = bytes.as_binary::<i64>().clone().into_parts();
+            Ok(Arc::new(LargeBinaryArray::try_new(
+                offsets,
+                values,
+                array.logical_nulls(),
+            )?))
+        }
+        None => Err(Error::Arrow(format!(
+            "values of type {data_type} cannot be aggregated"
+        ))),
+    }
+}
+
+/// Views a canonical array, or a list of them, as a column.
+///
+/// # Errors
+///
+/// [`Error::Format`] of an array that is not canonical.
+pub fn view(array: &ArrayRef) -> Result<Column<'_>> {
+    let values = match array.data_type() {
+        DataType::Int64 => Values::Int(array.as_primitive::<Int64Type>().values().as_ref().into()),
+        DataType::Float64 => {
+            Values::Float(array.as_primitive::<Float64Type>().values().as_ref().into())
+        }
+        DataType::Decimal128(..) => Values::Wide(
+            array
+                .as_primitive::<Decimal128Type>()
+                .values()
+                .as_ref()
+                .into(),
+        ),
+        DataType::LargeBinary => {
+            let bytes = array.as_binary::<i64>();
+            Values::Bytes(Bytes {
+                offsets: bytes.value_offsets().into(),
+                data: bytes.value_data().into(),
+            })
+        }
+        DataType::LargeList(_) => {
+            let lists = array.as_list::<i64>();
+            Values::List {
+                offsets: lists.value_offsets().into(),
+                elements: Box::new(view(lists.values())?),
+            }
+        }
+        other => {
+            return Err(Error::Format {
+                what: "block",
+                reason: format!("a column of type {other} is not expected"),
+            });
+        }
+    };
+    let validity = array.nulls().filter(|nulls| nulls.null_count() > 0);
+    Ok(Column {
+        values,
+        validity: validity.map(|nulls| Validity::new(nulls.validity(), nulls.offset())),
+    })
+}

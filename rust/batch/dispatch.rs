@@ -1,0 +1,30 @@
+//! The batch operator of a query.
+
+use std::sync::Arc;
+
+use super::operator::BatchOperator;
+use super::over::OverRows;
+use super::sessions::SessionTable;
+use super::sliding::SlidingQuery;
+use super::sort_rows::SortRows;
+use crate::core::error::Result;
+use crate::plan::query::{Query, QueryOutput};
+use crate::plan::window_lengths::WindowLengths;
+
+impl Query {
+    /// The operator of this query, without rows.
+    pub(super) fn batch_operator(self: &Arc<Self>) -> Result<Box<dyn BatchOperator>> {
+        Ok(match (&self.output_kind, self.windows) {
+            (QueryOutput::Over { windows, .. }, _) => {
+                Box::new(OverRows::new(Arc::clone(self), Arc::clone(windows))?)
+            }
+            (QueryOutput::Rows { .. }, _) => Box::new(SortRows::new(Arc::clone(self))?),
+            (QueryOutput::Windows { .. }, WindowLengths::Session(gap)) => {
+                Box::new(SessionTable::new(Arc::clone(self), gap)?)
+            }
+            (QueryOutput::Windows { .. }, WindowLengths::Sliding(sliding)) => {
+                Box::new(SlidingQuery::new(Arc::clone(self), sliding)?)
+            }
+        })
+    }
+}

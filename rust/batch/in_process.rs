@@ -1,0 +1,238 @@
+//! A query over batches in this process, on one thread or several (`workers`).
+
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use arrow_schema::{DataType, Field, Schema};
+use arrow_select::concat::concat_batches;
+
+use super::list_room::ListRoom;
+use super::partition::PARTITIONS;
+use super::{operator, workers};
+use crate::array::dictionary::unpacked_field;
+use crate::array::{convert, validate};
+use crate::core::aggregate::SeqNo;
+use crate::core::error::{Error, Result};
+use crate::core::interrupt::Interrupt;
+use crate::core::memory;
+use crate::input::counters::ReadCounters;
+use crate::input::records::Records;
+use crate::plan::limits::Limits;
+use crate::plan::query::{Query, QueryOutput};
+
+impl Query {
+    /// Runs the query over batches on `threads` threads: all windows, and what was counted.
+    ///
+    /// # Errors
+    ///
+    /// Those of the batches; a column of another type than the query's, a record that it does not
+    /// allow, or a result that does not fit its type.
+    pub fn run(
+        self: &Arc<Self>,
+        batches: impl Iterator<Item = Result<RecordBatch>>,
+        threads: usize,
+    ) -> Result<(Vec<RecordBatch>, ReadCounters)> {
+        self.run_until(batches, threads, &Interrupt::never())
+    }
+
+    /// The same until it is interrupted.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Query::run`], and those of the interrupt.
+    pub fn run_until(
+        self: &Arc<Self>,
+        batches: impl Iterator<Item = Result<RecordBatch>>,
+        threads: usize,
+        interrupt: &Interrupt,
+    ) -> Result<(Vec<RecordBatch>, ReadCounters)> {
+        let mut counters = ReadCounters::default();
+        let mut steps = StepReader {
+            batches,
+            limits: self.limits,
+            rest: None,
+            interrupt,
+        }
+        .peekable();
+        let first = steps.next().transpose()?;
+        let is_one_step = steps.peek().is_none();
+        let inputs = self.inputs(first.map(Ok).into_iter().chain(steps), &mut counters);
+        let rows = matches!(self.output_kind, QueryOutput::Rows { .. });
+        let room = ListRoom::new(self.limits.result_bytes);
+        let results = if is_one_step || rows {
+            self.run_whole(inputs, &room, interrupt)
+        } else {
+            self.run_partitioned(inputs, threads, &room, interrupt)
+        };
+        Ok((results?, counters))
+    }
+
+    /// The records of each step.
+    fn inputs<'a>(
+        &'a self,
+        steps: impl Iterator<Item = Result<RecordBatch>> + 'a,
+        counters: &'a mut ReadCounters,
+    ) -> impl Iterator<Item = Result<Records>> + 'a {
+        let mut seq_no = 0;
+        steps.map(move |step| {
+            let step = step?;
+            let input = Records::read(self, &step, seq_no, counters)?;
+            seq_no += step.num_rows() as SeqNo;
+            Ok(input)
+        })
+    }
+
+    /// Few rows, or rows that leave in one order: in one operator.
+    fn run_whole(
+        self: &Arc<Self>,
+        mut inputs: impl Iterator<Item = Result<Records>>,
+        room: &ListRoom,
+        interrupt: &Interrupt,
+    ) -> Result<Vec<RecordBatch>> {
+        let mut operator = self.batch_operator()?;
+        inputs.try_for_each(|input| operator.add(input?))?;
+        operator::close_all(vec![operator], room, interrupt)
+    }
+
+    /// Many rows: in an operator for each partition of the keys.
+    fn run_partitioned(
+        self: &Arc<Self>,
+        inputs: impl Iterator<Item = Result<Records>>,
+        threads: usize,
+        room: &ListRoom,
+        interrupt: &Interrupt,
+    ) -> Result<Vec<RecordBatch>> {
+        memory::keep_freed();
+        match threads.min(PARTITIONS) {
+            0 | 1 => workers::run_on_one_thread(self, inputs, room, interrupt),
+            threads => workers::run_on_threads(self, inputs, threads, room, interrupt),
+        }
+    }
+}
+
+/// Batches in steps of few enough rows to stay in the caches: long batches are cut evenly, short
+/// ones joined.
+struct StepReader<'a, I> {
+    batches: I,
+    limits: Limits,
+    /// The rest of a long batch.
+    rest: Option<RecordBatch>,
+    interrupt: &'a Interrupt,
+}
+
+impl<I: Iterator<Item = Result<RecordBatch>>> StepReader<'_, I> {
+    fn step(&mut self) -> Result<Option<RecordBatch>> {
+        let mut short: Vec<RecordBatch> = Vec::new();
+        let (mut rows, mut bytes) = (0, 0);
+        // Half a step is enough: joining batches copies them.
+        while rows < self.limits.step_rows.div_ceil(2) && bytes < self.limits.step_bytes {
+            self.interrupt.check()?;
+            let Some(batch) = self
+                .rest
+                .take()
+                .map(Ok)
+                .or_else(|| self.batches.next())
+                .transpose()?
+            else {
+                break;
+            };
+            let steps = batch.num_rows().div_ceil(self.limits.step_rows).max(1);
+            let most = batch.num_rows().div_ceil(steps);
+            let first = batch.slice(0, most);
+            let size = slice_bytes(&first)?;
+            // What is joined stays far below what the offsets of an array reach to.
+            if !short.is_empty() && bytes + size > self.limits.step_bytes {
+                self.rest = Some(batch);
+                break;
+            }
+            if most < batch.num_rows() {
+                self.rest = Some(batch.slice(most, batch.num_rows() - most));
+            }
+            rows += most;
+            bytes += size;
+            short.push(first);
+        }
+        match short.as_slice() {
+            [] => Ok(None),
+            [one] => Ok(Some(one.clone())),
+            several => join(several).map(Some),
+        }
+    }
+}
+
+fn slice_bytes(batch: &RecordBatch) -> Result<usize> {
+    batch.columns().iter().try_fold(0, |sum, column| {
+        Ok(sum + column.to_data().get_slice_memory_size()?)
+    })
+}
+
+/// Batches of one schema as one, without dictionaries: together their values may be more than the
+/// indices of one dictionary tell apart.
+fn join(batches: &[RecordBatch]) -> Result<RecordBatch> {
+    let batches = batches
+        .iter()
+        .map(unpacked_batch)
+        .collect::<Result<Vec<_>>>()?;
+    match batches.as_slice() {
+        [] => Err(Error::Internal("there is nothing to join")),
+        [first, ..] => Ok(concat_batches(&first.schema(), &batches)?),
+    }
+}
+
+fn unpacked_batch(batch: &RecordBatch) -> Result<RecordBatch> {
+    let schema = batch.schema_ref();
+    let fields = schema.fields().iter();
+    let unpacked: Vec<Field> = fields.clone().map(|field| unpacked_field(field)).collect();
+    let columns = fields.zip(batch.columns()).map(|(field, column)| {
+        // To copy indices and the like is to follow them.
+        let data_type = column.data_type();
+        if data_type.is_nested() || matches!(data_type, DataType::Dictionary(..)) {
+            validate::check(field.name(), column)?;
+        }
+        convert::unpack(column)
+    });
+    let columns = columns.collect::<Result<Vec<_>>>()?;
+    let schema = Arc::new(Schema::new(unpacked));
+    Ok(RecordBatch::try_new(schema, columns)?)
+}
+
+impl<I: Iterator<Item = Result<RecordBatch>>> Iterator for StepReader<'_, I> {
+    type Item = Result<RecordBatch>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.step().transpose()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow_array::{ArrayRef, StringArray};
+
+    use super::*;
+
+    #[test]
+    fn short_batches_are_joined_up_to_the_bytes_of_a_step_and_a_wide_one_stays_alone() {
+        // widths    10 10 | 900 | 10 10 10 ...
+        let widths = [10, 10, 900, 10, 10, 10, 10, 10, 10];
+        let batches = widths.map(|width| {
+            let text: ArrayRef = Arc::new(StringArray::from(vec!["x".repeat(width)]));
+            Ok(RecordBatch::try_from_iter([("text", text)]).unwrap())
+        });
+        let steps = StepReader {
+            batches: batches.into_iter(),
+            limits: Limits {
+                step_bytes: 100,
+                ..Limits::default()
+            },
+            rest: None,
+            interrupt: &Interrupt::never(),
+        };
+        let steps: Vec<RecordBatch> = steps.collect::<Result<_>>().unwrap();
+        let rows: Vec<usize> = steps.iter().map(RecordBatch::num_rows).collect();
+        assert_eq!(rows.iter().sum::<usize>(), widths.len());
+        for step in &steps {
+            assert!(step.num_rows() == 1 || slice_bytes(step).unwrap() <= 100);
+        }
+        assert!(rows.iter().any(|&rows| rows > 1), "{rows:?}");
+    }
+}

@@ -1,0 +1,86 @@
+//! Records of a session query as columns: keys, `time`, `gap` where records have their own or end
+//! their session, `arrival` where an aggregate asks for it, inputs.
+
+use std::sync::Arc;
+
+use arrow_array::{Array, ArrayRef, RecordBatch, new_empty_array};
+
+use crate::array::convert;
+use crate::array::named::unnamed;
+use crate::core::aggregate::SeqNo;
+use crate::core::error::Result;
+use crate::core::time::{Span, Time};
+use crate::format::block_reader::{BlockReader, numbers};
+use crate::input::records::Records;
+use crate::plan::input_column::InputColumn;
+use crate::plan::query::Query;
+
+/// Records of a session query, one a row.
+pub(in crate::batch) struct SessionRecords<'a> {
+    pub keys: Vec<ArrayRef>,
+    pub times: &'a [Time],
+    /// The gap of each record; none where all have one.
+    pub gaps: Option<Vec<Span>>,
+    /// The arrival of each record; none where no aggregate asks for it.
+    pub seq_nos: Option<Vec<SeqNo>>,
+    pub inputs: Vec<ArrayRef>,
+}
+
+impl SessionRecords<'_> {
+    /// The columns.
+    pub fn write(self) -> Result<RecordBatch> {
+        let mut columns = self.keys;
+        columns.push(numbers(self.times.iter().map(|time| time.0)));
+        if let Some(gaps) = self.gaps {
+            columns.push(numbers(gaps.iter().map(|gap| gap.0.cast_signed())));
+        }
+        if let Some(seq_nos) = self.seq_nos {
+            columns.push(numbers(seq_nos.iter().map(|seq_no| seq_no.cast_signed())));
+        }
+        columns.extend(self.inputs);
+        unnamed(columns)
+    }
+}
+
+/// Reads what [`SessionRecords::write`] wrote: the keys, and the records without them. Other
+/// columns are an error.
+pub(in crate::batch) fn read(
+    query: &Query,
+    block: &RecordBatch,
+) -> Result<(Vec<ArrayRef>, Records)> {
+    let mut columns = BlockReader::new(block);
+    let keys = columns.arrays(query.keys.len())?.to_vec();
+    let times = match columns.rest.first() {
+        Some(times) => Arc::clone(times),
+        None => return Err(columns.unexpected()),
+    };
+    columns.numbers()?;
+    let gaps = if query.has_own_gaps() {
+        let gaps = columns.numbers()?.iter();
+        Some(gaps.map(|gap| Span(gap.cast_unsigned())).collect())
+    } else {
+        None
+    };
+    let seq_nos = if query.needs_seq_no {
+        let seq_nos = columns.numbers()?.iter();
+        seq_nos.map(|seq_no| seq_no.cast_unsigned()).collect()
+    } else {
+        Vec::new()
+    };
+    let inputs = columns.arrays(query.inputs.len())?;
+    let fit = query
+        .inputs
+        .iter()
+        .zip(inputs)
+        .all(|(input, array)| is_of(input, array));
+    if !fit || !columns.rest.is_empty() {
+        return Err(columns.unexpected());
+    }
+    Ok((keys, Records::of(times, gaps, seq_nos, inputs.to_vec())))
+}
+
+/// Whether an array holds the values of an input column.
+fn is_of(input: &InputColumn, array: &ArrayRef) -> bool {
+    convert::canonical(&new_empty_array(input.field.data_type()))
+        .is_ok_and(|empty| empty.data_type() == array.data_type())
+}

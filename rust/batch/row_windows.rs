@@ -1,0 +1,250 @@
+//! In this process: the windows of a query, and the window of each row.
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::thread;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
+use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch};
+use arrow_buffer::{BooleanBuffer, NullBuffer};
+use arrow_schema::{Schema, SchemaRef};
+use arrow_select::concat::concat;
+
+use super::over::rows_of;
+use super::window_batches::WindowBatches;
+use super::window_columns::{batches, batches_of_rows};
+use crate::array::hidden_nulls;
+use crate::core::error::{Error, Result};
+use crate::core::interrupt::Interrupt;
+use crate::input::counters::ReadCounters;
+use crate::plan::over::numbered;
+use crate::plan::query::Query;
+
+/// Batches of windows are joined where so many rows have one window: it is quicker to take from one array
+/// than from several, and few windows are soon copied.
+const ROWS_OF_JOINED: usize = 4;
+
+/// Windows, one after the other, and for each row of the input the position of its window.
+pub struct RowWindows {
+    /// The windows: keys, `window`, aggregates.
+    pub windows: Vec<RecordBatch>,
+    /// Null for a row that is left out.
+    pub of_row: Int64Array,
+    /// What was counted.
+    pub counters: ReadCounters,
+}
+
+/// The columns of windows for rows, in batches of some rows: a row has what its window has. All columns
+/// may be null.
+pub struct RowColumns {
+    schema: SchemaRef,
+    windows: WindowBatches,
+    /// The position of each row's window, null for none.
+    of_row: Int64Array,
+    /// The rows of each batch.
+    batches: Vec<Range<usize>>,
+}
+
+impl RowColumns {
+    /// Those of windows; `of_row` has the positions in its first column. `threads` threads join them.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Memory`] where the columns, with lists or texts among them, would take more than
+    /// `memory` bytes.
+    /// No windows, batches of different columns, and columns that do not fit one array; those of the
+    /// interrupt.
+    pub fn new(
+        windows: &[RecordBatch],
+        of_row: &RecordBatch,
+        memory: Option<usize>,
+        threads: usize,
+        interrupt: &Interrupt,
+    ) -> Result<Self> {
+        let of_row = of_row.columns().first();
+        let of_row = of_row.and_then(|column| column.as_primitive_opt::<Int64Type>());
+        let (Some(first), Some(of_row)) = (windows.first(), of_row) else {
+            return Err(Error::Internal("there are windows, and rows"));
+        };
+        let fields = first.schema_ref().fields().iter();
+        let fields = fields.map(|field| field.as_ref().clone().with_nullable(true));
+        let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
+        let numbers: Vec<usize> = (0..first.num_columns()).collect();
+        let all: usize = windows.iter().map(RecordBatch::num_rows).sum();
+        let columns = on_threads(threads, &numbers, interrupt, |&number| {
+            let parts = windows
+                .iter()
+                .filter_map(|batch| batch.columns().get(number));
+            if windows.len() == 1 || all > of_row.len() / ROWS_OF_JOINED {
+                return Ok(parts.cloned().collect());
+            }
+            Ok(vec![concat(&parts.map(AsRef::as_ref).collect::<Vec<_>>())?])
+        })?;
+        let windows = WindowBatches::new(columns);
+        Ok(Self {
+            schema,
+            batches: ranges(&windows, of_row, memory)?,
+            windows,
+            of_row: of_row.clone(),
+        })
+    }
+
+    /// A batch by its number; none beyond the last one.
+    ///
+    /// # Errors
+    ///
+    /// Columns that do not fit one array.
+    pub fn batch(&self, number: usize) -> Result<Option<RecordBatch>> {
+        let rows = self.batches.get(number);
+        rows.map(|rows| self.of(rows)).transpose()
+    }
+
+    /// All batches, made by `threads` threads.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Self::batch`], and those of the interrupt.
+    pub fn all(&self, threads: usize, interrupt: &Interrupt) -> Result<Vec<RecordBatch>> {
+        on_threads(threads, &self.batches, interrupt, |rows| self.of(rows))
+    }
+
+    fn of(&self, rows: &Range<usize>) -> Result<RecordBatch> {
+        let of_row = self.of_row.slice(rows.start, rows.len());
+        let mut columns = self.windows.take(&of_row)?;
+        if of_row.null_count() > 0 {
+            for column in &mut columns {
+                *column = hidden_nulls::without(column)?;
+            }
+        }
+        Ok(RecordBatch::try_new(Arc::clone(&self.schema), columns)?)
+    }
+}
+
+/// What `work` makes of each item, on `threads` threads, of which this is one; each works on items that
+/// are next to each other.
+fn on_threads<T: Sync, R: Send>(
+    threads: usize,
+    items: &[T],
+    interrupt: &Interrupt,
+    work: impl Fn(&T) -> Result<R> + Sync,
+) -> Result<Vec<R>> {
+    let of_thread = items.len().div_ceil(threads.max(1)).max(1);
+    let work = |share: &[T], interrupt: &Interrupt| {
+        let made = share.iter().map(|item| {
+            interrupt.check()?;
+            work(item)
+        });
+        made.collect::<Result<Vec<_>>>()
+    };
+    let (work, panicked) = (&work, |_| Err(Error::Internal("a thread panicked")));
+    thread::scope(|scope| {
+        let mut shares = items.chunks(of_thread);
+        let own = shares.next().unwrap_or_default();
+        let workers: Vec<_> = shares
+            .map(|share| {
+                let interrupt = interrupt.for_worker();
+                scope.spawn(move || work(share, &interrupt))
+            })
+            .collect();
+        let mut made = work(own, interrupt)?;
+        for worker in workers {
+            made.extend(worker.join().unwrap_or_else(panicked)?);
+        }
+        Ok(made)
+    })
+}
+
+/// The rows of each batch.
+fn ranges(
+    windows: &WindowBatches,
+    of_row: &Int64Array,
+    memory: Option<usize>,
+) -> Result<Vec<Range<usize>>> {
+    let Some(of_window) = windows.bytes() else {
+        return Ok(batches_of_rows(of_row.len()));
+    };
+    let bytes = |window: Option<i64>| {
+        let window = window.and_then(|window| usize::try_from(window).ok());
+        let bytes = window.and_then(|window| of_window.get(window));
+        bytes.copied().unwrap_or_default()
+    };
+    if let Some(most) = memory {
+        let bytes = of_row.iter().map(bytes).fold(0, usize::saturating_add);
+        check_room(bytes, windows.len(), of_row, most)?;
+    }
+    Ok(batches(of_row.iter().map(bytes)))
+}
+
+/// A list or a text of a window is there once for each of its rows: of a list that is the square of
+/// the rows.
+fn check_room(bytes: usize, windows: usize, of_row: &Int64Array, most: usize) -> Result<()> {
+    if bytes <= most {
+        return Ok(());
+    }
+    Err(Error::Memory {
+        what: format!(
+            "what {windows} windows hold, once for each of {} rows, takes {} MiB, where {} MiB are \
+             free; allowed: aggregates that keep no lists or texts, or agg, which gives each once",
+            of_row.len() - of_row.null_count(),
+            bytes >> 20,
+            most >> 20,
+        ),
+    })
+}
+
+/// No window.
+const NONE: i64 = -1;
+
+impl Query {
+    /// Runs a query [with rows](Query::with_rows) over batches, on `threads` threads.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Query::run_until`].
+    pub fn run_over(
+        self: &Arc<Self>,
+        batches: impl Iterator<Item = Result<RecordBatch>>,
+        threads: usize,
+        interrupt: &Interrupt,
+    ) -> Result<RowWindows> {
+        let mut rows = 0;
+        let batches = batches.map(|batch| {
+            let batch = batch?;
+            let schema = Arc::new(numbered(batch.schema_ref()));
+            let from = rows as i64;
+            rows += batch.num_rows();
+            let numbers = Int64Array::from_iter_values((from..).take(batch.num_rows()));
+            let columns = batch.columns().iter().cloned();
+            let columns = columns.chain([Arc::new(numbers) as ArrayRef]).collect();
+            Ok(RecordBatch::try_new(schema, columns)?)
+        });
+        let (results, counters) = self.run_until(batches, threads, interrupt)?;
+        let mut of_row = vec![NONE; rows];
+        let mut windows = Vec::with_capacity(results.len());
+        let mut before = 0;
+        for batch in results {
+            interrupt.check()?;
+            let (positions, numbers) = rows_of(&batch)?;
+            for (&position, &number) in positions.iter().zip(&numbers) {
+                let row = usize::try_from(number)
+                    .ok()
+                    .and_then(|row| of_row.get_mut(row));
+                let row = row.ok_or_else(|| Error::Internal("a row has a number"))?;
+                *row = before + i64::from(position);
+            }
+            before += batch.num_rows() as i64;
+            let columns: Vec<usize> = (0..batch.num_columns() - 1).collect();
+            windows.push(batch.project(&columns)?);
+        }
+        let known = |row| of_row.get(row).is_some_and(|&window| window != NONE);
+        let nulls = of_row
+            .contains(&NONE)
+            .then(|| NullBuffer::new(BooleanBuffer::collect_bool(rows, known)));
+        Ok(RowWindows {
+            windows,
+            of_row: Int64Array::try_new(of_row.into(), nulls)?,
+            counters,
+        })
+    }
+}

@@ -1,0 +1,306 @@
+//! The work of a session query: rows to partial sessions, partial sessions to blocks and to
+//! windows.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_select::interleave::interleave;
+
+use super::layout::session_records::{self, SessionRecords};
+use super::operator::{BatchOperator, BatchSink, RESULT_ROWS, ShardRows};
+use super::pending::{NumberedRows, PendingRows};
+use super::session_groups::{SessionColumns, SessionGroups};
+use super::shards::{self, SortedByShard};
+use crate::array::halves::in_halves;
+use crate::core::aggregate::slot::Slot;
+use crate::core::error::{Error, Result};
+use crate::core::interrupt::Interrupt;
+use crate::core::key::KeyId;
+use crate::core::memory;
+use crate::core::session::windows::Gap;
+use crate::core::sort::{order, pick};
+use crate::core::time::Time;
+use crate::format::block::BlockKind;
+use crate::format::partial_sessions::PartialSessions;
+use crate::input::records::Records;
+use crate::keys::KeyInterner;
+use crate::plan::query::Query;
+
+/// A session query at work.
+pub(crate) struct SessionTable {
+    query: Arc<Query>,
+    gap: Gap,
+    keys: KeyInterner,
+    groups: SessionGroups,
+    pending: PendingRows,
+}
+
+impl SessionTable {
+    /// No rows yet.
+    pub fn new(query: Arc<Query>, gap: Gap) -> Result<Self> {
+        Ok(Self {
+            keys: KeyInterner::new(&query.keys)?,
+            groups: SessionGroups::new(Arc::clone(&query), gap),
+            query,
+            gap,
+            pending: PendingRows::default(),
+        })
+    }
+
+    /// Numbers the keys of all rows, which then wait for their sessions.
+    fn number(&mut self) -> Result<()> {
+        for mut input in self.pending.take() {
+            let mut keys = Vec::with_capacity(input.rows());
+            // The columns of keys are dropped here: rows may wait long.
+            self.keys
+                .intern(&std::mem::take(&mut input.keys), &mut keys)?;
+            self.groups.add(keys, input);
+        }
+        Ok(())
+    }
+
+    /// Records as they are, for blocks.
+    fn record_rows(&self, rows: &NumberedRows, interrupt: &Interrupt) -> Result<ShardRows> {
+        let keys = rows.keys();
+        let sorted = self.sort(&keys, &rows.times(), interrupt)?;
+        let addresses = pick(&rows.addresses(), &sorted.rows);
+        let mut inputs = Vec::with_capacity(self.query.inputs.len());
+        for nth in 0..self.query.inputs.len() {
+            interrupt.check()?;
+            let arrays: Vec<&dyn Array> = rows
+                .inputs()
+                .filter_map(|input| Some(input.arrays().get(nth)?.as_ref()))
+                .collect();
+            inputs.push(interleave(&arrays, &addresses)?);
+        }
+        let has_own_gaps = self.query.has_own_gaps();
+        let needs_seq_no = self.query.needs_seq_no;
+        let records = SessionRecords {
+            keys: self.keys.columns(&pick(&keys, &sorted.rows))?,
+            times: &sorted.times,
+            gaps: has_own_gaps.then(|| pick(&rows.gaps(), &sorted.rows)),
+            seq_nos: needs_seq_no.then(|| pick(&rows.seq_nos(), &sorted.rows)),
+            inputs,
+        };
+        Ok(ShardRows {
+            kind: BlockKind::Records,
+            rows: records.write()?,
+            shards: sorted.shards,
+            times: sorted.times,
+        })
+    }
+
+    /// All sessions as partial ones, for blocks.
+    fn session_rows(&mut self, interrupt: &Interrupt) -> Result<ShardRows> {
+        let sessions = self.groups.coalesce(None, interrupt)?;
+        let starts: Vec<Time> = sessions.extents.iter().map(|extent| extent.start).collect();
+        let sorted = self.sort(&sessions.keys, &starts, interrupt)?;
+        let slots: Vec<Slot> = sorted.rows.iter().copied().map(Slot).collect();
+        let partials = PartialSessions {
+            keys: self.keys.columns(&pick(&sessions.keys, &sorted.rows))?,
+            extents: pick(&sessions.extents, &sorted.rows),
+            states: sessions.states.save(&slots),
+        };
+        Ok(ShardRows {
+            kind: BlockKind::Sessions,
+            rows: partials.write(self.gap)?,
+            shards: sorted.shards,
+            times: sorted.times,
+        })
+    }
+
+    /// All sessions as partial ones, in the columns of blocks: those of a key next to each other, by
+    /// their starts, and no two of them join.
+    pub fn partials(&mut self, interrupt: &Interrupt) -> Result<RecordBatch> {
+        let sessions = self.coalesce(interrupt)?;
+        let starts: Vec<Time> = sessions.extents.iter().map(|extent| extent.start).collect();
+        let rows = order(&sessions.keys, &starts, interrupt)?;
+        let slots: Vec<Slot> = rows.iter().copied().map(Slot).collect();
+        PartialSessions {
+            keys: self.keys.columns(&pick(&sessions.keys, &rows))?,
+            extents: pick(&sessions.extents, &rows),
+            states: sessions.states.save(&slots),
+        }
+        .write(self.gap)
+    }
+
+    /// Adds the partial sessions of a block: the slot of each, until they are coalesced.
+    pub fn add_partials(&mut self, block: &RecordBatch) -> Result<Vec<Slot>> {
+        let partials = PartialSessions::read(&self.query, self.gap, block)?;
+        let keys = self.numbers_of(&partials.keys, block.num_rows())?;
+        let states = self.query.accumulators().load(&partials.states)?;
+        let from = Slot::below(partials.extents.len());
+        self.groups
+            .merge(&keys, &partials.extents, &states, &from, None)
+    }
+
+    /// The same of sessions that were coalesced here, whose keys have their numbers.
+    pub fn add_sessions(&mut self, sessions: &SessionColumns) -> Result<Vec<Slot>> {
+        let SessionColumns {
+            keys,
+            extents,
+            states,
+            rows,
+            ..
+        } = sessions;
+        let from = Slot::below(extents.len());
+        self.groups
+            .merge(keys, extents, states, &from, rows.as_ref())
+    }
+
+    /// All sessions; no two of a key join. What remains is empty, but for the numbers of keys.
+    pub fn coalesce(&mut self, interrupt: &Interrupt) -> Result<SessionColumns> {
+        self.number()?;
+        self.groups.coalesce(None, interrupt)
+    }
+
+    /// The numbers of keys, which do not have to have sessions.
+    pub fn intern(&mut self, keys: &[ArrayRef]) -> Result<Vec<KeyId>> {
+        let rows = keys.first().map_or(0, Array::len);
+        self.numbers_of(keys, rows)
+    }
+
+    /// The key columns of these numbers.
+    pub fn key_columns(&self, keys: &[KeyId]) -> Result<Vec<ArrayRef>> {
+        self.keys.columns(keys)
+    }
+
+    /// The results of slots, in batches of some length.
+    pub fn results(
+        &self,
+        sessions: &SessionColumns,
+        slots: &[Slot],
+        emit: &mut BatchSink<'_>,
+        interrupt: &Interrupt,
+    ) -> Result<()> {
+        for slots in slots.chunks(RESULT_ROWS) {
+            let mut result = |range: Range<usize>| {
+                interrupt.check()?;
+                memory::headroom()?;
+                let slots = slots.get(range).unwrap_or_default();
+                let SessionColumns {
+                    keys, states, rows, ..
+                } = sessions;
+                let keys = self.keys.columns(&pick(keys, Slot::numbers(slots)))?;
+                let mut lowered = states.lower(slots);
+                if let (Ok(lowered), Some(rows)) = (&mut lowered, rows) {
+                    lowered.push(rows.column(slots));
+                }
+                self.query.result(keys, &sessions.windows(slots), lowered)
+            };
+            in_halves(0..slots.len(), &mut result, emit)?;
+        }
+        Ok(())
+    }
+
+    fn sort(&self, keys: &[KeyId], times: &[Time], interrupt: &Interrupt) -> Result<SortedByShard> {
+        let shards = shards::of(&self.keys, self.query.shards, keys);
+        SortedByShard::new(&shards, times, interrupt)
+    }
+
+    /// The numbers of the keys of a block.
+    fn numbers_of(&mut self, keys: &[ArrayRef], rows: usize) -> Result<Vec<KeyId>> {
+        let mut ids = Vec::with_capacity(rows);
+        self.keys.intern(keys, &mut ids)?;
+        if ids.contains(&KeyId::NULL) {
+            return Err(Error::Format {
+                what: "block",
+                reason: "a row has no key".into(),
+            });
+        }
+        Ok(ids)
+    }
+}
+
+impl BatchOperator for SessionTable {
+    fn add(&mut self, input: Records) -> Result<()> {
+        self.pending.add(input);
+        Ok(())
+    }
+
+    fn process(&mut self, most: usize, interrupt: &Interrupt) -> Result<()> {
+        if !self.pending.is_enough(most) {
+            return Ok(());
+        }
+        self.number()?;
+        self.groups.process(most, interrupt)
+    }
+
+    fn buffer(&mut self, most: usize, _interrupt: &Interrupt) -> Result<()> {
+        if self.pending.is_enough(most) {
+            self.number()?;
+        }
+        Ok(())
+    }
+
+    fn add_block(&mut self, kind: BlockKind, block: &RecordBatch) -> Result<()> {
+        match kind {
+            BlockKind::Records => {
+                let (keys, records) = session_records::read(&self.query, block)?;
+                let keys = self.numbers_of(&keys, block.num_rows())?;
+                self.groups.add(keys, records);
+                Ok(())
+            }
+            BlockKind::Sessions if self.query.cut.is_some() => Err(Error::Format {
+                what: "block",
+                reason: "sessions that are cut come as records".into(),
+            }),
+            BlockKind::Sessions => self.add_partials(block).map(drop),
+        }
+    }
+
+    fn take(&mut self, interrupt: &Interrupt) -> Result<Vec<ShardRows>> {
+        self.number()?;
+        let mut taken = Vec::with_capacity(2);
+        if let Some(rows) = self.groups.take_scattered(interrupt)? {
+            taken.push(self.record_rows(&rows, interrupt)?);
+        }
+        taken.push(self.session_rows(interrupt)?);
+        Ok(taken)
+    }
+
+    fn close(
+        &mut self,
+        frontier: Option<Time>,
+        emit: &mut BatchSink<'_>,
+        interrupt: &Interrupt,
+    ) -> Result<()> {
+        self.number()?;
+        let sessions = self.groups.coalesce(frontier, interrupt)?;
+        let is_closed = |slot: &Slot| {
+            let extent = sessions.extents.get(slot.0 as usize);
+            let closes = |frontier| extent.is_some_and(|extent| extent.closed_before(frontier));
+            frontier.is_none_or(closes)
+        };
+        let (closed, open): (Vec<Slot>, Vec<Slot>) = Slot::below(sessions.extents.len())
+            .into_iter()
+            .partition(is_closed);
+        self.results(&sessions, &closed, emit, interrupt)?;
+        // Keys without an open session, and without a row that waits, are forgotten.
+        let numbers = Slot::numbers(&open);
+        let mut kept = pick(&sessions.keys, numbers);
+        kept.extend(self.groups.waiting().keys());
+        let columns = self.keys.columns(&kept)?;
+        self.keys.clear();
+        let mut keys = Vec::with_capacity(kept.len());
+        self.keys.intern(&columns, &mut keys)?;
+        let (keys, of_waiting) = keys
+            .split_at_checked(open.len())
+            .ok_or(Error::Internal("each session has a key"))?;
+        self.groups.waiting().renumber(of_waiting);
+        let extents = pick(&sessions.extents, numbers);
+        let (states, rows) = (&sessions.states, sessions.rows.as_ref());
+        self.groups
+            .merge(keys, &extents, states, &open, rows)
+            .map(drop)
+    }
+
+    fn rows(&self) -> usize {
+        self.pending.rows() + self.groups.rows()
+    }
+
+    fn keys(&mut self) -> &mut KeyInterner {
+        &mut self.keys
+    }
+}

@@ -1,0 +1,46 @@
+//! The shards of keys, and rows sorted by them.
+
+use crate::core::error::Result;
+use crate::core::interrupt::Interrupt;
+use crate::core::key::KeyId;
+use crate::core::sort::{order, pick};
+use crate::core::time::Time;
+use crate::keys::{KeyInterner, shard};
+
+/// Rows in the order of (shard, time).
+pub(super) struct SortedByShard {
+    /// The number of each row.
+    pub rows: Vec<u32>,
+    /// The shard of each row.
+    pub shards: Vec<u32>,
+    /// The time of each row.
+    pub times: Vec<Time>,
+}
+
+impl SortedByShard {
+    /// Sorts rows of these shards and times, which are parallel; ties stay as they came.
+    ///
+    /// # Errors
+    ///
+    /// Those of the interrupt.
+    pub fn new(shards: &[u32], times: &[Time], interrupt: &Interrupt) -> Result<Self> {
+        // A shard is to this sort what a key is to others.
+        let rows = order(bytemuck::cast_slice(shards), times, interrupt)?;
+        Ok(Self {
+            shards: pick(shards, &rows),
+            times: pick(times, &rows),
+            rows,
+        })
+    }
+}
+
+/// The shard of each key.
+pub(super) fn of(interner: &KeyInterner, count: u32, keys: &[KeyId]) -> Vec<u32> {
+    let hashes = interner.hashes();
+    let shard_of = |key: &KeyId| {
+        hashes
+            .get(key.0 as usize)
+            .map_or(0, |&hash| shard(hash, count))
+    };
+    keys.iter().map(shard_of).collect()
+}

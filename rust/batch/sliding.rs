@@ -1,0 +1,288 @@
+//! The work of a sliding query: rows are kept and moved as they are, then sorted and swept.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, RecordBatch};
+
+use super::layout::sliding_records::SlidingRecords;
+use super::list_room::ListSizes;
+use super::operator::{BatchOperator, BatchSink, RESULT_ROWS, ShardRows};
+use super::shards::{self, SortedByShard};
+use crate::array::convert;
+use crate::array::halves::in_halves;
+use crate::core::aggregate::column::Column;
+use crate::core::aggregate::{RowSpan, SeqNo};
+use crate::core::error::{Error, Result};
+use crate::core::interrupt::Interrupt;
+use crate::core::key::KeyId;
+use crate::core::memory;
+use crate::core::sliding::batch::RowBuffer;
+use crate::core::sliding::plan::{Ends, Sliding};
+use crate::core::sort::pick;
+use crate::core::time::Time;
+use crate::core::window::Window;
+use crate::format::block::BlockKind;
+use crate::input::records::Records;
+use crate::keys::KeyInterner;
+use crate::plan::query::Query;
+
+/// Rows in the windows of one batch of results, about, where a list of a window holds them all.
+const GATHERED_ROWS: usize = 1 << 24;
+
+/// The values of the user's functions in windows: a column for each function, a row for each window. The
+/// runs are of the rows, which are sorted.
+pub(super) type RunValues<'a> =
+    dyn FnMut(&RowBuffer, &[RowSpan], &[Window]) -> Result<Vec<ArrayRef>> + 'a;
+
+/// A sliding query at work.
+pub(super) struct SlidingQuery {
+    query: Arc<Query>,
+    sliding: Sliding,
+    keys: KeyInterner,
+    records: RowBuffer,
+    /// Windows that end before this were emitted.
+    emitted: Time,
+}
+
+impl SlidingQuery {
+    /// No rows yet.
+    pub fn new(query: Arc<Query>, sliding: Sliding) -> Result<Self> {
+        let records = RowBuffer::new(empty(&query)?);
+        Ok(Self {
+            keys: KeyInterner::new(&query.keys)?,
+            sliding,
+            records,
+            emitted: Time::MIN,
+            query,
+        })
+    }
+
+    fn push(
+        &mut self,
+        keys: &[ArrayRef],
+        times: &[Time],
+        seq_nos: &[SeqNo],
+        inputs: &[Column<'_>],
+    ) -> Result<()> {
+        let mut ids = Vec::with_capacity(times.len());
+        self.keys.intern(keys, &mut ids)?;
+        if ids.contains(&KeyId::NULL) {
+            return Err(Error::Internal("rows have a key"));
+        }
+        self.records
+            .push(self.sliding, &ids, times, seq_nos, inputs)
+            .map_err(|error| self.query.name_overflow(error, &[]))
+    }
+}
+
+/// The query's inputs without rows.
+fn empty(query: &Query) -> Result<Vec<Column<'static>>> {
+    let arrays = query
+        .inputs
+        .iter()
+        .map(|input| convert::canonical(&arrow_array::new_empty_array(input.field.data_type())));
+    arrays
+        .map(|array| Ok(convert::view(&array?)?.gather(&[])))
+        .collect()
+}
+
+impl SlidingQuery {
+    /// Closes windows as [`BatchOperator::close`] does; `functions` gives the values of the user's
+    /// functions in windows, of which it is handed the runs of rows.
+    pub(super) fn close_with(
+        &mut self,
+        frontier: Option<Time>,
+        functions: &mut RunValues<'_>,
+        emit: &mut BatchSink<'_>,
+        interrupt: &Interrupt,
+    ) -> Result<()> {
+        self.records.sort(interrupt)?;
+        let states = self.query.accumulators();
+        let inputs = self.query.accumulator_inputs(self.records.inputs());
+        let until = frontier.map(|time| time.floor(self.sliding.resolution).unwrap_or(Time::MIN));
+        let ends = Ends {
+            from: self.emitted,
+            until,
+        };
+        let at_ends = self.query.row_number.is_some();
+        for batch in self.records.plan(self.sliding, ends, at_ends, interrupt) {
+            let batch = batch.map_err(|error| self.query.name_overflow(error, &[]))?;
+            // A sweep begins with all rows of its first window: it pays for as many windows as that
+            // has rows.
+            let (windows, rows) = if states.result_grows() {
+                (RESULT_ROWS, GATHERED_ROWS)
+            } else {
+                (RESULT_ROWS.max(batch.widest()), usize::MAX)
+            };
+            let mut result = |piece: Range<usize>| {
+                interrupt.check()?;
+                memory::headroom()?;
+                let runs = batch.runs.get(piece.clone()).unwrap_or_default();
+                let (times, seq_nos) = (self.records.times(), self.records.seq_nos());
+                let lowered = states.sweep(times, seq_nos, &inputs, runs, interrupt);
+                let keys = batch.keys.get(piece.clone()).unwrap_or_default();
+                let windows = batch.windows.get(piece.clone()).unwrap_or_default();
+                let Some(number) = self.query.row_number else {
+                    let functions = functions(&self.records, runs, windows)?;
+                    let keys = self.keys.columns(keys)?;
+                    return self.query.result_with(keys, windows, lowered, functions);
+                };
+                let lowered = lowered.map_err(|error| self.query.name_overflow(error, windows))?;
+                let at_end = batch.at_end.get(piece).unwrap_or_default();
+                if states.result_grows() {
+                    return self.with_rows(number, keys, windows, lowered, at_end);
+                }
+                let order = self.records.by_arrival(at_end);
+                let columns = lowered.iter().map(|column| column.gather(&order));
+                let (keys, windows, at_end) = (
+                    pick(keys, &order),
+                    pick(windows, &order),
+                    pick(at_end, &order),
+                );
+                self.with_rows(number, &keys, &windows, columns.collect(), &at_end)
+            };
+            batch
+                .pieces(windows, rows)
+                .try_for_each(|piece| in_halves(piece, &mut result, emit))?;
+        }
+        match until {
+            Some(until) => {
+                self.emitted = until;
+                self.records
+                    .release(self.sliding.horizon(until), interrupt)?;
+            }
+            None => {
+                self.emitted = Time::MIN;
+                self.records = RowBuffer::new(empty(&self.query)?);
+            }
+        }
+        // Keys without a row are forgotten.
+        let columns = self.keys.columns(self.records.keys())?;
+        self.keys.clear();
+        let mut keys = Vec::with_capacity(self.records.len());
+        self.keys.intern(&columns, &mut keys)?;
+        self.records.renumber(keys);
+        Ok(())
+    }
+
+    /// The rows that windows to come may hold.
+    pub(super) fn records(&self) -> &RowBuffer {
+        &self.records
+    }
+
+    /// A batch of windows whose last column lists the rows at the end of each.
+    fn with_rows(
+        &self,
+        number: usize,
+        keys: &[KeyId],
+        windows: &[Window],
+        mut lowered: Vec<Column<'static>>,
+        at_end: &[RowSpan],
+    ) -> Result<RecordBatch> {
+        lowered.push(self.lists(number, at_end)?);
+        self.query
+            .result(self.keys.columns(keys)?, windows, Ok(lowered))
+    }
+
+    /// A list of the values of an input for each run of rows.
+    fn lists(&self, input: usize, runs: &[RowSpan]) -> Result<Column<'static>> {
+        let values = self.records.inputs().get(input);
+        let values = values.ok_or(Error::Internal("an input is there"))?;
+        let mut offsets = Vec::with_capacity(runs.len() + 1);
+        offsets.push(0);
+        let mut rows = Vec::with_capacity(runs.iter().map(RowSpan::len).sum());
+        for run in runs {
+            rows.extend(run.from..run.to);
+            offsets.push(rows.len() as i64);
+        }
+        Ok(Column::list(offsets, values.gather(&rows)))
+    }
+}
+
+impl BatchOperator for SlidingQuery {
+    fn add(&mut self, input: Records) -> Result<()> {
+        self.push(
+            &input.keys,
+            input.times(),
+            input.seq_nos(),
+            &input.inputs()?,
+        )
+    }
+
+    fn process(&mut self, _most: usize, _interrupt: &Interrupt) -> Result<()> {
+        Ok(())
+    }
+
+    fn add_block(&mut self, _kind: BlockKind, block: &RecordBatch) -> Result<()> {
+        let records = SlidingRecords::read(&self.query, block)?;
+        let SlidingRecords {
+            keys,
+            times,
+            seq_nos,
+            inputs,
+        } = records;
+        self.push(&keys, times, &seq_nos, &inputs)
+    }
+
+    fn take(&mut self, interrupt: &Interrupt) -> Result<Vec<ShardRows>> {
+        let records = std::mem::replace(&mut self.records, RowBuffer::new(empty(&self.query)?));
+        let (keys, times) = (records.keys(), records.times());
+        let shards = shards::of(&self.keys, self.query.shards, keys);
+        let sorted = SortedByShard::new(&shards, times, interrupt)?;
+        let columns = SlidingRecords {
+            keys: self.keys.columns(&pick(keys, &sorted.rows))?,
+            times: &sorted.times,
+            seq_nos: pick(records.seq_nos(), &sorted.rows),
+            inputs: records
+                .inputs()
+                .iter()
+                .map(|input| input.gather(&sorted.rows))
+                .collect(),
+        };
+        Ok(vec![ShardRows {
+            kind: BlockKind::Records,
+            rows: columns.write()?,
+            shards: sorted.shards,
+            times: sorted.times,
+        }])
+    }
+
+    fn close(
+        &mut self,
+        frontier: Option<Time>,
+        emit: &mut BatchSink<'_>,
+        interrupt: &Interrupt,
+    ) -> Result<()> {
+        self.close_with(frontier, &mut |_, _, _| Ok(Vec::new()), emit, interrupt)
+    }
+
+    fn list_sizes(&mut self, interrupt: &Interrupt) -> Result<ListSizes> {
+        let states = self.query.accumulators();
+        let mut sizes = ListSizes::default();
+        if !states.keeps_lists() {
+            return Ok(sizes);
+        }
+        self.records.sort(interrupt)?;
+        let inputs = self.query.accumulator_inputs(self.records.inputs());
+        let (times, seq_nos) = (self.records.times(), self.records.seq_nos());
+        let at_ends = self.query.row_number.is_some();
+        for batch in self
+            .records
+            .plan(self.sliding, Ends::ALL, at_ends, interrupt)
+        {
+            let batch = batch.map_err(|error| self.query.name_overflow(error, &[]))?;
+            sizes.windows += batch.runs.len();
+            sizes.lists += states.list_values(times, seq_nos, &inputs, &batch.runs, interrupt)?;
+        }
+        Ok(sizes)
+    }
+
+    fn rows(&self) -> usize {
+        self.records.len()
+    }
+
+    fn keys(&mut self) -> &mut KeyInterner {
+        &mut self.keys
+    }
+}

@@ -1,0 +1,207 @@
+//! The work of a query for rows: they are kept and moved as they are, and leave in the order of
+//! time.
+
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
+use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_select::interleave::interleave_record_batch;
+
+use super::layout::whole_rows::WholeRows;
+use super::operator::{BatchOperator, BatchSink, RESULT_ROWS, ShardRows};
+use super::shards::{self, SortedByShard};
+use crate::array::convert;
+use crate::core::error::{Error, Result};
+use crate::core::interrupt::Interrupt;
+use crate::core::key::KeyId;
+use crate::core::sort::{pick, sort_long};
+use crate::core::time::Time;
+use crate::format::block::BlockKind;
+use crate::input::records::Records;
+use crate::keys::KeyInterner;
+use crate::plan::query::Query;
+
+/// A query for rows at work.
+pub(super) struct SortRows {
+    query: Arc<Query>,
+    keys: KeyInterner,
+    layout: WholeRows,
+    batches: Vec<RecordBatch>,
+    rows: usize,
+    bytes: usize,
+}
+
+/// A row: its time and arrival, then its batch and its row in there.
+type RowAddress = (Time, i64, (usize, usize));
+
+impl SortRows {
+    /// No rows yet.
+    pub fn new(query: Arc<Query>) -> Result<Self> {
+        Ok(Self {
+            keys: KeyInterner::new(&query.keys)?,
+            layout: WholeRows::new(&query),
+            batches: Vec::new(),
+            rows: 0,
+            bytes: 0,
+            query,
+        })
+    }
+
+    fn push(&mut self, rows: RecordBatch) -> Result<()> {
+        for column in rows.columns() {
+            self.bytes += column.to_data().get_slice_memory_size()?;
+        }
+        self.rows += rows.num_rows();
+        self.batches.push(rows);
+        Ok(())
+    }
+
+    fn clear(&mut self) {
+        (self.batches, self.rows, self.bytes) = (Vec::new(), 0, 0);
+    }
+
+    /// All rows, by time and arrival.
+    fn sorted(&self, interrupt: &Interrupt) -> Result<Vec<RowAddress>> {
+        let mut addresses = Vec::with_capacity(self.rows);
+        for (number, batch) in self.batches.iter().enumerate() {
+            interrupt.check()?;
+            let times = self.times_of(batch)?;
+            let times = times.as_primitive::<Int64Type>();
+            // Rows that are left out may have no time; they come first.
+            let times = times.iter().map(|time| time.map_or(Time::MIN, Time));
+            let rows = times.zip(self.layout.seq_nos(batch)?).enumerate();
+            addresses.extend(rows.map(|(row, (time, &seq_no))| (time, seq_no, (number, row))));
+        }
+        if !addresses.is_sorted() {
+            // A stable sort merges the runs that batches in the order of time are.
+            let rank = |&(time, ..): &RowAddress| time.rank();
+            sort_long(&mut addresses, rank, <[_]>::sort, interrupt)?;
+        }
+        Ok(addresses)
+    }
+
+    /// Some rows, by batch and row.
+    fn gather(&self, addresses: &[(usize, usize)]) -> Result<RecordBatch> {
+        if self.batches.is_empty() {
+            return Ok(self.layout.empty());
+        }
+        let batches: Vec<&RecordBatch> = self.batches.iter().collect();
+        Ok(interleave_record_batch(&batches, addresses)?)
+    }
+
+    /// The shard of each row.
+    fn shards(&mut self) -> Result<Vec<u32>> {
+        let mut all = Vec::with_capacity(self.rows);
+        let mut ids = Vec::new();
+        for batch in &self.batches {
+            let fields = self.query.keys.iter();
+            let keys: Vec<ArrayRef> = fields
+                .filter_map(|field| batch.column_by_name(field.name()).cloned())
+                .collect();
+            ids.clear();
+            self.keys.intern(&keys, &mut ids)?;
+            let mut shards = shards::of(&self.keys, self.query.shards, &ids);
+            // Rows without a key are left out, anywhere.
+            for (row, (shard, &id)) in (0..).zip(shards.iter_mut().zip(&ids)) {
+                if id == KeyId::NULL {
+                    *shard = row % self.query.shards;
+                }
+            }
+            all.append(&mut shards);
+        }
+        Ok(all)
+    }
+
+    /// The time of each row. Rows that are left out may have none: they go with the first ones.
+    fn times(&self) -> Result<Vec<Time>> {
+        let mut times = Vec::with_capacity(self.rows);
+        for batch in &self.batches {
+            times.extend(self.times_of(batch)?.as_primitive::<Int64Type>());
+        }
+        let first = times.iter().flatten().min().copied().unwrap_or_default();
+        Ok(times
+            .into_iter()
+            .map(|time| Time(time.unwrap_or(first)))
+            .collect())
+    }
+
+    fn times_of(&self, batch: &RecordBatch) -> Result<ArrayRef> {
+        let time = batch.column_by_name(self.query.time.name());
+        convert::canonical(time.ok_or(Error::Internal("rows have a time"))?)
+    }
+}
+
+impl BatchOperator for SortRows {
+    fn add(&mut self, input: Records) -> Result<()> {
+        let seq_nos = input.seq_nos().to_vec();
+        self.push(self.layout.join(input.output, &seq_nos)?)
+    }
+
+    fn process(&mut self, _most: usize, _interrupt: &Interrupt) -> Result<()> {
+        Ok(())
+    }
+
+    fn add_block(&mut self, _kind: BlockKind, block: &RecordBatch) -> Result<()> {
+        self.push(self.layout.read(block)?)
+    }
+
+    fn take(&mut self, interrupt: &Interrupt) -> Result<Vec<ShardRows>> {
+        // Rows that were added come in the order of arrival.
+        let shards = self.shards()?;
+        let sorted = SortedByShard::new(&shards, &self.times()?, interrupt)?;
+        let mut addresses = Vec::with_capacity(self.rows);
+        for (number, batch) in self.batches.iter().enumerate() {
+            addresses.extend((0..batch.num_rows()).map(|row| (number, row)));
+        }
+        let rows = self
+            .layout
+            .write(&self.gather(&pick(&addresses, &sorted.rows))?)?;
+        self.clear();
+        Ok(vec![ShardRows {
+            kind: BlockKind::Records,
+            rows,
+            shards: sorted.shards,
+            times: sorted.times,
+        }])
+    }
+
+    fn close(
+        &mut self,
+        frontier: Option<Time>,
+        emit: &mut BatchSink<'_>,
+        interrupt: &Interrupt,
+    ) -> Result<()> {
+        let sorted = self.sorted(interrupt)?;
+        // Rows at the frontier wait for those of the same time that arrived before them.
+        let complete = frontier.map_or(sorted.len(), |frontier| {
+            sorted.partition_point(|&(time, ..)| time < frontier)
+        });
+        let addresses: Vec<_> = sorted.iter().map(|&(_, _, address)| address).collect();
+        let (leaving, staying) = addresses
+            .split_at_checked(complete)
+            .ok_or(Error::Internal("a part of the rows leaves"))?;
+        let width = self.bytes / self.rows.max(1);
+        let most = (self.query.limits.merge_bytes / width.max(1)).clamp(1, RESULT_ROWS);
+        let output = &self.query.output;
+        for rows in leaving.chunks(most) {
+            interrupt.check()?;
+            let rows = self.gather(rows)?;
+            let columns = rows.columns().iter().take(output.fields().len());
+            let columns = columns.cloned().collect();
+            emit(RecordBatch::try_new(Arc::clone(output), columns)?);
+        }
+        let staying = staying.chunks(most).map(|rows| self.gather(rows));
+        let staying = staying.collect::<Result<Vec<_>>>()?;
+        self.clear();
+        staying.into_iter().try_for_each(|rows| self.push(rows))
+    }
+
+    fn rows(&self) -> usize {
+        self.rows
+    }
+
+    fn keys(&mut self) -> &mut KeyInterner {
+        &mut self.keys
+    }
+}

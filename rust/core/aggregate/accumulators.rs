@@ -1,0 +1,352 @@
+//! All aggregates of a query over shared slots: slot `s` is one window in every one of them.
+//!
+//! ```text
+//!               slot 0   slot 1   slot 2   slot 3
+//!   count         3        7        ·        1
+//!   sum(x)       12        9        ·        4        slot 2 is free: released, not allocated again
+//! ```
+//!
+//! An aggregate may see some rows only: those of one input of a cogroup, whose last column then tells
+//! the input of each row, or those where a boolean column is true.
+
+use std::ops::Range;
+
+use super::aggregate_call::AggregateCall;
+use super::column::Column;
+use super::list_values::ListValues;
+use super::row_filter::{RowFilter, Selections};
+use super::row_spans::{RowSpans, spanned};
+use super::slot::Slot;
+use super::{Aggregate, InputRows, RowSpan, SeqNo, common_len};
+use crate::core::error::{Error, Result};
+use crate::core::interrupt::Interrupt;
+use crate::core::time::Time;
+
+/// Values of a list that is not called long: of as many windows as a batch of results has, all such lists fit
+/// into a batch.
+const SHORT_LIST: usize = 256;
+
+/// The aggregates, and which slots are in use.
+pub struct Accumulators {
+    calls: Vec<AggregateCall>,
+    /// Slots that hold states in every aggregate.
+    slots: usize,
+    /// Slots below this were handed out at least once.
+    used: usize,
+    free: Vec<Slot>,
+}
+
+impl Accumulators {
+    /// Aggregates without slots, each with the range of the input columns that it takes.
+    pub fn new(aggregates: impl IntoIterator<Item = (Box<dyn Aggregate>, Range<usize>)>) -> Self {
+        Self::filtered(
+            aggregates
+                .into_iter()
+                .map(|(aggregate, inputs)| (aggregate, inputs, RowFilter::default())),
+        )
+    }
+
+    /// The same, each aggregate also with the rows that it sees.
+    pub fn filtered(
+        aggregates: impl IntoIterator<Item = (Box<dyn Aggregate>, Range<usize>, RowFilter)>,
+    ) -> Self {
+        Self {
+            calls: aggregates.into_iter().map(AggregateCall::new).collect(),
+            slots: 0,
+            used: 0,
+            free: Vec::new(),
+        }
+    }
+
+    /// The same aggregates, without slots.
+    pub fn fresh(&self) -> Self {
+        Self {
+            calls: self.calls.iter().map(AggregateCall::fresh).collect(),
+            slots: 0,
+            used: 0,
+            free: Vec::new(),
+        }
+    }
+
+    /// Whether results of a window are lists.
+    pub fn keeps_lists(&self) -> bool {
+        self.longest_lists().next().is_some()
+    }
+
+    /// Whether results of a window grow with its rows, beyond a few hundred values.
+    pub fn result_grows(&self) -> bool {
+        self.longest_lists().any(|most| most > SHORT_LIST)
+    }
+
+    fn longest_lists(&self) -> impl Iterator<Item = usize> {
+        let calls = self.calls.iter();
+        calls.filter_map(|call| call.aggregate.longest_list())
+    }
+
+    /// Grows to `slots` slots, all of them in use. Never shrinks.
+    pub fn resize(&mut self, slots: usize) {
+        self.grow(slots);
+        self.used = self.used.max(slots);
+    }
+
+    fn grow(&mut self, slots: usize) {
+        if slots > self.slots {
+            self.calls
+                .iter_mut()
+                .for_each(|call| call.aggregate.resize(slots));
+            self.slots = slots;
+        }
+    }
+
+    /// Number of slots that were handed out, released ones included.
+    pub fn len(&self) -> usize {
+        self.used
+    }
+
+    /// Whether no slot was handed out.
+    pub fn is_empty(&self) -> bool {
+        self.used == 0
+    }
+
+    /// A slot that is not in use; it holds the identity.
+    ///
+    /// # Errors
+    ///
+    /// There are more windows than slots have numbers.
+    pub fn allocate(&mut self) -> Result<Slot> {
+        if let Some(slot) = self.free.pop() {
+            return Ok(slot);
+        }
+        let slot = u32::try_from(self.used)
+            .map(Slot)
+            .map_err(|_| Error::Internal("more windows than slots"))?;
+        if self.used == self.slots {
+            self.grow((2 * self.slots).max(64));
+        }
+        self.used += 1;
+        Ok(slot)
+    }
+
+    /// Gives a slot back, once; its states are cleared.
+    pub fn release(&mut self, slot: Slot) {
+        self.clear(slot);
+        self.free.push(slot);
+    }
+
+    /// Lifts each row and combines it into its slot. `inputs` are the columns that the aggregates
+    /// take; in a cogroup the last one is the input of each row.
+    ///
+    /// # Errors
+    ///
+    /// A column is missing, or not of the kind that an aggregate takes.
+    pub fn update(
+        &mut self,
+        slots: &[Slot],
+        times: &[Time],
+        seq_nos: &[SeqNo],
+        inputs: &[Column<'_>],
+    ) -> Result<()> {
+        let mut selections = Selections::new(0..slots.len(), times, seq_nos, inputs);
+        let rows = InputRows {
+            times,
+            seq_nos,
+            inputs,
+        };
+        self.calls
+            .iter_mut()
+            .try_for_each(|call| call.update(slots, rows, &mut selections))
+    }
+
+    /// Lifts one row and combines it into a slot.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::update`].
+    pub fn lift(
+        &mut self,
+        slot: Slot,
+        row: usize,
+        times: &[Time],
+        seq_nos: &[SeqNo],
+        inputs: &[Column<'_>],
+    ) -> Result<()> {
+        let rows = InputRows {
+            times,
+            seq_nos,
+            inputs,
+        };
+        self.calls
+            .iter_mut()
+            .try_for_each(|call| call.lift(slot, row, rows))
+    }
+
+    /// Combines states `from[i]` of `other` into slot `into[i]`.
+    ///
+    /// # Errors
+    ///
+    /// `other` has other aggregates.
+    pub fn merge(&mut self, into: &[Slot], other: &Self, from: &[Slot]) -> Result<()> {
+        if self.calls.len() != other.calls.len() {
+            return Err(Error::Internal(
+                "states of different queries cannot be merged",
+            ));
+        }
+        for (call, other) in self.calls.iter_mut().zip(&other.calls) {
+            call.aggregate.merge(into, other.aggregate.as_ref(), from)?;
+        }
+        Ok(())
+    }
+
+    /// Overwrites slot `to` with a copy of slot `from`.
+    pub fn copy(&mut self, to: Slot, from: Slot) {
+        self.calls
+            .iter_mut()
+            .for_each(|call| call.aggregate.copy(to, from));
+    }
+
+    /// Puts the identity back into a slot.
+    pub fn clear(&mut self, slot: Slot) {
+        self.calls
+            .iter_mut()
+            .for_each(|call| call.aggregate.clear(slot));
+    }
+
+    /// The results of `slots`: a column per aggregate, one row per slot.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::ResultOverflow`] names the first aggregate with a result that does not fit.
+    pub fn lower(&self, slots: &[Slot]) -> Result<Vec<Column<'static>>> {
+        let columns = self.calls.iter().enumerate().map(|(position, call)| {
+            let column = call.aggregate.lower(slots);
+            column.map_err(|error| of_aggregate(error, position))
+        });
+        columns.collect()
+    }
+
+    /// The states of `slots`: the columns of the first aggregate, then those of the next, one row
+    /// per slot.
+    pub fn save(&self, slots: &[Slot]) -> Vec<Column<'static>> {
+        self.calls
+            .iter()
+            .flat_map(|call| call.aggregate.save(slots))
+            .collect()
+    }
+
+    /// Reads what `save` wrote: one slot per row, all in use.
+    ///
+    /// # Errors
+    ///
+    /// The columns are not what `save` writes.
+    pub fn load(&self, states: &[Column<'_>]) -> Result<Self> {
+        let slots = common_len(states)?;
+        let mut rest = states;
+        let mut calls = Vec::with_capacity(self.calls.len());
+        for call in &self.calls {
+            let (call, others) = call.load(rest)?;
+            calls.push(call);
+            rest = others;
+        }
+        if rest.is_empty() {
+            Ok(Self {
+                calls,
+                slots,
+                used: slots,
+                free: Vec::new(),
+            })
+        } else {
+            Err(Error::Internal(
+                "there are more state columns than the aggregates have",
+            ))
+        }
+    }
+
+    /// The lists that [`Self::sweep`] makes of these, all together.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::sweep`].
+    pub fn list_values(
+        &self,
+        times: &[Time],
+        seq_nos: &[SeqNo],
+        inputs: &[Column<'_>],
+        runs: &[RowSpan],
+        interrupt: &Interrupt,
+    ) -> Result<ListValues> {
+        let mut all = ListValues::default();
+        self.over_runs(
+            times,
+            seq_nos,
+            inputs,
+            runs,
+            interrupt,
+            |call, rows, runs| {
+                all += call.list_values(rows, runs)?;
+                Ok(())
+            },
+        )?;
+        Ok(all)
+    }
+
+    /// The results of sliding windows over rows sorted by (key, time, arrival): a column per
+    /// aggregate, one row per run.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::lower`], and where a column is missing; those of the interrupt.
+    pub fn sweep(
+        &self,
+        times: &[Time],
+        seq_nos: &[SeqNo],
+        inputs: &[Column<'_>],
+        runs: &[RowSpan],
+        interrupt: &Interrupt,
+    ) -> Result<Vec<Column<'static>>> {
+        self.over_runs(
+            times,
+            seq_nos,
+            inputs,
+            runs,
+            interrupt,
+            |call, rows, runs| call.sweep(rows, runs),
+        )
+    }
+
+    /// What work makes of each aggregate, and of the runs of the rows that it sees.
+    fn over_runs<T>(
+        &self,
+        times: &[Time],
+        seq_nos: &[SeqNo],
+        inputs: &[Column<'_>],
+        runs: &[RowSpan],
+        interrupt: &Interrupt,
+        mut work: impl FnMut(&dyn Aggregate, InputRows<'_>, RowSpans<'_>) -> Result<T>,
+    ) -> Result<Vec<T>> {
+        let mut selections = Selections::new(spanned(runs), times, seq_nos, inputs);
+        let rows = InputRows {
+            times,
+            seq_nos,
+            inputs,
+        };
+        let results = self.calls.iter().enumerate().map(|(position, call)| {
+            let runs = RowSpans::new(runs, interrupt);
+            let result = call.over_runs(rows, &mut selections, runs, &mut work);
+            interrupt.check()?;
+            result.map_err(|error| of_aggregate(error, position))
+        });
+        results.collect()
+    }
+}
+
+/// An error of the aggregate at a position.
+fn of_aggregate(error: Error, position: usize) -> Error {
+    match error {
+        Error::ResultOverflow { window, reason, .. } => Error::ResultOverflow {
+            aggregate: position,
+            window,
+            reason,
+        },
+        other => other,
+    }
+}

@@ -1,0 +1,190 @@
+//! What an aggregate takes of each row: nothing, a value, a value and the row's position, ...
+
+use std::marker::PhantomData;
+
+use super::column::Column;
+use super::scalar::Scalar;
+use super::slot::Slot;
+use super::validity::Validity;
+use super::{InputRows, RowPosition};
+use crate::core::error::{Error, Result};
+
+/// What an aggregate takes of a row.
+pub trait Argument: 'static {
+    /// The columns that it is read from.
+    type Columns<'a>: Copy;
+    /// The argument of one row.
+    type Row<'a>: Copy;
+
+    /// The columns, resolved once for all rows.
+    ///
+    /// # Errors
+    ///
+    /// A column is missing, superfluous or of another kind.
+    fn columns<'a>(rows: InputRows<'a>) -> Result<Self::Columns<'a>>;
+
+    /// The argument of a row; none where the row does not count.
+    fn get<'a>(columns: Self::Columns<'a>, row: usize) -> Option<Self::Row<'a>>;
+
+    /// Calls `visit` for each row that counts; `slots` is parallel to the rows.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::columns`].
+    #[inline]
+    fn for_each(
+        rows: InputRows<'_>,
+        slots: &[Slot],
+        mut visit: impl FnMut(Slot, Self::Row<'_>),
+    ) -> Result<()> {
+        let columns = Self::columns(rows)?;
+        for (row, &slot) in slots.iter().enumerate() {
+            if let Some(argument) = Self::get(columns, row) {
+                visit(slot, argument);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The one column that an aggregate takes.
+fn one_column<'a>(rows: InputRows<'a>) -> Result<&'a Column<'a>> {
+    match rows.inputs {
+        [column] => Ok(column),
+        _ => Err(Error::Internal("an aggregate takes one column")),
+    }
+}
+
+/// Whether the row holds a value; it always does where there is no column.
+pub struct Presence;
+
+impl Argument for Presence {
+    type Columns<'a> = Option<&'a Validity<'a>>;
+    type Row<'a> = bool;
+
+    fn columns<'a>(rows: InputRows<'a>) -> Result<Self::Columns<'a>> {
+        Ok(rows
+            .inputs
+            .first()
+            .and_then(|column| column.validity.as_ref()))
+    }
+
+    #[inline]
+    fn get<'a>(columns: Self::Columns<'a>, row: usize) -> Option<Self::Row<'a>> {
+        Some(columns.is_none_or(|validity| validity.is_valid(row)))
+    }
+}
+
+/// The value, of rows that hold one.
+pub struct Value<V>(PhantomData<V>);
+
+impl<V: Scalar> Argument for Value<V> {
+    type Columns<'a> = (&'a Column<'a>, V::View<'a>);
+    type Row<'a> = V::Ref<'a>;
+
+    fn columns<'a>(rows: InputRows<'a>) -> Result<Self::Columns<'a>> {
+        let column = one_column(rows)?;
+        Ok((column, V::view(column)?))
+    }
+
+    #[inline]
+    fn get<'a>((column, values): Self::Columns<'a>, row: usize) -> Option<V::Ref<'a>> {
+        column.is_valid(row).then(|| V::at(values, row))
+    }
+
+    #[inline]
+    fn for_each(
+        rows: InputRows<'_>,
+        slots: &[Slot],
+        visit: impl FnMut(Slot, V::Ref<'_>),
+    ) -> Result<()> {
+        V::visit(one_column(rows)?, slots, visit)
+    }
+}
+
+/// The value or null.
+pub struct NullableValue<V>(PhantomData<V>);
+
+impl<V: Scalar> Argument for NullableValue<V> {
+    type Columns<'a> = (&'a Column<'a>, V::View<'a>);
+    type Row<'a> = Option<V::Ref<'a>>;
+
+    fn columns<'a>(rows: InputRows<'a>) -> Result<Self::Columns<'a>> {
+        Value::<V>::columns(rows)
+    }
+
+    #[inline]
+    fn get<'a>(columns: Self::Columns<'a>, row: usize) -> Option<Self::Row<'a>> {
+        Some(Value::<V>::get(columns, row))
+    }
+}
+
+/// The value or null, and the row's position.
+pub struct PositionedValue<V>(PhantomData<V>);
+
+impl<V: Scalar> Argument for PositionedValue<V> {
+    type Columns<'a> = (InputRows<'a>, &'a Column<'a>, V::View<'a>);
+    type Row<'a> = (RowPosition, Option<V::Ref<'a>>);
+
+    fn columns<'a>(rows: InputRows<'a>) -> Result<Self::Columns<'a>> {
+        let column = one_column(rows)?;
+        Ok((rows, column, V::view(column)?))
+    }
+
+    #[inline]
+    fn get<'a>(
+        (rows, column, values): Self::Columns<'a>,
+        row: usize,
+    ) -> Option<(RowPosition, Option<V::Ref<'a>>)> {
+        let value = column.is_valid(row).then(|| V::at(values, row));
+        Some((rows.position(row), value))
+    }
+}
+
+/// What the row ranks by, and its value or null and position; of rows that can be ranked.
+pub struct RankedValue<V, B>(PhantomData<(V, B)>);
+
+impl<V: Scalar, B: Scalar> Argument for RankedValue<V, B> {
+    type Columns<'a> = (
+        <PositionedValue<V> as Argument>::Columns<'a>,
+        <Value<B> as Argument>::Columns<'a>,
+    );
+    type Row<'a> = (B::Ref<'a>, RowPosition, Option<V::Ref<'a>>);
+
+    fn columns<'a>(rows: InputRows<'a>) -> Result<Self::Columns<'a>> {
+        let [value, by] = rows.inputs else {
+            return Err(Error::Internal("an aggregate takes two columns"));
+        };
+        Ok(((rows, value, V::view(value)?), (by, B::view(by)?)))
+    }
+
+    #[inline]
+    fn get<'a>((values, ranks): Self::Columns<'a>, row: usize) -> Option<Self::Row<'a>> {
+        let by = Value::<B>::get(ranks, row)?;
+        let (position, value) = PositionedValue::<V>::get(values, row)?;
+        Some((by, position, value))
+    }
+}
+
+/// The values of two columns, of rows that hold both.
+pub struct Pair<X, Y>(PhantomData<(X, Y)>);
+
+impl<X: Scalar, Y: Scalar> Argument for Pair<X, Y> {
+    type Columns<'a> = (
+        <Value<X> as Argument>::Columns<'a>,
+        <Value<Y> as Argument>::Columns<'a>,
+    );
+    type Row<'a> = (X::Ref<'a>, Y::Ref<'a>);
+
+    fn columns<'a>(rows: InputRows<'a>) -> Result<Self::Columns<'a>> {
+        let [x, y] = rows.inputs else {
+            return Err(Error::Internal("an aggregate takes two columns"));
+        };
+        Ok(((x, X::view(x)?), (y, Y::view(y)?)))
+    }
+
+    #[inline]
+    fn get<'a>((xs, ys): Self::Columns<'a>, row: usize) -> Option<Self::Row<'a>> {
+        Some((Value::<X>::get(xs, row)?, Value::<Y>::get(ys, row)?))
+    }
+}

@@ -1,0 +1,134 @@
+//! [`Accumulators`] as states of the record operators: each row of a batch is one record.
+
+use super::accumulators::Accumulators;
+use super::column::Column;
+use super::slot::Slot;
+use super::states::States;
+use super::{RowSpan, SeqNo, two_stacks};
+use crate::core::error::Result;
+use crate::core::time::Time;
+use crate::core::window::Window;
+
+/// The slot of the scratch accumulators.
+const SCRATCH: Slot = Slot(0);
+
+/// Accumulators and the batch that they are updated from. A row is named by its number.
+pub struct BatchStates<'a> {
+    accumulators: &'a mut Accumulators,
+    /// One slot, which a merge of two slots of `accumulators` goes by.
+    scratch: Accumulators,
+    times: &'a [Time],
+    seq_nos: &'a [SeqNo],
+    inputs: &'a [Column<'a>],
+}
+
+impl<'a> BatchStates<'a> {
+    /// The slices are parallel; `inputs` are the columns that the aggregates take.
+    pub fn new(
+        accumulators: &'a mut Accumulators,
+        times: &'a [Time],
+        seq_nos: &'a [SeqNo],
+        inputs: &'a [Column<'a>],
+    ) -> Self {
+        let mut scratch = accumulators.fresh();
+        scratch.resize(1);
+        Self {
+            accumulators,
+            scratch,
+            times,
+            seq_nos,
+            inputs,
+        }
+    }
+
+    /// The accumulators, to lower what is emitted.
+    pub fn accumulators(&self) -> &Accumulators {
+        self.accumulators
+    }
+
+    /// Combines a row into a slot of other accumulators of the same aggregates.
+    ///
+    /// # Errors
+    ///
+    /// As [`Accumulators::update`].
+    pub fn lift_into(&self, states: &mut Accumulators, slot: Slot, row: u32) -> Result<()> {
+        states.lift(slot, row as usize, self.times, self.seq_nos, self.inputs)
+    }
+
+    /// Accumulators of `count` slots, with each row of the batch combined into its slot.
+    ///
+    /// # Errors
+    ///
+    /// As [`Accumulators::update`].
+    pub fn group(&self, slots: &[Slot], count: usize) -> Result<Accumulators> {
+        let mut grouped = self.accumulators.fresh();
+        grouped.resize(count);
+        grouped.update(slots, self.times, self.seq_nos, self.inputs)?;
+        Ok(grouped)
+    }
+
+    /// Combines slots of [`Self::group`] into slots of the accumulators.
+    ///
+    /// # Errors
+    ///
+    /// As [`Accumulators::merge`].
+    pub fn merge_grouped(
+        &mut self,
+        into: &[Slot],
+        grouped: &Accumulators,
+        from: &[Slot],
+    ) -> Result<()> {
+        self.accumulators.merge(into, grouped, from)
+    }
+
+    /// Combines runs of `rows` into slots of the accumulators; `runs` and `into` are parallel.
+    ///
+    /// # Errors
+    ///
+    /// As [`Accumulators::update`].
+    pub fn merge_runs(&mut self, rows: &[u32], runs: &[RowSpan], into: &[Slot]) -> Result<()> {
+        let (times, seq_nos, inputs) = (self.times, self.seq_nos, self.inputs);
+        two_stacks::merge_runs(
+            self.accumulators,
+            rows.len(),
+            runs,
+            into,
+            |states, place| match rows.get(place as usize) {
+                Some(&row) => states.lift(Slot(place), row as usize, times, seq_nos, inputs),
+                None => Ok(()),
+            },
+        )
+    }
+}
+
+impl States for BatchStates<'_> {
+    type Row = u32;
+
+    fn allocate(&mut self) -> Result<Slot> {
+        self.accumulators.allocate()
+    }
+
+    fn release(&mut self, slot: Slot) {
+        self.accumulators.release(slot);
+    }
+
+    fn update(&mut self, slot: Slot, row: u32, _window: Window) -> Result<()> {
+        self.accumulators
+            .lift(slot, row as usize, self.times, self.seq_nos, self.inputs)
+    }
+
+    fn merge(&mut self, into: Slot, from: Slot, _window: Window) -> Result<()> {
+        self.scratch.clear(SCRATCH);
+        self.scratch.merge(&[SCRATCH], self.accumulators, &[from])?;
+        self.accumulators.merge(&[into], &self.scratch, &[SCRATCH])
+    }
+
+    fn copy(&mut self, to: Slot, from: Slot) -> Result<()> {
+        self.accumulators.copy(to, from);
+        Ok(())
+    }
+
+    fn adopt(&mut self, from: Slot, _window: Window) -> Result<Slot> {
+        Ok(from)
+    }
+}

@@ -1,0 +1,128 @@
+//! `first(column)` and `last(column)`: the value of the earliest or latest row by event time, ties
+//! by arrival. `any_value` is `first`.
+//!
+//! ```text
+//!   time    1    1    2    5
+//!   value   -    a    b    -          first: -   last: -     ignoring nulls, first: a   last: b
+//! ```
+
+use super::argument::{Argument, PositionedValue};
+use super::column::Column;
+use super::row_spans::RowSpans;
+use super::row_value::RowValue;
+use super::scalar::Scalar;
+use super::state::{State, StateVec};
+use super::{InputRows, RowPosition, RowSpan, sweep};
+use crate::core::error::Result;
+
+/// `first(column)`, or where `LAST` is set `last(column)`. The option is whether rows without a
+/// value are passed over.
+pub type FirstLast<V, const LAST: bool> = StateVec<FirstLastState<V, LAST>>;
+/// `first(column)`.
+pub type First<V> = FirstLast<V, false>;
+/// `last(column)`.
+pub type Last<V> = FirstLast<V, true>;
+
+/// The earliest or latest row, if any.
+#[derive(Clone, Debug)]
+pub struct FirstLastState<V: Scalar, const LAST: bool>(Option<RowValue<V>>);
+
+impl<V: Scalar, const LAST: bool> Default for FirstLastState<V, LAST> {
+    fn default() -> Self {
+        Self(None)
+    }
+}
+
+impl<V: Scalar, const LAST: bool> State for FirstLastState<V, LAST> {
+    type Options = bool;
+    type Argument = PositionedValue<V>;
+
+    #[inline]
+    fn add(&mut self, ignore_nulls: &bool, (position, value): (RowPosition, Option<V::Ref<'_>>)) {
+        if value.is_none() && *ignore_nulls {
+            return;
+        }
+        match &mut self.0 {
+            Some(row) => {
+                let outermost = if LAST {
+                    position > row.position
+                } else {
+                    position < row.position
+                };
+                if outermost {
+                    row.set(position, value);
+                }
+            }
+            None => self.0 = Some(RowValue::new(position, value)),
+        }
+    }
+
+    fn merge(&mut self, other: &Self) {
+        if let Some(row) = &other.0 {
+            self.add(&false, (row.position, row.get()));
+        }
+    }
+
+    fn lower<'s>(
+        _ignore_nulls: &bool,
+        states: impl Iterator<Item = &'s Self> + Clone,
+    ) -> Result<Column<'static>> {
+        Ok(V::column(states.map(|state| state.0.as_ref()?.get())))
+    }
+
+    fn save<'s>(states: impl Iterator<Item = &'s Self> + Clone) -> Vec<Column<'static>> {
+        RowValue::save(states.map(|state| state.0.as_ref())).into()
+    }
+
+    fn load(columns: &[Column<'_>]) -> Result<Vec<Self>> {
+        Ok(RowValue::load(columns)?.into_iter().map(Self).collect())
+    }
+
+    fn sweep(
+        ignore_nulls: &bool,
+        rows: InputRows<'_>,
+        runs: RowSpans<'_>,
+    ) -> Result<Column<'static>> {
+        let (_, column, _) = PositionedValue::<V>::columns(rows)?;
+        let outermost = match (ignore_nulls, LAST) {
+            (true, false) => first_valid(column, runs),
+            (true, true) => last_valid(column, runs),
+            (false, last) => {
+                let row = |run: &RowSpan| if last { run.to - 1 } else { run.from };
+                runs.iter()
+                    .map(|run| (!run.is_empty()).then(|| row(run) as usize))
+                    .collect()
+            }
+        };
+        sweep::gather::<V>(column, outermost)
+    }
+}
+
+/// The first row of each run that holds a value.
+fn first_valid(column: &Column<'_>, runs: RowSpans<'_>) -> Vec<Option<usize>> {
+    let mut next = 0;
+    let first = runs.iter().map(|run| {
+        next = next.max(run.from);
+        while next < run.to && !column.is_valid(next as usize) {
+            next += 1;
+        }
+        (next < run.to).then_some(next as usize)
+    });
+    first.collect()
+}
+
+/// The last row of each run that holds a value.
+fn last_valid(column: &Column<'_>, runs: RowSpans<'_>) -> Vec<Option<usize>> {
+    let (mut right, mut latest) = (0, None);
+    let last = runs.iter().map(|run| {
+        latest = (right.max(run.from)..run.to)
+            .rev()
+            .find(|&row| column.is_valid(row as usize))
+            .or(latest);
+        right = right.max(run.to);
+        latest
+            .filter(|&row| row >= run.from)
+            .map(|row| row as usize)
+    });
+    last.collect()
+}

@@ -1,0 +1,51 @@
+//! What the lists of sliding windows come to, before they are made: windows overlap, so that a value is in
+//! many of them.
+
+use std::ops::AddAssign;
+
+use super::InputRows;
+use super::column::Column;
+use super::distinct_values::distinct_values;
+use super::row_spans::RowSpans;
+use super::scalar::Scalar;
+use crate::core::error::Result;
+
+/// The values of lists, all together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ListValues {
+    /// How many they are.
+    pub values: usize,
+    /// The bytes that they take, about.
+    pub bytes: usize,
+}
+
+impl ListValues {
+    /// So many values of the columns that an aggregate takes, each with `more` bytes beside it.
+    pub(super) fn of(values: usize, rows: InputRows<'_>, more: usize) -> Self {
+        let width = |column: &Column<'_>| column.value_bytes().div_ceil(column.len().max(1));
+        let width = rows.inputs.iter().map(width).sum::<usize>() + more;
+        Self {
+            values,
+            bytes: values.saturating_mul(width),
+        }
+    }
+}
+
+/// The lists of distinct values that runs have, at most `most` in each, with `more` bytes beside each value.
+pub(super) fn of_distinct<V: Scalar>(
+    rows: InputRows<'_>,
+    runs: RowSpans<'_>,
+    most: usize,
+    more: usize,
+) -> Result<ListValues> {
+    let mut values = 0_usize;
+    distinct_values::<V>(rows, runs, |distinct| values += most.min(distinct as usize))?;
+    Ok(ListValues::of(values, rows, more))
+}
+
+impl AddAssign for ListValues {
+    fn add_assign(&mut self, other: Self) {
+        self.values = self.values.saturating_add(other.values);
+        self.bytes = self.bytes.saturating_add(other.bytes);
+    }
+}

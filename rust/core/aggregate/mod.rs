@@ -1,0 +1,265 @@
+//! Aggregates: identity, lift, combine, lower; one aggregate a file.
+//!
+//! An aggregate is a vector of states, one per [`Slot`]. A state keeps the time and the arrival of
+//! its rows where they matter, so every `merge` is associative and commutative: the answer does not
+//! depend on how rows were cut into batches, splits or shards.
+//!
+//! | files | hold |
+//! |---|---|
+//! | [`state`] | the state of one slot, and the aggregate that follows from it |
+//! | [`count`], [`sum`], [`mean`], [`product`], [`bits`] | numbers |
+//! | [`variance`], [`central_moments`], [`covariance`] | how numbers are spread |
+//! | [`percentile`], [`mode`], [`top_k`], [`histogram_numeric`], [`count_distinct`], [`sum_distinct`] | values with how often they occur |
+//! | [`min_max`], [`min_max_by`], [`first_last`], `row_value` | choices of one row |
+//! | [`approx_count_distinct`], [`approx_percentile`] | the same, in less memory |
+//! | [`collect_list`], [`collect_set`] | lists |
+//! | [`list_values`] | what the lists of sliding windows come to |
+//! | [`total`], [`distance`], `double_double`, `power_of_two` | what sums and variances are added up in |
+//! | `value_counts`, `code_counts`, `dictionary`, `distinct_values`, [`composite`], [`numeric`] | values that are told apart, and counted |
+//! | [`float_order`] | the order of floats |
+//! | [`argument`] | what an aggregate takes of a row |
+//! | [`column`](mod@column), [`bytes`], [`validity`], [`scalar`] | values in columns |
+//! | `sweep`, [`runs`], [`two_stacks`] | sliding windows in one pass |
+//! | [`slot`], [`accumulators`], `aggregate_call`, [`row_filter`] | all aggregates of a query over shared slots |
+//! | [`states`], [`batch_states`] | what record-by-record operators update |
+
+pub mod argument;
+pub mod bytes;
+pub mod column;
+pub mod scalar;
+pub mod slot;
+pub mod state;
+pub mod states;
+pub mod validity;
+
+pub mod approx_count_distinct;
+pub mod approx_percentile;
+pub mod bits;
+pub mod central_moments;
+pub mod collect_list;
+pub mod collect_set;
+pub mod composite;
+pub mod count;
+pub mod count_distinct;
+pub mod covariance;
+pub mod distance;
+pub mod first_last;
+pub mod float_order;
+pub mod histogram_numeric;
+pub mod list_values;
+pub mod mean;
+pub mod min_max;
+pub mod min_max_by;
+pub mod mode;
+pub mod numeric;
+pub mod percentile;
+pub mod product;
+pub mod row_spans;
+pub mod sum;
+pub mod sum_distinct;
+pub mod top_k;
+pub mod total;
+pub mod variance;
+
+pub mod accumulators;
+pub mod batch_states;
+pub mod row_filter;
+pub mod two_stacks;
+
+mod aggregate_call;
+mod code_counts;
+mod dictionary;
+mod distinct_values;
+mod double_double;
+mod power_of_two;
+mod row_value;
+mod sweep;
+mod value_counts;
+
+use std::any::Any;
+
+use crate::core::error::{Error, Result};
+use crate::core::time::Time;
+use column::Column;
+use list_values::ListValues;
+use row_spans::RowSpans;
+use scalar::Scalar;
+use slot::Slot;
+
+/// Rows to aggregate: parallel slices.
+#[derive(Clone, Copy, Debug)]
+pub struct InputRows<'a> {
+    /// Event times, in full resolution.
+    pub times: &'a [Time],
+    /// The number of each row among all rows of the input; breaks ties of equal times.
+    pub seq_nos: &'a [SeqNo],
+    /// The columns that the aggregate takes, in its own order.
+    pub inputs: &'a [Column<'a>],
+}
+
+impl InputRows<'_> {
+    /// The position of a row.
+    #[inline]
+    fn position(&self, row: usize) -> RowPosition {
+        (
+            self.times.get(row).copied().unwrap_or_default(),
+            self.seq_nos.get(row).copied().unwrap_or_default(),
+        )
+    }
+}
+
+/// A row's number in the order of arrival.
+pub type SeqNo = u64;
+
+/// The position of a row among all rows: by event time, ties by arrival.
+pub type RowPosition = (Time, SeqNo);
+
+/// A run of sorted rows that makes up one sliding window: `from` inclusive, `to` exclusive.
+///
+/// In a list of runs both bounds never go back, so a sweep is one pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RowSpan {
+    /// First row.
+    pub from: u32,
+    /// One past the last row.
+    pub to: u32,
+}
+
+impl RowSpan {
+    /// Number of rows.
+    pub fn len(&self) -> usize {
+        self.to.saturating_sub(self.from) as usize
+    }
+
+    /// Whether it has no rows.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// A vector of states, one per slot.
+pub trait Aggregate: Any + Send + Sync {
+    /// An empty vector of the same kind.
+    fn fresh(&self) -> Box<dyn Aggregate>;
+
+    /// How many values the list of a window has at most; none where its result is no list.
+    fn longest_list(&self) -> Option<usize> {
+        None
+    }
+
+    /// The lists that [`Self::sweep`] makes of these, all together.
+    ///
+    /// # Errors
+    ///
+    /// The columns are not those that the aggregate takes.
+    fn list_values(&self, _rows: InputRows<'_>, _runs: RowSpans<'_>) -> Result<ListValues> {
+        Ok(ListValues::default())
+    }
+
+    /// Grows to `slots` slots. New ones hold the identity: the state of no rows.
+    fn resize(&mut self, slots: usize);
+
+    /// Lifts each row and combines it into its slot; `slots` is parallel to the rows.
+    ///
+    /// # Errors
+    ///
+    /// The columns are not those that the aggregate takes.
+    fn update(&mut self, slots: &[Slot], rows: InputRows<'_>) -> Result<()>;
+
+    /// Lifts one row and combines it into a slot: one step of [`Self::update`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::update`].
+    fn lift(&mut self, slot: Slot, row: usize, rows: InputRows<'_>) -> Result<()>;
+
+    /// Combines state `from[i]` of `other` into slot `into[i]`. `other` is of the same kind.
+    ///
+    /// # Errors
+    ///
+    /// `other` is another aggregate.
+    fn merge(&mut self, into: &[Slot], other: &dyn Aggregate, from: &[Slot]) -> Result<()>;
+
+    /// Overwrites slot `to` with a copy of slot `from`.
+    fn copy(&mut self, to: Slot, from: Slot);
+
+    /// Puts the identity back into a slot.
+    fn clear(&mut self, slot: Slot);
+
+    /// The results of `slots`, one row each.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::ResultOverflow`] names the first of `slots` whose result does not fit.
+    fn lower(&self, slots: &[Slot]) -> Result<Column<'static>>;
+
+    /// The states of `slots` as columns, one row per slot, for blocks and pages.
+    fn save(&self, slots: &[Slot]) -> Vec<Column<'static>>;
+
+    /// Reads what `save` wrote: a vector with one slot per row.
+    ///
+    /// # Errors
+    ///
+    /// The columns are not what `save` writes.
+    fn load(&self, states: &[Column<'_>]) -> Result<Box<dyn Aggregate>>;
+
+    /// The results of sliding windows over rows sorted by (key, time, arrival), one row per run.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::lower`], and where the columns are not those that the aggregate takes.
+    fn sweep(&self, rows: InputRows<'_>, runs: RowSpans<'_>) -> Result<Column<'static>>;
+}
+
+/// The number of rows that all of the state columns have.
+fn common_len(states: &[Column<'_>]) -> Result<usize> {
+    let len = states.first().map_or(0, Column::len);
+    if states.iter().all(|column| column.len() == len) {
+        Ok(len)
+    } else {
+        Err(Error::Internal(
+            "the state columns of an aggregate differ in length",
+        ))
+    }
+}
+
+/// The state columns, of which there must be `N`, and the number of rows that all of them have.
+fn state_columns<'b, 'a, const N: usize>(
+    states: &'b [Column<'a>],
+) -> Result<(&'b [Column<'a>; N], usize)> {
+    let columns = states
+        .try_into()
+        .map_err(|_| Error::Internal("an aggregate was given another number of state columns"))?;
+    Ok((columns, common_len(states)?))
+}
+
+/// The numbers of rows in a state column. Larger ones than a run of any query has are damage, and
+/// would overflow.
+fn row_counts(column: &Column<'_>) -> Result<Vec<i64>> {
+    let counts = i64::view(column)?;
+    if counts.iter().all(|count| (0..1 << 48).contains(count)) {
+        Ok(counts.to_vec())
+    } else {
+        Err(Error::Internal(
+            "a state holds an impossible number of rows",
+        ))
+    }
+}
+
+/// The error of a result that does not fit. Which of several aggregates it is of, [`accumulators`]
+/// knows.
+fn overflow(window: usize, reason: &'static str) -> Error {
+    Error::ResultOverflow {
+        aggregate: 0,
+        window,
+        reason,
+    }
+}
+
+/// The other vector of states, which must be of the same kind.
+fn downcast<T: Aggregate>(other: &dyn Aggregate) -> Result<&T> {
+    let other: &dyn Any = other;
+    other.downcast_ref().ok_or(Error::Internal(
+        "states of different aggregates cannot be merged",
+    ))
+}

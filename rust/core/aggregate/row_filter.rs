@@ -1,0 +1,210 @@
+//! The rows that an aggregate sees, among all rows: those of one input of a cogroup, those where a
+//! boolean column is true (SQL's `FILTER`), or both.
+//!
+//! ```text
+//!   row        0  1  2  3  4  5  6
+//!   input      0  1  1  0  1  0  1
+//!   of input 1    0  1     2     3         the run [1, 5) of all rows is the run [0, 3) of its own
+//! ```
+
+use std::ops::Range;
+
+use super::column::Column;
+use super::scalar::Scalar;
+use super::{InputRows, RowSpan, SeqNo};
+use crate::core::error::{Error, Result};
+use crate::core::time::Time;
+
+/// Which rows an aggregate sees. The default is all of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RowFilter {
+    /// The input of a cogroup whose rows alone it sees.
+    pub input: Option<u32>,
+    /// Which of the input columns holds 1 where it sees the row; null is no 1.
+    pub column: Option<usize>,
+}
+
+impl RowFilter {
+    /// Whether it takes every row, whatever the columns hold.
+    fn takes_all(self) -> bool {
+        self == Self::default()
+    }
+
+    /// Whether one row is taken. `inputs` are all input columns; in a cogroup the last one is the
+    /// input of each row.
+    pub(super) fn takes(self, row: usize, inputs: &[Column<'_>]) -> Result<bool> {
+        if self.takes_all() {
+            return Ok(true);
+        }
+        let column = self
+            .column
+            .map(|column| flags(inputs, column))
+            .transpose()?;
+        let numbers = self.input.map(|_| numbers(inputs)).transpose()?;
+        Ok(holds(numbers, self.input.map(i64::from), row)? && holds(column, Some(1), row)?)
+    }
+}
+
+/// Whether a column, where there is one, holds an integer in a row.
+fn holds(column: Option<&Column<'_>>, wanted: Option<i64>, row: usize) -> Result<bool> {
+    match column {
+        None => Ok(true),
+        Some(column) => Ok(i64::read(column, row)? == wanted),
+    }
+}
+
+/// The column of the rows' inputs.
+fn numbers<'b, 'a>(inputs: &'b [Column<'a>]) -> Result<&'b Column<'a>> {
+    inputs.last().ok_or(Error::Internal(
+        "an aggregate of one input needs the column of inputs",
+    ))
+}
+
+/// The column that tells which rows are seen.
+fn flags<'b, 'a>(inputs: &'b [Column<'a>], column: usize) -> Result<&'b Column<'a>> {
+    inputs.get(column).ok_or(Error::Internal(
+        "an aggregate of some rows needs the column that tells which",
+    ))
+}
+
+/// The rows that filters take, selected once for each filter.
+pub(super) struct Selections<'a> {
+    rows: Range<usize>,
+    times: &'a [Time],
+    seq_nos: &'a [SeqNo],
+    inputs: &'a [Column<'a>],
+    selections: Vec<Selection>,
+}
+
+/// The rows that a filter takes, in their order.
+pub(super) struct Selection {
+    filter: RowFilter,
+    rows: Vec<u32>,
+    all: bool,
+    times: Vec<Time>,
+    seq_nos: Vec<SeqNo>,
+}
+
+impl<'a> Selections<'a> {
+    /// Of a range of rows; `inputs` are all input columns.
+    pub fn new(
+        rows: Range<usize>,
+        times: &'a [Time],
+        seq_nos: &'a [SeqNo],
+        inputs: &'a [Column<'a>],
+    ) -> Self {
+        Self {
+            rows,
+            times,
+            seq_nos,
+            inputs,
+            selections: Vec::new(),
+        }
+    }
+
+    /// The rows that a filter takes; none where it takes all, whatever they are.
+    pub fn get(&mut self, filter: RowFilter) -> Result<Option<&Selection>> {
+        if filter.takes_all() {
+            return Ok(None);
+        }
+        let known = |selection: &Selection| selection.filter == filter;
+        let position = match self.selections.iter().position(known) {
+            Some(position) => position,
+            None => {
+                self.selections.push(self.select(filter)?);
+                self.selections.len() - 1
+            }
+        };
+        Ok(self.selections.get(position))
+    }
+
+    fn select(&self, filter: RowFilter) -> Result<Selection> {
+        let mut rows: Vec<u32> = self.rows.clone().map(|row| row as u32).collect();
+        if let Some(input) = filter.input {
+            keep(&mut rows, numbers(self.inputs)?, input.into())?;
+        }
+        if let Some(column) = filter.column {
+            keep(&mut rows, flags(self.inputs, column)?, 1)?;
+        }
+        if rows.len() == self.rows.len() {
+            return Ok(Selection {
+                filter,
+                rows,
+                all: true,
+                times: Vec::new(),
+                seq_nos: Vec::new(),
+            });
+        }
+        Ok(Selection {
+            filter,
+            all: false,
+            times: gather(&rows, self.times),
+            seq_nos: gather(&rows, self.seq_nos),
+            rows,
+        })
+    }
+}
+
+/// Keeps the rows in which a column holds an integer.
+fn keep(rows: &mut Vec<u32>, column: &Column<'_>, wanted: i64) -> Result<()> {
+    let values = i64::view(column)?;
+    rows.retain(|&row| values.get(row as usize) == Some(&wanted) && column.is_valid(row as usize));
+    Ok(())
+}
+
+impl Selection {
+    /// Whether no row is taken.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// Whether all rows are taken; then they are used as they are.
+    pub fn is_all(&self) -> bool {
+        self.all
+    }
+
+    /// The entries of these rows.
+    pub fn select<T: Copy>(&self, entries: &[T]) -> Vec<T> {
+        gather(&self.rows, entries)
+    }
+
+    /// The entries of these rows in columns.
+    pub fn columns(&self, columns: &[Column<'_>]) -> Vec<Column<'static>> {
+        columns
+            .iter()
+            .map(|column| column.gather(&self.rows))
+            .collect()
+    }
+
+    /// These rows, with their [`Self::columns`].
+    pub fn rows<'b>(&'b self, columns: &'b [Column<'b>]) -> InputRows<'b> {
+        InputRows {
+            times: &self.times,
+            seq_nos: &self.seq_nos,
+            inputs: columns,
+        }
+    }
+
+    /// Row spans of all rows as runs of these.
+    pub fn runs(&self, runs: &[RowSpan]) -> Vec<RowSpan> {
+        let (mut from, mut to) = (0, 0);
+        let advance = |position: &mut usize, bound: u32| {
+            while self.rows.get(*position).is_some_and(|&row| row < bound) {
+                *position += 1;
+            }
+            *position as u32
+        };
+        runs.iter()
+            .map(|run| RowSpan {
+                from: advance(&mut from, run.from),
+                to: advance(&mut to, run.to),
+            })
+            .collect()
+    }
+}
+
+fn gather<T: Copy>(rows: &[u32], entries: &[T]) -> Vec<T> {
+    rows.iter()
+        .filter_map(|&row| entries.get(row as usize).copied())
+        .collect()
+}

@@ -1,0 +1,58 @@
+//! The spans of a sweep, which an interrupt ends early.
+
+use std::ops::{Deref, Range};
+
+use super::RowSpan;
+use crate::core::interrupt::Interrupt;
+
+/// Row spans between two checks: a sweep spends less than a millisecond on them, unless they are apart.
+const STRETCH: usize = 1 << 12;
+
+/// The spans of the windows that a sweep gives the results of, in their order.
+#[derive(Clone, Copy)]
+pub struct RowSpans<'a> {
+    spans: &'a [RowSpan],
+    interrupt: &'a Interrupt,
+}
+
+impl<'a> RowSpans<'a> {
+    /// Row spans, of which both bounds never go back.
+    pub fn new(spans: &'a [RowSpan], interrupt: &'a Interrupt) -> Self {
+        Self { spans, interrupt }
+    }
+
+    /// Other spans for the same sweep.
+    pub fn with<'b>(self, spans: &'b [RowSpan]) -> RowSpans<'b>
+    where
+        'a: 'b,
+    {
+        RowSpans { spans, ..self }
+    }
+
+    /// Whether the interrupt is stopped: for results that take long each, which nobody uses then.
+    pub fn is_stopped(self) -> bool {
+        self.interrupt.is_stopped()
+    }
+
+    /// The spans, some thousands at a time; none follow once the interrupt is stopped. The results
+    /// are then too few: whoever asked for them checks the interrupt before it uses them.
+    pub fn stretches(self) -> impl Iterator<Item = &'a [RowSpan]> {
+        self.spans
+            .chunks(STRETCH)
+            .take_while(move |_| !self.interrupt.is_stopped())
+    }
+}
+
+/// The rows from the first run to the last one.
+pub(super) fn spanned(spans: &[RowSpan]) -> Range<usize> {
+    let from = spans.first().map_or(0, |run| run.from as usize);
+    from..spans.last().map_or(from, |run| run.to as usize)
+}
+
+impl Deref for RowSpans<'_> {
+    type Target = [RowSpan];
+
+    fn deref(&self) -> &[RowSpan] {
+        self.spans
+    }
+}

@@ -1,0 +1,66 @@
+//! The value of one row, which may be null, and the row's position.
+
+use super::column::Column;
+use super::scalar::Scalar;
+use super::{RowPosition, state_columns};
+use crate::core::error::Result;
+use crate::core::time::Time;
+
+/// The value of one row and its position.
+#[derive(Clone, Debug)]
+pub(super) struct RowValue<V> {
+    /// The row's position.
+    pub position: RowPosition,
+    value: V,
+    valid: bool,
+}
+
+impl<V: Scalar> RowValue<V> {
+    /// Of a row.
+    pub(super) fn new(position: RowPosition, value: Option<V::Ref<'_>>) -> Self {
+        Self {
+            position,
+            valid: value.is_some(),
+            value: value.map(V::from_ref).unwrap_or_default(),
+        }
+    }
+
+    /// Overwrites it with another row.
+    #[inline]
+    pub(super) fn set(&mut self, position: RowPosition, value: Option<V::Ref<'_>>) {
+        self.position = position;
+        self.valid = value.is_some();
+        if let Some(value) = value {
+            self.value.set(value);
+        }
+    }
+
+    /// The row's value.
+    #[inline]
+    pub(super) fn get(&self) -> Option<V::Ref<'_>> {
+        self.valid.then(|| self.value.get())
+    }
+
+    /// State columns: times (null where there is no row), arrivals, values.
+    pub(super) fn save<'s>(
+        rows: impl Iterator<Item = Option<&'s Self>> + Clone,
+    ) -> [Column<'static>; 3] {
+        [
+            i64::column(rows.clone().map(|row| Some(row?.position.0.0))),
+            i64::column(rows.clone().map(|row| Some(row?.position.1 as i64))),
+            V::column(rows.map(|row| row?.get())),
+        ]
+    }
+
+    /// Reads what `save` wrote.
+    pub(super) fn load(columns: &[Column<'_>]) -> Result<Vec<Option<Self>>> {
+        let ([times, seq_nos, values], len) = state_columns(columns)?;
+        let (ticks, numbers, view) = (i64::view(times)?, i64::view(seq_nos)?, V::view(values)?);
+        let load = |row: usize| {
+            let position = (Time(i64::at(ticks, row)), i64::at(numbers, row) as u64);
+            let value = values.is_valid(row).then(|| V::at(view, row));
+            times.is_valid(row).then(|| Self::new(position, value))
+        };
+        Ok((0..len).map(load).collect())
+    }
+}

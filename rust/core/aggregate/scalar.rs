@@ -1,0 +1,289 @@
+//! The kinds of values that typed aggregates take, and their order.
+
+use std::cmp::Ordering;
+
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::bytes::Bytes;
+use super::column::{Column, Values};
+use super::slot::Slot;
+use super::validity::Validity;
+use crate::core::error::{Error, Result};
+
+/// A value kind: `i64`, `f64`, `i128` or `Box<[u8]>`, one for each of [`Values`]'s kinds that is
+/// not a list.
+pub trait Scalar: Clone + Default + Send + Sync + std::fmt::Debug + 'static {
+    /// A value read in place.
+    type Ref<'a>: Copy;
+    /// All values of a column.
+    type View<'a>: Copy;
+
+    /// Views a column as values of this kind.
+    ///
+    /// # Errors
+    ///
+    /// The column is of another kind.
+    fn view<'a>(column: &'a Column<'_>) -> Result<Self::View<'a>>;
+    /// The value of a row; means nothing where the row is null.
+    fn at<'a>(view: Self::View<'a>, row: usize) -> Self::Ref<'a>;
+    /// The order of this kind: NaN is equal to itself and above all else, -0.0 is equal to 0.0.
+    fn compare(left: Self::Ref<'_>, right: Self::Ref<'_>) -> Ordering;
+    /// The one value that stands for all that are equal to it by [`Scalar::compare`]: 0.0 for -0.0,
+    /// one NaN.
+    fn canonical(value: Self::Ref<'_>) -> Self::Ref<'_>;
+    /// [`Scalar::compare`], and -0.0 below 0.0, so that a choice by it does not depend on the order
+    /// of rows.
+    fn compare_bits(left: Self::Ref<'_>, right: Self::Ref<'_>) -> Ordering;
+    /// A hash of the value's bits; equal values have one where they are canonical.
+    fn hash(value: Self::Ref<'_>) -> u64;
+    /// Reads an owned value in place.
+    fn get(&self) -> Self::Ref<'_>;
+    /// An owned value.
+    #[inline]
+    fn from_ref(value: Self::Ref<'_>) -> Self {
+        let mut owned = Self::default();
+        owned.set(value);
+        owned
+    }
+    /// Overwrites an owned value.
+    fn set(&mut self, value: Self::Ref<'_>);
+    /// Overwrites an owned value where a condition holds.
+    #[inline]
+    fn set_if(&mut self, condition: bool, value: Self::Ref<'_>) {
+        if condition {
+            self.set(value);
+        }
+    }
+    /// The value of a row; none where the row is null or not there.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::view`].
+    #[inline]
+    fn read<'a>(column: &'a Column<'_>, row: usize) -> Result<Option<Self::Ref<'a>>> {
+        let values = Self::view(column)?;
+        Ok((row < column.len() && column.is_valid(row)).then(|| Self::at(values, row)))
+    }
+    /// Calls `visit` with the slot and the value of each row that holds one.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::view`].
+    fn visit(
+        column: &Column<'_>,
+        slots: &[Slot],
+        mut visit: impl FnMut(Slot, Self::Ref<'_>),
+    ) -> Result<()> {
+        let values = Self::view(column)?;
+        for (row, &slot) in slots.iter().enumerate() {
+            if column.is_valid(row) {
+                visit(slot, Self::at(values, row));
+            }
+        }
+        Ok(())
+    }
+    /// A new column of optional values.
+    fn column<'r>(values: impl Iterator<Item = Option<Self::Ref<'r>>>) -> Column<'static>;
+}
+
+/// Splits optional values into values (zero for null) and validity.
+fn split<T: Default>(values: impl Iterator<Item = Option<T>>) -> (Vec<T>, Vec<bool>) {
+    values
+        .map(|value| (value.is_some(), value.unwrap_or_default()))
+        .map(|(flag, value)| (value, flag))
+        .unzip()
+}
+
+/// The order of floats: NaN above all else, the zeros equal.
+#[inline]
+pub fn compare_floats(left: f64, right: f64) -> Ordering {
+    left.partial_cmp(&right)
+        .unwrap_or_else(|| left.is_nan().cmp(&right.is_nan()))
+}
+
+/// An integer in the order of floats: -0.0 below 0.0, every NaN above all else.
+#[inline]
+fn ordered_bits(value: f64) -> i64 {
+    let bits = value.to_bits().cast_signed();
+    if value.is_nan() {
+        i64::MAX
+    } else {
+        bits ^ ((bits >> 63) & i64::MAX)
+    }
+}
+
+macro_rules! primitive {
+    ($type:ty, $kind:ident, $compare:expr, $compare_bits:expr, $canonical:expr) => {
+        impl Scalar for $type {
+            type Ref<'a> = $type;
+            type View<'a> = &'a [$type];
+
+            fn view<'a>(column: &'a Column<'_>) -> Result<&'a [$type]> {
+                match &column.values {
+                    Values::$kind(values) => Ok(values),
+                    _ => Err(Error::Internal(
+                        "an aggregate was given a column of another kind",
+                    )),
+                }
+            }
+
+            #[inline]
+            fn at<'a>(view: Self::View<'a>, row: usize) -> Self::Ref<'a> {
+                view.get(row).copied().unwrap_or_default()
+            }
+
+            #[inline]
+            fn compare(left: $type, right: $type) -> Ordering {
+                $compare(left, right)
+            }
+
+            #[inline]
+            fn compare_bits(left: $type, right: $type) -> Ordering {
+                $compare_bits(left, right)
+            }
+
+            #[inline]
+            fn canonical(value: Self::Ref<'_>) -> Self::Ref<'_> {
+                $canonical(value)
+            }
+
+            #[inline]
+            fn hash(value: $type) -> u64 {
+                xxh3_64(&value.to_le_bytes())
+            }
+
+            #[inline]
+            fn get(&self) -> $type {
+                *self
+            }
+
+            #[inline]
+            fn set(&mut self, value: $type) {
+                *self = value;
+            }
+
+            #[inline]
+            fn set_if(&mut self, condition: bool, value: $type) {
+                *self = if condition { value } else { *self };
+            }
+
+            fn visit(
+                column: &Column<'_>,
+                slots: &[Slot],
+                mut visit: impl FnMut(Slot, $type),
+            ) -> Result<()> {
+                let rows = slots.iter().zip(Self::view(column)?);
+                match &column.validity {
+                    None => rows.for_each(|(&slot, &value)| visit(slot, value)),
+                    Some(validity) => rows.enumerate().for_each(|(row, (&slot, &value))| {
+                        if validity.is_valid(row) {
+                            visit(slot, value);
+                        }
+                    }),
+                }
+                Ok(())
+            }
+
+            fn column<'r>(values: impl Iterator<Item = Option<Self::Ref<'r>>>) -> Column<'static> {
+                let (values, flags) = split(values);
+                Column {
+                    values: Values::$kind(values.into()),
+                    validity: Validity::of(&flags),
+                }
+            }
+        }
+    };
+}
+
+primitive!(
+    i64,
+    Int,
+    |left: i64, right: i64| left.cmp(&right),
+    Self::compare,
+    |value| value
+);
+primitive!(
+    i128,
+    Wide,
+    |left: i128, right: i128| left.cmp(&right),
+    Self::compare,
+    |value| value
+);
+primitive!(
+    f64,
+    Float,
+    compare_floats,
+    |left, right| ordered_bits(left).cmp(&ordered_bits(right)),
+    |value: f64| if value.is_nan() {
+        Self::NAN
+    } else {
+        value + 0.0
+    }
+);
+
+impl Scalar for Box<[u8]> {
+    type Ref<'a> = &'a [u8];
+    type View<'a> = &'a Bytes<'a>;
+
+    fn view<'a>(column: &'a Column<'_>) -> Result<&'a Bytes<'a>> {
+        match &column.values {
+            Values::Bytes(bytes) => Ok(bytes),
+            _ => Err(Error::Internal(
+                "an aggregate was given a column of another kind",
+            )),
+        }
+    }
+
+    #[inline]
+    fn at<'a>(view: Self::View<'a>, row: usize) -> Self::Ref<'a> {
+        view.get(row)
+    }
+
+    #[inline]
+    fn compare(left: &[u8], right: &[u8]) -> Ordering {
+        left.cmp(right)
+    }
+
+    #[inline]
+    fn compare_bits(left: &[u8], right: &[u8]) -> Ordering {
+        left.cmp(right)
+    }
+
+    #[inline]
+    fn canonical(value: Self::Ref<'_>) -> Self::Ref<'_> {
+        value
+    }
+
+    #[inline]
+    fn hash(value: &[u8]) -> u64 {
+        xxh3_64(value)
+    }
+
+    #[inline]
+    fn get(&self) -> &[u8] {
+        self
+    }
+
+    #[inline]
+    fn set(&mut self, value: &[u8]) {
+        if self.len() == value.len() {
+            self.copy_from_slice(value);
+        } else {
+            *self = value.into();
+        }
+    }
+
+    fn column<'r>(values: impl Iterator<Item = Option<Self::Ref<'r>>>) -> Column<'static> {
+        let mut flags = Vec::new();
+        let bytes: Bytes<'static> = values
+            .map(|value| {
+                flags.push(value.is_some());
+                value.unwrap_or_default()
+            })
+            .collect();
+        Column {
+            values: Values::Bytes(bytes),
+            validity: Validity::of(&flags),
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! An aggregate by the state of one slot: [`State`] says what one state does, [`StateVec`] makes an
+//! [`Aggregate`] of it.
+
+use super::argument::Argument;
+use super::column::Column;
+use super::list_values::ListValues;
+use super::row_spans::RowSpans;
+use super::slot::{PerSlot, Slot};
+use super::{Aggregate, InputRows, downcast, sweep};
+use crate::core::error::Result;
+
+/// The state of one slot. Its default is the identity: the state of no rows.
+///
+/// [`Self::merge`] is associative and commutative, and adding a row is merging the state of that
+/// row alone.
+pub trait State: Clone + Default + Send + Sync + 'static {
+    /// What the aggregate was asked for, the same for all slots.
+    type Options: Clone + Send + Sync + 'static;
+    /// What it takes of a row.
+    type Argument: Argument;
+    /// How many values the list of a window has at most; none where its result is no list.
+    fn longest_list(_options: &Self::Options) -> Option<usize> {
+        None
+    }
+
+    /// Adds a row.
+    fn add(&mut self, options: &Self::Options, row: <Self::Argument as Argument>::Row<'_>);
+
+    /// Adds the rows of another state.
+    fn merge(&mut self, other: &Self);
+
+    /// The results, one for each state.
+    ///
+    /// # Errors
+    ///
+    /// [`ResultOverflow`](crate::core::error::Error::ResultOverflow) names the first state whose result
+    /// does not fit its type.
+    fn lower<'s>(
+        options: &Self::Options,
+        states: impl Iterator<Item = &'s Self> + Clone,
+    ) -> Result<Column<'static>>;
+
+    /// The columns of a page or a block, with one row for each state; always the same number of
+    /// columns.
+    fn save<'s>(states: impl Iterator<Item = &'s Self> + Clone) -> Vec<Column<'static>>;
+
+    /// Reads what [`Self::save`] wrote.
+    ///
+    /// # Errors
+    ///
+    /// The columns are not what `save` writes.
+    fn load(columns: &[Column<'_>]) -> Result<Vec<Self>>;
+
+    /// The lists that [`Self::sweep`] makes of these, all together: for results that are lists.
+    ///
+    /// # Errors
+    ///
+    /// The columns are not those that the aggregate takes.
+    fn list_values(
+        _options: &Self::Options,
+        _rows: InputRows<'_>,
+        _runs: RowSpans<'_>,
+    ) -> Result<ListValues> {
+        Ok(ListValues::default())
+    }
+
+    /// The results of sliding windows over rows sorted by (key, time, arrival), one for each run.
+    /// Any state can be merged; what can do better than that does so here.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::lower`], and where the columns are not those that the aggregate takes.
+    fn sweep(
+        options: &Self::Options,
+        rows: InputRows<'_>,
+        spans: RowSpans<'_>,
+    ) -> Result<Column<'static>> {
+        let columns = Self::Argument::columns(rows)?;
+        let mut states = Vec::with_capacity(spans.len());
+        sweep::two_stacks(
+            spans,
+            Self::default(),
+            |state, row| {
+                if let Some(row) = Self::Argument::get(columns, row) {
+                    state.add(options, row);
+                }
+            },
+            Self::merge,
+            |state| states.push(state.clone()),
+        );
+        Self::lower(options, states.iter())
+    }
+}
+
+/// An aggregate with one state a slot.
+#[derive(Clone, Debug)]
+pub struct StateVec<S: State> {
+    options: S::Options,
+    states: PerSlot<S>,
+}
+
+impl<S: State> StateVec<S> {
+    /// The aggregate, without slots.
+    pub fn new(options: S::Options) -> Self {
+        Self {
+            options,
+            states: PerSlot::default(),
+        }
+    }
+
+    fn states_of<'s>(&'s self, slots: &'s [Slot]) -> impl Iterator<Item = &'s S> + Clone {
+        slots.iter().map(|&slot| &self.states[slot])
+    }
+}
+
+impl<S: State<Options: Default>> Default for StateVec<S> {
+    fn default() -> Self {
+        Self::new(S::Options::default())
+    }
+}
+
+impl<S: State> Aggregate for StateVec<S> {
+    fn fresh(&self) -> Box<dyn Aggregate> {
+        Box::new(Self::new(self.options.clone()))
+    }
+
+    fn longest_list(&self) -> Option<usize> {
+        S::longest_list(&self.options)
+    }
+
+    fn list_values(&self, rows: InputRows<'_>, spans: RowSpans<'_>) -> Result<ListValues> {
+        S::list_values(&self.options, rows, spans)
+    }
+
+    fn resize(&mut self, slots: usize) {
+        self.states.resize(slots, S::default());
+    }
+
+    fn update(&mut self, slots: &[Slot], rows: InputRows<'_>) -> Result<()> {
+        let (options, states) = (&self.options, &mut self.states);
+        S::Argument::for_each(rows, slots, |slot, row| states[slot].add(options, row))
+    }
+
+    fn lift(&mut self, slot: Slot, row: usize, rows: InputRows<'_>) -> Result<()> {
+        if let Some(row) = S::Argument::get(S::Argument::columns(rows)?, row) {
+            self.states[slot].add(&self.options, row);
+        }
+        Ok(())
+    }
+
+    fn merge(&mut self, into: &[Slot], other: &dyn Aggregate, from: &[Slot]) -> Result<()> {
+        let other: &Self = downcast(other)?;
+        for (&into, &from) in into.iter().zip(from) {
+            self.states[into].merge(&other.states[from]);
+        }
+        Ok(())
+    }
+
+    fn copy(&mut self, to: Slot, from: Slot) {
+        self.states[to] = self.states[from].clone();
+    }
+
+    fn clear(&mut self, slot: Slot) {
+        self.states[slot] = S::default();
+    }
+
+    fn lower(&self, slots: &[Slot]) -> Result<Column<'static>> {
+        S::lower(&self.options, self.states_of(slots))
+    }
+
+    fn save(&self, slots: &[Slot]) -> Vec<Column<'static>> {
+        S::save(self.states_of(slots))
+    }
+
+    fn load(&self, columns: &[Column<'_>]) -> Result<Box<dyn Aggregate>> {
+        Ok(Box::new(Self {
+            options: self.options.clone(),
+            states: PerSlot(S::load(columns)?),
+        }))
+    }
+
+    fn sweep(&self, rows: InputRows<'_>, spans: RowSpans<'_>) -> Result<Column<'static>> {
+        S::sweep(&self.options, rows, spans)
+    }
+}

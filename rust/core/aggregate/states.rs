@@ -1,0 +1,74 @@
+//! States as the record operators see them: whatever is aggregated, one slot per window.
+//!
+//! Kafka's fold order is kept: a merged session starts from the identity, takes its sessions from
+//! the oldest on, and the new record last.
+
+use super::slot::Slot;
+use crate::core::error::Result;
+use crate::core::window::Window;
+
+/// States by slot, with the rows they are updated from.
+pub trait States {
+    /// How a row is named: an index into the batch, or the value itself.
+    type Row: Copy;
+
+    /// A slot that holds the identity.
+    ///
+    /// # Errors
+    ///
+    /// More windows than there are numbers for slots.
+    fn allocate(&mut self) -> Result<Slot>;
+
+    /// Gives a slot back.
+    fn release(&mut self, slot: Slot);
+
+    /// Adds a row. `window` is the window that the slot stands for, for messages.
+    ///
+    /// # Errors
+    ///
+    /// A row that cannot be added: a function of the user failed.
+    fn update(&mut self, slot: Slot, row: Self::Row, window: Window) -> Result<()>;
+
+    /// Adds a row to slots, each of which stands for a window; none is there twice.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::update`].
+    fn update_all(&mut self, slots: &[(Slot, Window)], row: Self::Row) -> Result<()> {
+        let mut slots = slots.iter();
+        slots.try_for_each(|&(slot, window)| self.update(slot, row, window))
+    }
+
+    /// Merges slot `from` into slot `into`, which holds what is older. `window` is the merged
+    /// window.
+    ///
+    /// # Errors
+    ///
+    /// States that cannot be merged: a function of the user failed.
+    fn merge(&mut self, into: Slot, from: Slot, window: Window) -> Result<()>;
+
+    /// Overwrites slot `to` with a copy of slot `from`.
+    ///
+    /// # Errors
+    ///
+    /// States that cannot be copied: a function of the user failed.
+    fn copy(&mut self, to: Slot, from: Slot) -> Result<()>;
+
+    /// The identity merged with slot `from`, which is given back. Where merging with the identity
+    /// changes nothing, that is `from` itself.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::allocate`] and [`Self::merge`].
+    fn adopt(&mut self, from: Slot, window: Window) -> Result<Slot> {
+        let into = self.allocate()?;
+        self.merge(into, from, window)?;
+        self.release(from);
+        Ok(into)
+    }
+
+    /// Whether the whole aggregate is null, which deletes the window as in Kafka.
+    fn is_null(&self, _slot: Slot) -> bool {
+        false
+    }
+}

@@ -1,0 +1,64 @@
+//! The states of many spans of elements. As in a sweep each element is lifted at most twice, however many
+//! spans it is in:
+//!
+//! ```text
+//!        from        middle        to
+//!   ······├─── front ──┼─── back ───┤······
+//!          suffixes     prefixes
+//! ```
+
+use super::RowSpan;
+use super::accumulators::Accumulators;
+use super::slot::Slot;
+use crate::core::error::Result;
+
+/// Combines spans of `elements` elements into slots of `states`; `spans`, in ascending order, and `into`
+/// are parallel. `lift` combines an element into the slot of its number.
+///
+/// # Errors
+///
+/// What `lift` returns.
+pub fn merge_runs(
+    states: &mut Accumulators,
+    elements: usize,
+    spans: &[RowSpan],
+    into: &[Slot],
+    mut lift: impl FnMut(&mut Accumulators, u32) -> Result<()>,
+) -> Result<()> {
+    let (mut fronts, mut backs) = (states.fresh(), states.fresh());
+    fronts.resize(elements);
+    backs.resize(elements);
+    let mut extend = |stack: &mut Accumulators, element: u32, neighbour: Option<u32>| {
+        if let Some(neighbour) = neighbour {
+            stack.copy(Slot(element), Slot(neighbour));
+        }
+        lift(stack, element)
+    };
+    let (mut into_fronts, mut into_backs) = (Vec::new(), Vec::new());
+    let (mut front_slots, mut back_slots) = (Vec::new(), Vec::new());
+    let (mut middle, mut right) = (0, 0);
+    for (&RowSpan { from, to }, &slot) in
+        spans.iter().zip(into).filter(|(run, _)| run.from < run.to)
+    {
+        if from >= middle {
+            for element in (from..to).rev() {
+                let next = (element + 1 < to).then_some(element + 1);
+                extend(&mut fronts, element, next)?;
+            }
+            (middle, right) = (to, to);
+        }
+        for element in right..to {
+            let previous = (element > middle).then(|| element - 1);
+            extend(&mut backs, element, previous)?;
+        }
+        right = right.max(to);
+        into_fronts.push(slot);
+        front_slots.push(Slot(from));
+        if to > middle {
+            into_backs.push(slot);
+            back_slots.push(Slot(to - 1));
+        }
+    }
+    states.merge(&into_fronts, &fronts, &front_slots)?;
+    states.merge(&into_backs, &backs, &back_slots)
+}

@@ -1,0 +1,156 @@
+//! The values of a window with how often each occurs: the state of `percentile`, `median` and
+//! `mode`. The zeros are one value, 0.0, and all NaNs are one.
+
+use super::argument::{Argument, Value};
+use super::code_counts::CodeCounts;
+use super::column::{Column, Values};
+use super::dictionary::Dictionary;
+use super::row_spans::RowSpans;
+use super::scalar::Scalar;
+use super::{InputRows, row_counts, state_columns, sweep};
+use crate::core::error::{Error, Result};
+
+/// Ascending values without repeats, and a tail of values that may be among them or repeat.
+#[derive(Clone, Debug, Default)]
+pub(super) struct ValueCounts<V> {
+    counts: Vec<(V, i64)>,
+    sorted: usize,
+}
+
+impl<V: Scalar> ValueCounts<V> {
+    /// A shorter tail is not sorted.
+    const TAIL: usize = 8;
+
+    /// Adds a value.
+    pub fn add(&mut self, value: V::Ref<'_>) {
+        self.insert(V::canonical(value), 1);
+    }
+
+    fn insert(&mut self, value: V::Ref<'_>, count: i64) {
+        let sorted = self.counts.get_mut(..self.sorted).unwrap_or_default();
+        let place = sorted.binary_search_by(|(other, _)| V::compare(other.get(), value));
+        let held = match place {
+            Ok(place) => sorted.get_mut(place),
+            Err(_) => self
+                .counts
+                .last_mut()
+                .filter(|(last, _)| V::compare(last.get(), value).is_eq()),
+        };
+        match held {
+            Some((_, held)) => *held = held.saturating_add(count),
+            None => {
+                self.counts.push((V::from_ref(value), count));
+                if self.counts.len() - self.sorted > self.sorted.max(Self::TAIL) {
+                    self.sort();
+                }
+            }
+        }
+    }
+
+    fn sort(&mut self) {
+        self.counts
+            .sort_by(|(left, _), (right, _)| V::compare(left.get(), right.get()));
+        self.counts.dedup_by(|(later, count), (kept, held)| {
+            let same = V::compare(later.get(), kept.get()).is_eq();
+            if same {
+                *held = held.saturating_add(*count);
+            }
+            same
+        });
+        self.sorted = self.counts.len();
+    }
+
+    /// Adds the values of another state.
+    pub fn merge(&mut self, other: &Self) {
+        for (value, count) in &other.counts {
+            self.insert(value.get(), *count);
+        }
+    }
+
+    /// The values, ascending, each once, with how often it occurs.
+    pub fn ascending(&self) -> Vec<(V::Ref<'_>, i64)> {
+        let mut counts: Vec<(V::Ref<'_>, i64)> = self
+            .counts
+            .iter()
+            .map(|(value, count)| (value.get(), *count))
+            .collect();
+        if self.sorted < counts.len() {
+            counts.sort_by(|&(left, _), &(right, _)| V::compare(left, right));
+            counts.dedup_by(|later, kept| {
+                let same = V::compare(later.0, kept.0).is_eq();
+                if same {
+                    kept.1 = kept.1.saturating_add(later.1);
+                }
+                same
+            });
+        }
+        counts
+    }
+
+    /// Lists of values, and lists of as many counts.
+    pub fn save<'s>(states: impl Iterator<Item = &'s Self> + Clone) -> Vec<Column<'static>> {
+        let (mut offsets, mut values, mut counts) = (vec![0], Vec::new(), Vec::new());
+        for state in states {
+            for (value, count) in state.ascending() {
+                values.push(value);
+                counts.push(count);
+            }
+            offsets.push(values.len() as i64);
+        }
+        let values = V::column(values.into_iter().map(Some));
+        vec![
+            Column::list(offsets.clone(), values),
+            Column::list(offsets, Column::new(Values::Int(counts.into()))),
+        ]
+    }
+
+    /// Reads what [`Self::save`] wrote.
+    pub fn load(columns: &[Column<'_>]) -> Result<Vec<Self>> {
+        let ([values, counts], len) = state_columns(columns)?;
+        let (values, counts) = (values.lists()?, counts.lists()?);
+        let (view, numbers) = (V::view(values.elements)?, row_counts(counts.elements)?);
+        let mut states = Vec::with_capacity(len);
+        for row in 0..len {
+            let (elements, counts) = (values.range(row), counts.range(row));
+            if elements.len() != counts.len() {
+                return Err(Error::Internal(
+                    "the values and counts of a state differ in length",
+                ));
+            }
+            let pairs = elements.zip(numbers.get(counts).unwrap_or_default());
+            let counted = pairs.filter(|(_, count)| **count > 0);
+            let mut state = Self {
+                counts: counted
+                    .map(|(element, count)| {
+                        (V::from_ref(V::canonical(V::at(view, element))), *count)
+                    })
+                    .collect(),
+                sorted: 0,
+            };
+            state.sort();
+            states.push(state);
+        }
+        Ok(states)
+    }
+
+    /// Calls `emit` with the counts of the codes of each run's values; `value` of what it is handed
+    /// gives the value of a code.
+    pub fn sweep<'a>(
+        rows: InputRows<'a>,
+        runs: RowSpans<'_>,
+        mut emit: impl FnMut(&CodeCounts, &dyn Fn(u32) -> Option<V::Ref<'a>>),
+    ) -> Result<()> {
+        let (column, values) = Value::<V>::columns(rows)?;
+        let dictionary = Dictionary::new::<V>(column, values, &runs);
+        let code = |row: usize| dictionary.code(row);
+        let value = |code: u32| dictionary.value::<V>(values, code).map(V::canonical);
+        sweep::subtract_on_evict(
+            runs,
+            &mut CodeCounts::new(dictionary.len()),
+            |counts, row| code(row).into_iter().for_each(|code| counts.insert(code)),
+            |counts, row| code(row).into_iter().for_each(|code| counts.evict(code)),
+            |counts| emit(counts, &value),
+        );
+        Ok(())
+    }
+}

@@ -1,0 +1,88 @@
+//! A record as it arrives at an operator, and its outcome.
+
+use super::stream_time::{Source, StreamTimes};
+use crate::core::store::StoreKey;
+use crate::core::time::{Span, Time};
+
+/// The outcome of a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RecordOutcome {
+    /// It is in a window.
+    Accepted,
+    /// It came too late.
+    Late,
+    /// It has no key; stream time does not move.
+    NullKey,
+    /// It has no time.
+    NullTime,
+    /// Its gap is null, zero or negative; stream time does not move.
+    BadGap,
+}
+
+/// A record as it arrives.
+#[derive(Clone, Copy, Debug)]
+pub struct Record<'a, R> {
+    /// Its key; none where every key column is null.
+    pub key: Option<&'a [u8]>,
+    /// Its time.
+    pub time: Option<Time>,
+    /// The value of its gap column; fixed gaps ignore it.
+    pub gap: Option<i64>,
+    /// Whether its session ends with it: it reaches no further than its own time.
+    pub ends: bool,
+    /// The input of a cogroup; 0 otherwise.
+    pub input: usize,
+    /// The source partition.
+    pub source: Source,
+    /// The row that updates the states.
+    pub row: R,
+}
+
+/// A record's gap in effect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EffectiveGap {
+    /// As the record has it.
+    Asked(Span),
+    /// Cut to the longest gap.
+    Clamped(Span),
+    /// Null, zero or negative.
+    Bad,
+}
+
+/// A record with a key, a time and a good gap: it is counted and has moved stream time.
+#[derive(Clone, Copy, Debug)]
+pub struct ValidRecord<'a, R> {
+    /// Its key.
+    pub name: &'a [u8],
+    /// Its time.
+    pub time: Time,
+    /// Its gap in effect.
+    pub gap: Span,
+    /// The times that it is judged by.
+    pub now: StreamTimes,
+    /// The row that updates the states.
+    pub row: R,
+}
+
+impl<R> ValidRecord<'_, R> {
+    /// Whether it is before the close time of its input: it may be late, or meet a closed window
+    /// (rules 2.6).
+    pub fn is_behind(&self) -> bool {
+        self.time < self.now.late
+    }
+}
+
+/// A record with the number of its key in the store.
+#[derive(Clone, Copy, Debug)]
+pub struct KeyedRecord<R> {
+    /// The number of its key in the store.
+    pub key: StoreKey,
+    /// Its time.
+    pub time: Time,
+    /// Its gap in effect.
+    pub gap: Span,
+    /// The close time of its input: windows before it are late.
+    pub late: Time,
+    /// The row that updates the states.
+    pub row: R,
+}

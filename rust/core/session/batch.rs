@@ -1,0 +1,302 @@
+//! Sessions of many rows at once, in any order of input.
+//!
+//! Each key has one *open* partial session. A row joins it or opens another; in-order rows of a key
+//! thus never look further back. A key that goes back in time is *dirty*: its partial sessions may
+//! touch each other, and [`OpenSessions::coalesce`] joins them by one sweep over their starts.
+//!
+//! ```text
+//!   rows of a key      1 2   9 8       4          (gap 3)
+//!   partial sessions   [1,2] [8,9]     [4,4]      dirty: 4 is before the open session
+//!   coalesced          [1,4] [8,9]
+//! ```
+//!
+//! A session is the stretch from its start to its reach, and what belongs together are stretches
+//! that touch. So it does not matter whether all records have one gap or each its own: the partial
+//! sessions of a key that is not dirty are apart and in order, the open one last, and a sweep over
+//! the starts of a dirty key's meets each stretch before all that it reaches.
+//!
+//! ```text
+//!   rows of a key      1 ··4    6 ·7    0 ······8      (each its own gap; the last row comes behind)
+//!   coalesced          [0,6]            reach 8
+//! ```
+
+use super::coalesce::{CoalescedSessions, coalesce};
+use super::disorder::{Disorder, REVIEW_ROWS};
+use super::windows::Cut;
+use crate::core::aggregate::slot::{PerSlot, Slot};
+use crate::core::error::Result;
+use crate::core::interrupt::Interrupt;
+use crate::core::key::KeyId;
+use crate::core::sort::SortedRows;
+use crate::core::time::{Span, Time};
+use crate::core::window::Extent;
+
+/// The open partial session of a key.
+#[derive(Clone, Copy, Debug)]
+struct OpenSession {
+    extent: Extent,
+    slot: Slot,
+    /// Whether partial sessions of the key may touch each other.
+    dirty: bool,
+    /// Whether the key has other partial sessions.
+    has_others: bool,
+}
+
+/// A key without a partial session.
+const NONE_OPEN: OpenSession = OpenSession {
+    extent: Extent {
+        start: Time::MIN,
+        end: Time::MIN,
+        reach: Time::MIN,
+    },
+    slot: Slot(u32::MAX),
+    dirty: false,
+    has_others: false,
+};
+
+/// Partial sessions of many keys, one per slot.
+#[derive(Debug, Default)]
+pub struct OpenSessions {
+    keys: Vec<KeyId>,
+    extents: PerSlot<Extent>,
+    open: Vec<OpenSession>,
+    dirty: usize,
+    /// Rows that opened a session before the one their key had open.
+    steps_back: usize,
+    disorder: Disorder,
+}
+
+impl OpenSessions {
+    /// Number of partial sessions, that is of slots.
+    pub fn len(&self) -> usize {
+        self.keys.len()
+    }
+
+    /// Whether there are no sessions.
+    pub fn is_empty(&self) -> bool {
+        self.keys.is_empty()
+    }
+
+    /// Gives each record its partial session. `keys` and `times` are parallel, no key is null.
+    ///
+    /// # Errors
+    ///
+    /// Those of the interrupt.
+    pub fn assign(
+        &mut self,
+        keys: &[KeyId],
+        times: &[Time],
+        gap: Span,
+        interrupt: &Interrupt,
+    ) -> Result<Vec<Slot>> {
+        self.assign_each(keys, times, |_| gap, interrupt)
+    }
+
+    /// The same where each record has its own gap: `gaps` is parallel too.
+    ///
+    /// # Errors
+    ///
+    /// Those of the interrupt.
+    pub fn assign_own(
+        &mut self,
+        keys: &[KeyId],
+        times: &[Time],
+        gaps: &[Span],
+        interrupt: &Interrupt,
+    ) -> Result<Vec<Slot>> {
+        let gap = |row: usize| gaps.get(row).copied().unwrap_or_default();
+        self.assign_each(keys, times, gap, interrupt)
+    }
+
+    fn assign_each(
+        &mut self,
+        keys: &[KeyId],
+        times: &[Time],
+        gap: impl Fn(usize) -> Span,
+        interrupt: &Interrupt,
+    ) -> Result<Vec<Slot>> {
+        if self.is_empty() || self.disorder.is_shuffled() {
+            let rows = (0..).zip(keys.iter().zip(times));
+            self.disorder
+                .look_ahead(rows.map(|(row, (&key, &time))| (key, Extent::of(time, gap(row)))));
+        }
+        let mut slots = vec![Slot(0); keys.len()];
+        let mut done = 0;
+        for ((slots, keys), times) in slots
+            .chunks_mut(REVIEW_ROWS)
+            .zip(keys.chunks(REVIEW_ROWS))
+            .zip(times.chunks(REVIEW_ROWS))
+        {
+            if self.disorder.is_shuffled() {
+                break;
+            }
+            let before = self.steps_back;
+            for (row, ((slot, &key), &time)) in (done..).zip(slots.iter_mut().zip(keys).zip(times))
+            {
+                *slot = self.join(key, Extent::of(time, gap(row)));
+            }
+            done += keys.len();
+            self.disorder.review(self.steps_back - before);
+        }
+        if let (Some(keys), Some(times), Some(slots)) =
+            (keys.get(done..), times.get(done..), slots.get_mut(done..))
+            && !keys.is_empty()
+        {
+            self.assign_sorted(keys, times, |row| gap(done + row), slots, interrupt)?;
+        }
+        Ok(slots)
+    }
+
+    /// The same for shuffled rows: by key, then by time, so that each session is built in one go.
+    fn assign_sorted(
+        &mut self,
+        keys: &[KeyId],
+        times: &[Time],
+        gap: impl Fn(usize) -> Span,
+        slots: &mut [Slot],
+        interrupt: &Interrupt,
+    ) -> Result<()> {
+        for (key, rows) in SortedRows::new(keys, times, interrupt)?.by_key() {
+            for &(time, row) in rows {
+                let row = row as usize;
+                if let Some(slot) = slots.get_mut(row) {
+                    *slot = self.join(key, Extent::of(time, gap(row)));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives each record its session, where sessions are cut. A key's records are not before those of
+    /// earlier calls.
+    ///
+    /// # Errors
+    ///
+    /// Those of the interrupt.
+    pub fn assign_cut(
+        &mut self,
+        keys: &[KeyId],
+        times: &[Time],
+        gap: impl Fn(usize) -> Span,
+        cut: Cut,
+        interrupt: &Interrupt,
+    ) -> Result<Vec<Slot>> {
+        let mut slots = vec![Slot(0); keys.len()];
+        for (key, rows) in SortedRows::new(keys, times, interrupt)?.by_key() {
+            for &(time, row) in rows {
+                let row = row as usize;
+                if let Some(slot) = slots.get_mut(row) {
+                    *slot = self.follow(key, Extent::of(time, gap(row)), cut);
+                }
+            }
+        }
+        Ok(slots)
+    }
+
+    /// The slot of a record that comes after all others of its key.
+    fn follow(&mut self, key: KeyId, record: Extent, cut: Cut) -> Slot {
+        match self
+            .open
+            .get_mut(key.0 as usize)
+            .filter(|open| open.slot != NONE_OPEN.slot && open.extent.joins(&record))
+        {
+            Some(open) => {
+                open.extent = cut.extend(open.extent, record);
+                open.slot
+            }
+            None => self.begin(key, cut.begin(record)),
+        }
+    }
+
+    /// Whether the rows of the last [`OpenSessions::assign`], or those that were looked at after it,
+    /// come far out of order.
+    pub fn disorder(&mut self) -> &mut Disorder {
+        &mut self.disorder
+    }
+
+    /// Gives each partial session its slot. `keys` and `extents` are parallel, no key is null.
+    pub fn assign_partials(&mut self, keys: &[KeyId], extents: &[Extent]) -> Vec<Slot> {
+        keys.iter()
+            .zip(extents)
+            .map(|(&key, &extent)| self.join(key, extent))
+            .collect()
+    }
+
+    /// The slot of a record or a partial session: that of its key's open session where it joins
+    /// this one.
+    #[inline(always)]
+    fn join(&mut self, key: KeyId, extent: Extent) -> Slot {
+        match self
+            .open
+            .get_mut(key.0 as usize)
+            .filter(|open| open.slot != NONE_OPEN.slot && open.extent.joins(&extent))
+        {
+            Some(open) => {
+                if extent.start < open.extent.start && open.has_others && !open.dirty {
+                    open.dirty = true;
+                    self.dirty += 1;
+                }
+                open.extent = open.extent.union(&extent);
+                open.slot
+            }
+            None => self.begin(key, extent),
+        }
+    }
+
+    /// Opens a session of its own. Not inlined: most records join, and what they do stays short.
+    #[inline(never)]
+    fn begin(&mut self, key: KeyId, extent: Extent) -> Slot {
+        let index = key.0 as usize;
+        if index >= self.open.len() {
+            self.open.resize(index + 1, NONE_OPEN);
+        }
+        let slot = Slot(self.keys.len() as u32);
+        self.keys.push(key);
+        self.extents.0.push(extent);
+        let Some(open) = self.open.get_mut(index) else {
+            return slot;
+        };
+        let known = open.slot != NONE_OPEN.slot;
+        let back = known && extent.start < open.extent.start;
+        if known {
+            self.extents[open.slot] = open.extent;
+        }
+        if back {
+            self.steps_back += 1;
+            self.dirty += usize::from(!open.dirty);
+        }
+        *open = OpenSession {
+            extent,
+            slot,
+            dirty: open.dirty | back,
+            has_others: known,
+        };
+        slot
+    }
+
+    /// Joins what belongs together and hands all sessions out; what remains is empty.
+    ///
+    /// # Errors
+    ///
+    /// Those of the interrupt.
+    pub fn coalesce(&mut self, interrupt: &Interrupt) -> Result<CoalescedSessions> {
+        let open = std::mem::take(&mut self.open);
+        let (keys, mut extents) = (
+            std::mem::take(&mut self.keys),
+            std::mem::take(&mut self.extents),
+        );
+        for open in open.iter().filter(|open| open.slot != NONE_OPEN.slot) {
+            extents[open.slot] = open.extent;
+        }
+        self.steps_back = 0;
+        if std::mem::take(&mut self.dirty) == 0 {
+            return Ok(CoalescedSessions {
+                moves: None,
+                keys,
+                extents: extents.0,
+            });
+        }
+        let is_dirty = |key: &KeyId| open.get(key.0 as usize).is_some_and(|open| open.dirty);
+        coalesce(keys, extents, is_dirty, interrupt)
+    }
+}

@@ -1,0 +1,150 @@
+//! The settings of session windows.
+
+use crate::core::error::{Error, Result};
+use crate::core::operator::change::{Emit, Late};
+use crate::core::operator::record::EffectiveGap;
+use crate::core::time::{Span, Time};
+use crate::core::window::Extent;
+
+/// The longest gap that a column holds.
+const LONGEST: Span = Span(i64::MAX as u64);
+
+/// The inactivity gap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Gap {
+    /// The same for all records.
+    Fixed(Span),
+    /// Each record's own (rules 3.1).
+    Dynamic {
+        /// What longer gaps are cut to; none: gaps of any length.
+        longest: Option<Span>,
+    },
+}
+
+impl Gap {
+    /// The longest gap a record can have.
+    pub fn longest(self) -> Span {
+        match self {
+            Self::Fixed(gap) => gap,
+            Self::Dynamic { longest } => longest.unwrap_or(LONGEST),
+        }
+    }
+
+    /// The gap in effect of a record with `own` in its gap column.
+    pub fn of(self, own: Option<i64>) -> EffectiveGap {
+        match (self, own.and_then(|own| u64::try_from(own).ok())) {
+            (Self::Fixed(gap), _) => EffectiveGap::Asked(gap),
+            (_, None | Some(0)) => EffectiveGap::Bad,
+            (
+                Self::Dynamic {
+                    longest: Some(longest),
+                },
+                Some(own),
+            ) if Span(own) > longest => EffectiveGap::Clamped(longest),
+            (_, Some(own)) => EffectiveGap::Asked(Span(own)),
+        }
+    }
+}
+
+/// Where sessions end although the gap goes on. Their records are taken in the order of time, those
+/// that end a session with a gap of zero.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cut {
+    /// The longest distance from the start of a session to its end; none: any.
+    pub longest: Option<Span>,
+}
+
+impl Cut {
+    /// The session that begins with a record.
+    pub fn begin(self, record: Extent) -> Extent {
+        self.extend(record, record)
+    }
+
+    /// A session with a record that joins it and is not before its end.
+    pub fn extend(self, session: Extent, record: Extent) -> Extent {
+        let end = |longest| session.start.saturating_add(longest);
+        session.extended(&record, self.longest.map_or(Time::MAX, end))
+    }
+}
+
+/// A session query. Lengths are in ticks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SessionWindows {
+    /// The inactivity gap.
+    pub gap: Gap,
+    /// Where sessions end although the gap goes on, if anywhere: of records in the order of time.
+    pub cut: Option<Cut>,
+    /// How long sessions wait for late records after their gap; none: for ever, as in batch.
+    pub grace: Option<Span>,
+    /// How long closed sessions stay visible; none: not at all.
+    pub until: Option<Span>,
+    /// When sessions are emitted.
+    pub emit: Emit,
+    /// What happens to late records.
+    pub late: Late,
+    /// Length of a store's segments; none: an eighth of gap, grace and `until`.
+    pub segment: Option<Span>,
+}
+
+impl SessionWindows {
+    /// Sessions of a fixed gap; by default finals only, late records dropped.
+    pub fn with_gap(gap: Span, grace: Option<Span>) -> Self {
+        Self {
+            gap: Gap::Fixed(gap),
+            cut: None,
+            grace,
+            until: None,
+            emit: Emit::Close,
+            late: Late::Drop,
+            segment: None,
+        }
+    }
+
+    /// Checks that the lengths fit together.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Argument`] for a gap of zero, for `until` below gap + grace, and for a cut of sessions
+    /// that records may still join which come behind others.
+    pub fn check(&self) -> Result<()> {
+        let longest = self.gap.longest();
+        if longest == Span(0) {
+            return Err(Error::Argument {
+                argument: "gap".into(),
+                got: "0".into(),
+                allowed: "a length of at least one tick".into(),
+            });
+        }
+        if self.cut.is_some() && (self.grace != Some(Span(0)) || self.until.is_some()) {
+            return Err(Error::Argument {
+                argument: "longest, ends".into(),
+                got: "sessions that wait for late records".into(),
+                allowed:
+                    "records in the order of time: where one comes behind others, sessions that \
+                          were emitted would be cut elsewhere"
+                        .into(),
+            });
+        }
+        let least = longest.saturating_add(self.grace.unwrap_or_default());
+        match self.until {
+            Some(until) if until < least => Err(Error::Argument {
+                argument: "until".into(),
+                got: until.0.to_string(),
+                allowed: format!("at least gap + grace, {}", least.0),
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Length of a store's segments: sessions of the longest gap are in a few of them.
+    pub(crate) fn segment(&self) -> Span {
+        let Some(grace) = self.grace else {
+            return Span(u64::MAX);
+        };
+        if let Some(segment) = self.segment {
+            return segment;
+        }
+        let visible = self.gap.longest().saturating_add(grace);
+        Span((visible.saturating_add(self.until.unwrap_or_default()).0 / 8).max(1))
+    }
+}

@@ -1,0 +1,141 @@
+//! The windows that a record creates, in the store.
+
+use super::decide::NewWindow;
+use super::record::SlidingOperator;
+use crate::core::aggregate::slot::Slot;
+use crate::core::aggregate::states::States;
+use crate::core::error::Result;
+use crate::core::operator::change::{Sink, WindowUpdate};
+use crate::core::operator::record::KeyedRecord;
+use crate::core::store::{StoreKey, WindowEntry};
+use crate::core::time::Time;
+use crate::core::window::Window;
+
+impl SlidingOperator {
+    /// Creates windows; `copied` are the states, and their largest time, for one that copies.
+    pub(super) fn create_all<S: States>(
+        &mut self,
+        new_windows: &[NewWindow],
+        mut copied: Option<(Slot, Time)>,
+        record: KeyedRecord<S::Row>,
+        states: &mut S,
+        out: &mut impl Sink<S>,
+    ) -> Result<()> {
+        let key = record.key;
+        for &new in new_windows {
+            match new {
+                NewWindow::Create { start, base } => {
+                    self.create(record, start, base, states, out)?
+                }
+                NewWindow::Copy { start, .. } => {
+                    if let Some((slot, time)) = copied.take() {
+                        let window = Window::sliding(start, self.windows.sliding.difference);
+                        let entry = WindowEntry {
+                            start,
+                            largest: time,
+                            slot,
+                        };
+                        let known = self.put(key, entry, states);
+                        let slot = Some(slot);
+                        let update = WindowUpdate {
+                            key,
+                            window,
+                            time,
+                            slot,
+                            known,
+                        };
+                        self.emit_update(update, states, out)?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds the record to a new window, unless it is late there.
+    fn create<S: States>(
+        &mut self,
+        record: KeyedRecord<S::Row>,
+        start: Time,
+        base: Option<Time>,
+        states: &mut S,
+        out: &mut impl Sink<S>,
+    ) -> Result<()> {
+        let window = Window::sliding(start, self.windows.sliding.difference);
+        if self.refuses(window, record.late) {
+            return Ok(());
+        }
+        let (key, time) = (record.key, record.time);
+        let base = match base {
+            Some(base) => self.copy(key, base, states)?,
+            None => None,
+        };
+        let slot = match base {
+            Some((slot, _)) => slot,
+            None => states.allocate()?,
+        };
+        states.update(slot, record.row, window)?;
+        if states.is_null(slot) {
+            states.release(slot);
+            let old = self.store.remove(key, start);
+            if let Some(old) = &old {
+                states.release(old.slot);
+            }
+            let known = old.is_some();
+            let update = WindowUpdate {
+                key,
+                window,
+                time,
+                slot: None,
+                known,
+            };
+            return self.emit_update(update, states, out);
+        }
+        let known = self.put(
+            key,
+            WindowEntry {
+                start,
+                largest: time,
+                slot,
+            },
+            states,
+        );
+        let update = WindowUpdate {
+            key,
+            window,
+            time,
+            slot: Some(slot),
+            known,
+        };
+        self.emit_update(update, states, out)
+    }
+
+    /// A copy of a stored window's states, and its largest time.
+    pub(super) fn copy<S: States>(
+        &mut self,
+        key: StoreKey,
+        start: Time,
+        states: &mut S,
+    ) -> Result<Option<(Slot, Time)>> {
+        let Some(&mut WindowEntry { largest, slot, .. }) = self.store.entry(key, start) else {
+            return Ok(None);
+        };
+        let copy = states.allocate()?;
+        states.copy(copy, slot)?;
+        Ok(Some((copy, largest)))
+    }
+
+    /// Stores a window; whether it replaces one.
+    pub(super) fn put<S: States>(
+        &mut self,
+        key: StoreKey,
+        entry: WindowEntry,
+        states: &mut S,
+    ) -> bool {
+        let replaced = self.store.put(key, entry);
+        if let Some(replaced) = &replaced {
+            states.release(replaced.slot);
+        }
+        replaced.is_some()
+    }
+}

@@ -1,0 +1,210 @@
+//! Which sliding windows there are: KIP-450's two windows per record, in closed form.
+//!
+//! ```text
+//!   records (d = 10)        1         2              3
+//!   ──────────────────────┼─────────┼──────────────┼──────────▶
+//!   left of 1    ├──────────┤
+//!   left of 2              ├──────────┤
+//!   right of 1               ├──────────┤            holds 2
+//!   right of 2                          ├─────────── holds 3 only if it is within u + d
+//! ```
+//! For the distinct times `t1 < ... < tn` of a key, both bounds inclusive, one tick `u`:
+//!
+//! * left `[ti - d, ti]` for every `i`; where `0 <= ti < d`, Kafka's early window `[0, d]`;
+//! * right `[ti + u, ti + u + d]` where it holds a record;
+//! * a right window and a left window with one start are one window.
+//!
+//! Windows do not cross 1970-01-01: records before it make windows of their own (rules 4.2).
+
+use crate::core::aggregate::RowSpan;
+use crate::core::error::{Error, Result};
+use crate::core::time::{Span, Time};
+use crate::core::window::Window;
+
+/// Time difference and resolution, in ticks; the difference is a multiple of the resolution.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sliding {
+    /// `d`: the length of every window.
+    pub difference: Span,
+    /// `u`: how far after a record its right window starts.
+    pub resolution: Span,
+}
+
+/// Which windows to plan: those that end in `[from, until)`.
+#[derive(Clone, Copy, Debug)]
+pub struct Ends {
+    /// Windows that end before this were planned earlier.
+    pub from: Time,
+    /// Windows that end here or later still wait for records; none when there are no more.
+    pub until: Option<Time>,
+}
+
+impl Ends {
+    /// All windows.
+    pub const ALL: Self = Self {
+        from: Time::MIN,
+        until: None,
+    };
+
+    fn contains(self, end: Time) -> bool {
+        end >= self.from && self.until.is_none_or(|until| end < until)
+    }
+}
+
+/// The error of a record whose window has a bound beyond the representable times.
+pub(super) fn beyond_time(record: Time) -> Error {
+    Error::TimeOverflow { ticks: record.0 }
+}
+
+impl Sliding {
+    /// The earliest record that a window ending at `frontier` or later can hold or start from.
+    pub fn horizon(&self, frontier: Time) -> Time {
+        frontier
+            .saturating_sub(self.difference)
+            .saturating_sub(self.resolution)
+    }
+
+    /// Plans the windows of one key, by ascending start: calls `emit` with each window and its run
+    /// of rows.
+    ///
+    /// `times` are ascending multiples of the resolution; the rows of `times` are numbered from
+    /// `first`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TimeOverflow`] where a window has a bound beyond the representable times; those of
+    /// `emit`.
+    pub fn plan(
+        &self,
+        times: &[Time],
+        first: u32,
+        ends: Ends,
+        mut emit: impl FnMut(Window, RowSpan) -> Result<()>,
+    ) -> Result<()> {
+        let (before, since) = times.split_at(times.partition_point(|&time| time < Time(0)));
+        self.plan_side(before, first, false, ends, &mut emit)?;
+        self.plan_side(since, first + before.len() as u32, true, ends, &mut emit)
+    }
+
+    /// Plans the windows that end at the records of one key: `[t - d, t]` for every time `t`, whatever
+    /// side of 1970 it is on. Calls `emit` with each window, its run of rows, and the run of those at its
+    /// end.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::plan`].
+    pub fn plan_ends(
+        &self,
+        times: &[Time],
+        first: u32,
+        ends: Ends,
+        mut emit: impl FnMut(Window, RowSpan, RowSpan) -> Result<()>,
+    ) -> Result<()> {
+        let mut from = Cursor::new(times);
+        let mut row = first;
+        for at_end in times.chunk_by(|left, right| left == right) {
+            let to = row + at_end.len() as u32;
+            if let Some(&end) = at_end.first().filter(|&&end| ends.contains(end)) {
+                let start = end.checked_sub(self.difference);
+                let start = start.ok_or_else(|| beyond_time(end))?;
+                from.advance(|time| time < start);
+                let run = RowSpan {
+                    from: first + from.row,
+                    to,
+                };
+                emit(Window { start, end }, run, RowSpan { from: row, to })?;
+            }
+            row = to;
+        }
+        Ok(())
+    }
+
+    /// The windows of the records on one side of 1970-01-01.
+    fn plan_side(
+        &self,
+        times: &[Time],
+        first: u32,
+        early: bool,
+        ends: Ends,
+        emit: &mut impl FnMut(Window, RowSpan) -> Result<()>,
+    ) -> Result<()> {
+        // The first left window starts before all others: if its start is a time, all starts are.
+        if let (Some(&earliest), false) = (times.first(), early) {
+            earliest
+                .checked_sub(self.difference)
+                .ok_or_else(|| beyond_time(earliest))?;
+        }
+        let floor = if early { Time(0) } else { Time::MIN };
+        let mut lefts = times
+            .iter()
+            .map(|&time| time.saturating_sub(self.difference).max(floor));
+        let mut rights = self.right_starts(times);
+        let (mut left, mut right) = (lefts.next(), rights.next());
+        let (mut from, mut to) = (Cursor::new(times), Cursor::new(times));
+        while let Some(start) = left.into_iter().chain(right).min() {
+            while left == Some(start) {
+                left = lefts.next();
+            }
+            while right == Some(start) {
+                right = rights.next();
+            }
+            // A left window ends at its record: only a right window, one resolution after its
+            // record, ends beyond time.
+            let end = start
+                .checked_add(self.difference)
+                .ok_or_else(|| beyond_time(start.saturating_sub(self.resolution)))?;
+            if ends.contains(end) {
+                from.advance(|time| time < start);
+                to.advance(|time| time <= end);
+                emit(
+                    Window { start, end },
+                    RowSpan {
+                        from: first + from.row,
+                        to: first + to.row,
+                    },
+                )?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Starts of the right windows that hold a record. None is beyond time: the next record is not
+    /// before it.
+    fn right_starts(&self, times: &[Time]) -> impl Iterator<Item = Time> {
+        times
+            .iter()
+            .zip(times.iter().skip(1))
+            .filter_map(|(&time, &next)| {
+                let start = time.saturating_add(self.resolution);
+                (time < next && next <= start.saturating_add(self.difference)).then_some(start)
+            })
+    }
+}
+
+/// A position in ascending times that only goes forward.
+struct Cursor<'a> {
+    times: std::slice::Iter<'a, Time>,
+    row: u32,
+}
+
+impl<'a> Cursor<'a> {
+    fn new(times: &'a [Time]) -> Self {
+        Self {
+            times: times.iter(),
+            row: 0,
+        }
+    }
+
+    /// Goes past all times for which `before` holds.
+    fn advance(&mut self, before: impl Fn(Time) -> bool) {
+        while self
+            .times
+            .as_slice()
+            .first()
+            .is_some_and(|&time| before(time))
+        {
+            self.times.next();
+            self.row += 1;
+        }
+    }
+}

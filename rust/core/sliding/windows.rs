@@ -1,0 +1,121 @@
+//! The settings of sliding windows.
+
+use super::plan::Sliding;
+use crate::core::error::{Error, Result};
+use crate::core::operator::change::{Emit, Late};
+use crate::core::time::Span;
+
+/// A sliding query. Lengths are in ticks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SlidingWindows {
+    /// Time difference and resolution: times are floored to the resolution.
+    pub sliding: Sliding,
+    /// How long windows still wait for late records; none: for ever, as in batch.
+    pub grace: Option<Span>,
+    /// How long closed windows stay visible at least.
+    pub until: Option<Span>,
+    /// When windows are emitted.
+    pub emit: Emit,
+    /// What happens to late records.
+    pub late: Late,
+    /// Whether records come back with the windows that end at them: the times of records are stored
+    /// then, and no windows (`over.rs`).
+    pub over: bool,
+}
+
+impl SlidingWindows {
+    /// Windows of a time difference, at a resolution of one tick; by default finals only, late
+    /// records dropped.
+    pub fn with_difference(difference: Span, grace: Option<Span>) -> Self {
+        let sliding = Sliding {
+            difference,
+            resolution: Span(1),
+        };
+        Self {
+            sliding,
+            grace,
+            until: None,
+            emit: Emit::Close,
+            late: Late::Drop,
+            over: false,
+        }
+    }
+
+    /// Checks that the lengths fit together.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Argument`] for a length that is zero or no multiple of the resolution, and for
+    /// `until` below 2 x difference + grace.
+    pub fn check(&self) -> Result<()> {
+        let Sliding {
+            difference,
+            resolution,
+        } = self.sliding;
+        let grace = self.grace.unwrap_or_default();
+        let wrong = |argument: &str, got: Span, allowed: String| {
+            Err(Error::Argument {
+                argument: argument.into(),
+                got: got.0.to_string(),
+                allowed,
+            })
+        };
+        if i64::try_from(resolution.0).is_err() || resolution == Span(0) {
+            return wrong("resolution", resolution, "at least one tick".into());
+        }
+        if i64::try_from(difference.0).is_err() {
+            return wrong(
+                "difference",
+                difference,
+                format!("at most {} ticks", i64::MAX),
+            );
+        }
+        if difference == Span(0) || !difference.0.is_multiple_of(resolution.0) {
+            return wrong(
+                "difference",
+                difference,
+                format!("a multiple of the resolution, {}", resolution.0),
+            );
+        }
+        if !grace.0.is_multiple_of(resolution.0) {
+            return wrong(
+                "grace",
+                grace,
+                format!("a multiple of the resolution, {}", resolution.0),
+            );
+        }
+        let least = difference.saturating_mul(2).saturating_add(grace);
+        match self.until {
+            Some(until) if until < least => wrong(
+                "until",
+                until,
+                format!("at least 2 x difference + grace, {}", least.0),
+            ),
+            _ => Ok(()),
+        }
+    }
+
+    /// How long a window is visible after its start: as long as a record that is not late can touch
+    /// it, or read its records (rules 4.4).
+    pub fn retention(&self) -> Span {
+        let Sliding {
+            difference,
+            resolution,
+        } = self.sliding;
+        let needed = difference
+            .saturating_mul(3)
+            .saturating_add(self.grace.unwrap_or_default());
+        needed
+            .saturating_add(resolution)
+            .max(self.until.unwrap_or_default())
+    }
+
+    /// Length of a store's segments: visible windows are in a few of them.
+    pub(crate) fn segment(&self) -> Span {
+        if self.grace.is_none() {
+            Span(u64::MAX)
+        } else {
+            Span((self.retention().0 / 8).max(1))
+        }
+    }
+}

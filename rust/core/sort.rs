@@ -1,0 +1,291 @@
+//! Rows in the order of (key, time), rows of equal key and time as they came.
+
+use crate::core::error::Result;
+use crate::core::interrupt::{Interrupt, STRETCH};
+use crate::core::key::KeyId;
+use crate::core::time::Time;
+
+/// Entries that are sorted at once, which takes less than a tenth of a second. More of them are
+/// dealt into buckets first.
+const AT_ONCE: usize = 1 << 20;
+
+/// The logarithm of the number of buckets.
+const BUCKET_BITS: u32 = 8;
+
+/// The same where buckets are left as they are.
+const ROUGH_BITS: u32 = 11;
+
+/// Rows sorted by (key, time, row). Linear where the rows of each key are already in order of time.
+#[derive(Debug)]
+pub struct SortedRows {
+    rows: Vec<(Time, u32)>,
+    /// Where the rows of each key end.
+    ends: Vec<usize>,
+}
+
+impl SortedRows {
+    /// Sorts rows; `keys` and `times` are parallel, no key is null.
+    ///
+    /// # Errors
+    ///
+    /// Those of the interrupt.
+    pub fn new(keys: &[KeyId], times: &[Time], interrupt: &Interrupt) -> Result<Self> {
+        let (rows, ends) = sorted(keys, times, |row| row, interrupt)?;
+        Ok(Self { rows, ends })
+    }
+
+    /// The rows of each key that has any: (time, row number), sorted.
+    pub fn by_key(&self) -> impl Iterator<Item = (KeyId, &[(Time, u32)])> {
+        let mut begin = 0;
+        (0..)
+            .map(KeyId)
+            .zip(&self.ends)
+            .filter_map(move |(key, &end)| {
+                let rows = self.rows.get(begin..end).filter(|rows| !rows.is_empty())?;
+                begin = end;
+                Some((key, rows))
+            })
+    }
+}
+
+/// The numbers of rows in the order of (key, time, row); `keys` and `times` are parallel, no key is null.
+///
+/// # Errors
+///
+/// Those of the interrupt.
+pub fn order(keys: &[KeyId], times: &[Time], interrupt: &Interrupt) -> Result<Vec<u32>> {
+    Ok(sorted(keys, times, |(_, row)| row, interrupt)?.0)
+}
+
+/// The sorted rows as `entry` makes them of (time, row number), and where those of each key end.
+fn sorted<E>(
+    keys: &[KeyId],
+    times: &[Time],
+    entry: impl Fn((Time, u32)) -> E,
+    interrupt: &Interrupt,
+) -> Result<(Vec<E>, Vec<usize>)> {
+    let Some(packing) = Packing::of(times) else {
+        let (mut rows, ends) = by_key(keys, times, |time, row| (time, row), interrupt)?;
+        sort_keys(&mut rows, &ends, |&(time, _)| time.rank(), interrupt)?;
+        return Ok((rows.into_iter().map(entry).collect(), ends));
+    };
+    let pack = |time, row| packing.pack(time, row);
+    let (mut packed, ends) = by_key(keys, times, pack, interrupt)?;
+    sort_keys(&mut packed, &ends, |&packed| packed, interrupt)?;
+    let mut rows = Vec::with_capacity(packed.len());
+    for packed in packed.chunks(STRETCH) {
+        interrupt.check()?;
+        rows.extend(packed.iter().map(|&packed| entry(packing.unpack(packed))));
+    }
+    Ok((rows, ends))
+}
+
+/// The positions of ranks, roughly by ascending rank: near enough that what is read in this order is
+/// read from one end to the other. Equal ranks stay in their order.
+pub fn rough_order(ranks: &[u32]) -> Vec<u32> {
+    let most = ranks.iter().max().copied().unwrap_or_default();
+    let shift = (u32::BITS - most.leading_zeros()).saturating_sub(ROUGH_BITS);
+    let mut ends = [0_usize; 1 << ROUGH_BITS];
+    for rank in ranks {
+        if let Some(count) = ends.get_mut((rank >> shift) as usize) {
+            *count += 1;
+        }
+    }
+    starts_of(&mut ends);
+    let mut order = vec![0; ranks.len()];
+    for (position, rank) in (0..).zip(ranks) {
+        if let Some(next) = ends.get_mut((rank >> shift) as usize) {
+            if let Some(slot) = order.get_mut(*next) {
+                *slot = position;
+            }
+            *next += 1;
+        }
+    }
+    order
+}
+
+/// The first bytes of a name as a number, which sorts as they do.
+pub fn prefix(name: &[u8]) -> u128 {
+    let mut bytes = [0; 16];
+    bytes
+        .iter_mut()
+        .zip(name)
+        .for_each(|(to, &from)| *to = from);
+    u128::from_be_bytes(bytes)
+}
+
+/// Sorts items by the bytes of their names. Most names differ in their first bytes.
+pub fn sort_by_name<'n, T: Copy>(items: &mut [T], name: impl Fn(T) -> &'n [u8]) {
+    let mut named: Vec<(u128, T)> = items
+        .iter()
+        .map(|&item| (prefix(name(item)), item))
+        .collect();
+    named.sort_unstable_by(|&(left, a), &(right, b)| {
+        left.cmp(&right).then_with(|| name(a).cmp(name(b)))
+    });
+    for (item, (_, named)) in items.iter_mut().zip(named) {
+        *item = named;
+    }
+}
+
+/// Entries of rows, key by key, those of a key in the order of rows; and where each key ends.
+fn by_key<E: Copy + Default>(
+    keys: &[KeyId],
+    times: &[Time],
+    entry: impl Fn(Time, u32) -> E,
+    interrupt: &Interrupt,
+) -> Result<(Vec<E>, Vec<usize>)> {
+    let count = keys.iter().map(|key| key.0 as usize + 1).max().unwrap_or(0);
+    let mut ends = vec![0_usize; count];
+    for keys in keys.chunks(STRETCH) {
+        interrupt.check()?;
+        for key in keys {
+            if let Some(rows) = ends.get_mut(key.0 as usize) {
+                *rows += 1;
+            }
+        }
+    }
+    starts_of(&mut ends);
+    let mut entries = vec![E::default(); keys.len()];
+    let mut rows = 0..;
+    for (keys, times) in keys.chunks(STRETCH).zip(times.chunks(STRETCH)) {
+        interrupt.check()?;
+        for ((key, &time), row) in keys.iter().zip(times).zip(&mut rows) {
+            if let Some(next) = ends.get_mut(key.0 as usize) {
+                if let Some(slot) = entries.get_mut(*next) {
+                    *slot = entry(time, row);
+                }
+                *next += 1;
+            }
+        }
+    }
+    Ok((entries, ends))
+}
+
+/// Turns counts into where each group begins. Moved on with each entry of the group, a start
+/// becomes where the group ends.
+fn starts_of(counts: &mut [usize]) {
+    let mut total = 0;
+    for count in counts {
+        total += std::mem::replace(count, total);
+    }
+}
+
+/// Sorts the entries of each key.
+fn sort_keys<E: Copy + Ord>(
+    entries: &mut [E],
+    ends: &[usize],
+    rank: impl Fn(&E) -> u64 + Copy,
+    interrupt: &Interrupt,
+) -> Result<()> {
+    let mut rest = entries;
+    let mut begin = 0;
+    for &end in ends {
+        interrupt.check_rows(begin..end)?;
+        let (entries, tail) = std::mem::take(&mut rest).split_at_mut(end - begin);
+        if !entries.is_sorted() {
+            sort_long(entries, rank, <[E]>::sort_unstable, interrupt)?;
+        }
+        (rest, begin) = (tail, end);
+    }
+    Ok(())
+}
+
+/// Sorts entries, however many there are: `rank` goes up with their order, and equal ones may have
+/// one rank. `sort` sorts those that are few enough.
+///
+/// ```text
+///   ranks                 7 1 4 0 6 5 2 3
+///   by their upper bits   1 0│2 3│4 5│7 6      each bucket is sorted by itself
+/// ```
+///
+/// # Errors
+///
+/// Those of the interrupt.
+pub fn sort_long<E: Copy>(
+    entries: &mut [E],
+    rank: impl Fn(&E) -> u64 + Copy,
+    sort: impl Fn(&mut [E]) + Copy,
+    interrupt: &Interrupt,
+) -> Result<()> {
+    if entries.len() <= AT_ONCE {
+        sort(entries);
+        return Ok(());
+    }
+    let least = entries.iter().map(rank).min().unwrap_or_default();
+    let most = entries.iter().map(rank).max().unwrap_or_default();
+    let bits = u64::BITS - (most - least).leading_zeros();
+    if bits == 0 {
+        sort(entries);
+        return Ok(());
+    }
+    let shift = bits.saturating_sub(BUCKET_BITS);
+    let bucket = |entry: &E| ((rank(entry) - least) >> shift) as usize;
+    let mut ends = [0_usize; 1 << BUCKET_BITS];
+    for entries in entries.chunks(STRETCH) {
+        interrupt.check()?;
+        for entry in entries {
+            if let Some(count) = ends.get_mut(bucket(entry)) {
+                *count += 1;
+            }
+        }
+    }
+    starts_of(&mut ends);
+    let unsorted = entries.to_vec();
+    for unsorted in unsorted.chunks(STRETCH) {
+        interrupt.check()?;
+        for entry in unsorted {
+            if let Some(next) = ends.get_mut(bucket(entry)) {
+                if let Some(slot) = entries.get_mut(*next) {
+                    *slot = *entry;
+                }
+                *next += 1;
+            }
+        }
+    }
+    drop(unsorted);
+    let mut rest = entries;
+    let mut begin = 0;
+    for end in ends {
+        let (entries, tail) = rest.split_at_mut(end - begin);
+        interrupt.check()?;
+        sort_long(entries, rank, sort, interrupt)?;
+        (rest, begin) = (tail, end);
+    }
+    Ok(())
+}
+
+/// The values of some rows, each of which has one; none where there are no values at all.
+pub fn pick<T: Copy>(values: &[T], rows: &[u32]) -> Vec<T> {
+    let Some(&first) = values.first() else {
+        return Vec::new();
+    };
+    let value = |&row: &u32| values.get(row as usize).copied().unwrap_or(first);
+    rows.iter().map(value).collect()
+}
+
+/// A time and a row in one word, which sorts as they do: half as wide, and compared at once.
+#[derive(Clone, Copy)]
+struct Packing {
+    least: Time,
+    /// Bits of a row's number, the lowest ones.
+    bits: u32,
+}
+
+impl Packing {
+    /// Of rows with these times; none where they do not fit, or there are none.
+    fn of(times: &[Time]) -> Option<Self> {
+        let (least, greatest) = (*times.iter().min()?, *times.iter().max()?);
+        let bits = usize::BITS - times.len().leading_zeros();
+        (greatest.0.abs_diff(least.0).leading_zeros() >= bits).then_some(Self { least, bits })
+    }
+
+    fn pack(self, time: Time, row: u32) -> u64 {
+        time.0.abs_diff(self.least.0) << self.bits | u64::from(row)
+    }
+
+    fn unpack(self, packed: u64) -> (Time, u32) {
+        let time = self.least.0.wrapping_add_unsigned(packed >> self.bits);
+        (Time(time), (packed & ((1 << self.bits) - 1)) as u32)
+    }
+}

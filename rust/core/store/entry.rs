@@ -1,0 +1,118 @@
+//! One stored window.
+
+use crate::core::aggregate::slot::Slot;
+use crate::core::time::{Span, Time};
+use crate::core::window::{Extent, Horizon, Window};
+
+/// A stored window of some kind.
+pub trait StoreEntry: Clone + std::fmt::Debug {
+    /// What tells the windows of a key apart, and sorts them (rules 6.9).
+    type Id: Copy + Ord + std::fmt::Debug;
+
+    /// Its id; no two windows of a key have the same.
+    fn id(&self) -> Self::Id;
+
+    /// The first time in its id, at most `due`.
+    fn sort_time(&self) -> Time;
+
+    /// The slot of its states.
+    fn slot(&self) -> Slot;
+
+    /// The largest time of its records.
+    fn largest(&self) -> Time;
+
+    /// The time that puts it into a segment. Windows close and expire in the order of this time.
+    fn due(&self) -> Time;
+
+    /// Whether a record or a query may see it.
+    fn is_visible(&self, horizon: Horizon) -> bool;
+
+    /// By how much it is due after its sort time.
+    fn lead(&self) -> Span {
+        Span(self.due().0.abs_diff(self.sort_time().0))
+    }
+}
+
+/// A stored session. The largest time of its records is its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SessionEntry {
+    /// Its bounds and its reach.
+    pub extent: Extent,
+    /// Its states.
+    pub slot: Slot,
+}
+
+impl SessionEntry {
+    /// The bounds that a user sees.
+    pub fn window(&self) -> Window {
+        self.extent.window()
+    }
+}
+
+/// Its id is (end, start): rules 6.9.
+impl StoreEntry for SessionEntry {
+    type Id = (Time, Time);
+
+    fn id(&self) -> Self::Id {
+        (self.extent.end, self.extent.start)
+    }
+
+    fn sort_time(&self) -> Time {
+        self.extent.end
+    }
+
+    fn slot(&self) -> Slot {
+        self.slot
+    }
+
+    fn largest(&self) -> Time {
+        self.extent.end
+    }
+
+    fn due(&self) -> Time {
+        self.extent.reach
+    }
+
+    fn is_visible(&self, horizon: Horizon) -> bool {
+        self.extent.is_visible(horizon)
+    }
+}
+
+/// A stored sliding window. Its end is its start and the time difference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WindowEntry {
+    /// Lower bound.
+    pub start: Time,
+    /// The largest time of its records.
+    pub largest: Time,
+    /// Its states.
+    pub slot: Slot,
+}
+
+impl StoreEntry for WindowEntry {
+    type Id = Time;
+
+    fn id(&self) -> Self::Id {
+        self.start
+    }
+
+    fn sort_time(&self) -> Time {
+        self.start
+    }
+
+    fn slot(&self) -> Slot {
+        self.slot
+    }
+
+    fn largest(&self) -> Time {
+        self.largest
+    }
+
+    fn due(&self) -> Time {
+        self.start
+    }
+
+    fn is_visible(&self, horizon: Horizon) -> bool {
+        horizon.shows(self.start)
+    }
+}

@@ -1,0 +1,171 @@
+//! KeyTable: bytes to a small number and back, and the order of their bytes.
+
+use std::hash::{BuildHasher, RandomState};
+use std::sync::OnceLock;
+
+use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+use crate::core::error::{Error, Result};
+use crate::core::sort::sort_by_name;
+
+/// The number of a key in its store. It may be given to another key once the first has no windows
+/// any more.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct StoreKey(pub u32);
+
+/// All keys of a store.
+#[derive(Clone, Debug)]
+pub struct KeyTable {
+    table: HashTable<StoreKey>,
+    /// Of the table's hash: without it, keys could be chosen that all meet in one place.
+    seed: u64,
+    names: Vec<Option<Box<[u8]>>>,
+    free: Vec<StoreKey>,
+    /// All keys in the order of their bytes, sorted when a range is first read.
+    order: OnceLock<Vec<StoreKey>>,
+}
+
+impl Default for KeyTable {
+    fn default() -> Self {
+        Self {
+            table: HashTable::new(),
+            seed: RandomState::new().hash_one(0),
+            names: Vec::new(),
+            free: Vec::new(),
+            order: OnceLock::new(),
+        }
+    }
+}
+
+impl KeyTable {
+    /// Number of keys.
+    pub fn len(&self) -> usize {
+        self.table.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.table.is_empty()
+    }
+
+    /// The bytes of a key; empty where there is no such key.
+    pub fn name(&self, key: StoreKey) -> &[u8] {
+        self.names
+            .get(key.0 as usize)
+            .and_then(Option::as_deref)
+            .unwrap_or_default()
+    }
+
+    /// The number of a known key.
+    pub fn find(&self, name: &[u8]) -> Option<StoreKey> {
+        self.table
+            .find(xxh3_64_with_seed(name, self.seed), |&key| {
+                self.name(key) == name
+            })
+            .copied()
+    }
+
+    /// The number of a key, known or new, and whether it is new.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Internal`] for more than 2^32 keys.
+    pub fn intern(&mut self, name: &[u8]) -> Result<(StoreKey, bool)> {
+        let Self {
+            table,
+            seed,
+            names,
+            free,
+            order,
+        } = self;
+        let seed = *seed;
+        let known =
+            |key: &StoreKey| names.get(key.0 as usize).and_then(Option::as_deref) == Some(name);
+        let hash = |key: &StoreKey| hash_of(names, seed, *key);
+        match table.entry(xxh3_64_with_seed(name, seed), known, hash) {
+            Entry::Occupied(entry) => Ok((*entry.get(), false)),
+            Entry::Vacant(entry) => {
+                let key = match free.pop() {
+                    Some(key) => key,
+                    None => StoreKey(
+                        u32::try_from(names.len())
+                            .map_err(|_| Error::Internal("a store holds at most 2^32 keys"))?,
+                    ),
+                };
+                entry.insert(key);
+                let name = Some(name.into());
+                match names.get_mut(key.0 as usize) {
+                    Some(free) => *free = name,
+                    None => names.push(name),
+                }
+                order.take();
+                Ok((key, true))
+            }
+        }
+    }
+
+    /// Makes room for more keys.
+    pub fn reserve(&mut self, additional: usize) {
+        let Self {
+            table, seed, names, ..
+        } = self;
+        table.reserve(additional, |&key| hash_of(names, *seed, key));
+        names.reserve(additional);
+    }
+
+    /// Forgets a key; its number is free for another one.
+    pub fn release(&mut self, key: StoreKey) {
+        let Some(name) = self.names.get_mut(key.0 as usize).and_then(Option::take) else {
+            return;
+        };
+        if let Ok(entry) = self
+            .table
+            .find_entry(xxh3_64_with_seed(&name, self.seed), |&other| other == key)
+        {
+            entry.remove();
+        }
+        self.free.push(key);
+        self.order.take();
+    }
+
+    /// Sorts keys by their bytes.
+    pub fn sort(&self, keys: &mut [StoreKey]) {
+        sort_by_name(keys, |key| self.name(key));
+    }
+
+    /// Whether the number stands for a key.
+    pub fn is_known(&self, key: StoreKey) -> bool {
+        self.names.get(key.0 as usize).is_some_and(Option::is_some)
+    }
+
+    /// The keys from `from` to `to`, both inclusive, in the order of their bytes; none leaves a
+    /// side open.
+    pub fn range(&self, from: Option<&[u8]>, to: Option<&[u8]>) -> &[StoreKey] {
+        if let (Some(name), true) = (from, from == to) {
+            let found = self.table.find(xxh3_64_with_seed(name, self.seed), |&key| {
+                self.name(key) == name
+            });
+            return found.map(std::slice::from_ref).unwrap_or_default();
+        }
+        let order = self.order.get_or_init(|| {
+            let mut order: Vec<StoreKey> = self.table.iter().copied().collect();
+            self.sort(&mut order);
+            order
+        });
+        let first = from.map_or(0, |from| {
+            order.partition_point(|&key| self.name(key) < from)
+        });
+        let last = to.map_or(order.len(), |to| {
+            order.partition_point(|&key| self.name(key) <= to)
+        });
+        order.get(first..last).unwrap_or_default()
+    }
+}
+
+/// The hash of a known key's bytes.
+fn hash_of(names: &[Option<Box<[u8]>>], seed: u64, key: StoreKey) -> u64 {
+    let name = names.get(key.0 as usize).and_then(Option::as_deref);
+    xxh3_64_with_seed(name.unwrap_or_default(), seed)
+}

@@ -1,0 +1,71 @@
+//! The columns of a block, read one after the other.
+
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
+use arrow_array::{ArrayRef, Int64Array, RecordBatch};
+
+use crate::core::error::{Error, Result};
+
+/// The columns of a block, as they are read one after the other.
+pub(crate) struct BlockReader<'a> {
+    block: &'a RecordBatch,
+    /// The columns that were not read yet.
+    pub rest: &'a [ArrayRef],
+}
+
+impl<'a> BlockReader<'a> {
+    /// Reads a block from its first column on.
+    pub fn new(block: &'a RecordBatch) -> Self {
+        Self {
+            block,
+            rest: block.columns(),
+        }
+    }
+
+    /// The error of a block of other columns.
+    pub fn unexpected(&self) -> Error {
+        Error::Format {
+            what: "block",
+            reason: format!("unexpected columns {:?}", self.block.schema().fields()),
+        }
+    }
+
+    /// The next `count` columns.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Format`] where there are fewer.
+    pub fn arrays(&mut self, count: usize) -> Result<&'a [ArrayRef]> {
+        let (arrays, rest) = self
+            .rest
+            .split_at_checked(count)
+            .ok_or_else(|| self.unexpected())?;
+        self.rest = rest;
+        Ok(arrays)
+    }
+
+    /// The numbers of the next column.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Format`] of a column that is none of 64-bit integers.
+    pub fn numbers(&mut self) -> Result<&'a [i64]> {
+        let numbers = match self.arrays(1)? {
+            [array] => array.as_primitive_opt::<Int64Type>(),
+            _ => None,
+        };
+        Ok(numbers.ok_or_else(|| self.unexpected())?.values())
+    }
+
+    /// All columns that remain.
+    pub fn remaining(self) -> &'a [ArrayRef] {
+        self.rest
+    }
+}
+
+/// A column of numbers.
+pub(crate) fn numbers(numbers: impl IntoIterator<Item = i64>) -> ArrayRef {
+    Arc::new(Int64Array::from_iter_values(numbers))
+}

@@ -1,0 +1,181 @@
+//! A batch of rows as one Arrow IPC stream that any Arrow library opens, and that knows when it is
+//! damaged.
+//!
+//! | part | what it is |
+//! |---|---|
+//! | schema message | the columns; metadata `windrow.format`, `windrow.checksum`, and what the writer adds |
+//! | record batch message | the rows; 64-bit integers as `frame_of_reference` has them |
+//! | end of stream | eight bytes |
+//!
+//! The checksum is written as `xxh3:` and 16 hexadecimal digits: xxh3-64 over all bytes, the digits
+//! read as dots. It is compared before anything but the schema's metadata is read as Arrow.
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use arrow_buffer::Buffer;
+use arrow_ipc::CompressionType;
+use arrow_ipc::convert::try_schema_from_ipc_buffer;
+use arrow_ipc::reader::StreamDecoder;
+use arrow_ipc::root_as_message;
+use arrow_ipc::writer::{IpcWriteOptions, StreamWriter};
+use arrow_schema::{ArrowError, Schema};
+use xxhash_rust::xxh3::{Xxh3, xxh3_64};
+
+use super::compressed::has_true_lengths;
+use super::frame_of_reference;
+use crate::core::error::{Error, Result};
+
+/// Version of everything inside: since 2, integers by their frame of reference; since 3, also their
+/// differences from the column before.
+pub const FORMAT: &str = "3";
+/// The versions that are read.
+const READ: [&str; 3] = ["1", "2", FORMAT];
+const FORMAT_KEY: &str = "windrow.format";
+const CHECKSUM_KEY: &str = "windrow.checksum";
+
+const MARK: &[u8] = b"xxh3:";
+const BLANK: &[u8] = b"................";
+/// Before the schema message: a mark of four bytes, and its length in four more.
+const PREFIX: usize = 8;
+
+/// What the writer said beside the rows.
+pub type Metadata = HashMap<String, String>;
+
+/// Writes the rows of a batch, compressed or as they are, and metadata beside them.
+///
+/// # Errors
+///
+/// None of rows that Arrow can hold.
+pub fn seal(
+    batch: &RecordBatch,
+    mut metadata: Metadata,
+    compression: Option<CompressionType>,
+) -> Result<Vec<u8>> {
+    metadata.insert(FORMAT_KEY.to_owned(), FORMAT.to_owned());
+    metadata.insert(
+        CHECKSUM_KEY.to_owned(),
+        String::from_utf8_lossy(&[MARK, BLANK].concat()).into_owned(),
+    );
+    let batch = frame_of_reference::encode(batch)?;
+    let schema = Schema::new_with_metadata(batch.schema_ref().fields().clone(), metadata);
+    let schema = Arc::new(schema);
+    let batch = batch.with_schema(Arc::clone(&schema))?;
+    let mut bytes = Vec::new();
+    let options = IpcWriteOptions::default().try_with_compression(compression)?;
+    let mut writer = StreamWriter::try_new_with_options(&mut bytes, &schema, options)?;
+    writer.write(&batch)?;
+    writer.finish()?;
+    drop(writer);
+
+    let digits = format!("{:016x}", xxh3_64(&bytes));
+    digits_of_checksum(&bytes)
+        .and_then(|range| bytes.get_mut(range))
+        .ok_or(Error::Internal("a checksum is in the metadata"))?
+        .copy_from_slice(digits.as_bytes());
+    Ok(bytes)
+}
+
+/// Reads what [`seal`] wrote.
+///
+/// # Errors
+///
+/// [`Error::Format`] about `what` for damaged bytes, and for those of another format.
+pub fn unseal(what: &'static str, bytes: &[u8]) -> Result<(Metadata, RecordBatch)> {
+    let metadata = metadata(what, bytes)?;
+    if !has_true_lengths(bytes) {
+        return Err(Error::Format {
+            what,
+            reason: "a column is longer than its bytes can be".into(),
+        });
+    }
+    let rows = read(what, || {
+        StreamDecoder::new().decode(&mut Buffer::from(bytes))
+    })?;
+    let rows = rows.ok_or_else(|| Error::Format {
+        what,
+        reason: "it holds no rows".into(),
+    })?;
+    Ok((metadata, frame_of_reference::decode(what, &rows)?))
+}
+
+/// Reads only what stands beside the rows.
+///
+/// # Errors
+///
+/// As [`unseal`].
+pub fn metadata(what: &'static str, bytes: &[u8]) -> Result<Metadata> {
+    let broken = |reason: String| Error::Format { what, reason };
+    if !is_whole(bytes) {
+        return Err(broken(
+            "its checksum does not match: the bytes are damaged or cut off".into(),
+        ));
+    }
+    let metadata = read(what, || try_schema_from_ipc_buffer(bytes))?.metadata;
+    match metadata.get(FORMAT_KEY).map(String::as_str) {
+        Some(format) if READ.contains(&format) => Ok(metadata),
+        other => Err(broken(format!(
+            "format is {}, this version reads {}",
+            other.unwrap_or("missing"),
+            READ.join(", ")
+        ))),
+    }
+}
+
+/// What the writer said, without what [`seal`] has added.
+pub(super) fn own_metadata(mut metadata: Metadata) -> Metadata {
+    metadata.retain(|key, _| key != FORMAT_KEY && key != CHECKSUM_KEY);
+    metadata
+}
+
+/// Reads bytes as Arrow. Its reader goes where the bytes point, and panics where that is outside of
+/// them.
+fn read<T>(
+    what: &'static str,
+    read: impl FnOnce() -> std::result::Result<T, ArrowError>,
+) -> Result<T> {
+    let broken = |reason: String| Error::Format { what, reason };
+    let read = catch_unwind(AssertUnwindSafe(read))
+        .map_err(|_| broken("its bytes are not Arrow's".into()))?;
+    read.map_err(|error| broken(error.to_string()))
+}
+
+/// Whether the bytes are those that were sealed.
+fn is_whole(bytes: &[u8]) -> bool {
+    let split = digits_of_checksum(bytes).and_then(|range| {
+        let (before, rest) = bytes.split_at_checked(range.start)?;
+        Some((before, rest.split_at_checked(range.len())?))
+    });
+    let Some((before, (digits, after))) = split else {
+        return false;
+    };
+    let mut hash = Xxh3::new();
+    hash.update(before);
+    hash.update(BLANK);
+    hash.update(after);
+    format!("{:016x}", hash.digest()).as_bytes() == digits
+}
+
+/// The bytes that hold the digits of the checksum, found in the metadata of the schema message:
+/// names and values of the user's may look like a checksum too.
+fn digits_of_checksum(bytes: &[u8]) -> Option<Range<usize>> {
+    let length = bytes.get(PREFIX / 2..PREFIX)?.try_into().ok()?;
+    let length = usize::try_from(i32::from_le_bytes(length)).ok()?;
+    let message = bytes.get(PREFIX..PREFIX.checked_add(length)?)?;
+    let metadata = root_as_message(message)
+        .ok()?
+        .header_as_schema()?
+        .custom_metadata()?;
+    let entry = metadata
+        .iter()
+        .find(|entry| entry.key() == Some(CHECKSUM_KEY))?;
+    let value = entry.value()?.as_bytes();
+    if !value.starts_with(MARK) || value.len() != MARK.len() + BLANK.len() {
+        return None;
+    }
+    let start = value.as_ptr().addr().checked_sub(bytes.as_ptr().addr())? + MARK.len();
+    Some(start..start + BLANK.len())
+}

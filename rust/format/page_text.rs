@@ -1,0 +1,82 @@
+//! A page as text of ASCII, seven bits a character: eight characters for seven bytes.
+//!
+//! Spark's state server hands a string to Python in one piece, and binary values byte by byte:
+//! reading a page takes a quarter of the time (docs/performance.md).
+
+use super::page::broken;
+use crate::core::error::{Error, Result};
+
+/// Bytes of a group, and the characters that it takes.
+const BYTES: usize = 7;
+const CHARS: usize = 8;
+
+/// Bytes as text.
+///
+/// # Errors
+///
+/// None but a fault of windrow.
+pub fn encode(bytes: &[u8]) -> Result<String> {
+    let mut text = Vec::with_capacity(bytes.len().div_ceil(BYTES) * CHARS);
+    let (groups, rest) = bytes.as_chunks::<BYTES>();
+    for group in groups {
+        text.extend_from_slice(&spread(group));
+    }
+    if !rest.is_empty() {
+        let mut group = [0; BYTES];
+        group
+            .iter_mut()
+            .zip(rest)
+            .for_each(|(to, &from)| *to = from);
+        text.extend(spread(&group).iter().take(rest.len() + 1));
+    }
+    String::from_utf8(text).map_err(|_| Error::Internal("seven bits are ASCII"))
+}
+
+/// The bytes of a text.
+///
+/// # Errors
+///
+/// [`Error::Format`] for what [`encode`] does not give.
+pub fn decode(text: &str) -> Result<Vec<u8>> {
+    if !text.is_ascii() {
+        return Err(broken("its text is not ASCII"));
+    }
+    let mut bytes = Vec::with_capacity(text.len().div_ceil(CHARS) * BYTES);
+    let (groups, rest) = text.as_bytes().as_chunks::<CHARS>();
+    for group in groups {
+        bytes.extend_from_slice(&gather(group));
+    }
+    if let Some(length) = rest.len().checked_sub(1) {
+        let mut group = [0; CHARS];
+        group
+            .iter_mut()
+            .zip(rest)
+            .for_each(|(to, &from)| *to = from);
+        let all = gather(&group);
+        let (own, padding) = all.split_at(length.min(BYTES));
+        if length == 0 || padding.iter().any(|&byte| byte != 0) {
+            return Err(broken("its text is cut"));
+        }
+        bytes.extend_from_slice(own);
+    }
+    Ok(bytes)
+}
+
+/// Seven bytes, lowest first, as eight times seven bits.
+fn spread(&[a, b, c, d, e, f, g]: &[u8; BYTES]) -> [u8; CHARS] {
+    let bits = u64::from_le_bytes([a, b, c, d, e, f, g, 0]);
+    let bits = (bits & 0x0fff_ffff) | ((bits << 4) & 0x0fff_ffff_0000_0000);
+    let bits = (bits & 0x0000_3fff_0000_3fff) | ((bits << 2) & 0x3fff_0000_3fff_0000);
+    let bits = (bits & 0x007f_007f_007f_007f) | ((bits << 1) & 0x7f00_7f00_7f00_7f00);
+    bits.to_le_bytes()
+}
+
+/// The seven bytes of eight characters of ASCII.
+fn gather(chars: &[u8; CHARS]) -> [u8; BYTES] {
+    let bits = u64::from_le_bytes(*chars);
+    let bits = (bits & 0x007f_007f_007f_007f) | ((bits & 0x7f00_7f00_7f00_7f00) >> 1);
+    let bits = (bits & 0x0000_3fff_0000_3fff) | ((bits & 0x3fff_0000_3fff_0000) >> 2);
+    let bits = (bits & 0x0fff_ffff) | ((bits & 0x0fff_ffff_0000_0000) >> 4);
+    let [a, b, c, d, e, f, g, _] = bits.to_le_bytes();
+    [a, b, c, d, e, f, g]
+}

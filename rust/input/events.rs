@@ -1,0 +1,306 @@
+//! The rows of a batch for the record operator: every one in its order, none left out.
+
+use arrow_array::{Array, ArrayRef, BooleanArray, Int64Array, RecordBatch, UInt32Array};
+use arrow_buffer::{BooleanBuffer, NullBuffer};
+use arrow_schema::{DataType, TimeUnit};
+use arrow_select::take::take;
+
+use super::columns::QueryColumns;
+use super::gap_column::{self, GapColumn};
+use crate::array::convert;
+use crate::core::aggregate::column::Column;
+use crate::core::error::{Error, Result};
+use crate::core::key::KeyId;
+use crate::core::operator::record::Record;
+use crate::core::operator::stream_time::Source;
+use crate::core::time::Time;
+use crate::keys::KeyInterner;
+use crate::keys::sort_key::{SortKeyRows, SortKeys};
+use crate::plan::cogroup::Cogroup;
+use crate::plan::query::Query;
+use crate::plan::spec::InvalidGap;
+
+/// The source of all records, where sources have no names.
+pub const SOURCE: Source = Source(0);
+
+/// The rows of a batch.
+pub struct EventBatch {
+    sort_keys: SortKeyRows,
+    /// The number of each row's key, where sort keys are those of keys and not of rows.
+    ids: Option<Vec<KeyId>>,
+    keys: Vec<ArrayRef>,
+    times: Int64Array,
+    ticks: Option<BooleanArray>,
+    gaps: Option<GapColumn>,
+    /// Which rows end their session.
+    ends: Option<BooleanBuffer>,
+    /// The input of each row of a cogroup.
+    cogroup: Option<(Cogroup, Int64Array)>,
+    values: Option<NullBuffer>,
+    /// The number of each row's source, where sources have names.
+    source_numbers: Option<Int64Array>,
+    inputs: Vec<ArrayRef>,
+}
+
+/// A row in its order.
+pub enum Event<'a> {
+    /// It moves stream time and is nothing else.
+    Tick {
+        /// Its input, of a cogroup; none for all of them.
+        input: Option<usize>,
+        /// Its source; none for all that are known.
+        source: Option<Source>,
+        /// Its time.
+        time: Option<Time>,
+    },
+    /// A record; its row is its number in the batch.
+    Record(Record<'a, u32>),
+}
+
+impl EventBatch {
+    /// The rows of a batch, each with the sort key of its key.
+    ///
+    /// # Errors
+    ///
+    /// A column is missing, or holds what it must not.
+    pub fn read(query: &Query, sort_keys: &SortKeys, batch: &RecordBatch) -> Result<Self> {
+        let columns = QueryColumns::read(query, batch)?;
+        let keys = sort_keys.of(&columns.keys)?;
+        Self::new(query, columns, keys, None)
+    }
+
+    /// The same with numbered keys: each distinct one is encoded once.
+    ///
+    /// # Errors
+    ///
+    /// A column is missing, or holds what it must not.
+    pub fn read_numbered(
+        query: &Query,
+        sort_keys: &SortKeys,
+        numbers: &mut KeyInterner,
+        batch: &RecordBatch,
+    ) -> Result<Self> {
+        let columns = QueryColumns::read(query, batch)?;
+        let mut ids = Vec::with_capacity(batch.num_rows());
+        numbers.clear();
+        numbers.intern(&columns.keys, &mut ids)?;
+        // Numbers are given in the order of first appearance.
+        let mut firsts: Vec<u32> = Vec::new();
+        for (row, id) in (0..).zip(&ids) {
+            if id.0 as usize == firsts.len() {
+                firsts.push(row);
+            }
+        }
+        let firsts = UInt32Array::from(firsts);
+        let distinct = columns
+            .keys
+            .iter()
+            .map(|column| take(column, &firsts, None))
+            .collect::<std::result::Result<Vec<_>, _>>()?;
+        Self::new(query, columns, sort_keys.of(&distinct)?, Some(ids))
+    }
+
+    fn new(
+        query: &Query,
+        columns: QueryColumns,
+        sort_keys: SortKeyRows,
+        ids: Option<Vec<KeyId>>,
+    ) -> Result<Self> {
+        let inputs = QueryColumns::canonical_inputs(query, &columns.inputs)?;
+        let numbered = |cogroup: &Cogroup| {
+            Ok::<_, Error>((cogroup.clone(), cogroup.numbers(&inputs)?.clone()))
+        };
+        Ok(Self {
+            sort_keys,
+            ids,
+            times: QueryColumns::times(&columns.time)?,
+            ticks: columns.ticks,
+            gaps: columns.gaps,
+            ends: columns.ends,
+            cogroup: query.cogroup.as_ref().map(numbered).transpose()?,
+            values: columns.values,
+            source_numbers: columns.source_numbers,
+            keys: columns.keys,
+            inputs,
+        })
+    }
+
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        self.times.len()
+    }
+
+    /// The key columns.
+    pub fn keys(&self) -> &[ArrayRef] {
+        &self.keys
+    }
+
+    /// The times; those of rows without one mean nothing.
+    pub fn times(&self) -> &[Time] {
+        Time::slice(self.times.values())
+    }
+
+    /// The columns that the accumulators of the query take.
+    ///
+    /// # Errors
+    ///
+    /// None of a batch that was read.
+    pub fn columns(&self, query: &Query) -> Result<Vec<Column<'_>>> {
+        query
+            .positions()
+            .filter_map(|position| self.inputs.get(position))
+            .map(convert::view)
+            .collect()
+    }
+
+    /// The key of a row.
+    pub fn name(&self, row: usize) -> Option<&[u8]> {
+        match &self.ids {
+            None => self.sort_keys.get(row),
+            Some(ids) => ids.get(row).and_then(|&id| self.name_of(id)),
+        }
+    }
+
+    /// The key of a number.
+    pub fn name_of(&self, id: KeyId) -> Option<&[u8]> {
+        if id == KeyId::NULL {
+            None
+        } else {
+            self.sort_keys.get(id.0 as usize)
+        }
+    }
+
+    /// The numbers of the rows' keys, if they have any.
+    pub fn ids(&self) -> &[KeyId] {
+        self.ids.as_deref().unwrap_or_default()
+    }
+
+    /// A row.
+    ///
+    /// # Errors
+    ///
+    /// A gap that the query refuses, or a row of no input or no source.
+    pub fn event(&self, row: usize, query: &Query) -> Result<Event<'_>> {
+        let (time, input) = (self.time(row), self.input(row)?);
+        let source = self.source(row, query)?;
+        if self.is_tick(row) {
+            return Ok(Event::Tick {
+                input,
+                source,
+                time,
+            });
+        }
+        let gap = self.gap(row, query)?;
+        // What moves and judges by the time of an input.
+        let input = input
+            .filter(|_| {
+                !self
+                    .cogroup
+                    .as_ref()
+                    .is_some_and(|(cogroup, _)| cogroup.one_time)
+            })
+            .unwrap_or_default();
+        Ok(Event::Record(Record {
+            key: self.name(row),
+            time,
+            gap,
+            ends: self
+                .ends
+                .as_ref()
+                .is_some_and(|ends| row < ends.len() && ends.value(row)),
+            input,
+            source: source.unwrap_or(SOURCE),
+            row: row as u32,
+        }))
+    }
+
+    /// The time of a row.
+    fn time(&self, row: usize) -> Option<Time> {
+        (row < self.times.len() && self.times.is_valid(row)).then(|| Time(self.times.value(row)))
+    }
+
+    /// Whether a row is a tick.
+    fn is_tick(&self, row: usize) -> bool {
+        self.ticks
+            .as_ref()
+            .is_some_and(|ticks| row < ticks.len() && ticks.is_valid(row) && ticks.value(row))
+    }
+
+    /// Whether the record value of a row is null.
+    pub fn lacks_value(&self, row: usize) -> bool {
+        self.values
+            .as_ref()
+            .is_some_and(|values| row < values.len() && values.is_null(row))
+    }
+
+    /// The gap of a row, in ticks of the time column.
+    fn gap(&self, row: usize, query: &Query) -> Result<Option<i64>> {
+        let Some(gaps) = &self.gaps else {
+            return Ok(None);
+        };
+        match self.time(row) {
+            Some(time)
+                if query.invalid_gap == InvalidGap::Error
+                    && !gaps.is_good(row)
+                    && self.name(row).is_some() =>
+            {
+                Err(gap_column::bad_gap(query, &self.keys, row, time)?)
+            }
+            _ => Ok(gaps.asked(row)),
+        }
+    }
+
+    /// The input of a row, 0 unless the query is a cogroup; none for all of them, which only a tick
+    /// can mean.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Record`] of a row of no input.
+    pub fn input(&self, row: usize) -> Result<Option<usize>> {
+        match &self.cogroup {
+            Some((_, numbers)) if numbers.is_null(row) && self.is_tick(row) => Ok(None),
+            Some((cogroup, numbers)) => cogroup.number(numbers, row).map(Some),
+            None => Ok(Some(0)),
+        }
+    }
+
+    /// The source of a row, [`SOURCE`] where sources have no names; none for all that are known,
+    /// which only a tick can mean.
+    fn source(&self, row: usize, query: &Query) -> Result<Option<Source>> {
+        let Some(numbers) = &self.source_numbers else {
+            return Ok(Some(SOURCE));
+        };
+        let number = (row < numbers.len() && numbers.is_valid(row)).then(|| numbers.value(row));
+        if number.is_none() && self.is_tick(row) {
+            return Ok(None);
+        }
+        let known = number.and_then(|number| u32::try_from(number).ok());
+        known
+            .map(|number| Some(Source(number)))
+            .ok_or_else(|| Error::Record {
+                column: query
+                    .columns
+                    .source_number
+                    .as_ref()
+                    .map_or("", |column| column.name())
+                    .to_owned(),
+                reason: format!(
+                    "row {row} is of source {}; allowed: 0 to {}",
+                    number.map_or("null".into(), |number| number.to_string()),
+                    u32::MAX
+                ),
+            })
+    }
+}
+
+/// The unit that a time column counts in.
+///
+/// # Errors
+///
+/// A time that is no timestamp.
+pub fn unit(time: &DataType) -> Result<TimeUnit> {
+    match time {
+        DataType::Timestamp(unit, _) => Ok(*unit),
+        _ => Err(Error::Internal("a time is a timestamp")),
+    }
+}

@@ -1,0 +1,161 @@
+//! The gap column of a batch: each record's own gap, in ticks of the time column (rules 3.1). One that
+//! ends its session has none.
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
+use arrow_array::{Array, ArrayRef, Int64Array};
+use arrow_buffer::BooleanBuffer;
+use arrow_cast::display::array_value_to_string;
+use arrow_schema::DataType;
+
+use super::counters::ReadCounters;
+use crate::array::convert;
+use crate::core::error::{Error, Result};
+use crate::core::operator::record::EffectiveGap;
+use crate::core::session::windows::Gap;
+use crate::core::time::{Span, Time};
+use crate::plan::query::Query;
+use crate::plan::spec::InvalidGap;
+use crate::plan::window_lengths::{WindowLengths, per_second};
+
+/// The gaps of a batch's rows.
+pub(crate) struct GapColumn {
+    gap: Gap,
+    ticks: Int64Array,
+}
+
+impl GapColumn {
+    /// The gaps of a batch; none of sliding windows.
+    ///
+    /// # Errors
+    ///
+    /// The column does not hold durations.
+    pub fn read(query: &Query, durations: &ArrayRef) -> Result<Option<Self>> {
+        let WindowLengths::Session(gap) = query.windows else {
+            return Ok(None);
+        };
+        Ok(Some(Self {
+            gap,
+            ticks: in_ticks(durations, query.time.data_type())?,
+        }))
+    }
+
+    /// The gap of a row, as it stands in the column.
+    pub fn asked(&self, row: usize) -> Option<i64> {
+        (row < self.ticks.len() && self.ticks.is_valid(row)).then(|| self.ticks.value(row))
+    }
+
+    /// Whether the gap of a row is longer than zero.
+    pub fn is_good(&self, row: usize) -> bool {
+        self.gap.of(self.asked(row)) != EffectiveGap::Bad
+    }
+
+    /// The gaps in effect of the rows that are `kept`, after those with a bad one are left out or,
+    /// where that was asked for, refused.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Record`] of the first bad gap, where the query refuses such.
+    pub fn in_effect(
+        &self,
+        query: &Query,
+        keys: &[ArrayRef],
+        time: &ArrayRef,
+        kept: &mut BooleanBuffer,
+        counters: &mut ReadCounters,
+    ) -> Result<Vec<Span>> {
+        let good = &*kept & &BooleanBuffer::collect_bool(kept.len(), |row| self.is_good(row));
+        let bad = &*kept & &!&good;
+        if let (InvalidGap::Error, Some(row)) = (query.invalid_gap, bad.set_indices().next()) {
+            let time = convert::canonical(time)?
+                .as_primitive::<Int64Type>()
+                .value(row);
+            return Err(bad_gap(query, keys, row, Time(time))?);
+        }
+        counters.bad_gaps += bad.count_set_bits() as u64;
+        let mut gaps = Vec::with_capacity(good.count_set_bits());
+        for row in good.set_indices() {
+            match self.gap.of(self.asked(row)) {
+                EffectiveGap::Asked(gap) => gaps.push(gap),
+                EffectiveGap::Clamped(gap) => {
+                    counters.clamped_gaps += 1;
+                    gaps.push(gap);
+                }
+                EffectiveGap::Bad => {}
+            }
+        }
+        *kept = good;
+        Ok(gaps)
+    }
+}
+
+/// The gaps in effect of the rows that are `kept`: those given, or the one that all have, and zero
+/// where a row ends its session.
+pub(crate) fn ended(
+    query: &Query,
+    gaps: Option<Vec<Span>>,
+    ends: &BooleanBuffer,
+    kept: &BooleanBuffer,
+) -> Vec<Span> {
+    let one = match query.windows {
+        WindowLengths::Session(gap) => gap.longest(),
+        WindowLengths::Sliding(_) => Span::default(),
+    };
+    let mut gaps = gaps.unwrap_or_else(|| vec![one; kept.count_set_bits()]);
+    for (gap, row) in gaps.iter_mut().zip(kept.set_indices()) {
+        if row < ends.len() && ends.value(row) {
+            *gap = Span(0);
+        }
+    }
+    gaps
+}
+
+/// The error of a row whose gap is bad, by its key and time.
+///
+/// # Errors
+///
+/// The key cannot be shown.
+pub(crate) fn bad_gap(query: &Query, keys: &[ArrayRef], row: usize, time: Time) -> Result<Error> {
+    let key = keys
+        .iter()
+        .map(|array| array_value_to_string(array, row))
+        .collect::<std::result::Result<Vec<_>, _>>()?;
+    let (key, time) = (key.join(", "), query.show(time));
+    Ok(Error::Record {
+        column: query
+            .columns
+            .gap
+            .as_ref()
+            .map(|column| column.name().to_owned())
+            .unwrap_or_default(),
+        reason: format!(
+            "the gap of key {key} at {time} is null, zero or negative; allowed: longer than zero"
+        ),
+    })
+}
+
+/// Durations in ticks of the time column, toward zero; those beyond its range are the longest one.
+fn in_ticks(durations: &ArrayRef, time: &DataType) -> Result<Int64Array> {
+    let unpacked = convert::unpack(durations)?;
+    let (DataType::Duration(from), DataType::Timestamp(to, _)) = (unpacked.data_type(), time)
+    else {
+        return Err(Error::Internal(
+            "a gap is a duration and a time a timestamp",
+        ));
+    };
+    let (from, to) = (per_second(*from), per_second(*to));
+    let canonical = convert::canonical(&unpacked)?;
+    let scaled = |ticks: i64| {
+        i64::try_from(i128::from(ticks) * to / from).unwrap_or(if ticks < 0 {
+            i64::MIN
+        } else {
+            i64::MAX
+        })
+    };
+    let ticks = canonical.as_primitive::<Int64Type>();
+    Ok(if from == to {
+        ticks.clone()
+    } else {
+        ticks.unary(scaled)
+    })
+}

@@ -1,0 +1,242 @@
+//! A batch of the user's rows: columns picked by name, rows that cannot be windowed left out and
+//! counted.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
+use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, UInt32Array};
+use arrow_buffer::BooleanBuffer;
+use arrow_select::filter::FilterBuilder;
+use arrow_select::take::take;
+
+use super::columns::{QueryColumns, are_true};
+use super::counters::ReadCounters;
+use super::gap_column;
+use crate::array::convert;
+use crate::core::aggregate::SeqNo;
+use crate::core::aggregate::column::Column;
+use crate::core::error::Result;
+use crate::core::sort;
+use crate::core::time::{Span, Time};
+use crate::plan::query::{Query, QueryOutput};
+
+/// Rows with a key and a time.
+pub(crate) struct Records {
+    /// The key columns.
+    pub keys: Vec<ArrayRef>,
+    times: ArrayRef,
+    gaps: Option<Vec<Span>>,
+    seq_nos: Vec<SeqNo>,
+    inputs: Vec<ArrayRef>,
+    /// Of a query for rows, all columns of its output.
+    pub output: Vec<ArrayRef>,
+}
+
+impl Records {
+    /// The rows of a batch that can be windowed, the first of which has the number `seq_no`.
+    ///
+    /// # Errors
+    ///
+    /// A column is missing, or holds what it must not.
+    pub fn read(
+        query: &Query,
+        batch: &RecordBatch,
+        seq_no: SeqNo,
+        counters: &mut ReadCounters,
+    ) -> Result<Self> {
+        let number = |kept: &BooleanBuffer| match query.needs_seq_no {
+            true => (seq_no..).take(kept.count_set_bits()).collect(),
+            false => Vec::new(),
+        };
+        Self::read_numbered(query, batch, number, counters)
+    }
+
+    /// The same; `number` is told which rows are kept, and gives their numbers, or none where the query
+    /// needs none.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::read`].
+    pub fn read_numbered(
+        query: &Query,
+        batch: &RecordBatch,
+        number: impl FnOnce(&BooleanBuffer) -> Vec<SeqNo>,
+        counters: &mut ReadCounters,
+    ) -> Result<Self> {
+        let QueryColumns {
+            keys,
+            time,
+            ticks,
+            gaps,
+            ends,
+            inputs,
+            output,
+            ..
+        } = QueryColumns::read(query, batch)?;
+        let data = records(&time, ticks.as_ref());
+        let mut kept = keep(&keys, &time, &data, counters);
+        let gaps = gaps
+            .map(|gaps| gaps.in_effect(query, &keys, &time, &mut kept, counters))
+            .transpose()?;
+        let gaps = match &ends {
+            Some(ends) => Some(gap_column::ended(query, gaps, ends, &kept)),
+            None => gaps,
+        };
+        if matches!(query.output_kind, QueryOutput::Over { .. }) {
+            kept = BooleanBuffer::new_set(data.len()); // rows that are left out, and ticks, come back too
+        }
+        let seq_nos = number(&kept);
+        let all = kept.count_set_bits() == kept.len();
+        let predicate = (!all).then(|| {
+            FilterBuilder::new(&BooleanArray::new(kept, None))
+                .optimize()
+                .build()
+        });
+        let pick = |array: &ArrayRef| match &predicate {
+            Some(predicate) => Ok(predicate.filter(array)?),
+            None => Ok(Arc::clone(array)),
+        };
+        let pick_all = |arrays: &[ArrayRef]| arrays.iter().map(pick).collect::<Result<Vec<_>>>();
+        let inputs = QueryColumns::canonical_inputs(query, &pick_all(&inputs)?)?;
+        query
+            .cogroup
+            .iter()
+            .try_for_each(|cogroup| cogroup.check_rows(&inputs))?;
+        Ok(Self {
+            keys: pick_all(&keys)?,
+            times: Arc::new(QueryColumns::times(&pick(&time)?)?),
+            gaps,
+            seq_nos,
+            inputs,
+            output: pick_all(&output)?,
+        })
+    }
+
+    /// Of columns of a block, without keys.
+    pub fn of(
+        times: ArrayRef,
+        gaps: Option<Vec<Span>>,
+        seq_nos: Vec<SeqNo>,
+        inputs: Vec<ArrayRef>,
+    ) -> Self {
+        Self {
+            keys: Vec::new(),
+            times,
+            gaps,
+            seq_nos,
+            inputs,
+            output: Vec::new(),
+        }
+    }
+
+    /// Some of the rows, in the order of `rows`.
+    ///
+    /// # Errors
+    ///
+    /// Rows beyond the last one.
+    pub fn pick(&self, rows: &UInt32Array) -> Result<Self> {
+        let pick = |array: &ArrayRef| Ok(take(array, rows, None)?);
+        Ok(Self {
+            keys: self.keys.iter().map(pick).collect::<Result<_>>()?,
+            times: pick(&self.times)?,
+            gaps: self
+                .gaps
+                .as_ref()
+                .map(|gaps| sort::pick(gaps, rows.values())),
+            seq_nos: sort::pick(&self.seq_nos, rows.values()),
+            inputs: self.inputs.iter().map(pick).collect::<Result<_>>()?,
+            output: self.output.iter().map(pick).collect::<Result<_>>()?,
+        })
+    }
+
+    /// Rows next to each other.
+    pub fn slice(&self, rows: Range<usize>) -> Self {
+        let slice = |array: &ArrayRef| array.slice(rows.start, rows.len());
+        Self {
+            keys: self.keys.iter().map(slice).collect(),
+            times: slice(&self.times),
+            gaps: self
+                .gaps
+                .as_ref()
+                .map(|gaps| gaps.get(rows.clone()).unwrap_or_default().to_vec()),
+            seq_nos: self.seq_nos.get(rows.clone()).unwrap_or_default().to_vec(),
+            inputs: self.inputs.iter().map(slice).collect(),
+            output: self.output.iter().map(slice).collect(),
+        }
+    }
+
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        self.times.len()
+    }
+
+    /// Event times, in ticks of the time column.
+    pub fn times(&self) -> &[Time] {
+        Time::slice(self.times.as_primitive::<Int64Type>().values())
+    }
+
+    /// The gaps in effect, in ticks of the time column, zero where a record ends its session; none where
+    /// all records have one gap.
+    pub fn gaps(&self) -> &[Span] {
+        self.gaps.as_deref().unwrap_or_default()
+    }
+
+    /// Where each row stands among all of the input; none unless the query minds it.
+    pub fn seq_nos(&self) -> &[SeqNo] {
+        &self.seq_nos
+    }
+
+    /// The arrays of [`Self::inputs`].
+    pub fn arrays(&self) -> &[ArrayRef] {
+        &self.inputs
+    }
+
+    /// The query's inputs.
+    ///
+    /// # Errors
+    ///
+    /// None of a batch that was read.
+    pub fn inputs(&self) -> Result<Vec<Column<'_>>> {
+        self.inputs.iter().map(convert::view).collect()
+    }
+}
+
+/// Which rows are records, that is no ticks.
+fn records(time: &ArrayRef, ticks: Option<&BooleanArray>) -> BooleanBuffer {
+    match ticks {
+        Some(ticks) => !&are_true(ticks),
+        None => BooleanBuffer::new_set(time.len()),
+    }
+}
+
+/// Which of the rows that are records, `data`, have a key and a time.
+fn keep(
+    keys: &[ArrayRef],
+    time: &ArrayRef,
+    data: &BooleanBuffer,
+    counters: &mut ReadCounters,
+) -> BooleanBuffer {
+    let rows = time.len();
+    let all = || BooleanBuffer::new_set(rows);
+    let mut keyed = BooleanBuffer::new_unset(rows);
+    for key in keys {
+        keyed = &keyed
+            | &key
+                .logical_nulls()
+                .map_or_else(all, |nulls| nulls.into_inner());
+    }
+    let timed = time
+        .logical_nulls()
+        .map_or_else(all, |nulls| nulls.into_inner());
+
+    let with_key = data & &keyed;
+    let kept = &with_key & &timed;
+    let count = |bits: &BooleanBuffer| bits.count_set_bits() as u64;
+    counters.ticks += rows as u64 - count(data);
+    counters.records += count(data);
+    counters.null_keys += count(data) - count(&with_key);
+    counters.null_times += count(&with_key) - count(&kept);
+    kept
+}

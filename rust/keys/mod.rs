@@ -1,0 +1,208 @@
+//! Key values of Arrow batches to dense numbers.
+//!
+//! | file | noun |
+//! |---|---|
+//! | `key_column` | a key column: what can be grouped, and how a batch's array becomes it |
+//! | [`shard_hash`] | the bytes of a key, and the hash that shards are ranges of |
+//! | `table`, `seed` | words to numbers; the secret of its hash |
+//! | `primitive` | one column of 32 or 64 bits |
+//! | `cells`, `bytes` | one column of strings or binary |
+//! | `rows` | everything else |
+//! | `partition_hash` | a quick hash, by which rows are split before their keys are numbered |
+//! | [`sort_key`] | keys as byte strings in the order of the keys, for stores |
+
+mod bytes;
+mod cells;
+mod key_column;
+pub(crate) mod partition_hash;
+mod primitive;
+mod rows;
+mod seed;
+pub mod shard_hash;
+pub mod sort_key;
+mod table;
+
+use arrow_array::{Array, ArrayRef};
+use arrow_schema::{DataType, Field};
+
+use crate::core::error::{Error, Result};
+use crate::core::key::KeyId;
+use bytes::BytesKeys;
+use key_column::KeyColumn;
+pub use key_column::groupable;
+use primitive::PrimitiveKeys;
+use rows::RowKeys;
+pub use shard_hash::shard;
+
+/// The distinct keys of all batches so far.
+pub struct KeyInterner {
+    columns: Vec<KeyColumn>,
+    table: InternTable,
+    hashes: Vec<u64>,
+}
+
+/// One dispatch a batch, not a row.
+enum InternTable {
+    Int(PrimitiveKeys<u32>),
+    Long(PrimitiveKeys<u64>),
+    Bytes(BytesKeys),
+    Rows(RowKeys),
+}
+
+impl KeyInterner {
+    /// No keys yet, of these columns.
+    ///
+    /// # Errors
+    ///
+    /// A type that cannot be grouped, or no column.
+    pub fn new(fields: &[Field]) -> Result<Self> {
+        let columns = fields
+            .iter()
+            .map(KeyColumn::new)
+            .collect::<Result<Vec<_>>>()?;
+        let table = match columns.as_slice() {
+            [] => {
+                return Err(Error::Argument {
+                    argument: "keys".into(),
+                    got: "no column".into(),
+                    allowed: "one or more columns".into(),
+                });
+            }
+            [single] => InternTable::single(single)?,
+            several => InternTable::Rows(RowKeys::new(several)?),
+        };
+        Ok(Self {
+            columns,
+            table,
+            hashes: Vec::new(),
+        })
+    }
+
+    /// Appends the number of each row's key; [`KeyId::NULL`] where every key column is null. After
+    /// an error nothing is appended.
+    ///
+    /// # Errors
+    ///
+    /// Columns of other types or lengths, or too many keys.
+    pub fn intern(&mut self, columns: &[ArrayRef], ids: &mut Vec<KeyId>) -> Result<()> {
+        if columns.len() != self.columns.len() {
+            return Err(Error::Internal(
+                "a batch has another number of key columns than declared",
+            ));
+        }
+        if columns
+            .iter()
+            .zip(columns.iter().skip(1))
+            .any(|(left, right)| left.len() != right.len())
+        {
+            return Err(Error::Internal(
+                "the key columns of a batch differ in length",
+            ));
+        }
+        let known = ids.len();
+        let done = self.append(columns, ids);
+        if done.is_err() {
+            ids.truncate(known);
+        }
+        done
+    }
+
+    fn append(&mut self, columns: &[ArrayRef], ids: &mut Vec<KeyId>) -> Result<()> {
+        ids.reserve(columns.first().map_or(0, Array::len));
+        let hashes = &mut self.hashes;
+        match (&mut self.table, self.columns.as_slice(), columns) {
+            (InternTable::Int(keys), [column], [array]) => {
+                keys.intern(&column.read(array)?, hashes, ids)
+            }
+            (InternTable::Long(keys), [column], [array]) => {
+                keys.intern(&column.read(array)?, hashes, ids)
+            }
+            (InternTable::Bytes(keys), [column], [array]) => {
+                keys.intern(&column.read_bytes(array)?, hashes, ids)
+            }
+            (InternTable::Rows(keys), columns, arrays) => {
+                let arrays = columns
+                    .iter()
+                    .zip(arrays)
+                    .map(|(column, array)| column.read(array))
+                    .collect::<Result<Vec<_>>>()?;
+                keys.intern(&arrays, hashes, ids)
+            }
+            _ => Err(Error::Internal("typed keys have one column")),
+        }
+    }
+
+    /// The number of distinct keys.
+    pub fn len(&self) -> usize {
+        self.hashes.len()
+    }
+
+    /// Whether no key was seen yet.
+    pub fn is_empty(&self) -> bool {
+        self.hashes.is_empty()
+    }
+
+    /// The key columns of these keys, in the types of [`Self::output_fields`]; null for
+    /// [`KeyId::NULL`].
+    ///
+    /// # Errors
+    ///
+    /// Keys that together are too long for one array.
+    pub fn columns(&self, ids: &[KeyId]) -> Result<Vec<ArrayRef>> {
+        let single = |array: ArrayRef| vec![array];
+        match &self.table {
+            InternTable::Int(keys) => keys.array(ids).map(single),
+            InternTable::Long(keys) => keys.array(ids).map(single),
+            InternTable::Bytes(keys) => keys.array(ids).map(single),
+            InternTable::Rows(keys) => keys.arrays(ids),
+        }
+    }
+
+    /// The canonical hash of each key, by number.
+    pub fn hashes(&self) -> &[u64] {
+        &self.hashes
+    }
+
+    /// The fields of [`Self::columns`]: as declared, dictionaries unpacked to their values.
+    pub fn output_fields(&self) -> Vec<Field> {
+        self.columns
+            .iter()
+            .map(|column| column.field().clone())
+            .collect()
+    }
+
+    /// Forgets all keys and keeps the memory.
+    pub fn clear(&mut self) {
+        self.hashes.clear();
+        match &mut self.table {
+            InternTable::Int(keys) => keys.clear(),
+            InternTable::Long(keys) => keys.clear(),
+            InternTable::Bytes(keys) => keys.clear(),
+            InternTable::Rows(keys) => keys.clear(),
+        }
+    }
+}
+
+impl InternTable {
+    fn single(column: &KeyColumn) -> Result<Self> {
+        let data_type = column.field().data_type();
+        Ok(match (data_type, data_type.primitive_width()) {
+            // Days and milliseconds are two numbers, not one.
+            (DataType::Interval(arrow_schema::IntervalUnit::DayTime), _) => {
+                Self::Rows(RowKeys::new(std::slice::from_ref(column))?)
+            }
+            (_, Some(4)) => Self::Int(PrimitiveKeys::new(data_type)),
+            (_, Some(8)) => Self::Long(PrimitiveKeys::new(data_type)),
+            _ if column.is_bytes() => Self::Bytes(BytesKeys::new(column.field())),
+            _ => Self::Rows(RowKeys::new(std::slice::from_ref(column))?),
+        })
+    }
+}
+
+/// The error when all of [`KeyId`]'s numbers are given.
+fn too_many() -> Error {
+    Error::Overflow {
+        column: "keys".into(),
+        reason: format!("more than {} distinct keys", KeyId::NULL.0),
+    }
+}

@@ -1,0 +1,136 @@
+//! Keys of one column of 32 or 64 bits: integers, dates, timestamps, floats, short decimals.
+
+use arrow_array::{Array, ArrayRef, make_array};
+use arrow_buffer::{ArrowNativeType, Buffer, NullBuffer};
+use arrow_data::ArrayData;
+use arrow_schema::DataType;
+
+use super::seed::Seed;
+use super::shard_hash::Number;
+use super::table::{Table, Word};
+use crate::core::error::{Error, Result};
+use crate::core::key::KeyId;
+
+/// The bits of a value.
+pub(super) trait Bits: Word + ArrowNativeType {
+    /// The canonical hash of a key of this one column.
+    fn canonical(self, number: Number) -> u64;
+}
+
+impl Bits for u32 {
+    fn canonical(self, number: Number) -> u64 {
+        number.hash32(self)
+    }
+}
+
+impl Bits for u64 {
+    fn canonical(self, number: Number) -> u64 {
+        number.hash64(self)
+    }
+}
+
+/// The distinct values of a column.
+pub(super) struct PrimitiveKeys<B> {
+    data_type: DataType,
+    number: Number,
+    table: Table<B>,
+    values: Vec<B>,
+}
+
+impl<B: Bits> PrimitiveKeys<B> {
+    pub(super) fn new(data_type: &DataType) -> Self {
+        Self {
+            data_type: data_type.clone(),
+            number: Number::of(data_type),
+            table: Table::new(Seed::random()),
+            values: Vec::new(),
+        }
+    }
+
+    /// Appends the number of each row.
+    ///
+    /// # Errors
+    ///
+    /// Too many keys.
+    pub(super) fn intern(
+        &mut self,
+        array: &ArrayRef,
+        hashes: &mut Vec<u64>,
+        ids: &mut Vec<KeyId>,
+    ) -> Result<()> {
+        let data = array.to_data();
+        let rows = data
+            .buffer::<B>(0)
+            .get(..array.len())
+            .ok_or(Error::Internal("an array is shorter than it says"))?;
+        match array.nulls().filter(|nulls| nulls.null_count() > 0) {
+            None => {
+                for &value in rows {
+                    ids.push(self.number(value, hashes)?);
+                }
+            }
+            Some(nulls) => {
+                for (&value, valid) in rows.iter().zip(nulls) {
+                    ids.push(if valid {
+                        self.number(value, hashes)?
+                    } else {
+                        KeyId::NULL
+                    });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn number(&mut self, value: B, hashes: &mut Vec<u64>) -> Result<KeyId> {
+        let Self {
+            number,
+            table,
+            values,
+            ..
+        } = self;
+        table.number(
+            value,
+            |_| true,
+            || {
+                values.push(value);
+                hashes.push(value.canonical(*number));
+                Ok(())
+            },
+        )
+    }
+
+    /// The values of these keys.
+    ///
+    /// # Errors
+    ///
+    /// A number that was never given.
+    pub(super) fn array(&self, ids: &[KeyId]) -> Result<ArrayRef> {
+        let value = |&id: &KeyId| match self.values.get(id.0 as usize) {
+            Some(&value) => Ok(value),
+            None if id == KeyId::NULL => Ok(B::default()),
+            None => Err(Error::Internal("a key number that was never given")),
+        };
+        let mut values = Vec::with_capacity(ids.len());
+        for id in ids {
+            values.push(value(id)?);
+        }
+        let data = ArrayData::builder(self.data_type.clone())
+            .len(ids.len())
+            .nulls(nulls(ids))
+            .add_buffer(Buffer::from_vec(values));
+        Ok(make_array(data.build()?))
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.table.clear();
+        self.values.clear();
+    }
+}
+
+/// Null where there is no key.
+pub(super) fn nulls(ids: &[KeyId]) -> Option<NullBuffer> {
+    ids.contains(&KeyId::NULL)
+        .then(|| ids.iter().map(|&id| id != KeyId::NULL).collect())
+}

@@ -1,0 +1,117 @@
+//! Keys of several columns, or of a type without a path of its own: Arrow's row format, whose bytes
+//! are equal where the values are.
+
+use arrow_array::{Array, ArrayRef, new_null_array};
+use arrow_buffer::NullBuffer;
+use arrow_row::{OwnedRow, RowConverter, Rows, SortField};
+
+use super::bytes::ByteTable;
+use super::key_column::KeyColumn;
+use super::shard_hash;
+use crate::core::error::{Error, Result};
+use crate::core::key::KeyId;
+
+/// The distinct rows of the key columns.
+pub(super) struct RowKeys {
+    converter: RowConverter,
+    /// The rows of one batch; kept for its memory.
+    batch: Rows,
+    table: ByteTable,
+    /// The row that is null in every column.
+    null: OwnedRow,
+    scratch: Vec<u8>,
+}
+
+impl RowKeys {
+    /// No keys yet, of these columns.
+    ///
+    /// # Errors
+    ///
+    /// Types that Arrow's row format does not take.
+    pub(super) fn new(columns: &[KeyColumn]) -> Result<Self> {
+        let types = || columns.iter().map(|column| column.field().data_type());
+        let converter = RowConverter::new(types().cloned().map(SortField::new).collect())?;
+        let nulls = types()
+            .map(|data_type| new_null_array(data_type, 1))
+            .collect::<Vec<_>>();
+        let null = converter.convert_columns(&nulls)?.row(0).owned();
+        let batch = converter.empty_rows(0, 0);
+        Ok(Self {
+            converter,
+            batch,
+            table: ByteTable::new(),
+            null,
+            scratch: Vec::new(),
+        })
+    }
+
+    /// Appends the number of each row.
+    ///
+    /// # Errors
+    ///
+    /// Columns of other types, or too many keys.
+    pub(super) fn intern(
+        &mut self,
+        columns: &[ArrayRef],
+        hashes: &mut Vec<u64>,
+        ids: &mut Vec<KeyId>,
+    ) -> Result<()> {
+        let Self {
+            converter,
+            batch,
+            table,
+            scratch,
+            ..
+        } = self;
+        batch.clear();
+        converter.append(batch, columns)?;
+        let length = columns.first().map_or(0, Array::len);
+        let nulls = all_null(columns);
+        table.intern(
+            &*batch,
+            length,
+            nulls.as_ref(),
+            |row| shard_hash::hash(columns, row, scratch),
+            hashes,
+            ids,
+        )
+    }
+
+    /// The columns of these keys.
+    ///
+    /// # Errors
+    ///
+    /// Keys that together are too long for one array.
+    pub(super) fn arrays(&self, ids: &[KeyId]) -> Result<Vec<ArrayRef>> {
+        let parser = self.converter.parser();
+        let row = |&id: &KeyId| match self.table.get(id) {
+            Some(bytes) => Ok(parser.parse(bytes)),
+            None if id == KeyId::NULL => Ok(self.null.row()),
+            None => Err(Error::Internal("a key number that was never given")),
+        };
+        let rows = ids.iter().map(row).collect::<Result<Vec<_>>>()?;
+        let length: usize = rows.iter().map(|row| row.as_ref().len()).sum();
+        if i32::try_from(length).is_err() {
+            return Err(Error::Crowded {
+                column: "keys".into(),
+                reason: format!("{length} bytes of keys in one batch, 2^31 or more"),
+            });
+        }
+        Ok(self.converter.convert_rows(rows)?)
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.table.clear();
+    }
+}
+
+/// Null where every column is null; none where no such row can be.
+pub(super) fn all_null(columns: &[ArrayRef]) -> Option<NullBuffer> {
+    let mut valid = columns
+        .iter()
+        .map(|column| column.nulls().filter(|nulls| nulls.null_count() > 0));
+    let first = valid.next()??.inner().clone();
+    valid
+        .try_fold(first, |valid, nulls| Some(&valid | nulls?.inner()))
+        .map(NullBuffer::new)
+}

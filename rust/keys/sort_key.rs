@@ -1,0 +1,158 @@
+//! Keys as byte strings whose order is the order of the keys: what stores keep.
+//!
+//! | key columns | sort key |
+//! |---|---|
+//! | one of strings or binary | its bytes |
+//! | everything else | Arrow's row format: ascending, nulls first |
+
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef, BinaryArray, LargeBinaryArray};
+use arrow_buffer::NullBuffer;
+use arrow_row::{RowConverter, Rows, SortField};
+use arrow_schema::{DataType, Field};
+
+use super::key_column::KeyColumn;
+use super::rows::all_null;
+use crate::array::convert;
+use crate::core::error::{Error, Result};
+
+/// The conversion of key columns to sort keys and back.
+pub struct SortKeys {
+    columns: Vec<KeyColumn>,
+    converter: Option<RowConverter>,
+}
+
+/// The sort keys of a batch's rows.
+pub enum SortKeyRows {
+    /// One column of strings or binary.
+    Bytes(LargeBinaryArray),
+    /// Rows, and which of them are null in every column.
+    Rows(Rows, Option<NullBuffer>),
+}
+
+impl SortKeys {
+    /// Sort keys of these columns.
+    ///
+    /// # Errors
+    ///
+    /// A type that cannot be grouped, or no column.
+    pub fn new(fields: &[Field]) -> Result<Self> {
+        let columns = fields
+            .iter()
+            .map(KeyColumn::new)
+            .collect::<Result<Vec<_>>>()?;
+        let converter = match columns.as_slice() {
+            [] => {
+                return Err(Error::Argument {
+                    argument: "keys".into(),
+                    got: "no column".into(),
+                    allowed: "one or more columns".into(),
+                });
+            }
+            [single] if single.is_bytes() => None,
+            columns => {
+                let sorted = columns
+                    .iter()
+                    .map(|column| SortField::new(column.field().data_type().clone()));
+                Some(RowConverter::new(sorted.collect())?)
+            }
+        };
+        Ok(Self { columns, converter })
+    }
+
+    /// The fields of [`Self::columns`]: as declared, dictionaries unpacked to their values.
+    pub fn fields(&self) -> Vec<Field> {
+        self.columns
+            .iter()
+            .map(|column| column.field().clone())
+            .collect()
+    }
+
+    /// The sort keys of rows.
+    ///
+    /// # Errors
+    ///
+    /// Columns of other types.
+    pub fn of(&self, arrays: &[ArrayRef]) -> Result<SortKeyRows> {
+        if arrays.len() != self.columns.len() {
+            return Err(Error::Internal(
+                "a batch has another number of key columns than declared",
+            ));
+        }
+        let arrays = self
+            .columns
+            .iter()
+            .zip(arrays)
+            .map(|(column, array)| column.read(array))
+            .collect::<Result<Vec<_>>>()?;
+        match (&self.converter, arrays.as_slice()) {
+            (Some(converter), arrays) => Ok(SortKeyRows::Rows(
+                converter.convert_columns(arrays)?,
+                all_null(arrays),
+            )),
+            (None, [array]) => {
+                let plain = match array.data_type() {
+                    DataType::Utf8View => &convert::cast(array, &DataType::LargeUtf8)?,
+                    _ => array,
+                };
+                Ok(SortKeyRows::Bytes(
+                    convert::cast(plain, &DataType::LargeBinary)?
+                        .as_binary()
+                        .clone(),
+                ))
+            }
+            (None, _) => Err(Error::Internal("keys of bytes have one column")),
+        }
+    }
+
+    /// The key columns of sort keys that [`Self::of`] gave, in the types of [`Self::fields`].
+    ///
+    /// # Errors
+    ///
+    /// Bytes that no key has, or keys too long for one array.
+    pub fn columns<'n>(
+        &self,
+        sort_keys: impl ExactSizeIterator<Item = &'n [u8]>,
+    ) -> Result<Vec<ArrayRef>> {
+        match (&self.converter, self.columns.as_slice()) {
+            (Some(converter), _) => {
+                let parser = converter.parser();
+                Ok(converter.convert_rows(sort_keys.map(|sort_key| parser.parse(sort_key)))?)
+            }
+            (None, [column]) => {
+                let field = column.field();
+                let binary: ArrayRef = match field.data_type() {
+                    DataType::FixedSizeBinary(_) => {
+                        Arc::new(BinaryArray::from_iter_values(sort_keys))
+                    }
+                    _ => Arc::new(LargeBinaryArray::from_iter_values(sort_keys)),
+                };
+                let plain = match field.data_type() {
+                    DataType::Utf8View => convert::cast(&binary, &DataType::LargeUtf8)?,
+                    DataType::BinaryView => convert::cast(&binary, &DataType::LargeBinary)?,
+                    _ => binary,
+                };
+                Ok(vec![convert::cast(&plain, field.data_type())?])
+            }
+            (None, _) => Err(Error::Internal("keys of bytes have one column")),
+        }
+    }
+}
+
+impl SortKeyRows {
+    /// The sort key of a row; none where every key column is null.
+    pub fn get(&self, row: usize) -> Option<&[u8]> {
+        match self {
+            Self::Bytes(cells) => {
+                (row < cells.len() && cells.is_valid(row)).then(|| cells.value(row))
+            }
+            Self::Rows(rows, nulls) => {
+                let valid =
+                    row < rows.num_rows() && nulls.as_ref().is_none_or(|nulls| nulls.is_valid(row));
+                valid.then(|| rows.row(row).data())
+            }
+        }
+    }
+}

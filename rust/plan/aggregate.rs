@@ -1,0 +1,178 @@
+//! An aggregate of a query, resolved against the schema of its input.
+
+use arrow_schema::{DataType, Field, Schema};
+
+use super::input_column::InputColumn;
+use super::resolve::{ResolvedAggregate, resolve};
+use super::source_column::SourceColumn;
+use super::spec::{AggregateSpec, Function};
+use crate::array::dictionary::unpacked;
+use crate::array::{canonical_float, convert, type_name, zero_width};
+use crate::core::aggregate::Aggregate;
+use crate::core::error::{Error, Result};
+
+/// An aggregate of a query.
+pub struct AggregatePlan {
+    /// Name of its result column.
+    pub name: String,
+    /// Which of the query's inputs it takes; none for a Python function, which is handed the batch.
+    pub inputs: Vec<usize>,
+    /// Which of the query's inputs is true in the rows that it sees; none where it sees all.
+    pub filter: Option<usize>,
+    /// The input of a cogroup whose rows alone it sees.
+    pub only: Option<u32>,
+    output: Output,
+}
+
+/// What gives an aggregate's results.
+enum Output {
+    BuiltIn(ResolvedAggregate),
+    Python(Field),
+    /// The key and the start of the window.
+    WindowId(Field),
+    /// The operator, which knows the rows of each window.
+    Rows(Field),
+}
+
+impl AggregatePlan {
+    /// Resolves an aggregate against the input's schema; the next field in `python` is that of a
+    /// Python function's results.
+    ///
+    /// # Errors
+    ///
+    /// A column that the input does not have, or of a type that the aggregate is not defined for.
+    pub(crate) fn new<'t>(
+        spec: &AggregateSpec,
+        input: &Schema,
+        inputs: &mut Vec<InputColumn>,
+        python: &mut impl Iterator<Item = &'t Field>,
+    ) -> Result<Self> {
+        let argument = format!("aggregate {:?}", spec.name);
+        let sources = spec
+            .columns
+            .iter()
+            .map(|name| SourceColumn::find(input, &argument, name))
+            .collect::<Result<Vec<_>>>()?;
+        sources
+            .iter()
+            .try_for_each(|(_, field)| has_width(field, &argument))?;
+        let filter = spec
+            .filter
+            .as_ref()
+            .map(|name| filter_column(&argument, name, input))
+            .transpose()?;
+        let result = match spec.function {
+            Function::Python => python.next(),
+            _ => None,
+        };
+        if let Some(result) = result {
+            let field = result.clone().with_name(&spec.name).with_nullable(true);
+            return Ok(Self {
+                name: spec.name.clone(),
+                inputs: Vec::new(),
+                filter: None,
+                only: spec.input,
+                output: Output::Python(field),
+            });
+        }
+        if spec.function == Function::WindowId {
+            return Ok(Self {
+                name: spec.name.clone(),
+                inputs: Vec::new(),
+                filter: None,
+                only: None,
+                output: Output::WindowId(Field::new(&spec.name, DataType::Int64, false)),
+            });
+        }
+        let fields: Vec<Field> = sources.iter().map(|(_, field)| (*field).clone()).collect();
+        let resolved = resolve(spec, &fields)?;
+        let columns = sources.into_iter().enumerate();
+        let taken = columns.map(|(argument, (source, field))| {
+            let data_type = unpacked(field.data_type());
+            let compared = spec.function.compares(argument)
+                && convert::kind(&data_type) == Some(convert::ColumnKind::Rows);
+            let column = InputColumn {
+                source,
+                field: field.clone(),
+                canonical_floats: compared && canonical_float::within(&data_type),
+            };
+            column.position_in(inputs)
+        });
+        let taken = taken.collect();
+        Ok(Self {
+            name: spec.name.clone(),
+            inputs: taken,
+            filter: filter.map(|column| column.position_in(inputs)),
+            only: spec.input,
+            output: Output::BuiltIn(resolved),
+        })
+    }
+
+    /// The field of its results.
+    pub fn field(&self) -> &Field {
+        match &self.output {
+            Output::BuiltIn(resolved) => &resolved.field,
+            Output::Python(field) | Output::WindowId(field) | Output::Rows(field) => field,
+        }
+    }
+
+    /// Whether its result is a list of values of the window.
+    pub fn is_list(&self) -> bool {
+        match &self.output {
+            Output::BuiltIn(resolved) => resolved.states.longest_list().is_some(),
+            Output::Python(_) | Output::WindowId(_) | Output::Rows(_) => false,
+        }
+    }
+
+    /// Whether the key and the start of a window give its result.
+    pub fn is_window_id(&self) -> bool {
+        matches!(self.output, Output::WindowId(_))
+    }
+
+    /// Whether a function of the user gives its result.
+    pub fn is_function(&self) -> bool {
+        matches!(self.output, Output::Python(_))
+    }
+
+    /// The same aggregate without states: the operator gives its results.
+    pub(crate) fn of_operator(self) -> Self {
+        let field = self.field().clone();
+        Self {
+            output: Output::Rows(field),
+            ..self
+        }
+    }
+
+    /// A vector of states without slots; none where something else gives the results.
+    pub fn states(&self) -> Option<Box<dyn Aggregate>> {
+        match &self.output {
+            Output::BuiltIn(resolved) => Some(resolved.states.fresh()),
+            Output::Python(_) | Output::WindowId(_) | Output::Rows(_) => None,
+        }
+    }
+}
+
+/// The boolean column that tells which rows an aggregate sees.
+fn filter_column(argument: &str, name: &str, input: &Schema) -> Result<InputColumn> {
+    Ok(InputColumn {
+        source: SourceColumn::of_booleans(input, &format!("{argument}: where"), name)?,
+        field: Field::new(name, DataType::Boolean, true),
+        canonical_floats: false,
+    })
+}
+
+/// Values that take no bytes cannot be moved: of them Arrow's arrays do not know how many they are.
+fn has_width(field: &Field, argument: &str) -> Result<()> {
+    if !zero_width::within(field.data_type()) {
+        return Ok(());
+    }
+    Err(Error::ColumnType {
+        argument: argument.into(),
+        column: field.name().clone(),
+        got: type_name::of(field),
+        allowed:
+            "types whose values have a width: no fixed_size_binary[0], no fixed-size lists of 0, \
+                  no structs without fields"
+                .into(),
+    })
+}

@@ -1,0 +1,60 @@
+//! Failures of functions of the user, as errors that name aggregate, record and window.
+
+use super::query::Query;
+use crate::core::error::{Cause, Error};
+use crate::core::time::Time;
+use crate::core::window::Window;
+
+/// A function that failed.
+pub struct FunctionFailure {
+    /// Which of the user's functions, by the argument that takes it; before it, where another one
+    /// returned None that it was handed, that other one.
+    pub function: String,
+    /// Why.
+    pub cause: Cause,
+    /// At which of several slots or windows.
+    pub nth: Option<usize>,
+    /// Whether the values of several slots do not fit one array, and those of fewer may.
+    pub crowded: bool,
+}
+
+/// Result of a function of the user.
+pub type Outcome<T> = Result<T, FunctionFailure>;
+
+impl Query {
+    /// The error of the `nth` function of the user, at a record and in a window where these are known.
+    pub fn failed(
+        &self,
+        nth: usize,
+        failure: FunctionFailure,
+        record: Option<Time>,
+        window: Option<&Window>,
+    ) -> Error {
+        let mut functions = self
+            .aggregates
+            .iter()
+            .filter(|planned| planned.is_function());
+        let aggregate = functions
+            .nth(nth)
+            .map(|planned| planned.name.clone())
+            .unwrap_or_default();
+        if failure.crowded {
+            return Error::Crowded {
+                column: aggregate,
+                reason: failure.cause.to_string(),
+            };
+        }
+        let record = record
+            .map(|time| format!(" for the record at {},", self.show(time)))
+            .unwrap_or_default();
+        let window = window
+            .map(|window| format!(" in the window {}", self.show_window(window)))
+            .unwrap_or_default();
+        Error::Function {
+            aggregate,
+            function: failure.function,
+            place: record + &window,
+            cause: failure.cause,
+        }
+    }
+}

@@ -1,0 +1,327 @@
+//! A query: a spec resolved against the schema of its input.
+
+use std::sync::Arc;
+
+use arrow_schema::{DataType, Field, Fields, Schema, SchemaRef};
+
+use super::aggregate::AggregatePlan;
+use super::cogroup::Cogroup;
+use super::input_column::InputColumn;
+use super::limits::Limits;
+use super::source_column::SourceColumn;
+use super::spec::{InvalidGap, MOST_SHARDS, Spec, WindowSpec, wrong_count};
+use super::window_lengths::{self, WindowLengths};
+use crate::array::dictionary::{unpacked, unpacked_field};
+use crate::array::type_name;
+use crate::core::aggregate::accumulators::Accumulators;
+use crate::core::aggregate::column::Column;
+use crate::core::aggregate::row_filter::RowFilter;
+use crate::core::error::{Error, Result};
+use crate::core::session::windows::Cut;
+use crate::keys::KeyInterner;
+
+/// What leaves a query.
+pub enum QueryOutput {
+    /// Windows: key columns, `window`, aggregates.
+    Windows {
+        /// Whether the column `op` follows.
+        op: bool,
+    },
+    /// The rows themselves, in the order of time.
+    Rows {
+        /// All columns of the input.
+        columns: Vec<SourceColumn>,
+    },
+    /// The rows themselves, each with `window` and the aggregates.
+    Over {
+        /// All columns of the input.
+        columns: Vec<SourceColumn>,
+        /// Their fields.
+        rows: SchemaRef,
+        /// The query for the windows, with the rows of each.
+        windows: Arc<Query>,
+    },
+}
+
+/// The columns that a query names, beside those of its aggregates.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct QuerySources {
+    /// The key columns.
+    pub keys: Vec<SourceColumn>,
+    /// The time column.
+    pub time: SourceColumn,
+    /// The column that marks ticks.
+    pub tick: Option<SourceColumn>,
+    /// The column of each record's own gap.
+    pub gap: Option<SourceColumn>,
+    /// The column that is true in the records that end their session.
+    pub ends: Option<SourceColumn>,
+    /// The column of record values, where these are Kafka's.
+    pub value: Option<SourceColumn>,
+    /// The column that numbers each row's source partition.
+    pub source_number: Option<SourceColumn>,
+}
+
+/// A checked query. Everything that can be wrong before data arrives is wrong here.
+pub struct Query {
+    /// Number of shards.
+    pub shards: u32,
+    /// The kind of windows, in ticks of the time column.
+    pub windows: WindowLengths,
+    /// Where sessions are cut, if anywhere: their records are taken in the order of time.
+    pub cut: Option<Cut>,
+    /// The key columns.
+    pub keys: Vec<Field>,
+    /// The time column.
+    pub time: Field,
+    /// Where keys, time and the like stand in the input.
+    pub(crate) columns: QuerySources,
+    /// What happens to a record whose own gap is null, zero or negative.
+    pub invalid_gap: InvalidGap,
+    /// The distinct columns that aggregates take.
+    pub inputs: Vec<InputColumn>,
+    /// Of a cogroup: the column that holds the input of each row.
+    pub cogroup: Option<Cogroup>,
+    /// The aggregates, in order.
+    pub aggregates: Vec<AggregatePlan>,
+    /// Of windows with their rows, of sliding ones those at the end of each: the input that numbers rows.
+    pub(crate) row_number: Option<usize>,
+    /// Whether the order of rows with equal times counts.
+    pub needs_seq_no: bool,
+    /// What leaves the query.
+    pub output_kind: QueryOutput,
+    /// The columns of what leaves, none of them a dictionary.
+    pub output: SchemaRef,
+    /// When rows, blocks and windows move on.
+    pub limits: Limits,
+}
+
+impl Query {
+    /// Resolves a spec against the input's schema. All aggregates are built in.
+    ///
+    /// # Errors
+    ///
+    /// What [`Self::with_python`] refuses, and Python functions.
+    pub fn new(spec: &Spec, input: &Schema) -> Result<Self> {
+        Self::with_python(spec, input, &[])
+    }
+
+    /// Resolves a spec as a query for its rows, which leave for record operators: its aggregates do
+    /// not count.
+    ///
+    /// # Errors
+    ///
+    /// What [`Self::with_python`] refuses.
+    pub fn of_rows(spec: &Spec, input: &Schema) -> Result<Self> {
+        let bare = Spec {
+            aggregates: Vec::new(),
+            ..spec.clone()
+        };
+        let fields = input.fields().iter().map(|field| unpacked_field(field));
+        Ok(Self {
+            output_kind: QueryOutput::Rows {
+                columns: SourceColumn::all(input),
+            },
+            needs_seq_no: true,
+            output: Arc::new(Schema::new(fields.collect::<Vec<_>>())),
+            ..Self::new(&bare, input)?
+        })
+    }
+
+    /// Resolves a spec whose Python functions, in their order, have results as these fields say.
+    ///
+    /// # Errors
+    ///
+    /// A column that the input does not have or of a type that is not allowed, a length of time
+    /// that the time column does not count, or a number out of its bounds.
+    pub fn with_python(spec: &Spec, input: &Schema, python: &[Field]) -> Result<Self> {
+        if !(1..=MOST_SHARDS).contains(&spec.shards) {
+            return Err(wrong_count("shards", spec.shards, MOST_SHARDS));
+        }
+        let (key_columns, keys): (Vec<_>, Vec<_>) = spec
+            .keys
+            .iter()
+            .map(|name| SourceColumn::find(input, "keys", name))
+            .collect::<Result<Vec<_>>>()?
+            .into_iter()
+            .map(|(column, field)| (column, field.clone()))
+            .unzip();
+        let output_keys = KeyInterner::new(&keys)?.output_fields();
+        let (time_column, time) = SourceColumn::find(input, "time", &spec.time)?;
+        let DataType::Timestamp(unit, _) = time.data_type() else {
+            return Err(Error::ColumnType {
+                argument: "time".into(),
+                column: spec.time.clone(),
+                got: type_name::of(time),
+                allowed: "a timestamp".into(),
+            });
+        };
+        let windows = WindowLengths::in_ticks(&spec.windows, *unit)?;
+        let value = spec.kafka.as_ref().and_then(|kafka| kafka.value.as_ref());
+        let columns = QuerySources {
+            keys: key_columns,
+            time: time_column,
+            tick: spec
+                .tick
+                .as_ref()
+                .map(|name| SourceColumn::of_booleans(input, "tick", name))
+                .transpose()?,
+            gap: gap_column(&spec.windows, input)?,
+            ends: ends_column(&spec.windows, input)?,
+            value: value
+                .map(|name| SourceColumn::find(input, "value", name))
+                .transpose()?
+                .map(|(column, _)| column),
+            source_number: spec
+                .sources
+                .as_ref()
+                .map(|name| source_number_column(name, input))
+                .transpose()?,
+        };
+        let mut inputs: Vec<InputColumn> = Vec::new();
+        let cogroup = spec
+            .inputs
+            .as_ref()
+            .map(|inputs_spec| Cogroup::new(inputs_spec, input, &mut inputs))
+            .transpose()?;
+        spec.aggregates
+            .iter()
+            .try_for_each(|aggregate| Cogroup::check_aggregate(cogroup.as_ref(), aggregate))?;
+        let mut python = python.iter();
+        let aggregates = spec
+            .aggregates
+            .iter()
+            .map(|aggregate| AggregatePlan::new(aggregate, input, &mut inputs, &mut python))
+            .collect::<Result<Vec<_>>>()?;
+
+        let bound = |name| Field::new(name, time.data_type().clone(), false);
+        let window = DataType::Struct(Fields::from(vec![bound("start"), bound("end")]));
+        let mut fields = output_keys;
+        fields.push(Field::new("window", window, false));
+        fields.extend(aggregates.iter().map(|aggregate| aggregate.field().clone()));
+        if spec.op {
+            fields.push(Field::new("op", DataType::Utf8, false));
+        }
+        Ok(Self {
+            shards: spec.shards,
+            windows,
+            cut: window_lengths::cut(&spec.windows, *unit)?,
+            keys,
+            columns,
+            invalid_gap: match spec.windows {
+                WindowSpec::Session { invalid_gap, .. } => invalid_gap,
+                WindowSpec::Sliding { .. } => InvalidGap::default(),
+            },
+            time: time.clone(),
+            inputs,
+            cogroup,
+            aggregates,
+            // Sliding rows are moved as they are, with all that the next one may ask of them.
+            needs_seq_no: matches!(windows, WindowLengths::Sliding(_))
+                || spec
+                    .aggregates
+                    .iter()
+                    .any(|aggregate| aggregate.function.needs_seq_no()),
+            row_number: None,
+            output_kind: QueryOutput::Windows { op: spec.op },
+            output: Arc::new(Schema::new(fields)),
+            limits: Limits::default(),
+        })
+    }
+
+    /// Empty states of all built-in aggregates, which take the columns of [`Self::accumulator_inputs`].
+    pub fn accumulators(&self) -> Accumulators {
+        let positions: Vec<usize> = self.positions().collect();
+        let mut from = 0;
+        let parts = self.aggregates.iter().filter_map(|aggregate| {
+            let range = from..from + aggregate.inputs.len();
+            from = range.end + usize::from(aggregate.filter.is_some());
+            // The first of the columns that are the same: a filter's rows are selected once.
+            let same = |filter| positions.iter().position(|&position| position == filter);
+            let filter = RowFilter {
+                input: aggregate.only,
+                column: aggregate.filter.and_then(same),
+            };
+            aggregate.states().map(|states| (states, range, filter))
+        });
+        Accumulators::filtered(parts.collect::<Vec<_>>())
+    }
+
+    /// Whether records have gaps of their own: from a column, or as they end their session.
+    pub(crate) fn has_own_gaps(&self) -> bool {
+        self.columns.gap.is_some() || self.columns.ends.is_some()
+    }
+
+    /// Which of the query's inputs the accumulators take: of one aggregate after the other those that
+    /// it takes and the one that tells its rows, then the one that tells each row's input.
+    pub fn positions(&self) -> impl Iterator<Item = usize> {
+        let cogroup = self.cogroup.as_ref().map(|cogroup| cogroup.position);
+        self.aggregates
+            .iter()
+            .flat_map(|aggregate| aggregate.inputs.iter().copied().chain(aggregate.filter))
+            .chain(cogroup)
+    }
+
+    /// The aggregates whose results are lists, where windows overlap: together these may be many times the
+    /// rows.
+    pub fn overlapping_lists(&self) -> Vec<&str> {
+        let lists = self.aggregates.iter().filter(|known| known.is_list());
+        match self.windows {
+            WindowLengths::Session(_) => Vec::new(),
+            WindowLengths::Sliding(_) => lists.map(|known| known.name.as_str()).collect(),
+        }
+    }
+
+    /// The columns that the accumulators take, of the query's inputs.
+    pub fn accumulator_inputs<'a>(&self, inputs: &'a [Column<'_>]) -> Vec<Column<'a>> {
+        self.positions()
+            .filter_map(|position| inputs.get(position))
+            .map(Column::borrowed)
+            .collect()
+    }
+}
+
+/// The column of each record's own gap.
+fn gap_column(windows: &WindowSpec, input: &Schema) -> Result<Option<SourceColumn>> {
+    let WindowSpec::Session {
+        gap_column: Some(name),
+        ..
+    } = windows
+    else {
+        return Ok(None);
+    };
+    let (column, field) = SourceColumn::find(input, "gap", name)?;
+    match unpacked(field.data_type()) {
+        DataType::Duration(_) => Ok(Some(column)),
+        _ => Err(Error::ColumnType {
+            argument: "gap".into(),
+            column: name.clone(),
+            got: type_name::of(field),
+            allowed: "a duration (a day-time interval)".into(),
+        }),
+    }
+}
+
+/// The column that is true in the records that end their session.
+fn ends_column(windows: &WindowSpec, input: &Schema) -> Result<Option<SourceColumn>> {
+    match windows {
+        WindowSpec::Session {
+            ends: Some(name), ..
+        } => SourceColumn::of_booleans(input, "ends", name).map(Some),
+        _ => Ok(None),
+    }
+}
+
+/// The column that numbers source partitions.
+fn source_number_column(name: &str, input: &Schema) -> Result<SourceColumn> {
+    let (column, field) = SourceColumn::find(input, "sources", name)?;
+    if unpacked(field.data_type()).is_integer() {
+        return Ok(column);
+    }
+    Err(Error::ColumnType {
+        argument: "sources".into(),
+        column: name.into(),
+        got: type_name::of(field),
+        allowed: "an integer".into(),
+    })
+}

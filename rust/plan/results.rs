@@ -1,0 +1,170 @@
+//! Batches of a query's results, and its times and windows as text for errors.
+
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::{ArrayRef, RecordBatch, StringArray, StructArray};
+use arrow_schema::{DataType, Field, Fields};
+
+use super::aggregate::AggregatePlan;
+use super::query::{Query, QueryOutput};
+use super::window_id;
+use crate::array::{convert, result_array, type_name};
+use crate::core::aggregate::column::{Column, Values};
+use crate::core::error::{Error, Result};
+use crate::core::time::Time;
+use crate::core::window::Window;
+
+impl Query {
+    /// A batch of the result; all aggregates are built in.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::result_with`].
+    pub fn result(
+        &self,
+        keys: Vec<ArrayRef>,
+        windows: &[Window],
+        lowered: Result<Vec<Column<'static>>>,
+    ) -> Result<RecordBatch> {
+        self.result_with(keys, windows, lowered, Vec::new())
+    }
+
+    /// A batch of the result; `functions` has the values of the user's functions.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Overflow`] of a result that does not fit its type, [`Error::Crowded`] of a column
+    /// that does not fit one batch.
+    pub fn result_with(
+        &self,
+        keys: Vec<ArrayRef>,
+        windows: &[Window],
+        lowered: Result<Vec<Column<'static>>>,
+        functions: Vec<ArrayRef>,
+    ) -> Result<RecordBatch> {
+        let lowered = lowered.map_err(|error| self.name_overflow(error, windows))?;
+        let mut columns = keys.clone();
+        columns.push(self.window(windows)?);
+        let missing = || Error::Internal("each aggregate has a column of results");
+        let (mut lowered, mut functions) = (lowered.into_iter(), functions.into_iter());
+        for aggregate in &self.aggregates {
+            if aggregate.is_window_id() {
+                columns.push(self.window_ids(&keys, windows)?);
+                continue;
+            }
+            if aggregate.is_function() {
+                columns.push(functions.next().ok_or_else(missing)?);
+                continue;
+            }
+            let column = lowered.next().ok_or_else(missing)?;
+            let column = result_array::result(column, aggregate.field().data_type());
+            columns.push(column.map_err(|error| match error {
+                Error::Crowded { reason, .. } => Error::Crowded {
+                    column: aggregate.name.clone(),
+                    reason,
+                },
+                other => other,
+            })?);
+        }
+        if let QueryOutput::Windows { op: true } = self.output_kind {
+            columns.push(Arc::new(StringArray::from_iter_values(
+                windows.iter().map(|_| "upsert"),
+            )));
+        }
+        Ok(RecordBatch::try_new(Arc::clone(&self.output), columns)?)
+    }
+
+    /// The ids of windows; `keys` are the key columns of these.
+    ///
+    /// # Errors
+    ///
+    /// A key of 2^32 bytes.
+    pub fn window_ids(&self, keys: &[ArrayRef], windows: &[Window]) -> Result<ArrayRef> {
+        window_id::of(keys, windows, self.time.data_type())
+    }
+
+    /// The column of windows.
+    ///
+    /// # Errors
+    ///
+    /// None of times of the time column.
+    pub fn window(&self, windows: &[Window]) -> Result<ArrayRef> {
+        let [start, end] = [
+            self.times(windows.iter().map(|window| window.start))?,
+            self.times(windows.iter().map(|window| window.end))?,
+        ];
+        let bound = |name: &str| Field::new(name, self.time.data_type().clone(), false);
+        Ok(Arc::new(StructArray::try_new(
+            Fields::from(vec![bound("start"), bound("end")]),
+            vec![start, end],
+            None,
+        )?))
+    }
+
+    /// Times as an array of the time column's type.
+    ///
+    /// # Errors
+    ///
+    /// None of times of the time column.
+    pub fn times(&self, times: impl Iterator<Item = Time>) -> Result<ArrayRef> {
+        result_array::result(
+            Column::new(Values::Int(times.map(|time| time.0).collect())),
+            self.time.data_type(),
+        )
+    }
+
+    /// The same error; an overflow names its column and, of `windows`, the one that it is in.
+    pub fn name_overflow(&self, error: Error, windows: &[Window]) -> Error {
+        match error {
+            Error::ResultOverflow {
+                aggregate,
+                window,
+                reason,
+            } => {
+                let built_in = |aggregate: &&AggregatePlan| aggregate.states().is_some();
+                let Some(plan) = self.aggregates.iter().filter(built_in).nth(aggregate) else {
+                    return Error::Internal("a result belongs to an aggregate");
+                };
+                Error::Overflow {
+                    column: plan.name.clone(),
+                    reason: match windows.get(window) {
+                        Some(window) => format!("{reason} in window {}", self.show_window(window)),
+                        None => reason.to_string(),
+                    },
+                }
+            }
+            Error::TimeOverflow { ticks } => self.beyond(Time(ticks)),
+            other => other,
+        }
+    }
+
+    /// A window as text, for errors.
+    pub fn show_window(&self, window: &Window) -> String {
+        format!("[{}, {}]", self.show(window.start), self.show(window.end))
+    }
+
+    /// A time as text, for errors; with a zone, in UTC.
+    pub fn show(&self, time: Time) -> String {
+        let (local, mark) = match self.time.data_type() {
+            DataType::Timestamp(unit, Some(_)) => (&DataType::Timestamp(*unit, None), "Z"),
+            other => (other, ""),
+        };
+        let text = result_array::result(Column::new(Values::Int(vec![time.0].into())), local)
+            .and_then(|array| convert::cast(&array, &DataType::Utf8))
+            .map(|array| format!("{}{mark}", array.as_string::<i32>().value(0)));
+        text.unwrap_or_else(|_| format!("{} ticks", time.0))
+    }
+
+    /// The error of a window bound beyond the representable times.
+    pub fn beyond(&self, time: Time) -> Error {
+        Error::Overflow {
+            column: self.time.name().clone(),
+            reason: format!(
+                "the window of the record at {} has a bound beyond the range of {}",
+                self.show(time),
+                type_name::of(&self.time)
+            ),
+        }
+    }
+}

@@ -1,0 +1,374 @@
+//! The query as it travels to executors: JSON, checked in shape here and against the input in
+//! [`crate::plan::query`].
+
+use std::fmt::Display;
+
+use serde::de::IntoDeserializer;
+use serde::de::value::StrDeserializer;
+use serde::{Deserialize, Serialize};
+use serde_json::{Number, Value};
+
+use crate::core::error::{Error, Result};
+use crate::core::operator::change::{Emit, Late};
+
+/// The largest number of shards.
+pub(crate) const MOST_SHARDS: u32 = 1 << 16;
+
+/// The largest number of inputs: each has a stream time of its own, which is held and saved.
+pub(crate) const MOST_INPUTS: u32 = 1 << 16;
+
+/// What a user asked for. Times are in microseconds.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Spec {
+    /// Key columns.
+    pub keys: Vec<String>,
+    /// The column of event times.
+    pub time: String,
+    /// The boolean column that marks ticks.
+    #[serde(default)]
+    pub tick: Option<String>,
+    /// The kind of windows.
+    pub windows: WindowSpec,
+    /// The aggregates, in the order of their columns.
+    pub aggregates: Vec<AggregateSpec>,
+    /// Whether the result has an `op` column.
+    #[serde(default)]
+    pub op: bool,
+    /// Number of shards.
+    pub shards: u32,
+    /// How long windows wait for late records; none: for ever.
+    #[serde(default)]
+    pub grace: Option<i64>,
+    /// How long closed windows stay visible at least.
+    #[serde(default)]
+    pub until: Option<i64>,
+    /// When windows are emitted.
+    #[serde(default)]
+    pub emit: Emit,
+    /// Whether each change of a window is emitted, not only the last one of a batch.
+    #[serde(default)]
+    pub every_record: bool,
+    /// What happens to late records.
+    #[serde(default)]
+    pub late: Late,
+    /// The inputs of a cogroup.
+    #[serde(default)]
+    pub inputs: Option<CogroupSpec>,
+    /// Kafka's treatment of null values, which only the driver has.
+    #[serde(default)]
+    pub kafka: Option<KafkaSemantics>,
+    /// The integer column that numbers the source of each row, where stream time is that of the
+    /// slowest source; none: all rows are of one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sources: Option<String>,
+    /// Whether the records of a stream come back, each with the sliding window that ends at it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub over: bool,
+}
+
+impl Spec {
+    /// Whether the records of a micro-batch may be made partial sessions before they are judged: no
+    /// aggregate and no change asks for the records themselves.
+    pub(crate) fn takes_partials(&self) -> bool {
+        let is_built_in = |aggregate: &AggregateSpec| aggregate.function != Function::Python;
+        self.aggregates.iter().all(is_built_in)
+            && self.inputs.is_none()
+            && self.late == Late::Drop
+            && !self.every_record
+            && !self.windows.is_cut()
+    }
+}
+
+/// The inputs of a cogroup, interleaved in one batch.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CogroupSpec {
+    /// The integer column that tells the input of each row, from 0 on.
+    pub column: String,
+    /// How many inputs there are.
+    pub count: u32,
+    /// Whether they share one stream time: for records of all inputs in the order of time.
+    #[serde(default)]
+    pub one_time: bool,
+}
+
+/// What differs between Kafka and SQL (rules 6.4 and 6.5). With it, a single Python aggregate that
+/// is null deletes its window.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct KafkaSemantics {
+    /// The column of record values: sliding windows drop a record whose value is null.
+    #[serde(default)]
+    pub value: Option<String>,
+    /// Whether an end of a window beyond the latest time is shown as that, where it is an error
+    /// otherwise.
+    #[serde(default)]
+    pub saturate: bool,
+}
+
+/// The kind of windows, with its parameters in microseconds.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
+pub enum WindowSpec {
+    /// Session windows, with either `gap` or `gap_column`.
+    Session {
+        /// Inactivity gap.
+        #[serde(default)]
+        gap: Option<i64>,
+        /// The duration column that holds each record's own gap.
+        #[serde(default)]
+        gap_column: Option<String>,
+        /// The longest gap of `gap_column`, longer ones are cut to it; none: no gap is cut. KIP-362
+        /// calls it retention, and so do saved states.
+        #[serde(default, rename = "retention")]
+        longest_gap: Option<i64>,
+        /// What happens to a record whose gap is null, zero or negative.
+        #[serde(default)]
+        invalid_gap: InvalidGap,
+        /// The longest distance from the start of a session to its end; none: any.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        longest: Option<i64>,
+        /// The boolean column that is true in the records that end their session.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        ends: Option<String>,
+    },
+    /// Sliding windows.
+    Sliding {
+        /// Length of a window.
+        difference: i64,
+        /// How far after a record its right window starts; none: one tick of the time column.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        resolution: Option<i64>,
+    },
+}
+
+impl WindowSpec {
+    /// Whether sessions end although the gap goes on.
+    pub(crate) fn is_cut(&self) -> bool {
+        match self {
+            Self::Session { longest, ends, .. } => longest.is_some() || ends.is_some(),
+            Self::Sliding { .. } => false,
+        }
+    }
+}
+
+/// What happens to a record whose gap is null, zero or negative.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum InvalidGap {
+    /// It is counted and left out.
+    #[default]
+    Drop,
+    /// The query fails.
+    Error,
+}
+
+/// An aggregate and the name of its column.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AggregateSpec {
+    /// Name of the result column.
+    pub name: String,
+    /// Which aggregate.
+    pub function: Function,
+    /// Its input columns.
+    #[serde(default)]
+    pub columns: Vec<String>,
+    /// Whether `first`, `last` and `any_value` pass over nulls.
+    #[serde(default)]
+    pub ignore_nulls: bool,
+    /// Whether `collect_list` keeps nulls in their places.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub keep_nulls: bool,
+    /// The input of a cogroup whose records alone it sees; none: those of all inputs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input: Option<u32>,
+    /// The boolean column that is true in the records that it sees; none: it sees all.
+    #[serde(default, rename = "where", skip_serializing_if = "Option::is_none")]
+    pub filter: Option<String>,
+    /// Which shares of the values `percentile` and `approx_percentile` look for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub percentage: Option<Percentage>,
+    /// One over the relative error of `approx_percentile`, or the relative standard deviation of
+    /// `approx_count_distinct`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub accuracy: Option<Number>,
+    /// How many elements the list of `top_k` or `histogram_numeric` has at most.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub most: Option<u32>,
+}
+
+impl AggregateSpec {
+    /// An aggregate over columns, without options.
+    pub fn new(name: &str, function: Function, columns: &[&str]) -> Self {
+        Self {
+            name: name.into(),
+            function,
+            columns: columns.iter().map(|&column| column.into()).collect(),
+            ignore_nulls: false,
+            keep_nulls: false,
+            input: None,
+            filter: None,
+            percentage: None,
+            accuracy: None,
+            most: None,
+        }
+    }
+}
+
+/// Shares of the values, from 0 to 1.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Percentage {
+    /// One, whose result is a number.
+    One(Number),
+    /// Some, whose result is a list.
+    Some(Vec<Number>),
+}
+
+impl Percentage {
+    /// The shares.
+    pub fn shares(&self) -> Vec<f64> {
+        let numbers = match self {
+            Self::One(number) => std::slice::from_ref(number),
+            Self::Some(numbers) => numbers,
+        };
+        let share = |number: &Number| number.as_f64().unwrap_or(f64::NAN);
+        numbers.iter().map(share).collect()
+    }
+}
+
+/// The built-in aggregates, and Python's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[expect(missing_docs, reason = "named as their Python functions")]
+pub enum Function {
+    Count,
+    Sum,
+    Mean,
+    Min,
+    Max,
+    First,
+    Last,
+    AnyValue,
+    Stddev,
+    StddevPop,
+    Variance,
+    VarPop,
+    CollectList,
+    CollectSet,
+    MinBy,
+    MaxBy,
+    WindowId,
+    BoolAnd,
+    BoolOr,
+    BitAnd,
+    BitOr,
+    BitXor,
+    Product,
+    CountDistinct,
+    SumDistinct,
+    Median,
+    Percentile,
+    Mode,
+    Skewness,
+    Kurtosis,
+    CovarPop,
+    CovarSamp,
+    Corr,
+    ApproxCountDistinct,
+    ApproxPercentile,
+    TopK,
+    HistogramNumeric,
+    Python,
+}
+
+impl Function {
+    /// The function of this name, as a spec spells it.
+    ///
+    /// # Errors
+    ///
+    /// There is none.
+    pub fn named(name: &str) -> Result<Self> {
+        let spelled: StrDeserializer<'_, serde_json::Error> = name.into_deserializer();
+        Self::deserialize(spelled).map_err(|error| Error::Format {
+            what: "function",
+            reason: error.to_string(),
+        })
+    }
+
+    /// Whether the answer depends on the order of rows with equal times.
+    pub fn needs_seq_no(self) -> bool {
+        matches!(
+            self,
+            Self::First
+                | Self::Last
+                | Self::AnyValue
+                | Self::CollectList
+                | Self::MinBy
+                | Self::MaxBy
+        )
+    }
+
+    /// Whether the values of a column, by its place, are compared with each other.
+    pub fn compares(self, column: usize) -> bool {
+        match self {
+            Self::Min | Self::Max | Self::CollectSet | Self::Mode | Self::TopK => column == 0,
+            Self::MinBy | Self::MaxBy => column == 1,
+            Self::CountDistinct => true,
+            Self::ApproxCountDistinct => column == 0,
+            _ => false,
+        }
+    }
+
+    /// Whether one of the values that it compares is called the larger, not only told apart.
+    pub fn ranks(self) -> bool {
+        matches!(
+            self,
+            Self::Min | Self::Max | Self::MinBy | Self::MaxBy | Self::Mode | Self::TopK
+        )
+    }
+}
+
+impl Spec {
+    /// Reads a spec from JSON.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Argument`] of a count that is no number from 0 on or far too large, [`Error::Format`]
+    /// of text that is no spec.
+    pub fn parse(json: &str) -> Result<Self> {
+        serde_json::from_str(json).map_err(|error| {
+            bad_count(json).unwrap_or_else(|| Error::Format {
+                what: "query",
+                reason: error.to_string(),
+            })
+        })
+    }
+}
+
+/// The error of a count, of the text of a spec, that is a number, but none that a [`Spec`] holds.
+fn bad_count(json: &str) -> Option<Error> {
+    let asked: Value = serde_json::from_str(json).ok()?;
+    let counts = [
+        ("/shards", "shards", MOST_SHARDS),
+        ("/inputs/count", "inputs: count", MOST_INPUTS),
+    ];
+    counts.into_iter().find_map(|(pointer, argument, most)| {
+        let count = asked.pointer(pointer).filter(|count| count.is_number())?;
+        let held = count
+            .as_u64()
+            .is_some_and(|count| u32::try_from(count).is_ok());
+        (!held).then(|| wrong_count(argument, count, most))
+    })
+}
+
+/// The error of a count that is not one of 1 to `most`.
+pub(crate) fn wrong_count(argument: &str, got: impl Display, most: u32) -> Error {
+    Error::Argument {
+        argument: argument.into(),
+        got: got.to_string(),
+        allowed: format!("1 to {most}"),
+    }
+}

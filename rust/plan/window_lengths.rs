@@ -1,0 +1,156 @@
+//! The kind of windows, with its lengths in ticks of the time column.
+
+use arrow_schema::TimeUnit;
+
+use super::spec::WindowSpec;
+use crate::core::error::{Error, Result};
+use crate::core::session::windows::{Cut, Gap};
+use crate::core::sliding::plan::Sliding;
+use crate::core::time::Span;
+
+/// The resolution of sliding windows, unless the spec says another (rules 4.1).
+const ONE_TICK: Span = Span(1);
+
+/// The kind of windows, in ticks.
+#[derive(Clone, Copy, Debug)]
+pub enum WindowLengths {
+    /// Session windows.
+    Session(Gap),
+    /// Sliding windows.
+    Sliding(Sliding),
+}
+
+impl WindowLengths {
+    /// The windows of a spec, in ticks of the time column.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Argument`] of a length that the time column does not count.
+    pub(crate) fn in_ticks(windows: &WindowSpec, unit: TimeUnit) -> Result<Self> {
+        let wrong = |argument: &str, got, allowed: &str| wrong(argument, got, allowed, unit);
+        let exact = |argument: &str, micros: i64| {
+            let ticks = to_ticks(micros, unit).filter(|ticks| ticks.0 > 0);
+            ticks
+                .filter(|&ticks| to_micros(ticks, unit) == Some(micros))
+                .ok_or_else(|| {
+                    wrong(
+                        argument,
+                        micros,
+                        &format!("a positive multiple of 1 {}", name(unit)),
+                    )
+                })
+        };
+        match windows {
+            &WindowSpec::Session {
+                gap: Some(gap),
+                gap_column: None,
+                ..
+            } => Ok(Self::Session(Gap::Fixed(positive("gap", gap, unit)?))),
+            &WindowSpec::Session {
+                gap: None,
+                gap_column: Some(_),
+                longest_gap,
+                ..
+            } => {
+                let longest = longest_gap.map(|micros| one_tick("longest_gap", micros, unit));
+                let longest = longest.transpose()?;
+                Ok(Self::Session(Gap::Dynamic { longest }))
+            }
+            WindowSpec::Session { .. } => Err(Error::Format {
+                what: "query",
+                reason: "sessions have a gap or a gap column".into(),
+            }),
+            &WindowSpec::Sliding {
+                difference,
+                resolution,
+            } => {
+                let resolution = resolution.map(|micros| exact("resolution", micros));
+                let sliding = Sliding {
+                    difference: exact("difference", difference)?,
+                    resolution: resolution.unwrap_or(Ok(ONE_TICK))?,
+                };
+                match sliding.difference.0 % sliding.resolution.0 {
+                    0 => Ok(Self::Sliding(sliding)),
+                    _ => Err(wrong(
+                        "difference",
+                        difference,
+                        "a multiple of the resolution",
+                    )),
+                }
+            }
+        }
+    }
+}
+
+/// Where the sessions of a spec are cut, in ticks of the time column.
+///
+/// # Errors
+///
+/// [`Error::Argument`] of a length that the time column does not count.
+pub(crate) fn cut(windows: &WindowSpec, unit: TimeUnit) -> Result<Option<Cut>> {
+    let &WindowSpec::Session { longest, .. } = windows else {
+        return Ok(None);
+    };
+    let longest = longest.map(|micros| one_tick("longest", micros, unit));
+    let cut = Cut {
+        longest: longest.transpose()?,
+    };
+    Ok(windows.is_cut().then_some(cut))
+}
+
+fn wrong(argument: &str, got: i64, allowed: &str, unit: TimeUnit) -> Error {
+    Error::Argument {
+        argument: argument.into(),
+        got: format!("{got} microseconds"),
+        allowed: format!("{allowed}, as the time column counts in {}s", name(unit)),
+    }
+}
+
+/// A length of more than nothing, rounded down.
+fn positive(argument: &str, micros: i64, unit: TimeUnit) -> Result<Span> {
+    match micros {
+        1.. => to_ticks(micros, unit)
+            .ok_or_else(|| wrong(argument, micros, "at most the representable range", unit)),
+        _ => Err(wrong(argument, micros, "a positive duration", unit)),
+    }
+}
+
+/// The same, of one tick at least.
+fn one_tick(argument: &str, micros: i64, unit: TimeUnit) -> Result<Span> {
+    match positive(argument, micros, unit)? {
+        Span(0) => Err(wrong(argument, micros, "at least one tick", unit)),
+        ticks => Ok(ticks),
+    }
+}
+
+fn name(unit: TimeUnit) -> &'static str {
+    match unit {
+        TimeUnit::Second => "second",
+        TimeUnit::Millisecond => "millisecond",
+        TimeUnit::Microsecond => "microsecond",
+        TimeUnit::Nanosecond => "nanosecond",
+    }
+}
+
+/// Ticks of a unit in one second, against microseconds.
+pub(crate) fn per_second(unit: TimeUnit) -> i128 {
+    match unit {
+        TimeUnit::Second => 1,
+        TimeUnit::Millisecond => 1_000,
+        TimeUnit::Microsecond => 1_000_000,
+        TimeUnit::Nanosecond => 1_000_000_000,
+    }
+}
+
+/// Whole ticks in so many microseconds; none beyond the range of 64 bits.
+pub(crate) fn to_ticks(micros: i64, unit: TimeUnit) -> Option<Span> {
+    let ticks = i128::from(micros) * per_second(unit) / per_second(TimeUnit::Microsecond);
+    i64::try_from(ticks)
+        .ok()
+        .and_then(|ticks| u64::try_from(ticks).ok())
+        .map(Span)
+}
+
+fn to_micros(ticks: Span, unit: TimeUnit) -> Option<i64> {
+    i64::try_from(i128::from(ticks.0) * per_second(TimeUnit::Microsecond) / per_second(unit)).ok()
+}

@@ -1,0 +1,270 @@
+//! The rows of a batch into windows: the records of most keys in bulk, those of the others one by
+//! one.
+//!
+//! ```text
+//!   records ─▶ admitted, ───┬▶ keys without a record behind ─▶ sessions: partial ones, joined ──────────┐
+//!              judged by    │                                  sliding: each window's records, merged ─┼▶ close
+//!              stream time  └▶ keys with a record behind ───▶ added one by one ────────────────────────┘
+//! ```
+//!
+//! A record is behind before the close time of its input: only then its order matters
+//! (`session/bulk.rs`, `sliding/bulk.rs`).
+
+use std::cmp::Reverse;
+
+use super::changes::Changes;
+use super::judgement::Judgement;
+use super::states::{CurrentRecord, OperatorStates};
+use crate::core::aggregate::RowSpan;
+use crate::core::aggregate::slot::Slot;
+use crate::core::error::Result;
+use crate::core::interrupt::Interrupt;
+use crate::core::key::KeyId;
+use crate::core::operator::record::ValidRecord;
+use crate::core::operator::window_operator::{WindowKind, WindowOperator};
+use crate::core::session::batch::OpenSessions;
+use crate::core::session::bulk::PendingUpdates;
+use crate::core::session::record::SessionOperator;
+use crate::core::session::windows::SessionWindows;
+use crate::core::sliding::record::SlidingOperator;
+use crate::core::sliding::windows::SlidingWindows;
+use crate::core::sort::SortedRows;
+use crate::core::time::{Span, Time};
+use crate::input::events::{Event, EventBatch};
+use crate::plan::query::Query;
+
+/// Records that are added one by one between two checks of the interrupt: each may change thousands
+/// of windows.
+pub(crate) const RECORDS_PER_CHECK: usize = 64;
+
+/// A record and the number of its key in the batch.
+pub(crate) type NumberedRecord<'a> = (KeyId, ValidRecord<'a, u32>);
+
+/// What the records of a batch are added with.
+pub(crate) struct BatchContext<'c, 's> {
+    /// The batch.
+    pub events: &'c EventBatch,
+    /// The states of the windows.
+    pub states: &'c mut OperatorStates<'s>,
+    /// Where changes go.
+    pub out: &'c mut Changes,
+    /// Stops long work.
+    pub interrupt: &'c Interrupt,
+}
+
+impl<'c, 's> BatchContext<'c, 's> {
+    fn parts(
+        &mut self,
+    ) -> (
+        &'c EventBatch,
+        &mut OperatorStates<'s>,
+        &mut Changes,
+        &'c Interrupt,
+    ) {
+        (self.events, self.states, self.out, self.interrupt)
+    }
+}
+
+/// Windows to which many records may be added at once.
+pub(crate) trait BulkWindows: WindowKind {
+    /// Adds the records of the keys that are not among `ordered`, and inserts there the keys whose
+    /// records have to be added in their order.
+    fn add_all(
+        operator: &mut WindowOperator<Self>,
+        records: &[NumberedRecord<'_>],
+        ordered: &mut OrderedKeys,
+        context: &mut BatchContext<'_, '_>,
+    ) -> Result<()>;
+}
+
+/// The keys whose records are added one by one, in their order.
+pub(crate) struct OrderedKeys(Vec<bool>);
+
+impl OrderedKeys {
+    fn insert(&mut self, key: KeyId) {
+        if let Some(ordered) = self.0.get_mut(key.0 as usize) {
+            *ordered = true;
+        }
+    }
+
+    fn contains(&self, key: KeyId) -> bool {
+        self.0.get(key.0 as usize).copied().unwrap_or_default()
+    }
+
+    /// The records of the other keys.
+    fn others<'r, 'a>(
+        &self,
+        records: &'r [NumberedRecord<'a>],
+    ) -> impl Iterator<Item = &'r NumberedRecord<'a>> {
+        records.iter().filter(|(key, _)| !self.contains(*key))
+    }
+}
+
+/// Adds the rows of a batch whose keys are numbered, and closes windows.
+pub(crate) fn add<K: BulkWindows>(
+    operator: &mut WindowOperator<K>,
+    query: &Query,
+    judgement: &Judgement,
+    context: &mut BatchContext<'_, '_>,
+) -> Result<()> {
+    let events = context.events;
+    let mut records: Vec<NumberedRecord<'_>> = Vec::with_capacity(events.rows());
+    let mut ordered = OrderedKeys(vec![false; events.ids().len()]);
+    for (row, &key) in events.ids().iter().enumerate() {
+        match events.event(row, query)? {
+            Event::Tick {
+                input,
+                source,
+                time,
+            } => operator.observe_tick(input, source, time),
+            Event::Record(record) => {
+                if let Ok(record) = judgement.admit(operator, record) {
+                    if record.is_behind() {
+                        ordered.insert(key);
+                    }
+                    records.push((key, record));
+                }
+            }
+        }
+    }
+    if context.states.has_functions() {
+        // They see the records one by one; none of these is late, and time sorts them.
+        let mut others: Vec<_> = ordered.others(&records).copied().collect();
+        others.sort_by_key(|(_, record)| record.time);
+        add_each(operator, &others, judgement, context)?;
+    } else {
+        K::add_all(operator, &records, &mut ordered, context)?;
+    }
+    records.retain(|(key, _)| ordered.contains(*key));
+    if let Judgement::Start = judgement {
+        // Together they are late as their group is: the furthest reach of a group comes first, and
+        // each of the others joins one that came before it (rules 1.2). Sliding windows have no gap.
+        let reach = |record: &ValidRecord<'_, u32>| record.time.saturating_add(record.gap);
+        records.sort_by_key(|(_, record)| Reverse(reach(record)));
+    }
+    add_each(operator, &records, judgement, context)?;
+    if judgement.closes() {
+        operator.close(operator.time().slowest(), context.states, context.out)?;
+    }
+    Ok(())
+}
+
+/// Adds records one by one.
+fn add_each<K: BulkWindows>(
+    operator: &mut WindowOperator<K>,
+    records: &[NumberedRecord<'_>],
+    judgement: &Judgement,
+    context: &mut BatchContext<'_, '_>,
+) -> Result<()> {
+    let (events, states, out, interrupt) = context.parts();
+    for (nth, &(_, record)) in records.iter().enumerate() {
+        if nth.is_multiple_of(RECORDS_PER_CHECK) {
+            interrupt.check()?;
+        }
+        let row = record.row as usize;
+        states.at = CurrentRecord {
+            row,
+            input: events.input(row)?.unwrap_or_default(),
+            time: Some(record.time),
+        };
+        // Windows of other keys close when they would have closed before, whatever is in them by
+        // now: up to the time before a record that is behind. Any other record meets none that its
+        // own time closes.
+        if judgement.closes() {
+            operator.close(record.now, states, out)?;
+        }
+        operator.add(record, states, out)?;
+    }
+    states.at = CurrentRecord::default();
+    Ok(())
+}
+
+impl BulkWindows for SlidingWindows {
+    fn add_all(
+        operator: &mut SlidingOperator,
+        records: &[NumberedRecord<'_>],
+        ordered: &mut OrderedKeys,
+        context: &mut BatchContext<'_, '_>,
+    ) -> Result<()> {
+        let (events, states, out, interrupt) = context.parts();
+        let (keys, times, batch_rows): (Vec<KeyId>, Vec<Time>, Vec<u32>) = ordered
+            .others(records)
+            .map(|(key, record)| (*key, record.time, record.row))
+            .collect();
+        let (mut rows, mut pending) = (Vec::with_capacity(keys.len()), Vec::new());
+        for (number, records) in SortedRows::new(&keys, &times, interrupt)?.by_key() {
+            let name = events.name_of(number).unwrap_or_default();
+            let key = operator.store_mut().intern(name)?;
+            if operator.join(key, records, rows.len() as u32, states, &mut pending)? {
+                let records = records.iter();
+                rows.extend(records.filter_map(|&(_, nth)| batch_rows.get(nth as usize).copied()));
+            } else {
+                ordered.insert(number);
+            }
+        }
+        let (into, runs): (Vec<Slot>, Vec<RowSpan>) =
+            pending.iter().map(|merge| (merge.into, merge.run)).unzip();
+        states.batch_states().merge_runs(&rows, &runs, &into)?;
+        operator.emit_updates(pending, states, out)
+    }
+}
+
+impl BulkWindows for SessionWindows {
+    /// Rows become groups, groups become partial sessions, and each partial session is joined with
+    /// the stored ones. Then the states of each group are merged into the stored session of its
+    /// partial session.
+    fn add_all(
+        operator: &mut SessionOperator,
+        records: &[NumberedRecord<'_>],
+        ordered: &mut OrderedKeys,
+        context: &mut BatchContext<'_, '_>,
+    ) -> Result<()> {
+        let (events, states, out, interrupt) = context.parts();
+        let (keys, times, gaps, rows): (Vec<KeyId>, Vec<Time>, Vec<Span>, Vec<u32>) = ordered
+            .others(records)
+            .map(|(key, record)| (*key, record.time, record.gap, record.row))
+            .collect();
+        if keys.is_empty() {
+            return Ok(());
+        }
+        let mut open = OpenSessions::default();
+        let groups = open.assign_own(&keys, &times, &gaps, interrupt)?;
+        // Rows of ordered keys go into one more group, which is not read.
+        let count = open.len();
+        let mut group_of_row = vec![Slot(count as u32); events.rows()];
+        for (row, group) in rows.into_iter().zip(groups) {
+            if let Some(group_of) = group_of_row.get_mut(row as usize) {
+                *group_of = group;
+            }
+        }
+        let grouped = states.batch_states().group(&group_of_row, count + 1)?;
+
+        let partials = open.coalesce(interrupt)?;
+        let mut updates = PendingUpdates::default();
+        let mut stored = vec![Slot(0); partials.extents.len()];
+        let starts: Vec<Time> = partials.extents.iter().map(|extent| extent.start).collect();
+        for (number, sorted) in SortedRows::new(&partials.keys, &starts, interrupt)?.by_key() {
+            let name = events.name_of(number).unwrap_or_default();
+            let key = operator.store_mut().intern(name)?;
+            for &(_, partial) in sorted {
+                let partial = partial as usize;
+                if let (Some(&extent), Some(slot)) =
+                    (partials.extents.get(partial), stored.get_mut(partial))
+                {
+                    *slot = operator.join(key, extent, states, &mut updates, out)?;
+                }
+            }
+        }
+
+        let groups: Vec<Slot> = (0..count as u32).map(Slot).collect();
+        let partial_of_group = partials.moves.as_deref().unwrap_or(&groups);
+        let into: Vec<Slot> = partial_of_group
+            .iter()
+            .filter_map(|partial| stored.get(partial.0 as usize).copied())
+            .collect();
+        states
+            .batch_states()
+            .merge_grouped(&into, &grouped, &groups)?;
+        operator.emit_updates(updates, states, out)
+    }
+}

@@ -1,0 +1,133 @@
+//! Changes as Arrow batches.
+
+use std::sync::Arc;
+
+use arrow_array::{Array, ArrayRef, RecordBatch, StringArray, UInt32Array};
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use arrow_select::take::take;
+
+use super::changes::{ChangeRow, Changes, Row};
+use super::state_store::{StateStore, key_columns};
+use crate::array::halves::in_halves;
+use crate::core::aggregate::slot::Slot;
+use crate::core::aggregate::states::States;
+use crate::core::error::Result;
+use crate::core::operator::change::Op;
+use crate::core::window::Window;
+use crate::plan::query::Query;
+use crate::plan::window_lengths::WindowLengths;
+
+/// Keys, `window`, aggregates, `op`, `time`: what happened, and the time of it as Kafka stamps it.
+pub fn schema(query: &Query) -> SchemaRef {
+    let nullable = |field: &Arc<Field>| Arc::new(field.as_ref().clone().with_nullable(true));
+    let keys_and_window = query.keys.len() + 1;
+    let shown = query.output.fields().iter().take(keys_and_window).cloned();
+    let aggregates = query
+        .output
+        .fields()
+        .iter()
+        .skip(keys_and_window)
+        .take(query.aggregates.len())
+        .map(nullable);
+    let op = Arc::new(Field::new("op", DataType::Utf8, false));
+    let time = Arc::new(Field::new("time", query.time.data_type().clone(), false));
+    Arc::new(Schema::new(
+        shown
+            .chain(aggregates)
+            .chain([op, time])
+            .collect::<Vec<_>>(),
+    ))
+}
+
+/// Writes changes as rows, in several batches where they do not fit one, and releases their slots.
+///
+/// # Errors
+///
+/// [`crate::core::error::Error::Overflow`] for a window that cannot be shown, and what lowering the
+/// states returns.
+pub(crate) fn write(changes: Changes, state: &mut StateStore) -> Result<Vec<RecordBatch>> {
+    let rows = changes.into_rows();
+    if !state.saturates {
+        check(&state.query, rows.iter().map(|row| row.window))?;
+    }
+    let mut batches = Vec::new();
+    in_halves(
+        0..rows.len(),
+        &mut |range| {
+            let rows = rows.get(range).unwrap_or_default();
+            let names = rows.iter().map(|row| row.name.as_ref());
+            let keys = key_columns(&state.sort_keys, names)?;
+            let changes: Vec<ChangeRow> = rows.iter().map(Row::change).collect();
+            batch(&state.query, keys, &changes, |keys, slots, windows| {
+                state.lower(keys, slots, windows)
+            })
+        },
+        &mut |batch| batches.push(batch),
+    )?;
+    let (_, mut states) = state.at_rest();
+    rows.iter()
+        .filter_map(|row| row.slot)
+        .for_each(|slot| states.release(slot));
+    Ok(batches)
+}
+
+/// A batch of changes; `keys` has the key of each, and `lower` gives the aggregates of slots, each of
+/// one of some windows.
+///
+/// # Errors
+///
+/// What `lower` returns, and times that their column cannot hold.
+pub(crate) fn batch(
+    query: &Query,
+    keys: Vec<ArrayRef>,
+    rows: &[ChangeRow],
+    lower: impl FnOnce(&[ArrayRef], &[Slot], &[Window]) -> Result<Vec<ArrayRef>>,
+) -> Result<RecordBatch> {
+    let windows: Vec<Window> = rows.iter().map(|row| row.window).collect();
+    let with_states = rows.iter().filter_map(|row| Some((row.slot?, row.window)));
+    let (slots, of_slots): (Vec<Slot>, Vec<Window>) = with_states.unzip();
+    let mut columns = keys;
+    // Windows have ids in queries that delete none: then these are the keys of all slots.
+    let results = lower(&columns, &slots, &of_slots)?;
+    columns.push(query.window(&windows)?);
+    let mut next = 0..;
+    let positions: UInt32Array = rows
+        .iter()
+        .map(|row| row.slot.and_then(|_| next.next()))
+        .collect();
+    for column in results {
+        columns.push(if positions.null_count() == 0 {
+            column
+        } else {
+            take(&column, &positions, None)?
+        });
+    }
+    let ops = StringArray::from_iter_values(rows.iter().map(|row| op_name(row.op)));
+    columns.push(Arc::new(ops) as ArrayRef);
+    columns.push(query.times(rows.iter().map(|row| row.time))?);
+    Ok(RecordBatch::try_new(schema(query), columns)?)
+}
+
+/// Checks that sliding windows end within the range of times.
+///
+/// # Errors
+///
+/// [`crate::core::error::Error::Overflow`] for one that does not.
+pub fn check(query: &Query, mut windows: impl Iterator<Item = Window>) -> Result<()> {
+    let WindowLengths::Sliding(sliding) = query.windows else {
+        return Ok(());
+    };
+    match windows.find(|window| window.start.checked_add(sliding.difference).is_none()) {
+        Some(window) => Err(query.beyond(window.start)),
+        None => Ok(()),
+    }
+}
+
+/// The value of the column `op`. A final window is an upsert of its last value.
+fn op_name(op: Op) -> &'static str {
+    match op {
+        Op::Upsert | Op::Final => "upsert",
+        Op::Delete => "delete",
+        Op::Late => "late",
+    }
+}

@@ -1,0 +1,359 @@
+//! The operator over Arrow batches: every record in its order, as Kafka Streams does it.
+
+use std::sync::Arc;
+
+use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_schema::{Field, Schema, SchemaRef};
+
+use super::bulk::{self, BatchContext};
+use super::change_batch;
+use super::changes::Changes;
+use super::judgement::Judgement;
+use super::snapshot::{Snapshot, StatePart};
+use super::state_store::StateStore;
+use super::states::CurrentRecord;
+use super::store_query::{self, KeyRange, StoreQuery};
+use super::user_function::UserFunction;
+use super::windows::Windows;
+use crate::core::aggregate::SeqNo;
+use crate::core::error::{Error, Result};
+use crate::core::interrupt::Interrupt;
+use crate::core::operator::counters::Counters;
+use crate::core::operator::stream_time::Source;
+use crate::core::time::Time;
+use crate::input::events::{Event, EventBatch};
+use crate::keys::KeyInterner;
+use crate::plan::limits::Limits;
+use crate::plan::query::Query;
+use crate::plan::spec::Spec;
+
+/// The call that reads a saved state.
+pub(super) const RESTORE: &str = "restore";
+
+/// A record operator.
+pub struct Operator {
+    pub(super) spec: Spec,
+    pub(super) state: StateStore,
+    pub(super) snapshot: Snapshot,
+    /// Numbers the keys of a batch.
+    pub(super) keys: KeyInterner,
+    /// The call that failed and left a partially updated, unusable state.
+    failed: Option<&'static str>,
+    /// How much of its state it has.
+    pub(super) part: StatePart,
+    pub(super) interrupt: Interrupt,
+}
+
+impl Operator {
+    /// An operator without records. `functions` are the user's functions of the spec, in their
+    /// order, with the fields of their results.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Argument`], [`Error::ColumnType`] or [`Error::Format`] for a spec that does not go
+    /// together with itself, the columns of `input` or `functions`.
+    pub fn new(
+        spec: &Spec,
+        input: &Schema,
+        functions: Vec<(Box<dyn UserFunction>, Field)>,
+    ) -> Result<Self> {
+        let (functions, fields): (Vec<_>, Vec<_>) = functions.into_iter().unzip();
+        let query = Query::with_python(spec, input, &fields)?;
+        Ok(Self {
+            snapshot: Snapshot::new(spec, &query)?,
+            keys: KeyInterner::new(&query.keys)?,
+            state: StateStore::new(spec, query, functions)?,
+            spec: spec.clone(),
+            failed: None,
+            part: StatePart::Whole,
+            interrupt: Interrupt::never(),
+        })
+    }
+
+    /// The same with other limits, which change no answer.
+    pub fn with_limits(mut self, limits: Limits) -> Self {
+        if let Some(query) = Arc::get_mut(&mut self.state.query) {
+            query.limits = limits;
+        }
+        self
+    }
+
+    /// The same, of which a push stops when it is interrupted.
+    pub fn with_interrupt(self, interrupt: Interrupt) -> Self {
+        Self { interrupt, ..self }
+    }
+
+    /// The schema of changes: keys, `window`, aggregates, `op`, `time`.
+    pub fn schema(&self) -> SchemaRef {
+        change_batch::schema(&self.state.query)
+    }
+
+    /// The schema of a query's result over the same windows: keys, `window`, aggregates, and `op`
+    /// where it was asked for.
+    pub fn output(&self) -> SchemaRef {
+        Arc::clone(&self.state.query.output)
+    }
+
+    /// Pushes the rows of a batch, in their order. Returns the changes, in several batches where
+    /// they do not fit one. After an error the operator refuses every call.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Record`] for a row that the query refuses, [`Error::Overflow`] for a result or a
+    /// bound that does not fit its type, [`Error::Crowded`] where that of one window alone does not
+    /// fit an array, [`Error::Function`] for a function of the user that failed; those of the
+    /// interrupt.
+    pub fn push(&mut self, batch: &RecordBatch) -> Result<Vec<RecordBatch>> {
+        self.check_whole()?;
+        self.run("batch", |operator| operator.push_rows(batch))
+    }
+
+    /// Closes all windows: the input has ended. Returns and fails as [`Self::push`] does.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::push`].
+    pub fn finish(&mut self) -> Result<Vec<RecordBatch>> {
+        self.check_whole()?;
+        self.run("batch", Self::close_all)
+    }
+
+    /// The visible windows of a query, in the order of rules 6.9, or in its reverse; in several
+    /// batches where they do not fit one.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Format`] after a call that failed, and what lowering the windows returns.
+    pub fn select(
+        &self,
+        query: StoreQuery,
+        keys: &KeyRange,
+        backward: bool,
+    ) -> Result<Vec<RecordBatch>> {
+        match self.part {
+            StatePart::Pages => self.check_usable()?,
+            _ => self.check_whole()?,
+        }
+        store_query::select(&self.state, query, keys, backward)
+    }
+
+    pub(super) fn run<T>(
+        &mut self,
+        call: &'static str,
+        work: impl FnOnce(&mut Self) -> Result<T>,
+    ) -> Result<T> {
+        self.check_usable()?;
+        self.failed = Some(call);
+        let result = work(self).map_err(|error| self.state.query.name_overflow(error, &[]))?;
+        self.failed = None;
+        Ok(result)
+    }
+
+    /// A call that failed leaves a partially updated, unusable state.
+    pub(super) fn check_usable(&self) -> Result<()> {
+        self.failed.map_or(Ok(()), |call| {
+            Err(unusable(format!(
+                "an earlier {call} failed half way: restore a new operator from saved pages"
+            )))
+        })
+    }
+
+    /// The same; and a part of a state is for one thing only.
+    pub(super) fn check_whole(&self) -> Result<()> {
+        self.check_usable()?;
+        match self.part {
+            StatePart::Whole => Ok(()),
+            StatePart::Pages => Err(unusable("it has a part of a state only, to be looked at")),
+            StatePart::Runs | StatePart::Changed => Err(unusable(
+                "it has those runs of a state only that one micro-batch touches",
+            )),
+        }
+    }
+
+    /// Checks that counters and times are those of the rows that it has seen.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Format`] after a restore that failed: what was saved is lost, or there in part.
+    pub fn check_restored(&self) -> Result<()> {
+        match self.failed {
+            Some(RESTORE) => self.check_usable(),
+            _ => Ok(()),
+        }
+    }
+
+    fn push_rows(&mut self, batch: &RecordBatch) -> Result<Vec<RecordBatch>> {
+        let mut changes = Changes::new(self.spec.every_record);
+        let (windows, mut states) = self.state.at_rest();
+        windows.catch_up(&mut states, &mut changes)?;
+        self.add_rows(batch, &Judgement::Arrival, &mut changes)?;
+        self.state.updates += changes.updates();
+        change_batch::write(changes, &mut self.state)
+    }
+
+    /// Adds rows in their order.
+    pub(super) fn add_rows(
+        &mut self,
+        batch: &RecordBatch,
+        judgement: &Judgement,
+        changes: &mut Changes,
+    ) -> Result<()> {
+        if !self.adds_in_bulk() {
+            return self.add_each(batch, judgement, changes);
+        }
+        // Few enough rows at once to stay in the caches.
+        let step = self.state.query.limits.step_rows;
+        for from in (0..batch.num_rows()).step_by(step) {
+            let length = step.min(batch.num_rows() - from);
+            self.add_in_bulk(
+                &batch.slice(from, length),
+                &judgement.slice(from, length),
+                changes,
+            )?;
+        }
+        Ok(())
+    }
+
+    /// Whether records may be added in bulk: functions of the user see the records in their order,
+    /// sliding windows of Kafka drop those without a value, and a cut is a matter of order.
+    fn adds_in_bulk(&self) -> bool {
+        let kafka = self.spec.kafka.as_ref();
+        let drops = matches!(self.state.windows, Windows::Sliding(_))
+            && kafka.is_some_and(|kafka| kafka.value.is_some());
+        let is_ordered = self.spec.every_record || self.state.query.cut.is_some();
+        self.state.functions.is_empty() && !is_ordered && !drops
+    }
+
+    /// Adds rows, those of most keys all at once.
+    pub(super) fn add_in_bulk(
+        &mut self,
+        batch: &RecordBatch,
+        judgement: &Judgement,
+        changes: &mut Changes,
+    ) -> Result<()> {
+        let Self {
+            state,
+            keys,
+            interrupt,
+            ..
+        } = self;
+        let query = Arc::clone(&state.query);
+        let events = EventBatch::read_numbered(&query, &state.sort_keys, keys, batch)?;
+        let columns = events.columns(&query)?;
+        let numbers: Vec<SeqNo> = (state.seq_nos..).take(events.rows()).collect();
+        let (windows, mut states) = state.with_rows(events.times(), &numbers, &columns);
+        let mut context = BatchContext {
+            events: &events,
+            states: &mut states,
+            out: changes,
+            interrupt,
+        };
+        windows.add_in_bulk(&query, judgement, &mut context)?;
+        state.seq_nos += events.rows() as u64;
+        Ok(())
+    }
+
+    fn add_each(
+        &mut self,
+        batch: &RecordBatch,
+        judgement: &Judgement,
+        changes: &mut Changes,
+    ) -> Result<()> {
+        let state = &mut self.state;
+        let query = Arc::clone(&state.query);
+        let events = EventBatch::read(&query, &state.sort_keys, batch)?;
+        let columns = events.columns(&query)?;
+        let numbers: Vec<SeqNo> = (state.seq_nos..).take(events.rows()).collect();
+        let mut null_values = 0;
+        let (windows, mut states) = state.with_rows(events.times(), &numbers, &columns);
+        let mut rows = 0..events.rows();
+        let interrupt = &self.interrupt;
+        let added = rows.try_for_each(|row| {
+            if row.is_multiple_of(bulk::RECORDS_PER_CHECK) {
+                interrupt.check()?;
+            }
+            let record = match events.event(row, &query)? {
+                Event::Tick {
+                    input,
+                    source,
+                    time,
+                } => {
+                    states.at = CurrentRecord::default();
+                    return windows.tick(input, source, time, &mut states, changes);
+                }
+                Event::Record(record) => record,
+            };
+            let is_sliding = matches!(windows, Windows::Sliding(_));
+            if record.key.is_some() && is_sliding && events.lacks_value(row) {
+                null_values += 1;
+                return Ok(());
+            }
+            let input = events.input(row)?.unwrap_or_default();
+            states.at = CurrentRecord {
+                row,
+                input,
+                time: record.time,
+            };
+            windows
+                .push(record, judgement, &mut states, changes)
+                .map(drop)
+        });
+        state.null_values += null_values;
+        added?;
+        state.seq_nos += events.rows() as u64;
+        Ok(())
+    }
+
+    fn close_all(&mut self) -> Result<Vec<RecordBatch>> {
+        let mut changes = Changes::new(true);
+        let (windows, mut states) = self.state.at_rest();
+        windows.finish(&mut states, &mut changes)?;
+        change_batch::write(changes, &mut self.state)
+    }
+
+    /// The counters, also of the part of a batch that came before an error. They tell nothing where
+    /// [`Self::check_restored`] fails, nor do open windows and stream time.
+    pub fn counters(&self) -> Counters {
+        self.state.counters()
+    }
+
+    /// Windows that are not closed, also of runs that were not read.
+    pub fn windows_open(&self) -> u64 {
+        self.state.windows.open() as u64 + self.snapshot.unread()
+    }
+
+    /// Stream time, in ticks of the time column: the smallest over all inputs.
+    pub fn stream_time(&self) -> Option<Time> {
+        self.state.windows.time().slowest().time
+    }
+
+    /// The largest time of each known source of each input.
+    pub fn source_times(&self) -> impl Iterator<Item = (usize, Source, Time)> {
+        let inputs = self.state.windows.time().progress().iter().enumerate();
+        inputs.flat_map(|(input, known)| {
+            let sources = known.sources.iter();
+            sources.map(move |&(source, time)| (input, source, time))
+        })
+    }
+
+    /// The bytes by which keys are ordered, one for each row of key columns; none where all of them
+    /// are null.
+    ///
+    /// # Errors
+    ///
+    /// Columns of other types.
+    pub fn sort_keys(&self, keys: &[ArrayRef]) -> Result<Vec<Option<Vec<u8>>>> {
+        let rows = keys.first().map_or(0, |column| column.len());
+        let sorted = self.state.sort_keys.of(keys)?;
+        Ok((0..rows)
+            .map(|row| sorted.get(row).map(<[u8]>::to_vec))
+            .collect())
+    }
+}
+
+fn unusable(reason: impl Into<String>) -> Error {
+    Error::Format {
+        what: "operator",
+        reason: reason.into(),
+    }
+}

@@ -1,0 +1,300 @@
+//! A micro-batch whose rows come back, each with the sliding window that ends at it and the aggregates
+//! of that window as they are then: after all records of the micro-batch up to its time, or, where
+//! records have an order, right after it.
+
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, RecordBatch, UInt32Array};
+use arrow_schema::{Schema, SchemaRef};
+use arrow_select::take::take;
+
+use super::judgement::Judgement;
+use super::operator::Operator;
+use super::source_time::SourceTime;
+use super::states::{OperatorStates, lower};
+use super::window_runs::{Member, WindowRuns};
+use super::windows::Windows;
+use crate::array::halves::in_halves;
+use crate::core::aggregate::SeqNo;
+use crate::core::aggregate::accumulators::Accumulators;
+use crate::core::aggregate::slot::Slot;
+use crate::core::error::{Error, Result};
+use crate::core::interrupt::Interrupt;
+use crate::core::key::KeyId;
+use crate::core::sliding::record::SlidingOperator;
+use crate::core::sort::SortedRows;
+use crate::core::store::WindowEntry;
+use crate::core::time::Time;
+use crate::core::window::Window;
+use crate::input::events::{Event, EventBatch};
+use crate::plan::query::Query;
+
+/// Rows in a batch of windows.
+const ROWS: usize = 1 << 16;
+
+/// A record that is not late.
+#[derive(Clone, Copy)]
+struct OverRecord {
+    key: KeyId,
+    window: Window,
+    row: u32,
+}
+
+/// The windows of the rows of a batch, and their states.
+struct OverWindows {
+    /// The window of each row and the slot of its states; none for a row that is late or left out.
+    of_row: Vec<Option<(Window, Slot)>>,
+    states: Accumulators,
+}
+
+impl Operator {
+    /// Pushes the records of a micro-batch, as [`Self::push_micro_batch`] does, of a query whose records
+    /// come back. Returns `window` and the aggregates of each row, in their order and in some batches;
+    /// null for a record that is late or left out.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::push_micro_batch`].
+    pub fn push_over(
+        &mut self,
+        batch: &RecordBatch,
+        times: Option<&RecordBatch>,
+        progress: &[SourceTime],
+    ) -> Result<Vec<RecordBatch>> {
+        if !self.spec.over {
+            return Err(Error::Internal("a query asks for its records"));
+        }
+        let judgement = match times {
+            Some(times) => Judgement::order(times, batch.num_rows(), 1, false)?,
+            None => Judgement::Start,
+        };
+        self.check_progress(progress)?;
+        self.run_micro_batch(|operator| {
+            let changes = operator.begin_micro_batch();
+            let rows = operator.add_over(batch, &judgement)?;
+            operator.end_micro_batch(progress, changes)?;
+            Ok(rows)
+        })
+    }
+
+    fn add_over(&mut self, batch: &RecordBatch, judgement: &Judgement) -> Result<Vec<RecordBatch>> {
+        let Self {
+            state,
+            keys,
+            interrupt,
+            ..
+        } = self;
+        let query = Arc::clone(&state.query);
+        let events = EventBatch::read_numbered(&query, &state.sort_keys, keys, batch)?;
+        let columns = events.columns(&query)?;
+        let numbers: Vec<SeqNo> = (state.seq_nos..).take(events.rows()).collect();
+        let (windows, mut states) = state.with_rows(events.times(), &numbers, &columns);
+        let Windows::Sliding(operator) = windows else {
+            return Err(Error::Internal("sliding windows end at records"));
+        };
+        let mut records = Vec::with_capacity(events.rows());
+        for (row, &key) in events.ids().iter().enumerate() {
+            // Ticks come as progress.
+            if let Event::Record(record) = events.event(row, &query)?
+                && let Ok(record) = judgement.admit(operator, record)
+                && let Some(window) = operator.window_at(&record)?
+            {
+                let row = record.row;
+                records.push(OverRecord { key, window, row });
+            }
+        }
+        let mut over = OverWindows {
+            of_row: vec![None; events.rows()],
+            states: query.accumulators(),
+        };
+        match judgement {
+            Judgement::Start => {
+                over.add_together(&records, operator, &events, &mut states, interrupt)?;
+            }
+            Judgement::Arrival | Judgement::Order { .. } => {
+                over.add_in_order(&records, operator, &events, &mut states, interrupt)?;
+            }
+        }
+        state.seq_nos += events.rows() as u64;
+        over.batches(&query, events.keys(), interrupt)
+    }
+}
+
+impl OverWindows {
+    /// Adds all records, and then reads the windows of all.
+    fn add_together(
+        &mut self,
+        records: &[OverRecord],
+        operator: &mut SlidingOperator,
+        events: &EventBatch,
+        states: &mut OperatorStates<'_>,
+        interrupt: &Interrupt,
+    ) -> Result<()> {
+        let ends: Vec<Time> = records.iter().map(|record| record.window.end).collect();
+        let mut runs = WindowRuns::default();
+        for (number, sorted) in by_key(records, &ends, interrupt)?.by_key() {
+            interrupt.check()?;
+            let name = events.name_of(number).unwrap_or_default();
+            let key = operator.store_mut().intern(name)?;
+            let own: Vec<&OverRecord> = of_key(records, sorted).collect();
+            for record in &own {
+                operator.add_at_end(key, record.window, record.row, states)?;
+            }
+            let (Some(first), Some(last)) = (own.first(), own.last()) else {
+                continue;
+            };
+            let base = runs.members();
+            let around = Window {
+                start: first.window.start,
+                end: last.window.end,
+            };
+            let stored: Vec<WindowEntry> = operator.times_in(key, around).copied().collect();
+            runs.extend(stored.iter().map(|time| Member::Time(time.slot)));
+            for at_end in own.chunk_by(|left, right| left.window == right.window) {
+                let slot = Slot(runs.len() as u32);
+                let Some(Window { start, end }) = at_end.first().map(|record| record.window) else {
+                    continue;
+                };
+                let from = base + stored.partition_point(|time| time.start < start);
+                let to = base + stored.partition_point(|time| time.start <= end);
+                runs.push(from, to, slot);
+                at_end.iter().for_each(|record| self.put(record, slot));
+            }
+        }
+        self.states.resize(runs.len());
+        runs.merge(&mut self.states, states.batch_states())
+    }
+
+    /// Adds records in their order, and reads the window of each as it is then. Where none of a key's is
+    /// behind one before it, windows are runs of what was stored and of the records.
+    fn add_in_order(
+        &mut self,
+        records: &[OverRecord],
+        operator: &mut SlidingOperator,
+        events: &EventBatch,
+        states: &mut OperatorStates<'_>,
+        interrupt: &Interrupt,
+    ) -> Result<()> {
+        let places: Vec<Time> = (0..records.len() as i64).map(Time).collect();
+        let mut runs = WindowRuns::default();
+        let mut added = Vec::with_capacity(records.len());
+        self.states.resize(records.len());
+        for (number, sorted) in by_key(records, &places, interrupt)?.by_key() {
+            interrupt.check()?;
+            let name = events.name_of(number).unwrap_or_default();
+            let key = operator.store_mut().intern(name)?;
+            let own: Vec<&OverRecord> = of_key(records, sorted).collect();
+            let slots = sorted.iter().map(|&(_, nth)| Slot(nth));
+            let Some(first) = own.first() else { continue };
+            let later = Window {
+                start: first.window.end,
+                end: Time::MAX,
+            };
+            let ascends = own.is_sorted_by_key(|record| record.window.end)
+                && !operator
+                    .times_in(key, later)
+                    .any(|time| time.start > later.start);
+            if !ascends {
+                for (slot, record) in slots.zip(own) {
+                    interrupt.check()?;
+                    operator.add_at_end(key, record.window, record.row, states)?;
+                    let times = operator.times_in(key, record.window);
+                    let from: Vec<Slot> = times.map(|time| time.slot).collect();
+                    let stored = states.batch_states().accumulators();
+                    self.states.merge(&vec![slot; from.len()], stored, &from)?;
+                    self.put(record, slot);
+                }
+                continue;
+            }
+            let base = runs.members();
+            let stored: Vec<WindowEntry> = operator.times_in(key, first.window).copied().collect();
+            let mut times: Vec<Time> = stored.iter().map(|time| time.start).collect();
+            runs.extend(stored.iter().map(|time| Member::Time(time.slot)));
+            runs.extend(own.iter().map(|record| Member::Row(record.row)));
+            for (slot, record) in slots.zip(own) {
+                times.push(record.window.end);
+                let from = times.partition_point(|&time| time < record.window.start);
+                runs.push(base + from, base + times.len(), slot);
+                self.put(record, slot);
+                added.push((key, record));
+            }
+        }
+        runs.merge(&mut self.states, states.batch_states())?;
+        for (key, record) in added {
+            operator.add_at_end(key, record.window, record.row, states)?;
+        }
+        Ok(())
+    }
+
+    fn put(&mut self, record: &OverRecord, slot: Slot) {
+        if let Some(of_row) = self.of_row.get_mut(record.row as usize) {
+            *of_row = Some((record.window, slot));
+        }
+    }
+
+    /// `window` and the aggregates of each row; `keys` are the key columns of the rows.
+    fn batches(
+        &self,
+        query: &Query,
+        keys: &[ArrayRef],
+        interrupt: &Interrupt,
+    ) -> Result<Vec<RecordBatch>> {
+        let schema = schema(query);
+        let mut batches = Vec::new();
+        for from in (0..self.of_row.len()).step_by(ROWS) {
+            interrupt.check()?;
+            let rows = from..self.of_row.len().min(from + ROWS);
+            let mut batch = |rows: std::ops::Range<usize>| {
+                let of_row = self.of_row.get(rows.clone()).unwrap_or_default();
+                let (windows, slots): (Vec<Window>, Vec<Slot>) =
+                    of_row.iter().flatten().copied().collect();
+                let numbers = (0_u32..).zip(of_row.iter());
+                let known: UInt32Array = numbers
+                    .filter_map(|(row, window)| window.map(|_| rows.start as u32 + row))
+                    .collect();
+                let mut next = 0_u32..;
+                let places: UInt32Array = of_row
+                    .iter()
+                    .map(|window| window.and_then(|_| next.next()))
+                    .collect();
+                let keys = keys
+                    .iter()
+                    .map(|column| take(column, &known, None))
+                    .collect::<std::result::Result<Vec<_>, _>>()?;
+                let lowered = self.states.lower(&slots);
+                let mut columns = vec![query.window(&windows)?];
+                columns.extend(lower(query, &keys, lowered, &[], &slots, &windows)?);
+                let columns = columns
+                    .iter()
+                    .map(|column| take(column, &places, None))
+                    .collect::<std::result::Result<Vec<_>, _>>()?;
+                Ok(RecordBatch::try_new(Arc::clone(&schema), columns)?)
+            };
+            in_halves(rows, &mut batch, &mut |batch| batches.push(batch))?;
+        }
+        Ok(batches)
+    }
+}
+
+/// Records by key, those of a key by these times.
+fn by_key(records: &[OverRecord], times: &[Time], interrupt: &Interrupt) -> Result<SortedRows> {
+    let keys: Vec<KeyId> = records.iter().map(|record| record.key).collect();
+    SortedRows::new(&keys, times, interrupt)
+}
+
+/// The records of a key.
+fn of_key<'r>(
+    records: &'r [OverRecord],
+    sorted: &[(Time, u32)],
+) -> impl Iterator<Item = &'r OverRecord> {
+    sorted
+        .iter()
+        .filter_map(|&(_, nth)| records.get(nth as usize))
+}
+
+/// `window` and the aggregates, all of them null for some rows.
+fn schema(query: &Query) -> SchemaRef {
+    let fields = query.output.fields().iter().skip(query.keys.len());
+    let fields = fields.map(|field| field.as_ref().clone().with_nullable(true));
+    Arc::new(Schema::new(fields.collect::<Vec<_>>()))
+}

@@ -1,0 +1,168 @@
+//! What an operator knows: the stored windows and their states, and how far it has come.
+
+use std::sync::Arc;
+
+use arrow_array::ArrayRef;
+use arrow_schema::{DataType, Field};
+
+use super::states::{OperatorStates, lower};
+use super::user_function::UserFunction;
+use super::windows::Windows;
+use crate::core::aggregate::SeqNo;
+use crate::core::aggregate::accumulators::Accumulators;
+use crate::core::aggregate::batch_states::BatchStates;
+use crate::core::aggregate::column::Column;
+use crate::core::aggregate::slot::Slot;
+use crate::core::error::{Error, Result};
+use crate::core::operator::counters::Counters;
+use crate::core::time::{Span, Time};
+use crate::core::window::Window;
+use crate::format::page::broken;
+use crate::keys::sort_key::SortKeys;
+use crate::plan::query::Query;
+use crate::plan::spec::Spec;
+use crate::plan::window_lengths::WindowLengths;
+
+/// Windows, their states, and counters.
+pub(crate) struct StateStore {
+    pub query: Arc<Query>,
+    /// Keys as bytes that sort as they do.
+    pub sort_keys: SortKeys,
+    pub windows: Windows,
+    pub accumulators: Accumulators,
+    pub functions: Vec<Box<dyn UserFunction>>,
+    /// Whether a window whose only aggregate is null is deleted, as in Kafka (rules 6.5).
+    deletes: bool,
+    /// Whether window bounds beyond the latest time are shown as that.
+    pub saturates: bool,
+    /// Rows that were read.
+    pub seq_nos: SeqNo,
+    pub null_values: u64,
+    /// Upserts and deletes that were emitted.
+    pub updates: u64,
+}
+
+impl StateStore {
+    /// An error where a record or a tick was seen.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Format`], as for pages that cannot be read.
+    pub fn check_unused(&self) -> Result<()> {
+        let progress = self.windows.time().progress();
+        if self.seq_nos > 0 || progress.iter().any(|input| input.time.is_some()) {
+            return Err(broken(
+                "an operator that has seen records cannot be restored: make a new one",
+            ));
+        }
+        Ok(())
+    }
+
+    /// No windows yet. `functions` are the user's functions of the spec, with the fields of their
+    /// results.
+    pub fn new(spec: &Spec, query: Query, functions: Vec<Box<dyn UserFunction>>) -> Result<Self> {
+        let inputs = spec
+            .inputs
+            .as_ref()
+            .map_or(1, |inputs| inputs.count as usize);
+        let times = spec
+            .inputs
+            .as_ref()
+            .filter(|inputs| !inputs.one_time)
+            .map_or(1, |_| inputs);
+        // An aggregate that leaves out an input is null in windows of that input's records alone.
+        let takes_all = functions
+            .iter()
+            .all(|function| (0..inputs).all(|input| function.takes(input)));
+        let one_function = query.aggregates.len() == 1 && functions.len() == 1;
+        Ok(Self {
+            sort_keys: SortKeys::new(&query.keys)?,
+            windows: Windows::new(spec, &query, times)?,
+            accumulators: query.accumulators(),
+            functions,
+            deletes: spec.kafka.is_some() && one_function && takes_all,
+            saturates: spec.kafka.as_ref().is_some_and(|kafka| kafka.saturate),
+            seq_nos: 0,
+            null_values: 0,
+            updates: 0,
+            query: Arc::new(query),
+        })
+    }
+
+    /// The windows, and the states without rows that update them.
+    pub fn at_rest(&mut self) -> (&mut Windows, OperatorStates<'_>) {
+        self.with_rows(&[], &[], &[])
+    }
+
+    /// The windows, and the states with the rows of a batch; the slices are parallel.
+    pub fn with_rows<'a>(
+        &'a mut self,
+        times: &'a [Time],
+        seq_nos: &'a [SeqNo],
+        inputs: &'a [Column<'a>],
+    ) -> (&'a mut Windows, OperatorStates<'a>) {
+        let batch_states = BatchStates::new(&mut self.accumulators, times, seq_nos, inputs);
+        let functions = self.functions.as_mut_slice();
+        let states = OperatorStates::new(&self.query, batch_states, functions, self.deletes);
+        (&mut self.windows, states)
+    }
+
+    /// The counters, with those of rows that never reach the windows.
+    pub fn counters(&self) -> Counters {
+        Counters {
+            null_values: self.null_values,
+            updates: self.updates,
+            ..*self.windows.counters()
+        }
+    }
+
+    /// The results of slots, each of one of `windows` and of a key in `keys`: a column for each
+    /// aggregate of the query.
+    pub fn lower(
+        &self,
+        keys: &[ArrayRef],
+        slots: &[Slot],
+        windows: &[Window],
+    ) -> Result<Vec<ArrayRef>> {
+        let lowered = self.accumulators.lower(slots);
+        lower(&self.query, keys, lowered, &self.functions, slots, windows)
+    }
+
+    /// The time difference of sliding windows.
+    pub fn difference(&self) -> Span {
+        match self.query.windows {
+            WindowLengths::Sliding(sliding) => sliding.difference,
+            WindowLengths::Session(_) => Span::default(),
+        }
+    }
+}
+
+/// The columns of keys.
+///
+/// # Errors
+///
+/// [`Error::Crowded`] for keys that do not fit one array.
+pub(crate) fn key_columns<'n>(
+    sort_keys: &SortKeys,
+    names: impl ExactSizeIterator<Item = &'n [u8]> + Clone,
+) -> Result<Vec<ArrayRef>> {
+    let bytes: usize = names.clone().map(<[u8]>::len).sum();
+    let is_wide = |field: &Field| {
+        matches!(
+            field.data_type(),
+            DataType::LargeUtf8 | DataType::LargeBinary
+        )
+    };
+    let fields = sort_keys.fields();
+    if i32::try_from(bytes).is_err() && !fields.iter().all(is_wide) {
+        return Err(Error::Crowded {
+            column: fields
+                .iter()
+                .map(|field| field.name().as_str())
+                .collect::<Vec<_>>()
+                .join(", "),
+            reason: format!("{bytes} bytes of keys in one batch, more than {}", i32::MAX),
+        });
+    }
+    sort_keys.columns(names)
+}

@@ -1,0 +1,227 @@
+//! The states of a record operator during one batch: built-in aggregates and the user's own over
+//! the same slots.
+
+use arrow_array::ArrayRef;
+
+use super::user_function::UserFunction;
+use crate::array::result_array;
+use crate::core::aggregate::batch_states::BatchStates;
+use crate::core::aggregate::column::Column;
+use crate::core::aggregate::slot::Slot;
+use crate::core::aggregate::states::States;
+use crate::core::error::{Error, Result};
+use crate::core::time::Time;
+use crate::core::window::Window;
+use crate::plan::aggregate::AggregatePlan;
+use crate::plan::function_failure::FunctionFailure;
+use crate::plan::query::Query;
+
+/// Built-in aggregates and the user's own.
+pub struct OperatorStates<'a> {
+    query: &'a Query,
+    batch_states: BatchStates<'a>,
+    functions: &'a mut [Box<dyn UserFunction>],
+    /// A window whose only aggregate is null is deleted, as in Kafka (rules 6.5).
+    deletes: bool,
+    /// The record that updates the states, for messages.
+    pub at: CurrentRecord,
+}
+
+/// A record of the batch, or none.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct CurrentRecord {
+    /// Its row.
+    pub row: usize,
+    /// Its input, of a cogroup.
+    pub input: usize,
+    /// Its time; none where windows change without a record.
+    pub time: Option<Time>,
+}
+
+impl<'a> OperatorStates<'a> {
+    /// `batch_states` are of the query's built-in aggregates, `functions` the other ones, in their
+    /// order.
+    pub fn new(
+        query: &'a Query,
+        batch_states: BatchStates<'a>,
+        functions: &'a mut [Box<dyn UserFunction>],
+        deletes: bool,
+    ) -> Self {
+        Self {
+            query,
+            batch_states,
+            functions,
+            deletes,
+            at: CurrentRecord::default(),
+        }
+    }
+
+    /// The states of the built-in aggregates.
+    pub fn batch_states(&mut self) -> &mut BatchStates<'a> {
+        &mut self.batch_states
+    }
+
+    /// Whether there are functions of the user.
+    pub fn has_functions(&self) -> bool {
+        !self.functions.is_empty()
+    }
+
+    /// A slot with a copy of another one's states.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::overwrite`].
+    pub fn keep(&mut self, slot: Slot, window: Window) -> Result<Slot> {
+        let kept = self.allocate()?;
+        self.overwrite(kept, slot, window)?;
+        Ok(kept)
+    }
+
+    /// Overwrites slot `kept` with a copy of another one's states, those of `window`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Function`] for an accumulator that cannot be copied.
+    pub fn overwrite(&mut self, kept: Slot, slot: Slot, window: Window) -> Result<()> {
+        self.batch_states.copy(kept, slot)?;
+        self.each(Some(window), |functions| functions.copy(kept, slot))
+    }
+
+    fn each(
+        &mut self,
+        window: Option<Window>,
+        mut call: impl FnMut(&mut dyn UserFunction) -> std::result::Result<(), FunctionFailure>,
+    ) -> Result<()> {
+        let (query, at) = (self.query, self.at);
+        for (nth, function) in self.functions.iter_mut().enumerate() {
+            call(function.as_mut())
+                .map_err(|failure| query.failed(nth, failure, at.time, window.as_ref()))?;
+        }
+        Ok(())
+    }
+}
+
+/// The values of a function of the user in slots, each of one of `windows`.
+///
+/// # Errors
+///
+/// [`Error::Function`] for a value that does not fit its type, [`Error::Crowded`] where they do not
+/// fit one array.
+pub fn save(
+    query: &Query,
+    nth: usize,
+    function: &dyn UserFunction,
+    slots: &[Slot],
+    windows: &[Window],
+) -> Result<ArrayRef> {
+    function.save(slots).map_err(|failure| {
+        let window = failure.nth.and_then(|nth| windows.get(nth));
+        query.failed(nth, failure, None, window)
+    })
+}
+
+/// Built-in results and the user's own, in the order of the query's aggregates; `keys` are the key
+/// columns of `windows`.
+///
+/// # Errors
+///
+/// [`Error::Overflow`] for a result that does not fit its type, [`Error::Crowded`] where those of a
+/// column do not fit one array, and as [`save`].
+pub fn lower(
+    query: &Query,
+    keys: &[ArrayRef],
+    lowered: Result<Vec<Column<'static>>>,
+    functions: &[Box<dyn UserFunction>],
+    slots: &[Slot],
+    windows: &[Window],
+) -> Result<Vec<ArrayRef>> {
+    let lowered = lowered.map_err(|error| query.name_overflow(error, windows))?;
+    let (mut lowered, mut functions) = (lowered.into_iter(), functions.iter().enumerate());
+    let missing = || Error::Internal("each aggregate has results");
+    let column = |planned: &AggregatePlan| {
+        if planned.states().is_some() {
+            let column = lowered.next().ok_or_else(missing)?;
+            return result_array::result(column, planned.field().data_type()).map_err(|error| {
+                match error {
+                    Error::Crowded { reason, .. } => Error::Crowded {
+                        column: planned.name.clone(),
+                        reason,
+                    },
+                    other => other,
+                }
+            });
+        }
+        if planned.is_window_id() {
+            return query.window_ids(keys, windows);
+        }
+        let (nth, function) = functions.next().ok_or_else(missing)?;
+        save(query, nth, function.as_ref(), slots, windows)
+    };
+    query.aggregates.iter().map(column).collect()
+}
+
+impl States for OperatorStates<'_> {
+    type Row = u32;
+
+    fn allocate(&mut self) -> Result<Slot> {
+        let slot = self.batch_states.allocate()?;
+        self.functions
+            .iter_mut()
+            .for_each(|functions| functions.resize(slot.0 as usize + 1));
+        Ok(slot)
+    }
+
+    fn release(&mut self, slot: Slot) {
+        self.batch_states.release(slot);
+        self.functions
+            .iter_mut()
+            .for_each(|functions| functions.release(slot));
+    }
+
+    fn update(&mut self, slot: Slot, row: u32, window: Window) -> Result<()> {
+        self.batch_states.update(slot, row, window)?;
+        let CurrentRecord { row, input, .. } = self.at;
+        self.each(Some(window), |functions| functions.update(slot, row, input))
+    }
+
+    fn update_all(&mut self, slots: &[(Slot, Window)], row: u32) -> Result<()> {
+        self.batch_states.update_all(slots, row)?;
+        if self.functions.is_empty() {
+            return Ok(());
+        }
+        let (query, at) = (self.query, self.at);
+        let numbers: Vec<Slot> = slots.iter().map(|(slot, _)| *slot).collect();
+        for (nth, function) in self.functions.iter_mut().enumerate() {
+            let updated = function.update_all(&numbers, at.row, at.input);
+            updated.map_err(|failure| {
+                let window = failure.nth.and_then(|place| slots.get(place));
+                query.failed(nth, failure, at.time, window.map(|(_, window)| window))
+            })?;
+        }
+        Ok(())
+    }
+
+    fn merge(&mut self, into: Slot, from: Slot, window: Window) -> Result<()> {
+        self.batch_states.merge(into, from, window)?;
+        self.each(Some(window), |functions| functions.merge(into, from))
+    }
+
+    fn copy(&mut self, to: Slot, from: Slot) -> Result<()> {
+        self.batch_states.copy(to, from)?;
+        self.each(None, |functions| functions.copy(to, from))
+    }
+
+    fn adopt(&mut self, from: Slot, window: Window) -> Result<Slot> {
+        let slot = self.batch_states.adopt(from, window)?;
+        self.each(Some(window), |functions| functions.renew(slot))?;
+        Ok(slot)
+    }
+
+    fn is_null(&self, slot: Slot) -> bool {
+        self.deletes
+            && self
+                .functions
+                .iter()
+                .all(|functions| functions.is_null(slot))
+    }
+}

@@ -1,0 +1,218 @@
+//! Windows of either kind, as the operator calls them.
+
+use super::bulk::{self, BatchContext};
+use super::changes::Changes;
+use super::judgement::Judgement;
+use super::source_time::{SourceTime, seen};
+use super::states::OperatorStates;
+use crate::core::error::{Error, Result};
+use crate::core::operator::change::Emit;
+use crate::core::operator::counters::Counters;
+use crate::core::operator::record::{Record, RecordOutcome};
+use crate::core::operator::stream_time::{Progress, Source, StreamTime};
+use crate::core::session::record::SessionOperator;
+use crate::core::session::windows::{Gap, SessionWindows};
+use crate::core::sliding::record::SlidingOperator;
+use crate::core::sliding::windows::SlidingWindows;
+use crate::core::time::{Span, Time};
+use crate::input::events;
+use crate::plan::query::Query;
+use crate::plan::spec::{Spec, WindowSpec};
+use crate::plan::window_lengths::{WindowLengths, to_ticks};
+
+/// Length of the segments of sessions whose gaps have no longest one, in microseconds: 3 hours.
+const SEGMENT: i64 = 3 * 3_600_000_000;
+
+/// Windows of either kind.
+pub(crate) enum Windows {
+    Sessions(SessionOperator),
+    Sliding(SlidingOperator),
+}
+
+/// The same for both kinds.
+macro_rules! either {
+    ($either:expr, $windows:ident => $call:expr) => {
+        match $either {
+            Windows::Sessions($windows) => $call,
+            Windows::Sliding($windows) => $call,
+        }
+    };
+}
+
+impl Windows {
+    /// No windows yet, of the query's kind; `inputs` have a stream time each.
+    pub fn new(spec: &Spec, query: &Query, inputs: usize) -> Result<Self> {
+        let unit = events::unit(query.time.data_type())?;
+        let ticks = |argument: &str, micros: i64| {
+            let wrong = || Error::Argument {
+                argument: argument.into(),
+                got: format!("{micros} microseconds"),
+                allowed: format!("zero or more, representable in {unit:?}s"),
+            };
+            to_ticks(micros, unit).ok_or_else(wrong)
+        };
+        let grace = spec.grace.map(|grace| ticks("grace", grace)).transpose()?;
+        let until = spec.until.map(|until| ticks("until", until)).transpose()?;
+        let (emit, late) = (spec.emit, spec.late);
+        match query.windows {
+            WindowLengths::Session(gap) => {
+                // Both together are rounded once.
+                let grace = match (spec.grace, &spec.windows) {
+                    (
+                        Some(grace),
+                        WindowSpec::Session {
+                            gap: Some(micros), ..
+                        },
+                    ) => {
+                        let both = ticks("grace", micros.saturating_add(grace))?;
+                        Some(Span(both.0.saturating_sub(gap.longest().0)))
+                    }
+                    _ => grace,
+                };
+                let segment = match gap {
+                    Gap::Dynamic { longest: None } => Some(ticks("gap", SEGMENT)?),
+                    _ => None,
+                };
+                Ok(Self::Sessions(SessionOperator::new(
+                    SessionWindows {
+                        gap,
+                        cut: query.cut,
+                        grace,
+                        until,
+                        emit,
+                        late,
+                        segment,
+                    },
+                    inputs,
+                )?))
+            }
+            WindowLengths::Sliding(sliding) => Ok(Self::Sliding(SlidingOperator::new(
+                SlidingWindows {
+                    sliding,
+                    grace,
+                    until,
+                    emit: if spec.over { Emit::Update } else { emit },
+                    late,
+                    over: spec.over,
+                },
+                inputs,
+            )?)),
+        }
+    }
+
+    pub fn catch_up(&mut self, states: &mut OperatorStates<'_>, out: &mut Changes) -> Result<()> {
+        either!(self, windows => windows.catch_up(states, out))
+    }
+
+    /// Pushes a record, judged in its order.
+    pub fn push(
+        &mut self,
+        record: Record<'_, u32>,
+        judgement: &Judgement,
+        states: &mut OperatorStates<'_>,
+        out: &mut Changes,
+    ) -> Result<RecordOutcome> {
+        either!(self, windows => {
+            judgement.observe(windows, record.row as usize);
+            if judgement.closes() {
+                return windows.push(record, states, out);
+            }
+            match windows.admit(record) {
+                Ok(valid) => windows.add(valid, states, out),
+                Err(outcome) => Ok(outcome),
+            }
+        })
+    }
+
+    pub fn tick(
+        &mut self,
+        input: Option<usize>,
+        source: Option<Source>,
+        time: Option<Time>,
+        states: &mut OperatorStates<'_>,
+        out: &mut Changes,
+    ) -> Result<()> {
+        either!(self, windows => windows.tick(input, source, time, states, out))
+    }
+
+    pub fn add_in_bulk(
+        &mut self,
+        query: &Query,
+        judgement: &Judgement,
+        context: &mut BatchContext<'_, '_>,
+    ) -> Result<()> {
+        either!(self, windows => bulk::add(windows, query, judgement, context))
+    }
+
+    /// The close times go with the grace. Nothing closes.
+    pub fn catch_up_time(&mut self) {
+        either!(self, windows => windows.catch_up_time());
+    }
+
+    /// What a micro-batch closes that goes on from saved times to `times`, one after the other, and then
+    /// to `progress`: before when windows are due, and how old closed ones are that are kept.
+    pub fn closing(
+        &self,
+        saved: Vec<Progress>,
+        times: &[SourceTime],
+        progress: &[SourceTime],
+    ) -> (Time, Time) {
+        either!(self, windows => windows.closing(saved, seen(times), seen(progress)))
+    }
+
+    /// Moves stream time to what sources have reached. Nothing closes.
+    pub fn observe(&mut self, progress: &[SourceTime]) {
+        either!(self, windows => windows.observe_together(seen(progress)));
+    }
+
+    /// Closes the windows that stream time has passed.
+    pub fn close(&mut self, states: &mut OperatorStates<'_>, out: &mut Changes) -> Result<()> {
+        either!(self, windows => windows.close(windows.time().slowest(), states, out))
+    }
+
+    pub fn finish(&mut self, states: &mut OperatorStates<'_>, out: &mut Changes) -> Result<()> {
+        either!(self, windows => windows.finish(states, out))
+    }
+
+    /// Drops every window that is closed and hidden.
+    pub fn drop_hidden(&mut self, states: &mut OperatorStates<'_>) {
+        either!(self, windows => windows.drop_hidden(states));
+    }
+
+    pub fn counters(&self) -> &Counters {
+        either!(self, windows => windows.counters())
+    }
+
+    pub fn time(&self) -> &StreamTime {
+        either!(self, windows => windows.time())
+    }
+
+    /// Stored windows that are not closed.
+    pub fn open(&self) -> usize {
+        either!(self, windows => windows.store().open())
+    }
+
+    /// Makes room for windows.
+    pub fn reserve(&mut self, rows: usize) {
+        either!(self, windows => windows.store_mut().reserve(rows));
+    }
+
+    /// Windows due before this were closed and emitted.
+    pub fn closed(&self) -> Time {
+        either!(self, windows => windows.store().closed())
+    }
+
+    pub fn segment_width(&self) -> i64 {
+        either!(self, windows => windows.store().segment_width())
+    }
+
+    /// Marks all segments clean. From now on changes are noted.
+    pub fn mark_clean(&mut self) {
+        either!(self, windows => windows.store_mut().mark_clean());
+    }
+
+    /// Sets stream time, how far windows were closed, and the counters of a saved state.
+    pub fn resume(&mut self, progress: Vec<Progress>, closed: Time, counters: Counters) {
+        either!(self, windows => windows.resume(progress, closed, counters));
+    }
+}

@@ -1,0 +1,41 @@
+//! The sort keys of keys that have numbers.
+
+use std::ops::ControlFlow;
+use std::ops::Range;
+
+use crate::array::halves::in_halves;
+use crate::batch::sessions::SessionTable;
+use crate::core::error::Result;
+use crate::core::key::KeyId;
+use crate::keys::sort_key::SortKeys;
+
+/// Keys whose sort keys are made at once.
+const STEP: usize = 1 << 12;
+
+/// Calls with the sort key of each key in its order, until a call ends it. `query` knows the keys.
+///
+/// # Errors
+///
+/// [`crate::core::error::Error::Crowded`] for a key that does not fit an array.
+pub(super) fn each_sort_key(
+    sort_keys: &SortKeys,
+    query: &SessionTable,
+    keys: &[KeyId],
+    mut each: impl FnMut(&[u8]) -> ControlFlow<()>,
+) -> Result<()> {
+    for step in keys.chunks(STEP) {
+        let mut made = Vec::new();
+        let mut make = |range: Range<usize>| {
+            let keys = step.get(range).unwrap_or_default();
+            Ok((sort_keys.of(&query.key_columns(keys)?)?, keys.len()))
+        };
+        in_halves(0..step.len(), &mut make, &mut |names| made.push(names))?;
+        for (names, rows) in made {
+            let mut names = (0..rows).filter_map(|row| names.get(row));
+            if names.try_for_each(&mut each).is_break() {
+                return Ok(());
+            }
+        }
+    }
+    Ok(())
+}
