@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from typing import Any
 
-OUTSIDE = re.compile(r"\]\(\.\./(?=[\w.])([^)\s]+)\)")
+UP = re.compile(r"\]\((\.\./[^)\s]+)\)")
 
 
-def on_page_markdown(markdown: str, *, config: Any, **_others: Any) -> str:
-    """The text of a page, before it is rendered; pages of folders link to docs/ by `../` themselves."""
+def on_page_markdown(markdown: str, *, page: Any, config: Any, **_others: Any) -> str:
+    """The text of a page, before it is rendered."""
     base = f"{str(config.repo_url).rstrip('/')}/blob/main/"
+    folder = posixpath.dirname(f"docs/{page.file.src_uri}")
 
     def absolute(found: re.Match[str]) -> str:
-        return f"]({base}{found[1]})"
+        path = posixpath.normpath(posixpath.join(folder, found[1]))
+        return found[0] if path.startswith("docs/") else f"]({base}{path})"
 
-    return OUTSIDE.sub(absolute, markdown)
+    return UP.sub(absolute, markdown)

@@ -1,7 +1,7 @@
 //! A page as text of ASCII, seven bits a character: eight characters for seven bytes.
 //!
 //! Spark's state server hands a string to Python in one piece, and binary values byte by byte:
-//! reading a page takes a quarter of the time (docs/performance.md).
+//! reading a page takes a quarter of the time (benches/README.md).
 
 use super::page::broken;
 use crate::core::error::{Error, Result};

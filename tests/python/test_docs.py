@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 FENCED = re.compile(r"^```(\w*)\n(.*?)^```\n(?=(\n```text\n(.*?)^```\n)?)", re.MULTILINE | re.DOTALL)
 
 
@@ -39,17 +39,22 @@ def examples(page: Path) -> list[Example]:
     ]
 
 
+def named(page: Path) -> str:
+    """The name of a page in the repository."""
+    return page.relative_to(ROOT).as_posix()
+
+
 def rows(printed: str) -> list[str]:
     """Lines as a reader sees them: no empty ones at the ends, no blanks behind."""
     return [line.rstrip() for line in printed.strip("\n").splitlines()]
 
 
 def test_examples_are_found_where_they_are_written() -> None:
-    found = {page.name: examples(page) for page in PAGES}
-    assert {"README.md", "semantics.md", "design.md"} <= set(found)
-    assert len(found["README.md"]) >= 2
-    assert len(found["semantics.md"]) >= 8
-    assert sum(example.prints is not None for page in found.values() for example in page) >= 9
+    found = {named(page): examples(page) for page in PAGES}
+    assert len(found["README.md"]) == 1
+    assert len(found["docs/tutorial/stream.md"]) >= 6
+    assert len(found["docs/explanation/windows.md"]) >= 6
+    assert sum(example.prints is not None for page in found.values() for example in page) >= 60
 
 
 def takes_spark(page: Path) -> bool:
@@ -58,7 +63,7 @@ def takes_spark(page: Path) -> bool:
 
 
 @pytest.mark.parametrize(
-    "page", [pytest.param(page, id=page.name, marks=[pytest.mark.spark] * takes_spark(page)) for page in PAGES]
+    "page", [pytest.param(page, id=named(page), marks=[pytest.mark.spark] * takes_spark(page)) for page in PAGES]
 )
 def test_examples_of_a_page_run_and_print_what_it_says(
     page: Path, request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -75,4 +80,4 @@ def test_examples_of_a_page_run_and_print_what_it_says(
         with contextlib.redirect_stdout(printed):
             exec(code, program)
         if block.prints is not None:
-            assert rows(printed.getvalue()) == rows(block.prints), f"{page.name}, line {block.line}"
+            assert rows(printed.getvalue()) == rows(block.prints), f"{named(page)}, line {block.line}"

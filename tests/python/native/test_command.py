@@ -336,7 +336,7 @@ def test_files_of_other_types_do_not_go_together(folder: Path, capsys: pytest.Ca
 
 
 def test_the_command_of_the_tutorial(folder: Path) -> None:
-    page = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "tutorial" / "batch.md").read_text(encoding="utf-8")
     (rows,) = re.findall(r'write_text\(\n    """(.*?)"""', page, re.DOTALL)
     (folder / "clicks.csv").write_text(rows)
     ((command, told),) = re.findall(r"```sh\nwindrow (sessions .*?)\n```\n\n```text\n(.*?)```", page, re.DOTALL)

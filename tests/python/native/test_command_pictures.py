@@ -70,6 +70,6 @@ def test_the_page_has_the_options_of_the_command(capsys: pytest.CaptureFixture[s
         with pytest.raises(SystemExit):
             main([command, "--help"])
     told = set(re.findall(r"--[a-z-]+", capsys.readouterr().out)) - {"--help"}
-    page = (ROOT / "docs" / "command.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "reference" / "command.md").read_text(encoding="utf-8")
     assert set(re.findall(r"^\| `(--[a-z-]+)", page, re.MULTILINE)) == told
     assert len(told) >= 20

@@ -47,8 +47,8 @@ def test_every_page_is_in_the_navigation() -> None:
 
 def test_the_site_has_pages_and_names(site: Path) -> None:
     pages = {path.relative_to(site).as_posix(): path.read_text(encoding="utf-8") for path in site.rglob("*.html")}
-    assert {"index.html", "tutorial/index.html", "semantics/index.html", "api/queries/index.html"} <= set(pages)
-    whole = "".join(text for name, text in pages.items() if name.startswith("api/"))
+    assert {"index.html", "tutorial/batch/index.html", "rules/index.html", "reference/api/queries/index.html"} <= set(pages)
+    whole = "".join(text for name, text in pages.items() if name.startswith("reference/api/"))
     for name in API:
         assert f'id="windrow.{name}"' in whole or re.search(rf'id="windrow\.[\w.]*{re.escape(name)}"', whole), name
     assert "<blockquote" not in whole  # what `>>>` is without a fence
@@ -56,8 +56,10 @@ def test_the_site_has_pages_and_names(site: Path) -> None:
 
 
 def test_links_that_leave_the_docs_lead_to_the_repository(site: Path) -> None:
-    text = (site / "streaming" / "index.html").read_text(encoding="utf-8")
-    assert 'href="https://github.com/windrow/windrow/blob/main/README.md#test-a-pipeline-without-spark"' in text
+    text = (site / "reference" / "recorded-runs" / "index.html").read_text(encoding="utf-8")
+    assert 'href="https://github.com/windrow/windrow/blob/main/tests/recorded/README.md"' in text
+    text = (site / "performance" / "index.html").read_text(encoding="utf-8")
+    assert 'href="https://github.com/windrow/windrow/blob/main/benches/README.md"' in text
 
 
 def test_examples_are_fenced() -> None:

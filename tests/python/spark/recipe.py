@@ -1,4 +1,4 @@
-"""A stream of sessions through a sink of docs/recipes.md, and what its table has to hold."""
+"""A stream of sessions through a sink of docs/how-to/sinks.md, and what its table has to hold."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Row = tuple[str, int, int]
 def program() -> dict[str, Any]:
     """What the page defines; it takes the Spark that is there."""
     names: dict[str, Any] = {"__name__": "__main__"}
-    for block in examples(ROOT / "docs" / "recipes.md"):
+    for block in examples(ROOT / "docs" / "how-to" / "sinks.md"):
         exec(block.code, names)
     return names
 

@@ -1,4 +1,4 @@
-"""The recipes of docs/recipes.md with the real systems: tables are what a batch over all records gives."""
+"""The recipes of docs/how-to/sinks.md with the real systems: tables are what a batch over all records gives."""
 
 from __future__ import annotations
 

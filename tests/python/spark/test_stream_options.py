@@ -247,7 +247,7 @@ def test_a_cogroup_closes_by_its_slowest_input(spark: SparkSession, tmp_path: Pa
 
 
 def test_updates_go_into_duckdb(spark: SparkSession, tmp_path: Path) -> None:
-    """The recipe of docs/streaming.md: upserts and deletes, idempotent by the number of the micro-batch."""
+    """The sink of docs/tutorial/stream.md: upserts and deletes, idempotent by the number of the micro-batch."""
     file = str(tmp_path / "sessions.duckdb")
     with duckdb.connect(file) as db:
         db.execute("create table sessions (user text, start timestamptz, stop timestamptz, n bigint)")

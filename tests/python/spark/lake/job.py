@@ -1,4 +1,4 @@
-"""A stream of sessions merged into a table as docs/recipes.md does it: `python -m ...lake.job SYSTEM JARS FOLDER`.
+"""A stream of sessions merged into a table as docs/how-to/sinks.md does it: `python -m ...lake.job SYSTEM JARS FOLDER`.
 
 Prints what is in the table that is wrong, and the numbers of its rows and its versions.
 """
@@ -26,7 +26,7 @@ SETTING = re.compile(r"^(\w+)?\s+(spark\.[\w.]+)\s+(\S+)$", re.MULTILINE)
 def documented(system: str) -> dict[str, str]:
     """The settings of a system as the page has them, but for the jars, which are there."""
     found, of = dict[str, str](), ""
-    for named, setting, value in SETTING.findall((ROOT / "docs" / "recipes.md").read_text(encoding="utf-8")):
+    for named, setting, value in SETTING.findall((ROOT / "docs" / "how-to" / "sinks.md").read_text(encoding="utf-8")):
         of = named.lower() or of
         if of == system and setting != "spark.jars.packages":
             found[setting] = value
