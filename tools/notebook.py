@@ -1,4 +1,4 @@
-"""What the notebook shows: `make pictures` runs docs/flights.ipynb and writes the outputs into it; a test compares them."""
+"""The outputs of docs/flights.ipynb: `make pictures` runs it and stores them in it; a test compares them."""
 
 from __future__ import annotations
 

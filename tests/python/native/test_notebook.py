@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 
-
 from .test_site import ROOT, tool
 
 NOTEBOOK = ROOT / "docs" / "flights.ipynb"
