@@ -75,7 +75,7 @@ wheel: $(TOOLS) ## a wheel in target/wheels: on Linux for glibc 2.28 and later, 
 docs: package ## the docs as a site, in target/site, without a warning
 	NO_MKDOCS_2_WARNING=1 "$(PY)" -m mkdocs build --strict
 
-pictures: package ## the pictures of docs/pictures that windrow.plot makes
+pictures: package ## the pictures of docs/pictures
 	@"$(PY)" tools/pictures.py
 
 demo: package ## sessions and sliding windows of a year of flights, in Spark, checked and timed
