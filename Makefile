@@ -75,7 +75,7 @@ wheel: $(TOOLS) ## a wheel in target/wheels: on Linux for glibc 2.28 and later, 
 docs: package ## the docs as a site, in target/site, without a warning
 	NO_MKDOCS_2_WARNING=1 "$(PY)" -m mkdocs build --strict
 
-pictures: package ## the pictures of docs/pictures that windrow.plot makes, and the outputs of the notebook
+pictures: package ## the pictures of docs/pictures, and the outputs of the notebook
 	@"$(PY)" tools/pictures.py
 	@"$(PY)" -W ignore tools/notebook.py
 

@@ -1,8 +1,9 @@
-"""The pictures of README and docs that `windrow.plot` makes: `make pictures` writes them to docs/pictures.
+"""The pictures of README and docs: `make pictures` writes them to docs/pictures.
 
     python tools/pictures.py [FOLDER]
 
-A test compares them with what is there.
+`windrow.plot` draws the windows; the diagrams of stream time are drawn here, in its style. A test compares all of them
+with what is there.
 """
 
 from __future__ import annotations
@@ -11,13 +12,24 @@ import sys
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+from matplotlib.figure import Figure
 
 import windrow as wr
 from windrow.plot import Timeline, timeline
+from windrow.plot.style import BAR, CLOSE, DASHED, EVENT, INK, LATE, LINE, SMALL, styled
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 FOLDER = Path(__file__).resolve().parent.parent / "docs" / "pictures"
+CONTRAST = f"""<style>
+[style*="fill: {INK}"] {{ fill: #24292f !important }}
+@media (prefers-color-scheme: dark) {{ [style*="fill: {INK}"] {{ fill: #e6edf3 !important }} }}
+</style>"""
+"""Text that is darker on a light page and lighter on a dark one than a picture can make it for any page."""
 
 
 def at(text: str) -> datetime:
@@ -37,7 +49,7 @@ STREAM = events(
 
 
 def sessions() -> Timeline:
-    """The example of README."""
+    """The example of README: an event exactly a gap later joins."""
     return picture(CLICKS, wr.SessionWindows.with_gap("5 minutes"), ["ann", "bob"])
 
 
@@ -47,7 +59,7 @@ def sliding() -> Timeline:
 
 
 def dynamic() -> Timeline:
-    """Gaps of the records' own, of docs/semantics.md."""
+    """A gap that each record brings along."""
     pauses = pa.array([timedelta(minutes=minutes) for minutes in (2, 2, 2, 20)])
     rows = events(("ann", "09:25"), ("ann", "09:05"), ("ann", "09:20"), ("ann", "09:00"))
     return picture(rows.append_column("pause", pauses), wr.SessionWindows.with_dynamic_gap("pause"), ["ann"])
@@ -59,7 +71,7 @@ def late() -> Timeline:
 
 
 def refused() -> Timeline:
-    """Sliding windows of a stream, one of which refuses a record: docs/semantics.md, 12."""
+    """Sliding windows of a stream, one of which refuses a record."""
     rows = events(("ann", "09:40"), ("ann", "09:52"), ("ann", "09:44"), ("ann", "09:30"))
     windows = wr.SlidingWindows.with_time_difference("10 minutes", grace="2 minutes", resolution="1 minute")
     return picture(rows, windows, ["ann"])
@@ -70,19 +82,80 @@ def picture(rows: pa.Table, windows: wr.SessionWindows | wr.SlidingWindows, keys
     return timeline(rows, wr.group_by(rows, "user", time="ts").windowed_by(windows), keys)
 
 
+def partitions() -> Timeline:
+    """One stream time for two partitions, one of which is hours behind, and one for each."""
+    made, axes = diagram("Two partitions, one of them hours behind", 2.75)
+    ahead, behind = (6.2, 6.5, 6.8), (1.5, 1.8, 2.1)
+    for top, name in ((2.1, "One stream time for both"), (0.95, 'source=["topic", "partition"]: one for each')):
+        axes.text(0.12, top, name, fontweight="bold")
+        for y, number, times in ((top - 0.3, 0, ahead), (top - 0.65, 1, behind)):
+            is_late = times is behind and top > 2
+            axes.text(0.12, y - 0.04, f"partition {number}", fontsize=SMALL)
+            axes.plot([1.1, 7.88], [y, y], color=LINE, linewidth=0.8, zorder=1)
+            axes.plot(times, [y] * 3, "x" if is_late else "o", color=LATE if is_late else EVENT)
+    axes.vlines([6.8, 6.8, 2.1], [1.35, 0.5, 0.15], [1.95, 0.8, 0.45], CLOSE)
+    for x, y in ((6.9, 1.58), (6.9, 0.71), (2.2, 0.36)):
+        axes.text(x, y, "stream time", fontsize=SMALL, color=CLOSE)
+    axes.text(2.2, 1.51, "late, all of them: stream time is hours ahead", fontsize=SMALL, color=LATE)
+    axes.text(7.88, 0.1, "event time →", fontsize=SMALL, ha="right")
+    return made
+
+
+def quiet_partition() -> Timeline:
+    """Stream time against the wall clock: records move it, and then control messages do."""
+    made, axes = diagram("A partition goes quiet", 4.2)
+    records, messages = ((0.5, 1.1), (0.9, 1.35), (1.25, 1.55), (1.65, 1.7), (2.0, 1.9)), (4.0, 4.8, 5.6, 6.4)
+    ticks = [(x, 1.9 + (x - 2.0) * 0.45 - 0.25) for x in messages]
+    steps: Any = {"drawstyle": "steps-post", "zorder": 2}
+    axes.plot([0.3, 0.3, 7.88], [3.7, 0.95, 0.95], color=LINE)
+    axes.plot([2.0, 7.88], [1.9, 1.9], color=LINE, linestyle=":")
+    axes.plot([0.3, 7.88], [3.1, 3.1], color=BAR)
+    axes.plot(*zip(*records, strict=True), color=EVENT, **steps)
+    axes.plot(*zip(records[-1], *ticks, (7.0, ticks[-1][1]), strict=True), color=CLOSE, linestyle=DASHED, **steps)
+    axes.plot(*zip(*records, (1.5, 1.25), (0.2, 0.15), strict=True), "o", color=EVENT)
+    axes.plot(*zip(*ticks, (2.9, 0.15), strict=True), "D", color=CLOSE)
+    for name, y, start, end in (("start", 0.78, 2.0, 4.0), ("backoff", 0.78, 4.0, 4.8), ("end", 0.5, 2.0, 6.4)):
+        axes.plot([start, end], [y, y], color=LINE, marker="|")
+        axes.text((start + end) / 2, y - 0.16, name, fontsize=SMALL, ha="center")
+    for x, y, text, side in (
+        (0.4, 3.62, "stream time ↑", "left"),
+        (7.88, 0.76, "wall clock →", "right"),
+        (0.4, 3.17, "last event + gap + grace", "left"),
+        (5.7, 2.92, "the last window closes", "left"),
+        (7.88, 1.74, "without control messages: it stands still", "right"),
+        (0.32, 0.11, "record (one out of order)", "left"),
+        (3.02, 0.11, "control message: last event + time since then - allowance", "left"),
+    ):
+        axes.text(x, y, text, fontsize=SMALL, ha=side)
+    return made
+
+
+def diagram(title: str, height: float) -> tuple[Timeline, Axes]:
+    """An empty picture, eight inches wide; its units are inches."""
+    figure = Figure((8, height))
+    axes = figure.add_axes((0, 0, 1, 1), xlim=(0, 8), ylim=(0, height))
+    axes.set_axis_off()
+    axes.text(0.12, height - 0.2, title, fontsize=10, va="center")
+    return Timeline(figure, title), axes
+
+
 PICTURES: dict[str, Callable[[], Timeline]] = {
     "sessions.svg": sessions,
     "sliding.svg": sliding,
     "dynamic-gaps.svg": dynamic,
     "late.svg": late,
     "refused.svg": refused,
+    "partitions.svg": partitions,
+    "quiet-partition.svg": quiet_partition,
 }
 
 
 def main(folder: Path = FOLDER) -> None:
     """Writes all pictures."""
     for name, made in PICTURES.items():
-        made().save(folder / name)
+        with styled():
+            svg = made().svg
+        (folder / name).write_text(svg.replace("<defs>", f"{CONTRAST}\n <defs>", 1), encoding="utf-8")
 
 
 if __name__ == "__main__":

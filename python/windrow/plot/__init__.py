@@ -6,8 +6,9 @@ is made.
 | file | what |
 |---|---|
 | `timeline` | `timeline`, and `Timeline`, the picture |
-| `layout` | which window is drawn in which lane |
+| `layout` | which window is drawn in which lane, and which records it refused |
 | `drawing` | the picture, by matplotlib |
+| `style` | colours and fonts, and how a picture is written |
 """
 
 from __future__ import annotations

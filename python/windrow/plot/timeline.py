@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from windrow.errors import bad_type, bad_value
-from windrow.plot import drawing
+from windrow.plot import drawing, style
 from windrow.trace.keys import key_of
 from windrow.trace.query import trace
 from windrow.trace.trace import Trace
@@ -58,17 +58,21 @@ class Timeline:
 
     def _rendered(self, kind: str) -> bytes:
         written = io.BytesIO()
-        drawing.render(self.figure, written, kind, self._title)
+        style.render(self.figure, written, kind, self._title)
         return written.getvalue()
 
 
 def timeline(events: object, windowed: WindowedData[Any], keys: object, *, stream: bool | None = None) -> Timeline:
     """A picture of some keys: their events, the windows that hold them, what was late, and when windows close.
 
-    If the windows have a `grace`, the rows of data in this process are read as a stream, in their order. Late records
-    are shown with the stream time that they met, and each window with its close time. The rows are a batch, in which
-    nothing is late, in three cases: without a grace, of a Spark DataFrame, whose rows have no order, and of sessions
-    with `max_duration` or `end_when`. `windrow.explain_record` puts the same in words.
+    A session is followed by its gap: an event up to the end of the gap joins. A sliding window has a round end next to
+    an event that it does not hold, such as the one just before its start.
+
+    If the windows have a `grace`, the rows of data in this process are read as a stream, in their order. The picture
+    then has the stream time at which each window closes, late events with the stream time when they came, and the
+    windows that refused an event. The rows are a batch, in which nothing is late, in three cases: without a grace, of a
+    Spark DataFrame, whose rows have no order, and of sessions with `max_duration` or `end_when`.
+    `windrow.explain_record` puts the same in words.
 
     Args:
         events: the data, of any kind that `group_by` takes, with the columns of the query; of a Spark DataFrame the

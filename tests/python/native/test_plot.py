@@ -14,7 +14,8 @@ from xml.etree import ElementTree
 import matplotlib as mpl
 import pyarrow as pa
 import pytest
-from matplotlib.patches import Rectangle
+from matplotlib.patches import PathPatch
+from matplotlib.transforms import Bbox
 
 import windrow as wr
 from windrow.plot import Timeline, timeline
@@ -43,13 +44,21 @@ def minutes(day: float) -> float:
     return round((day - (NINE - datetime(1970, 1, 1)) / timedelta(days=1)) * 24 * 60, 3)
 
 
-def bars(picture: Timeline) -> list[tuple[float, float]]:
+def boxes(picture: Timeline, *, made: bool = True) -> list[Bbox]:
+    """The bars of windows that were made, or of those that were not."""
+    (axes,) = picture.figure.axes
+    patches = [
+        patch for patch in axes.patches if isinstance(patch, PathPatch) and (patch.get_facecolor()[3] > 0) is made
+    ]
+    return [patch.get_path().get_extents() for patch in patches]
+
+
+def bars(picture: Timeline, *, made: bool = True) -> list[tuple[float, float]]:
     """The windows that are wider than the least width of a bar, as (start, end) in minutes past nine."""
     (axes,) = picture.figure.axes
     left, right = axes.get_xlim()
-    rectangles = [patch for patch in axes.patches if isinstance(patch, Rectangle)]
-    wide = [patch for patch in rectangles if patch.get_width() > (right - left) * 0.0061]
-    return sorted((minutes(patch.get_x()), minutes(patch.get_x() + patch.get_width())) for patch in wide)
+    wide = [box for box in boxes(picture, made=made) if box.width > (right - left) * 0.0085]
+    return sorted((minutes(box.x0), minutes(box.x1)) for box in wide)
 
 
 def texts(picture: Timeline) -> list[str]:
@@ -74,20 +83,36 @@ def test_bars_of_sliding_windows_are_where_brute_force_has_them() -> None:
     records = [Record(("ann",), nine + round(minute * 60_000)) for key, minute in SCATTERED if key == "ann"]
     minute = 60_000
     expected = [
-        (round((start - nine) / minute, 3), round((end - nine) / minute, 3))
-        for start, end, _ in sliding(records, 10 * minute, 1)
+        ((start - nine) / minute, (end - nine) / minute, [(record.time - nine) / minute for record in members])
+        for start, end, members in sliding(records, 10 * minute, 1)
     ]
     found = bars(shown(events(SCATTERED), wr.SlidingWindows.with_time_difference("10 minutes"), "ann"))
-    assert found == sorted(expected)
     assert len(found) == 10
+    times = sorted(minute for key, minute in SCATTERED if key == "ann")
+    for (left, right), (start, end, members) in zip(found, sorted(expected), strict=True):
+        assert (left, right) == pytest.approx((start, end), abs=0.6)
+        assert [time for time in times if left <= time <= right] == sorted(members)
+
+
+def test_a_bar_has_a_distance_from_the_event_just_before_it_and_a_round_end() -> None:
+    """```text
+    difference 10      ann 0     ann 5          the right window of 0 starts at 0.000017, and does not hold 0
+    ```
+    """
+    picture = shown(events([("ann", 0), ("ann", 5)]), wr.SlidingWindows.with_time_difference("10 minutes"), "ann")
+    (left, _), (right, end) = bars(picture)[1], bars(picture)[2]
+    assert (left, end) == (-5, 10)
+    assert 0.1 < right < 0.5
+    assert {"left: 1 event", "left: 2 events", "right: 1 event"} <= set(texts(picture))
+    assert "round end: does not hold the event there" in texts(picture)
 
 
 def test_no_bar_covers_another() -> None:
-    (axes,) = shown(events(SCATTERED), wr.SlidingWindows.with_time_difference("10 minutes"), ["ann", "bob"]).figure.axes
-    boxes = [patch.get_bbox() for patch in axes.patches if isinstance(patch, Rectangle)]
-    assert len(boxes) >= 12
-    for place, one in enumerate(boxes):
-        for other in boxes[:place]:
+    windows = wr.SlidingWindows.with_time_difference("10 minutes")
+    found = boxes(shown(events(SCATTERED), windows, ["ann", "bob"]))
+    assert len(found) >= 12
+    for place, one in enumerate(found):
+        for other in found[:place]:
             apart = one.x1 < other.x0 or other.x1 < one.x0
             assert (
                 apart or max(one.y0, one.y1) < min(other.y0, other.y1) or max(other.y0, other.y1) < min(one.y0, one.y1)
@@ -98,13 +123,59 @@ def test_what_a_picture_says() -> None:
     picture = shown(events(SCATTERED), FIVE, ["ann", "bob"])
     found = texts(picture)
     assert {"SessionWindows.with_gap('5 minutes')", "user 'ann'", "user 'bob'", "event", "ts"} <= set(found)
-    assert sorted(text for text in found if text.isdigit()) == ["2", "2", "4"]
-    assert not {text for text in found if text.startswith(("late", "closes"))}
+    assert {"4 events", "19 minutes: split", "gap: an event up to its end joins"} <= set(found)
+    assert sorted(text for text in found if text.isdigit()) == ["2", "2"]
+    assert not {text for text in found if text.startswith(("late", "the window closes"))}
 
 
 def late_marks(picture: Timeline) -> list[float]:
     (axes,) = picture.figure.axes
     return [minutes(line.get_xdata()[0]) for line in axes.lines if line.get_marker() == "x"]
+
+
+def caps(picture: Timeline) -> list[float]:
+    """Where gaps end, windows close, and which stream time late records met."""
+    (axes,) = picture.figure.axes
+    return sorted(minutes(line.get_xdata()[0]) for line in axes.lines if line.get_marker() == "|")
+
+
+def test_an_event_exactly_the_gap_later_joins_and_one_a_minute_later_splits() -> None:
+    """```text
+    gap 5       0 ── 5        5 of 0: joined         [0, 5], its gap ends at 10
+                     5 ── 11  6: split               [11], its gap ends at 16
+    ```
+    """
+    picture = shown(events([("ann", 0), ("ann", 5), ("ann", 11)]), FIVE, "ann")
+    assert {"5 minutes: joined", "6 minutes: split", "2 events"} <= set(texts(picture))
+    assert caps(picture) == [10, 16]
+
+
+def test_a_window_that_refused_an_event() -> None:
+    """```text
+    difference 10, grace 2     40, 52, 44: [34, 44] closes at 46, stream time is 52     30 is late as a whole
+    ```
+    """
+    windows = wr.SlidingWindows.with_time_difference("10 minutes", grace="2 minutes", resolution="1 minute")
+    picture = shown(events([("ann", 40), ("ann", 52), ("ann", 44), ("ann", 30)]), windows, "ann")
+    assert bars(picture, made=False) == [(34, 44)]
+    assert bars(picture) == [(30, 40), (41, 51), (42, 52), (45, 55)]
+    assert sorted(late_marks(picture)) == [30, 30, 44]  # on the line, in [30, 40] and in [34, 44]
+    assert caps(picture) == [42, 46, 52, 52, 53, 54, 57]  # the windows close, and twice the stream time
+    assert {"left: refused", "window not made: it would be closed already"} <= set(texts(picture))
+
+
+def test_a_long_key_is_cut_and_one_with_commas_or_dollars_is_shown_as_it_is() -> None:
+    long, odd = "a" * 200, "x, $y$ & <z>"
+    found = texts(shown(events([(long, 0), (odd, 3)]), FIVE, [long, odd]))
+    assert {f"user '{'a' * 93}…", f"user '{odd}'"} <= set(found)
+
+
+def test_a_picture_of_many_events_has_only_the_text_that_has_room() -> None:
+    table = events([("ann", minute * 1.7 % 600) for minute in range(300)])
+    for windows in (FIVE, wr.SlidingWindows.with_time_difference("10 minutes")):
+        picture = shown(table, windows, "ann")
+        assert picture.figure.get_size_inches()[1] < 16
+        assert not any("joined" in text or ": left" in text for text in texts(picture))
 
 
 def test_late_records_and_close_times_of_a_stream() -> None:
@@ -118,10 +189,11 @@ def test_late_records_and_close_times_of_a_stream() -> None:
     )
     picture = shown(table, windows, "ann")
     assert late_marks(picture) == [5]
-    (axes,) = picture.figure.axes
-    closes = sorted(minutes(line.get_xdata()[0]) for line in axes.lines if line.get_marker() == "|")
-    assert closes == [6, 12, 12]  # of 0, of 6, and the stream time that 5 met
-    assert {"late, up to the stream time that it met", "closes when stream time is past this"} <= set(texts(picture))
+    assert caps(picture) == [5, 6, 11, 12, 12]  # gap and close time of 0 and of 6, and the stream time that 5 met
+    assert {
+        "late event, and the stream time when it came",
+        "the window closes when stream time passes this",
+    } <= set(texts(picture))
     batch = shown(table, windows, "ann", stream=False)
     assert late_marks(batch) == []
     assert bars(batch) == [(0, 6)]
@@ -135,13 +207,13 @@ def test_gaps_of_their_own_and_bad_ones() -> None:
     picture = shown(table, wr.SessionWindows.with_dynamic_gap("pause"), "ann")
     assert bars(picture) == [(0, 20)]
     assert late_marks(picture) == [10]
-    assert {"an event's own gap", "left out: a bad gap"} <= set(texts(picture))
+    assert {"an event's own gap", "event left out: bad gap"} <= set(texts(picture))
 
 
 def test_a_record_that_all_its_windows_refused() -> None:
     windows = wr.SlidingWindows.with_time_difference("10 minutes", grace="1 minute")
     table = events([("ann", 0), ("ann", 5), ("bob", 20), ("ann", 11)])
-    assert "in no window: they were closed" in texts(shown(table, windows, "ann"))
+    assert "event in no window: all had closed" in texts(shown(table, windows, "ann"))
 
 
 def test_times_are_shown_in_the_zone_of_their_column() -> None:
@@ -216,7 +288,7 @@ def tool() -> ModuleType:
 def test_the_pictures_of_the_docs_are_made_by_this_package(tmp_path: Path) -> None:
     made = tool()
     made.main(tmp_path)
-    assert len(made.PICTURES) >= 5
+    assert set(made.PICTURES) == {path.name for path in (ROOT / "docs" / "pictures").iterdir()}
     for name in made.PICTURES:
         assert (tmp_path / name).read_text() == (ROOT / "docs" / "pictures" / name).read_text(), (
             f"{name}: make pictures"
