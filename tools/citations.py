@@ -1,4 +1,4 @@
-"""What is cited is there: the numbered rules, the pages that are named, the links of pages."""
+"""Checks that everything cited exists: the numbered rules, the pages, the links."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def rules_written(text: str) -> set[str]:
 
 
 def citations(name: str, text: str) -> list[tuple[str, str]]:
-    """Where rules are cited, and which."""
+    """Each citation of a rule: where it is, and which rule."""
     found = []
     for number, line in enumerate(text.splitlines(), 1):
         for cited in CITED.findall(line) + (INNER.findall(line) if name == RULES else []):
@@ -41,7 +41,7 @@ def citations(name: str, text: str) -> list[tuple[str, str]]:
 
 
 def rule_breaches(texts: dict[str, str]) -> list[str]:
-    """Citations of rules that are not there; and too few of them, which says that none are recognised."""
+    """Citations of rules that do not exist; also fewer citations than there must be, because then the pattern is wrong."""
     written = rules_written(texts.get(RULES, ""))
     cited = [citation for name, text in texts.items() for citation in citations(name, text)]
     found = [f"{where}: rules {rule} is not in {RULES}" for where, rule in cited if rule not in written]
@@ -51,7 +51,7 @@ def rule_breaches(texts: dict[str, str]) -> list[str]:
 
 
 def page_breaches(texts: dict[str, str], tree: set[str]) -> list[str]:
-    """Pages that are named or linked, and folders beside the repository, that a clone does not have."""
+    """Named or linked pages, and folders outside of the repository, that a clone does not have."""
     found = []
     names = {part for name in tree for part in (name, Path(name).name)}
     for name, text in texts.items():
@@ -69,5 +69,5 @@ def page_breaches(texts: dict[str, str], tree: set[str]) -> list[str]:
 
 
 def breaches(texts: dict[str, str], tree: set[str]) -> list[str]:
-    """One line for each citation in the texts, by name, that leads nowhere in the tree."""
+    """One line for each citation that leads nowhere; `texts` are those of the tree, by name."""
     return rule_breaches(texts) + page_breaches(texts, tree)

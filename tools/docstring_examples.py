@@ -1,4 +1,4 @@
-"""An extension of griffe for the site: examples of docstrings, `>>>` and what they print, become blocks of code."""
+"""An extension of griffe for the site: it turns the examples of docstrings (`>>>`) into blocks of code."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import griffe
 
 
 class Examples(griffe.Extension):
-    """Fences what begins with `>>>`, up to the next empty line."""
+    """Puts a fence around each example, from `>>>` to the next empty line."""
 
     def on_object(self, *, obj: griffe.Object, **_others: Any) -> None:
         """A class, a function or a module whose docstring is about to be shown."""
@@ -17,7 +17,7 @@ class Examples(griffe.Extension):
 
 
 def fenced(text: str) -> str:
-    """The text of a docstring with its examples in fences; what has one already stays as it is."""
+    """The text of a docstring with its examples in fences. A fence that is there stays."""
     lines, inside, code = list[str](), False, False
     for line in text.splitlines():
         code ^= line.lstrip().startswith("```")

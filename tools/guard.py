@@ -1,10 +1,10 @@
-"""The rules of the house that no linter knows: run by `make check`, exit 1 with one line for each breach.
+"""The rules of the code that no linter knows. `make check` runs it; it exits with 1 and a line for each breach.
 
 * rooms of the crate, and where Arrow and pyo3 may be named: tools/rust_rooms.py
 * rooms of the Python package: tools/python_rooms.py
 * no source file is longer than 400 lines
-* no path of one machine and no bare host of a registry is in the tree
-* citations of rules and pages lead somewhere: tools/citations.py
+* the tree has no path of one machine and no bare host of a registry
+* every citation of a rule or a page leads to one: tools/citations.py
 """
 
 from __future__ import annotations
