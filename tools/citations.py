@@ -41,7 +41,7 @@ def citations(name: str, text: str) -> list[tuple[str, str]]:
 
 
 def rule_breaches(texts: dict[str, str]) -> list[str]:
-    """Citations of rules that do not exist; also fewer citations than there must be, because then the pattern is wrong."""
+    """Citations of rules that do not exist. Too few citations are a breach too: then the pattern is wrong."""
     written = rules_written(texts.get(RULES, ""))
     cited = [citation for name, text in texts.items() for citation in citations(name, text)]
     found = [f"{where}: rules {rule} is not in {RULES}" for where, rule in cited if rule not in written]
