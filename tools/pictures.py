@@ -47,7 +47,7 @@ def sliding() -> Timeline:
 
 
 def dynamic() -> Timeline:
-    """Gaps of the records' own, of docs/semantics.md."""
+    """Gaps of the records' own, of docs/explanation/windows.md."""
     pauses = pa.array([timedelta(minutes=minutes) for minutes in (2, 2, 2, 20)])
     rows = events(("ann", "09:25"), ("ann", "09:05"), ("ann", "09:20"), ("ann", "09:00"))
     return picture(rows.append_column("pause", pauses), wr.SessionWindows.with_dynamic_gap("pause"), ["ann"])
@@ -59,7 +59,7 @@ def late() -> Timeline:
 
 
 def refused() -> Timeline:
-    """Sliding windows of a stream, one of which refuses a record: docs/semantics.md, 12."""
+    """Sliding windows of a stream, one of which refuses a record: docs/explanation/late-data.md."""
     rows = events(("ann", "09:40"), ("ann", "09:52"), ("ann", "09:44"), ("ann", "09:30"))
     windows = wr.SlidingWindows.with_time_difference("10 minutes", grace="2 minutes", resolution="1 minute")
     return picture(rows, windows, ["ann"])
