@@ -51,7 +51,7 @@ from windrow.aggregates.user_function import aggregate, reduce
 from windrow.aggregates.vectorised import apply
 from windrow.aggregates.window_id import window_id
 from windrow.cogrouped import CogroupedData, cogroup
-from windrow.explanation.explain import explain
+from windrow.explanation.explain import explain_record
 from windrow.grouped import GroupedData, group_by
 from windrow.local.counters import LeftOut, counters
 from windrow.spark.configure import configure
@@ -91,7 +91,7 @@ __all__ = [
     "counters",
     "covar_pop",
     "covar_samp",
-    "explain",
+    "explain_record",
     "first",
     "group_by",
     "histogram_numeric",

@@ -141,12 +141,12 @@ class GroupedData(Generic[Result]):
         """Windows the records of each key (Kafka's `KGroupedStream.windowedBy`).
 
         Raises:
-            TypeError: not windows of windrow, the column of a dynamic gap holds no durations, or that of `ends` no
+            TypeError: not windows of windrow, the column of a dynamic gap holds no durations, or that of `end_when` no
                 booleans.
             ValueError: a key column is called `window`, as the column of the windows is; the data does not have the
-                column of a dynamic gap or of `ends`, or has it twice; a length that the time column cannot count:
-                beyond its range, or finer than its unit where that matters (sliding windows, `longest_gap`,
-                `longest`); or `longest` or `ends` over a streaming DataFrame.
+                column of a dynamic gap or of `end_when`, or has it twice; a length that the time column cannot count:
+                beyond its range, or finer than its unit where that matters (sliding windows, `max_gap`,
+                `max_duration`); or `max_duration` or `end_when` over a streaming DataFrame.
 
         >>> import pyarrow as pa
         >>> empty = pa.table({"card": pa.array([], pa.int64()), "ts": pa.array([], pa.timestamp("us"))})
@@ -167,8 +167,8 @@ flat=False, progress=False))
         grouped = self
         if isinstance(windows, SessionWindows) and isinstance(windows.gap, DynamicGap):
             grouped = grouped._with_gap(windows.gap.column)
-        if isinstance(windows, SessionWindows) and windows.ends is not None:
-            grouped = grouped._with_ends(windows.ends)
+        if isinstance(windows, SessionWindows) and windows.end_when is not None:
+            grouped = grouped._with_end_when(windows.end_when)
         return WindowedData(grouped, windows)
 
     if not TYPE_CHECKING:  # to a type checker there is no such attribute
@@ -180,9 +180,9 @@ flat=False, progress=False))
         """The same with the column of the records' own gaps among those that are read."""
         return replace(self, _fields=(*self._fields, gap_field("column", self._input, column)))
 
-    def _with_ends(self, column: str) -> GroupedData[Result]:
+    def _with_end_when(self, column: str) -> GroupedData[Result]:
         """The same with the column that ends sessions among those that are read."""
-        return replace(self, _fields=(*self._fields, _boolean_field("ends", self._input, column)))
+        return replace(self, _fields=(*self._fields, _boolean_field("end_when", self._input, column)))
 
     def _resolved(self, argument: str, aggregate: Aggregate) -> Aggregate:
         """The aggregate over the columns that a plan of this data has."""

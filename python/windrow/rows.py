@@ -35,10 +35,10 @@ def by_name(plan: Plan, origins: Origins, fields: Mapping[str, Mapping[str, pa.F
     shown = _united(fields)
     names = {column: _row_name(column, origins, shown) for column in plan.schema.names}
     windows = plan.windows
-    if isinstance(windows, SessionWindows) and windows.ends is not None:
+    if isinstance(windows, SessionWindows) and windows.end_when is not None:
         # Null in the records of other inputs, which may have a column of this name.
-        names[windows.ends] = _hidden(windows.ends, shown)
-        windows = windows.ending(names[windows.ends])
+        names[windows.end_when] = _hidden(windows.end_when, shown)
+        windows = windows.ending(names[windows.end_when])
     held = {names[known.name]: known.with_name(names[known.name]) for known in plan.schema} | shown
     own = (
         {name: name for name in columns} | {names[column]: known for column, known in given.items() if column in names}

@@ -290,8 +290,9 @@ class WindowedData(Generic[Result]):
 
         Raises:
             ValueError: a name that the data, `window` or another aggregate has, `emit("update")` or `late("emit")`, a
-                cogroup with a streaming DataFrame, or a Python function of `reduce` or `aggregate`; of a streaming
-                DataFrame also windows without a grace or with `until`, and a session whose state store is not RocksDB.
+                cogroup with a streaming DataFrame, or a Python function of `reduce` or `aggregate`. Of a streaming
+                DataFrame also windows without a grace or with `retention`, and a session whose state store is not
+                RocksDB.
             TypeError: not an aggregate, one without a name, one that is not defined for the type of its column, columns
                 of one name and different types in the inputs of a cogroup, a column of the data that cannot be read as
                 Arrow data, or, on Spark, one of a type that Spark does not hand over to Python.

@@ -42,9 +42,11 @@ def arguments(given: Sequence[str]) -> argparse.Namespace:
     gap.add_argument("--gap", metavar="DURATION", help='the longest distance inside a session, such as "30 minutes"')
     gap.add_argument("--dynamic-gap", metavar="COLUMN", help="the column with each record's own gap")
     sessions.add_argument("--gap-unit", choices=UNITS, help="of --dynamic-gap in integers: what they count")
-    sessions.add_argument("--longest", metavar="DURATION", help="the longest session: a longer one is cut in several")
-    sessions.add_argument("--ends", metavar="COLUMN", help="a boolean column, true in the last event of a session")
-    sessions.add_argument("--longest-gap", metavar="DURATION", help="what longer gaps of --dynamic-gap are cut to")
+    sessions.add_argument(
+        "--max-duration", metavar="DURATION", help="the longest session: a longer one is cut in several"
+    )
+    sessions.add_argument("--end-when", metavar="COLUMN", help="a boolean column, true in the last event of a session")
+    sessions.add_argument("--max-gap", metavar="DURATION", help="what longer gaps of --dynamic-gap are cut to")
     sessions.add_argument("--invalid-gap", choices=("drop", "error"), help="what becomes of a bad --dynamic-gap (drop)")
     _add_output(sessions)
     sliding = commands.add_parser(

@@ -36,7 +36,7 @@ _LEFT_OUT = {
 }
 _OPTIONS = {"keys": "--key", "time": "--time", "gap": "--gap", "column": "--dynamic-gap", "count": "--threads"}
 _OPTIONS |= {
-    name: f"--{name.replace('_', '-')}" for name in ("difference", "resolution", "longest_gap", "longest", "ends")
+    name: f"--{name.replace('_', '-')}" for name in ("difference", "resolution", "max_gap", "max_duration", "end_when")
 }
 _ERRORS = (ValueError, TypeError, OverflowError, RuntimeError, OSError, MemoryError, ImportError)
 """What ends the command with a line of text."""
@@ -97,25 +97,25 @@ def windows_of(asked: Namespace) -> SessionWindows | SlidingWindows:
     if asked.command == "sliding":
         return SlidingWindows.with_time_difference(asked.difference, resolution=asked.resolution)
     if asked.gap is not None:
-        for option in ("--longest-gap", "--invalid-gap", "--gap-unit"):
+        for option in ("--max-gap", "--invalid-gap", "--gap-unit"):
             value = getattr(asked, option.strip("-").replace("-", "_"))
             if value is not None:
                 raise bad_value(option, value, "none beside --gap: it is of gaps of each record, --dynamic-gap")
-        return SessionWindows.with_gap(asked.gap, longest=asked.longest, ends=asked.ends)
+        return SessionWindows.with_gap(asked.gap, max_duration=asked.max_duration, end_when=asked.end_when)
     invalid: InvalidGap = asked.invalid_gap or "drop"
     return SessionWindows.with_dynamic_gap(
         asked.dynamic_gap,
-        longest_gap=asked.longest_gap,
+        max_gap=asked.max_gap,
         invalid_gap=invalid,
-        longest=asked.longest,
-        ends=asked.ends,
+        max_duration=asked.max_duration,
+        end_when=asked.end_when,
     )
 
 
 def _types(asked: Namespace) -> dict[str, str]:
-    """The types of columns of CSV that are not inferred: that of --ends is boolean, however few values it has."""
-    ends = getattr(asked, "ends", None)
-    return ({} if ends is None else {ends: "bool"}) | dict(asked.types)
+    """The types of columns of CSV that are not inferred: that of --end-when is boolean, however few values it has."""
+    end_when = getattr(asked, "end_when", None)
+    return ({} if end_when is None else {end_when: "bool"}) | dict(asked.types)
 
 
 def gap_of(asked: Namespace) -> GapColumn | None:
@@ -126,7 +126,7 @@ def gap_of(asked: Namespace) -> GapColumn | None:
 
 def columns_of(asked: Namespace) -> dict[str, list[str]]:
     """The columns that windows are made of, by option."""
-    own = {"--dynamic-gap": getattr(asked, "dynamic_gap", None), "--ends": getattr(asked, "ends", None)}
+    own = {"--dynamic-gap": getattr(asked, "dynamic_gap", None), "--end-when": getattr(asked, "end_when", None)}
     named = {option: [column] for option, column in own.items() if column is not None}
     return {"--key": asked.keys, "--time": [asked.time]} | named
 
@@ -150,7 +150,7 @@ def _told(counted: dict[str, int], out: str) -> str:
     left = [f"{counted[name]:,} {why} ({name})" for name, why in _LEFT_OUT.items() if counted.get(name)]
     lines += [f"windrow: left out: {', '.join(left)}"] if left else []
     cut = counted.get("clamped_gaps", 0)
-    lines += [f"windrow: {cut:,} gaps were cut to --longest-gap (clamped_gaps)"] if cut else []
+    lines += [f"windrow: {cut:,} gaps were cut to --max-gap (clamped_gaps)"] if cut else []
     return "\n".join(lines)
 
 

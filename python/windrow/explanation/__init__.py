@@ -2,7 +2,7 @@
 
 | file | what |
 |---|---|
-| `explain` | `windrow.explain` |
+| `explain` | `windrow.explain_record` |
 | `session` | a record of a session, with one gap or with its own |
 | `sliding` | a record of sliding windows |
 """

@@ -1,4 +1,4 @@
-"""`explain`: the neighbours of a record, the gaps between them, and when its window closes."""
+"""`explain_record`: the neighbours of a record, the gaps between them, and when its window closes."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from windrow.windows.sliding import SlidingWindows
 _MOST = 50_000
 
 
-def explain(windowed: WindowedData[Any], key: object, at: object, *, stream: bool | None = None) -> str:
+def explain_record(windowed: WindowedData[Any], key: object, at: object, *, stream: bool | None = None) -> str:
     """Why a record is in its window, or late: its neighbours, the gaps between them, and when the window closes.
 
-    Where the windows have a `grace`, the rows of data in this process come as a stream, one after the other in their
-    order (by `order=`, where `group_by` has one), each judged by the stream time of those before it, as Kafka Streams
-    judges them; so it can be told which are late. `max_ahead` is not looked at, as there is no wall clock. Without a
-    grace, of a Spark DataFrame, whose rows have no order, and of sessions with `longest` or `ends`, which no stream
-    has, they are a batch, in which nothing is late.
+    If the windows have a `grace`, the rows of data in this process are read as a stream, one after the other in their
+    order (by `order=`, if `group_by` has one). Each is judged by the stream time of the rows before it, as in Kafka
+    Streams, so late records show. `max_ahead` has no effect, because there is no wall clock. The rows are a batch, in
+    which nothing is late, in three cases: without a grace, of a Spark DataFrame, whose rows have no order, and of
+    sessions with `max_duration` or `end_when`, which a stream does not have.
 
     Args:
         windowed: what `windowed_by` returned. A reader that can be read once is read by this.
@@ -39,7 +39,7 @@ def explain(windowed: WindowedData[Any], key: object, at: object, *, stream: boo
 
     Raises:
         ValueError: no record of the key has this time, the key has more than 50,000 records, or `stream` of windows
-            without a grace, of sessions with `longest` or `ends`, or of a Spark DataFrame.
+            without a grace, of sessions with `max_duration` or `end_when`, or of a Spark DataFrame.
         TypeError: not windowed, a cogroup, a streaming DataFrame, a key or a time of another type than its column.
 
     >>> from datetime import datetime
@@ -47,7 +47,7 @@ def explain(windowed: WindowedData[Any], key: object, at: object, *, stream: boo
     >>> import windrow as wr
     >>> clicks = pa.table({"user": ["ann"] * 3, "ts": [datetime(2026, 1, 1, 8, minute) for minute in (0, 5, 11)]})
     >>> sessions = wr.group_by(clicks, "user", time="ts").windowed_by(wr.SessionWindows.with_gap("5 minutes"))
-    >>> print(wr.explain(sessions, "ann", datetime(2026, 1, 1, 8, 5)))
+    >>> print(wr.explain_record(sessions, "ann", datetime(2026, 1, 1, 8, 5)))
     user 'ann' at 2026-01-01 08:05:00
       in the session [2026-01-01 08:00:00, 2026-01-01 08:05:00], which has 2 records
       before it: 2026-01-01 08:00:00, 5 minutes away, at most the gap of 5 minutes: one session

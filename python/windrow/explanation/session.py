@@ -135,7 +135,7 @@ def _between(earlier: Record, found: Trace, text: Text) -> str:
     """What ended the session of a record before the next record, which it reaches."""
     if found.stream:
         return "but its session was closed when the other record came"
-    ends = found.windows_of.ends if isinstance(found.windows_of, SessionWindows) else None
+    ends = found.windows_of.end_when if isinstance(found.windows_of, SessionWindows) else None
     own = next(window for window in found.windows if earlier.row in window.rows)
     if any(record.ends for record in found.records if record.row in own.rows):
         return f"but {ends!r} is true at {text.time(own.end)}, which ends its session"

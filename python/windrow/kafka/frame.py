@@ -21,7 +21,7 @@ TIME = "event_time"
 """The column of its time."""
 
 
-def progress(frame: DataFrame, *, time: str = "timestamp") -> DataFrame:
+def with_ticks(frame: DataFrame, *, time: str = "timestamp") -> DataFrame:
     """Tells control messages from data in a frame of Spark's Kafka source.
 
     Two columns are added, and no row is left out:
@@ -54,7 +54,7 @@ def progress(frame: DataFrame, *, time: str = "timestamp") -> DataFrame:
     >>> tick = ControlMessage(1_767_254_400_000, 0, UUID(int=1)).headers()
     >>> columns = "key binary, value binary, timestamp timestamp, headers array<struct<key: string, value: binary>>"
     >>> rows = [(b"ann", b"5.0", None, None), (None, None, None, tick)]
-    >>> [row.tick for row in progress(spark.createDataFrame(rows, columns)).collect()]
+    >>> [row.tick for row in with_ticks(spark.createDataFrame(rows, columns)).collect()]
     [False, True]
     """
     kinds = type(frame).__mro__

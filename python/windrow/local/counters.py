@@ -104,7 +104,7 @@ def _told(counted: Mapping[str, int]) -> str:
         named = ", ".join(f"{name} {count:,}" for name, count in left_out.items())
         parts.append(f"{sum(left_out.values()):,} of {counted['records']:,} records are left out ({named})")
     if counted[_CUT]:
-        parts.append(f"gaps are cut to longest_gap ({_CUT} {counted[_CUT]:,})")
+        parts.append(f"gaps are cut to max_gap ({_CUT} {counted[_CUT]:,})")
     return (
         f"{', and '.join(parts)}: windrow.counters(result) has the numbers, "
         'warnings.filterwarnings("ignore", category=windrow.LeftOut) silences this'

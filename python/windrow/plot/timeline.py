@@ -65,10 +65,10 @@ class Timeline:
 def timeline(events: object, windowed: WindowedData[Any], keys: object, *, stream: bool | None = None) -> Timeline:
     """A picture of some keys: their events, the windows that hold them, what was late, and when windows close.
 
-    Where the windows have a `grace`, the rows of data in this process come as a stream, in their order, and late
-    records are shown with the stream time that they met; close times are shown beside each window. Without a grace, of
-    a Spark DataFrame, whose rows have no order, and of sessions with `longest` or `ends`, the rows are a batch, in
-    which nothing is late. All of this is as in `windrow.explain`, which tells the same in words.
+    If the windows have a `grace`, the rows of data in this process are read as a stream, in their order. Late records
+    are shown with the stream time that they met, and each window with its close time. The rows are a batch, in which
+    nothing is late, in three cases: without a grace, of a Spark DataFrame, whose rows have no order, and of sessions
+    with `max_duration` or `end_when`. `windrow.explain_record` puts the same in words.
 
     Args:
         events: the data, of any kind that `group_by` takes, with the columns of the query; of a Spark DataFrame the
@@ -84,7 +84,7 @@ def timeline(events: object, windowed: WindowedData[Any], keys: object, *, strea
     Raises:
         ImportError: matplotlib is not installed, the extra `plot`.
         ValueError: no key, more than 12, or more than 1,000 records of them, or none; or `stream` of windows without a
-            grace, of sessions with `longest` or `ends`, or of a Spark DataFrame.
+            grace, of sessions with `max_duration` or `end_when`, or of a Spark DataFrame.
         TypeError: not windowed, a cogroup, a streaming DataFrame, or a key of another type than its column.
 
     >>> from datetime import datetime

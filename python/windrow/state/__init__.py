@@ -106,7 +106,7 @@ def fetch(
     """The windows of one key, as they are now: as in Kafka's stores, open ones and closed ones that are still kept.
 
     Sliding windows are kept for three times their difference and the grace, sessions until they close, both for
-    `.until(...)` where that is longer; `read` leaves closed ones out.
+    `retention=` where that is longer; `read` leaves closed ones out.
 
     Only the shard of the key is looked at, and of its pages only those whose bounds may hold the key and the times: of
     each page its index knows the first and the last time, and the first 16 bytes of the first and the last key. Two

@@ -38,7 +38,7 @@ _KIND, _OF_LEFT_OUT = b"windrow.records", b"left out"
 def check(plan: Plan) -> None:
     """Raises `ValueError` for windows that are kept after they close: a session may close again, with more records."""
     if plan.windows.retention is not None:
-        allowed = "windows without until(...) for with_columns on a stream: each record comes back once"
+        allowed = "windows without retention= for with_columns on a stream: each record comes back once"
         raise bad_value("windows", f"{plan.windows!r}", allowed)
 
 

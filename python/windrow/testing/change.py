@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from windrow.functions.python_values import values_of
 
-Kind = Literal["update", "tombstone", "final", "late"]
-"""A window's new value, its end without a value, its last value, or a late record alone."""
+Kind = Literal["upsert", "delete", "final", "late"]
+"""What a change says of its window: a new value, that it is no more, its last value, or a late record alone."""
 
 
 class Window(NamedTuple):
@@ -29,7 +29,7 @@ class Change:
         kind: what happened.
         key: the key, by column.
         window: the window.
-        values: the aggregates, by name; empty for a tombstone.
+        values: the aggregates, by name; empty for a delete.
         time: the time of the change: a session's end, the largest time of a sliding window's records.
     """
 
@@ -41,12 +41,11 @@ class Change:
 
 
 def changes_of(batch: pa.RecordBatch, keys: int, *, final: bool) -> Iterator[Change]:
-    """The rows of the core: keys, window, aggregates, op and time. Without updates, what is no late record is final."""
-    kinds: dict[str, Kind] = {"upsert": "final" if final else "update", "delete": "tombstone", "late": "late"}
+    """The rows of the core: keys, window, aggregates, op and time. An upsert of close mode is final."""
     names = batch.schema.names
     columns = [values_of(name, column) for name, column in zip(names, batch.columns, strict=True)]
     for *cells, op, time in zip(*columns, strict=True):
-        kind = kinds[op]
-        aggregates = zip(names[keys + 1 : -2], cells[keys + 1 :], strict=True) if kind != "tombstone" else ()
+        kind: Kind = "final" if final and op == "upsert" else op
+        aggregates = zip(names[keys + 1 : -2], cells[keys + 1 :], strict=True) if kind != "delete" else ()
         key = dict(zip(names[:keys], cells[:keys], strict=True))
         yield Change(kind, key, Window(cells[keys]["start"], cells[keys]["end"]), dict(aggregates), time)

@@ -43,10 +43,10 @@ class Lengths:
         if isinstance(windows, SlidingWindows):
             resolution = max(ticks(windows.resolution) or 1, 1)
             return cls(None, None, None, ticks(windows.difference), resolution, ticks(windows.grace))
-        longest = windows.gap.longest if isinstance(windows.gap, DynamicGap) else None
+        longest = windows.gap.max_gap if isinstance(windows.gap, DynamicGap) else None
         gap = None if isinstance(windows.gap, DynamicGap) else ticks(windows.gap)
         grace = None if windows.is_cut else ticks(windows.grace)
-        return cls(gap, ticks(longest), ticks(windows.longest), None, 1, grace)
+        return cls(gap, ticks(longest), ticks(windows.max_duration), None, 1, grace)
 
     def floored(self, time: int) -> int:
         """A time as sliding windows see it."""

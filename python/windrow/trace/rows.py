@@ -54,7 +54,7 @@ def rows_of(
         TypeError: a streaming DataFrame, or the inputs of a cogroup.
     """
     gaps = windows.gap.column if isinstance(windows, SessionWindows) and isinstance(windows.gap, DynamicGap) else None
-    ends = windows.ends if isinstance(windows, SessionWindows) else None
+    ends = windows.end_when if isinstance(windows, SessionWindows) else None
     own = [name for name in (grouped.tick, gaps, ends) if name is not None]
     names = list(dict.fromkeys([*grouped.keys, grouped.time, *own, *grouped.stream.columns]))
     table = opened.rows(pa.schema([opened.field("events", name) for name in names]), grouped.keys, keys)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Literal, Never, Self, get_args
@@ -21,8 +20,8 @@ InvalidGap = Literal["drop", "error"]
 """What becomes of a record whose own gap is null, zero or negative: it is counted and left out, or the query fails."""
 
 _DAY = 86_400_000_000
-_OPTIONS = ("grace", "longest", "ends")
-_DYNAMIC_OPTIONS = ("grace", "longest_gap", "invalid_gap", "longest", "ends")
+_OPTIONS = ("grace", "max_duration", "end_when", "retention")
+_DYNAMIC_OPTIONS = ("grace", "max_gap", "invalid_gap", *_OPTIONS[1:])
 _NO_STREAM = (
     "None on a stream: sessions are cut in the order of time, and a record that comes behind others would move the "
     "cuts of sessions that have left; read the same data as a batch"
@@ -35,18 +34,18 @@ class DynamicGap:
 
     Attributes:
         column: the column of the gaps.
-        longest: the longest gap, in microseconds, longer ones are cut to it; None where no gap is cut.
+        max_gap: the longest gap, in microseconds; longer ones are cut to it. None where no gap is cut.
         invalid: what becomes of a record whose gap is null, zero or negative.
     """
 
     column: str
-    longest: int | None
+    max_gap: int | None
     invalid: InvalidGap
 
     @property
-    def longest_on_stream(self) -> int:
+    def max_gap_on_stream(self) -> int:
         """The longest gap on a stream, which has to know when a session ends: one day where none is given."""
-        return _DAY if self.longest is None else self.longest
+        return _DAY if self.max_gap is None else self.max_gap
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -57,13 +56,13 @@ class SessionWindows(Windows):
 
     Attributes:
         gap: the longest distance inside a session, in microseconds; or where each record has its own.
-        longest: the longest distance from `window.start` to `window.end`, in microseconds; None for any.
-        ends: the column that is true in the records that end their session; None where there is none.
+        max_duration: the longest distance from `window.start` to `window.end`, in microseconds; None for any.
+        end_when: the column that is true in the records that end their session; None where there is none.
     """
 
     gap: int | DynamicGap
-    longest: int | None
-    ends: str | None
+    max_duration: int | None
+    end_when: str | None
 
     @classmethod
     def with_gap(
@@ -71,38 +70,42 @@ class SessionWindows(Windows):
         gap: Duration,
         *_by_position: Never,
         grace: Duration | None = None,
-        longest: Duration | None = None,
-        ends: ColumnName | None = None,
+        max_duration: Duration | None = None,
+        end_when: ColumnName | None = None,
+        retention: Duration | None = None,
     ) -> Self:
-        """Sessions that end where no record comes for longer than `gap`; with `longest` and `ends` also before.
+        """Sessions that end when no record comes for longer than `gap`; `max_duration` and `end_when` end them earlier.
 
         Two records exactly `gap` apart are in one session. Lengths count in ticks of the time column, rounded down;
-        `windowed_by` refuses a `gap` or `longest` shorter than one tick.
+        `windowed_by` refuses a `gap` or `max_duration` shorter than one tick.
 
-        With `longest` or `ends` the records of a key are taken in the order of time, and each is in the session of
-        those before it, or opens the next one: where it comes more than `gap` after the last record, more than
-        `longest` after the first, or after one in which `ends` is true. So the cuts depend on the records alone, and
-        not on the order of the rows: a session is as long as it may be from its first record on. Records of the same
-        time are in one session, also where `ends` is true in one of them only: the session ends after all of them.
+        With `max_duration` or `end_when`, the records of a key are taken in the order of time. A record opens a new
+        session if it comes more than `gap` after the last record of the session, more than `max_duration` after its
+        first, or after a record in which `end_when` is true. The cuts depend on the records alone and not on the order
+        of the rows. Records of the same time are in one session: if `end_when` is true in one of them, the session ends
+        after all of them.
 
         Args:
             gap: the longest distance from one record of a session to the next.
             grace: how far behind stream time a record may be on a stream; a batch query has nothing late and does not
                 need it.
-            longest: the longest distance from the first record of a session to its last; one at exactly that distance
-                is in it. In a batch only: a stream is refused (`windowed_by`), as there a record that comes behind
-                others would move the cuts of sessions that have left.
-            ends: a boolean column, true in the last record of a session, such as a logout; null is false. A record
-                that is left out (without a key or a time) ends nothing. Of a cogroup a column of one input, such as
-                `"clicks.logout"`. In a batch only, as `longest`.
+            max_duration: the longest distance from the first record of a session to its last, inclusive. Batch queries
+                only: on a stream a late record would move the cuts of sessions that are already emitted.
+            end_when: a boolean column, true in the last record of a session, such as a logout; null is false. A record
+                without a key or a time ends nothing. For a cogroup it is a column of one input, such as
+                `"clicks.logout"`. Batch queries only, as `max_duration`.
+            retention: how long a session stays visible after it closes. On a stream a later record may then still join
+                a closed session, as in Kafka (`SessionWindows.until`, before KIP-616). A batch query does not need it.
 
         Raises:
-            ValueError: `gap` or `longest` not longer than zero, `grace` negative, gap + grace beyond 2**63 - 1
-                microseconds, or an empty name.
-            TypeError: not a duration (a bare number has no unit), `ends` is no name, or options by position.
+            ValueError: `gap` or `max_duration` not longer than zero, `grace` negative, `retention` shorter than gap +
+                grace, gap + grace beyond 2**63 - 1 microseconds, or an empty name.
+            TypeError: not a duration (a bare number has no unit), `end_when` is no name, or options by position.
 
         >>> SessionWindows.with_gap("5 minutes", grace="1 hour")
         SessionWindows.with_gap('5 minutes', grace='1 hour')
+        >>> SessionWindows.with_gap("5 minutes", grace="1 hour", retention="1 day")
+        SessionWindows.with_gap('5 minutes', grace='1 hour', retention='1 day')
 
         >>> from datetime import datetime
         >>> import pyarrow as pa
@@ -114,7 +117,7 @@ class SessionWindows(Windows):
         ...         "logout": [False, False, False, True, None],
         ...     }
         ... )
-        >>> windows = SessionWindows.with_gap("5 minutes", longest="10 minutes", ends="logout")
+        >>> windows = SessionWindows.with_gap("5 minutes", max_duration="10 minutes", end_when="logout")
         >>> sessions = wr.group_by(clicks, "user", time="ts").windowed_by(windows).count()
         >>> for row in sessions.sort_by([("window", "ascending")]).to_pylist():
         ...     print(row["window"]["start"].minute, row["window"]["end"].minute, row["count"])
@@ -128,7 +131,8 @@ class SessionWindows(Windows):
         late = None if grace is None else microseconds("grace", grace, zero=True)
         if distance + (late or 0) > LONGEST:
             raise bad_value("grace", grace, f"gap + grace of at most {LONGEST} microseconds")
-        return cls._of(grace=late, retention=None, gap=distance, **_cuts(longest, ends))
+        cuts = _cuts(max_duration, end_when)
+        return cls._of(grace=late, retention=None, gap=distance, **cuts)._with_retention(retention)
 
     @classmethod
     def with_dynamic_gap(
@@ -136,10 +140,11 @@ class SessionWindows(Windows):
         column: ColumnName,
         *_by_position: Never,
         grace: Duration | None = None,
-        longest_gap: Duration | None = None,
+        max_gap: Duration | None = None,
         invalid_gap: InvalidGap = "drop",
-        longest: Duration | None = None,
-        ends: ColumnName | None = None,
+        max_duration: Duration | None = None,
+        end_when: ColumnName | None = None,
+        retention: Duration | None = None,
         **_unknown: Never,
     ) -> Self:
         """Sessions of records that each bring their own gap (KIP-362).
@@ -152,20 +157,22 @@ class SessionWindows(Windows):
             column: the column of the gaps: a day-time interval in Spark, a duration in Arrow. Gaps count in ticks of
                 the time column, rounded down.
             grace: as in `with_gap`.
-            longest_gap: longer gaps are cut to it and counted (`clamped_gaps`). None cuts none; on a stream it is one
+            max_gap: longer gaps are cut to it and counted (`clamped_gaps`). None cuts none; on a stream it is one
                 day (KIP-362's retention).
             invalid_gap: what becomes of a record whose gap is null, zero or negative: `"drop"` leaves it out and
                 counts it (`bad_gaps`), `"error"` fails the query with its key and time.
-            longest: the longest distance from the first record of a session to its last, as in `with_gap`; in a batch
-                only. A record is in the session of those before it where one of these reaches it, and opens the next
-                one elsewhere.
-            ends: the column that is true in the last record of a session, as in `with_gap`; in a batch only. Such a
-                record holds back none behind it, however long its gap is.
+            max_duration: the longest distance from the first record of a session to its last, as in `with_gap`; batch
+                queries only. A record joins the session before it if one of its records reaches it, and opens a new one
+                otherwise.
+            end_when: the column that is true in the last record of a session, as in `with_gap`; batch queries only.
+                The session ends with such a record, however long its gap is.
+            retention: how long a session stays visible after it closes, as in `with_gap`.
 
         Raises:
-            ValueError: an empty name, `longest_gap` or `longest` not longer than zero, `grace` negative, longest_gap +
-                grace beyond 2**63 - 1 microseconds, or another word.
-            TypeError: `column` or `ends` is no name, not a duration (a bare number has no unit), or options by
+            ValueError: an empty name, `max_gap` or `max_duration` not longer than zero, `grace` negative, `retention`
+                shorter than max_gap + grace, max_gap + grace beyond 2**63 - 1 microseconds, or another word for
+                `invalid_gap`.
+            TypeError: `column` or `end_when` is no name, not a duration (a bare number has no unit), or options by
                 position.
 
         >>> SessionWindows.with_dynamic_gap("pause", grace="1 hour")
@@ -190,109 +197,85 @@ class SessionWindows(Windows):
         if _by_position:
             raise positional_options("SessionWindows.with_dynamic_gap", _by_position, _DYNAMIC_OPTIONS)
         if _unknown:
-            raise _no_option(_unknown)
+            raise unknown_option("SessionWindows.with_dynamic_gap", _unknown, _DYNAMIC_OPTIONS)
         if isinstance(column, timedelta):
             raise bad_type("column", column, "the name of a column; with_gap(...) has one gap for all records")
         column = column_name("column", column)
         if not column:
             raise bad_value("column", column, "the name of a column")
         late = None if grace is None else microseconds("grace", grace, zero=True)
-        clamp = None if longest_gap is None else microseconds("longest_gap", longest_gap)
+        clamp = None if max_gap is None else microseconds("max_gap", max_gap)
         if invalid_gap not in get_args(InvalidGap):
             raise unknown_word("invalid_gap", invalid_gap, get_args(InvalidGap))
         gap = DynamicGap(column, clamp, invalid_gap)
-        if gap.longest_on_stream + (late or 0) > LONGEST:
-            raise bad_value("grace", grace, f"longest_gap + grace of at most {LONGEST} microseconds")
-        return cls._of(grace=late, retention=None, gap=gap, **_cuts(longest, ends))
-
-    def until(self, retention: Duration) -> Self:
-        """The same windows, kept visible for `retention` after they close.
-
-        On a stream a later record may then still join a session that is already closed, as in Kafka
-        (`SessionWindows.until`, before KIP-616). A batch query does not need it.
-
-        Raises:
-            ValueError: shorter than gap + grace; of dynamic gaps, than longest_gap + grace.
-            TypeError: not a duration.
-
-        >>> SessionWindows.with_gap("5 minutes").until("1 day")
-        SessionWindows.with_gap('5 minutes').until('1 day')
-        """
-        if isinstance(self.gap, DynamicGap):
-            return self._kept(retention, self.gap.longest_on_stream + (self.grace or 0), "longest_gap + grace")
-        return self._kept(retention, self.gap + (self.grace or 0), "gap + grace")
+        if gap.max_gap_on_stream + (late or 0) > LONGEST:
+            raise bad_value("grace", grace, f"max_gap + grace of at most {LONGEST} microseconds")
+        cuts = _cuts(max_duration, end_when)
+        return cls._of(grace=late, retention=None, gap=gap, **cuts)._with_retention(retention)
 
     @property
     def is_cut(self) -> bool:
         """Whether sessions may end although the gap goes on."""
-        return self.longest is not None or self.ends is not None
+        return self.max_duration is not None or self.end_when is not None
 
     def ending(self, column: str) -> Self:
         """These windows with another name of the column that ends sessions."""
-        return self._of(**{**vars(self), "ends": column})
+        return self._of(**{**vars(self), "end_when": column})
 
     def check_stream(self) -> None:
         """Raises `ValueError` where sessions are cut."""
-        if self.longest is not None:
-            raise bad_value("longest", words(self.longest), _NO_STREAM)
-        if self.ends is not None:
-            raise bad_value("ends", self.ends, _NO_STREAM)
+        if self.max_duration is not None:
+            raise bad_value("max_duration", words(self.max_duration), _NO_STREAM)
+        if self.end_when is not None:
+            raise bad_value("end_when", self.end_when, _NO_STREAM)
 
     def on_stream(self, time: pa.Field[Any]) -> Self:
         """These windows with the longest gap of a stream."""
         if not isinstance(self.gap, DynamicGap):
             return self
-        return self._of(**{**vars(self), "gap": replace(self.gap, longest=self.gap.longest_on_stream)})
+        return self._of(**{**vars(self), "gap": replace(self.gap, max_gap=self.gap.max_gap_on_stream)})
+
+    @property
+    def _least_retention(self) -> tuple[int, str]:
+        if isinstance(self.gap, DynamicGap):
+            return self.gap.max_gap_on_stream + (self.grace or 0), "max_gap + grace"
+        return self.gap + (self.grace or 0), "gap + grace"
 
     def _lengths(self) -> dict[str, tuple[int, str]]:
-        own = {"longest_gap": self.gap.longest} if isinstance(self.gap, DynamicGap) else {"gap": self.gap}
-        given = {**own, "longest": self.longest}
-        ticks = {argument: (length, "one tick") for argument, length in given.items() if length is not None}
+        gap = {"max_gap": self.gap.max_gap} if isinstance(self.gap, DynamicGap) else {"gap": self.gap}
+        lengths = {**gap, "max_duration": self.max_duration}
+        ticks = {argument: (length, "one tick") for argument, length in lengths.items() if length is not None}
         return {**ticks, **super()._lengths()}
 
     def plan(self) -> dict[str, int | str]:
         """What the core needs to know of these windows."""
-        given = {"longest": self.longest, "ends": self.ends}
-        cuts = {name: value for name, value in given.items() if value is not None}
+        # The keys are those of saved states; `retention` is KIP-362's word for the longest gap.
+        cuts = {"longest": self.max_duration, "ends": self.end_when}
         if isinstance(self.gap, DynamicGap):
-            # `retention` is KIP-362's word for it, and that of saved states.
-            longest: dict[str, int | str] = {} if self.gap.longest is None else {"retention": self.gap.longest}
-            return {
-                "kind": "session",
-                "gap_column": self.gap.column,
-                **longest,
-                "invalid_gap": self.gap.invalid,
-                **cuts,
-            }
-        return {"kind": "session", "gap": self.gap, **cuts}
+            gap = {"gap_column": self.gap.column, "retention": self.gap.max_gap, "invalid_gap": self.gap.invalid}
+        else:
+            gap = {"gap": self.gap}
+        return {"kind": "session"} | {name: value for name, value in {**gap, **cuts}.items() if value is not None}
 
     def __repr__(self) -> str:
         """The call that makes these windows."""
         if isinstance(self.gap, DynamicGap):
-            longest = "" if self.gap.longest is None else f", longest_gap={words(self.gap.longest)!r}"
+            most = "" if self.gap.max_gap is None else f", max_gap={words(self.gap.max_gap)!r}"
             invalid = "" if self.gap.invalid == "drop" else f", invalid_gap={self.gap.invalid!r}"
-            made = f"with_dynamic_gap({self.gap.column!r}{self._shown_grace()}{longest}{invalid}{self._shown_cuts()})"
+            made = f"with_dynamic_gap({self.gap.column!r}{self._shown_grace()}{most}{invalid}"
         else:
-            made = f"with_gap({words(self.gap)!r}{self._shown_grace()}{self._shown_cuts()})"
-        return f"SessionWindows.{made}{self._shown_until()}"
+            made = f"with_gap({words(self.gap)!r}{self._shown_grace()}"
+        return f"SessionWindows.{made}{self._shown_cuts()}{self._shown_retention()})"
 
     def _shown_cuts(self) -> str:
-        longest = "" if self.longest is None else f", longest={words(self.longest)!r}"
-        return f"{longest}{'' if self.ends is None else f', ends={self.ends!r}'}"
+        duration = "" if self.max_duration is None else f", max_duration={words(self.max_duration)!r}"
+        return f"{duration}{'' if self.end_when is None else f', end_when={self.end_when!r}'}"
 
 
-def _cuts(longest: Duration | None, ends: ColumnName | None) -> dict[str, int | str | None]:
+def _cuts(max_duration: Duration | None, end_when: ColumnName | None) -> dict[str, int | str | None]:
     """Where sessions end before the gap, checked."""
-    column = None if ends is None else column_name("ends", ends)
+    column = None if end_when is None else column_name("end_when", end_when)
     if column == "":
-        raise bad_value("ends", column, "the name of a column")
-    return {"longest": None if longest is None else microseconds("longest", longest), "ends": column}
-
-
-def _no_option(given: Mapping[str, object]) -> TypeError:
-    """What `with_dynamic_gap` does not have; Kafka's proposal calls its longest gap `retention`."""
-    if "retention" not in given:
-        return unknown_option("SessionWindows.with_dynamic_gap", given, _DYNAMIC_OPTIONS)
-    retention = given["retention"]
-    kept = "until(...) says how long windows stay visible"
-    return bad_type("retention", retention, f"longest_gap={retention!r}, which longer gaps are cut to; {kept}")
+        raise bad_value("end_when", column, "the name of a column")
+    duration = None if max_duration is None else microseconds("max_duration", max_duration)
+    return {"max_duration": duration, "end_when": column}

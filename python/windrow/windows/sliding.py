@@ -37,6 +37,7 @@ class SlidingWindows(Windows):
         *_by_position: Never,
         grace: Duration | None = None,
         resolution: Duration | None = None,
+        retention: Duration | None = None,
     ) -> Self:
         """Windows over records that are at most `difference` apart (Kafka's `SlidingWindows`).
 
@@ -46,17 +47,23 @@ class SlidingWindows(Windows):
             resolution: times are floored to it for windowing, and the right window of a record starts this long after
                 it. None is one tick of the time column, in Spark a microsecond. Kafka's windows on a finer column are
                 those of `"1 millisecond"`, which is also the least that `StreamDriver` takes where nothing is said.
+            retention: how long a window stays visible after it starts. A batch query does not need it.
 
         Raises:
             ValueError: `difference` or `resolution` not longer than zero, `grace` negative, `difference` or `grace`
-                not a multiple of `resolution`, or 2 x difference + grace beyond 2**63 - 1 microseconds.
+                not a multiple of `resolution`, `retention` shorter than 2 x difference + grace, or that sum beyond
+                2**63 - 1 microseconds.
             TypeError: not a duration (a bare number has no unit), or options by position.
 
         >>> SlidingWindows.with_time_difference("10 minutes", grace="1 minute")
         SlidingWindows.with_time_difference('10 minutes', grace='1 minute')
+        >>> SlidingWindows.with_time_difference("10 minutes", retention="1 day")
+        SlidingWindows.with_time_difference('10 minutes', retention='1 day')
         """
         if _by_position:
-            raise positional_options("SlidingWindows.with_time_difference", _by_position, ["grace", "resolution"])
+            raise positional_options(
+                "SlidingWindows.with_time_difference", _by_position, ["grace", "resolution", "retention"]
+            )
         tick = None if resolution is None else microseconds("resolution", resolution)
         width = microseconds("difference", difference)
         late = None if grace is None else microseconds("grace", grace, zero=True)
@@ -67,19 +74,11 @@ class SlidingWindows(Windows):
             raise bad_value("difference", difference, f"2 x difference of at most {LONGEST} microseconds")
         if 2 * width + (late or 0) > LONGEST:
             raise bad_value("grace", grace, f"2 x difference + grace of at most {LONGEST} microseconds")
-        return cls._of(grace=late, retention=None, difference=width, resolution=tick)
+        return cls._of(grace=late, retention=None, difference=width, resolution=tick)._with_retention(retention)
 
-    def until(self, retention: Duration) -> Self:
-        """The same windows, kept visible for `retention` after they start. A batch query does not need it.
-
-        Raises:
-            ValueError: shorter than 2 x difference + grace.
-            TypeError: not a duration.
-
-        >>> SlidingWindows.with_time_difference("10 minutes").until("1 day")
-        SlidingWindows.with_time_difference('10 minutes').until('1 day')
-        """
-        return self._kept(retention, 2 * self.difference + (self.grace or 0), "2 x difference + grace")
+    @property
+    def _least_retention(self) -> tuple[int, str]:
+        return 2 * self.difference + (self.grace or 0), "2 x difference + grace"
 
     def _lengths(self) -> dict[str, tuple[int, str]]:
         own = {"difference": self.difference, "resolution": self.resolution, "grace": self.grace}
@@ -108,5 +107,5 @@ class SlidingWindows(Windows):
     def __repr__(self) -> str:
         """The call that makes these windows."""
         tick = "" if self.resolution is None else f", resolution={words(self.resolution)!r}"
-        made = f"SlidingWindows.with_time_difference({words(self.difference)!r}{self._shown_grace()}{tick})"
-        return f"{made}{self._shown_until()}"
+        made = f"with_time_difference({words(self.difference)!r}{self._shown_grace()}{tick}{self._shown_retention()})"
+        return f"SlidingWindows.{made}"

@@ -17,7 +17,7 @@ class Windows:
 
     Attributes:
         grace: how far behind stream time a record may be; None where none was given.
-        retention: how long windows stay visible, as given to `until`; None for as long as the rules need.
+        retention: how long windows stay visible, in microseconds; None for as long as the rules need.
     """
 
     grace: int | None
@@ -38,11 +38,19 @@ class Windows:
             object.__setattr__(windows, name, value)
         return windows
 
-    def _kept(self, retention: Duration, least: int, least_is: str) -> Self:
-        kept = microseconds("retention", retention)
-        if kept < least:
+    def _with_retention(self, retention: Duration | None) -> Self:
+        """These windows, visible for `retention`; `ValueError` where the rules need them for longer."""
+        if retention is None:
+            return self
+        length, (least, least_is) = microseconds("retention", retention), self._least_retention
+        if length < least:
             raise bad_value("retention", retention, f"at least {words(least)}, which is {least_is}")
-        return self._of(**{**vars(self), "retention": kept})
+        return self._of(**{**vars(self), "retention": length})
+
+    @property
+    def _least_retention(self) -> tuple[int, str]:
+        """The shortest retention, in microseconds, and what it is the sum of."""
+        raise NotImplementedError
 
     def check_time(self, time: pa.Field[Any]) -> None:
         """Raises `ValueError` for a length that the time column cannot count."""
@@ -67,11 +75,11 @@ class Windows:
 
     def _lengths(self) -> dict[str, tuple[int, str]]:
         """The lengths of time, by argument, and whether each is whole ticks, one tick at least, or any."""
-        given = {"grace": self.grace, "until": self.retention}
+        given = {"grace": self.grace, "retention": self.retention}
         return {argument: (length, "any") for argument, length in given.items() if length is not None}
 
     def _shown_grace(self) -> str:
         return "" if self.grace is None else f", grace={words(self.grace)!r}"
 
-    def _shown_until(self) -> str:
-        return "" if self.retention is None else f".until({words(self.retention)!r})"
+    def _shown_retention(self) -> str:
+        return "" if self.retention is None else f", retention={words(self.retention)!r}"

@@ -50,7 +50,12 @@ def sessions() -> Any:
 def test_good_input_is_not_refused() -> None:
     for stream in ({"order": "op", "stream_time": "source"}, {"stream_time": "slowest"}):
         every = grouped("user_id", "partition", tick="tick", source=["partition"], **stream)
-        windowed = every.windowed_by(GAP.until("1 day")).emit("update").max_ahead("1 hour").shards(3)
+        windowed = (
+            every.windowed_by(wr.SessionWindows.with_gap("5 minutes", retention="1 day"))
+            .emit("update")
+            .max_ahead("1 hour")
+            .shards(3)
+        )
         result = windowed.agg(n=wr.count(), s=wr.sum("amount"))
         assert result.column_names == ["user_id", "partition", "window", "n", "s", "op"]
         assert result["op"].to_pylist() == ["upsert", "upsert"]

@@ -123,12 +123,12 @@ def test_an_update_shows_what_each_input_gave() -> None:
             0   4   8
     """
     driver = driven(SESSIONS, emit="update")
-    assert told(driver.pipe("clicks", k="a", ts=at(0))) == [("update", "a", 0, 0, 1, None)]
-    assert told(driver.pipe("clicks", k="a", ts=at(8))) == [("update", "a", 8, 8, 1, None)]
+    assert told(driver.pipe("clicks", k="a", ts=at(0))) == [("upsert", "a", 0, 0, 1, None)]
+    assert told(driver.pipe("clicks", k="a", ts=at(8))) == [("upsert", "a", 8, 8, 1, None)]
     assert told(driver.pipe("orders", k="a", at=at(4), amount=3)) == [
-        ("tombstone", "a", 0, 0),
-        ("tombstone", "a", 8, 8),
-        ("update", "a", 0, 8, 2, 3),
+        ("delete", "a", 0, 0),
+        ("delete", "a", 8, 8),
+        ("upsert", "a", 0, 8, 2, 3),
     ]
     assert driver.sessions.fetch("a").to_pylist()[0]["clicks"] == 2
 
@@ -241,8 +241,8 @@ TEXTS = wr.aggregate(
 
 def test_python_functions_are_fed_in_the_order_of_arrival() -> None:
     driver = driven(SESSIONS, emit="update", texts=TEXTS, sum=wr.reduce("orders.amount", lambda a, b: a + b))
-    assert told(driver.pipe("orders", k="a", at=at(9), amount=1)) == [("update", "a", 9, 9, "1", 1)]
-    assert told(driver.pipe("clicks", k="a", ts=at(0), url="x")) == [("update", "a", 0, 0, "x", None)]
+    assert told(driver.pipe("orders", k="a", at=at(9), amount=1)) == [("upsert", "a", 9, 9, "1", 1)]
+    assert told(driver.pipe("clicks", k="a", ts=at(0), url="x")) == [("upsert", "a", 0, 0, "x", None)]
     last = told(driver.pipe("clicks", k="a", ts=at(5), url="y"))[-1]
     assert last[2:4] == (0, 9)
     assert last[4].endswith("(x|1)y") or last[4].replace("(|x)", "x").endswith("|1)y")
@@ -267,7 +267,7 @@ def test_python_functions_are_fed_in_the_order_of_arrival() -> None:
 )
 def test_a_single_function_deletes_a_window_only_where_it_sees_every_input(aggregate: Any, kept: bool) -> None:
     driver = driven(SESSIONS, emit="update", x=aggregate)
-    assert [change.kind for change in driver.pipe("clicks", k="a", ts=at(0))] == ["update"] * kept
+    assert [change.kind for change in driver.pipe("clicks", k="a", ts=at(0))] == ["upsert"] * kept
     assert driver.sessions.all().num_rows == kept
 
 

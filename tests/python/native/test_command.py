@@ -218,7 +218,7 @@ def test_gaps_of_the_records_own(folder: Path) -> None:
     )
     pq.write_table(table, folder / "visits.parquet")
     asked = ["sessions", "visits.parquet", "--key", "user", "--time", "ts", "--dynamic-gap", "pause"]
-    assert main([*asked, "--longest-gap", "1 hour", "--out", "out.parquet"]) == 0
+    assert main([*asked, "--max-gap", "1 hour", "--out", "out.parquet"]) == 0
     counted = {row["window"]["start"].minute: row["count"] for row in pq.read_table(folder / "out.parquet").to_pylist()}
     assert counted == {0: 1, 20: 2}
 
@@ -284,15 +284,15 @@ WRONG = {
         "--out: got 'window_end'",
     ),
     "an option of sessions": (
-        ["sliding", "clicks.csv", "--key", "user", "--time", "ts", "--difference", "5m", "--longest", "1h"],
-        "--longest is an option of windrow sessions; windrow sliding has no such option (all options: windrow",
+        ["sliding", "clicks.csv", "--key", "user", "--time", "ts", "--difference", "5m", "--max-duration", "1h"],
+        "--max-duration is an option of windrow sessions; windrow sliding has no such option (all options: windrow",
     ),
     "an option of sliding": (
         ["sessions", "clicks.csv", *SESSIONS, "--resolution=1s"],
         "--resolution is an option of windrow sliding",
     ),
     "an option of none, misspelt": (["sessions", "clicks.csv", *SESSIONS, "--longst=1h"], "unrecognized arguments: --"),
-    "a longest gap beside a gap": (["sessions", "clicks.csv", *SESSIONS, "--longest-gap", "1h"], "--longest-gap"),
+    "a longest gap beside a gap": (["sessions", "clicks.csv", *SESSIONS, "--max-gap", "1h"], "--max-gap"),
     "no threads": (["sessions", "clicks.csv", *SESSIONS, "--threads", "0"], "--threads: got 0"),
     "a type that is none": (["sessions", "clicks.csv", *SESSIONS, "--type", "user=text"], "'string'"),
     "a window of no multiple": (

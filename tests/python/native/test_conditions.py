@@ -143,7 +143,7 @@ def test_a_column_of_nulls_alone_is_never_true() -> None:
         assert set(map(repr, got)) == {repr((0, None, None, []))}
         assert set(windowed.with_columns(**built_in)["n"].to_pylist()) == {0}
     ended = wr.group_by(table, "user", time="ts", tick="none").windowed_by(
-        wr.SessionWindows.with_gap("10 seconds", ends="none")
+        wr.SessionWindows.with_gap("10 seconds", end_when="none")
     )
     assert by_user(ended.agg(n=wr.count()), "n") == {"ann": 3, "bob": 1}
     driver = StreamDriver(lambda data: sessions(data).agg(n=wr.count_if("none"), m=wr.count()), table.schema)

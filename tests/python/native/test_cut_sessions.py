@@ -86,8 +86,8 @@ def windows_of(rule: Rule) -> wr.SessionWindows:
     limit = None if longest is None else longest * TICK
     column = "out" if ends else None
     if gap is None:
-        return wr.SessionWindows.with_dynamic_gap("gap", longest=limit, ends=column)
-    return wr.SessionWindows.with_gap(gap * TICK, longest=limit, ends=column)
+        return wr.SessionWindows.with_dynamic_gap("gap", max_duration=limit, end_when=column)
+    return wr.SessionWindows.with_gap(gap * TICK, max_duration=limit, end_when=column)
 
 
 def expected(table: pa.Table, rule: Rule) -> dict[tuple[Any, int, int], list[Record]]:
@@ -254,7 +254,7 @@ def test_many_rows_on_threads_in_blocks_and_in_a_reader_are_what_a_loop_gives_an
     columns = (many["k"].to_pylist(), ticks(many["ts"]), many["out"].to_pylist())
     wanted = naive(*columns, gap=50_000, longest=120_000)  # type: ignore[arg-type]
     looped = time.perf_counter() - began
-    windows = wr.SessionWindows.with_gap(50_000 * TICK, longest=120_000 * TICK, ends="out")
+    windows = wr.SessionWindows.with_gap(50_000 * TICK, max_duration=120_000 * TICK, end_when="out")
     for data, threads in ((many, 3), (many.sort_by("ts"), 1), (many.sort_by([("ts", "descending")]), 2)):
         began = time.perf_counter()
         answer = windowed(data, windows).threads(threads).count()

@@ -26,7 +26,7 @@ from ..oracle.records import Record, by_key, null_keys, null_times
 US = timedelta(microseconds=1)
 KINDS = {
     "session": (wr.SessionWindows.with_gap(5 * US), by_sessions(5)),
-    "own gaps": (wr.SessionWindows.with_dynamic_gap("gap", longest_gap=9 * US), by_dynamic_gap("gap", 9)),
+    "own gaps": (wr.SessionWindows.with_dynamic_gap("gap", max_gap=9 * US), by_dynamic_gap("gap", 9)),
     "sliding": (wr.SlidingWindows.with_time_difference(12 * US, resolution=3 * US), by_sliding(12, 3)),
 }
 SCHEMA = pa.schema(

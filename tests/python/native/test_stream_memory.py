@@ -36,7 +36,7 @@ def kibibytes(entry):
 
 CLOSED = """
 USED = ["key", "ts", "gap"]
-windows = wr.SessionWindows.with_dynamic_gap("gap", grace="1 minute", longest_gap="1 day")
+windows = wr.SessionWindows.with_dynamic_gap("gap", grace="1 minute", max_gap="1 day")
 operator = operator_of(windows, wr.count(), **SPEC)
 for push in range(PUSHES):
     operator.push(batch_of(push * 500 + np.arange(500), np.full(500, push * 10 * SECOND)))
@@ -48,7 +48,7 @@ print(kibibytes("VmRSS") - before)
 
 TOUCHED = """
 USED = ["key", "ts"]
-operator = operator_of(wr.SessionWindows.with_gap("5 minutes", grace="1 minute").until("1 day"), wr.count())
+operator = operator_of(wr.SessionWindows.with_gap("5 minutes", grace="1 minute", retention="1 day"), wr.count())
 for push in range(PUSHES):
     operator.push(batch_of(np.arange(2_000), np.full(2_000, 10_000 * SECOND + push * SECOND // 100)))
     if push == PUSHES // 10:

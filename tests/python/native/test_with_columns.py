@@ -122,7 +122,7 @@ def test_sessions_equal_the_oracle(table: pa.Table, gap: int, most: int) -> None
 @limits(max_examples=60)
 @given(tables(), ON_DISK)
 def test_sessions_of_own_gaps_equal_the_oracle(table: pa.Table, most: int) -> None:
-    windows = wr.SessionWindows.with_dynamic_gap("gap", longest_gap=LONGEST * TICK)
+    windows = wr.SessionWindows.with_dynamic_gap("gap", max_gap=LONGEST * TICK)
     oracle = of_dynamic_sessions(lambda record: record.values["gap"], LONGEST)
     check(table, windowed(table, windows).with_columns(**ASKED), oracle)
     check(table, after_a_shuffle(table, windows, most, 2), oracle)
@@ -147,7 +147,7 @@ def test_no_row_is_lost_where_no_aggregate_asks_for_the_order_of_rows(most: int,
         assert answer.select(table.column_names).equals(table)
         is_known = answer["window"].is_valid().to_pylist()
         assert is_known == [True, False, False, True, True]
-    own = wr.SessionWindows.with_dynamic_gap("gap", longest_gap=LONGEST * TICK)
+    own = wr.SessionWindows.with_dynamic_gap("gap", max_gap=LONGEST * TICK)
     assert after_a_shuffle(table, own, most, 2, asked)["id"].to_pylist() == [0, 1, 2, 3, 4]
 
 
