@@ -286,7 +286,7 @@ class WindowedData(Generic[Result]):
             Of a streaming DataFrame records of sessions come when their session closes, and wait in the state until
             then; records of sliding windows come in their own micro-batch, with the window as it is then. A late record
             of a session does not come back, one of sliding windows does, with nulls; both are counted (`late`).
-            `docs/streaming.md` has all of it.
+            `docs/explanation/streams.md` has the details.
 
         Raises:
             ValueError: a name that the data, `window` or another aggregate has, `emit("update")` or `late("emit")`, a

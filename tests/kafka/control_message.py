@@ -1,4 +1,4 @@
-"""Control messages by the letter of docs/stream-time.md: an oracle, which imports nothing from windrow.
+"""Control messages by the letter of docs/explanation/stream-time.md: an oracle, which imports nothing from windrow.
 
 header windrow.progress     version 1 (1 byte), event time in ms (8), sequence (8), producer (16), big-endian
 header control              the form of the proof of concept: decimal ms, on a record with neither key nor value

@@ -2,7 +2,7 @@
 
 Names and results are those of `pyspark.sql.functions`: nulls are left out (a window without a value gives null, a count
 0), NaN is larger than any number, a sum that does not fit its type is an error. What each does with each type is listed
-in `docs/semantics.md`. A column of Spark or Polars, `F.col("amount")`, stands for its name where it is one plain
+in `docs/explanation/aggregates.md`. A column of Spark or Polars, `F.col("amount")`, stands for its name where it is one plain
 column. Each raises `TypeError` at once for a column that is neither; `agg` raises `ValueError` for a
 column that the data does not have.
 

@@ -5,7 +5,7 @@ header windrow.progress  ┌─ version ─┬─ event time ──┬─ sequen
                          │ 1 byte: 1 │ 8 bytes, ms   │ 8 bytes       │ 16 bytes      │    33 bytes, big-endian
                          └───────────┴───────────────┴───────────────┴───────────────┘
 ```
-The page `docs/stream-time.md` tells why it looks so.
+The page `docs/explanation/stream-time.md` tells why it looks so.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ def with_ticks(frame: DataFrame, *, time: str = "timestamp") -> DataFrame:
         ValueError: a column is absent or there twice, or `tick` or `event_time` is there already.
         ImportError: a DataFrame of a PySpark that is older than 4.1.
 
-    Source: `docs/stream-time.md` has the bytes of a control message.
+    Source: `docs/explanation/stream-time.md` has the bytes of a control message.
 
     >>> from uuid import UUID
     >>> from pyspark.sql import SparkSession
