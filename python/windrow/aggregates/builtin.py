@@ -1,10 +1,10 @@
 """The built-in aggregates, which the core computes: `count`, `sum` and the like.
 
 Names and results are those of `pyspark.sql.functions`: nulls are left out (a window without a value gives null, a count
-0), NaN is larger than any number, a sum that does not fit its type is an error. What each does with each type is listed
-in `docs/explanation/aggregates.md`. A column of Spark or Polars, `F.col("amount")`, stands for its name where it is one plain
-column. Each raises `TypeError` at once for a column that is neither; `agg` raises `ValueError` for a
-column that the data does not have.
+0), NaN is larger than any number, a sum that does not fit its type is an error. The page
+`docs/explanation/aggregates.md` lists what each does with each type. A column of Spark or Polars, `F.col("amount")`,
+stands for its name where it is one plain column. Each raises `TypeError` at once for a column that is neither; `agg`
+raises `ValueError` for a column that the data does not have.
 
 The examples of this module go on from here:
 

@@ -33,8 +33,8 @@ class ProgressProducer:
 
     It is used as the producer is: `produce`, `poll`, `flush`, transactions, `len`, and all else that the producer has.
     When the last record of a partition was acknowledged `progress.control.start.ms` ago, a thread sends a control
-    message to it (docs/explanation/stream-time.md): its time is the largest time of the records, plus the time that has passed
-    since that acknowledgement, less `progress.control.allowance.ms`. The time of a record is that of Kafka: pass
+    message to it (docs/explanation/stream-time.md): its time is the largest time of the records, plus the time that has
+    passed since that acknowledgement, less `progress.control.allowance.ms`. The time of a record is that of Kafka: pass
     event time as `timestamp=`. More follow until `progress.control.end.ms`; a record begins anew. Nothing is sent
     while records for the partition are in flight or in an open transaction, nor when anybody else has written to it
     since: then it is theirs to tell. A partition that this producer has not written to gets nothing.
