@@ -14,7 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from windrow.aggregates.aggregate import Aggregate
+from windrow.aggregates.call import AggregateCall
 from windrow.aggregates.user_function import Accumulation
 from windrow.column import Names
 from windrow.errors import bad_type, bad_value, listed
@@ -101,7 +101,7 @@ class CogroupedData(GroupedData[Result]):
             check_type(name, gaps[name], first, gaps[first])
         return replace(self, _fields=(*self._fields, gaps[first].with_nullable(True)), _gap=column)
 
-    def _resolved(self, argument: str, aggregate: Aggregate) -> Aggregate:
+    def _resolved(self, argument: str, aggregate: AggregateCall) -> AggregateCall:
         inputs = tuple(self.inputs)
         rows = aggregate.columns if aggregate.columns in [(f"{known}.*",) for known in inputs] else ()
         if rows and aggregate.function == "count":

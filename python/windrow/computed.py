@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from windrow.aggregates.aggregate import Aggregate, Computed
+from windrow.aggregates.call import AggregateCall, Computed
 from windrow.aggregates.evaluation import Expression, Finish, Named
 from windrow.column import Names
 
@@ -12,21 +12,21 @@ from windrow.column import Names
 class _Parts:
     """The aggregates of the core by what they are."""
 
-    def __init__(self, asked: Mapping[str, Aggregate]) -> None:
-        self._alike: dict[str, list[tuple[Aggregate, str]]] = {}
+    def __init__(self, asked: Mapping[str, AggregateCall]) -> None:
+        self._alike: dict[str, list[tuple[AggregateCall, str]]] = {}
         for name, aggregate in asked.items():
             self.add(name, aggregate)
 
-    def add(self, name: str, aggregate: Aggregate) -> None:
+    def add(self, name: str, aggregate: AggregateCall) -> None:
         """One more, and its name."""
         self._alike.setdefault(_kind(aggregate), []).append((aggregate, name))
 
-    def names_of(self, part: Aggregate) -> list[str]:
+    def names_of(self, part: AggregateCall) -> list[str]:
         """The names of those that are equal."""
         return [name for known, name in self._alike.get(_kind(part), ()) if known == part]
 
 
-def parts_of(chosen: Mapping[str, Aggregate], taken: Collection[str]) -> dict[str, Aggregate]:
+def parts_of(chosen: Mapping[str, AggregateCall], taken: Collection[str]) -> dict[str, AggregateCall]:
     """The aggregates that the core computes, by name: those chosen, then the parts of computed ones that are not.
 
     `taken` are names that no part may have, whatever their case.
@@ -43,7 +43,10 @@ def parts_of(chosen: Mapping[str, Aggregate], taken: Collection[str]) -> dict[st
 
 
 def finish_of(
-    chosen: Mapping[str, Aggregate], asked: Mapping[str, Aggregate], before: Collection[str], after: Collection[str]
+    chosen: Mapping[str, AggregateCall],
+    asked: Mapping[str, AggregateCall],
+    before: Collection[str],
+    after: Collection[str],
 ) -> Finish | None:
     """The step that makes the columns `before`, the chosen ones and `after` of the core's; None where it has those."""
     if not any(isinstance(aggregate, Computed) for aggregate in chosen.values()):
@@ -60,13 +63,13 @@ def finish_of(
     return Finish(columns, tuple(name for name in asked if name not in chosen))
 
 
-def _kind(aggregate: Aggregate) -> str:
+def _kind(aggregate: AggregateCall) -> str:
     """What aggregates have in common that may be equal: there are such that no hash finds."""
     own = (aggregate.columns, aggregate.condition, aggregate.percentage, aggregate.accuracy, aggregate.most)
     return f"{aggregate.function}{own!r}"
 
 
-def _part_name(name: str, part: Aggregate) -> str:
+def _part_name(name: str, part: AggregateCall) -> str:
     """What errors call a part of a column."""
     condition = "" if part.condition is None else f" where {part.condition}"
     return f"{name}: {part.maker}({', '.join(part.columns)}){condition}"

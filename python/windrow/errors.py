@@ -29,8 +29,14 @@ def returns_none(argument: str, function: object, allowed: str) -> TypeError:
     """A function has no `return` of a value."""
     code = getattr(function, "__code__", None)
     place = f" ({code.co_filename}:{code.co_firstlineno})" if code is not None else ""
-    name = getattr(function, "__qualname__", repr(function))
-    return TypeError(f"{argument}: got {name}, which has no return of a value{place}; allowed: {allowed}")
+    return TypeError(
+        f"{argument}: got {function_name(function)}, which has no return of a value{place}; allowed: {allowed}"
+    )
+
+
+def function_name(function: object) -> str:
+    """What a function is called; the repr of a callable without a name."""
+    return getattr(function, "__qualname__", repr(function))
 
 
 def bad_column_type(argument: str, column: str, got: object, allowed: str) -> TypeError:

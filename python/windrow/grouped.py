@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Generic, Never, get_args, overload
 import pyarrow as pa
 
 from windrow import _worker
-from windrow.aggregates.aggregate import MAKERS, Aggregate
+from windrow.aggregates.aggregate import MAKERS
+from windrow.aggregates.call import AggregateCall
 from windrow.aggregates.user_function import Accumulation
 from windrow.column import column_name, column_names
 from windrow.detect import open_input
@@ -184,7 +185,7 @@ flat=False, progress=False))
         """The same with the column that ends sessions among those that are read."""
         return replace(self, _fields=(*self._fields, _boolean_field("end_when", self._input, column)))
 
-    def _resolved(self, argument: str, aggregate: Aggregate) -> Aggregate:
+    def _resolved(self, argument: str, aggregate: AggregateCall) -> AggregateCall:
         """The aggregate over the columns that a plan of this data has."""
         if isinstance(aggregate, Accumulation) and isinstance(aggregate.add, Mapping):
             raise bad_type(f"{argument}: aggregate(add=)", aggregate.add, "one function, as there is one input")

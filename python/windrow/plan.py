@@ -9,7 +9,7 @@ from typing import Literal
 
 import pyarrow as pa
 
-from windrow.aggregates.aggregate import Aggregate
+from windrow.aggregates.call import AggregateCall
 from windrow.aggregates.evaluation import Finish
 from windrow.aggregates.user_function import Accumulation, Reduction
 from windrow.functions.fold import Fold
@@ -88,7 +88,7 @@ class Plan:
     time: str
     tick: str | None
     windows: SessionWindows | SlidingWindows
-    aggregates: tuple[tuple[str, Aggregate], ...]
+    aggregates: tuple[tuple[str, AggregateCall], ...]
     options: Options
     schema: pa.Schema
     origins: Origins | None

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from windrow import _worker
-from windrow.aggregates.aggregate import Aggregate
+from windrow.aggregates.aggregate import Aggregate, call_of
+from windrow.aggregates.call import AggregateCall
 from windrow.aggregates.named import check_name
 from windrow.aggregates.user_function import Accumulation, Reduction
 from windrow.aggregates.window_id import WindowId
@@ -40,25 +41,25 @@ def resolved(
     for name, aggregate in chosen.items():
         check_name(name, aggregate, folded)
         folded[name.casefold()] = f"the aggregate {name!r}"
-    asked = parts_of(chosen, taken)
-    known, fields = dict[str, Aggregate](), {field.name: field for field in grouped._fields}
-    for name, aggregate in asked.items():
+    calls = {name: call_of(aggregate) for name, aggregate in chosen.items()}
+    parts = parts_of(calls, taken)
+    resolved_parts, fields = dict[str, AggregateCall](), {field.name: field for field in grouped._fields}
+    for name, call in parts.items():
         argument = aggregate_argument(name)
-        aggregate.check(argument)
-        _check_fits(argument, aggregate, windows, rows)
-        known[name] = grouped._resolved(argument, aggregate)
-        fields |= {field.name: field for field in _read(grouped, argument, known[name])}
+        _check_fits(argument, call, windows, rows)
+        resolved_parts[name] = grouped._resolved(argument, call)
+        fields |= {field.name: field for field in _read(grouped, argument, resolved_parts[name])}
     return Plan(
         keys=grouped.keys,
         time=grouped.time,
         tick=grouped.tick,
         windows=windows,
-        aggregates=tuple(known.items()),
+        aggregates=tuple(resolved_parts.items()),
         options=options,
         schema=pa.schema(fields.values()),
         origins=grouped._origins(fields),
         stream=grouped._stream,
-        finish=finish_of(chosen, asked, (*grouped.keys, WINDOW), ("op",) if options.op else ()),
+        finish=finish_of(calls, parts, (*grouped.keys, WINDOW), ("op",) if options.op else ()),
     )
 
 
@@ -80,7 +81,7 @@ def _taken(grouped: GroupedData[Any], options: Options, rows: bool) -> dict[str,
     return {**dict.fromkeys(columns, "a column of the data"), **added}
 
 
-def _check_fits(argument: str, aggregate: Aggregate, windows: SessionWindows | SlidingWindows, rows: bool) -> None:
+def _check_fits(argument: str, aggregate: AggregateCall, windows: SessionWindows | SlidingWindows, rows: bool) -> None:
     """Raises `ValueError` for an aggregate that is not one of these windows, or of what is made of them."""
     if isinstance(aggregate, WindowId) and not rows:
         raise bad_value(argument, "window_id()", "with_columns(...): agg gives one row for each window")
@@ -91,7 +92,7 @@ def _check_fits(argument: str, aggregate: Aggregate, windows: SessionWindows | S
         raise bad_value(argument, "aggregate(...) without merge", allowed)
 
 
-def _read(grouped: GroupedData[Any], argument: str, aggregate: Aggregate) -> Iterator[pa.Field[pa.DataType]]:
+def _read(grouped: GroupedData[Any], argument: str, aggregate: AggregateCall) -> Iterator[pa.Field[pa.DataType]]:
     """The columns that an aggregate reads."""
     for position, (reader, column) in enumerate(aggregate.read_by):
         compared = position < len(aggregate.columns) and _worker.compares(aggregate.function, position)

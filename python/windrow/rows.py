@@ -14,7 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from windrow.aggregates.aggregate import Aggregate
+from windrow.aggregates.call import AggregateCall
 from windrow.column import Names
 from windrow.errors import bad_column_type
 from windrow.plan import Origins, Plan
@@ -93,7 +93,7 @@ def _hidden(column: str, shown: Collection[str]) -> str:
     return Names(shown).unused(column)
 
 
-def _renamed(aggregate: Aggregate, names: Mapping[str, str]) -> Aggregate:
+def _renamed(aggregate: AggregateCall, names: Mapping[str, str]) -> AggregateCall:
     condition = None if aggregate.condition is None else names[aggregate.condition]
     return replace(aggregate, columns=tuple(names[column] for column in aggregate.columns), condition=condition)
 

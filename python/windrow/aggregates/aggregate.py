@@ -1,19 +1,20 @@
-"""`Aggregate`: a function by its name, its columns, and its options."""
+"""`Aggregate`: what the functions of windrow make, and `agg` takes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Never, Self
+from typing import TYPE_CHECKING, Any, Never
 
 import pyarrow as pa
 
 from windrow.aggregates import arithmetic
-from windrow.aggregates.evaluation import Expression, Named, Number, Operation
+from windrow.aggregates.call import AggregateCall, Computed
+from windrow.aggregates.evaluation import Number
 from windrow.column import column_name
 from windrow.ddl import arrow_type
-from windrow.errors import bad_type, bad_value, no_attribute, unknown_word
+from windrow.errors import bad_type, bad_value, no_attribute
 from windrow.integer import index_of
 
 if TYPE_CHECKING:
@@ -66,31 +67,25 @@ _NAMES = ("alias", "name")
 """What names a column in Spark and Polars."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Aggregate:
-    """One aggregate over the records of a window. Made by `count`, `sum` and the like, `reduce` and `aggregate`.
+    """One aggregate over the records of a window. Made by `sum`, `count` and the other functions of windrow.
 
-    Attributes:
-        function: its name.
-        columns: the columns that it reads.
-        ignore_nulls: whether a null is passed over; only `first`, `last`, `any_value` and `collect_list` ask.
-        percentage: the share of values below, from 0 to 1, or several; only percentiles ask.
-        accuracy: how exact it is; only `approx_count_distinct` and `approx_percentile` ask.
-        most: how many elements its list has at most; only `top_k` and `histogram_numeric` ask.
-        condition: the boolean column that is true in the records that it sees; None where it sees all.
-        inputs: the inputs of a cogroup, where it is of one.
-        input: the one of them whose records alone it sees; None where it sees all.
+    >>> import windrow as wr
+    >>> wr.sum("amount").where("paid") / wr.count()
+    sum('amount').where('paid') / count()
     """
 
-    function: str
-    columns: tuple[str, ...] = ()
-    ignore_nulls: bool | None = None
-    percentage: float | tuple[float, ...] | None = field(default=None, kw_only=True)
-    accuracy: float | None = field(default=None, kw_only=True)
-    most: int | None = field(default=None, kw_only=True)
-    condition: str | None = field(default=None, kw_only=True)
-    inputs: tuple[str, ...] = field(default=(), kw_only=True, repr=False)
-    input: str | None = field(default=None, kw_only=True, repr=False)
+    _call: AggregateCall
+
+    def __post_init__(self) -> None:
+        """Refuses: aggregates are made by functions, which check their arguments."""
+        if not isinstance(self._call, AggregateCall):
+            raise bad_type("Aggregate", self._call, "a function that makes aggregates, such as windrow.sum('amount')")
+
+    def __repr__(self) -> str:
+        """The calls that make it."""
+        return repr(self._call)
 
     if not TYPE_CHECKING:  # to a type checker there is no such attribute
 
@@ -98,25 +93,7 @@ class Aggregate:
             hint = "its name goes before it, as in agg(clicks=windrow.count())" if name in _NAMES else None
             raise no_attribute(self, name, hint)
 
-    @property
-    def maker(self) -> str:
-        """The function that makes it, by its first name where it has two."""
-        return self.function
-
-    @property
-    def read(self) -> tuple[str, ...]:
-        """All columns that are read for it, its condition among them."""
-        return self.columns if self.condition is None else (*self.columns, self.condition)
-
-    @property
-    def read_by(self) -> Iterator[tuple[str, str]]:
-        """The same columns, each behind what reads it, as errors call it."""
-        yield from ((self.maker, column) for column in self.columns)
-        if self.condition is not None:
-            columns = ", ".join(f'"{column}"' for column in self.columns)
-            yield f"{self.maker}({columns}).where", self.condition
-
-    def where(self, column: ColumnName) -> Self:
+    def where(self, column: ColumnName) -> Aggregate:
         """The same aggregate of the records alone in which a boolean column is true; SQL's `FILTER (WHERE ...)`.
 
         Null counts as false. A window is there whether or not it has such a record; where it has none, the aggregate is
@@ -137,12 +114,9 @@ class Aggregate:
         >>> day.agg(paid=wr.sum("amount").where("paid"))["paid"].to_pylist()
         [9]
         """
-        if self.condition is not None:
-            allowed = f"one condition, and this has {self.condition!r}: make one column of both"
-            raise bad_value(f"{self.maker}(...).where(column=)", column, allowed)
-        return replace(self, condition=column_name(f"{self.maker}(...).where(column=)", column))
+        return Aggregate(self._call.where(column))
 
-    def then(self, fn: Callable[..., Any], *others: Aggregate, schema: str | pa.DataType | None = None) -> Computed:
+    def then(self, fn: Callable[..., Any], *others: Aggregate, schema: str | pa.DataType | None = None) -> Aggregate:
         """What a function makes of the finished column, as a column in its place.
 
         `fn(column)` is called with the `pyarrow.Array` of many windows at once, `fn(column, *others)` with those of
@@ -178,130 +152,65 @@ class Aggregate:
         kind = arrow_type("then(schema=)", schema) if isinstance(schema, str) else schema
         if not isinstance(kind, pa.DataType | None):
             raise bad_type("then(schema=)", schema, "a type in Spark's words, or an Arrow type")
-        return Computed.of("then", fn, self, *others, type=kind)
+        return Aggregate(Computed.of("then", fn, self._call, *map(call_of, others), type=kind))
 
-    def __add__(self, other: Aggregate | Number) -> Computed:
+    def __add__(self, other: Aggregate | Number) -> Aggregate:
         """The sum of two results, or of a result and a number."""
         return _arithmetic(arithmetic.total, self, other)
 
-    def __radd__(self, other: Number) -> Computed:
+    def __radd__(self, other: Number) -> Aggregate:
         """The sum of a number and a result."""
         return _arithmetic(arithmetic.total, other, self)
 
-    def __sub__(self, other: Aggregate | Number) -> Computed:
+    def __sub__(self, other: Aggregate | Number) -> Aggregate:
         """The difference of two results, or of a result and a number."""
         return _arithmetic(arithmetic.difference, self, other)
 
-    def __rsub__(self, other: Number) -> Computed:
+    def __rsub__(self, other: Number) -> Aggregate:
         """The difference of a number and a result."""
         return _arithmetic(arithmetic.difference, other, self)
 
-    def __mul__(self, other: Aggregate | Number) -> Computed:
+    def __mul__(self, other: Aggregate | Number) -> Aggregate:
         """The product of two results, or of a result and a number."""
         return _arithmetic(arithmetic.product, self, other)
 
-    def __rmul__(self, other: Number) -> Computed:
+    def __rmul__(self, other: Number) -> Aggregate:
         """The product of a number and a result."""
         return _arithmetic(arithmetic.product, other, self)
 
-    def __truediv__(self, other: Aggregate | Number) -> Computed:
+    def __truediv__(self, other: Aggregate | Number) -> Aggregate:
         """One result over another, or over a number: a float64, null where it would be divided by zero."""
         return _arithmetic(arithmetic.quotient, self, other)
 
-    def __rtruediv__(self, other: Number) -> Computed:
+    def __rtruediv__(self, other: Number) -> Aggregate:
         """A number over a result: a float64, null where it would be divided by zero."""
         return _arithmetic(arithmetic.quotient, other, self)
 
-    def check(self, argument: str) -> None:
-        """Raises `ValueError` or `TypeError`, as of this argument, unless a function of windrow makes such.
 
-        How many columns there are and of which types, the core checks.
-        """
-        if type(self) is Aggregate and self.function not in FUNCTIONS:
-            raise unknown_word(f"{argument}: function", self.function, FUNCTIONS)
-        if not isinstance(self.columns, tuple):
-            raise bad_type(f"{argument}: columns", self.columns, "a tuple of names of columns")
-        if not isinstance(self.ignore_nulls, bool | None):
-            raise bad_type(f"{argument}: ignore_nulls", self.ignore_nulls, "True or False")
-        if not isinstance(self.condition, str | None):
-            raise bad_type(f"{argument}: condition", self.condition, "the name of a column")
-        if self.input is not None:
-            raise bad_value(f"{argument}: input", self.input, "None: a cogroup tells inputs by the names of columns")
-
-    def plan(self, name: str) -> dict[str, object]:
-        """What the core needs to know of this aggregate, whose result column is `name`."""
-        plan: dict[str, object] = {"name": name, "function": self.function, "columns": list(self.columns)}
-        if self.function == "collect_list":
-            plan |= {"keep_nulls": True} if self.ignore_nulls is False else {}
-        elif self.ignore_nulls is not None:
-            plan["ignore_nulls"] = self.ignore_nulls
-        if self.percentage is not None:
-            plan["percentage"] = self.percentage
-        if self.accuracy is not None:
-            plan["accuracy"] = self.accuracy
-        if self.most is not None:
-            plan["most"] = self.most
-        if self.condition is not None:
-            plan["where"] = self.condition
-        if self.input is not None:
-            plan["input"] = self.inputs.index(self.input)
-        return plan
+def call_of(aggregate: Aggregate) -> AggregateCall:
+    """What an aggregate holds."""
+    return aggregate._call
 
 
-@dataclass(frozen=True)
-class Computed(Aggregate):
-    """What is computed of finished aggregates. Made by arithmetic, `then` and `apply`.
-
-    Attributes:
-        steps: the aggregates and numbers that it is computed of, and the operations with them, in postfix order.
-        last: the operation behind all of them.
-    """
-
-    steps: tuple[Aggregate | Number | Operation, ...] = field(kw_only=True)
-    last: Operation = field(kw_only=True)
-
-    @classmethod
-    def of(
-        cls, maker: str, fn: Callable[..., Any], *operands: Aggregate | Number, type: pa.DataType | None = None
-    ) -> Computed:
-        """What a function makes of these."""
-        steps: list[Aggregate | Number | Operation] = []
-        for operand in operands:
-            steps += (*operand.steps, operand.last) if isinstance(operand, Computed) else (operand,)
-        return cls(maker, steps=tuple(steps), last=Operation(fn, len(operands), type))
-
-    @property
-    def aggregates(self) -> Iterator[Aggregate]:
-        """The aggregates of the core and of Python functions that it is computed of; one may be there twice."""
-        return (step for step in self.steps if isinstance(step, Aggregate))
-
-    def where(self, column: ColumnName) -> Computed:
-        """The same of the records alone in which a boolean column is true: the condition is that of every part."""
-        where = (step.where(column) if isinstance(step, Aggregate) else step for step in self.steps)
-        return replace(self, steps=tuple(where))
-
-    def expression(self, name_of: Callable[[Aggregate], str]) -> Expression:
-        """The expression over columns that `name_of` names."""
-        named = (Named(name_of(step)) if isinstance(step, Aggregate) else step for step in self.steps)
-        return Expression(tuple(named), self.last)
-
-
-def _arithmetic(fn: Callable[..., Any], *operands: object) -> Computed:
-    taken: list[Aggregate | Number] = []
-    for operand in operands:
-        known = operand if isinstance(operand, Aggregate | float | Decimal) else index_of(operand)
-        if known is None:
-            return NotImplemented  # type: ignore[no-any-return]  # the operators' callers turn it into a TypeError
-        if isinstance(known, int | Decimal):
-            _check_digits(Decimal(known))
-        taken.append(known)
-    return Computed.of("arithmetic", fn, *taken)
-
-
-def of_columns(function: str, **columns: ColumnName) -> Aggregate:
+def of_columns(function: str, options: Mapping[str, Any] | None = None, /, **columns: ColumnName) -> Aggregate:
     """An aggregate over columns, each under the argument that names it; `TypeError` for what is no column."""
     names = (column_name(f"{function}({argument}=)", column) for argument, column in columns.items())
-    return Aggregate(function, tuple(names))
+    return Aggregate(AggregateCall(function, tuple(names), **(options or {})))
+
+
+def _arithmetic(fn: Callable[..., Any], *operands: object) -> Aggregate:
+    terms: list[AggregateCall | Number] = []
+    for operand in operands:
+        if isinstance(operand, Aggregate):
+            terms.append(operand._call)
+            continue
+        number = operand if isinstance(operand, float | Decimal) else index_of(operand)
+        if number is None:
+            return NotImplemented  # type: ignore[no-any-return]  # the operators' callers turn it into a TypeError
+        if isinstance(number, int | Decimal):
+            _check_digits(Decimal(number))
+        terms.append(number)
+    return Aggregate(Computed.of("arithmetic", fn, *terms))
 
 
 def _check_digits(number: Decimal) -> None:

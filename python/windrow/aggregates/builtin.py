@@ -25,10 +25,10 @@ The examples of this module go on from here:
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from windrow.aggregates.aggregate import Aggregate, of_columns
+from windrow.aggregates.call import AggregateCall
 from windrow.column import column_name
 from windrow.errors import bad_type, bad_value
 
@@ -44,7 +44,7 @@ def count(column: ColumnName | None = None) -> Aggregate:
     >>> day.agg(rides=wr.count(), places=wr.count("city")).select(["rides", "places"]).to_pylist()
     [{'rides': 3, 'places': 2}]
     """
-    return Aggregate("count") if column is None else of_columns("count", column=column)
+    return of_columns("count") if column is None else of_columns("count", column=column)
 
 
 def count_if(column: ColumnName) -> Aggregate:
@@ -71,8 +71,8 @@ def count_distinct(column: ColumnName, *columns: ColumnName) -> Aggregate:
     >>> day.agg(cities=wr.count_distinct("city"), pairs=wr.count_distinct("city", "fare")).to_pylist()[0]["pairs"]
     2
     """
-    given = (column_name("count_distinct(column=)", each) for each in (column, *columns))
-    return Aggregate("count_distinct", tuple(given))
+    names = (column_name("count_distinct(column=)", each) for each in (column, *columns))
+    return Aggregate(AggregateCall("count_distinct", tuple(names)))
 
 
 def approx_count_distinct(column: ColumnName, rsd: float = 0.05) -> Aggregate:
@@ -98,7 +98,7 @@ def approx_count_distinct(column: ColumnName, rsd: float = 0.05) -> Aggregate:
         raise bad_type(argument, rsd, allowed)
     if not 0.005 <= rsd <= 0.25:
         raise bad_value(argument, rsd, allowed)
-    return replace(of_columns("approx_count_distinct", column=column), accuracy=float(rsd))
+    return of_columns("approx_count_distinct", {"accuracy": float(rsd)}, column=column)
 
 
 def sum(column: ColumnName) -> Aggregate:
@@ -314,7 +314,7 @@ def collect_list(column: ColumnName, *, ignore_nulls: bool = True) -> Aggregate:
     """
     if not isinstance(ignore_nulls, bool):
         raise bad_type("collect_list(ignore_nulls=)", ignore_nulls, "True or False")
-    return replace(of_columns("collect_list", column=column), ignore_nulls=None if ignore_nulls else False)
+    return of_columns("collect_list", {"ignore_nulls": None if ignore_nulls else False}, column=column)
 
 
 def collect_set(column: ColumnName) -> Aggregate:
@@ -360,4 +360,4 @@ def max_by(column: ColumnName, by: ColumnName) -> Aggregate:
 def _choice(function: str, column: ColumnName, ignore_nulls: bool) -> Aggregate:
     if not isinstance(ignore_nulls, bool):
         raise bad_type(f"{function}(ignore_nulls=)", ignore_nulls, "True or False")
-    return Aggregate(function, of_columns(function, column=column).columns, ignore_nulls)
+    return of_columns(function, {"ignore_nulls": ignore_nulls}, column=column)

@@ -21,7 +21,6 @@ The examples of this module go on from here:
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from windrow.aggregates.aggregate import Aggregate, of_columns
@@ -66,7 +65,7 @@ def top_k(column: ColumnName, k: int = 5) -> Aggregate:
     >>> day.agg(cities=wr.top_k("city", 2))["cities"].to_pylist()
     [[{'item': 'Ulm', 'count': 2}, {'item': 'Bonn', 'count': 1}]]
     """
-    return replace(of_columns("top_k", column=column), most=_most("top_k(k=)", k, least=1))
+    return of_columns("top_k", {"most": _most("top_k(k=)", k, least=1)}, column=column)
 
 
 def histogram_numeric(column: ColumnName, n_bins: int) -> Aggregate:
@@ -94,7 +93,7 @@ def histogram_numeric(column: ColumnName, n_bins: int) -> Aggregate:
     [[{'x': 1, 'y': 2.0}, {'x': 5, 'y': 2.0}, {'x': 30, 'y': 1.0}]]
     """
     most = _most("histogram_numeric(n_bins=)", n_bins, least=2)
-    return replace(of_columns("histogram_numeric", column=column), most=most)
+    return of_columns("histogram_numeric", {"most": most}, column=column)
 
 
 def _most(argument: str, most: int, *, least: int) -> int:

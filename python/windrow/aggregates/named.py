@@ -4,26 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from windrow.aggregates.aggregate import MAKERS, Aggregate
+from windrow.aggregates.aggregate import MAKERS, Aggregate, call_of
+from windrow.aggregates.call import AggregateCall
 from windrow.errors import NO_NULL_CHARACTER, aggregate_argument, bad_type, bad_value
 
 
 def without_names(given: Sequence[object], call: str = "agg") -> TypeError:
     """Aggregates were given by position, or in a list, where each is a column that needs a name."""
     flat = [each for one in given for each in (one if isinstance(one, list | tuple) else [one])]
-    named = (f"{_result_name(each)}=windrow.{_call(each)}" for each in flat if isinstance(each, Aggregate))
+    named = (_shown(call_of(each)) for each in flat if isinstance(each, Aggregate))
     shown = ", ".join(dict.fromkeys(named)) or "n=windrow.count()"
     return bad_type("aggregates", given[0], f"aggregates by name, such as {call}({shown})")
 
 
-def _result_name(aggregate: Aggregate) -> str:
-    name = "_".join([aggregate.maker, *aggregate.columns])
-    return name if name.isidentifier() else "result"
-
-
-def _call(aggregate: Aggregate) -> str:
-    shown = ", ".join(map(repr, aggregate.columns)) if isinstance(aggregate.columns, tuple) else ""
-    return f"{aggregate.maker}({shown})" if type(aggregate) is Aggregate else f"{aggregate.maker}(...)"
+def _shown(call: AggregateCall) -> str:
+    name = "_".join([call.maker, *call.columns])
+    shown = repr(call) if type(call) is AggregateCall else f"{call.maker}(...)"
+    return f"{name if name.isidentifier() else 'result'}=windrow.{shown}"
 
 
 def check_name(name: str, aggregate: Aggregate, taken: dict[str, str]) -> None:

@@ -17,7 +17,6 @@ The examples of this module go on from here:
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from windrow.aggregates.aggregate import Aggregate, of_columns
@@ -62,7 +61,7 @@ def percentile(column: ColumnName, percentage: float | Sequence[float]) -> Aggre
     [[1.0, 10.0]]
     """
     shares = _shares("percentile(percentage=)", percentage)
-    return replace(of_columns("percentile", column=column), percentage=shares)
+    return of_columns("percentile", {"percentage": shares}, column=column)
 
 
 def approx_percentile(column: ColumnName, percentage: float | Sequence[float], accuracy: int = 10_000) -> Aggregate:
@@ -88,7 +87,7 @@ def approx_percentile(column: ColumnName, percentage: float | Sequence[float], a
     shares = _shares("approx_percentile(percentage=)", percentage)
     allowed = f"an int from 1 to {_MOST_ACCURACY:,}"
     exact = integer("approx_percentile(accuracy=)", accuracy, allowed, least=1, most=_MOST_ACCURACY)
-    return replace(of_columns("approx_percentile", column=column), percentage=shares, accuracy=exact)
+    return of_columns("approx_percentile", {"percentage": shares, "accuracy": exact}, column=column)
 
 
 def _shares(argument: str, percentage: Any) -> float | tuple[float, ...]:

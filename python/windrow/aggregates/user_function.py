@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from windrow.aggregates.aggregate import Aggregate, of_columns
+from windrow.aggregates.aggregate import Aggregate
+from windrow.aggregates.call import AggregateCall
 from windrow.column import column_name
 from windrow.ddl import DEEPEST, arrow_type
-from windrow.errors import bad_column_type, bad_type, bad_value, returns_none
+from windrow.errors import bad_column_type, bad_type, bad_value, function_name, returns_none
 from windrow.functions.fold import Adder, Fold, of_aggregate, of_cogroup, of_input, of_reduce
 from windrow.functions.python_shape import is_deeper, is_made
 from windrow.functions.returned import returns_nothing
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
 _MADE = "types without unions, and without extension types inside of others: cast these to what they are stored in"
 
 
-@dataclass(frozen=True)
-class Reduction(Aggregate):
+@dataclass(frozen=True, repr=False)
+class Reduction(AggregateCall):
     """Values of a column, combined by a Python function. Made by `reduce`.
 
     Attributes:
@@ -49,9 +50,12 @@ class Reduction(Aggregate):
         (add,) = fold.adds
         return replace(fold, adds=tuple(add if name == self.input else None for name in self.inputs))
 
+    def _arguments(self) -> Iterator[str]:
+        yield from (repr(self.columns[0]), function_name(self.fn))
 
-@dataclass(frozen=True)
-class Accumulation(Aggregate):
+
+@dataclass(frozen=True, repr=False)
+class Accumulation(AggregateCall):
     """Records, added to an accumulator by Python functions. Made by `aggregate`.
 
     Attributes:
@@ -59,12 +63,14 @@ class Accumulation(Aggregate):
         add: adds a record to an accumulator; for a cogroup, one function for each input whose records are added.
         merge: merges two accumulators; None where none was given.
         type: the Arrow type of the accumulator.
+        schema: the same in the words of the user.
     """
 
     init: Callable[[], Any] = field(kw_only=True)
     add: Adder | Mapping[str, Adder] = field(kw_only=True)
     merge: Callable[[Any, Any], Any] | None = field(kw_only=True)
     type: pa.DataType = field(kw_only=True)
+    schema: str | pa.DataType = field(kw_only=True, compare=False)
 
     @property
     def maker(self) -> str:
@@ -80,6 +86,18 @@ class Accumulation(Aggregate):
             adds = [add and of_input(add, name, self.columns) for add, name in given]
             return _filtered(of_cogroup(self.init, adds, merge, columns, self.type), self.condition)
         return _filtered(of_aggregate(self.init, self.add, merge, columns, self.type), self.condition)
+
+    def _arguments(self) -> Iterator[str]:
+        yield function_name(self.init)
+        if isinstance(self.add, Mapping):
+            yield f"{{{', '.join(f'{name!r}: {function_name(add)}' for name, add in self.add.items())}}}"
+        else:
+            yield function_name(self.add)
+        if self.merge is not None:
+            yield function_name(self.merge)
+        yield f"schema={self.schema!r}"
+        if self.columns:
+            yield f"columns={list(self.columns)!r}"
 
 
 def reduce(column: ColumnName, fn: Callable[[Any, Any], Any]) -> Aggregate:
@@ -119,7 +137,7 @@ def reduce(column: ColumnName, fn: Callable[[Any, Any], Any]) -> Aggregate:
         raise bad_type("reduce(fn=)", fn, "a function of two values")
     if returns_nothing(fn):
         raise returns_none("reduce(fn=)", fn, "a function of two values, that returns their combination")
-    return Reduction("python", of_columns("reduce", column=column).columns, fn=fn)
+    return Aggregate(Reduction("python", (column_name("reduce(column=)", column),), fn=fn))
 
 
 def aggregate(
@@ -208,7 +226,7 @@ def aggregate(
     fields = [known.name for known in kind.fields] if isinstance(kind, pa.StructType) else []
     if len(set(fields)) < len(fields):
         raise bad_value("aggregate(schema=)", schema, "each name once")
-    return Accumulation("python", names, init=init, add=add, merge=merge, type=kind)
+    return Aggregate(Accumulation("python", names, init=init, add=add, merge=merge, type=kind, schema=schema))
 
 
 def _filtered(fold: Fold, condition: str | None) -> Fold:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from windrow.aggregates.aggregate import Computed, of_columns
+from windrow.aggregates.aggregate import Aggregate
+from windrow.aggregates.call import AggregateCall, Computed
+from windrow.column import column_name
 from windrow.ddl import arrow_type
 from windrow.errors import bad_type, bad_value
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from windrow.column import ColumnName
 
 
-def apply(fn: Callable[..., Any], *columns: ColumnName, schema: str | pa.DataType) -> Computed:
+def apply(fn: Callable[..., Any], *columns: ColumnName, schema: str | pa.DataType) -> Aggregate:
     """What a function makes of the values of windows: for what no other aggregate covers.
 
     `fn` is called with a `pyarrow.ListArray` for each column: a list for each window, with the values of its records by
@@ -55,5 +56,6 @@ def apply(fn: Callable[..., Any], *columns: ColumnName, schema: str | pa.DataTyp
     kind = arrow_type("apply(schema=)", schema) if isinstance(schema, str) else schema
     if not isinstance(kind, pa.DataType):
         raise bad_type("apply(schema=)", schema, "a type in Spark's words, or an Arrow type")
-    lists = (replace(of_columns("collect_list", column=column), ignore_nulls=False) for column in columns)
-    return Computed.of("apply", fn, *lists, type=kind)
+    names = [column_name("collect_list(column=)", column) for column in columns]
+    lists = (AggregateCall("collect_list", (name,), ignore_nulls=False) for name in names)
+    return Aggregate(Computed.of("apply", fn, *lists, type=kind))

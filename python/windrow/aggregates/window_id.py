@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Never
 
 from windrow.aggregates.aggregate import Aggregate
+from windrow.aggregates.call import AggregateCall
 from windrow.errors import bad_value
 
 if TYPE_CHECKING:
@@ -29,14 +30,12 @@ def window_id() -> Aggregate:
     >>> ids[0] != ids[1], ids[1] == ids[2]
     (True, True)
     """
-    return WindowId("window_id")
+    return Aggregate(WindowId("window_id"))
 
 
-@dataclass(frozen=True)
-class WindowId(Aggregate):
+@dataclass(frozen=True, repr=False)
+class WindowId(AggregateCall):
     """What `window_id` makes."""
-
-    function: str = field(default="window_id")
 
     def where(self, column: ColumnName) -> Never:
         """Raises `ValueError`: a window has its number whatever is in it."""

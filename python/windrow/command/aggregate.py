@@ -42,8 +42,8 @@ def aggregates(given: Iterable[str]) -> dict[str, Aggregate]:
     Raises `ValueError` for what is no `name=function:column`, a name twice, another number of arguments than the
     function takes, or a number that is none.
 
-    >>> aggregates(["clicks=count", "best=max_by:page,amount"])["best"].columns
-    ('page', 'amount')
+    >>> aggregates(["clicks=count", "best=max_by:page,amount"])["best"]
+    max_by('page', 'amount')
     """
     found = dict[str, Aggregate]()
     for text in given:

@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 from windrow import _worker
-from windrow.aggregates.aggregate import Aggregate
+from windrow.aggregates.aggregate import Aggregate, call_of
 from windrow.command import sink
 from windrow.command.aggregate import aggregates
 from windrow.command.arguments import arguments
@@ -139,7 +139,9 @@ def windowed_by(
     bar: Bar,
 ) -> WindowedData[Any]:
     """The rows of the files, windowed."""
-    named = columns_of(asked) | {f"--agg {name}": list(aggregate.columns) for name, aggregate in chosen.items()}
+    named = columns_of(asked) | {
+        f"--agg {name}": list(call_of(aggregate).columns) for name, aggregate in chosen.items()
+    }
     windowed = group_by(source.reader(named, bar), asked.keys, time=asked.time).windowed_by(windows)
     return windowed if asked.threads is None else windowed.threads(asked.threads)
 

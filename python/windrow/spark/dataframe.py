@@ -44,7 +44,7 @@ from pyspark.sql.types import (
 )
 
 from windrow import _worker
-from windrow.aggregates.aggregate import Aggregate
+from windrow.aggregates.call import AggregateCall
 from windrow.aggregates.evaluation import Finish, Named
 from windrow.aggregates.user_function import Reduction
 from windrow.column import Names
@@ -248,7 +248,7 @@ class SparkInput(Input[DataFrame]):
     def _type(self, column: str) -> DataType:
         return returned_type(self._schema.fields[self._schema.names.index(column)].dataType)
 
-    def _result_type(self, name: str, aggregate: Aggregate, arrow: pa.DataType) -> DataType:
+    def _result_type(self, name: str, aggregate: AggregateCall, arrow: pa.DataType) -> DataType:
         if aggregate.function in _OF_COLUMN or isinstance(aggregate, Reduction):
             return self._type(aggregate.columns[0])
         if aggregate.function == "approx_percentile":

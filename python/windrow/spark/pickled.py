@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 from pyspark import cloudpickle
 
-from windrow.aggregates.aggregate import Aggregate
+from windrow.aggregates.call import AggregateCall
 from windrow.aggregates.evaluation import Expression, Finish
 from windrow.errors import aggregate_argument
 from windrow.plan import Plan
@@ -61,7 +61,7 @@ def pickled_for_stream(plan: Plan) -> tuple[bytes, ...]:
     return tuple(functions)
 
 
-def _pickled(name: str, function: Aggregate | Finish) -> tuple[bytes, list[Any]]:
+def _pickled(name: str, function: AggregateCall | Finish) -> tuple[bytes, list[Any]]:
     """An aggregate with its functions, by value where they are the user's own: they may stand in a notebook."""
     file = io.BytesIO()
     pickler = _Pickler(file)

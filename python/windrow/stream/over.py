@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.compute
 
 from windrow import _worker
-from windrow.aggregates.aggregate import Aggregate
+from windrow.aggregates.call import AggregateCall
 from windrow.errors import bad_column_type, bad_value
 from windrow.plan import Plan
 from windrow.stream.change_block import blocks_of, rows_of
@@ -52,7 +52,7 @@ def core_plan(plan: Plan, records: pa.Schema) -> Plan:
         return replace(plan, schema=records)
     core = replace(
         plan,
-        aggregates=(*plan.aggregates, (ROWS, Aggregate("collect_list", (ROW,)))),
+        aggregates=(*plan.aggregates, (ROWS, AggregateCall("collect_list", (ROW,)))),
         schema=plan.schema.append(pa.field(ROW, pa.struct(list(records)))),
     )
     try:
@@ -65,7 +65,7 @@ def core_plan(plan: Plan, records: pa.Schema) -> Plan:
 
 
 def _check_waits(plan: Plan, field: pa.Field[Any]) -> None:
-    asked = plan.asked() | {"aggregates": [Aggregate("collect_list", (field.name,)).plan(ROWS)]}
+    asked = plan.asked() | {"aggregates": [AggregateCall("collect_list", (field.name,)).plan(ROWS)]}
     schema = pa.schema({known.name: known for known in (*plan.schema, field)}.values())
     try:
         _worker.query(json.dumps(asked), schema)

@@ -143,7 +143,7 @@ def test_lists_of_sliding_windows_are_refused_with_their_size(
         (wr.collect_list("ts").where("first"), 3, 24),
         (wr.collect_set("user").where("first"), 3, 57),
     ],
-    ids=lambda each: each.function if isinstance(each, wr.Aggregate) else str(each),
+    ids=str,
 )
 def test_whatever_keeps_a_list_of_overlapping_windows_is_refused_with_its_size(
     aggregate: wr.Aggregate, values: int, size: int, monkeypatch: pytest.MonkeyPatch
