@@ -13,10 +13,10 @@ import pytest
 
 import windrow
 
-ELSEWHERE = {"windrow.testing.definition", "windrow.kafka.producer"}
+ELSEWHERE = {"windrow.testing._definition", "windrow.kafka._producer"}
 """Modules with objects that stand for others."""
 
-SPARK_ONLY = {"windrow.spark.dataframe", "windrow.spark.types"}
+SPARK_ONLY = {"windrow._spark.dataframe", "windrow._spark.types"}
 MODULES = [
     module.name
     for module in pkgutil.walk_packages([str(Path(windrow.__file__).parent)], "windrow.")
