@@ -19,7 +19,7 @@ from matplotlib.figure import Figure
 
 import windrow as wr
 from windrow.plot import Timeline, timeline
-from windrow.plot.style import BAR, CLOSE, DASHED, EVENT, INK, LATE, LINE, SMALL, styled
+from windrow.plot._style import BAR, CLOSE, DASHED, EVENT, INK, LATE, LINE, SMALL, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -28,9 +28,9 @@ The page `docs/explanation/stream-time.md` tells what they are for. Writing take
 
 from __future__ import annotations
 
-from windrow.kafka.control import ControlMessage
-from windrow.kafka.frame import with_ticks
-from windrow.kafka.producer import ProgressProducer
-from windrow.kafka.sender import ProgressError
+from windrow.kafka._control import ControlMessage
+from windrow.kafka._frame import with_ticks
+from windrow.kafka._producer import ProgressProducer
+from windrow.kafka._sender import ProgressError
 
 __all__ = ["ControlMessage", "ProgressError", "ProgressProducer", "with_ticks"]

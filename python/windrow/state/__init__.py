@@ -36,13 +36,13 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from windrow import _worker
-from windrow.errors import bad_type
-from windrow.state.checkpoint import entries
-from windrow.state.key import Shards, fetch_key
-from windrow.state.shard import NO_SHARDS
-from windrow.state.stored_query import StoredQuery
-from windrow.stream.index import QUERY
+from windrow._arguments.errors import bad_type
+from windrow._executor.shipping import shipped
+from windrow._executor.stream.index import QUERY
+from windrow.state._checkpoint import entries
+from windrow.state._key import Shards, fetch_key
+from windrow.state._shard import NO_SHARDS, open_windows
+from windrow.state._stored_query import StoredQuery
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -89,7 +89,7 @@ def read(spark: SparkSession, checkpoint: str | os.PathLike[str], *, operator: i
         raise ValueError(NO_SHARDS)
     query = StoredQuery.open(told[0]["page"])
     result = StructType.fromJson(json.loads(query.result))
-    task = _worker.shipped("open_windows", _worker.version(), module="windrow.state.shard")
+    task = shipped(open_windows)
     return stored.sortWithinPartitions("shard").mapInArrow(task, result)
 
 

@@ -14,8 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 import windrow as wr
-from windrow import _worker
-from windrow.functions.fold import Fold, of_reduce
+from windrow._folds.fold import Fold, of_reduce
+from windrow._native import Operator
 from windrow.testing import Change as Driven
 from windrow.testing import StreamDriver
 
@@ -197,7 +197,7 @@ class OperatorPlayer:
             }
         )
         self._folds = _folds(asked)
-        self._operator = _worker.operator(self._spec, SCHEMA, self._folds)
+        self._operator = Operator(self._spec, SCHEMA, self._folds)
 
     def feed(self, rows: Sequence[Row]) -> list[Change]:
         return _changes(self._operator.push(batch_of(rows)))
@@ -207,7 +207,7 @@ class OperatorPlayer:
 
     def restart(self) -> None:
         pages = self._operator.pages()
-        self._operator = _worker.operator(self._spec, SCHEMA, self._folds)
+        self._operator = Operator(self._spec, SCHEMA, self._folds)
         self._operator.restore(pages)
 
     @property

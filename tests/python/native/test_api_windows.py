@@ -15,9 +15,9 @@ import pytest
 
 import windrow as wr
 from windrow import SessionWindows, SlidingWindows
-from windrow.duration import LONGEST
-from windrow.windows.session import DynamicGap
-from windrow.windows.specification import Windows
+from windrow._arguments.duration import LONGEST
+from windrow._windows.session import DynamicGap
+from windrow._windows.specification import Windows
 
 SESSIONS = SessionWindows.with_gap("5 minutes", grace="1 hour", retention="1 day")
 DYNAMIC = SessionWindows.with_dynamic_gap(

@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import windrow as wr
-from windrow import _worker
+from windrow._native import Operator
 from windrow.testing import StreamDriver
-from windrow.testing.definition import plan_of
+from windrow.testing._definition import plan_of
 
 from ..harness.cogroups import assert_cogroup, counts, of_input
 from ..harness.tables import Asked, by_sessions, by_sliding, rows_of
@@ -369,7 +369,7 @@ def test_a_fold_without_a_function_for_an_input_names_the_input() -> None:
     batch = pa.RecordBatch.from_pylist([order], plan.schema)
     (fold,) = plan.folds()
     fed, left_out, short = (
-        _worker.operator(plan.spec_in_order, plan.schema, [replace(fold, adds=adds)])
+        Operator(plan.spec_in_order, plan.schema, [replace(fold, adds=adds)])
         for adds in (fold.adds, (None, None), fold.adds[:1])
     )
     for operator, spent in ((fed, 3), (left_out, None)):

@@ -23,8 +23,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import windrow as wr
-from windrow.command import aggregate
-from windrow.command.main import main
+from windrow._command import aggregate
+from windrow._command.main import main
 
 from ..harness.flights import flights
 
@@ -354,7 +354,7 @@ def test_the_version(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_the_name_of_the_command() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    assert project["scripts"] == {"windrow": "windrow.command.main:main"}
+    assert project["scripts"] == {"windrow": "windrow._command.main:main"}
 
 
 def test_a_bar_where_there_is_a_terminal(folder: Path) -> None:

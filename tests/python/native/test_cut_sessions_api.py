@@ -16,8 +16,8 @@ import pyarrow as pa
 import pytest
 
 import windrow as wr
-from windrow.command.main import main
-from windrow.plot import timeline
+from windrow._command.main import main
+from windrow.plot import _timeline as timeline
 from windrow.testing import StreamDriver
 
 TICK = timedelta(microseconds=1)

@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import windrow as wr
-from windrow.trace.query import trace
-from windrow.trace.trace import Trace
+from windrow._inspection.query import trace
+from windrow._inspection.trace import Trace
 
 from ..oracle.records import Record
 from ..oracle.scenario import Row, Scenario

@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import windrow as wr
-from windrow.local import blocks
+from windrow._executor import blocks
 from windrow.testing import StreamDriver
 
 from ..harness.families import often, some

@@ -13,8 +13,8 @@ import re
 import numpy as np
 import pyarrow as pa
 import windrow as wr
-from windrow import _worker
-from windrow.testing.definition import plan_of
+from windrow._native import Operator
+from windrow.testing._definition import plan_of
 
 SECOND, PUSHES = 1_000_000, 2_000
 SCHEMA = pa.schema([("key", pa.int64()), ("ts", pa.timestamp("us")), ("gap", pa.duration("us"))])
@@ -23,7 +23,7 @@ def operator_of(windows, aggregate, **spec):
     plan = plan_of(lambda rows: wr.group_by(rows, "key", time="ts").windowed_by(windows).EMIT.agg(a=aggregate), SCHEMA)
     asked = plan.asked()
     asked["windows"] |= spec
-    return _worker.operator(json.dumps(asked), plan.schema, plan.folds())
+    return Operator(json.dumps(asked), plan.schema, plan.folds())
 
 def batch_of(keys, times):
     columns = pa.array(keys), pa.array(times).cast(pa.timestamp("us")), pa.array(np.full(len(keys), 5 * SECOND))

@@ -19,8 +19,8 @@ from hypothesis import settings as limits
 from hypothesis import strategies as st
 
 import windrow as wr
-from windrow import _worker
-from windrow.local.partition import MOST, over
+from windrow._executor.row_windows import MOST, with_windows
+from windrow._native import Query
 
 from ..harness.families import often, some
 from ..harness.tables import in_batches
@@ -104,7 +104,7 @@ def after_a_shuffle(
     schema = table.schema.serialize().to_pybytes()
     for task in range(tasks):
         own = table.filter(pa.array([key % tasks == task for key in keys], pa.bool_()))
-        answer += over(iter(own.to_batches()), spec, schema, observed, most)
+        answer += with_windows(iter(own.to_batches()), spec, schema, observed, most)
     rows = pa.Table.from_batches(answer)
     counters = rows.filter(rows["_1"].is_valid()).select(["_1", "_2"])
     assert [pc.sum(column).as_py() for column in counters.columns] == [len(table), table["k"].null_count]
@@ -192,7 +192,7 @@ def test_long_lists_come_back_in_several_batches() -> None:
     table = table_of([(1, row, None) for row in range(rows)], [])
     windows, asked = wr.SessionWindows.with_gap(TICK), {"ids": wr.collect_list("id")}
     here = windowed(table, windows).with_columns(**asked)
-    plan = _worker.over_query(windowed(table, windows)._plan(asked, rows=True).spec, table.schema)
+    plan = Query.over(windowed(table, windows)._plan(asked, rows=True).spec, table.schema)
     packer, merger = plan.packer(0), plan.merger()
     packed = [*packer.push(table.combine_chunks().to_batches()[0]), *packer.finish()]
     there = [one for batch in packed for one in merger.push(batch)] + merger.finish()

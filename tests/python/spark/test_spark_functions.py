@@ -23,7 +23,7 @@ from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
 import windrow as wr
-from windrow.plan import PACK_COUNTERS
+from windrow._plan.plan import PACK_COUNTERS
 
 from ..harness.scenes import rows, typed
 from ..harness.tables import Rows, assert_same, by_sessions, by_sliding, records, rows_of
