@@ -39,7 +39,7 @@ _LEAST = 0.06  # the width of a bar
 _COLUMNS = 2  # of the legend
 _OWN_GAPS = 3  # lines below the records, of their own gaps
 _OWN_GAP = 0.06  # between two of these lines
-_NAMED = 100  # letters of a key's name
+_KEY = 100  # letters of a key, which is cut after them
 _FEW = 40  # records of a key: they are large and have lines down to their windows
 _DAY = {"s": 86_400, "ms": 86_400 * 10**3, "us": 86_400 * 10**6, "ns": 86_400 * 10**9}
 
@@ -101,7 +101,7 @@ class _Scale:
 
 
 class _Drawing:
-    """The marks of a picture, and which kinds of them there are. `inch` is so many days, `lane` so many inches."""
+    """The marks of a picture, and which kinds of them there are. An inch is `inch` days, a lane `lane` inches high."""
 
     def __init__(self, axes: Axes, trace: Trace, scale: _Scale, inch: float, lane: float) -> None:
         self._axes = axes
@@ -115,7 +115,7 @@ class _Drawing:
     def band(self, band: Band, top: float, lanes: float) -> None:
         """The name of a key, its records on a line, its windows in lanes below."""
         name = key_text(self._trace.keys, band.key)
-        name = name if len(name) <= _NAMED else f"{name[: _NAMED - 1]}…"
+        name = name if len(name) <= _KEY else f"{name[: _KEY - 1]}…"
         self._axes.text(
             0, top + _NAME / 2, name, transform=self._axes.get_yaxis_transform(), va="center", fontweight="bold"
         )
@@ -153,7 +153,7 @@ class _Drawing:
                 self._axes.text(x, line - _ABOVE, text, ha="center", va="bottom", fontsize=SMALL)
 
     def _distances(self, band: Band, line: float) -> None:
-        """How far neighbours are apart, and whether that joins or splits them, where there is room."""
+        """How far neighbours are apart, and whether that joins or splits them, if there is room."""
         sessions = {row: window for window, _ in band.windows for row in window.rows}
         for one, other in pairwise(band.records):
             if one.row not in sessions or other.row not in sessions:
@@ -181,7 +181,7 @@ class _Drawing:
             self._mark("event", x, y, marker="o", color=EVENT, markersize=size)
 
     def _met(self, x: float, stream_time: int, y: float) -> None:
-        """A line from what a late record met to the stream time when it came."""
+        """A line to the stream time when a late record came."""
         (met,) = self._scale.days([stream_time])
         self._axes.plot([x, met], [y, y], color=LATE, linestyle=DASHED, zorder=2)
         self._axes.plot([met], [y], marker="|", color=LATE, markersize=9, zorder=2)
@@ -239,7 +239,7 @@ class _Drawing:
         return left, right
 
     def _label(self, window: Window, side: str, bar: tuple[float, float, float], y: float) -> None:
-        """What a bar says, or its number alone, in the bar or before it: where there is room."""
+        """The text of a bar, or the number of its events alone, in the bar or before it, if there is room."""
         free, left, right = bar
         count = counted(len(window.rows), "event") if window.rows else "refused"
         number = f"{len(window.rows)}" if window.rows else ""

@@ -96,10 +96,10 @@ def far_end(trace: Trace, window: Window) -> int:
     return max(end, window.closes) if trace.lengths.grace is not None else end
 
 
-def bounds(trace: Trace, bands: Sequence[Band]) -> tuple[int, int]:
+def bounds(trace: Trace, drawn: Sequence[Band]) -> tuple[int, int]:
     """The first and the last time of a picture."""
     times = [record.time for record in trace.records]
-    times += [time for band in bands for window, _ in band.windows for time in (window.start, far_end(trace, window))]
+    times += [time for band in drawn for window, _ in band.windows for time in (window.start, far_end(trace, window))]
     times += [record.time + record.gap for record in trace.records if record.gap is not None]
     judged = (judgement for judgement in trace.judgements.values() if judgement.late or judgement.refused)
     times += [judgement.stream_time for judgement in judged if judgement.stream_time is not None]

@@ -14,11 +14,12 @@ from xml.etree import ElementTree
 import matplotlib as mpl
 import pyarrow as pa
 import pytest
+from matplotlib.colors import to_rgb
 from matplotlib.patches import PathPatch
 from matplotlib.transforms import Bbox
 
 import windrow as wr
-from windrow.plot import Timeline, timeline
+from windrow.plot import Timeline, style, timeline
 
 from ..oracle.records import Record
 from ..oracle.sessions import sessions
@@ -221,6 +222,22 @@ def test_times_are_shown_in_the_zone_of_their_column() -> None:
     picture = shown(pa.table({"user": ["ann", "ann"], "ts": times}), FIVE, "ann")
     assert bars(picture) == [(-240, -235)]
     assert "ts (America/New_York)" in texts(picture)
+
+
+def luminance(colour: str) -> float:
+    """The relative luminance of WCAG 2."""
+    channels = [
+        channel / 12.92 if channel <= 0.04045 else ((channel + 0.055) / 1.055) ** 2.4 for channel in to_rgb(colour)
+    ]
+    return sum(weight * channel for weight, channel in zip((0.2126, 0.7152, 0.0722), channels, strict=True))
+
+
+@pytest.mark.parametrize("name", ["INK", "LINE", "EVENT", "BAR", "LATE", "CLOSE"])
+def test_every_colour_can_be_seen_on_a_light_page_and_on_a_dark_one(name: str) -> None:
+    light = luminance(getattr(style, name))
+    assert 1.05 / (light + 0.05) >= 3
+    assert (light + 0.05) / (luminance("#1e2129") + 0.05) >= 3
+    assert 1.05 / (luminance(style.BAR) + 0.05) >= 4.5  # white text on a bar
 
 
 def test_the_same_svg_every_time_whatever_the_style() -> None:
