@@ -45,8 +45,7 @@ from windrow._aggregates.builtin import (
 from windrow._aggregates.frequencies import histogram_numeric, mode, top_k
 from windrow._aggregates.percentiles import approx_percentile, median, percentile
 from windrow._aggregates.statistics import corr, covar_pop, covar_samp, kurtosis, skewness
-from windrow._aggregates.user_function import aggregate, reduce
-from windrow._aggregates.vectorised import apply
+from windrow._aggregates.user_function import aggregate, apply, reduce
 from windrow._aggregates.window_id import window_id
 
 __all__ = [
