@@ -17,9 +17,9 @@ use crate::core::time::Time;
 use crate::plan::spec::Spec;
 use crate::record::operator::Operator;
 use crate::record::snapshot::ChangedPage;
-use crate::record::source_time::SourceTime;
 use crate::record::store_query::StoreQuery;
 use crate::record::user_function::UserFunction;
+use crate::state::source_time::SourceTime;
 
 #[pyclass(frozen, name = "Operator", module = "windrow._native")]
 pub(super) struct PyOperator {

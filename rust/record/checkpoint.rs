@@ -7,10 +7,10 @@ use arrow_array::types::Int64Type;
 
 use super::operator::{Operator, RESTORE};
 use super::snapshot::{ChangedPage, StatePart};
-use super::source_time::SourceTime;
 use crate::core::error::Result;
 use crate::core::time::Time;
 use crate::input::events::SOURCE;
+use crate::state::source_time::SourceTime;
 
 impl Operator {
     /// The whole state, as pages. [`Self::changed_pages`] returns the same pages afterwards as

@@ -8,7 +8,6 @@
 //! | [`over`] | the same of rows that come back, each with the sliding window that ends at it |
 //! | `window_runs` | many of these windows at once |
 //! | [`partials`] | the same of sessions, from partial ones |
-//! | [`source_time`] | how far a source has come in a micro-batch |
 //! | `judgement` | by which stream time records are judged |
 //! | `state_store` | the windows and states that it works on |
 //! | `windows` | the windows of either kind in it |
@@ -34,7 +33,6 @@ pub mod over;
 pub mod partials;
 mod saved_runs;
 pub mod snapshot;
-pub mod source_time;
 mod state_store;
 pub mod states;
 pub mod store_query;

@@ -10,7 +10,6 @@ use arrow_array::types::Int64Type;
 
 use super::changes::Changes;
 use super::operator::Operator;
-use super::source_time::SourceTime;
 use super::states::OperatorStates;
 use super::windows::Windows;
 use crate::core::aggregate::accumulators::Accumulators;
@@ -24,6 +23,7 @@ use crate::core::time::Time;
 use crate::core::window::Extent;
 use crate::format::partial_sessions::PartialSessions;
 use crate::plan::window_lengths::WindowLengths;
+use crate::state::source_time::SourceTime;
 
 /// The partial sessions of a micro-batch, with their states.
 struct Partials {

@@ -7,12 +7,12 @@ use super::window_pages;
 use super::windows::Windows;
 use crate::core::error::Result;
 use crate::core::store::{SegmentId, StoreKey, WindowTable};
-use crate::format::head::Head;
-use crate::format::page::{PageId, broken};
-use crate::format::range_table::{RangeTable, UNREAD, place};
-use crate::format::run_range::RunRange;
-use crate::format::stored_range::{ChangedPages, WrittenRanges};
-use crate::format::window_row::WindowRow;
+use crate::state::head::Head;
+use crate::state::page::{PageId, broken};
+use crate::state::range_table::{RangeTable, UNREAD, place};
+use crate::state::run_range::RunRange;
+use crate::state::stored_range::{ChangedPages, WrittenRanges};
+use crate::state::window_row::WindowRow;
 
 /// The runs of a state.
 #[derive(Debug, Default)]

@@ -5,19 +5,19 @@ use std::collections::BTreeSet;
 use arrow_array::RecordBatch;
 
 use super::saved_runs::SavedRuns;
-use super::source_time::SourceTime;
 use super::state_store::StateStore;
 use super::window_pages;
 use crate::core::error::Result;
 use crate::core::operator::stream_time::Progress;
 use crate::core::time::Time;
-use crate::format::head::{self, Head};
-use crate::format::page::{self, Label, PageId, PageKind, PageName, broken};
-use crate::format::range_table::RangeTable;
-use crate::format::touched::Touched;
 use crate::plan::fingerprint::Fingerprint;
 use crate::plan::query::Query;
 use crate::plan::spec::Spec;
+use crate::state::head::{self, Head};
+use crate::state::page::{self, Label, PageId, PageKind, PageName, broken};
+use crate::state::range_table::RangeTable;
+use crate::state::source_time::SourceTime;
+use crate::state::touched::Touched;
 
 /// Rows whose sort keys are made at once.
 const KEYS: usize = 1 << 12;

@@ -17,11 +17,11 @@ use crate::core::error::{Error, Result};
 use crate::core::operator::counters::Counters;
 use crate::core::time::{Span, Time};
 use crate::core::window::Window;
-use crate::format::page::broken;
 use crate::keys::sort_key::SortKeys;
 use crate::plan::query::Query;
 use crate::plan::spec::Spec;
 use crate::plan::window_lengths::WindowLengths;
+use crate::state::page::broken;
 
 /// Windows, their states, and counters.
 pub(crate) struct StateStore {

@@ -16,13 +16,13 @@ use crate::core::error::Result;
 use crate::core::session::bulk::PendingUpdates;
 use crate::core::store::{SessionEntry, StoreKey, WindowEntry, WindowTable};
 use crate::core::window::Window;
-use crate::format::page::{self, Label, PageBounds, broken};
-use crate::format::page_writer::{self, PageColumns};
-use crate::format::range_writer::{RangeWriter, SortedWindows};
-use crate::format::run_range::WindowStatistics;
-use crate::format::stored_range::{Vacancy, WrittenRanges};
-use crate::format::window_row::WindowRow;
 use crate::keys::sort_key::SortKeyRows;
+use crate::state::page::{self, Label, PageBounds, broken};
+use crate::state::page_writer::{self, PageColumns};
+use crate::state::range_writer::{RangeWriter, SortedWindows};
+use crate::state::run_range::WindowStatistics;
+use crate::state::stored_range::{Vacancy, WrittenRanges};
+use crate::state::window_row::WindowRow;
 
 /// Windows of a segment, by key and id.
 struct SegmentRows<'a, E: WindowRow> {

@@ -8,9 +8,9 @@ use super::run_writer::RunWriter;
 use crate::core::error::Result;
 use crate::core::key::KeyId;
 use crate::core::sort::pick;
-use crate::format::page::PageName;
-use crate::format::range_table::{RangeTable, UNREAD, place};
-use crate::format::stored_range::{ChangedPages, StoredRange, WrittenRanges};
+use crate::state::page::PageName;
+use crate::state::range_table::{RangeTable, UNREAD, place};
+use crate::state::stored_range::{ChangedPages, StoredRange, WrittenRanges};
 
 /// A segment after a micro-batch.
 pub(super) struct ChangedSegment {

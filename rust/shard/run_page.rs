@@ -7,8 +7,8 @@ use crate::core::error::Result;
 use crate::core::session::windows::Gap;
 use crate::core::time::Time;
 use crate::core::window::Extent;
-use crate::format::page::{self, Label, PageKind, PageName, broken, ticks};
 use crate::plan::query::Query;
+use crate::state::page::{self, Label, PageKind, PageName, broken, ticks};
 
 /// The columns of a page of sessions after its keys: `start`, `end`, `reach`, `source`.
 const TIMES: usize = 4;

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use crate::format::head::{Head, PageCounts, RunBound, RunBounds};
-use crate::format::page::{PageId, PageName};
+use crate::state::head::{Head, PageCounts, RunBound, RunBounds};
+use crate::state::page::{PageId, PageName};
 
 /// A run that a state of whole sessions has: nothing is known of it.
 const UNKNOWN: RunBound = RunBound {

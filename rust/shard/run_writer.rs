@@ -14,15 +14,15 @@ use crate::core::error::Result;
 use crate::core::sort::{pick, prefix};
 use crate::core::store::SessionEntry;
 use crate::core::window::Extent;
-use crate::format::head::RunBound;
-use crate::format::page::{NamedPage, PageBounds, PageId, PageKind};
-use crate::format::page_writer::{PageColumns, RunRows, window_columns};
-use crate::format::range_writer::{RangeWriter, SortedWindows};
-use crate::format::run_range::WindowStatistics;
-use crate::format::stored_range::{Vacancy, WrittenRanges};
-use crate::format::window_row::WindowRow;
 use crate::keys::sort_key::{SortKeyRows, SortKeys};
 use crate::plan::limits::Limits;
+use crate::state::head::RunBound;
+use crate::state::page::{NamedPage, PageBounds, PageId, PageKind};
+use crate::state::page_writer::{PageColumns, RunRows, window_columns};
+use crate::state::range_writer::{RangeWriter, SortedWindows};
+use crate::state::run_range::WindowStatistics;
+use crate::state::stored_range::{Vacancy, WrittenRanges};
+use crate::state::window_row::WindowRow;
 
 /// Writes runs of some sessions.
 pub(super) struct RunWriter<'a> {

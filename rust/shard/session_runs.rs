@@ -24,11 +24,11 @@ use crate::core::operator::change::Emit;
 use crate::core::operator::counters::Counters;
 use crate::core::time::Time;
 use crate::format::block::BlockKind;
-use crate::format::page::PageName;
-use crate::format::stored_range::ChangedPages;
 use crate::plan::limits::Limits;
 use crate::plan::spec::Spec;
-use crate::record::source_time::SourceTime;
+use crate::state::page::PageName;
+use crate::state::source_time::SourceTime;
+use crate::state::stored_range::ChangedPages;
 
 /// The sessions of a shard between two micro-batches: what its head says.
 pub struct SessionRuns {

@@ -29,14 +29,14 @@ use crate::core::operator::change::Emit;
 use crate::core::operator::counters::Counters;
 use crate::core::time::Time;
 use crate::core::window::Extent;
-use crate::format::page::{PageId, PageName, broken};
-use crate::format::range_table::RangeTable;
-use crate::format::stored_range::{ChangedPages, StoredRange};
-use crate::format::touched::Touched;
 use crate::plan::limits::Limits;
 use crate::plan::spec::Spec;
 use crate::record::snapshot::ChangedPage;
-use crate::record::source_time::SourceTime;
+use crate::state::page::{PageId, PageName, broken};
+use crate::state::range_table::RangeTable;
+use crate::state::source_time::SourceTime;
+use crate::state::stored_range::{ChangedPages, StoredRange};
+use crate::state::touched::Touched;
 
 /// The sessions of a shard between two micro-batches: what its head says.
 pub struct SessionUpdates {

@@ -6,7 +6,7 @@ use crate::core::error::{Error, Result};
 use crate::core::operator::counters::Counters;
 use crate::core::time::Time;
 use crate::record::snapshot::ChangedPage;
-use crate::record::source_time::SourceTime;
+use crate::state::source_time::SourceTime;
 
 /// The rows that a micro-batch emits, and the pages that have changed: by name, without bytes where a
 /// page is no more.

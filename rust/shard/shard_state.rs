@@ -20,19 +20,19 @@ use crate::core::operator::change::Emit;
 use crate::core::session::record::SessionOperator;
 use crate::core::session::windows::Gap;
 use crate::core::time::Time;
-use crate::format::head::{self, Head, PageCounts};
 use crate::format::packed;
-use crate::format::page::{Label, PageKind, PageName, broken};
-use crate::format::range_table::RangeTable;
-use crate::format::stored_range::ChangedPages;
 use crate::keys::sort_key::SortKeys;
 use crate::plan::fingerprint::Fingerprint;
 use crate::plan::limits::Limits;
 use crate::plan::query::Query;
 use crate::plan::spec::{AggregateSpec, Function, Spec};
 use crate::record::snapshot::ChangedPage;
-use crate::record::source_time::{SourceTime, seen};
 use crate::record::windows::Windows;
+use crate::state::head::{self, Head, PageCounts};
+use crate::state::page::{Label, PageKind, PageName, broken};
+use crate::state::range_table::RangeTable;
+use crate::state::source_time::{SourceTime, seen};
+use crate::state::stored_range::ChangedPages;
 
 /// The runs of a state.
 pub(super) enum StoredRuns<'a> {

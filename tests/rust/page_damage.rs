@@ -1,7 +1,7 @@
 //! Pages that are damaged, missing or of another version are refused.
 
 use proptest::prelude::*;
-use windrow::format::page::Label;
+use windrow::state::page::Label;
 
 use crate::operator_batches::{batch, fed, operator};
 use crate::pages::{refusal, saved};

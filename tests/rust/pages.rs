@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use proptest::prelude::*;
-use windrow::format::page::{Label, PageKind};
 use windrow::plan::spec::Spec;
 use windrow::record::operator::Operator;
+use windrow::state::page::{Label, PageKind};
 
 use crate::operator_batches::{
     DYNAMIC, Fed, Row, SESSIONS, SLIDING, batch, fed, feeds, operator, rows, spec,

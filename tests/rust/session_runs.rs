@@ -9,10 +9,10 @@ use windrow::core::operator::stream_time::Source;
 use windrow::core::time::Time;
 use windrow::plan::limits::Limits;
 use windrow::record::operator::Operator;
-use windrow::record::source_time::SourceTime;
 use windrow::shard::session_runs::SessionRuns;
 use windrow::shard::session_updates::SessionUpdates;
 use windrow::shard::shard_sessions::ShardSessions;
+use windrow::state::source_time::SourceTime;
 
 use crate::operator_batches::{DYNAMIC, Fed, SESSIONS, batch, fed, feeds, schema, spec_of};
 use crate::shard_stream::{AGGREGATES, Stream, joined, packed, small};

@@ -15,11 +15,11 @@ use windrow::plan::query::Query;
 use windrow::plan::spec::Spec;
 use windrow::record::operator::Operator;
 use windrow::record::snapshot::ChangedPage;
-use windrow::record::source_time::SourceTime;
 use windrow::record::store_query::StoreQuery;
 use windrow::shard::session_runs::SessionRuns;
 use windrow::shard::session_updates::SessionUpdates;
 use windrow::shard::shard_sessions::ShardSessions;
+use windrow::state::source_time::SourceTime;
 
 use crate::operator_batches::{Fed, batch, schema, spec_of};
 

@@ -28,10 +28,10 @@ use arrow_array::types::Int64Type;
 use arrow_array::{Array, ArrayRef, RecordBatch};
 
 use super::byte_planes;
-use super::envelope::{self, Metadata};
 use super::hexadecimal;
 use crate::core::error::{Error, Result};
 use crate::core::time::Time;
+use crate::format::envelope::{self, Metadata};
 
 const WHAT: &str = "page";
 

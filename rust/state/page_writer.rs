@@ -7,12 +7,12 @@ use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch};
 use arrow_ipc::CompressionType;
 use arrow_schema::{Field, Schema};
 
-use super::envelope::{self, Metadata};
 use super::page::{NamedPage, PageBounds, PageId, PageKind, PageName};
 use super::{byte_planes, hexadecimal};
 use crate::array::result_array;
 use crate::core::aggregate::column::Column;
 use crate::core::error::{Error, Result};
+use crate::format::envelope::{self, Metadata};
 
 /// What crosses between Spark's state store and Python costs by the byte.
 const COMPRESSION: Option<CompressionType> = Some(CompressionType::LZ4_FRAME);
