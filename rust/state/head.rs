@@ -1,14 +1,13 @@
 //! The head of a saved state: stream time, counters, and which pages there are.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, Int64Array};
+use arrow_array::{ArrayRef, Int64Array, RecordBatch};
 use serde::{Deserialize, Serialize};
 
-use super::page::{self, Label, PageId, broken};
+use super::page::{self, PageKind, broken};
 use super::page_writer;
-use super::run_range::RunRanges;
+use super::segment_table::{Layout, SegmentTable};
 use crate::core::aggregate::SeqNo;
 use crate::core::error::{Error, Result};
 use crate::core::operator::counters::Counters;
@@ -19,41 +18,29 @@ use crate::plan::fingerprint::Fingerprint;
 /// Its name among the pages.
 pub(crate) const NAME: &str = "head";
 
-/// The number of pages of each run of each segment.
-pub(crate) type PageCounts = BTreeMap<i64, Vec<u32>>;
-
-/// What is known of each run of each segment, where sessions may go on from one run in another.
-pub(crate) type RunBounds = BTreeMap<i64, Vec<RunBound>>;
-
-/// What is known of a run of partial sessions without its pages.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct RunBound {
-    /// The least start.
-    pub first: i64,
-    /// How many sessions it has.
-    pub rows: u64,
-    /// How many pages its index has; none where the run is so short that it is its own index.
-    pub index: u32,
+/// How far an operator has come.
+#[derive(Clone, Debug)]
+pub(crate) struct Clock {
+    /// The progress of each input.
+    pub progress: Vec<Progress>,
+    /// Windows due before this were closed and emitted.
+    pub closed: Time,
+    /// Rows that were read.
+    pub seq_nos: SeqNo,
+    pub counters: Counters,
 }
 
 /// What the head says beside the times of sources.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Head {
-    /// Windows due before this were closed and emitted.
-    pub closed: i64,
-    #[serde(rename = "arrivals")]
-    pub seq_nos: SeqNo,
+    closed: i64,
+    seq_nos: SeqNo,
+    inputs: Vec<InputClock>,
+    counters: Counters,
     /// Length of a segment.
     pub width: i64,
-    inputs: Vec<InputClock>,
-    pub counters: Counters,
-    pub pages: PageCounts,
-    /// Of sessions in close mode; otherwise nothing stored goes on in another run.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub runs: RunBounds,
-    /// Of all but sessions in close mode: each run has a range of keys.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub ranges: RunRanges,
+    pub layout: Layout,
+    pub segments: SegmentTable,
 }
 
 /// How far an input has come.
@@ -64,57 +51,45 @@ struct InputClock {
 }
 
 impl Head {
-    /// The head of a state; the times of sources in `progress` are rows of its page.
-    pub fn new(
-        progress: &[Progress],
-        closed: Time,
+    /// The page of a head; the times of sources are its rows.
+    pub fn write(
+        clock: &Clock,
         width: i64,
-        seq_nos: SeqNo,
-        counters: Counters,
-        pages: PageCounts,
-    ) -> Self {
-        let inputs = progress
-            .iter()
-            .map(|input| InputClock {
-                time: input.time.map(|time| time.0),
-                close: input.close.0,
-            })
-            .collect();
-        Self {
-            closed: closed.0,
-            seq_nos,
+        layout: Layout,
+        segments: &SegmentTable,
+        fingerprint: &Fingerprint,
+    ) -> Result<Vec<u8>> {
+        let inputs = clock.progress.iter().map(|input| InputClock {
+            time: input.time.map(|time| time.0),
+            close: input.close.0,
+        });
+        let head = Self {
+            closed: clock.closed.0,
+            seq_nos: clock.seq_nos,
+            inputs: inputs.collect(),
+            counters: clock.counters,
             width,
-            inputs,
-            counters,
-            pages,
-            runs: RunBounds::new(),
-            ranges: RunRanges::new(),
-        }
-    }
-
-    /// The page of a head, with the times of sources.
-    pub fn write(&self, progress: &[Progress], fingerprint: &Fingerprint) -> Result<Vec<u8>> {
+            layout,
+            segments: segments.clone(),
+        };
         let sources = || {
-            (0_i64..)
-                .zip(progress)
-                .flat_map(|(input, known)| known.sources.iter().map(move |source| (input, source)))
+            let inputs = (0_i64..).zip(&clock.progress);
+            inputs.flat_map(|(input, known)| known.sources.iter().map(move |own| (input, own)))
         };
         let column = |ticks: Vec<i64>| Arc::new(Int64Array::from(ticks)) as ArrayRef;
+        let numbers = sources().map(|(_, (source, _))| source.0.into());
         let columns = vec![
             (
                 "input".into(),
                 column(sources().map(|(input, _)| input).collect()),
             ),
-            (
-                "source".into(),
-                column(sources().map(|(_, (source, _))| source.0.into()).collect()),
-            ),
+            ("source".into(), column(numbers.collect())),
             (
                 "time".into(),
                 column(sources().map(|(_, (_, time))| time.0).collect()),
             ),
         ];
-        let state = serde_json::to_string(self).map_err(|_| Error::Internal("a head is JSON"))?;
+        let state = serde_json::to_string(&head).map_err(|_| Error::Internal("a head is JSON"))?;
         let texts = [
             ("windrow.specification", fingerprint.text.clone()),
             ("windrow.state", state),
@@ -122,34 +97,38 @@ impl Head {
         page_writer::write_head(columns, &fingerprint.hash, texts)
     }
 
-    /// The head of a page, and the progress of each input; of the state of a query with this
-    /// fingerprint.
+    /// Reads the page of a head of the state of a query with this fingerprint.
     ///
     /// # Errors
     ///
     /// [`Error::Format`] for the state of another query, which names what differs, and for a damaged
     /// one.
-    pub fn open(
-        label: &Label,
-        bytes: &[u8],
-        fingerprint: &Fingerprint,
-    ) -> Result<(Self, Vec<Progress>)> {
+    pub fn open(bytes: &[u8], fingerprint: &Fingerprint) -> Result<(Self, Clock)> {
+        let (label, rows) = page::read(bytes)?;
+        if label.form != PageKind::Head {
+            return Err(broken("it is no head"));
+        }
         if label.fingerprint != fingerprint.hash {
             let difference = fingerprint.difference(label.text("windrow.specification")?);
             return Err(broken(format!(
                 "it belongs to another specification: {difference}"
             )));
         }
-        Self::read(label, bytes)
+        let head: Self = serde_json::from_str(label.text("windrow.state")?)
+            .map_err(|error| broken(format!("its head cannot be read: {error}")))?;
+        head.segments.check(head.layout)?;
+        let clock = Clock {
+            progress: head.progress(&rows)?,
+            closed: Time(head.closed),
+            seq_nos: head.seq_nos,
+            counters: head.counters,
+        };
+        Ok((head, clock))
     }
 
-    /// The head of a page, and the progress of each input.
-    fn read(label: &Label, bytes: &[u8]) -> Result<(Self, Vec<Progress>)> {
-        let state = label.text("windrow.state")?;
-        let head: Self = serde_json::from_str(state)
-            .map_err(|error| broken(format!("its head cannot be read: {error}")))?;
-        let (_, sources) = page::read(bytes)?;
-        let [inputs, numbers, times] = sources.columns() else {
+    /// The progress of each input; `rows` has the times of sources.
+    fn progress(&self, rows: &RecordBatch) -> Result<Vec<Progress>> {
+        let [inputs, numbers, times] = rows.columns() else {
             return Err(broken("its head has other columns"));
         };
         let (inputs, numbers, times) = (
@@ -157,8 +136,9 @@ impl Head {
             page::ticks(numbers)?,
             page::ticks(times)?,
         );
-        let clocks = head.inputs.iter();
-        let mut progress: Vec<Progress> = clocks
+        let mut progress: Vec<Progress> = self
+            .inputs
+            .iter()
             .map(|clock| Progress {
                 sources: Vec::new(),
                 time: clock.time.map(Time),
@@ -180,34 +160,6 @@ impl Head {
         progress
             .iter_mut()
             .for_each(|input| input.sources.sort_unstable());
-        Ok((head, progress))
-    }
-
-    /// Checks that every page that it names is there once, and no other.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Format`] where it is not so.
-    pub fn check_complete(&self, ids: impl Iterator<Item = Result<PageId>>) -> Result<()> {
-        let mut found = ids.collect::<Result<Vec<_>>>()?;
-        found.sort_unstable();
-        let segments = self.pages.iter();
-        let runs = segments.flat_map(|(&segment, runs)| {
-            (0_u32..)
-                .zip(runs)
-                .map(move |(run, &count)| (segment, run, count))
-        });
-        let named = runs.flat_map(|(segment, run, count)| {
-            (0..count).map(move |number| PageId {
-                segment,
-                run,
-                number,
-            })
-        });
-        if found.into_iter().eq(named) {
-            Ok(())
-        } else {
-            Err(broken("pages are missing, or some are not of this state"))
-        }
+        Ok(progress)
     }
 }

@@ -59,6 +59,16 @@ impl PageKind {
             Self::Index => "index",
         }
     }
+
+    /// The names of its columns of times, after those of keys.
+    pub(crate) fn times(self) -> &'static [&'static str] {
+        match self {
+            Self::Head => &[],
+            Self::Sessions => &["start", "end", "reach"],
+            Self::Windows => &["start", "largest"],
+            Self::Index => &["start", "reach"],
+        }
+    }
 }
 
 /// The id of a page of windows.
@@ -105,6 +115,9 @@ pub struct PageBounds {
 
 /// The sealed rows of a page by its name.
 pub(crate) type NamedPage = (PageName, Vec<u8>);
+
+/// A page by the text of its name; no bytes where it is no more.
+pub type ChangedPage = (String, Option<Vec<u8>>);
 
 /// The label of a page: all but its rows.
 #[derive(Clone, Debug)]

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 use super::page::PageName;
-use super::range_table::{RangeTable, place};
-use super::stored_range::StoredRange;
+use super::segment_table::{SegmentTable, place};
+use super::stored_run::StoredRun;
 use crate::core::time::Time;
 
 /// The runs that a micro-batch touches.
@@ -19,7 +19,7 @@ pub(crate) struct Touched<'a> {
 /// The runs of a segment, and which of them are touched.
 struct TouchedSegment<'a> {
     id: i64,
-    ranges: &'a [StoredRange],
+    runs: &'a [StoredRun],
     touched: Vec<bool>,
     /// How many are not.
     others: usize,
@@ -27,13 +27,13 @@ struct TouchedSegment<'a> {
 
 impl<'a> Touched<'a> {
     /// Those in which a window closes before `due`, or a closed one leaves that is not kept.
-    pub fn new(table: &'a RangeTable, due: Time, kept: Time) -> Self {
-        let changes = |stored: &StoredRange| stored.range.windows.change_before(due, kept);
-        let segments = table.segments().map(|(id, ranges)| {
-            let touched: Vec<bool> = ranges.iter().map(changes).collect();
+    pub fn new(table: &'a SegmentTable, due: Time, kept: Time) -> Self {
+        let changes = |run: &StoredRun| run.windows.change_before(due, kept);
+        let segments = table.segments().map(|(id, runs)| {
+            let touched: Vec<bool> = runs.iter().map(changes).collect();
             TouchedSegment {
                 id,
-                ranges,
+                runs,
                 others: touched.iter().filter(|touched| !**touched).count(),
                 touched,
             }
@@ -45,7 +45,7 @@ impl<'a> Touched<'a> {
     /// Adds those that have the windows of a sort key, or get them, until all are touched.
     pub fn add(&mut self, key: &[u8]) -> ControlFlow<()> {
         let whole = self.partial.extract_if(.., |segment| {
-            if let Some(touched) = segment.touched.get_mut(place(segment.ranges, key)) {
+            if let Some(touched) = segment.touched.get_mut(place(segment.runs, key)) {
                 segment.others -= usize::from(!*touched);
                 *touched = true;
             }
@@ -63,9 +63,9 @@ impl<'a> Touched<'a> {
     pub fn names(&self) -> BTreeSet<PageName> {
         let segments = self.partial.iter().chain(&self.whole);
         let names = segments.flat_map(|segment| {
-            let runs = segment.ranges.iter().zip(&segment.touched);
-            let touched = runs.filter(|(_, touched)| **touched);
-            touched.flat_map(|(stored, _)| stored.names(segment.id))
+            let each = segment.runs.iter().zip(&segment.touched);
+            let touched = each.filter(|(_, touched)| **touched);
+            touched.flat_map(|(run, _)| run.names(segment.id))
         });
         names.collect()
     }

@@ -1,30 +1,27 @@
 //! Stored windows as rows of pages.
 
-use super::page::PageKind;
 use crate::core::aggregate::slot::Slot;
 use crate::core::store::{SessionEntry, StoreEntry, WindowEntry};
 use crate::core::time::{Span, Time};
 use crate::core::window::{Extent, Window};
+use crate::state::page::PageKind;
 
 /// A stored window as a row of a page.
 pub(crate) trait WindowRow: StoreEntry {
     /// What its pages hold.
     const FORM: PageKind;
-    /// Names of its columns, before `source`.
-    const COLUMNS: &'static [&'static str];
-    /// The cell of one of these columns.
+    /// The cell of one of their columns of times.
     fn time(&self, column: usize) -> i64;
     /// The window of such cells; none where they are not in order.
     fn of(times: &[i64], slot: Slot) -> Option<Self>;
-    /// Its start, and its greatest time.
-    fn bounds(&self) -> (Time, Time);
+    /// When it starts, ends and is due; a sliding window has its start in all three.
+    fn extent(&self) -> Extent;
     /// Its window; `difference` is that of sliding windows.
     fn window(&self, difference: Span) -> Window;
 }
 
 impl WindowRow for SessionEntry {
     const FORM: PageKind = PageKind::Sessions;
-    const COLUMNS: &'static [&'static str] = &["start", "end", "reach"];
 
     fn time(&self, column: usize) -> i64 {
         match column {
@@ -46,8 +43,8 @@ impl WindowRow for SessionEntry {
         (start <= end && end <= reach).then_some(Self { extent, slot })
     }
 
-    fn bounds(&self) -> (Time, Time) {
-        (self.extent.start, self.extent.reach)
+    fn extent(&self) -> Extent {
+        self.extent
     }
 
     fn window(&self, _difference: Span) -> Window {
@@ -57,7 +54,6 @@ impl WindowRow for SessionEntry {
 
 impl WindowRow for WindowEntry {
     const FORM: PageKind = PageKind::Windows;
-    const COLUMNS: &'static [&'static str] = &["start", "largest"];
 
     fn time(&self, column: usize) -> i64 {
         match column {
@@ -77,8 +73,8 @@ impl WindowRow for WindowEntry {
         })
     }
 
-    fn bounds(&self) -> (Time, Time) {
-        (self.start, self.start)
+    fn extent(&self) -> Extent {
+        Extent::of(self.start, Span(0))
     }
 
     fn window(&self, difference: Span) -> Window {

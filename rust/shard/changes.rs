@@ -21,13 +21,13 @@ use crate::record::changes::ChangeRow;
 use crate::record::states::lower;
 
 /// The changes of some sessions: all deletes, then the upserts.
-pub(super) struct Updates {
+pub(super) struct SessionChanges {
     /// The session of each change.
     sessions: Vec<u32>,
     rows: Vec<ChangeRow>,
 }
 
-impl Updates {
+impl SessionChanges {
     /// The changes of the sessions that have changed; `stored` are the windows that each had.
     pub fn new(
         sessions: &SessionColumns,
@@ -43,22 +43,22 @@ impl Updates {
         let is_gone = |&(slot, before): &(Slot, Window)| {
             is_changed.get(slot.0 as usize) == Some(&true) && window(slot.0) != Some(before)
         };
-        let mut updates = Self {
+        let mut changes = Self {
             sessions: Vec::new(),
             rows: Vec::new(),
         };
         let mut gone: Vec<(Slot, Window)> = stored.filter(is_gone).collect();
         gone.sort(); // nearly sorted
         for (slot, window) in gone {
-            updates.push(slot.0, window, Op::Delete, None);
+            changes.push(slot.0, window, Op::Delete, None);
         }
         let changed = (0..).zip(is_changed).filter(|(_, is_changed)| **is_changed);
         for (session, _) in changed {
             if let Some(window) = window(session) {
-                updates.push(session, window, Op::Upsert, Some(Slot(session)));
+                changes.push(session, window, Op::Upsert, Some(Slot(session)));
             }
         }
-        updates
+        changes
     }
 
     fn push(&mut self, session: u32, window: Window, op: Op, slot: Option<Slot>) {
