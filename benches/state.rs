@@ -14,7 +14,7 @@ use windrow::core::operator::stream_time::Source;
 use windrow::core::time::Time;
 use windrow::plan::spec::Spec;
 use windrow::record::operator::Operator;
-use windrow::record::source_time::SourceTime;
+use windrow::state::source_time::SourceTime;
 
 const WINDOWS: i64 = 1_000_000;
 const MINUTE: i64 = 60_000_000;

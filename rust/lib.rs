@@ -10,8 +10,9 @@
 //! | [`keys`] | key columns: their numbers, hashes and order |
 //! | [`plan`] | a query as the user wrote it, resolved against the schema of its input |
 //! | [`input`] | the rows of an input batch |
-//! | [`format`](mod@format) | bytes that last: blocks of a shuffle, pages of a state |
-//! | [`batch`], [`record`] | queries over a whole input; the operator that works record by record |
+//! | [`format`](mod@format) | bytes that travel: blocks of a shuffle, sealed batches |
+//! | [`batch`], [`state`] | queries over a whole input; what persists of a shard of a stream |
+//! | [`record`] | the operator that works record by record |
 //! | [`shard`] | the sessions of one shard of a stream |
 //! | `py` | the Python binding (feature `python`) |
 
@@ -34,6 +35,7 @@ pub mod keys;
 pub mod plan;
 pub mod record;
 pub mod shard;
+pub mod state;
 
 #[cfg(feature = "python")]
 mod py;

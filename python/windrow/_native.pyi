@@ -27,7 +27,6 @@ import pyarrow as pa
 from windrow._folds.fold import Fold
 
 __all__ = [
-    "Combiner",
     "Merger",
     "Operator",
     "Packer",
@@ -152,8 +151,6 @@ class Query:
         """A packer for the records of one partition, 0 to 2**32 - 1; by it, records of equal times keep one order."""
     def merger(self) -> Merger:
         """A merger of what packers of this query gave."""
-    def combiner(self) -> Combiner:
-        """A combiner of what packers of this query gave; `ValueError` for sliding windows."""
     def sorter(self) -> Sorter:
         """A sorter of what packers of this query gave, for a query of rows."""
 
@@ -190,15 +187,6 @@ class Merger:
         """
     def finish(self) -> list[pa.RecordBatch]:
         """All windows that remain; in the form of `push`."""
-
-@final
-class Combiner:
-    """Packed blocks of sessions of one shard and one micro-batch to partial sessions."""
-
-    def push(self, batch: pa.RecordBatch) -> None:
-        """Takes blocks, in any order."""
-    def finish(self) -> pa.RecordBatch:
-        """The partial sessions of all blocks, for `Operator.push_partials`; no two of a key join."""
 
 @final
 class Sorter:
@@ -293,13 +281,6 @@ class Operator:
 
         Gives `window` and the aggregates of each record, in order and in some batches; null for one that is late or
         left out. Without `times` they are those after all records of the batch, else those right after the record.
-        """
-    def push_partials(self, partials: pa.RecordBatch, progress: _Progress) -> list[pa.RecordBatch]:
-        """Takes the partial sessions of a micro-batch in place of its records; else as `push_micro_batch`.
-
-        They are what a `Combiner` gave for this plan with one more aggregate, the last one: `count()`. `ValueError` for
-        other columns, or a plan that needs the records: sliding windows, several inputs, Python functions, late records
-        that are emitted, each record's changes.
         """
     def finish(self) -> list[pa.RecordBatch]:
         """The input has ended: the changes that make all windows final, in the form of `push`."""

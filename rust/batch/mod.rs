@@ -14,7 +14,6 @@
 //! | `pending` | rows that wait for the numbers of their keys, and for their sessions |
 //! | `tuning` | when waiting rows are grouped: choices of speed |
 //! | [`packer`], [`merger`], [`sorter`] | on Spark: rows to packed rows, these to windows or sorted rows |
-//! | [`combiner`] | of a stream: the packed rows of a shard to partial sessions |
 //! | `in_process` | in this process |
 //! | [`row_windows`] | in this process, with the window of each row |
 //! | `window_batches` | windows in batches, taken by their positions |
@@ -22,7 +21,6 @@
 //! | `partition`, `workers` | rows by parts of the keys; the threads of a run |
 //! | `list_room` | room for the lists of overlapping windows |
 
-pub mod combiner;
 mod dispatch;
 mod in_process;
 mod layout;

@@ -125,28 +125,23 @@ impl SessionTable {
         .write(self.gap)
     }
 
-    /// Adds the partial sessions of a block: the slot of each, until they are coalesced.
-    pub fn add_partials(&mut self, block: &RecordBatch) -> Result<Vec<Slot>> {
-        let partials = PartialSessions::read(&self.query, self.gap, block)?;
-        let keys = self.numbers_of(&partials.keys, block.num_rows())?;
+    /// Adds partial sessions: the slot of each, until they are coalesced.
+    pub fn add_partials(&mut self, partials: &PartialSessions<'_>) -> Result<Vec<Slot>> {
+        let keys = self.numbers_of(&partials.keys, partials.extents.len())?;
         let states = self.query.accumulators().load(&partials.states)?;
         let from = Slot::below(partials.extents.len());
         self.groups
             .merge(&keys, &partials.extents, &states, &from, None)
     }
 
-    /// The same of sessions that were coalesced here, whose keys have their numbers.
-    pub fn add_sessions(&mut self, sessions: &SessionColumns) -> Result<Vec<Slot>> {
-        let SessionColumns {
-            keys,
-            extents,
-            states,
-            rows,
-            ..
-        } = sessions;
-        let from = Slot::below(extents.len());
-        self.groups
-            .merge(keys, extents, states, &from, rows.as_ref())
+    /// The same of some sessions that were coalesced here, whose keys have their numbers.
+    pub fn add_sessions(&mut self, sessions: &SessionColumns, from: &[Slot]) -> Result<Vec<Slot>> {
+        let (keys, extents) = (
+            pick(&sessions.keys, Slot::numbers(from)),
+            pick(&sessions.extents, Slot::numbers(from)),
+        );
+        let (states, rows) = (&sessions.states, sessions.rows.as_ref());
+        self.groups.merge(&keys, &extents, states, from, rows)
     }
 
     /// All sessions; no two of a key join. What remains is empty, but for the numbers of keys.
@@ -159,6 +154,11 @@ impl SessionTable {
     pub fn intern(&mut self, keys: &[ArrayRef]) -> Result<Vec<KeyId>> {
         let rows = keys.first().map_or(0, Array::len);
         self.numbers_of(keys, rows)
+    }
+
+    /// The numbers of all keys that have one.
+    pub fn key_ids(&self) -> Vec<KeyId> {
+        (0..self.keys.len() as u32).map(KeyId).collect()
     }
 
     /// The key columns of these numbers.
@@ -246,7 +246,10 @@ impl BatchOperator for SessionTable {
                 what: "block",
                 reason: "sessions that are cut come as records".into(),
             }),
-            BlockKind::Sessions => self.add_partials(block).map(drop),
+            BlockKind::Sessions => {
+                let partials = PartialSessions::read(&self.query, self.gap, block)?;
+                self.add_partials(&partials).map(drop)
+            }
         }
     }
 

@@ -29,11 +29,8 @@ use super::compressed::has_true_lengths;
 use super::frame_of_reference;
 use crate::core::error::{Error, Result};
 
-/// Version of everything inside: since 2, integers by their frame of reference; since 3, also their
-/// differences from the column before.
-pub const FORMAT: &str = "3";
-/// The versions that are read.
-const READ: [&str; 3] = ["1", "2", FORMAT];
+/// Version of everything inside; no other one is read.
+pub const FORMAT: &str = "4";
 const FORMAT_KEY: &str = "windrow.format";
 const CHECKSUM_KEY: &str = "windrow.checksum";
 
@@ -116,11 +113,10 @@ pub fn metadata(what: &'static str, bytes: &[u8]) -> Result<Metadata> {
     }
     let metadata = read(what, || try_schema_from_ipc_buffer(bytes))?.metadata;
     match metadata.get(FORMAT_KEY).map(String::as_str) {
-        Some(format) if READ.contains(&format) => Ok(metadata),
+        Some(FORMAT) => Ok(metadata),
         other => Err(broken(format!(
-            "format is {}, this version reads {}",
-            other.unwrap_or("missing"),
-            READ.join(", ")
+            "format is {}, this version reads {FORMAT}",
+            other.unwrap_or("missing")
         ))),
     }
 }

@@ -4,7 +4,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use pyo3_arrow::PyRecordBatch;
 
-use crate::format::{change_block, page_text};
+use crate::format::change_block;
+use crate::state::page_text;
 
 /// A page as text.
 #[pyfunction]

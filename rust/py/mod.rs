@@ -34,7 +34,6 @@ use pyo3::types::PyDict;
 use pyo3_arrow::input::AnyRecordBatch;
 use pyo3_arrow::{PyDataType, PyRecordBatch, PySchema};
 
-use crate::batch::combiner::Combiner;
 use crate::batch::merger::Merger;
 use crate::batch::packer::Packer;
 use crate::batch::row_windows::RowWindows;
@@ -216,11 +215,6 @@ impl PyQuery {
         Ok(PyMerger(Mutex::new(merger)))
     }
 
-    fn combiner(&self) -> PyResult<PyCombiner> {
-        let combiner = Combiner::new(&self.0)?.with_interrupt(signals());
-        Ok(PyCombiner(Mutex::new(combiner)))
-    }
-
     fn sorter(&self) -> PyResult<PySorter> {
         let sorter = Sorter::new(&self.0)?.with_interrupt(signals());
         Ok(PySorter(Mutex::new(sorter)))
@@ -273,22 +267,6 @@ impl PyMerger {
 
     fn finish<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyAny>>> {
         to_python(py, py.detach(|| lock(&self.0)?.finish())?)
-    }
-}
-
-#[pyclass(frozen, name = "Combiner", module = "windrow._native")]
-struct PyCombiner(Mutex<Combiner>);
-
-#[pymethods]
-impl PyCombiner {
-    fn push(&self, py: Python<'_>, batch: PyRecordBatch) -> PyResult<()> {
-        let batch = batch.into_inner();
-        Ok(py.detach(|| lock(&self.0)?.push(&batch))?)
-    }
-
-    fn finish<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let partials = py.detach(|| lock(&self.0)?.finish())?;
-        PyRecordBatch::new(partials).into_pyarrow(py)
     }
 }
 
@@ -375,7 +353,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<PyPacker>()?;
     module.add_class::<PyMerger>()?;
     module.add_class::<PySorter>()?;
-    module.add_class::<PyCombiner>()?;
     module.add_class::<operator::PyOperator>()?;
     module.add_class::<sliding_folds::PySlidingFolds>()?;
     module.add_class::<shard_sessions::PyShardSessions>()?;

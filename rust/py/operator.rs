@@ -16,10 +16,10 @@ use crate::core::operator::stream_time::Source;
 use crate::core::time::Time;
 use crate::plan::spec::Spec;
 use crate::record::operator::Operator;
-use crate::record::snapshot::ChangedPage;
-use crate::record::source_time::SourceTime;
 use crate::record::store_query::StoreQuery;
 use crate::record::user_function::UserFunction;
+use crate::state::page::ChangedPage;
+use crate::state::source_time::SourceTime;
 
 #[pyclass(frozen, name = "Operator", module = "windrow._native")]
 pub(super) struct PyOperator {
@@ -234,19 +234,6 @@ impl PyOperator {
         let times = times.map(PyRecordBatch::into_inner);
         let push = |operator: &mut Operator| operator.push_over(&batch, times.as_ref(), &progress);
         to_python(py, self.work(py, push)?)
-    }
-
-    fn push_partials<'py>(
-        &self,
-        py: Python<'py>,
-        partials: PyRecordBatch,
-        progress: Vec<(usize, u32, i64)>,
-    ) -> PyResult<Vec<Bound<'py, PyAny>>> {
-        let (partials, progress) = (partials.into_inner(), source_times(progress));
-        to_python(
-            py,
-            self.work(py, |operator| operator.push_partials(&partials, &progress))?,
-        )
     }
 
     fn finish<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyAny>>> {

@@ -9,14 +9,11 @@ use pyo3_arrow::{PyRecordBatch, PySchema};
 
 use super::operator::{PageTuple, counter_dict, page_tuples, source_times};
 use super::{lock, to_python};
-use crate::core::operator::change::Emit;
 use crate::plan::spec::Spec;
-use crate::shard::session_runs::SessionRuns;
-use crate::shard::session_updates::SessionUpdates;
 use crate::shard::shard_sessions::ShardSessions;
 
 #[pyclass(frozen, name = "ShardSessions", module = "windrow._native")]
-pub(super) struct PyShardSessions(Mutex<Box<dyn ShardSessions>>);
+pub(super) struct PyShardSessions(Mutex<ShardSessions>);
 
 /// Rows, and changed pages.
 type FinishedTuple<'py> = (Vec<Bound<'py, PyAny>>, Vec<PageTuple<'py>>);
@@ -25,18 +22,8 @@ type FinishedTuple<'py> = (Vec<Bound<'py, PyAny>>, Vec<PageTuple<'py>>);
 impl PyShardSessions {
     #[new]
     fn new(spec: &str, schema: PySchema, shard: u32) -> PyResult<Self> {
-        let spec = Spec::parse(spec)?;
-        let schema = schema.into_inner();
-        let sessions: Box<dyn ShardSessions> = match spec.emit {
-            Emit::Close => {
-                let runs = SessionRuns::new(&spec, &schema, shard)?;
-                Box::new(runs.with_interrupt(super::signals()))
-            }
-            Emit::Update => {
-                let updates = SessionUpdates::new(&spec, &schema)?;
-                Box::new(updates.with_interrupt(super::signals()))
-            }
-        };
+        let sessions = ShardSessions::new(&Spec::parse(spec)?, &schema.into_inner(), shard)?;
+        let sessions = sessions.with_interrupt(super::signals());
         Ok(Self(Mutex::new(sessions)))
     }
 

@@ -115,14 +115,6 @@ impl Changes {
         }
     }
 
-    /// Takes changes of windows that have no other one, so that none of them is looked up.
-    pub fn add_distinct<T>(&mut self, add: impl FnOnce(&mut Self) -> T) -> T {
-        let latest = self.latest.take();
-        let added = add(self);
-        self.latest = latest;
-        added
-    }
-
     /// How many upserts and deletes there are.
     pub fn updates(&self) -> u64 {
         let updates = self

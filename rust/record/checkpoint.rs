@@ -6,11 +6,33 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 
 use super::operator::{Operator, RESTORE};
-use super::snapshot::{ChangedPage, StatePart};
-use super::source_time::SourceTime;
+use super::saved_windows;
+use super::window_pages;
 use crate::core::error::Result;
 use crate::core::time::Time;
 use crate::input::events::SOURCE;
+use crate::state::page::{ChangedPage, Label, PageKind, PageName, broken};
+use crate::state::segment_table::Layout;
+use crate::state::snapshot::Snapshot;
+use crate::state::source_time::SourceTime;
+use crate::state::stored_windows::StoredWindows;
+use crate::state::touched::Touched;
+
+/// Rows whose sort keys are made at once.
+const KEYS: usize = 1 << 12;
+
+/// How much of a saved state an operator has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum StatePart {
+    /// All of it.
+    Whole,
+    /// All pages of some runs: what a micro-batch touches.
+    Runs,
+    /// The same after this micro-batch.
+    Changed,
+    /// Some pages, to be looked at.
+    Pages,
+}
 
 impl Operator {
     /// The whole state, as pages. [`Self::changed_pages`] returns the same pages afterwards as
@@ -22,7 +44,11 @@ impl Operator {
     /// accumulators that do not fit their type.
     pub fn pages(&self) -> Result<Vec<Vec<u8>>> {
         self.check_whole()?;
-        self.snapshot.pages(&self.state)
+        let mut whole = self.empty_snapshot();
+        let pages = saved_windows::write(&self.state, &mut whole)?;
+        let head = whole.head(&self.state.clock())?;
+        let pages = pages.into_values().flatten();
+        Ok([head].into_iter().chain(pages).collect())
     }
 
     /// The pages that have changed since the last call, or since the operator was restored: by
@@ -37,7 +63,13 @@ impl Operator {
             StatePart::Changed => self.check_usable()?,
             _ => self.check_whole()?,
         }
-        self.snapshot.changed_pages(&mut self.state)
+        // Hidden windows are dropped first, so that no page still has them that a snapshot has not (rules
+        // 1.7).
+        let (windows, mut states) = self.state.at_rest();
+        windows.drop_hidden(&mut states);
+        let changed = saved_windows::write(&self.state, &mut self.snapshot)?;
+        self.state.windows.mark_clean();
+        self.snapshot.finish(changed, &self.state.clock())
     }
 
     /// The pages of a saved state that a micro-batch needs, by its key columns, `times` and `progress` as
@@ -70,8 +102,31 @@ impl Operator {
             })
         });
         let latest: Vec<SourceTime> = latest.collect();
-        self.snapshot
-            .touched(&self.state, head, keys, &latest, progress)
+        let mut saved = self.empty_snapshot();
+        let (_, clock) = saved.open(head)?;
+        if !saved.foreign.is_empty() {
+            return Ok(None);
+        }
+        let state = &self.state;
+        let (due, kept) = state.windows.closing(clock.progress, &latest, progress);
+        let mut touched = Touched::new(&saved.table, due, kept);
+        for from in (0..keys.num_rows()).step_by(KEYS) {
+            let some = keys.slice(from, KEYS.min(keys.num_rows() - from));
+            let names = state.sort_keys.of(some.columns())?;
+            let mut names = (0..some.num_rows()).filter_map(|row| names.get(row));
+            if names.try_for_each(|name| touched.add(name)).is_break() {
+                break;
+            }
+        }
+        let names = touched.names();
+        Ok(Some(names.iter().map(PageName::to_string).collect()))
+    }
+
+    /// No pages yet.
+    fn empty_snapshot(&self) -> Snapshot {
+        let fingerprint = self.snapshot.fingerprint.clone();
+        let width = self.state.windows.segment_width();
+        Snapshot::new(fingerprint, Layout::Ranges, width)
     }
 
     /// Reads the pages of a saved state, in any order, into an operator that has seen no record.
@@ -108,11 +163,62 @@ impl Operator {
     fn read_pages(&mut self, pages: &[&[u8]], part: StatePart) -> Result<()> {
         self.check_whole()?;
         self.state.check_unused()?;
-        self.run(RESTORE, |operator| {
-            let snapshot = &mut operator.snapshot;
-            snapshot.restore(&mut operator.state, pages, part)
-        })?;
+        self.run(RESTORE, |operator| operator.load(pages, part))?;
         self.part = part;
+        Ok(())
+    }
+
+    fn load(&mut self, pages: &[&[u8]], part: StatePart) -> Result<()> {
+        let labels = pages.iter().map(|bytes| Label::read(bytes));
+        let labels = labels.collect::<Result<Vec<_>>>()?;
+        let pages = || labels.iter().zip(pages);
+        let mut heads = pages().filter(|(label, _)| label.form == PageKind::Head);
+        let (Some((_, head)), None) = (heads.next(), heads.next()) else {
+            return Err(broken("a state has one head"));
+        };
+        let Self {
+            state, snapshot, ..
+        } = self;
+        let (layout, clock) = snapshot.open(head)?;
+        let is_own = snapshot.foreign.is_empty();
+        let holds = |label: &Label| !matches!(label.form, PageKind::Head | PageKind::Index);
+        let windows: Vec<&[u8]> = pages()
+            .filter(|(label, _)| holds(label))
+            .map(|(_, bytes)| *bytes)
+            .collect();
+        let ids = labels.iter().filter(|label| holds(label)).map(Label::id);
+        let mut ids = ids.collect::<Result<Vec<_>>>()?;
+        ids.sort_unstable();
+        match part {
+            StatePart::Whole if !ids.iter().copied().eq(snapshot.ids()) => {
+                return Err(broken("pages are missing, or some are not of this state"));
+            }
+            StatePart::Runs if !is_own => {
+                return Err(broken(
+                    "its runs are not those of this operator, which needs all pages",
+                ));
+            }
+            StatePart::Pages => {}
+            _ => snapshot.read(&ids.into_iter().collect())?,
+        }
+        state.resume(clock);
+        let (fingerprint, keys) = (&snapshot.fingerprint.hash, state.query.keys.len());
+        let mut parts = Vec::new();
+        for (left, bytes) in (1..=windows.len()).rev().zip(windows) {
+            let page = StoredWindows::read(bytes, fingerprint, keys)?;
+            if layout == Layout::Parts {
+                parts.push(page);
+                continue;
+            }
+            state.windows.reserve(page.len().saturating_mul(left)); // pages are of about one length
+            window_pages::read(state, &page)?;
+        }
+        if !parts.is_empty() {
+            window_pages::join(state, &parts)?;
+        }
+        if is_own {
+            state.windows.mark_clean(); // nothing differs from the saved state
+        }
         Ok(())
     }
 }

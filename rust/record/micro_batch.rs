@@ -6,13 +6,13 @@ use arrow_array::RecordBatch;
 
 use super::change_batch;
 use super::changes::Changes;
+use super::checkpoint::StatePart;
 use super::judgement::Judgement;
 use super::operator::Operator;
-use super::snapshot::StatePart;
-use super::source_time::SourceTime;
 use crate::core::error::{Error, Result};
 use crate::core::time::Time;
 use crate::input::columns::QueryColumns;
+use crate::state::source_time::SourceTime;
 
 impl Operator {
     /// Pushes the records of a micro-batch, then moves stream time by `progress`, what the records

@@ -7,8 +7,6 @@
 //! | [`micro_batch`] | the records of one micro-batch, and stream time after it |
 //! | [`over`] | the same of rows that come back, each with the sliding window that ends at it |
 //! | `window_runs` | many of these windows at once |
-//! | [`partials`] | the same of sessions, from partial ones |
-//! | [`source_time`] | how far a source has come in a micro-batch |
 //! | `judgement` | by which stream time records are judged |
 //! | `state_store` | the windows and states that it works on |
 //! | `windows` | the windows of either kind in it |
@@ -18,9 +16,9 @@
 //! | `changes` | the changes of a batch |
 //! | [`change_batch`] | changes as Arrow batches |
 //! | [`checkpoint`] | its state between micro-batches, all of it or what one of them touches |
-//! | [`snapshot`] | the state as pages, and which of them have changed |
-//! | `saved_runs` | the runs of such a state, and which have changed |
-//! | `window_pages` | the windows of a segment as pages, and back |
+//! | `saved_windows` | the windows that have changed, as pages |
+//! | `window_pages` | windows as columns of pages, and back |
+//! | `window_row` | a stored window as a row of them |
 //! | [`store_query`] | stored windows as rows |
 
 mod bulk;
@@ -31,14 +29,12 @@ mod judgement;
 pub mod micro_batch;
 pub mod operator;
 pub mod over;
-pub mod partials;
-mod saved_runs;
-pub mod snapshot;
-pub mod source_time;
+mod saved_windows;
 mod state_store;
 pub mod states;
 pub mod store_query;
 pub mod user_function;
 mod window_pages;
+mod window_row;
 mod window_runs;
 pub(crate) mod windows;

@@ -8,8 +8,8 @@ use arrow_schema::{Field, Schema, SchemaRef};
 use super::bulk::{self, BatchContext};
 use super::change_batch;
 use super::changes::Changes;
+use super::checkpoint::StatePart;
 use super::judgement::Judgement;
-use super::snapshot::{Snapshot, StatePart};
 use super::state_store::StateStore;
 use super::states::CurrentRecord;
 use super::store_query::{self, KeyRange, StoreQuery};
@@ -23,9 +23,12 @@ use crate::core::operator::stream_time::Source;
 use crate::core::time::Time;
 use crate::input::events::{Event, EventBatch};
 use crate::keys::KeyInterner;
+use crate::plan::fingerprint::Fingerprint;
 use crate::plan::limits::Limits;
 use crate::plan::query::Query;
 use crate::plan::spec::Spec;
+use crate::state::segment_table::Layout;
+use crate::state::snapshot::Snapshot;
 
 /// The call that reads a saved state.
 pub(super) const RESTORE: &str = "restore";
@@ -59,10 +62,14 @@ impl Operator {
     ) -> Result<Self> {
         let (functions, fields): (Vec<_>, Vec<_>) = functions.into_iter().unzip();
         let query = Query::with_python(spec, input, &fields)?;
+        let fingerprint = Fingerprint::new(spec, &query)?;
+        let keys = KeyInterner::new(&query.keys)?;
+        let state = StateStore::new(spec, query, functions)?;
+        let width = state.windows.segment_width();
         Ok(Self {
-            snapshot: Snapshot::new(spec, &query)?,
-            keys: KeyInterner::new(&query.keys)?,
-            state: StateStore::new(spec, query, functions)?,
+            snapshot: Snapshot::new(fingerprint, Layout::Ranges, width),
+            keys,
+            state,
             spec: spec.clone(),
             failed: None,
             part: StatePart::Whole,

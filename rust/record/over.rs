@@ -10,7 +10,6 @@ use arrow_select::take::take;
 
 use super::judgement::Judgement;
 use super::operator::Operator;
-use super::source_time::SourceTime;
 use super::states::{OperatorStates, lower};
 use super::window_runs::{Member, WindowRuns};
 use super::windows::Windows;
@@ -28,6 +27,7 @@ use crate::core::time::Time;
 use crate::core::window::Window;
 use crate::input::events::{Event, EventBatch};
 use crate::plan::query::Query;
+use crate::state::source_time::SourceTime;
 
 /// Rows in a batch of windows.
 const ROWS: usize = 1 << 16;

@@ -17,11 +17,12 @@ use crate::core::error::{Error, Result};
 use crate::core::operator::counters::Counters;
 use crate::core::time::{Span, Time};
 use crate::core::window::Window;
-use crate::format::page::broken;
 use crate::keys::sort_key::SortKeys;
 use crate::plan::query::Query;
 use crate::plan::spec::Spec;
 use crate::plan::window_lengths::WindowLengths;
+use crate::state::head::Clock;
+use crate::state::page::broken;
 
 /// Windows, their states, and counters.
 pub(crate) struct StateStore {
@@ -114,6 +115,25 @@ impl StateStore {
             updates: self.updates,
             ..*self.windows.counters()
         }
+    }
+
+    /// How far it has come.
+    pub fn clock(&self) -> Clock {
+        Clock {
+            progress: self.windows.time().progress().to_vec(),
+            closed: self.windows.closed(),
+            seq_nos: self.seq_nos,
+            counters: self.counters(),
+        }
+    }
+
+    /// Goes on from there; its windows follow.
+    pub fn resume(&mut self, clock: Clock) {
+        self.seq_nos = clock.seq_nos;
+        self.null_values = clock.counters.null_values;
+        self.updates = clock.counters.updates;
+        self.windows
+            .resume(clock.progress, clock.closed, clock.counters);
     }
 
     /// The results of slots, each of one of `windows` and of a key in `keys`: a column for each

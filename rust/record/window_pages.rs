@@ -3,113 +3,54 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, Int64Array, RecordBatch};
+use arrow_array::{ArrayRef, Int64Array, LargeBinaryArray};
 
-use super::changes::Changes;
 use super::state_store::{StateStore, key_columns};
 use super::states::save;
+use super::window_row::WindowRow;
 use super::windows::Windows;
 use crate::array::convert;
 use crate::array::halves::in_halves;
+use crate::batch::sessions::SessionTable;
+use crate::core::aggregate::accumulators::Accumulators;
 use crate::core::aggregate::slot::Slot;
 use crate::core::error::Result;
-use crate::core::session::bulk::PendingUpdates;
-use crate::core::store::{SessionEntry, StoreKey, WindowEntry, WindowTable};
+use crate::core::interrupt::Interrupt;
+use crate::core::store::{SessionEntry, StoreKey, WindowTable};
 use crate::core::window::Window;
-use crate::format::page::{self, Label, PageBounds, broken};
-use crate::format::page_writer::{self, PageColumns};
-use crate::format::range_writer::{RangeWriter, SortedWindows};
-use crate::format::run_range::WindowStatistics;
-use crate::format::stored_range::{Vacancy, WrittenRanges};
-use crate::format::window_row::WindowRow;
 use crate::keys::sort_key::SortKeyRows;
+use crate::state::page::broken;
+use crate::state::page_writer::{self, PageColumns};
+use crate::state::sorted_windows::SortedWindows;
+use crate::state::stored_windows::StoredWindows;
 
-/// Windows of a segment, by key and id.
-struct SegmentRows<'a, E: WindowRow> {
-    store: &'a WindowTable<E>,
-    entries: &'a [(StoreKey, &'a E)],
-    columns: PageColumns,
-}
-
-impl<E: WindowRow> SortedWindows for SegmentRows<'_, E> {
-    fn len(&self) -> usize {
-        self.entries.len()
-    }
-
-    fn columns(&self) -> PageColumns {
-        self.columns.clone()
-    }
-
-    fn name(&self, row: usize) -> Option<&[u8]> {
-        let (key, _) = self.entries.get(row)?;
-        Some(self.store.name(*key))
-    }
-
-    fn bounds(&self, rows: Range<usize>) -> Option<PageBounds> {
-        let (first, last) = (rows.start, rows.end.checked_sub(1)?);
-        let times = self.entries.get(rows)?.iter();
-        let times = times.map(|(_, entry)| entry.bounds());
-        Some(PageBounds {
-            keys: (self.name(first)?.to_vec(), self.name(last)?.to_vec()),
-            times: times
-                .reduce(|(first, last), (start, reach)| (first.min(start), last.max(reach)))?,
-        })
-    }
-
-    fn statistics(&self, rows: Range<usize>) -> WindowStatistics {
-        statistics(self.store, self.entries.get(rows).unwrap_or_default())
-    }
-}
-
-/// What is known of some windows without them.
-pub(crate) fn statistics<E: WindowRow>(
-    store: &WindowTable<E>,
-    entries: &[(StoreKey, &E)],
-) -> WindowStatistics {
-    let mut statistics = WindowStatistics::NONE;
-    for (_, entry) in entries {
-        if entry.due() >= store.closed() {
-            statistics.add_open(entry.due());
-        } else {
-            statistics.add_closed(entry.sort_time());
-        }
-    }
-    statistics
-}
-
-/// Writes windows of a segment, which are in the order of their keys and ids, as runs.
+/// Windows of a segment, which are in the order of their keys and ids, as columns; in parts of which
+/// each fits a batch.
 ///
 /// # Errors
 ///
 /// [`crate::core::error::Error::Function`] for an accumulator that does not fit its type,
 /// [`crate::core::error::Error::Crowded`] where one alone does not fit an array.
-pub(crate) fn write<E: WindowRow>(
+pub(super) fn sorted<E: WindowRow>(
     state: &StateStore,
     store: &WindowTable<E>,
-    fingerprint: &str,
-    vacancy: &Vacancy,
     entries: &[(StoreKey, &E)],
-) -> Result<WrittenRanges> {
+) -> Result<Vec<SortedWindows>> {
     let mut parts = Vec::new();
-    in_halves(
-        0..entries.len(),
-        &mut |rows| {
-            let entries = entries.get(rows).unwrap_or_default();
-            let columns = columns(state, store, entries)?;
-            Ok(SegmentRows {
-                store,
-                entries,
-                columns,
-            })
-        },
-        &mut |part| parts.push(part),
-    )?;
-    let writer = RangeWriter {
-        form: E::FORM,
-        fingerprint,
-        page_bytes: state.query.limits.page_bytes,
+    if entries.is_empty() {
+        return Ok(parts);
+    }
+    let mut part = |rows: Range<usize>| {
+        let entries = entries.get(rows).unwrap_or_default();
+        let names = entries.iter().map(|&(key, _)| store.name(key));
+        Ok(SortedWindows {
+            names: LargeBinaryArray::from_iter_values(names),
+            extents: entries.iter().map(|(_, entry)| entry.extent()).collect(),
+            columns: columns(state, store, entries)?,
+        })
     };
-    writer.write(vacancy, &parts)
+    in_halves(0..entries.len(), &mut part, &mut |part| parts.push(part))?;
+    Ok(parts)
 }
 
 /// One row for each window: key columns, times, `source`, states, values of functions.
@@ -128,7 +69,7 @@ fn columns<E: WindowRow>(
         .fields()
         .into_iter()
         .map(|field| field.name().clone());
-    let times = E::COLUMNS.iter().enumerate().map(|(nth, &name)| {
+    let times = E::FORM.times().iter().enumerate().map(|(nth, &name)| {
         let ticks = entries.iter().map(|(_, entry)| entry.time(nth));
         let ticks: ArrayRef = Arc::new(Int64Array::from_iter_values(ticks));
         (name, ticks)
@@ -147,150 +88,94 @@ fn columns<E: WindowRow>(
     Ok(columns)
 }
 
-/// The columns of a page.
-struct WindowColumns<'a> {
-    names: SortKeyRows,
-    /// The columns of times.
-    times: Vec<&'a [i64]>,
-    states: &'a [ArrayRef],
-    /// Those of functions.
-    values: &'a [ArrayRef],
-}
-
-impl WindowColumns<'_> {
-    /// The sort key of a row; its times are put into `times`.
-    fn get(&self, row: usize, times: &mut Vec<i64>) -> Result<&[u8]> {
-        times.clear();
-        let columns = self.times.iter();
-        times.extend(columns.filter_map(|column| column.get(row)));
-        let name = self.names.get(row);
-        name.ok_or_else(|| broken("a window has no key"))
-    }
-}
-
-fn window_columns<'a>(
-    state: &StateStore,
-    label: &Label,
-    rows: &'a RecordBatch,
-) -> Result<WindowColumns<'a>> {
-    let wrong = || {
-        let schema = rows.schema();
-        let names: Vec<&String> = schema.fields().iter().map(|field| field.name()).collect();
-        broken(format!("unexpected columns {names:?}"))
-    };
-    let (form, time_columns) = match &state.windows {
-        Windows::Sessions(_) => (SessionEntry::FORM, SessionEntry::COLUMNS.len()),
-        Windows::Sliding(_) => (WindowEntry::FORM, WindowEntry::COLUMNS.len()),
-    };
-    if label.form != form {
-        return Err(broken("it holds windows of another kind"));
-    }
-    let (keys, rest) = rows
-        .columns()
-        .split_at_checked(state.query.keys.len())
-        .ok_or_else(wrong)?;
-    let (times, rest) = rest.split_at_checked(time_columns).ok_or_else(wrong)?;
-    let (_sources, rest) = rest.split_first().ok_or_else(wrong)?;
-    let width = rest
-        .len()
-        .checked_sub(state.functions.len())
-        .ok_or_else(wrong)?;
-    let (states, values) = rest.split_at_checked(width).ok_or_else(wrong)?;
-    Ok(WindowColumns {
-        names: state.sort_keys.of(keys)?,
-        times: times.iter().map(page::ticks).collect::<Result<_>>()?,
-        states,
-        values,
-    })
-}
-
-/// Puts the windows of a page into a state. Gives their keys.
+/// Puts the windows of a page into a state.
 ///
 /// # Errors
 ///
 /// [`crate::core::error::Error::Format`] for columns that the state does not have, and windows that cannot be.
-pub(crate) fn read(
-    state: &mut StateStore,
-    label: &Label,
-    rows: &RecordBatch,
-) -> Result<Vec<StoreKey>> {
-    let columns = window_columns(state, label, rows)?;
-    let slots = load(state, rows.num_rows(), columns.states, columns.values)?;
-    let mut times = Vec::new();
-    let mut keys = Vec::new();
-    for (row, &slot) in slots.iter().enumerate() {
-        let name = columns.get(row, &mut times)?;
-        keys.push(match &mut state.windows {
-            Windows::Sessions(sessions) => put(sessions.store_mut(), name, &times, slot)?,
-            Windows::Sliding(sliding) => put(sliding.store_mut(), name, &times, slot)?,
-        });
+pub(super) fn read(state: &mut StateStore, page: &StoredWindows) -> Result<()> {
+    let names = state.sort_keys.of(page.keys())?;
+    let slots = load(state, page)?;
+    match &mut state.windows {
+        Windows::Sessions(sessions) => put_all(sessions.store_mut(), &names, page, &slots),
+        Windows::Sliding(sliding) => put_all(sliding.store_mut(), &names, page, &slots),
     }
-    keys.dedup();
-    Ok(keys)
 }
 
-/// Joins the sessions of a page with those of a state: they may be parts of sessions.
+fn put_all<E: WindowRow>(
+    store: &mut WindowTable<E>,
+    names: &SortKeyRows,
+    page: &StoredWindows,
+    slots: &[Slot],
+) -> Result<()> {
+    if page.form != E::FORM {
+        return Err(broken("it holds windows of another kind"));
+    }
+    let columns = (0..E::FORM.times().len()).map(|place| page.times(place));
+    let columns = columns.collect::<Result<Vec<_>>>()?;
+    let mut times = Vec::new();
+    for (row, &slot) in slots.iter().enumerate() {
+        times.clear();
+        times.extend(columns.iter().filter_map(|column| column.get(row)));
+        put(store, names.get(row), entry(&times, slot)?)?;
+    }
+    Ok(())
+}
+
+/// Puts the sessions of pages that hold parts of them into a state.
 ///
 /// # Errors
 ///
 /// As [`read`].
-pub(crate) fn join(state: &mut StateStore, label: &Label, rows: &RecordBatch) -> Result<()> {
-    let columns = window_columns(state, label, rows)?;
-    let states = columns.states.iter().map(convert::view);
-    let saved = state
-        .query
-        .accumulators()
-        .load(&states.collect::<Result<Vec<_>>>()?)
-        .map_err(|error| broken(error.to_string()))?;
-    let (windows, mut states) = state.at_rest();
-    let Windows::Sessions(sessions) = windows else {
-        return Err(broken("it holds parts of windows that are no sessions"));
+pub(super) fn join(state: &mut StateStore, pages: &[StoredWindows]) -> Result<()> {
+    let (&Windows::Sessions(ref sessions), true) = (&state.windows, state.functions.is_empty())
+    else {
+        return Err(broken("it holds parts of windows that are not stored so"));
     };
-    let mut changes = Changes::new(false);
-    let mut times = Vec::new();
-    for row in 0..rows.num_rows() {
-        let name = columns.get(row, &mut times)?;
-        let from = Slot(row as u32);
-        let entry: SessionEntry = entry(&times, from)?;
-        let key = sessions.store_mut().intern(name)?;
-        let mut updates = PendingUpdates::default();
-        let slot = sessions.join(key, entry.extent, &mut states, &mut updates, &mut changes)?;
-        states
-            .batch_states()
-            .merge_grouped(&[slot], &saved, &[from])?;
+    let query = Arc::clone(&state.query);
+    let mut table = SessionTable::new(Arc::clone(&query), sessions.windows.gap)?;
+    for page in pages {
+        table.add_partials(&page.partials()?)?;
     }
-    Ok(())
+    let whole = table.coalesce(&Interrupt::never())?;
+    let slots = allocate(&mut state.accumulators, &whole.states, whole.extents.len())?;
+    let mut put = |rows: Range<usize>| {
+        let own = whole.keys.get(rows.clone()).unwrap_or_default();
+        let names = state.sort_keys.of(&table.key_columns(own)?)?;
+        let Windows::Sessions(sessions) = &mut state.windows else {
+            return Ok(());
+        };
+        for (place, row) in rows.enumerate() {
+            if let (Some(&extent), Some(&slot)) = (whole.extents.get(row), slots.get(row)) {
+                let session = SessionEntry { extent, slot };
+                put(sessions.store_mut(), names.get(place), session)?;
+            }
+        }
+        Ok(())
+    };
+    in_halves(0..whole.extents.len(), &mut put, &mut |()| ())
 }
 
 fn entry<E: WindowRow>(times: &[i64], slot: Slot) -> Result<E> {
     E::of(times, slot).ok_or_else(|| broken("the bounds of a window are not in order"))
 }
 
-/// Loads the states of rows into slots of their own.
-fn load(
-    state: &mut StateStore,
-    rows: usize,
-    states: &[ArrayRef],
-    values: &[ArrayRef],
-) -> Result<Vec<Slot>> {
+/// Loads the states of a page into slots of their own.
+fn load(state: &mut StateStore, page: &StoredWindows) -> Result<Vec<Slot>> {
     let StateStore {
         query,
         accumulators,
         functions,
         ..
     } = state;
-    let states = states
-        .iter()
-        .map(convert::view)
-        .collect::<Result<Vec<_>>>()?;
+    let width = page.states().len().checked_sub(functions.len());
+    let parts = width.and_then(|width| page.states().split_at_checked(width));
+    let (states, values) = parts.ok_or_else(|| broken("columns of states are missing"))?;
+    let states = states.iter().map(convert::view);
     let saved = accumulators
-        .load(&states)
+        .load(&states.collect::<Result<Vec<_>>>()?)
         .map_err(|error| broken(error.to_string()))?;
-    let slots = (0..rows)
-        .map(|_| accumulators.allocate())
-        .collect::<Result<Vec<_>>>()?;
-    let from: Vec<Slot> = (0..rows as u32).map(Slot).collect();
-    accumulators.merge(&slots, &saved, &from)?;
+    let slots = allocate(accumulators, &saved, page.len())?;
     for (nth, (function, values)) in functions.iter_mut().zip(values).enumerate() {
         function.resize(accumulators.len());
         function
@@ -300,16 +185,22 @@ fn load(
     Ok(slots)
 }
 
-fn put<E: WindowRow>(
-    store: &mut WindowTable<E>,
-    name: &[u8],
-    times: &[i64],
-    slot: Slot,
-) -> Result<StoreKey> {
-    let entry: E = entry(times, slot)?;
-    let key = store.intern(name)?;
+/// Slots with the first of these states.
+fn allocate(
+    accumulators: &mut Accumulators,
+    states: &Accumulators,
+    count: usize,
+) -> Result<Vec<Slot>> {
+    let slots = (0..count).map(|_| accumulators.allocate());
+    let slots = slots.collect::<Result<Vec<_>>>()?;
+    accumulators.merge(&slots, states, &Slot::below(count))?;
+    Ok(slots)
+}
+
+fn put<E: WindowRow>(store: &mut WindowTable<E>, name: Option<&[u8]>, entry: E) -> Result<()> {
+    let key = store.intern(name.ok_or_else(|| broken("a window has no key"))?)?;
     match store.put(key, entry) {
-        None => Ok(key),
+        None => Ok(()),
         Some(_) => Err(broken("a window is there twice")),
     }
 }

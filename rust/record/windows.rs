@@ -3,7 +3,6 @@
 use super::bulk::{self, BatchContext};
 use super::changes::Changes;
 use super::judgement::Judgement;
-use super::source_time::{SourceTime, seen};
 use super::states::OperatorStates;
 use crate::core::error::{Error, Result};
 use crate::core::operator::change::Emit;
@@ -19,6 +18,7 @@ use crate::input::events;
 use crate::plan::query::Query;
 use crate::plan::spec::{Spec, WindowSpec};
 use crate::plan::window_lengths::{WindowLengths, to_ticks};
+use crate::state::source_time::{SourceTime, seen};
 
 /// Length of the segments of sessions whose gaps have no longest one, in microseconds: 3 hours.
 const SEGMENT: i64 = 3 * 3_600_000_000;

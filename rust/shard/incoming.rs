@@ -1,4 +1,4 @@
-//! The blocks of a micro-batch: partial sessions with the number of their records.
+//! The partial sessions of a micro-batch.
 
 use std::sync::Arc;
 
@@ -7,14 +7,14 @@ use arrow_array::types::Int64Type;
 use arrow_array::{RecordBatch, UInt32Array};
 use arrow_select::take::take_record_batch;
 
-use super::late_candidates::LateCandidates;
+use super::lateness::{Spans, are_late};
 use crate::array::named::unnamed;
 use crate::batch::operator::BatchOperator;
 use crate::batch::sessions::SessionTable;
+use crate::core::aggregate::slot::Slot;
 use crate::core::error::{Error, Result};
 use crate::core::interrupt::Interrupt;
 use crate::core::session::windows::Gap;
-use crate::core::sort::pick;
 use crate::core::time::Time;
 use crate::format::block::{self, BlockKind};
 use crate::format::packed::PackedRow;
@@ -23,25 +23,57 @@ use crate::plan::query::Query;
 
 /// The sessions of a micro-batch.
 pub(super) struct Incoming {
-    pub gap: Gap,
-    /// Those that are in time.
+    query: Arc<Query>,
+    gap: Gap,
+    /// Those that are in time, whatever is stored. It knows the keys of the others, too.
     pub sessions: SessionTable,
-    /// Those that may be late.
-    pub candidates: Option<LateCandidates>,
+    /// All of them, where some may be late.
+    pub behind: Option<Behind>,
     /// The least reach of those that are in time, or less.
     pub least: Option<Time>,
     /// Records, late ones too.
     pub records: u64,
 }
 
+/// Partial sessions of which some are late unless stored ones go on from them (rules 1.2). No two of a
+/// key join.
+pub(super) struct Behind {
+    /// In the columns of a block.
+    rows: RecordBatch,
+    spans: Spans,
+    /// How many records each is of.
+    records: Vec<u64>,
+}
+
 impl Incoming {
-    /// Adds blocks without a record that is behind.
-    pub fn add(
-        &mut self,
+    /// Reads blocks, of which some records may be behind `close`. `counted` is the query with the number
+    /// of records as its last aggregate, as blocks have it.
+    pub fn read(
         rows: &[PackedRow<'_>],
-        query: &Query,
+        query: &Arc<Query>,
+        counted: &Arc<Query>,
+        gap: Gap,
+        close: Time,
         interrupt: &Interrupt,
-    ) -> Result<()> {
+    ) -> Result<Self> {
+        let mut incoming = Self {
+            query: Arc::clone(query),
+            gap,
+            sessions: SessionTable::new(Arc::clone(query), gap)?,
+            behind: None,
+            least: None,
+            records: 0,
+        };
+        if rows.iter().any(|row| row.first < close) {
+            incoming.add_behind(rows, counted, close, interrupt)?;
+        } else {
+            incoming.add(rows, interrupt)?;
+        }
+        Ok(incoming)
+    }
+
+    /// Adds blocks without a record that is behind.
+    fn add(&mut self, rows: &[PackedRow<'_>], interrupt: &Interrupt) -> Result<()> {
         for row in rows {
             interrupt.check()?;
             let (kind, block) = block::decode(row.block)?;
@@ -56,7 +88,7 @@ impl Incoming {
                 (Gap::Fixed(gap), _) => Some(row.first.saturating_add(gap)),
                 (Gap::Dynamic { .. }, BlockKind::Records) => Some(row.first),
                 (Gap::Dynamic { .. }, BlockKind::Sessions) => {
-                    let extents = PartialSessions::read(query, self.gap, &block)?.extents;
+                    let extents = PartialSessions::read(&self.query, self.gap, &block)?.extents;
                     extents.iter().map(|extent| extent.reach).min()
                 }
             };
@@ -68,11 +100,9 @@ impl Incoming {
     }
 
     /// Adds blocks of which some records are behind `close`: the records of a key are judged together.
-    /// `counted` is the query with the number of records as its last aggregate.
-    pub fn add_behind(
+    fn add_behind(
         &mut self,
         rows: &[PackedRow<'_>],
-        query: &Query,
         counted: &Arc<Query>,
         close: Time,
         interrupt: &Interrupt,
@@ -83,41 +113,67 @@ impl Incoming {
             let (kind, block) = block::decode(row.block)?;
             sessions.add_block(kind, &block)?;
         }
-        let (partials, records) = split_records(&sessions.partials(interrupt)?)?;
-        let extents = PartialSessions::read(query, self.gap, &partials)?.extents;
+        let (rows, records) = split_records(&sessions.partials(interrupt)?)?;
+        let partials = PartialSessions::read(&self.query, self.gap, &rows)?;
         self.records += records.iter().sum::<u64>();
-        let is_late = |row: &u32| {
-            extents
-                .get(*row as usize)
-                .is_some_and(|own| own.is_late(close))
+        let in_time = partials.extents.iter().filter(|own| !own.is_late(close));
+        self.least = in_time.clone().map(|own| own.reach).min();
+        if in_time.count() == partials.extents.len() {
+            return self.sessions.add_partials(&partials).map(drop);
+        }
+        let spans = Spans {
+            keys: self.sessions.intern(&partials.keys)?,
+            extents: partials.extents,
         };
-        let (late, in_time): (Vec<u32>, Vec<u32>) = (0..extents.len() as u32).partition(is_late);
-        let reaches = pick(&extents, &in_time);
-        self.least = reaches.iter().map(|extent| extent.reach).min();
-        let candidates = LateCandidates {
-            extents: pick(&extents, &late),
-            records: pick(&records, &late),
-            rows: take_record_batch(&partials, &UInt32Array::from(late))?,
+        self.behind = Some(Behind {
+            rows,
+            spans,
+            records,
+        });
+        Ok(())
+    }
+
+    /// Adds those that are in time by what is stored: the slots that they were merged into; and the number
+    /// of records that are late.
+    pub fn judge(
+        &mut self,
+        stored: &[&Spans],
+        close: Time,
+        interrupt: &Interrupt,
+    ) -> Result<(Vec<Slot>, u64)> {
+        let Some(behind) = self.behind.take() else {
+            return Ok((Vec::new(), 0));
         };
-        self.candidates = (!candidates.extents.is_empty()).then_some(candidates);
-        let in_time = take_record_batch(&partials, &UInt32Array::from(in_time))?;
-        self.sessions.add_block(BlockKind::Sessions, &in_time)
+        let is_late = are_late(&behind.spans, stored, close, interrupt)?;
+        let rows = (0..).zip(&is_late);
+        let in_time = rows.filter_map(|(row, &is_late)| (!is_late).then_some(row));
+        let in_time = UInt32Array::from_iter_values(in_time);
+        let in_time = take_record_batch(&behind.rows, &in_time)?;
+        let in_time = PartialSessions::read(&self.query, self.gap, &in_time)?;
+        let slots = self.sessions.add_partials(&in_time)?;
+        let late = behind.records.iter().zip(&is_late);
+        let late = late.filter_map(|(&records, &is_late)| is_late.then_some(records));
+        Ok((slots, late.sum()))
     }
 }
 
 /// The partial sessions of a block, and the number of records of each: its last column.
 fn split_records(block: &RecordBatch) -> Result<(RecordBatch, Vec<u64>)> {
-    let wrong = || Error::Format {
+    let wrong = |reason: String| Error::Format {
         what: "micro-batch",
-        reason: format!("unexpected columns {:?}", block.schema().fields()),
+        reason,
     };
-    let (records, rest) = block.columns().split_last().ok_or_else(wrong)?;
+    let columns = || wrong(format!("unexpected columns {:?}", block.schema().fields()));
+    let (records, rest) = block.columns().split_last().ok_or_else(columns)?;
     let records = records
         .as_primitive_opt::<Int64Type>()
-        .ok_or_else(wrong)?
+        .ok_or_else(columns)?
         .values()
         .iter()
-        .map(|records| records.unsigned_abs())
-        .collect();
+        .map(|&count| {
+            let own = u64::try_from(count);
+            own.map_err(|_| wrong(format!("a session of {count} records")))
+        })
+        .collect::<Result<_>>()?;
     Ok((unnamed(rest.to_vec())?, records))
 }

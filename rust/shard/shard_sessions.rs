@@ -1,67 +1,346 @@
 //! The sessions of a shard: a micro-batch in, rows and changed pages out.
 
-use arrow_array::RecordBatch;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
+use arrow_array::RecordBatch;
+use arrow_schema::Schema;
+
+use super::changes::SessionChanges;
+use super::clock::ShardClock;
+use super::incoming::Incoming;
+use super::layout_parts::PartsRead;
+use super::layout_ranges::{self, JoinedSessions};
+use crate::batch::session_groups::SessionColumns;
+use crate::core::aggregate::slot::Slot;
 use crate::core::error::{Error, Result};
+use crate::core::interrupt::Interrupt;
+use crate::core::memory;
+use crate::core::operator::change::Emit;
 use crate::core::operator::counters::Counters;
 use crate::core::time::Time;
-use crate::record::snapshot::ChangedPage;
-use crate::record::source_time::SourceTime;
+use crate::core::window::Horizon;
+use crate::format::packed;
+use crate::keys::sort_key::SortKeys;
+use crate::plan::fingerprint::Fingerprint;
+use crate::plan::limits::Limits;
+use crate::plan::query::Query;
+use crate::plan::spec::{AggregateSpec, Function, Spec};
+use crate::record::windows::Windows;
+use crate::state::page::{ChangedPage, PageKind, PageName};
+use crate::state::run_writer::RunWriter;
+use crate::state::segment_table::{Layout, SegmentGrid};
+use crate::state::snapshot::Snapshot;
+use crate::state::source_time::{SourceTime, seen};
+use crate::state::stored_run::ChangedPages;
+use crate::state::stored_windows::StoredWindows;
 
 /// The rows that a micro-batch emits, and the pages that have changed: by name, without bytes where a
 /// page is no more.
 pub type Finished = (Vec<RecordBatch>, Vec<ChangedPage>);
 
-/// The sessions of a shard between two micro-batches.
-pub trait ShardSessions: Send {
+/// The sessions of a shard between two micro-batches: what its head says.
+pub struct ShardSessions {
+    pub(super) query: Arc<Query>,
+    /// The same with the number of records of each partial session, as blocks have it.
+    counted: Arc<Query>,
+    pub(super) sort_keys: SortKeys,
+    pub(super) clock: ShardClock,
+    layout: Layout,
+    pub(super) grid: SegmentGrid,
+    pub(super) snapshot: Snapshot,
+    pub(super) limits: Limits,
+    pub(super) interrupt: Interrupt,
+    pushed: Option<MicroBatch>,
+}
+
+/// A micro-batch between [`ShardSessions::push`] and [`ShardSessions::finish`].
+struct MicroBatch {
+    incoming: Incoming,
+    /// What its records see.
+    before: Horizon,
+    /// What it reads of sessions in parts; none of whole ones, and of a state of another layout.
+    parts: Option<PartsRead>,
+    /// The pages that it needs.
+    needed: BTreeSet<PageName>,
+}
+
+impl ShardSessions {
+    /// No sessions yet, of a shard with a number.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Argument`] or [`Error::ColumnType`] for a spec that does not go together with itself or the
+    /// columns of `input`; [`Error::Format`] for one that is not of sessions or needs the records
+    /// themselves.
+    pub fn new(spec: &Spec, input: &Schema, shard: u32) -> Result<Self> {
+        memory::keep_freed();
+        let query = Query::new(spec, input)?;
+        let (true, Windows::Sessions(operator)) =
+            (spec.takes_partials(), Windows::new(spec, &query, 1)?)
+        else {
+            return Err(Error::Format {
+                what: "query",
+                reason: "not one of sessions whose records may come as partial sessions".into(),
+            });
+        };
+        let clock = ShardClock::new(operator.windows);
+        let is_appended = clock.windows.emit == Emit::Close && clock.windows.until.is_none();
+        let (width, shards) = (clock.segment_width(), i64::from(query.shards));
+        let (layout, offset) = if is_appended {
+            let offset = (width / shards).saturating_mul(i64::from(shard) % shards);
+            (Layout::Parts, offset)
+        } else {
+            (Layout::Ranges, 0)
+        };
+        let mut counted = spec.clone();
+        let records = AggregateSpec::new("windrow.records", Function::Count, &[]);
+        counted.aggregates.push(records);
+        Ok(Self {
+            counted: Arc::new(Query::new(&counted, input)?),
+            sort_keys: SortKeys::new(&query.keys)?,
+            snapshot: Snapshot::new(Fingerprint::new(spec, &query)?, layout, width),
+            query: Arc::new(query),
+            clock,
+            layout,
+            grid: SegmentGrid { width, offset },
+            limits: Limits::default(),
+            interrupt: Interrupt::never(),
+            pushed: None,
+        })
+    }
+
+    /// The same, which stops when it is interrupted.
+    pub fn with_interrupt(self, interrupt: Interrupt) -> Self {
+        Self { interrupt, ..self }
+    }
+
+    /// The same with other limits, which change no answer.
+    pub fn with_limits(self, limits: Limits) -> Self {
+        Self { limits, ..self }
+    }
+
     /// Goes on from the head of a saved state.
     ///
     /// # Errors
     ///
-    /// [`Error::Format`] for a head that is damaged, of another query, or of segments of another
-    /// length: such a state is restored by the record operator.
-    fn restore(&mut self, head: &[u8]) -> Result<()>;
+    /// [`Error::Format`] for a head that is damaged or of another query.
+    pub fn restore(&mut self, head: &[u8]) -> Result<()> {
+        let (_, clock) = self.snapshot.open(head)?;
+        self.clock.resume(clock);
+        Ok(())
+    }
 
-    /// Takes the packed rows of a micro-batch, in which sources have come as far as `progress` says.
-    /// Returns the names of the pages that [`Self::finish`] needs.
+    /// Takes the packed rows of a micro-batch, which are judged by the stream time before it; then stream
+    /// time moves by `progress`. Returns the names of the pages that [`Self::finish`] needs.
     ///
     /// # Errors
     ///
     /// [`Error::Format`] for blocks of another query and for a micro-batch before the last one is
     /// finished; those of the interrupt.
-    fn push(&mut self, packed: &RecordBatch, progress: &[SourceTime]) -> Result<Vec<String>>;
+    pub fn push(&mut self, packed: &RecordBatch, progress: &[SourceTime]) -> Result<Vec<String>> {
+        if self.pushed.is_some() {
+            return Err(wrong("the one before it is not finished"));
+        }
+        if self.clock.catch_up() {
+            // Sessions in parts are joined before any of them is closed by itself.
+            self.snapshot.read_all();
+        }
+        let before = self.clock.horizon();
+        let rows = packed::unpack(packed)?;
+        let incoming = Incoming::read(
+            &rows,
+            &self.query,
+            &self.counted,
+            self.clock.windows.gap,
+            before.close,
+            &self.interrupt,
+        )?;
+        self.clock.counters.records += incoming.records;
+        self.clock.observe(seen(progress));
+        let after = self.clock.horizon();
+        let foreign = &self.snapshot.foreign;
+        let (parts, needed) = if !foreign.is_empty() {
+            let pages = foreign.runs();
+            let names = pages.flat_map(|(segment, run)| run.names(segment));
+            (None, names.collect())
+        } else if self.layout == Layout::Parts {
+            let closed = self.clock.closed();
+            let (parts, names) = PartsRead::new(self, &incoming, closed, after.close);
+            (Some(parts), names)
+        } else {
+            (None, layout_ranges::needed(self, &incoming, after)?)
+        };
+        let names = needed.iter().map(PageName::to_string).collect();
+        self.pushed = Some(MicroBatch {
+            incoming,
+            before,
+            parts,
+            needed,
+        });
+        Ok(names)
+    }
 
-    /// Joins sessions and closes those that stream time has passed. `pages` are those that
-    /// [`Self::push`] has named, in any order.
+    /// Joins sessions and closes those that stream time has passed. `pages` are those that [`Self::push`]
+    /// has named, in any order.
     ///
     /// # Errors
     ///
     /// [`Error::Format`] for other pages and damaged ones, and without a micro-batch;
     /// [`Error::Overflow`] for a result that does not fit its type; those of the interrupt.
-    fn finish(&mut self, pages: &[&[u8]]) -> Result<Finished>;
+    pub fn finish(&mut self, pages: &[&[u8]]) -> Result<Finished> {
+        let batch = self.pushed.take().ok_or_else(|| wrong("none was pushed"))?;
+        let finished = self.close(batch, pages);
+        finished.map_err(|error| self.query.name_overflow(error, &[]))
+    }
+
+    fn close(&mut self, batch: MicroBatch, pages: &[&[u8]]) -> Result<Finished> {
+        let MicroBatch {
+            mut incoming,
+            before,
+            parts,
+            needed,
+        } = batch;
+        let (fingerprint, keys) = (&self.snapshot.fingerprint.hash, self.query.keys.len());
+        let pages = StoredWindows::read_all(pages, &needed, fingerprint, keys)?;
+        let mut rows = Vec::new();
+        let changed = match &parts {
+            Some(parts) => {
+                let joined = parts.join(self, &mut incoming, before.close, &pages)?;
+                let (whole, segments, late) = joined;
+                self.clock.counters.late += late;
+                self.close_parts(&incoming, &whole, &segments, parts, &pages, &mut rows)?
+            }
+            None => {
+                let ids = needed.iter().map(|name| name.id).collect();
+                self.snapshot.read(&ids)?;
+                let joined = layout_ranges::join(self, &mut incoming, before, &pages)?;
+                self.clock.counters.late += joined.late;
+                self.close_ranges(&incoming, &joined, &mut rows)?
+            }
+        };
+        Ok((rows, self.snapshot.finish(changed, &self.clock.saved())?))
+    }
+
+    /// Emits the sessions of opened segments that close, and writes the others.
+    fn close_parts(
+        &mut self,
+        incoming: &Incoming,
+        whole: &SessionColumns,
+        segments: &[i64],
+        parts: &PartsRead,
+        pages: &[StoredWindows],
+        rows: &mut Vec<RecordBatch>,
+    ) -> Result<ChangedPages> {
+        let (mut finals, mut kept) = (Vec::new(), BTreeMap::<i64, Vec<u32>>::new());
+        for ((row, extent), &segment) in (0..).zip(&whole.extents).zip(segments) {
+            if parts.has_opened(segment) && self.clock.closes(extent) {
+                finals.push(Slot(row));
+            } else {
+                kept.entry(segment).or_default().push(row);
+            }
+        }
+        self.emit_finals(incoming, whole, &finals, rows)?;
+        self.clock.close();
+        parts.write(self, &incoming.sessions, whole, kept, pages)
+    }
+
+    /// Emits what whole sessions change or close, and writes those that have changed.
+    fn close_ranges(
+        &mut self,
+        incoming: &Incoming,
+        joined: &JoinedSessions,
+        rows: &mut Vec<RecordBatch>,
+    ) -> Result<ChangedPages> {
+        let hidden = joined.hidden.iter();
+        let hidden = hidden.map(|(sessions, slots)| (sessions, slots.clone()));
+        let all = Slot::below(joined.sessions.extents.len());
+        for (sessions, mut slots) in hidden.chain([(&joined.sessions, all)]) {
+            slots.retain(|slot| {
+                let extent = sessions.extents.get(slot.0 as usize);
+                extent.is_some_and(|extent| self.clock.closes(extent))
+            });
+            self.emit_finals(incoming, sessions, &slots, rows)?;
+        }
+        if self.clock.windows.emit == Emit::Update {
+            let stored = joined.stored.iter();
+            let stored = stored.map(|session| (session.slot, session.extent.window()));
+            let changes = SessionChanges::new(&joined.sessions, &joined.is_changed, stored);
+            self.clock.counters.updates += changes.len() as u64;
+            let table = &incoming.sessions;
+            rows.extend(changes.write(&self.query, table, &joined.sessions, &self.interrupt)?);
+        }
+        self.clock.close();
+        if self.layout == Layout::Ranges {
+            return layout_ranges::write(self, &incoming.sessions, joined);
+        }
+        let mut kept = BTreeMap::<i64, Vec<u32>>::new();
+        let sessions = &joined.sessions;
+        let after = self.clock.horizon();
+        let each = sessions.extents.iter().zip(self.segments_of(sessions));
+        for (row, (extent, segment)) in (0..).zip(each) {
+            if extent.is_visible(after) {
+                kept.entry(segment).or_default().push(row);
+            }
+        }
+        PartsRead::default().write(self, &incoming.sessions, sessions, kept, &[])
+    }
+
+    /// Closes sessions, which are emitted unless each of their changes was.
+    fn emit_finals(
+        &mut self,
+        incoming: &Incoming,
+        sessions: &SessionColumns,
+        finals: &[Slot],
+        rows: &mut Vec<RecordBatch>,
+    ) -> Result<()> {
+        self.clock.counters.windows_closed += finals.len() as u64;
+        if self.clock.windows.emit == Emit::Update {
+            return Ok(());
+        }
+        let mut emit = |batch| rows.push(batch);
+        let table = &incoming.sessions;
+        table.results(sessions, finals, &mut emit, &self.interrupt)
+    }
+
+    /// The segment of the reach of each session.
+    pub(super) fn segments_of(&self, sessions: &SessionColumns) -> Vec<i64> {
+        let reaches = sessions.extents.iter().map(|extent| extent.reach);
+        reaches.map(|reach| self.grid.of(reach)).collect()
+    }
+
+    /// Writes runs of sessions.
+    pub(super) fn writer_of<'f>(&self, fingerprint: &'f Fingerprint) -> RunWriter<'f> {
+        RunWriter {
+            form: PageKind::Sessions,
+            fingerprint: &fingerprint.hash,
+            keys: self.query.keys.len(),
+            page_bytes: self.limits.page_bytes,
+            closed: self.clock.closed(),
+        }
+    }
 
     /// The counters.
-    fn counters(&self) -> Counters;
+    pub fn counters(&self) -> Counters {
+        self.clock.counters
+    }
 
-    /// Sessions that are not closed, after a micro-batch.
-    fn windows_open(&self) -> u64;
+    /// Sessions that are not closed, after a micro-batch; more than there are, where some are stored in
+    /// parts.
+    pub fn windows_open(&self) -> u64 {
+        self.snapshot.stored().open()
+    }
 
     /// Stream time, in ticks of the time column.
-    fn stream_time(&self) -> Option<Time>;
-}
-
-/// The error of a micro-batch before the last one is finished.
-pub(super) fn unfinished() -> Error {
-    Error::Format {
-        what: "micro-batch",
-        reason: "the one before it is not finished".into(),
+    pub fn stream_time(&self) -> Option<Time> {
+        self.clock.time()
     }
 }
 
-/// The error where a micro-batch is finished before it was pushed.
-pub(super) fn none_pushed() -> Error {
+/// The error of a micro-batch out of turn.
+fn wrong(reason: &str) -> Error {
     Error::Format {
         what: "micro-batch",
-        reason: "none was pushed".into(),
+        reason: reason.into(),
     }
 }

@@ -8,10 +8,10 @@ use arrow_ipc::reader::StreamReader;
 use proptest::prelude::*;
 use windrow::core::operator::counters::Counters;
 use windrow::core::time::Time;
-use windrow::format::page::Label;
 use windrow::plan::spec::Spec;
 use windrow::record::operator::Operator;
 use windrow::record::store_query::StoreQuery;
+use windrow::state::page::Label;
 
 use crate::operator_batches::{
     self, DYNAMIC, Fed, Row, SESSIONS, SLIDING, batch, by_key, fed, feeds, operator, rows, spec_of,

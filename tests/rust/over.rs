@@ -9,7 +9,7 @@ use std::sync::Arc;
 use windrow::core::operator::stream_time::Source;
 use windrow::core::time::Time;
 use windrow::record::operator::Operator;
-use windrow::record::source_time::SourceTime;
+use windrow::state::source_time::SourceTime;
 
 use crate::operator_batches::{Fed, SLIDING, batch, fed, feeds, operator, spec_of};
 

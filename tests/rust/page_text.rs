@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use windrow::core::error::Error;
-use windrow::format::page_text::{decode, encode};
+use windrow::state::page_text::{decode, encode};
 
 /// The bits of bytes, lowest first, seven to a character: the last one is filled with zeros.
 fn characters(bytes: &[u8]) -> Vec<u8> {

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use proptest::prelude::*;
-use windrow::format::page::{Label, PageKind};
 use windrow::plan::spec::Spec;
 use windrow::record::operator::Operator;
+use windrow::state::page::{Label, PageKind};
 
 use crate::operator_batches::{
     DYNAMIC, Fed, Row, SESSIONS, SLIDING, batch, fed, feeds, operator, rows, spec,
@@ -166,19 +166,14 @@ fn another_query_is_refused_by_what_differs() {
     );
 }
 
-fn vectors(version: &str) -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/vectors")
-        .join(version)
+/// The pages of this version of the format.
+fn vectors() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/vectors/pages-4")
 }
 
-/// The folders of pages that are read: of format 1, of 2, of 2 with ranges of keys, of 3.
-const VERSIONS: [&str; 4] = ["pages-1", "pages-2", "pages-3", "pages-4"];
-
-/// Kind of windows, and the records whose state was saved; since the second version enough keys that
-/// pages have integers in fewer bytes; the third one has ranges of keys in its head; since the fourth one
-/// columns may be differences from those before, as the reaches of these sessions are.
-fn fixtures(version: &str) -> [(&'static str, &'static str, Vec<Fed>); 3] {
+/// Kind of windows, and the records whose state was saved: enough keys that pages have integers in fewer
+/// bytes; the reaches of the sessions with one gap are differences from the column before.
+fn fixtures() -> [(&'static str, &'static str, Vec<Fed>); 3] {
     let mut records = vec![
         fed("a", 100, 1),
         fed("b", 104, 2),
@@ -199,18 +194,12 @@ fn fixtures(version: &str) -> [(&'static str, &'static str, Vec<Fed>); 3] {
         fed("a", 80, 5),
     ];
     let keys = || "c d e f g h i j k l m n o p q r s t u v w x y z".split(' ');
-    if version != "pages-1" {
-        records.extend(keys().zip(1..).map(|(key, value)| fed(key, 113, value)));
-    }
-    let (windows, of_sessions) = if version == "pages-4" {
-        let spread = keys().zip(1..);
-        let spread = spread.map(|(key, value)| fed(key, 2_000 + 20 * value, value));
-        (r#"{"kind":"session","gap":5000}"#, spread.collect())
-    } else {
-        (SESSIONS, records.clone())
-    };
+    records.extend(keys().zip(1..).map(|(key, value)| fed(key, 113, value)));
+    let spread = keys().zip(1..);
+    let spread = spread.map(|(key, value)| fed(key, 2_000 + 20 * value, value));
+    let windows = r#"{"kind":"session","gap":5000}"#;
     [
-        ("sessions", windows, of_sessions),
+        ("sessions", windows, spread.collect()),
         ("dynamic", DYNAMIC, records.clone()),
         ("sliding", SLIDING, records),
     ]
@@ -219,11 +208,11 @@ fn fixtures(version: &str) -> [(&'static str, &'static str, Vec<Fed>); 3] {
 /// Writes the pages of this version. For a new version, once: call it from the test below with a
 /// new folder's name.
 #[expect(dead_code, reason = "called by hand, once for each version")]
-fn write_vectors(version: &str) {
-    for (name, windows, records) in fixtures(version) {
+fn write_vectors() {
+    for (name, windows, records) in fixtures() {
         let mut operator = operator(&spec(windows, CLOSES));
         pushed(&mut operator, &records);
-        let folder = vectors(version).join(name);
+        let folder = vectors().join(name);
         std::fs::create_dir_all(&folder).unwrap();
         for (nth, page) in operator.pages().unwrap().iter().enumerate() {
             std::fs::write(folder.join(format!("{nth}.arrows")), page).unwrap();
@@ -232,35 +221,28 @@ fn write_vectors(version: &str) {
 }
 
 #[test]
-fn pages_of_all_versions_stay_readable() {
-    for version in VERSIONS {
-        for (name, windows, records) in fixtures(version) {
-            let files = std::fs::read_dir(vectors(version).join(name)).unwrap();
-            let pages: Vec<Vec<u8>> = files
-                .map(|file| std::fs::read(file.unwrap().path()).unwrap())
-                .collect();
-            assert!(pages.len() > 1, "{version} {name}");
-            let has = |text: &[u8]| {
-                let mut each = pages.iter().flat_map(|page| page.windows(text.len()));
-                each.any(|part| part == text)
-            };
-            assert_eq!(
-                has(b"windrow.least"),
-                version != "pages-1",
-                "{version} {name}"
-            );
-            let is_beside = version == "pages-4" && name == "sessions";
-            assert_eq!(has(b"windrow.base"), is_beside, "{version} {name}");
-            let spec = spec(windows, CLOSES);
-            let mut fresh = operator(&spec);
-            pushed(&mut fresh, &records);
-            let mut again = restored(&spec, &pages);
-            assert_eq!(again.counters(), fresh.counters(), "{version} {name}");
-            assert_eq!(
-                rows(&again.finish().unwrap()),
-                rows(&fresh.finish().unwrap()),
-                "{version} {name}"
-            );
-        }
+fn saved_pages_of_this_version_stay_readable() {
+    for (name, windows, records) in fixtures() {
+        let files = std::fs::read_dir(vectors().join(name)).unwrap();
+        let pages: Vec<Vec<u8>> = files
+            .map(|file| std::fs::read(file.unwrap().path()).unwrap())
+            .collect();
+        assert!(pages.len() > 1, "{name}");
+        let has = |text: &[u8]| {
+            let mut each = pages.iter().flat_map(|page| page.windows(text.len()));
+            each.any(|part| part == text)
+        };
+        assert!(has(b"windrow.least"), "{name}");
+        assert_eq!(has(b"windrow.base"), name == "sessions", "{name}");
+        let spec = spec(windows, CLOSES);
+        let mut fresh = operator(&spec);
+        pushed(&mut fresh, &records);
+        let mut again = restored(&spec, &pages);
+        assert_eq!(again.counters(), fresh.counters(), "{name}");
+        assert_eq!(
+            rows(&again.finish().unwrap()),
+            rows(&fresh.finish().unwrap()),
+            "{name}"
+        );
     }
 }

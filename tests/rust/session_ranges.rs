@@ -8,7 +8,7 @@ use windrow::core::operator::change::Emit;
 use windrow::plan::limits::Limits;
 
 use crate::operator_batches::{DYNAMIC, Fed, SESSIONS, fed};
-use crate::shard_stream::{Pages, Stream, small};
+use crate::shard_stream::{Pages, Stream, restarts, small};
 use crate::touched_runs::MANY;
 
 /// Keys that begin alike, some for longer than a range can tell, and the empty one.
@@ -48,7 +48,7 @@ proptest! {
     #[test]
     fn differential_many_keys_change_as_those_of_the_operator(
         records in prop::collection::vec((0..80_usize, 0..40_i64, 1..30_i64), 1..300),
-        cuts in prop::collection::vec((1..40_usize, prop::bool::weighted(0.05)), 1..60),
+        cuts in prop::collection::vec((1..40_usize, prop::bool::weighted(0.05), restarts()), 1..60),
         pace in 1..8_i64,
         dynamic in any::<bool>(),
         page_bytes in prop_oneof![Just(1_usize), 200..3_000_usize],

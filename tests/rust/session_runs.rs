@@ -9,13 +9,11 @@ use windrow::core::operator::stream_time::Source;
 use windrow::core::time::Time;
 use windrow::plan::limits::Limits;
 use windrow::record::operator::Operator;
-use windrow::record::source_time::SourceTime;
-use windrow::shard::session_runs::SessionRuns;
-use windrow::shard::session_updates::SessionUpdates;
 use windrow::shard::shard_sessions::ShardSessions;
+use windrow::state::source_time::SourceTime;
 
 use crate::operator_batches::{DYNAMIC, Fed, SESSIONS, batch, fed, feeds, schema, spec_of};
-use crate::shard_stream::{AGGREGATES, Stream, joined, packed, small};
+use crate::shard_stream::{AGGREGATES, Stream, joined, packed, restarts, small};
 
 proptest! {
     #![proptest_config(crate::cases::usually(512))]
@@ -23,7 +21,8 @@ proptest! {
     #[test]
     fn differential_runs_give_the_rows_of_the_operator_in_each_micro_batch(
         records in feeds(150),
-        cuts in prop::collection::vec((1..12_usize, prop::bool::weighted(0.08)), 1..80),
+        cuts in prop::collection::vec((1..12_usize, prop::bool::weighted(0.08), restarts()), 1..80),
+        until in prop::option::of(50..90_i64),
         emit in prop_oneof![Just(Emit::Close), Just(Emit::Update)],
         dynamic in any::<bool>(),
         small in any::<bool>(),
@@ -32,6 +31,9 @@ proptest! {
         let limits = if small { self::small() } else { Limits::default() };
         let windows = if dynamic { DYNAMIC } else { SESSIONS };
         let mut stream = Stream::emitting(emit, windows, limits, shard);
+        if let Some(until) = until {
+            stream = stream.keeping(until);
+        }
         stream.follow(&records, cuts)?;
     }
 }
@@ -47,7 +49,7 @@ fn a_micro_batch_reads_what_it_opens_and_no_more() {
     for rows in rows.chunks(3) {
         let blocks = joined(&packed(&stream.counted, rows, 0, small()));
         let latest = rows.iter().filter_map(|row| row.time).max().unwrap();
-        let names = stream.runs().push(
+        let names = stream.sessions().push(
             &blocks,
             &[SourceTime {
                 input: 0,
@@ -82,11 +84,14 @@ fn refuses_other_pages(mut stream: Stream) {
         time: Time(200),
     }];
     let refused = |pages: &[&[u8]]| {
-        let mut runs = stream.runs();
-        runs.push(&blocks, &progress).unwrap();
-        matches!(runs.finish(pages), Err(Error::Format { what: "page", .. }))
+        let mut sessions = stream.sessions();
+        sessions.push(&blocks, &progress).unwrap();
+        matches!(
+            sessions.finish(pages),
+            Err(Error::Format { what: "page", .. })
+        )
     };
-    let names = stream.runs().push(&blocks, &progress).unwrap();
+    let names = stream.sessions().push(&blocks, &progress).unwrap();
     assert!(!names.is_empty());
     let needed: Vec<&[u8]> = names
         .iter()
@@ -98,17 +103,17 @@ fn refuses_other_pages(mut stream: Stream) {
     assert!(refused(&[&needed[..], &needed[..1]].concat()));
     let cut: Vec<&[u8]> = needed.iter().map(|page| &page[..page.len() - 9]).collect();
     assert!(refused(&cut));
-    let mut runs = stream.runs();
+    let mut sessions = stream.sessions();
     assert!(matches!(
-        runs.finish(&needed),
+        sessions.finish(&needed),
         Err(Error::Format {
             what: "micro-batch",
             ..
         })
     ));
-    runs.push(&blocks, &progress).unwrap();
+    sessions.push(&blocks, &progress).unwrap();
     assert!(matches!(
-        runs.push(&blocks, &progress),
+        sessions.push(&blocks, &progress),
         Err(Error::Format { .. })
     ));
 }
@@ -134,35 +139,17 @@ fn a_micro_batch_of_updates_writes_the_segments_that_change_and_no_others() {
 }
 
 #[test]
-fn a_state_of_close_mode_is_not_gone_on_from_in_update_mode() {
-    let mut stream = Stream::new(SESSIONS, small(), 0);
-    stream.push(&[fed("a", 0, 1)], false);
-    let mut updates = SessionUpdates::new(&stream.spec, &schema());
-    assert!(updates.is_err(), "a spec of close mode");
-    stream.spec.emit = Emit::Update;
-    updates = SessionUpdates::new(&stream.spec, &schema());
-    let refused = updates.unwrap().restore(&stream.pages["head"]);
-    assert!(matches!(refused, Err(Error::Format { what: "page", .. })));
-}
-
-#[test]
-fn only_sessions_that_need_no_records_and_are_not_kept_are_runs() {
+fn only_sessions_that_need_no_records_come_as_partial_ones() {
     let refused = |windows: &str, more: &str| {
         let spec = spec_of(windows, AGGREGATES, more);
-        match spec.emit {
-            Emit::Close => SessionRuns::new(&spec, &schema(), 0).is_err(),
-            Emit::Update => SessionUpdates::new(&spec, &schema()).is_err(),
-        }
+        ShardSessions::new(&spec, &schema(), 0).is_err()
     };
     for emit in ["", r#","emit":"update""#] {
         let more = format!(r#","grace":15{emit}"#);
         assert!(!refused(SESSIONS, &more));
+        assert!(!refused(SESSIONS, &format!(r#"{more},"until":100"#)));
         assert!(refused(crate::operator_batches::SLIDING, &more));
-        for other in [
-            r#""until":100"#,
-            r#""late":"emit""#,
-            r#""every_record":true"#,
-        ] {
+        for other in [r#""late":"emit""#, r#""every_record":true"#] {
             assert!(refused(SESSIONS, &format!("{more},{other}")), "{other}");
         }
     }

@@ -4,22 +4,20 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
+use arrow_array::cast::AsArray;
 use proptest::prelude::*;
-use windrow::batch::combiner::Combiner;
 use windrow::batch::packer::Packer;
-use windrow::core::operator::change::Emit;
+use windrow::core::operator::change::{Emit, Late};
 use windrow::core::operator::stream_time::Source;
 use windrow::core::time::Time;
 use windrow::plan::limits::Limits;
 use windrow::plan::query::Query;
 use windrow::plan::spec::Spec;
 use windrow::record::operator::Operator;
-use windrow::record::snapshot::ChangedPage;
-use windrow::record::source_time::SourceTime;
 use windrow::record::store_query::StoreQuery;
-use windrow::shard::session_runs::SessionRuns;
-use windrow::shard::session_updates::SessionUpdates;
 use windrow::shard::shard_sessions::ShardSessions;
+use windrow::state::page::ChangedPage;
+use windrow::state::source_time::SourceTime;
 
 use crate::operator_batches::{Fed, batch, schema, spec_of};
 
@@ -39,6 +37,12 @@ pub(crate) fn small() -> Limits {
     }
 }
 
+/// Another grace now and then, some of which change the length of segments.
+pub(crate) fn restarts() -> impl Strategy<Value = Option<i64>> {
+    let graces = prop::sample::select(vec![0, 5, 15, 16, 30]);
+    prop::option::weighted(0.06, graces)
+}
+
 pub(crate) type Pages = BTreeMap<String, Vec<u8>>;
 
 /// Changes pages; only what is there is dropped.
@@ -56,14 +60,17 @@ const FINAL: usize = 5;
 /// And `op`, and `time`.
 const CHANGE: usize = 7;
 
-/// The first columns of windows as text, sorted.
+/// The first columns of windows as text, sorted, without those of late records.
 fn shown(batches: &[RecordBatch], columns: usize) -> Vec<String> {
     let rows = batches.iter().flat_map(|batch| {
         let columns = (0..columns)
             .map(|column| batch.column(column))
             .collect::<Vec<_>>();
         let options = arrow_cast::display::FormatOptions::default().with_null("null");
+        let ops = batch.column_by_name("op");
+        let ops = ops.map(|ops| ops.as_string::<i32>().clone());
         (0..batch.num_rows())
+            .filter(move |&row| ops.as_ref().is_none_or(|ops| ops.value(row) != "late"))
             .map(|row| {
                 let cell = |array: &&Arc<dyn arrow_array::Array>| {
                     let shown = arrow_cast::display::ArrayFormatter::try_new(array, &options);
@@ -128,30 +135,42 @@ impl Stream {
         }
     }
 
-    pub(crate) fn runs(&self) -> Box<dyn ShardSessions> {
-        let mut runs: Box<dyn ShardSessions> = match self.spec.emit {
-            Emit::Close => {
-                let runs = SessionRuns::new(&self.spec, &schema(), self.shard).unwrap();
-                Box::new(runs.with_limits(self.limits))
-            }
-            Emit::Update => {
-                let updates = SessionUpdates::new(&self.spec, &schema()).unwrap();
-                Box::new(updates.with_limits(self.limits))
-            }
-        };
+    pub(crate) fn sessions(&self) -> ShardSessions {
+        let sessions = ShardSessions::new(&self.spec, &schema(), self.shard).unwrap();
+        let mut sessions = sessions.with_limits(self.limits);
         if let Some(head) = self.pages.get("head") {
-            runs.restore(head).unwrap();
+            sessions.restore(head).unwrap();
         }
-        runs
+        sessions
     }
 
-    fn operator(&self) -> Operator {
-        let mut operator = Operator::new(&self.spec, &schema(), Vec::new()).unwrap();
+    fn operator(&self, late: Late) -> Operator {
+        let spec = Spec {
+            late,
+            ..self.spec.clone()
+        };
+        let mut operator = Operator::new(&spec, &schema(), Vec::new()).unwrap();
         if !self.pages.is_empty() {
             let pages: Vec<&[u8]> = self.pages.values().map(Vec::as_slice).collect();
             operator.restore(&pages).unwrap();
         }
         operator
+    }
+
+    /// The query comes back with another grace.
+    pub(crate) fn restart(&mut self, grace: i64) {
+        let pages = self.reference.pages().unwrap();
+        self.spec.grace = Some(grace);
+        self.reference = Operator::new(&self.spec, &schema(), Vec::new()).unwrap();
+        let pages: Vec<&[u8]> = pages.iter().map(Vec::as_slice).collect();
+        self.reference.restore(&pages).unwrap();
+    }
+
+    /// The query keeps sessions after they have closed.
+    pub(crate) fn keeping(mut self, until: i64) -> Self {
+        (self.spec.until, self.counted.until) = (Some(until), Some(until));
+        self.reference = Operator::new(&self.spec, &schema(), Vec::new()).unwrap();
+        self
     }
 
     /// A micro-batch: the rows of the record operator, and those of runs, or of an operator that
@@ -172,56 +191,57 @@ impl Stream {
             })
             .into_iter()
             .collect();
-        let mut combiner =
-            Combiner::new(&Arc::new(Query::new(&self.counted, &schema()).unwrap())).unwrap();
-        combiner.push(&blocks).unwrap();
-        let partials = combiner.finish().unwrap();
         let columns = match self.spec.emit {
             Emit::Close => FINAL,
             Emit::Update => CHANGE,
         };
-        let wanted = self.reference.push_partials(&partials, &progress).unwrap();
+        let records = batch(&rows);
+        let pushed = self.reference.push_micro_batch(&records, None, &progress);
+        let wanted = pushed.unwrap();
         let wanted = shown(&wanted, columns);
         if by_operator {
-            let mut operator = self.operator();
-            let found = operator.push_partials(&partials, &progress).unwrap();
+            // A late policy that comes and goes, which asks for the record operator.
+            let mut operator = self.operator(Late::Emit);
+            let pushed = operator.push_micro_batch(&records, None, &progress);
+            let found = pushed.unwrap();
             let found = shown(&found, columns);
             apply(&mut self.pages, operator.changed_pages().unwrap());
             return (wanted, found);
         }
-        let mut runs = self.runs();
-        let names = runs.push(&blocks, &progress).unwrap();
+        let mut sessions = self.sessions();
+        let names = sessions.push(&blocks, &progress).unwrap();
         let needed: Vec<&[u8]> = names
             .iter()
             .map(|name| self.pages[name].as_slice())
             .collect();
-        let (rows, changed) = runs.finish(&needed).unwrap();
+        let (rows, changed) = sessions.finish(&needed).unwrap();
         apply(&mut self.pages, changed);
         self.needed = names;
-        let (own, reference) = (runs.counters(), self.reference.counters());
+        let (own, reference) = (sessions.counters(), self.reference.counters());
         assert_eq!(own.records, reference.records);
         assert_eq!(own.late, reference.late);
         assert_eq!(own.windows_closed, reference.windows_closed);
-        assert_eq!(runs.stream_time(), self.reference.stream_time());
-        let (open, parts) = (self.reference.windows_open(), runs.windows_open());
+        assert_eq!(own.updates, reference.updates);
+        assert_eq!(sessions.stream_time(), self.reference.stream_time());
+        let (open, parts) = (self.reference.windows_open(), sessions.windows_open());
         match self.spec.emit {
-            Emit::Close => assert!(parts >= open && parts < 1_000, "{parts}"),
-            Emit::Update => {
-                assert_eq!(parts, open);
-                assert_eq!(own.updates, reference.updates);
+            Emit::Close if self.spec.until.is_none() => {
+                assert!(parts >= open && parts < 1_000, "{parts}");
             }
+            _ => assert_eq!(parts, open),
         }
         (wanted, shown(&rows, columns))
     }
 
-    /// Pushes records in micro-batches of these sizes, some of them by an operator: rows and open
-    /// windows are those of the record operator after each.
+    /// Pushes records in micro-batches of these sizes, some of them by an operator or after a restart with
+    /// another grace: rows and open windows are those of the record operator after each.
     pub(crate) fn follow(
         &mut self,
         mut records: &[Fed],
-        cuts: Vec<(usize, bool)>,
+        cuts: Vec<(usize, bool, Option<i64>)>,
     ) -> Result<(), TestCaseError> {
-        for (size, by_operator) in cuts.into_iter().cycle().take(300) {
+        for (size, by_operator, grace) in cuts.into_iter().cycle().take(300) {
+            grace.into_iter().for_each(|grace| self.restart(grace));
             let (rows, others) = records.split_at(size.min(records.len()));
             records = others;
             let (wanted, found) = self.push(rows, by_operator);
@@ -244,6 +264,6 @@ impl Stream {
         let select = |operator: &Operator| {
             shown(&operator.select(all, &(None, None), false).unwrap(), FINAL)
         };
-        (select(&self.reference), select(&self.operator()))
+        (select(&self.reference), select(&self.operator(Late::Drop)))
     }
 }

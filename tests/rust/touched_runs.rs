@@ -10,8 +10,8 @@ use windrow::core::time::Time;
 use windrow::plan::limits::Limits;
 use windrow::plan::spec::Spec;
 use windrow::record::operator::Operator;
-use windrow::record::source_time::SourceTime;
 use windrow::record::store_query::StoreQuery;
+use windrow::state::source_time::SourceTime;
 
 use crate::operator_batches::{
     DYNAMIC, Fed, Row, SESSIONS, SLIDING, batch, fed, operator, rows, spec,

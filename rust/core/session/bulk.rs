@@ -12,14 +12,12 @@
 //! are open. So no session that such records join closes before the last of them, none of them
 //! meets a closed session, also not one that is still visible, and their order does not matter.
 
-use super::decide::{Choice, choose};
 use super::record::{SessionOperator, deleted};
 use crate::core::aggregate::slot::Slot;
 use crate::core::aggregate::states::States;
 use crate::core::error::Result;
 use crate::core::operator::change::{Emit, Sink, WindowUpdate};
 use crate::core::store::{SessionEntry, StoreKey};
-use crate::core::time::Time;
 use crate::core::window::{Extent, Window};
 
 /// Updates of sessions whose states are still to be merged. A session that a partial one has made,
@@ -92,17 +90,6 @@ impl SessionOperator {
         }
         self.scratch = found;
         Ok(slot)
-    }
-
-    /// Whether a partial session, with the stored ones that it joins, is late as a whole, by the close
-    /// time of its input (rules 1.2).
-    pub fn is_late(&mut self, key: StoreKey, partial: Extent, close: Time) -> bool {
-        let mut found = std::mem::take(&mut self.scratch);
-        self.store.joining(key, partial, &mut found);
-        let sessions = found.iter().map(|session| session.extent);
-        let choice = choose(partial, sessions, close, self.windows.cut);
-        self.scratch = found;
-        choice == Choice::Late
     }
 
     /// Emits the updates, once the states are merged.

@@ -28,6 +28,7 @@ pub use changed_keys::ChangedKeys;
 pub use entry::{SessionEntry, StoreEntry, WindowEntry};
 pub use key_table::{KeyTable, StoreKey};
 pub use segments::SegmentId;
+pub(crate) use segments::segment_width;
 pub use session_store::SessionStore;
 pub use window_store::WindowStore;
 pub use window_table::WindowTable;

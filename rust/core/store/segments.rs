@@ -26,6 +26,16 @@ const LONGEST: u32 = 62;
 /// The least length at which the queue is compacted.
 const SHORT_QUEUE: usize = 1 << 10;
 
+/// The length of segments of this length at least: a power of two.
+pub(crate) fn segment_width(width: Span) -> i64 {
+    1 << shift_of(width)
+}
+
+fn shift_of(width: Span) -> u32 {
+    let power = width.0.checked_next_power_of_two();
+    power.map_or(LONGEST, |power| power.trailing_zeros().min(LONGEST))
+}
+
 /// A window of a segment that the close time has entered: due time, id, key.
 type Queued<I> = Reverse<(Time, I, StoreKey)>;
 
@@ -69,12 +79,8 @@ pub(super) struct Segments<I> {
 impl<I: Copy + Ord> Segments<I> {
     /// No segments yet, of this length at least.
     pub(super) fn new(width: Span) -> Self {
-        let shift = width
-            .0
-            .checked_next_power_of_two()
-            .map_or(u64::BITS, u64::trailing_zeros);
         Self {
-            shift: shift.min(LONGEST),
+            shift: shift_of(width),
             listed: BTreeMap::new(),
             opened: None,
             queue: BinaryHeap::new(),

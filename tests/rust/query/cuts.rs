@@ -1,11 +1,10 @@
 //! Queries of sessions that are cut, against the rule, and what they refuse.
 
 use proptest::prelude::*;
-use windrow::batch::combiner::Combiner;
 use windrow::plan::limits::Limits;
 use windrow::plan::query::Query;
 use windrow::plan::spec::Spec;
-use windrow::shard::session_runs::SessionRuns;
+use windrow::shard::shard_sessions::ShardSessions;
 
 use super::rows::{Row, limits, query, rows, schema};
 use super::shuffle::{cut as pieces, merged, packed, run};
@@ -99,23 +98,15 @@ fn sessions_leave_as_soon_as_no_later_block_can_cut_them_otherwise() {
 
 #[test]
 fn partial_sessions_of_a_stream_are_refused() {
-    let query = query(
-        &cut(&fixed(5), Some(9), false),
-        r#"["key"]"#,
-        COUNT,
-        1,
-        Limits::default(),
-    );
-    assert!(Combiner::new(&query).is_err());
     let spec = |windows: &str| {
         let spec = format!(
             r#"{{"keys": ["key"], "time": "ts", "windows": {windows}, "aggregates": {COUNT}, "shards": 1, "grace": 0}}"#
         );
         Spec::parse(&spec).unwrap()
     };
-    assert!(SessionRuns::new(&spec(&fixed(5)), &schema(), 0).is_ok());
-    assert!(SessionRuns::new(&spec(&cut(&fixed(5), Some(9), false)), &schema(), 0).is_err());
-    assert!(SessionRuns::new(&spec(&cut(&fixed(5), None, true)), &schema(), 0).is_err());
+    assert!(ShardSessions::new(&spec(&fixed(5)), &schema(), 0).is_ok());
+    assert!(ShardSessions::new(&spec(&cut(&fixed(5), Some(9), false)), &schema(), 0).is_err());
+    assert!(ShardSessions::new(&spec(&cut(&fixed(5), None, true)), &schema(), 0).is_err());
 }
 
 #[test]

@@ -38,7 +38,6 @@ class Asked(TypedDict):
         order: the column that orders the records of a source; None where all are judged by the start of a micro-batch.
         slowest: whether stream time is that of the slowest source, and not one for each.
         partials: whether blocks hold partial sessions, and not the records themselves.
-        runs: whether the state holds these as sorted runs, so that a shard joins them without an operator.
         clock: the column of the wall clock; None where no record is ahead of it.
         max_ahead: how far ahead of it a record may be, in microseconds.
         over: of a query whose records come back, the columns of the result: serialized; else None.
@@ -55,7 +54,6 @@ class Asked(TypedDict):
     order: str | None
     slowest: bool
     partials: bool
-    runs: bool
     clock: str | None
     max_ahead: int
     over: bytes | None
@@ -106,7 +104,6 @@ def asked_of(
         order=plan.stream.order,
         slowest=plan.stream.stream_time == "slowest" and bool(plan.stream.source),
         partials=_takes_partials(plan),
-        runs=_takes_partials(plan) and plan.windows.retention is None,
         clock=clock,
         max_ahead=plan.options.max_ahead or 0,
         over=None if over is None else over.serialize().to_pybytes(),

@@ -53,8 +53,8 @@ def changes(rows: Iterable[Any], state: PageState, query: StreamQuery) -> Iterat
     tasks = list(work.tasks(control, blocks))
     pages.operators = len(tasks)
     for number, own, progress in tasks:
-        has_runs = asked["runs"] and work.goes_on(number)
-        changed = work.join(number, own, progress) if has_runs else work.push(number, own, progress, control)
+        joins = asked["partials"]
+        changed = work.join(number, own, progress) if joins else work.push(number, own, progress, control)
         given += changed.rows
         for name in _SHARD:
             counters[name] += changed.after[name] - changed.before[name]
@@ -114,12 +114,6 @@ class Shard:
         self._query = query
         self._pages = pages
 
-    def goes_on(self, number: int) -> bool:
-        """Whether the operator with a number is new, or of exactly this query: a state of another one is read by the
-        record operator alone.
-        """
-        return not self._pages.knows(number) or self._pages.is_of(self._query.stored)
-
     def join(self, number: int, rows: list[Any], progress: Progress) -> Changed:
         """Partial sessions are joined with the pages of an operator that they need."""
         query, pages = self._query, self._pages
@@ -177,21 +171,13 @@ class Shard:
     def push(self, number: int, rows: list[Any], progress: Progress, control: Control) -> Changed:
         """The records of blocks are pushed to an operator that has the pages that they need."""
         query = self._query
-        if query.asked["partials"]:
-            combiner = query.block_query.combiner()
-            combiner.push(_packed(rows))
-            partials = combiner.finish()
-            operator = self._operator(number, partials.select(range(len(query.keys))), progress)
-            before = operator.counters()
-            changes = operator.push_partials(partials, progress)
+        records, times = self._records(_packed(rows), control)
+        operator = self._operator(number, records.select(query.keys), progress, times)
+        before = operator.counters()
+        if query.at_once:
+            changes = list(over.beside(records, operator.push_over(records, progress, times)))
         else:
-            records, times = self._records(_packed(rows), control)
-            operator = self._operator(number, records.select(query.keys), progress, times)
-            before = operator.counters()
-            if query.at_once:
-                changes = list(over.beside(records, operator.push_over(records, progress, times)))
-            else:
-                changes = operator.push_micro_batch(records, progress, times)
+            changes = operator.push_micro_batch(records, progress, times)
         after = operator.counters()
         return Changed(changes, operator.changed_pages(), before, after, operator.stream_time)
 

@@ -1,0 +1,133 @@
+//! The windows of an operator as pages: those of the runs in which one has changed.
+
+use super::state_store::StateStore;
+use super::window_pages;
+use super::window_row::WindowRow;
+use super::windows::Windows;
+use crate::core::error::{Error, Result};
+use crate::core::store::{SegmentId, StoreKey, WindowTable};
+use crate::core::window::Extent;
+use crate::state::run_writer::RunWriter;
+use crate::state::segment_table::place;
+use crate::state::snapshot::Snapshot;
+use crate::state::stored_run::{ChangedPages, StoredRun, WindowStatistics};
+
+/// A micro-batch has changed a run that it has not read.
+const UNREAD: Error = Error::Internal("a run that changes was read");
+
+/// Windows of a segment, in the order of their keys and ids.
+type Entries<'s, E> = Vec<(StoreKey, &'s E)>;
+
+/// Writes the runs in which a window has changed since the store was marked clean; where nothing is
+/// saved, all windows.
+///
+/// # Errors
+///
+/// Those of [`window_pages::sorted`]; [`Error::Internal`] for a change in a run that was not read.
+pub(super) fn write(state: &StateStore, snapshot: &mut Snapshot) -> Result<ChangedPages> {
+    match &state.windows {
+        Windows::Sessions(sessions) => write_changed(state, sessions.store(), snapshot),
+        Windows::Sliding(sliding) => write_changed(state, sliding.store(), snapshot),
+    }
+}
+
+fn write_changed<E: WindowRow>(
+    state: &StateStore,
+    store: &WindowTable<E>,
+    snapshot: &mut Snapshot,
+) -> Result<ChangedPages> {
+    let changed: Vec<(SegmentId, Option<Vec<&[u8]>>)> = match store.changed() {
+        Some(changed) if !snapshot.table.is_empty() => changed
+            .iter()
+            .map(|(&id, keys)| (id, keys.names().map(Iterator::collect)))
+            .collect(),
+        _ => store.segments().map(|id| (id, None)).collect(),
+    };
+    let mut pages = ChangedPages::new();
+    for (id, names) in changed {
+        write_segment(state, store, snapshot, id, names, &mut pages)?;
+    }
+    update_statistics(store, snapshot)?;
+    Ok(pages)
+}
+
+/// Writes the runs of a segment in which a key has changed; of no `names` all that were read.
+fn write_segment<E: WindowRow>(
+    state: &StateStore,
+    store: &WindowTable<E>,
+    snapshot: &mut Snapshot,
+    id: SegmentId,
+    names: Option<Vec<&[u8]>>,
+    pages: &mut ChangedPages,
+) -> Result<()> {
+    let runs = snapshot.table.segment(id.0);
+    let mut is_changed = snapshot.is_read(id.0);
+    if let Some(names) = &names {
+        is_changed.fill(false);
+        for name in names {
+            if let Some(changed) = is_changed.get_mut(place(runs, name)) {
+                *changed = true;
+            }
+        }
+    }
+    snapshot.check_read(id.0, &is_changed)?;
+    let entries = store.segment(id);
+    let froms: Vec<Vec<u8>> = runs.iter().map(|run| run.from.clone()).collect();
+    let mut rows = 0;
+    let Snapshot {
+        fingerprint, table, ..
+    } = snapshot;
+    let writer = RunWriter {
+        form: E::FORM,
+        fingerprint: &fingerprint.hash,
+        keys: state.query.keys.len(),
+        page_bytes: state.query.limits.page_bytes,
+        closed: store.closed(),
+    };
+    table.rewrite(id.0, &is_changed, &writer, pages, |group, from| {
+        let own = within(store, &entries, from, froms.get(group.end));
+        rows += own.len();
+        window_pages::sorted(state, store, own)
+    })?;
+    if names.is_none() && rows < entries.len() {
+        return Err(UNREAD);
+    }
+    Ok(())
+}
+
+/// The windows of a range of keys.
+fn within<'e, 's, E: WindowRow>(
+    store: &WindowTable<E>,
+    entries: &'e Entries<'s, E>,
+    from: &[u8],
+    to: Option<&Vec<u8>>,
+) -> &'e [(StoreKey, &'s E)] {
+    let position = |from: &[u8]| entries.partition_point(|&(key, _)| store.name(key) < from);
+    let to = to.map_or(entries.len(), |to| position(to));
+    entries.get(position(from)..to).unwrap_or_default()
+}
+
+/// Says anew what is in the runs in which a window has closed and is kept.
+fn update_statistics<E: WindowRow>(store: &WindowTable<E>, snapshot: &mut Snapshot) -> Result<()> {
+    let (closed, kept) = (store.closed(), store.horizon().kept);
+    let changes = |run: &StoredRun| run.windows.change_before(closed, kept);
+    let mut updated = Vec::new();
+    for (segment, runs) in snapshot.table.segments() {
+        let is_changed: Vec<bool> = runs.iter().map(changes).collect();
+        if !is_changed.contains(&true) {
+            continue;
+        }
+        snapshot.check_read(segment, &is_changed)?;
+        let entries = store.segment(SegmentId(segment));
+        for (place, run) in runs.iter().enumerate().filter(|(_, run)| changes(run)) {
+            let next = runs.get(place + 1).map(|next| &next.from);
+            let own = within(store, &entries, &run.from, next).iter();
+            let extents: Vec<Extent> = own.map(|(_, entry)| entry.extent()).collect();
+            updated.push((segment, place, WindowStatistics::of(&extents, closed)));
+        }
+    }
+    for (segment, place, windows) in updated {
+        snapshot.table.set_statistics(segment, place, windows);
+    }
+    Ok(())
+}

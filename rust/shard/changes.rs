@@ -1,0 +1,119 @@
+//! The changes of a micro-batch in update mode: of all sessions that have changed the deletes of the
+//! windows that they had, and then the upsert of the one that each has.
+
+use std::ops::Range;
+
+use arrow_array::RecordBatch;
+
+use crate::array::halves::in_halves;
+use crate::batch::operator::RESULT_ROWS;
+use crate::batch::session_groups::SessionColumns;
+use crate::batch::sessions::SessionTable;
+use crate::core::aggregate::slot::Slot;
+use crate::core::error::Result;
+use crate::core::interrupt::Interrupt;
+use crate::core::operator::change::Op;
+use crate::core::sort::pick;
+use crate::core::window::Window;
+use crate::plan::query::Query;
+use crate::record::change_batch;
+use crate::record::changes::ChangeRow;
+use crate::record::states::lower;
+
+/// The changes of some sessions: all deletes, then the upserts.
+pub(super) struct SessionChanges {
+    /// The session of each change.
+    sessions: Vec<u32>,
+    rows: Vec<ChangeRow>,
+}
+
+impl SessionChanges {
+    /// The changes of the sessions that have changed; `stored` are the windows that each had.
+    pub fn new(
+        sessions: &SessionColumns,
+        is_changed: &[bool],
+        stored: impl Iterator<Item = (Slot, Window)>,
+    ) -> Self {
+        let window = |slot: u32| {
+            sessions
+                .extents
+                .get(slot as usize)
+                .map(|extent| extent.window())
+        };
+        let is_gone = |&(slot, before): &(Slot, Window)| {
+            is_changed.get(slot.0 as usize) == Some(&true) && window(slot.0) != Some(before)
+        };
+        let mut changes = Self {
+            sessions: Vec::new(),
+            rows: Vec::new(),
+        };
+        let mut gone: Vec<(Slot, Window)> = stored.filter(is_gone).collect();
+        gone.sort(); // nearly sorted
+        for (slot, window) in gone {
+            changes.push(slot.0, window, Op::Delete, None);
+        }
+        let changed = (0..).zip(is_changed).filter(|(_, is_changed)| **is_changed);
+        for (session, _) in changed {
+            if let Some(window) = window(session) {
+                changes.push(session, window, Op::Upsert, Some(Slot(session)));
+            }
+        }
+        changes
+    }
+
+    fn push(&mut self, session: u32, window: Window, op: Op, slot: Option<Slot>) {
+        self.sessions.push(session);
+        self.rows.push(ChangeRow {
+            window,
+            time: window.end,
+            op,
+            slot,
+        });
+    }
+
+    /// How many changes there are.
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// The changes as rows, in several batches.
+    pub fn write(
+        &self,
+        query: &Query,
+        keys: &SessionTable,
+        sessions: &SessionColumns,
+        interrupt: &Interrupt,
+    ) -> Result<Vec<RecordBatch>> {
+        let mut batches = Vec::new();
+        let mut from = 0;
+        // Of one op each, so that a batch has no nulls, or nothing else in the columns of aggregates.
+        let runs = self.rows.chunk_by(|one, next| one.op == next.op);
+        for rows in runs.flat_map(|run| run.chunks(RESULT_ROWS)) {
+            let range = from..from + rows.len();
+            from = range.end;
+            let mut batch = |range: Range<usize>| {
+                interrupt.check()?;
+                let own = self.sessions.get(range.clone()).unwrap_or_default();
+                let own = pick(&sessions.keys, own);
+                let rows = self.rows.get(range).unwrap_or_default();
+                change_batch::batch(
+                    query,
+                    keys.key_columns(&own)?,
+                    rows,
+                    |keys, slots, windows| {
+                        lower(
+                            query,
+                            keys,
+                            sessions.states.lower(slots),
+                            &[],
+                            slots,
+                            windows,
+                        )
+                    },
+                )
+            };
+            in_halves(range, &mut batch, &mut |batch| batches.push(batch))?;
+        }
+        Ok(batches)
+    }
+}

@@ -1,0 +1,94 @@
+//! Stream time and counters of a shard, and what they close.
+
+use crate::core::aggregate::SeqNo;
+use crate::core::operator::counters::Counters;
+use crate::core::operator::stream_time::{Source, StreamTime};
+use crate::core::session::windows::SessionWindows;
+use crate::core::store::segment_width;
+use crate::core::time::{Span, Time};
+use crate::core::window::{Extent, Horizon};
+use crate::state::head::Clock;
+
+/// Stream time and counters of a shard.
+pub(super) struct ShardClock {
+    pub windows: SessionWindows,
+    pub counters: Counters,
+    time: StreamTime,
+    /// Sessions due before this were closed and emitted.
+    closed: Time,
+    seq_nos: SeqNo,
+}
+
+impl ShardClock {
+    /// Nothing was seen yet.
+    pub fn new(windows: SessionWindows) -> Self {
+        Self {
+            counters: Counters::default(),
+            time: StreamTime::new(1, windows.grace, Span(1)),
+            closed: Time::MIN,
+            seq_nos: 0,
+            windows,
+        }
+    }
+
+    /// Goes on from a saved one.
+    pub fn resume(&mut self, saved: Clock) {
+        self.time.resume(saved.progress);
+        self.closed = saved.closed;
+        self.seq_nos = saved.seq_nos;
+        self.counters = saved.counters;
+    }
+
+    /// As it is saved.
+    pub fn saved(&self) -> Clock {
+        Clock {
+            progress: self.time.progress().to_vec(),
+            closed: self.closed,
+            seq_nos: self.seq_nos,
+            counters: self.counters,
+        }
+    }
+
+    /// Stream time.
+    pub fn time(&self) -> Option<Time> {
+        self.time.slowest().time
+    }
+
+    /// Length of a segment.
+    pub fn segment_width(&self) -> i64 {
+        segment_width(self.windows.segment())
+    }
+
+    /// The close time goes with the grace, which may be smaller than before a restart. Whether it has
+    /// moved.
+    pub fn catch_up(&mut self) -> bool {
+        self.time.catch_up();
+        self.horizon().close > self.closed
+    }
+
+    /// Moves stream time.
+    pub fn observe(&mut self, seen: impl Iterator<Item = (usize, Source, Time)>) {
+        self.time.observe_together(seen);
+    }
+
+    /// What is due before the close time is closed, and what is hidden.
+    pub fn horizon(&self) -> Horizon {
+        let now = self.time.slowest();
+        Horizon::of_sessions(now.time, now.close, self.windows.until)
+    }
+
+    /// Whether a session closes now.
+    pub fn closes(&self, extent: &Extent) -> bool {
+        !extent.closed_before(self.closed) && extent.closed_before(self.horizon().close)
+    }
+
+    /// Everything that is due is closed.
+    pub fn close(&mut self) {
+        self.closed = self.closed.max(self.horizon().close);
+    }
+
+    /// How far sessions are closed.
+    pub fn closed(&self) -> Time {
+        self.closed
+    }
+}

@@ -1,0 +1,155 @@
+//! What joins by key and time: which partial sessions are late, and which stored sessions go on in later
+//! segments. Either is one sweep over the sessions of a key in the order of time.
+
+use crate::core::error::Result;
+use crate::core::interrupt::Interrupt;
+use crate::core::key::KeyId;
+use crate::core::sort::SortedRows;
+use crate::core::time::Time;
+use crate::core::window::Extent;
+
+/// The bounds of sessions, parallel.
+#[derive(Default)]
+pub(super) struct Spans {
+    pub keys: Vec<KeyId>,
+    pub extents: Vec<Extent>,
+}
+
+impl Spans {
+    fn iter(&self) -> impl Iterator<Item = (KeyId, &Extent)> {
+        self.keys.iter().copied().zip(&self.extents)
+    }
+}
+
+/// A set of keys.
+struct KeySet(Vec<bool>);
+
+impl KeySet {
+    fn of(keys: impl Iterator<Item = KeyId>) -> Self {
+        let mut set = Vec::new();
+        for key in keys {
+            let place = key.0 as usize;
+            if set.len() <= place {
+                set.resize(place + 1, false);
+            }
+            if let Some(known) = set.get_mut(place) {
+                *known = true;
+            }
+        }
+        Self(set)
+    }
+
+    fn contains(&self, key: KeyId) -> bool {
+        self.0.get(key.0 as usize) == Some(&true)
+    }
+}
+
+/// Which partial sessions are late: those that, with all that they join of `stored` and of each other,
+/// end behind the close time (rules 1.2).
+///
+/// ```text
+///   stored                ├──┤····
+///   partial   ├x┤···            ├x┤····                close
+///             late        └── one session ──┴──────────┤
+/// ```
+pub(super) fn are_late(
+    partials: &Spans,
+    stored: &[&Spans],
+    close: Time,
+    interrupt: &Interrupt,
+) -> Result<Vec<bool>> {
+    let behind = partials.iter().filter(|(_, own)| own.is_late(close));
+    let behind = KeySet::of(behind.map(|(key, _)| key));
+    let all = partials.iter().zip((0..).map(Some));
+    let stored = stored.iter().flat_map(|spans| spans.iter());
+    let all = all.chain(stored.zip(std::iter::repeat(None)));
+    let all: Vec<(KeyId, Extent, Option<usize>)> = all
+        .filter(|((key, _), _)| behind.contains(*key))
+        .map(|((key, extent), partial)| (key, *extent, partial))
+        .collect();
+    let keys: Vec<KeyId> = all.iter().map(|(key, ..)| *key).collect();
+    let starts: Vec<Time> = all.iter().map(|(_, extent, _)| extent.start).collect();
+    let mut is_late = vec![false; partials.extents.len()];
+    let mut judge = |group: &mut Vec<usize>, whole: Option<Extent>| {
+        let group_is_late = whole.is_some_and(|whole| whole.is_late(close));
+        for partial in group.drain(..).filter(|_| group_is_late) {
+            if let Some(is_late) = is_late.get_mut(partial) {
+                *is_late = true;
+            }
+        }
+    };
+    let mut group = Vec::new();
+    for (_, rows) in SortedRows::new(&keys, &starts, interrupt)?.by_key() {
+        let mut whole: Option<Extent> = None;
+        for &(_, row) in rows {
+            let Some((_, extent, partial)) = all.get(row as usize) else {
+                continue;
+            };
+            whole = match whole {
+                Some(whole) if whole.joins(extent) => Some(whole.union(extent)),
+                before => {
+                    judge(&mut group, before);
+                    Some(*extent)
+                }
+            };
+            group.extend(partial);
+        }
+        judge(&mut group, whole);
+    }
+    Ok(is_late)
+}
+
+/// Carries the sessions of the segments up to `last` to the latest segment in which a part goes on from
+/// them. `segments` are those of their reaches; `later` are parts by their segments, all after `last`, so
+/// that each reaches further than these sessions and joins those that reach its start.
+///
+/// ```text
+///   sessions   ├──┤···      ├──┤···
+///   later              ├────x──x──x──────x┤····
+///                           └── is carried to the segment of this reach
+/// ```
+pub(super) fn carry(
+    sessions: &Spans,
+    last: i64,
+    later: &[(i64, Spans)],
+    segments: &mut [i64],
+    interrupt: &Interrupt,
+) -> Result<()> {
+    let opened = || {
+        let rows = sessions.iter().zip(&*segments).enumerate();
+        rows.filter(|(_, (_, segment))| **segment <= last)
+    };
+    let known = KeySet::of(opened().map(|(_, ((key, _), _))| key));
+    let (mut keys, mut times, mut places) = (Vec::new(), Vec::new(), Vec::new());
+    // Parts come before sessions that reach their start, in the order of rows.
+    for (segment, spans) in later {
+        for (key, span) in spans.iter().filter(|(key, _)| known.contains(*key)) {
+            keys.push(key);
+            times.push(span.start);
+            places.push(Err(*segment));
+        }
+    }
+    if keys.is_empty() {
+        return Ok(());
+    }
+    for (row, ((key, extent), _)) in opened() {
+        keys.push(key);
+        times.push(extent.reach);
+        places.push(Ok(row));
+    }
+    for (_, rows) in SortedRows::new(&keys, &times, interrupt)?.by_key() {
+        let mut latest = last;
+        for &(_, nth) in rows {
+            match places.get(nth as usize) {
+                Some(&Err(segment)) => latest = latest.max(segment),
+                Some(&Ok(row)) if latest > last => {
+                    if let Some(segment) = segments.get_mut(row) {
+                        *segment = latest;
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,247 @@
+//! Whole sessions by ranges of keys: what a micro-batch reads, joins and writes anew.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
+
+use super::incoming::Incoming;
+use super::key_names::each_sort_key;
+use super::lateness::Spans;
+use super::shard_sessions::ShardSessions;
+use super::sorted_sessions::sorted;
+use crate::batch::session_groups::SessionColumns;
+use crate::batch::sessions::SessionTable;
+use crate::core::aggregate::slot::Slot;
+use crate::core::error::Result;
+use crate::core::key::KeyId;
+use crate::core::sort::pick;
+use crate::core::window::{Extent, Horizon};
+use crate::state::page::{PageId, PageName};
+use crate::state::segment_table::place;
+use crate::state::stored_run::{ChangedPages, StoredRun, WindowStatistics};
+use crate::state::stored_windows::StoredWindows;
+use crate::state::touched::Touched;
+
+/// A session as it was stored.
+pub(super) struct StoredSession {
+    pub extent: Extent,
+    /// None where its state had another layout.
+    page: Option<PageId>,
+    /// The session that it belongs to now.
+    pub slot: Slot,
+}
+
+/// The sessions that were read and those of a micro-batch, after it.
+pub(super) struct JoinedSessions {
+    pub sessions: SessionColumns,
+    /// Of each session whether the micro-batch has brought something of it.
+    pub is_changed: Vec<bool>,
+    pub stored: Vec<StoredSession>,
+    /// Of a state of another layout, those that a smaller grace has closed: nothing joins them.
+    pub hidden: Option<(SessionColumns, Vec<Slot>)>,
+    /// How many records are late.
+    pub late: u64,
+}
+
+/// The pages that a micro-batch needs at this horizon: of the runs that have its keys or get them, and of
+/// those in which a session closes or leaves.
+pub(super) fn needed(
+    shard: &ShardSessions,
+    incoming: &Incoming,
+    after: Horizon,
+) -> Result<BTreeSet<PageName>> {
+    let keys: Vec<KeyId> = incoming.sessions.key_ids();
+    let mut touched = Touched::new(&shard.snapshot.table, after.close, after.kept);
+    let mut add = |key: &[u8]| touched.add(key);
+    each_sort_key(&shard.sort_keys, &incoming.sessions, &keys, &mut add)?;
+    Ok(touched.names())
+}
+
+/// Joins what a micro-batch has brought with what is stored in pages; `before` is what its records see.
+pub(super) fn join(
+    shard: &ShardSessions,
+    incoming: &mut Incoming,
+    before: Horizon,
+    pages: &[StoredWindows],
+) -> Result<JoinedSessions> {
+    let interrupt = &shard.interrupt;
+    let partials = incoming.sessions.coalesce(interrupt)?;
+    let (mut stored, mut hidden) = (Vec::new(), None);
+    let mut spans = Spans::default();
+    let is_foreign = !shard.snapshot.foreign.is_empty();
+    for page in pages {
+        interrupt.check()?;
+        let slots = incoming.sessions.add_partials(&page.partials()?)?;
+        if is_foreign {
+            continue;
+        }
+        let extents = page.extents()?;
+        if incoming.behind.is_some() {
+            spans.keys.extend(incoming.sessions.intern(page.keys())?);
+            spans.extents.extend(&extents);
+        }
+        let own = extents.into_iter().zip(slots);
+        stored.extend(own.map(|(extent, slot)| StoredSession {
+            extent,
+            page: Some(page.name.id),
+            slot,
+        }));
+    }
+    if is_foreign {
+        let whole = incoming.sessions.coalesce(interrupt)?;
+        let slots = Slot::below(whole.extents.len()).into_iter();
+        let extent = |slot: &Slot| whole.extents.get(slot.0 as usize).copied();
+        let is_visible = |slot: &Slot| extent(slot).is_some_and(|own| own.is_visible(before));
+        let (visible, others): (Vec<Slot>, Vec<Slot>) = slots.partition(is_visible);
+        spans = Spans {
+            keys: pick(&whole.keys, Slot::numbers(&visible)),
+            extents: pick(&whole.extents, Slot::numbers(&visible)),
+        };
+        let slots = incoming.sessions.add_sessions(&whole, &visible)?;
+        let own = spans.extents.iter().zip(slots);
+        stored.extend(own.map(|(&extent, slot)| StoredSession {
+            extent,
+            page: None,
+            slot,
+        }));
+        hidden = Some((whole, others));
+    }
+    let (mut changed, late) = incoming.judge(&[&spans], before.close, interrupt)?;
+    let all = Slot::below(partials.extents.len());
+    changed.extend(incoming.sessions.add_sessions(&partials, &all)?);
+    let joined = incoming.sessions.coalesce(interrupt)?;
+    for session in &mut stored {
+        session.slot = joined.slot(session.slot);
+    }
+    let mut is_changed = vec![false; joined.extents.len()];
+    for slot in changed {
+        if let Some(is_changed) = is_changed.get_mut(joined.slot(slot).0 as usize) {
+            *is_changed = true;
+        }
+    }
+    Ok(JoinedSessions {
+        sessions: joined,
+        is_changed,
+        stored,
+        hidden,
+        late,
+    })
+}
+
+/// The rows of the runs of a segment.
+#[derive(Default)]
+struct SegmentRows {
+    /// The runs in which a session has changed or is no more.
+    changed_runs: BTreeSet<u32>,
+    /// The sessions of each run that are as they were.
+    stored: BTreeMap<u32, Vec<u32>>,
+    /// Those that are new in the segment or have changed.
+    changed: Vec<u32>,
+}
+
+/// Writes the runs in which a session has changed or left, once `shard` has closed what is due. `table`
+/// knows the keys of sessions.
+pub(super) fn write(
+    shard: &mut ShardSessions,
+    table: &SessionTable,
+    joined: &JoinedSessions,
+) -> Result<ChangedPages> {
+    let after = shard.clock.horizon();
+    let JoinedSessions {
+        sessions,
+        is_changed,
+        stored,
+        ..
+    } = joined;
+    let mut segments = BTreeMap::<i64, SegmentRows>::new();
+    let mut is_new: Vec<bool> = vec![true; sessions.extents.len()];
+    for session in stored {
+        let Some(page) = session.page else { continue };
+        let row = session.slot.0;
+        let own = segments.entry(page.segment).or_default();
+        if is_changed.get(row as usize) == Some(&true) || !session.extent.is_visible(after) {
+            own.changed_runs.insert(page.run);
+        } else {
+            own.stored.entry(page.run).or_default().push(row);
+            if let Some(is_new) = is_new.get_mut(row as usize) {
+                *is_new = false;
+            }
+        }
+    }
+    let each = sessions.extents.iter().zip(shard.segments_of(sessions));
+    for ((row, (extent, segment)), is_new) in (0..).zip(each).zip(is_new) {
+        if is_new && extent.is_visible(after) {
+            segments.entry(segment).or_default().changed.push(row);
+        }
+    }
+    let mut changed = ChangedPages::new();
+    for (segment, rows) in segments {
+        shard.interrupt.check()?;
+        write_segment(shard, table, sessions, segment, rows, &mut changed)?;
+    }
+    Ok(changed)
+}
+
+fn write_segment(
+    shard: &mut ShardSessions,
+    table: &SessionTable,
+    sessions: &SessionColumns,
+    segment: i64,
+    rows: SegmentRows,
+    changed: &mut ChangedPages,
+) -> Result<()> {
+    let runs = shard.snapshot.table.segment(segment);
+    let numbers: Vec<u32> = runs.iter().map(|run| run.number).collect();
+    let has_changed = |number: &u32| rows.changed_runs.contains(number);
+    let mut is_changed: Vec<bool> = numbers.iter().map(has_changed).collect();
+    let mut places = Vec::with_capacity(rows.changed.len());
+    let keys: Vec<KeyId> = pick(&sessions.keys, &rows.changed);
+    each_sort_key(&shard.sort_keys, table, &keys, |key| {
+        places.push(place(runs, key));
+        ControlFlow::Continue(())
+    })?;
+    for &place in &places {
+        if let Some(is_changed) = is_changed.get_mut(place) {
+            *is_changed = true;
+        }
+    }
+    shard.snapshot.check_read(segment, &is_changed)?;
+    update_statistics(shard, sessions, segment, &rows, &is_changed);
+    if rows.changed.is_empty() && !is_changed.contains(&true) {
+        return Ok(());
+    }
+    let (sort_keys, fingerprint) = (&shard.sort_keys, shard.snapshot.fingerprint.clone());
+    let writer = shard.writer_of(&fingerprint);
+    let runs = &mut shard.snapshot.table;
+    runs.rewrite(segment, &is_changed, &writer, changed, |group, _| {
+        let own = numbers.get(group.clone()).unwrap_or_default().iter();
+        let own = own.filter_map(|number| rows.stored.get(number)).flatten();
+        let new = rows.changed.iter().zip(&places);
+        // Of no runs there is one place, the first.
+        let is_own = |place: &usize| group.contains(place) || numbers.is_empty();
+        let new = new.filter(|(_, place)| is_own(place)).map(|(row, _)| row);
+        let own: Vec<u32> = own.chain(new).copied().collect();
+        sorted(sort_keys, table, sessions, &own)
+    })
+}
+
+/// Says anew what is in the runs in which a session has closed and is kept.
+fn update_statistics(
+    shard: &mut ShardSessions,
+    sessions: &SessionColumns,
+    segment: i64,
+    rows: &SegmentRows,
+    is_changed: &[bool],
+) {
+    let after = shard.clock.horizon();
+    let runs = shard.snapshot.table.segment(segment).iter().enumerate();
+    let changes = |run: &StoredRun| run.windows.change_before(after.close, after.kept);
+    let updated = runs.filter_map(|(place, run)| {
+        let own = rows.stored.get(&run.number)?;
+        let is_updated = changes(run) && is_changed.get(place) == Some(&false);
+        let extents: Vec<Extent> = pick(&sessions.extents, own);
+        is_updated.then(|| (place, WindowStatistics::of(&extents, after.close)))
+    });
+    for (place, windows) in updated.collect::<Vec<_>>() {
+        shard.snapshot.table.set_statistics(segment, place, windows);
+    }
+}

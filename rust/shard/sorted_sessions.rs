@@ -1,0 +1,86 @@
+//! Sessions as sorted columns of pages.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, Int64Array, LargeBinaryArray};
+
+use crate::array::halves::in_halves;
+use crate::batch::session_groups::SessionColumns;
+use crate::batch::sessions::SessionTable;
+use crate::core::aggregate::slot::Slot;
+use crate::core::error::Result;
+use crate::core::sort::{pick, prefix};
+use crate::core::window::Extent;
+use crate::keys::sort_key::SortKeys;
+use crate::state::page::PageKind;
+use crate::state::page_writer::window_columns;
+use crate::state::sorted_windows::SortedWindows;
+
+/// Some sessions by key, end and start, in parts of which each fits a batch. `table` knows their keys.
+pub(super) fn sorted(
+    sort_keys: &SortKeys,
+    table: &SessionTable,
+    sessions: &SessionColumns,
+    rows: &[u32],
+) -> Result<Vec<SortedWindows>> {
+    let mut parts = Vec::new();
+    if rows.is_empty() {
+        return Ok(parts);
+    }
+    let mut part = |range: Range<usize>| {
+        let rows = rows.get(range).unwrap_or_default();
+        sorted_part(sort_keys, table, sessions, rows)
+    };
+    in_halves(0..rows.len(), &mut part, &mut |part| parts.push(part))?;
+    Ok(parts)
+}
+
+fn sorted_part(
+    sort_keys: &SortKeys,
+    table: &SessionTable,
+    sessions: &SessionColumns,
+    rows: &[u32],
+) -> Result<SortedWindows> {
+    let keys = table.key_columns(&pick(&sessions.keys, rows))?;
+    let names = sort_keys.of(&keys)?;
+    let mut order: Vec<(u128, u32)> = (0..rows.len())
+        .map(|row| (prefix(names.get(row).unwrap_or_default()), row as u32))
+        .collect();
+    // A stable sort, for it joins stretches that are in order: what was read from pages is.
+    order.sort_by(|(left, a), (right, b)| {
+        let name = |row: &u32| names.get(*row as usize);
+        let extent = |row: &u32| {
+            let slot = rows.get(*row as usize)?;
+            let extent = sessions.extents.get(*slot as usize)?;
+            Some((extent.end, extent.start))
+        };
+        left.cmp(right)
+            .then_with(|| name(a).cmp(&name(b)))
+            .then_with(|| extent(a).cmp(&extent(b)))
+    });
+    let order: Vec<u32> = order.into_iter().map(|(_, row)| row).collect();
+    let rows = pick(rows, &order);
+    let slots: Vec<Slot> = rows.iter().copied().map(Slot).collect();
+    let extents = pick(&sessions.extents, &rows);
+    let keys = table.key_columns(&pick(&sessions.keys, &rows))?;
+    let fields = sort_keys.fields().into_iter();
+    let fields = fields.map(|field| field.name().clone());
+    let bounds: [ArrayRef; 3] = [
+        times(&extents, |extent| extent.start.0),
+        times(&extents, |extent| extent.end.0),
+        times(&extents, |extent| extent.reach.0),
+    ];
+    let bounds = PageKind::Sessions.times().iter().copied().zip(bounds);
+    let states = sessions.states.save(&slots);
+    let names = order.iter().map(|&row| names.get(row as usize));
+    Ok(SortedWindows {
+        names: LargeBinaryArray::from_iter_values(names.map(Option::unwrap_or_default)),
+        columns: window_columns(fields.zip(keys), bounds, rows.len(), states)?,
+        extents,
+    })
+}
+
+fn times(extents: &[Extent], time: impl Fn(&Extent) -> i64) -> ArrayRef {
+    Arc::new(Int64Array::from_iter_values(extents.iter().map(time)))
+}

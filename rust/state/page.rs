@@ -1,0 +1,262 @@
+//! State pages: the state of an operator as sealed batches (see [`crate::format::envelope`])
+//! that open with any Arrow library.
+//!
+//! | page | one row is | columns |
+//! |---|---|---|
+//! | `head` | a source of an input | `input`, `source`, `time` |
+//! | `sessions` | a session | key columns, `start`, `end`, `reach`, `source`, state columns |
+//! | `windows` | a sliding window | key columns, `start`, `largest`, `source`, state columns |
+//! | `index` | a session of the run with its number | key columns, `start`, `reach`; 64-bit integers as `byte_planes` has them |
+//!
+//! | metadata | of | value |
+//! |---|---|---|
+//! | `windrow.page` | all | `head`, `sessions`, `windows` or `index` |
+//! | `windrow.fingerprint` | all | xxh3-64 of the specification |
+//! | `windrow.specification` | head | the specification, JSON |
+//! | `windrow.state` | head | stream time, close times, counters, the number of pages of each segment: JSON |
+//! | `windrow.segment`, `windrow.run`, `windrow.number` | windows | the id of the page |
+//! | `windrow.first_key`, `windrow.last_key` | windows | its keys' bounds, inclusive: hexadecimal, see [`crate::keys::sort_key`] |
+//! | `windrow.first_time`, `windrow.last_time` | windows | the least start, and the greatest reach (of sliding windows: start) |
+//!
+//! Rows are sorted by key, then by end and start. A segment's windows are one run or several, each
+//! cut into pages.
+
+use std::fmt;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
+use arrow_array::{Array, ArrayRef, RecordBatch};
+
+use super::byte_planes;
+use super::hexadecimal;
+use crate::core::error::{Error, Result};
+use crate::core::time::Time;
+use crate::format::envelope::{self, Metadata};
+
+const WHAT: &str = "page";
+
+/// The kind of a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PageKind {
+    /// Stream time and counters.
+    Head,
+    /// Sessions.
+    Sessions,
+    /// Sliding windows.
+    Windows,
+    /// Keys and bounds of the sessions of a run, without their states.
+    Index,
+}
+
+impl PageKind {
+    const ALL: [Self; 4] = [Self::Head, Self::Sessions, Self::Windows, Self::Index];
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Head => "head",
+            Self::Sessions => "sessions",
+            Self::Windows => "windows",
+            Self::Index => "index",
+        }
+    }
+
+    /// The names of its columns of times, after those of keys.
+    pub(crate) fn times(self) -> &'static [&'static str] {
+        match self {
+            Self::Head => &[],
+            Self::Sessions => &["start", "end", "reach"],
+            Self::Windows => &["start", "largest"],
+            Self::Index => &["start", "reach"],
+        }
+    }
+}
+
+/// The id of a page of windows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PageId {
+    /// The segment: reach or start divided by the length of a segment.
+    pub segment: i64,
+    /// The run in the segment.
+    pub run: u32,
+    /// The page in the run.
+    pub number: u32,
+}
+
+impl fmt::Display for PageId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}/{}", self.segment, self.run, self.number)
+    }
+}
+
+/// The name of a page of windows or of an index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PageName {
+    /// The id of the page.
+    pub id: PageId,
+    /// Whether it is a page of the run's index.
+    pub is_index: bool,
+}
+
+impl fmt::Display for PageName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { id, is_index } = self;
+        write!(f, "{id}{}", if *is_index { "/index" } else { "" })
+    }
+}
+
+/// The bounds of the windows in a page, known without reading its rows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PageBounds {
+    /// The first key and the last one.
+    pub keys: (Vec<u8>, Vec<u8>),
+    /// The least start, and the greatest reach or start.
+    pub times: (Time, Time),
+}
+
+/// The sealed rows of a page by its name.
+pub(crate) type NamedPage = (PageName, Vec<u8>);
+
+/// A page by the text of its name; no bytes where it is no more.
+pub type ChangedPage = (String, Option<Vec<u8>>);
+
+/// The label of a page: all but its rows.
+#[derive(Clone, Debug)]
+pub struct Label {
+    /// Its kind.
+    pub form: PageKind,
+    /// Of the specification that it belongs to.
+    pub fingerprint: String,
+    metadata: Metadata,
+}
+
+/// The error of a page.
+pub(crate) fn broken(reason: impl Into<String>) -> Error {
+    Error::Format {
+        what: WHAT,
+        reason: reason.into(),
+    }
+}
+
+impl Label {
+    fn new(metadata: Metadata) -> Result<Self> {
+        let text = |name: &str| {
+            metadata
+                .get(name)
+                .cloned()
+                .ok_or_else(|| broken(format!("{name} is missing")))
+        };
+        let form = text("windrow.page")?;
+        let known = PageKind::ALL.into_iter().find(|known| known.name() == form);
+        let form = known.ok_or_else(|| {
+            broken(format!(
+                "it holds {form:?}, which this version does not know"
+            ))
+        })?;
+        Ok(Self {
+            form,
+            fingerprint: text("windrow.fingerprint")?,
+            metadata,
+        })
+    }
+
+    /// Reads the label of a page, and not its rows.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Format`] for bytes that are damaged, of another version or no page.
+    pub fn read(bytes: &[u8]) -> Result<Self> {
+        Self::new(envelope::metadata(WHAT, bytes)?)
+    }
+
+    /// An entry of the metadata.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Format`] where it is missing.
+    pub fn text(&self, name: &str) -> Result<&str> {
+        self.metadata
+            .get(name)
+            .map(String::as_str)
+            .ok_or_else(|| broken(format!("{name} is missing")))
+    }
+
+    fn number<T: std::str::FromStr>(&self, name: &str) -> Result<T> {
+        let text = self.text(name)?;
+        text.parse()
+            .map_err(|_| broken(format!("{name} is {text:?}, not a number")))
+    }
+
+    fn key(&self, name: &str) -> Result<Vec<u8>> {
+        let text = self.text(name)?;
+        hexadecimal::read(text)
+            .ok_or_else(|| broken(format!("{name} is {text:?}, not hexadecimal")))
+    }
+
+    /// The id of a page of windows.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Format`] where it has none.
+    pub fn id(&self) -> Result<PageId> {
+        Ok(PageId {
+            segment: self.number("windrow.segment")?,
+            run: self.number("windrow.run")?,
+            number: self.number("windrow.number")?,
+        })
+    }
+
+    /// The name of a page of windows or of an index.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Format`] where it has none.
+    pub fn name(&self) -> Result<PageName> {
+        Ok(PageName {
+            id: self.id()?,
+            is_index: self.form == PageKind::Index,
+        })
+    }
+
+    /// The bounds of a page of windows.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Format`] where it has none.
+    pub fn bounds(&self) -> Result<PageBounds> {
+        Ok(PageBounds {
+            keys: (
+                self.key("windrow.first_key")?,
+                self.key("windrow.last_key")?,
+            ),
+            times: (
+                Time(self.number("windrow.first_time")?),
+                Time(self.number("windrow.last_time")?),
+            ),
+        })
+    }
+}
+
+/// Reads a page.
+///
+/// # Errors
+///
+/// [`Error::Format`] for bytes that are damaged, of another version or no page.
+pub fn read(bytes: &[u8]) -> Result<(Label, RecordBatch)> {
+    let (metadata, rows) = envelope::unseal(WHAT, bytes)?;
+    let label = Label::new(metadata)?;
+    let rows = match label.form {
+        PageKind::Index => byte_planes::join(&rows)?,
+        PageKind::Head | PageKind::Sessions | PageKind::Windows => rows,
+    };
+    Ok((label, rows))
+}
+
+/// The 64-bit integers of a column of a page.
+pub(crate) fn ticks(column: &ArrayRef) -> Result<&[i64]> {
+    let column = column
+        .as_primitive_opt::<Int64Type>()
+        .filter(|column| column.null_count() == 0);
+    Ok(column
+        .ok_or_else(|| broken("a column of times has another type"))?
+        .values())
+}

@@ -1,0 +1,211 @@
+//! The runs of each segment: the slices of time in which windows are due.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+
+use super::page::{PageName, broken};
+use super::run_writer::{RunWriter, Vacancy};
+use super::sorted_windows::SortedWindows;
+use super::stored_run::{ChangedPages, StoredRun, WindowStatistics};
+use crate::core::error::Result;
+use crate::core::time::Time;
+
+/// What the runs of a segment hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Layout {
+    /// Parts of sessions, which may go on in other runs and segments. The oldest run comes first.
+    ///
+    /// ```text
+    ///   segments   ── opened ──┼── 7 ─────────┼── 8 ─────────┼─▶ reach
+    ///                final     │ run 0, run 1 │ run 0        │
+    ///                          close time
+    /// ```
+    Parts,
+    /// Whole windows, those of a range of keys in each run, in the order of keys.
+    ///
+    /// ```text
+    ///   keys of a segment   ──┬─────────┬────────────────┬────────▶
+    ///                         │ run 0   │ run 2          │ run 1
+    /// ```
+    Ranges,
+}
+
+/// Segments of one length, shifted by some time, so that shards open theirs by turns.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SegmentGrid {
+    pub width: i64,
+    pub offset: i64,
+}
+
+impl SegmentGrid {
+    /// The segment of a reach.
+    pub fn of(&self, reach: Time) -> i64 {
+        reach.0.saturating_add(self.offset).div_euclid(self.width)
+    }
+
+    /// The last reach of a segment.
+    pub fn end(&self, segment: i64) -> Time {
+        let next = segment.saturating_add(1).saturating_mul(self.width);
+        Time(next.saturating_sub(1).saturating_sub(self.offset))
+    }
+}
+
+/// The runs of each segment.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub(crate) struct SegmentTable(BTreeMap<i64, Vec<StoredRun>>);
+
+impl SegmentTable {
+    /// Checks that the runs of each segment have numbers of their own, and the order of their layout.
+    ///
+    /// # Errors
+    ///
+    /// [`crate::core::error::Error::Format`] where it is not so.
+    pub fn check(&self, layout: Layout) -> Result<()> {
+        let is_sorted = |runs: &Vec<StoredRun>| match layout {
+            Layout::Parts => runs.is_sorted_by(|left, right| left.number < right.number),
+            Layout::Ranges => runs.is_sorted_by(|left, right| left.from < right.from),
+        };
+        let is_whole = |runs: &Vec<StoredRun>| {
+            let numbers: BTreeSet<u32> = runs.iter().map(|run| run.number).collect();
+            numbers.len() == runs.len() && runs.iter().all(|run| run.pages > 0) && is_sorted(runs)
+        };
+        if self.0.values().all(is_whole) {
+            Ok(())
+        } else {
+            Err(broken("the runs of its head do not go together"))
+        }
+    }
+
+    /// The runs of each segment.
+    pub fn segments(&self) -> impl Iterator<Item = (i64, &[StoredRun])> {
+        let segments = self.0.iter();
+        segments.map(|(&segment, runs)| (segment, runs.as_slice()))
+    }
+
+    /// All runs, with their segments.
+    pub fn runs(&self) -> impl Iterator<Item = (i64, &StoredRun)> {
+        self.segments()
+            .flat_map(|(segment, runs)| runs.iter().map(move |run| (segment, run)))
+    }
+
+    /// The runs of a segment.
+    pub fn segment(&self, segment: i64) -> &[StoredRun] {
+        self.0.get(&segment).map_or(&[], Vec::as_slice)
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// How many windows are open; of sessions that are stored in parts, how many parts.
+    pub fn open(&self) -> u64 {
+        let runs = self.0.values().flatten();
+        runs.fold(0, |open, run| open.saturating_add(run.windows.open))
+    }
+
+    /// Says anew what is in a run.
+    pub fn set_statistics(&mut self, segment: i64, place: usize, windows: WindowStatistics) {
+        let runs = self.0.get_mut(&segment);
+        if let Some(run) = runs.and_then(|runs| runs.get_mut(place)) {
+            run.windows = windows;
+        }
+    }
+
+    /// Adds a run after those of a segment.
+    pub fn push(&mut self, segment: i64, run: StoredRun) {
+        self.0.entry(segment).or_default().push(run);
+    }
+
+    /// Removes some runs of a segment that follow each other, and their pages.
+    pub fn remove(&mut self, segment: i64, places: Range<usize>, changed: &mut ChangedPages) {
+        let Some(runs) = self.0.get_mut(&segment) else {
+            return;
+        };
+        let removed: Vec<StoredRun> = runs.drain(places).collect();
+        if runs.is_empty() {
+            self.0.remove(&segment);
+        }
+        let names = removed.iter().flat_map(|run| run.all_names(segment));
+        changed.extend(names.map(|name| (name, None)));
+    }
+
+    /// Removes the segments up to one, and their pages.
+    pub fn remove_to(&mut self, last: i64, changed: &mut ChangedPages) {
+        let later = last.checked_add(1).map(|first| self.0.split_off(&first));
+        let removed = Self(std::mem::replace(&mut self.0, later.unwrap_or_default()));
+        changed.extend(removed.all_names().map(|name| (name, None)));
+    }
+
+    /// The names of all pages.
+    pub fn all_names(&self) -> impl Iterator<Item = PageName> {
+        self.runs()
+            .flat_map(|(segment, run)| run.all_names(segment))
+    }
+
+    /// Writes anew the runs of a segment that have changed, as `is_changed` says of each. Those that
+    /// follow each other are one range, which is divided anew: `windows` gives all windows of such a
+    /// range, which begins at a sort key, by the places that its runs had.
+    ///
+    /// # Errors
+    ///
+    /// What `windows` and the writer return.
+    pub fn rewrite(
+        &mut self,
+        segment: i64,
+        is_changed: &[bool],
+        writer: &RunWriter<'_>,
+        changed: &mut ChangedPages,
+        mut windows: impl FnMut(Range<usize>, &[u8]) -> Result<Vec<SortedWindows>>,
+    ) -> Result<()> {
+        // The last ones first: the places before them are still those of `is_changed`.
+        for group in groups(is_changed).into_iter().rev() {
+            let first = self.segment(segment).get(group.start);
+            let from = first.filter(|_| group.start > 0); // the first run has all lesser keys, too
+            let from = from.map_or_else(Vec::new, |run| run.from.clone());
+            let place = group.start;
+            self.remove(segment, group.clone(), changed);
+            let parts = windows(group, &from)?;
+            if parts.is_empty() {
+                continue;
+            }
+            let taken = self.segment(segment).iter().map(|run| run.number);
+            let vacancy = Vacancy {
+                segment,
+                from,
+                taken: taken.collect(),
+            };
+            let runs = writer.write_ranges(vacancy, &parts, changed)?;
+            let all = self.0.entry(segment).or_default();
+            all.splice(place..place, runs);
+        }
+        Ok(())
+    }
+}
+
+/// The runs that have changed, those that follow each other together; of no runs one place for new
+/// ones.
+fn groups(is_changed: &[bool]) -> Vec<Range<usize>> {
+    if is_changed.is_empty() {
+        return std::iter::once(0..0).collect();
+    }
+    let mut end = 0;
+    let groups = is_changed
+        .chunk_by(|left, right| left == right)
+        .map(|group| {
+            let start = end;
+            end += group.len();
+            (group.first() == Some(&true)).then_some(start..end)
+        });
+    groups.flatten().collect()
+}
+
+/// The place of the run that has the windows of a sort key, or gets them.
+pub(crate) fn place(runs: &[StoredRun], key: &[u8]) -> usize {
+    let later = runs.partition_point(|run| run.from.as_slice() <= key);
+    later.saturating_sub(1)
+}

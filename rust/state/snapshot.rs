@@ -1,0 +1,163 @@
+//! The pages that are stored for an operator: which runs there are, and which of them were read.
+
+use std::collections::BTreeSet;
+
+use super::head::{self, Clock, Head};
+use super::page::{ChangedPage, PageId, broken};
+use super::segment_table::{Layout, SegmentTable};
+use super::stored_run::ChangedPages;
+use crate::core::error::{Error, Result};
+use crate::plan::fingerprint::Fingerprint;
+
+/// A micro-batch has changed a run that it has not read.
+const UNREAD: Error = Error::Internal("a run that changes was read");
+
+/// What is known of the pages of a state.
+#[derive(Clone)]
+pub(crate) struct Snapshot {
+    pub fingerprint: Fingerprint,
+    layout: Layout,
+    /// Length of a segment.
+    width: i64,
+    /// The runs of each segment. Those of another layout or length of segments are not among them.
+    pub table: SegmentTable,
+    /// The runs of such another state: all their pages are read at once, and then written anew.
+    pub foreign: SegmentTable,
+    /// The runs that were not read.
+    unread: BTreeSet<(i64, u32)>,
+}
+
+impl Snapshot {
+    /// No pages yet.
+    pub fn new(fingerprint: Fingerprint, layout: Layout, width: i64) -> Self {
+        Self {
+            fingerprint,
+            layout,
+            width,
+            table: SegmentTable::default(),
+            foreign: SegmentTable::default(),
+            unread: BTreeSet::new(),
+        }
+    }
+
+    /// The head of a saved state: its layout, and how far it has come.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Format`] for a head that is damaged or of another query.
+    pub fn open(&mut self, head: &[u8]) -> Result<(Layout, Clock)> {
+        let (head, clock) = Head::open(head, &self.fingerprint)?;
+        let is_own = head.layout == self.layout && head.width == self.width;
+        if is_own {
+            self.table = head.segments;
+        } else {
+            self.foreign = head.segments;
+        }
+        Ok((head.layout, clock))
+    }
+
+    /// All pages of a state are read at once, and written anew.
+    pub fn read_all(&mut self) {
+        if self.foreign.is_empty() {
+            self.foreign = std::mem::take(&mut self.table);
+        }
+    }
+
+    /// The runs of a state, its own or those of another layout.
+    pub fn stored(&self) -> &SegmentTable {
+        if self.foreign.is_empty() {
+            &self.table
+        } else {
+            &self.foreign
+        }
+    }
+
+    /// Notes which pages of windows were read.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Format`] for some pages of a run without the others, and for pages of no run.
+    pub fn read(&mut self, pages: &BTreeSet<PageId>) -> Result<()> {
+        let (mut known, mut unread) = (0, BTreeSet::new());
+        for (segment, run) in self.stored().runs() {
+            let names = run.names(segment);
+            let read = names.filter(|name| pages.contains(&name.id)).count();
+            if read == 0 {
+                unread.insert((segment, run.number));
+            } else if read < run.pages as usize {
+                return Err(broken("pages of a run are missing"));
+            }
+            known += read;
+        }
+        if known < pages.len() {
+            return Err(broken("some pages are not of this state"));
+        }
+        self.unread = unread;
+        Ok(())
+    }
+
+    /// How many windows are open in runs that were not read.
+    pub fn unread(&self) -> u64 {
+        let runs = self.stored().runs();
+        let unread = runs.filter(|(segment, run)| self.unread.contains(&(*segment, run.number)));
+        unread.fold(0, |open, (_, run)| open.saturating_add(run.windows.open))
+    }
+
+    /// Which runs of a segment were read.
+    pub fn is_read(&self, segment: i64) -> Vec<bool> {
+        let runs = self.table.segment(segment).iter();
+        let is_read = |number| !self.unread.contains(&(segment, number));
+        runs.map(|run| is_read(run.number)).collect()
+    }
+
+    /// Checks that runs that change were read, by their places.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Internal`] where it is not so.
+    pub fn check_read(&self, segment: i64, is_changed: &[bool]) -> Result<()> {
+        let is_read = self.is_read(segment);
+        let mut runs = is_read.iter().zip(is_changed);
+        if runs.any(|(&is_read, &is_changed)| is_changed && !is_read) {
+            return Err(UNREAD);
+        }
+        Ok(())
+    }
+
+    /// Changed pages by name, and the head of the state that has them.
+    ///
+    /// # Errors
+    ///
+    /// Those of Arrow.
+    pub fn finish(&mut self, mut changed: ChangedPages, clock: &Clock) -> Result<Vec<ChangedPage>> {
+        for name in std::mem::take(&mut self.foreign).all_names() {
+            changed.entry(name).or_insert(None);
+        }
+        let changed = changed.into_iter();
+        let pages = changed.map(|(name, page)| (name.to_string(), page));
+        let head = (head::NAME.into(), Some(self.head(clock)?));
+        Ok(pages.chain([head]).collect())
+    }
+
+    /// The page of the head.
+    ///
+    /// # Errors
+    ///
+    /// Those of Arrow.
+    pub fn head(&self, clock: &Clock) -> Result<Vec<u8>> {
+        Head::write(
+            clock,
+            self.width,
+            self.layout,
+            &self.table,
+            &self.fingerprint,
+        )
+    }
+
+    /// The ids of the pages of windows, in order.
+    pub fn ids(&self) -> BTreeSet<PageId> {
+        let runs = self.stored().runs();
+        let names = runs.flat_map(|(segment, run)| run.names(segment));
+        names.map(|name| name.id).collect()
+    }
+}

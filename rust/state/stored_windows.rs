@@ -1,0 +1,139 @@
+//! The windows of a page as columns.
+
+use std::collections::BTreeSet;
+
+use arrow_array::{ArrayRef, RecordBatch};
+
+use super::page::{self, PageKind, PageName, broken, ticks};
+use crate::array::convert;
+use crate::core::error::Result;
+use crate::core::time::Time;
+use crate::core::window::Extent;
+use crate::format::partial_sessions::PartialSessions;
+
+/// A page of a run or of its index, as it was read.
+pub(crate) struct StoredWindows {
+    /// Its name.
+    pub name: PageName,
+    /// What it holds.
+    pub form: PageKind,
+    rows: RecordBatch,
+    keys: usize,
+}
+
+impl StoredWindows {
+    /// Reads a page of a state with this fingerprint and so many key columns.
+    ///
+    /// # Errors
+    ///
+    /// [`crate::core::error::Error::Format`] for one that is damaged or belongs to another state.
+    pub fn read(bytes: &[u8], fingerprint: &str, keys: usize) -> Result<Self> {
+        let (label, rows) = page::read(bytes)?;
+        if label.fingerprint != fingerprint {
+            return Err(broken(
+                "a page belongs to another specification than the head",
+            ));
+        }
+        let form = label.form;
+        let source = usize::from(form != PageKind::Index);
+        if form == PageKind::Head || rows.num_columns() < keys + form.times().len() + source {
+            let schema = rows.schema();
+            let names: Vec<&String> = schema.fields().iter().map(|field| field.name()).collect();
+            return Err(broken(format!("unexpected columns {names:?}")));
+        }
+        Ok(Self {
+            name: label.name()?,
+            form,
+            rows,
+            keys,
+        })
+    }
+
+    /// Reads pages, which are those with these names, in any order.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::read`], and for other pages.
+    pub fn read_all(
+        pages: &[&[u8]],
+        names: &BTreeSet<PageName>,
+        fingerprint: &str,
+        keys: usize,
+    ) -> Result<Vec<Self>> {
+        let pages = pages.iter();
+        let pages = pages.map(|bytes| Self::read(bytes, fingerprint, keys));
+        let pages = pages.collect::<Result<Vec<_>>>()?;
+        let read: BTreeSet<PageName> = pages.iter().map(|page| page.name).collect();
+        if read != *names || pages.len() != names.len() {
+            return Err(broken(
+                "pages are missing, or others than those that are needed",
+            ));
+        }
+        Ok(pages)
+    }
+
+    /// How many windows it has.
+    pub fn len(&self) -> usize {
+        self.rows.num_rows()
+    }
+
+    /// The key columns.
+    pub fn keys(&self) -> &[ArrayRef] {
+        self.rows.columns().get(..self.keys).unwrap_or_default()
+    }
+
+    /// A column of times, by its place among them.
+    pub fn times(&self, place: usize) -> Result<&[i64]> {
+        let column = self.rows.columns().get(self.keys + place);
+        ticks(column.ok_or_else(|| broken("a column of times is missing"))?)
+    }
+
+    /// The columns of states, and those of functions after them.
+    pub fn states(&self) -> &[ArrayRef] {
+        let before = self.keys + self.form.times().len() + 1;
+        self.rows.columns().get(before..).unwrap_or_default()
+    }
+
+    /// The sessions of a page, each of which may be a part of one.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::extents`], and for columns that hold no states.
+    pub fn partials(&self) -> Result<PartialSessions<'_>> {
+        if self.form != PageKind::Sessions {
+            return Err(broken("it holds windows of another kind"));
+        }
+        let states = self.states().iter().map(convert::view);
+        Ok(PartialSessions {
+            keys: self.keys().to_vec(),
+            extents: self.extents()?,
+            states: states.collect::<Result<_>>()?,
+        })
+    }
+
+    /// When each window starts, ends and is due: a sliding window has its start in all three, a session
+    /// of an index its reach in the last two.
+    ///
+    /// # Errors
+    ///
+    /// [`crate::core::error::Error::Format`] for bounds that are not in order.
+    pub fn extents(&self) -> Result<Vec<Extent>> {
+        let (end, reach) = match self.form {
+            PageKind::Sessions => (1, 2),
+            PageKind::Index => (1, 1),
+            PageKind::Windows | PageKind::Head => (0, 0),
+        };
+        let bounds = self.times(0)?.iter().zip(self.times(end)?);
+        let extents = bounds.zip(self.times(reach)?);
+        let extents = extents.map(|((&start, &end), &reach)| {
+            let is_ordered = start <= end && end <= reach;
+            is_ordered.then_some(Extent {
+                start: Time(start),
+                end: Time(end),
+                reach: Time(reach),
+            })
+        });
+        let extents = extents.collect::<Option<_>>();
+        extents.ok_or_else(|| broken("the bounds of a window are not in order"))
+    }
+}

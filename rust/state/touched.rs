@@ -1,0 +1,72 @@
+//! The runs that a micro-batch touches.
+
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+
+use super::page::PageName;
+use super::segment_table::{SegmentTable, place};
+use super::stored_run::StoredRun;
+use crate::core::time::Time;
+
+/// The runs that a micro-batch touches.
+pub(crate) struct Touched<'a> {
+    /// The segments of which some runs are not touched.
+    partial: Vec<TouchedSegment<'a>>,
+    /// Those of which all are.
+    whole: Vec<TouchedSegment<'a>>,
+}
+
+/// The runs of a segment, and which of them are touched.
+struct TouchedSegment<'a> {
+    id: i64,
+    runs: &'a [StoredRun],
+    touched: Vec<bool>,
+    /// How many are not.
+    others: usize,
+}
+
+impl<'a> Touched<'a> {
+    /// Those in which a window closes before `due`, or a closed one leaves that is not kept.
+    pub fn new(table: &'a SegmentTable, due: Time, kept: Time) -> Self {
+        let changes = |run: &StoredRun| run.windows.change_before(due, kept);
+        let segments = table.segments().map(|(id, runs)| {
+            let touched: Vec<bool> = runs.iter().map(changes).collect();
+            TouchedSegment {
+                id,
+                runs,
+                others: touched.iter().filter(|touched| !**touched).count(),
+                touched,
+            }
+        });
+        let (partial, whole) = segments.partition(|segment| segment.others > 0);
+        Self { partial, whole }
+    }
+
+    /// Adds those that have the windows of a sort key, or get them, until all are touched.
+    pub fn add(&mut self, key: &[u8]) -> ControlFlow<()> {
+        let whole = self.partial.extract_if(.., |segment| {
+            if let Some(touched) = segment.touched.get_mut(place(segment.runs, key)) {
+                segment.others -= usize::from(!*touched);
+                *touched = true;
+            }
+            segment.others == 0
+        });
+        self.whole.extend(whole);
+        if self.partial.is_empty() {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    }
+
+    /// The names of their pages.
+    pub fn names(&self) -> BTreeSet<PageName> {
+        let segments = self.partial.iter().chain(&self.whole);
+        let names = segments.flat_map(|segment| {
+            let each = segment.runs.iter().zip(&segment.touched);
+            let touched = each.filter(|(_, touched)| **touched);
+            touched.flat_map(|(run, _)| run.names(segment.id))
+        });
+        names.collect()
+    }
+}
