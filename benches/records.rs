@@ -17,9 +17,9 @@ use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_mai
 use windrow::core::aggregate::accumulators::Accumulators;
 use windrow::core::aggregate::batch_states::BatchStates;
 use windrow::core::aggregate::column::{Column, Values};
-use windrow::core::aggregate::count::Count;
-use windrow::core::aggregate::min_max::{Max, Min};
-use windrow::core::aggregate::sum::Sum;
+use windrow::core::aggregate::functions::count::Count;
+use windrow::core::aggregate::functions::min_max::{Max, Min};
+use windrow::core::aggregate::functions::sum::Sum;
 use windrow::core::error::Result;
 use windrow::core::operator::change::Change;
 use windrow::core::operator::counters::Counters;

@@ -39,6 +39,13 @@ def groupable(kind: pa.DataType) -> bool:
     return groupable(kind)
 
 
+def aggregate_functions() -> tuple[str, ...]:
+    """The names of the built-in aggregates."""
+    from windrow._native import aggregate_functions
+
+    return tuple(aggregate_functions())
+
+
 def compares(function: str, column: int) -> bool:
     """Whether the values of a column of an aggregate of the core, by its place, are compared with each other."""
     from windrow._native import compares

@@ -7,7 +7,7 @@
 //! | [`function_failure`] | failures of functions of the user, as errors |
 //! | [`window_lengths`] | the kind of windows, with its lengths in ticks of the time column |
 //! | [`aggregate`] | one aggregate of a query |
-//! | `resolve`, `result_type` | which aggregate over which type, and the type of its result |
+//! | `resolve` | a call of an aggregate function over Arrow columns |
 //! | [`results`] | batches of results, times and windows as text |
 //! | [`source_column`] | a column of the input that a query names |
 //! | [`input_column`] | a column that aggregates take |
@@ -26,7 +26,6 @@ pub mod limits;
 pub(crate) mod over;
 pub mod query;
 mod resolve;
-mod result_type;
 pub mod results;
 pub mod source_column;
 pub mod spec;

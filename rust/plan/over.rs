@@ -7,7 +7,8 @@ use arrow_schema::{DataType, Field, Schema, SchemaRef};
 
 use super::query::{Query, QueryOutput};
 use super::source_column::SourceColumn;
-use super::spec::{AggregateSpec, Function, Spec};
+use super::spec::{AggregateSpec, Spec};
+use crate::core::aggregate::functions::collect_list::COLLECT_LIST;
 use crate::core::error::{Error, Result};
 
 /// The column that numbers the rows of the input.
@@ -27,13 +28,13 @@ impl Query {
     pub fn with_rows(spec: &Spec, input: &Schema) -> Result<Self> {
         let mut spec = spec.clone();
         spec.op = false;
-        let rows = AggregateSpec::new(ROWS, Function::CollectList, &[ROW]);
+        let rows = AggregateSpec::new(ROWS, &COLLECT_LIST, &[ROW]);
         spec.aggregates.push(rows);
         let mut query = Self::new(&spec, &numbered(input))?;
         if let Some(rows) = query.aggregates.pop() {
             // Of the rows that come back none is written to a block, and the list of them is none of the aggregates.
             let mut own = spec.aggregates.iter().rev().skip(1);
-            query.needs_seq_no = own.any(|aggregate| aggregate.function.needs_seq_no());
+            query.needs_seq_no = own.any(|aggregate| aggregate.function.is_ordered());
             query.row_number = rows.inputs.first().copied();
             query.aggregates.push(rows.of_operator());
         }

@@ -221,7 +221,7 @@ impl Query {
                 || spec
                     .aggregates
                     .iter()
-                    .any(|aggregate| aggregate.function.needs_seq_no()),
+                    .any(|aggregate| aggregate.function.is_ordered()),
             row_number: None,
             output_kind: QueryOutput::Windows { op: spec.op },
             output: Arc::new(Schema::new(fields)),

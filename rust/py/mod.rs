@@ -39,6 +39,7 @@ use crate::batch::merger::Merger;
 use crate::batch::packer::Packer;
 use crate::batch::row_windows::RowWindows;
 use crate::batch::sorter::Sorter;
+use crate::core::aggregate::functions::FUNCTIONS;
 use crate::core::error::Error;
 use crate::core::interrupt::Interrupt;
 use crate::format::shard_key;
@@ -332,7 +333,13 @@ fn groupable(data_type: PyDataType) -> bool {
 /// Whether the values of a column of an aggregate, by its place, are compared with each other.
 #[pyfunction]
 fn compares(function: &str, column: usize) -> PyResult<bool> {
-    Ok(Function::named(function)?.compares(column))
+    Ok(Function::by_name(function)?.compares(column))
+}
+
+/// The names of the built-in aggregates.
+#[pyfunction]
+fn aggregate_functions() -> Vec<&'static str> {
+    FUNCTIONS.iter().map(|function| function.name).collect()
 }
 
 /// Work that stops when a signal's handler raises, as that of Ctrl-C does: its exception is the
@@ -365,6 +372,7 @@ fn lock<T>(mutex: &Mutex<T>) -> Result<MutexGuard<'_, T>, Error> {
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_function(wrap_pyfunction!(groupable, module)?)?;
+    module.add_function(wrap_pyfunction!(aggregate_functions, module)?)?;
     module.add_function(wrap_pyfunction!(compares, module)?)?;
     module.add_function(wrap_pyfunction!(encoding::encode_page, module)?)?;
     module.add_function(wrap_pyfunction!(encoding::decode_page, module)?)?;

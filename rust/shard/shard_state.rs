@@ -13,6 +13,7 @@ use super::run_writer::RunWriter;
 use crate::batch::session_groups::SessionColumns;
 use crate::batch::sessions::SessionTable;
 use crate::core::aggregate::SeqNo;
+use crate::core::aggregate::functions::count::COUNT;
 use crate::core::error::{Error, Result};
 use crate::core::interrupt::Interrupt;
 use crate::core::memory;
@@ -29,7 +30,7 @@ use crate::keys::sort_key::SortKeys;
 use crate::plan::fingerprint::Fingerprint;
 use crate::plan::limits::Limits;
 use crate::plan::query::Query;
-use crate::plan::spec::{AggregateSpec, Function, Spec};
+use crate::plan::spec::{AggregateSpec, Spec};
 use crate::record::snapshot::ChangedPage;
 use crate::record::source_time::{SourceTime, seen};
 use crate::record::windows::Windows;
@@ -73,7 +74,7 @@ impl ShardState {
             });
         };
         let mut counted = spec.clone();
-        let records = AggregateSpec::new("windrow.records", Function::Count, &[]);
+        let records = AggregateSpec::new("windrow.records", &COUNT, &[]);
         counted.aggregates.push(records);
         Ok(Self {
             gap: operator.windows.gap,

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use windrow::core::aggregate::Aggregate;
 use windrow::core::aggregate::column::{Column, Values};
 use windrow::core::aggregate::distance::Distance;
-use windrow::core::aggregate::variance::{Spread, Variance};
+use windrow::core::aggregate::functions::variance::{Spread, Variance};
 
 use crate::aggregate_laws::{Expected, alone, obeys};
 use crate::aggregate_trial::{Cell, Event, Kind, Trial, near, same, trial, trial_of};

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Never, Self
 
 import pyarrow as pa
 
+from windrow import _worker
 from windrow.aggregates import arithmetic
 from windrow.aggregates.evaluation import Expression, Named, Number, Operation
 from windrow.column import column_name
@@ -19,45 +20,8 @@ from windrow.integer import index_of
 if TYPE_CHECKING:
     from windrow.column import ColumnName
 
-FUNCTIONS = (
-    "count",
-    "sum",
-    "mean",
-    "min",
-    "max",
-    "first",
-    "last",
-    "any_value",
-    "stddev",
-    "stddev_pop",
-    "variance",
-    "var_pop",
-    "collect_list",
-    "collect_set",
-    "min_by",
-    "max_by",
-    "bool_and",
-    "bool_or",
-    "bit_and",
-    "bit_or",
-    "bit_xor",
-    "product",
-    "count_distinct",
-    "sum_distinct",
-    "median",
-    "percentile",
-    "mode",
-    "skewness",
-    "kurtosis",
-    "covar_pop",
-    "covar_samp",
-    "corr",
-    "approx_count_distinct",
-    "approx_percentile",
-    "top_k",
-    "histogram_numeric",
-)
-"""The aggregates of the core, by the names that it has for them."""
+FUNCTIONS = _worker.aggregate_functions()
+"""The names of the built-in aggregates."""
 
 MAKERS = (*FUNCTIONS, "avg", "count_if", "stddev_samp", "var_samp", "reduce", "aggregate", "apply", "window_id")
 """The functions that make aggregates."""

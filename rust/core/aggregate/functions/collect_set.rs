@@ -2,18 +2,32 @@
 //! not depend on the order of rows; an empty list over no values. The zeros are one value, 0.0, and
 //! all NaNs are one.
 
-use super::argument::{Argument, Value};
-use super::column::Column;
-use super::dictionary::Dictionary;
-use super::list_values::{self, ListValues};
-use super::row_spans::RowSpans;
-use super::scalar::Scalar;
-use super::state::{State, StateVec};
-use super::{InputRows, state_columns, sweep};
+use crate::core::aggregate::argument::{Argument, Value};
+use crate::core::aggregate::column::Column;
+use crate::core::aggregate::dictionary::Dictionary;
+use crate::core::aggregate::function::{AggregateFunction, resolved};
+use crate::core::aggregate::list_values::{self, ListValues};
+use crate::core::aggregate::result_type::ResultType;
+use crate::core::aggregate::row_spans::RowSpans;
+use crate::core::aggregate::scalar::Scalar;
+use crate::core::aggregate::state::{State, StateVec};
+use crate::core::aggregate::value_type::dispatch_kind;
+use crate::core::aggregate::{InputRows, state_columns, sweep};
 use crate::core::error::Result;
 
 /// `collect_set(column)`.
 pub type CollectSet<V> = StateVec<CollectSetState<V>>;
+
+/// `collect_set(column)`: a list.
+pub static COLLECT_SET: AggregateFunction = AggregateFunction {
+    compares: 0..1,
+    ..AggregateFunction::new("collect_set", |call| {
+        Ok(dispatch_kind!(call.value_type(0)?.kind(), |V| resolved(
+            CollectSet::<V>::default(),
+            ResultType::list(ResultType::OF_COLUMN.not_null()).not_null()
+        )))
+    })
+};
 
 /// Ascending values without repeats, and a tail of values that are not among them.
 ///

@@ -4,19 +4,40 @@
 
 use std::cmp::Reverse;
 
-use super::InputRows;
-use super::argument::NullableValue;
-use super::column::{Column, Values};
-use super::list_values::{self, ListValues};
-use super::row_spans::RowSpans;
-use super::scalar::Scalar;
-use super::state::{State, StateVec};
-use super::value_counts::ValueCounts;
-use super::{row_counts, state_columns};
+use crate::core::aggregate::InputRows;
+use crate::core::aggregate::argument::NullableValue;
+use crate::core::aggregate::column::{Column, Values};
+use crate::core::aggregate::function::{AggregateFunction, resolved};
+use crate::core::aggregate::list_values::{self, ListValues};
+use crate::core::aggregate::result_type::ResultType;
+use crate::core::aggregate::row_spans::RowSpans;
+use crate::core::aggregate::scalar::Scalar;
+use crate::core::aggregate::state::{State, StateVec};
+use crate::core::aggregate::value_counts::ValueCounts;
+use crate::core::aggregate::value_type::dispatch_kind;
+use crate::core::aggregate::{row_counts, state_columns};
 use crate::core::error::Result;
 
 /// `top_k(column, k)`. The option is `k`.
 pub type TopK<V> = StateVec<TopKState<V>>;
+
+/// `top_k(column, k)`: a list of structs of a value and how often it occurs.
+pub static TOP_K: AggregateFunction = AggregateFunction {
+    compares: 0..1,
+    ranks: true,
+    ..AggregateFunction::new("top_k", |call| {
+        let kind = call.value_type(0)?.kind();
+        let k = call.most(1)?;
+        let result = ResultType::list_of_structs([
+            ("item", ResultType::OF_COLUMN),
+            ("count", ResultType::INT64.not_null()),
+        ]);
+        Ok(dispatch_kind!(kind, |V| resolved(
+            TopK::<V>::new(k),
+            result.not_null()
+        )))
+    })
+};
 
 /// The values, and the number of nulls.
 #[derive(Clone, Debug, Default)]

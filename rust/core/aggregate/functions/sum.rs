@@ -1,16 +1,50 @@
 //! `sum(column)`: null over no values; a result that does not fit is an error, as in ANSI SQL.
 
-use super::argument::{Argument, Value};
-use super::column::{Column, Values};
-use super::row_spans::RowSpans;
-use super::scalar::Scalar;
-use super::state::{State, StateVec};
-use super::total::{Summable, Total};
-use super::{InputRows, common_len, overflow, sweep};
+use crate::core::aggregate::argument::{Argument, Value};
+use crate::core::aggregate::column::{Column, Values};
+use crate::core::aggregate::function::{AggregateFunction, FunctionCall, resolved};
+use crate::core::aggregate::result_type::ResultType;
+use crate::core::aggregate::row_spans::RowSpans;
+use crate::core::aggregate::scalar::Scalar;
+use crate::core::aggregate::state::{State, StateVec};
+use crate::core::aggregate::total::{Summable, Total};
+use crate::core::aggregate::value_type::{
+    MAX_PRECISION, NumberKind, ValueType, decimal_limit, dispatch_number,
+};
+use crate::core::aggregate::{InputRows, common_len, overflow, sweep};
 use crate::core::error::{Error, Result};
 
 /// `sum(column)`. The option is what a decimal result stays below in size; other kinds ignore it.
 pub type Sum<V> = StateVec<SumState<V>>;
+
+/// `sum(column)`: `int64`, `float64`, `decimal(p + 10, s)` or the same duration, as Spark.
+pub static SUM: AggregateFunction = AggregateFunction::new("sum", |call| {
+    let (kind, limit, result) = sum_type(call)?;
+    Ok(dispatch_number!(kind, |V| resolved(
+        Sum::<V>::new(limit),
+        result
+    )))
+});
+
+/// What `sum` and `mean` take.
+pub(super) const ADDABLE: &str =
+    "integers, floats, decimals of up to 38 digits and durations (day-time intervals)";
+
+/// The kind of the values, what a decimal sum stays below, and the type of the sum.
+pub(super) fn sum_type(call: &FunctionCall<'_>) -> Result<(NumberKind, i128, ResultType)> {
+    let value_type = call.value_type(0)?;
+    if let Some((precision, scale)) = value_type.decimal() {
+        let precision = MAX_PRECISION.min(precision.saturating_add(10));
+        let result = ResultType::decimal(precision, scale);
+        return Ok((NumberKind::Wide, decimal_limit(precision), result));
+    }
+    match value_type {
+        ValueType::Integer => Ok((NumberKind::Int, 0, ResultType::INT64)),
+        ValueType::Duration => Ok((NumberKind::Int, 0, ResultType::OF_COLUMN)),
+        ValueType::Float => Ok((NumberKind::Float, 0, ResultType::FLOAT64)),
+        _ => Err(call.refused_type(0, ADDABLE)),
+    }
+}
 
 /// The total, and whether a value is in it.
 #[derive(Clone, Debug)]

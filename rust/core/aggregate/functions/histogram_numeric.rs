@@ -14,19 +14,44 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::InputRows;
-use super::argument::Value;
-use super::column::{Column, Values};
-use super::list_values::{self, ListValues};
-use super::numeric::Numeric;
-use super::row_spans::RowSpans;
-use super::state::{State, StateVec};
-use super::validity::Validity;
-use super::value_counts::ValueCounts;
+use crate::core::aggregate::InputRows;
+use crate::core::aggregate::argument::Value;
+use crate::core::aggregate::column::{Column, Values};
+use crate::core::aggregate::function::{AggregateFunction, resolved};
+use crate::core::aggregate::list_values::{self, ListValues};
+use crate::core::aggregate::numeric::Numeric;
+use crate::core::aggregate::result_type::ResultType;
+use crate::core::aggregate::row_spans::RowSpans;
+use crate::core::aggregate::state::{State, StateVec};
+use crate::core::aggregate::validity::Validity;
+use crate::core::aggregate::value_counts::ValueCounts;
+use crate::core::aggregate::value_type::{ValueKind, ValueType, dispatch_number};
 use crate::core::error::Result;
 
 /// `histogram_numeric(column, bins)`. The option is how many bins there are at most.
 pub type HistogramNumeric<V> = StateVec<HistogramNumericState<V>>;
+
+/// `histogram_numeric(column, bins)`: a list of structs of a value and how many values are near it.
+pub static HISTOGRAM_NUMERIC: AggregateFunction =
+    AggregateFunction::new("histogram_numeric", |call| {
+        let (value_type, most) = (call.value_type(0)?, call.most(2)?);
+        let kind = match value_type.kind() {
+            ValueKind::Number(kind) if value_type != ValueType::Boolean => kind,
+            _ => {
+                let allowed = "integers, floats, decimals of up to 38 digits, dates, times, \
+                               timestamps and durations (day-time intervals)";
+                return Err(call.refused_type(0, allowed));
+            }
+        };
+        let result = ResultType::list_of_structs([
+            ("x", ResultType::OF_COLUMN.not_null()),
+            ("y", ResultType::FLOAT64.not_null()),
+        ]);
+        Ok(dispatch_number!(kind, |V| resolved(
+            HistogramNumeric::<V>::new(most),
+            result
+        )))
+    });
 
 /// The values.
 #[derive(Clone, Debug, Default)]

@@ -6,13 +6,18 @@
 //!   value   -    a    b    -          first: -   last: -     ignoring nulls, first: a   last: b
 //! ```
 
-use super::argument::{Argument, PositionedValue};
-use super::column::Column;
-use super::row_spans::RowSpans;
-use super::row_value::RowValue;
-use super::scalar::Scalar;
-use super::state::{State, StateVec};
-use super::{InputRows, RowPosition, RowSpan, sweep};
+use crate::core::aggregate::argument::{Argument, PositionedValue};
+use crate::core::aggregate::column::Column;
+use crate::core::aggregate::function::{
+    AggregateFunction, FunctionCall, ResolvedFunction, resolved,
+};
+use crate::core::aggregate::result_type::ResultType;
+use crate::core::aggregate::row_spans::RowSpans;
+use crate::core::aggregate::row_value::RowValue;
+use crate::core::aggregate::scalar::Scalar;
+use crate::core::aggregate::state::{State, StateVec};
+use crate::core::aggregate::value_type::dispatch_kind;
+use crate::core::aggregate::{InputRows, RowPosition, RowSpan, sweep};
 use crate::core::error::Result;
 
 /// `first(column)`, or where `LAST` is set `last(column)`. The option is whether rows without a
@@ -22,6 +27,30 @@ pub type FirstLast<V, const LAST: bool> = StateVec<FirstLastState<V, LAST>>;
 pub type First<V> = FirstLast<V, false>;
 /// `last(column)`.
 pub type Last<V> = FirstLast<V, true>;
+
+/// `first(column)`: the column's type.
+pub static FIRST: AggregateFunction = AggregateFunction {
+    is_ordered: true,
+    ..AggregateFunction::new("first", resolve::<false>)
+};
+/// `last(column)`: the column's type.
+pub static LAST: AggregateFunction = AggregateFunction {
+    is_ordered: true,
+    ..AggregateFunction::new("last", resolve::<true>)
+};
+/// `any_value(column)`: the column's type.
+pub static ANY_VALUE: AggregateFunction = AggregateFunction {
+    is_ordered: true,
+    ..AggregateFunction::new("any_value", resolve::<false>)
+};
+
+fn resolve<const LAST: bool>(call: &FunctionCall<'_>) -> Result<ResolvedFunction> {
+    let ignore_nulls = call.options.ignore_nulls;
+    Ok(dispatch_kind!(call.value_type(0)?.kind(), |V| resolved(
+        FirstLast::<V, LAST>::new(ignore_nulls),
+        ResultType::OF_COLUMN
+    )))
+}
 
 /// The earliest or latest row, if any.
 #[derive(Clone, Debug)]

@@ -1,18 +1,37 @@
 //! `collect_list(column)`: all values that are not null, by event time, ties by arrival; an empty
 //! list over no values, as in Spark. On request nulls are kept in their places.
 
-use super::argument::{Argument, PositionedValue, Value};
-use super::column::Column;
-use super::list_values::ListValues;
-use super::row_spans::RowSpans;
-use super::scalar::Scalar;
-use super::state::{State, StateVec};
-use super::{InputRows, RowPosition, RowSpan, state_columns};
+use crate::core::aggregate::argument::{Argument, PositionedValue, Value};
+use crate::core::aggregate::column::Column;
+use crate::core::aggregate::function::{AggregateFunction, resolved};
+use crate::core::aggregate::list_values::ListValues;
+use crate::core::aggregate::result_type::ResultType;
+use crate::core::aggregate::row_spans::RowSpans;
+use crate::core::aggregate::scalar::Scalar;
+use crate::core::aggregate::state::{State, StateVec};
+use crate::core::aggregate::value_type::dispatch_kind;
+use crate::core::aggregate::{InputRows, RowPosition, RowSpan, state_columns};
 use crate::core::error::{Error, Result};
 use crate::core::time::Time;
 
 /// `collect_list(column)`. The option is whether nulls are kept.
 pub type CollectList<V> = StateVec<CollectListState<V>>;
+
+/// `collect_list(column)`: a list.
+pub static COLLECT_LIST: AggregateFunction = AggregateFunction {
+    is_ordered: true,
+    ..AggregateFunction::new("collect_list", |call| {
+        let keep_nulls = call.options.keep_nulls;
+        let item = ResultType {
+            nullable: keep_nulls,
+            ..ResultType::OF_COLUMN
+        };
+        Ok(dispatch_kind!(call.value_type(0)?.kind(), |V| resolved(
+            CollectList::<V>::new(keep_nulls),
+            ResultType::list(item).not_null()
+        )))
+    })
+};
 
 /// Values with the positions of their rows, in any order; sorted when they are read.
 #[derive(Clone, Debug)]

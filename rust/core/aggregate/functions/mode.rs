@@ -1,16 +1,31 @@
 //! `mode(column)`: the value that occurs most often, of several the smallest; null over no values.
 
-use super::InputRows;
-use super::argument::Value;
-use super::column::Column;
-use super::row_spans::RowSpans;
-use super::scalar::Scalar;
-use super::state::{State, StateVec};
-use super::value_counts::ValueCounts;
+use crate::core::aggregate::InputRows;
+use crate::core::aggregate::argument::Value;
+use crate::core::aggregate::column::Column;
+use crate::core::aggregate::function::{AggregateFunction, resolved};
+use crate::core::aggregate::result_type::ResultType;
+use crate::core::aggregate::row_spans::RowSpans;
+use crate::core::aggregate::scalar::Scalar;
+use crate::core::aggregate::state::{State, StateVec};
+use crate::core::aggregate::value_counts::ValueCounts;
+use crate::core::aggregate::value_type::dispatch_kind;
 use crate::core::error::Result;
 
 /// `mode(column)`.
 pub type Mode<V> = StateVec<ModeState<V>>;
+
+/// `mode(column)`: the column's type.
+pub static MODE: AggregateFunction = AggregateFunction {
+    compares: 0..1,
+    ranks: true,
+    ..AggregateFunction::new("mode", |call| {
+        Ok(dispatch_kind!(call.value_type(0)?.kind(), |V| resolved(
+            Mode::<V>::default(),
+            ResultType::OF_COLUMN
+        )))
+    })
+};
 
 /// The values.
 #[derive(Clone, Debug, Default)]

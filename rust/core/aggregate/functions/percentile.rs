@@ -6,18 +6,54 @@
 //!   value    10   20   40   80        percentage 0.5: place 1.5, halfway between 20 and 40
 //! ```
 
-use super::InputRows;
-use super::argument::Value;
-use super::column::{Column, Values};
-use super::numeric::Numeric;
-use super::row_spans::RowSpans;
-use super::state::{State, StateVec};
-use super::validity::Validity;
-use super::value_counts::ValueCounts;
+use crate::core::aggregate::InputRows;
+use crate::core::aggregate::argument::Value;
+use crate::core::aggregate::column::{Column, Values};
+use crate::core::aggregate::function::{
+    AggregateFunction, FunctionCall, ResolvedFunction, Shares, resolved,
+};
+use crate::core::aggregate::numeric::Numeric;
+use crate::core::aggregate::result_type::ResultType;
+use crate::core::aggregate::row_spans::RowSpans;
+use crate::core::aggregate::state::{State, StateVec};
+use crate::core::aggregate::validity::Validity;
+use crate::core::aggregate::value_counts::ValueCounts;
+use crate::core::aggregate::value_type::dispatch_number;
 use crate::core::error::Result;
 
 /// `percentile(column, percentage)`.
 pub type Percentile<V> = StateVec<PercentileState<V>>;
+
+/// `percentile(column, percentage)`: `float64`, or a list for several shares.
+pub static PERCENTILE: AggregateFunction = AggregateFunction {
+    takes_percentage: true,
+    ..AggregateFunction::new("percentile", resolve)
+};
+/// `median(column)`: `float64`.
+pub static MEDIAN: AggregateFunction = AggregateFunction::new("median", resolve);
+
+fn resolve(call: &FunctionCall<'_>) -> Result<ResolvedFunction> {
+    let (kind, scale) = call.number(0)?;
+    let half = || Shares {
+        shares: vec![0.5],
+        list: false,
+    };
+    let Shares { shares, list } = call.options.percentage.clone().unwrap_or_else(half);
+    let result = if list {
+        ResultType::list(ResultType::FLOAT64.not_null())
+    } else {
+        ResultType::FLOAT64
+    };
+    let percentiles = Percentiles {
+        shares,
+        list,
+        scale,
+    };
+    Ok(dispatch_number!(kind, |V| resolved(
+        Percentile::<V>::new(percentiles),
+        result
+    )))
+}
 
 /// Which percentiles.
 #[derive(Clone, Debug)]

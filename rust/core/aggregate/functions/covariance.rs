@@ -10,14 +10,19 @@
 //!
 //! The distances of each column are divided by a power of two above the largest of them.
 
-use super::argument::Pair;
-use super::column::{Column, Values};
-use super::distance::Distance;
-use super::double_double::DoubleDouble;
-use super::power_of_two::{exponent_of, times_power_of_two};
-use super::scalar::Scalar;
-use super::state::{State, StateVec};
-use super::{row_counts, state_columns};
+use crate::core::aggregate::argument::Pair;
+use crate::core::aggregate::column::{Column, Values};
+use crate::core::aggregate::distance::Distance;
+use crate::core::aggregate::double_double::DoubleDouble;
+use crate::core::aggregate::function::{
+    AggregateFunction, FunctionCall, ResolvedFunction, resolved,
+};
+use crate::core::aggregate::power_of_two::{exponent_of, times_power_of_two};
+use crate::core::aggregate::result_type::ResultType;
+use crate::core::aggregate::scalar::Scalar;
+use crate::core::aggregate::state::{State, StateVec};
+use crate::core::aggregate::value_type::dispatch_number;
+use crate::core::aggregate::{row_counts, state_columns};
 use crate::core::error::Result;
 
 /// Which measure of two columns.
@@ -43,6 +48,34 @@ pub struct Measure {
 
 /// `covar_pop`, `covar_samp` or `corr` of two columns.
 pub type Covariance<X, Y> = StateVec<CovarianceState<X, Y>>;
+
+/// `covar_pop(column, other)`: `float64`.
+pub static COVAR_POP: AggregateFunction = AggregateFunction {
+    columns: 2..=2,
+    ..AggregateFunction::new("covar_pop", |call| resolve(call, Relation::Population))
+};
+/// `covar_samp(column, other)`: `float64`.
+pub static COVAR_SAMP: AggregateFunction = AggregateFunction {
+    columns: 2..=2,
+    ..AggregateFunction::new("covar_samp", |call| resolve(call, Relation::Sample))
+};
+/// `corr(column, other)`: `float64`.
+pub static CORR: AggregateFunction = AggregateFunction {
+    columns: 2..=2,
+    ..AggregateFunction::new("corr", |call| resolve(call, Relation::Correlation))
+};
+
+fn resolve(call: &FunctionCall<'_>, relation: Relation) -> Result<ResolvedFunction> {
+    let ((x, x_scale), (y, y_scale)) = (call.number(0)?, call.number(1)?);
+    let measure = Measure {
+        relation,
+        scale: x_scale * y_scale,
+    };
+    Ok(dispatch_number!(x, |X| dispatch_number!(y, |Y| resolved(
+        Covariance::<X, Y>::new(measure),
+        ResultType::FLOAT64
+    ))))
+}
 
 /// The sums of two columns.
 #[derive(Clone, Copy, Debug, Default)]

@@ -9,18 +9,48 @@
 //!   1_000_003   11110100001001000011 (20 bits)  cut to 8 bits  11110100000000000000   999_424
 //! ```
 
-use super::InputRows;
-use super::argument::{Argument, Value};
-use super::column::Column;
-use super::numeric::Numeric;
-use super::row_spans::RowSpans;
-use super::state::{State, StateVec};
-use super::validity::Validity;
-use super::value_counts::ValueCounts;
-use crate::core::error::Result;
+use crate::core::aggregate::InputRows;
+use crate::core::aggregate::argument::{Argument, Value};
+use crate::core::aggregate::column::Column;
+use crate::core::aggregate::function::{AggregateFunction, Shares, resolved};
+use crate::core::aggregate::numeric::Numeric;
+use crate::core::aggregate::result_type::ResultType;
+use crate::core::aggregate::row_spans::RowSpans;
+use crate::core::aggregate::state::{State, StateVec};
+use crate::core::aggregate::validity::Validity;
+use crate::core::aggregate::value_counts::ValueCounts;
+use crate::core::aggregate::value_type::dispatch_number;
+use crate::core::error::{Error, Result};
 
 /// `approx_percentile(column, percentage, accuracy)`.
 pub type ApproxPercentile<V> = StateVec<ApproxPercentileState<V>>;
+
+/// `approx_percentile(column, percentage, accuracy)`: the column's type, or a list of it for several
+/// shares. The accuracy is one over the relative error.
+pub static APPROX_PERCENTILE: AggregateFunction = AggregateFunction {
+    takes_percentage: true,
+    ..AggregateFunction::new("approx_percentile", |call| {
+        let accuracy = call.accuracy(10_000.0, 1.0..=1_000_000.0)?;
+        let (kind, _) = call.number(0)?;
+        let Some(Shares { shares, list }) = call.options.percentage.clone() else {
+            return Err(Error::Internal("the shares of a percentile were checked"));
+        };
+        let result = if list {
+            ResultType::list(ResultType::OF_COLUMN.not_null())
+        } else {
+            ResultType::OF_COLUMN
+        };
+        let percentiles = ApproxPercentiles {
+            shares,
+            list,
+            bits: accuracy.log2().ceil() as u32 + 1,
+        };
+        Ok(dispatch_number!(kind, |V| resolved(
+            ApproxPercentile::<V>::new(percentiles),
+            result
+        )))
+    })
+};
 
 /// Which percentiles, and how exact they are.
 #[derive(Clone, Debug)]

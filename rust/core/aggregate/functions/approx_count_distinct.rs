@@ -8,15 +8,31 @@ use std::marker::PhantomData;
 
 use datasketches::hll::{Coupon, HllSketch, HllType, HllUnion};
 
-use super::argument::Value;
-use super::column::{Column, Values};
-use super::scalar::Scalar;
-use super::state::{State, StateVec};
-use super::state_columns;
+use crate::core::aggregate::argument::Value;
+use crate::core::aggregate::column::{Column, Values};
+use crate::core::aggregate::function::{AggregateFunction, resolved};
+use crate::core::aggregate::result_type::ResultType;
+use crate::core::aggregate::scalar::Scalar;
+use crate::core::aggregate::state::{State, StateVec};
+use crate::core::aggregate::state_columns;
+use crate::core::aggregate::value_type::dispatch_kind;
 use crate::core::error::{Error, Result};
 
 /// `approx_count_distinct(column)`.
 pub type ApproxCountDistinct<V> = StateVec<ApproxCountDistinctState<V>>;
+
+/// `approx_count_distinct(column, rsd)`: `int64`. The accuracy is the relative standard deviation.
+pub static APPROX_COUNT_DISTINCT: AggregateFunction = AggregateFunction {
+    compares: 0..1,
+    ..AggregateFunction::new("approx_count_distinct", |call| {
+        let kind = call.value_type(0)?.kind();
+        let size = SketchSize::new(call.accuracy(0.05, 0.005..=0.25)?)?;
+        Ok(dispatch_kind!(kind, |V| resolved(
+            ApproxCountDistinct::<V>::new(size),
+            ResultType::INT64.not_null()
+        )))
+    })
+};
 
 /// An empty sketch of the size that is asked for.
 #[derive(Clone)]

@@ -13,14 +13,19 @@
 //! Distances are divided by a power of two above the largest of them, so that no power leaves the
 //! range of floats; what smaller ones lose there is far below the last bit of the largest one's.
 
-use super::argument::Value;
-use super::column::{Column, Values};
-use super::distance::Distance;
-use super::double_double::DoubleDouble;
-use super::power_of_two::exponent_of;
-use super::scalar::Scalar;
-use super::state::{State, StateVec};
-use super::{row_counts, state_columns};
+use crate::core::aggregate::argument::Value;
+use crate::core::aggregate::column::{Column, Values};
+use crate::core::aggregate::distance::Distance;
+use crate::core::aggregate::double_double::DoubleDouble;
+use crate::core::aggregate::function::{
+    AggregateFunction, FunctionCall, ResolvedFunction, resolved,
+};
+use crate::core::aggregate::power_of_two::exponent_of;
+use crate::core::aggregate::result_type::ResultType;
+use crate::core::aggregate::scalar::Scalar;
+use crate::core::aggregate::state::{State, StateVec};
+use crate::core::aggregate::value_type::dispatch_number;
+use crate::core::aggregate::{row_counts, state_columns};
 use crate::core::error::Result;
 
 /// Which measure of shape.
@@ -34,6 +39,21 @@ pub enum Shape {
 
 /// `skewness` or `kurtosis` of a column.
 pub type CentralMoments<V> = StateVec<CentralMomentsState<V>>;
+
+/// `skewness(column)`: `float64`.
+pub static SKEWNESS: AggregateFunction =
+    AggregateFunction::new("skewness", |call| resolve(call, Shape::Skewness));
+/// `kurtosis(column)`: `float64`.
+pub static KURTOSIS: AggregateFunction =
+    AggregateFunction::new("kurtosis", |call| resolve(call, Shape::Kurtosis));
+
+fn resolve(call: &FunctionCall<'_>, shape: Shape) -> Result<ResolvedFunction> {
+    let (kind, _) = call.number(0)?;
+    Ok(dispatch_number!(kind, |V| resolved(
+        CentralMoments::<V>::new(shape),
+        ResultType::FLOAT64
+    )))
+}
 
 /// Count, center, and sums of powers.
 #[derive(Clone, Copy, Debug, Default)]

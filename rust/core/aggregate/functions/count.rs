@@ -1,14 +1,24 @@
 //! `count()` and `count(column)`: rows, or rows that hold a value.
 
-use super::argument::{Argument, Presence};
-use super::column::{Column, Values};
-use super::row_spans::RowSpans;
-use super::state::{State, StateVec};
-use super::{InputRows, row_counts, state_columns, sweep};
+use crate::core::aggregate::argument::{Argument, Presence};
+use crate::core::aggregate::column::{Column, Values};
+use crate::core::aggregate::function::{AggregateFunction, resolved};
+use crate::core::aggregate::result_type::ResultType;
+use crate::core::aggregate::row_spans::RowSpans;
+use crate::core::aggregate::state::{State, StateVec};
+use crate::core::aggregate::{InputRows, row_counts, state_columns, sweep};
 use crate::core::error::Result;
 
 /// `count()` without an input column; with one, nulls do not count.
 pub type Count = StateVec<CountState>;
+
+/// `count()` and `count(column)`: `int64`.
+pub static COUNT: AggregateFunction = AggregateFunction {
+    columns: 0..=1,
+    ..AggregateFunction::new("count", |_| {
+        Ok(resolved(Count::default(), ResultType::INT64.not_null()))
+    })
+};
 
 /// The number of rows.
 #[derive(Clone, Copy, Debug, Default)]

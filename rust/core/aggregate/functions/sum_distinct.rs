@@ -1,19 +1,30 @@
 //! `sum_distinct(column)`: the sum of the distinct values; null over none. Values are told apart as
 //! in `count_distinct`, and summed as in `sum`.
 
-use super::argument::{Argument, Value};
 use super::collect_set::CollectSetState;
-use super::column::Column;
-use super::dictionary::Dictionary;
-use super::row_spans::RowSpans;
-use super::state::{State, StateVec};
-use super::sum::SumState;
-use super::total::Summable;
-use super::{InputRows, sweep};
+use super::sum::{SumState, sum_type};
+use crate::core::aggregate::argument::{Argument, Value};
+use crate::core::aggregate::column::Column;
+use crate::core::aggregate::dictionary::Dictionary;
+use crate::core::aggregate::function::{AggregateFunction, resolved};
+use crate::core::aggregate::row_spans::RowSpans;
+use crate::core::aggregate::state::{State, StateVec};
+use crate::core::aggregate::total::Summable;
+use crate::core::aggregate::value_type::dispatch_number;
+use crate::core::aggregate::{InputRows, sweep};
 use crate::core::error::Result;
 
 /// `sum_distinct(column)`. The option is that of [`Sum`](super::sum::Sum).
 pub type SumDistinct<V> = StateVec<SumDistinctState<V>>;
+
+/// `sum_distinct(column)`: the type of [`sum`](super::sum::SUM).
+pub static SUM_DISTINCT: AggregateFunction = AggregateFunction::new("sum_distinct", |call| {
+    let (kind, limit, result) = sum_type(call)?;
+    Ok(dispatch_number!(kind, |V| resolved(
+        SumDistinct::<V>::new(limit),
+        result
+    )))
+});
 
 /// The distinct values.
 #[derive(Clone, Debug)]

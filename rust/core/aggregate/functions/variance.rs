@@ -11,13 +11,18 @@
 //! at most a factor of `n`: far from what `DoubleDouble` keeps beyond rule 6.6. Equal values give
 //! exactly 0. Where squares would leave the range of floats, distances are scaled by [`Magnitude`].
 
-use super::argument::Value;
-use super::column::{Column, Values};
-use super::distance::{Distance, Magnitude};
-use super::double_double::DoubleDouble;
-use super::scalar::Scalar;
-use super::state::{State, StateVec};
-use super::state_columns;
+use crate::core::aggregate::argument::Value;
+use crate::core::aggregate::column::{Column, Values};
+use crate::core::aggregate::distance::{Distance, Magnitude};
+use crate::core::aggregate::double_double::DoubleDouble;
+use crate::core::aggregate::function::{
+    AggregateFunction, FunctionCall, ResolvedFunction, resolved,
+};
+use crate::core::aggregate::result_type::ResultType;
+use crate::core::aggregate::scalar::Scalar;
+use crate::core::aggregate::state::{State, StateVec};
+use crate::core::aggregate::state_columns;
+use crate::core::aggregate::value_type::dispatch_number;
 use crate::core::error::{Error, Result};
 
 /// Which measure of spread.
@@ -33,6 +38,32 @@ pub struct Spread {
 
 /// `variance`, `var_pop`, `stddev` or `stddev_pop` of a column.
 pub type Variance<V> = StateVec<Moments<V>>;
+
+/// `variance(column)`: `float64`.
+pub static VARIANCE: AggregateFunction =
+    AggregateFunction::new("variance", |call| resolve(call, false, false));
+/// `var_pop(column)`: `float64`.
+pub static VAR_POP: AggregateFunction =
+    AggregateFunction::new("var_pop", |call| resolve(call, true, false));
+/// `stddev(column)`: `float64`.
+pub static STDDEV: AggregateFunction =
+    AggregateFunction::new("stddev", |call| resolve(call, false, true));
+/// `stddev_pop(column)`: `float64`.
+pub static STDDEV_POP: AggregateFunction =
+    AggregateFunction::new("stddev_pop", |call| resolve(call, true, true));
+
+fn resolve(call: &FunctionCall<'_>, population: bool, root: bool) -> Result<ResolvedFunction> {
+    let (kind, scale) = call.number(0)?;
+    let spread = Spread {
+        population,
+        root,
+        scale,
+    };
+    Ok(dispatch_number!(kind, |V| resolved(
+        Variance::<V>::new(spread),
+        ResultType::FLOAT64
+    )))
+}
 
 /// Count, center and sums.
 #[derive(Clone, Copy, Debug, Default)]

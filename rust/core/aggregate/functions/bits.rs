@@ -3,11 +3,16 @@
 use std::marker::PhantomData;
 use std::ops::{BitAnd, BitOr, BitXor};
 
-use super::argument::Value;
-use super::column::Column;
-use super::scalar::Scalar;
-use super::state::{State, StateVec};
-use super::state_columns;
+use crate::core::aggregate::argument::Value;
+use crate::core::aggregate::column::Column;
+use crate::core::aggregate::function::{
+    AggregateFunction, FunctionCall, ResolvedFunction, resolved,
+};
+use crate::core::aggregate::result_type::ResultType;
+use crate::core::aggregate::scalar::Scalar;
+use crate::core::aggregate::state::{State, StateVec};
+use crate::core::aggregate::state_columns;
+use crate::core::aggregate::value_type::ValueType;
 use crate::core::error::Result;
 
 /// Integers of any width, negative ones as two's complements.
@@ -61,6 +66,22 @@ impl BitOperation for Xor {
 
 /// `bit_and`, `bit_or` or `bit_xor` of a column.
 pub type Bitwise<V, O> = StateVec<BitsState<V, O>>;
+
+/// `bit_and(column)`: the column's type.
+pub static BIT_AND: AggregateFunction = AggregateFunction::new("bit_and", resolve::<And>);
+/// `bit_or(column)`: the column's type.
+pub static BIT_OR: AggregateFunction = AggregateFunction::new("bit_or", resolve::<Or>);
+/// `bit_xor(column)`: the column's type.
+pub static BIT_XOR: AggregateFunction = AggregateFunction::new("bit_xor", resolve::<Xor>);
+
+fn resolve<O: BitOperation>(call: &FunctionCall<'_>) -> Result<ResolvedFunction> {
+    let result = ResultType::OF_COLUMN;
+    match call.value_type(0)? {
+        ValueType::Integer => Ok(resolved(Bitwise::<i64, O>::default(), result)),
+        ValueType::UInt64 => Ok(resolved(Bitwise::<i128, O>::default(), result)),
+        _ => Err(call.refused_type(0, "integers")),
+    }
+}
 
 /// The bits of the values so far; none where there is no value.
 #[derive(Clone, Debug, Default)]

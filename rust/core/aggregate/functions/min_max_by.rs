@@ -6,13 +6,18 @@
 
 use std::cmp::Ordering;
 
-use super::argument::{Argument, RankedValue};
-use super::column::Column;
-use super::row_spans::RowSpans;
-use super::row_value::RowValue;
-use super::scalar::Scalar;
-use super::state::{State, StateVec};
-use super::{InputRows, RowPosition, common_len, sweep};
+use crate::core::aggregate::argument::{Argument, RankedValue};
+use crate::core::aggregate::column::Column;
+use crate::core::aggregate::function::{
+    AggregateFunction, FunctionCall, ResolvedFunction, resolved,
+};
+use crate::core::aggregate::result_type::ResultType;
+use crate::core::aggregate::row_spans::RowSpans;
+use crate::core::aggregate::row_value::RowValue;
+use crate::core::aggregate::scalar::Scalar;
+use crate::core::aggregate::state::{State, StateVec};
+use crate::core::aggregate::value_type::dispatch_kind;
+use crate::core::aggregate::{InputRows, RowPosition, common_len, sweep};
 use crate::core::error::{Error, Result};
 
 /// `min_by(value, by)`, or where `MAX` is set `max_by(value, by)`.
@@ -21,6 +26,31 @@ pub type MinMaxBy<V, B, const MAX: bool> = StateVec<MinMaxByState<V, B, MAX>>;
 pub type MinBy<V, B> = MinMaxBy<V, B, false>;
 /// `max_by(value, by)`.
 pub type MaxBy<V, B> = MinMaxBy<V, B, true>;
+
+/// `min_by(value, by)`: the type of `value`.
+pub static MIN_BY: AggregateFunction = AggregateFunction {
+    columns: 2..=2,
+    is_ordered: true,
+    compares: 1..2,
+    ranks: true,
+    ..AggregateFunction::new("min_by", resolve::<false>)
+};
+/// `max_by(value, by)`: the type of `value`.
+pub static MAX_BY: AggregateFunction = AggregateFunction {
+    columns: 2..=2,
+    is_ordered: true,
+    compares: 1..2,
+    ranks: true,
+    ..AggregateFunction::new("max_by", resolve::<true>)
+};
+
+fn resolve<const MAX: bool>(call: &FunctionCall<'_>) -> Result<ResolvedFunction> {
+    let (value, by) = (call.value_type(0)?.kind(), call.value_type(1)?.kind());
+    Ok(dispatch_kind!(value, |V| dispatch_kind!(by, |B| resolved(
+        MinMaxBy::<V, B, MAX>::default(),
+        ResultType::OF_COLUMN
+    ))))
+}
 
 /// The best row, if any.
 #[derive(Clone, Debug)]

@@ -1,12 +1,18 @@
 //! `mean(column)`: null over no values; never overflows on the way.
 
-use super::argument::{Argument, Value};
-use super::column::{Column, Values};
-use super::row_spans::RowSpans;
-use super::scalar::Scalar;
-use super::state::{State, StateVec};
-use super::total::{Summable, Total};
-use super::{InputRows, common_len, overflow, row_counts, sweep};
+use super::sum::ADDABLE;
+use crate::core::aggregate::argument::{Argument, Value};
+use crate::core::aggregate::column::{Column, Values};
+use crate::core::aggregate::function::{AggregateFunction, FunctionCall, resolved};
+use crate::core::aggregate::result_type::ResultType;
+use crate::core::aggregate::row_spans::RowSpans;
+use crate::core::aggregate::scalar::Scalar;
+use crate::core::aggregate::state::{State, StateVec};
+use crate::core::aggregate::total::{Summable, Total};
+use crate::core::aggregate::value_type::{
+    MAX_PRECISION, NumberKind, ValueType, decimal_limit, dispatch_number,
+};
+use crate::core::aggregate::{InputRows, common_len, overflow, row_counts, sweep};
 use crate::core::error::{Error, Result};
 
 /// The kind of a mean.
@@ -26,6 +32,42 @@ pub enum MeanType {
 
 /// `mean(column)`.
 pub type Mean<V> = StateVec<MeanState<V>>;
+
+/// `mean(column)`: `float64`, `decimal(p + 4, s + 4)` or the same duration, as Spark.
+pub static MEAN: AggregateFunction = AggregateFunction::new("mean", |call| {
+    let (kind, mean_type, result) = resolve(call)?;
+    Ok(dispatch_number!(kind, |V| resolved(
+        Mean::<V>::new(mean_type),
+        result
+    )))
+});
+
+fn resolve(call: &FunctionCall<'_>) -> Result<(NumberKind, MeanType, ResultType)> {
+    let float = |kind| Ok((kind, MeanType::Float, ResultType::FLOAT64));
+    match call.value_type(0)? {
+        ValueType::Integer => float(NumberKind::Int),
+        ValueType::UInt64 => float(NumberKind::Wide),
+        ValueType::Float => float(NumberKind::Float),
+        ValueType::Decimal { precision, scale } => {
+            let wider = MAX_PRECISION.min(precision.saturating_add(4));
+            let finer = (MAX_PRECISION as i8).min(scale.saturating_add(4));
+            let mean_type = MeanType::Rounded {
+                factor: decimal_limit(finer.saturating_sub(scale).unsigned_abs()),
+                limit: decimal_limit(wider),
+            };
+            let result = ResultType::decimal(wider, finer);
+            Ok((NumberKind::Wide, mean_type, result))
+        }
+        ValueType::Duration => {
+            let mean_type = MeanType::Rounded {
+                factor: 1,
+                limit: 0,
+            };
+            Ok((NumberKind::Int, mean_type, ResultType::OF_COLUMN))
+        }
+        _ => Err(call.refused_type(0, ADDABLE)),
+    }
+}
 
 /// The total and the number of values.
 #[derive(Clone, Debug)]

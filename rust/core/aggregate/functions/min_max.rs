@@ -3,12 +3,18 @@
 
 use std::cmp::Ordering;
 
-use super::argument::{Argument, Value};
-use super::column::Column;
-use super::row_spans::RowSpans;
-use super::scalar::Scalar;
-use super::state::{State, StateVec};
-use super::{InputRows, state_columns, sweep};
+use crate::core::aggregate::argument::{Argument, Value};
+use crate::core::aggregate::column::Column;
+use crate::core::aggregate::float_order::OrderedFloat;
+use crate::core::aggregate::function::{
+    AggregateFunction, FunctionCall, ResolvedFunction, resolved,
+};
+use crate::core::aggregate::result_type::ResultType;
+use crate::core::aggregate::row_spans::RowSpans;
+use crate::core::aggregate::scalar::Scalar;
+use crate::core::aggregate::state::{State, StateVec};
+use crate::core::aggregate::value_type::{NumberKind, ValueKind, ValueType, dispatch_kind};
+use crate::core::aggregate::{InputRows, state_columns, sweep};
 use crate::core::error::Result;
 
 /// `min(column)`, or where `MAX` is set `max(column)`.
@@ -17,6 +23,41 @@ pub type MinMax<V, const MAX: bool> = StateVec<MinMaxState<V, MAX>>;
 pub type Min<V> = MinMax<V, false>;
 /// `max(column)`.
 pub type Max<V> = MinMax<V, true>;
+
+/// `min(column)`: the column's type.
+pub static MIN: AggregateFunction = AggregateFunction {
+    compares: 0..1,
+    ranks: true,
+    ..AggregateFunction::new("min", resolve::<false>)
+};
+/// `max(column)`: the column's type.
+pub static MAX: AggregateFunction = AggregateFunction {
+    compares: 0..1,
+    ranks: true,
+    ..AggregateFunction::new("max", resolve::<true>)
+};
+/// `bool_and(column)`: the least boolean.
+pub static BOOL_AND: AggregateFunction =
+    AggregateFunction::new("bool_and", resolve_booleans::<false>);
+/// `bool_or(column)`: the greatest boolean.
+pub static BOOL_OR: AggregateFunction = AggregateFunction::new("bool_or", resolve_booleans::<true>);
+
+fn resolve<const MAX: bool>(call: &FunctionCall<'_>) -> Result<ResolvedFunction> {
+    let result = ResultType::OF_COLUMN;
+    Ok(match call.value_type(0)?.kind() {
+        ValueKind::Number(NumberKind::Float) => {
+            resolved(MinMax::<OrderedFloat, MAX>::default(), result)
+        }
+        kind => dispatch_kind!(kind, |V| resolved(MinMax::<V, MAX>::default(), result)),
+    })
+}
+
+fn resolve_booleans<const MAX: bool>(call: &FunctionCall<'_>) -> Result<ResolvedFunction> {
+    match call.value_type(0)? {
+        ValueType::Boolean => resolve::<MAX>(call),
+        _ => Err(call.refused_type(0, "booleans")),
+    }
+}
 
 /// The least or greatest value, and whether there is one.
 #[derive(Clone, Debug, Default)]

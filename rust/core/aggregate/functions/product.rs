@@ -1,18 +1,30 @@
 //! `product(column)`: a float; null over no values. What a product passes on its way does not
 //! matter, only what it comes to: 1e300 · 1e300 · 1e-300 is 1e300 in any order.
 
-use super::argument::Value;
-use super::column::{Column, Values};
-use super::numeric::Numeric;
-use super::power_of_two::{exponent_of, times_power_of_two};
-use super::scalar::Scalar;
-use super::state::{State, StateVec};
-use super::state_columns;
+use crate::core::aggregate::argument::Value;
+use crate::core::aggregate::column::{Column, Values};
+use crate::core::aggregate::function::{AggregateFunction, resolved};
+use crate::core::aggregate::numeric::Numeric;
+use crate::core::aggregate::power_of_two::{exponent_of, times_power_of_two};
+use crate::core::aggregate::result_type::ResultType;
+use crate::core::aggregate::scalar::Scalar;
+use crate::core::aggregate::state::{State, StateVec};
+use crate::core::aggregate::state_columns;
+use crate::core::aggregate::value_type::dispatch_number;
 use crate::core::error::Result;
 
 /// `product(column)`. The option is what one unit of a value is divided by: 100 where a decimal has
 /// two decimals, else 1.
 pub type Product<V> = StateVec<ProductState<V>>;
+
+/// `product(column)`: `float64`.
+pub static PRODUCT: AggregateFunction = AggregateFunction::new("product", |call| {
+    let (kind, scale) = call.number(0)?;
+    Ok(dispatch_number!(kind, |V| resolved(
+        Product::<V>::new(scale),
+        ResultType::FLOAT64
+    )))
+});
 
 /// The product `mantissa * 2^exponent`, and whether a value is in it. The mantissa is from 0.5 to
 /// below 1 in size, or 0, or not finite.
