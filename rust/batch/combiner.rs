@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 
-use super::operator::BatchOperator;
+use super::batch_operator::BatchOperator;
 use super::sessions::SessionTable;
 use crate::core::error::{Error, Result};
 use crate::core::interrupt::Interrupt;

@@ -12,7 +12,7 @@
 //! | [`source_column`] | a column of the input that a query names |
 //! | [`input_column`] | a column that aggregates take |
 //! | [`cogroup`] | the column that tells the input of each row of a cogroup |
-//! | `over` | queries that give the rows back, each with its window |
+//! | `over_query` | queries that give the rows back, each with its window |
 //! | `window_id` | the id of a window |
 //! | [`limits`] | how many rows and bytes wait before they move on |
 //! | [`fingerprint`] | what a saved state belongs to |
@@ -23,7 +23,7 @@ pub mod fingerprint;
 pub mod function_failure;
 pub mod input_column;
 pub mod limits;
-pub(crate) mod over;
+pub(crate) mod over_query;
 pub mod query;
 mod resolve;
 pub mod results;

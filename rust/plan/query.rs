@@ -17,7 +17,7 @@ use crate::core::aggregate::accumulators::Accumulators;
 use crate::core::aggregate::column::Column;
 use crate::core::aggregate::row_filter::RowFilter;
 use crate::core::error::{Error, Result};
-use crate::core::session::windows::Cut;
+use crate::core::session::session_windows::Cut;
 use crate::keys::KeyInterner;
 
 /// What leaves a query.

@@ -43,7 +43,7 @@ use crate::core::aggregate::functions::FUNCTIONS;
 use crate::core::error::Error;
 use crate::core::interrupt::Interrupt;
 use crate::format::shard_key;
-use crate::input::counters::ReadCounters;
+use crate::input::read_counters::ReadCounters;
 use crate::keys;
 use crate::plan::query::Query;
 use crate::plan::spec::{Function, Spec};

@@ -13,7 +13,7 @@ use crate::array::convert;
 use crate::array::halves::in_halves;
 use crate::core::aggregate::slot::Slot;
 use crate::core::error::Result;
-use crate::core::session::bulk::PendingUpdates;
+use crate::core::session::pending_updates::PendingUpdates;
 use crate::core::store::{SessionEntry, StoreKey, WindowEntry, WindowTable};
 use crate::core::window::Window;
 use crate::format::page::{self, Label, PageBounds, broken};

@@ -9,11 +9,11 @@ use arrow_select::take::take_record_batch;
 
 use super::late_candidates::LateCandidates;
 use crate::array::named::unnamed;
-use crate::batch::operator::BatchOperator;
+use crate::batch::batch_operator::BatchOperator;
 use crate::batch::sessions::SessionTable;
 use crate::core::error::{Error, Result};
 use crate::core::interrupt::Interrupt;
-use crate::core::session::windows::Gap;
+use crate::core::session::session_windows::Gap;
 use crate::core::sort::pick;
 use crate::core::time::Time;
 use crate::format::block::{self, BlockKind};

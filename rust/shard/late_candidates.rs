@@ -7,7 +7,7 @@ use arrow_select::take::take_record_batch;
 
 use super::later_sessions::LaterSessions;
 use super::run_page::RunPage;
-use crate::batch::operator::BatchOperator;
+use crate::batch::batch_operator::BatchOperator;
 use crate::batch::sessions::SessionTable;
 use crate::core::error::Result;
 use crate::core::key::KeyId;

@@ -4,7 +4,7 @@ use arrow_array::{ArrayRef, RecordBatch};
 
 use crate::array::named::unnamed;
 use crate::core::error::Result;
-use crate::core::session::windows::Gap;
+use crate::core::session::session_windows::Gap;
 use crate::core::time::Time;
 use crate::core::window::Extent;
 use crate::format::page::{self, Label, PageKind, PageName, broken, ticks};

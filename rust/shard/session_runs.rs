@@ -14,7 +14,7 @@ use super::run_table::RunTable;
 use super::segment_grid::SegmentGrid;
 use super::shard_sessions::{Finished, ShardSessions, none_pushed, unfinished};
 use super::shard_state::{ShardState, StoredRuns};
-use crate::batch::operator::BatchOperator;
+use crate::batch::batch_operator::BatchOperator;
 use crate::batch::session_groups::SessionColumns;
 use crate::batch::sessions::SessionTable;
 use crate::core::aggregate::slot::Slot;

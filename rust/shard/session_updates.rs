@@ -18,7 +18,7 @@ use super::segment_grid::SegmentGrid;
 use super::shard_sessions::{Finished, ShardSessions, none_pushed, unfinished};
 use super::shard_state::{ShardState, StoredRuns};
 use super::updates::Updates;
-use crate::batch::operator::BatchOperator;
+use crate::batch::batch_operator::BatchOperator;
 use crate::batch::session_groups::SessionColumns;
 use crate::batch::sessions::SessionTable;
 use crate::core::aggregate::slot::Slot;

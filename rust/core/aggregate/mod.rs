@@ -12,7 +12,7 @@
 //! | [`argument`] | what an aggregate takes from a row |
 //! | [`column`](mod@column), [`bytes`], [`validity`], [`scalar`] | values in columns |
 //! | [`numeric`], [`total`], [`distance`], `double_double`, `power_of_two`, [`float_order`] | arithmetic on values |
-//! | `value_counts`, `code_counts`, `dictionary`, `distinct_values`, [`composite`] | distinct values and their counts |
+//! | `value_counts`, `code_counts`, `value_dictionary`, `distinct_values`, [`composite`] | distinct values and their counts |
 //! | `row_value` | the value of one row |
 //! | `sweep`, [`row_spans`], [`two_stacks`], [`list_values`] | sliding windows in one pass |
 //! | [`slot`], [`accumulators`], `bound_aggregate`, [`row_filter`] | all aggregates of a query over shared slots |
@@ -45,15 +45,15 @@ pub mod batch_states;
 pub mod row_filter;
 pub mod two_stacks;
 
-mod aggregate_call;
+mod bound_aggregate;
 mod code_counts;
-mod dictionary;
 mod distinct_values;
 mod double_double;
 mod power_of_two;
 mod row_value;
 mod sweep;
 mod value_counts;
+mod value_dictionary;
 
 use std::any::Any;
 
@@ -93,9 +93,9 @@ pub type SeqNo = u64;
 /// The position of a row among all rows: by event time, ties by arrival.
 pub type RowPosition = (Time, SeqNo);
 
-/// A run of sorted rows that makes up one sliding window: `from` inclusive, `to` exclusive.
+/// A span of sorted rows that makes up one sliding window: `from` inclusive, `to` exclusive.
 ///
-/// In a list of runs both bounds never go back, so a sweep is one pass.
+/// In a list of spans both bounds never go back, so a sweep is one pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RowSpan {
     /// First row.
@@ -182,12 +182,12 @@ pub trait Aggregate: Any + Send + Sync {
     /// The columns are not what `save` writes.
     fn load(&self, states: &[Column<'_>]) -> Result<Box<dyn Aggregate>>;
 
-    /// The results of sliding windows over rows sorted by (key, time, arrival), one row per run.
+    /// The results of sliding windows over rows sorted by (key, time, arrival), one row per span.
     ///
     /// # Errors
     ///
     /// As [`Self::lower`], and where the columns are not those that the aggregate takes.
-    fn sweep(&self, rows: InputRows<'_>, runs: RowSpans<'_>) -> Result<Column<'static>>;
+    fn sweep(&self, rows: InputRows<'_>, spans: RowSpans<'_>) -> Result<Column<'static>>;
 }
 
 /// The number of rows that all of the state columns have.

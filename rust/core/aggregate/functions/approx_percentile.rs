@@ -140,7 +140,7 @@ impl<V: Numeric> State for ApproxPercentileState<V> {
     fn sweep(
         asked: &ApproxPercentiles,
         rows: InputRows<'_>,
-        runs: RowSpans<'_>,
+        spans: RowSpans<'_>,
     ) -> Result<Column<'static>> {
         let given = Value::<V>::columns(rows)?;
         let cut = |row: usize| Some(Value::<V>::get(given, row)?.cut(asked.bits));
@@ -149,8 +149,8 @@ impl<V: Numeric> State for ApproxPercentileState<V> {
             inputs: &cuts,
             ..rows
         };
-        let mut windows = Vec::with_capacity(runs.len());
-        ValueCounts::<V>::sweep(rows, runs, |counts, value| {
+        let mut windows = Vec::with_capacity(spans.len());
+        ValueCounts::<V>::sweep(rows, spans, |counts, value| {
             let count = i64::from(counts.total());
             let nth = |&share: &f64| value(counts.nth(place(share, count) as u32));
             let shares = asked.shares.iter();

@@ -20,7 +20,7 @@ use crate::core::aggregate::double_double::DoubleDouble;
 use crate::core::aggregate::function::{
     AggregateFunction, FunctionCall, ResolvedFunction, resolved,
 };
-use crate::core::aggregate::power_of_two::exponent_of;
+use crate::core::aggregate::power_of_two::{exponent_of, exponents};
 use crate::core::aggregate::result_type::ResultType;
 use crate::core::aggregate::scalar::Scalar;
 use crate::core::aggregate::state::{State, StateVec};
@@ -244,20 +244,21 @@ impl<V: Distance> State for CentralMomentsState<V> {
     }
 
     fn load(columns: &[Column<'_>]) -> Result<Vec<Self>> {
-        let ([counts, centers, exponents, floats @ ..], _) = state_columns::<11>(columns)?;
+        let ([counts, centers, exponent_column, floats @ ..], _) = state_columns::<11>(columns)?;
         let (counts, centers) = (row_counts(counts)?, V::view(centers)?);
-        let exponents = i64::view(exponents)?;
+        let exponents = exponents(exponent_column)?;
         let floats = floats.iter().map(f64::view).collect::<Result<Vec<_>>>()?;
         let float = |place: usize, row| floats.get(place).map_or(0.0, |view| f64::at(view, row));
-        let state = |(row, &count): (usize, &i64)| Self {
+        let states = counts.into_iter().zip(exponents).enumerate();
+        let state = |(row, (count, exponent))| Self {
             count,
             center: V::at(centers, row),
-            exponent: i64::at(exponents, row).clamp(-1100, 1100) as i32,
+            exponent,
             sums: std::array::from_fn(|place| DoubleDouble {
                 high: float(place, row),
                 low: float(place + 4, row),
             }),
         };
-        Ok(counts.iter().enumerate().map(state).collect())
+        Ok(states.map(state).collect())
     }
 }

@@ -148,9 +148,9 @@ impl<V: Scalar> State for CollectListState<V> {
     fn list_values(
         _keep_nulls: &bool,
         rows: InputRows<'_>,
-        runs: RowSpans<'_>,
+        spans: RowSpans<'_>,
     ) -> Result<ListValues> {
-        let lengths = runs.iter().map(RowSpan::len);
+        let lengths = spans.iter().map(RowSpan::len);
         let values = lengths.fold(0, usize::saturating_add);
         Ok(ListValues::of(values, rows, 0))
     }
@@ -158,18 +158,18 @@ impl<V: Scalar> State for CollectListState<V> {
     fn sweep(
         &keep_nulls: &bool,
         rows: InputRows<'_>,
-        runs: RowSpans<'_>,
+        spans: RowSpans<'_>,
     ) -> Result<Column<'static>> {
         let (column, values) = Value::<V>::columns(rows)?;
-        let valid = |run: &RowSpan| {
-            (run.from as usize..run.to as usize).filter(|&row| keep_nulls || column.is_valid(row))
+        let valid = |span: &RowSpan| {
+            (span.from as usize..span.to as usize).filter(|&row| keep_nulls || column.is_valid(row))
         };
         let (mut offsets, mut end) = (vec![0], 0);
-        for run in runs.iter() {
-            end += valid(run).count() as i64;
+        for span in spans.iter() {
+            end += valid(span).count() as i64;
             offsets.push(end);
         }
-        let elements = runs.iter().flat_map(valid);
+        let elements = spans.iter().flat_map(valid);
         Ok(Column::list(
             offsets,
             V::column(elements.map(|row| Value::<V>::get((column, values), row))),

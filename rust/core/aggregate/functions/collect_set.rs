@@ -4,13 +4,13 @@
 
 use crate::core::aggregate::argument::{Argument, Value};
 use crate::core::aggregate::column::Column;
-use crate::core::aggregate::dictionary::Dictionary;
 use crate::core::aggregate::function::{AggregateFunction, resolved};
 use crate::core::aggregate::list_values::{self, ListValues};
 use crate::core::aggregate::result_type::ResultType;
 use crate::core::aggregate::row_spans::RowSpans;
 use crate::core::aggregate::scalar::Scalar;
 use crate::core::aggregate::state::{State, StateVec};
+use crate::core::aggregate::value_dictionary::Dictionary;
 use crate::core::aggregate::value_type::dispatch_kind;
 use crate::core::aggregate::{InputRows, state_columns, sweep};
 use crate::core::error::Result;
@@ -136,17 +136,17 @@ impl<V: Scalar> State for CollectSetState<V> {
         Ok((0..len).map(state).collect())
     }
 
-    fn list_values((): &(), rows: InputRows<'_>, runs: RowSpans<'_>) -> Result<ListValues> {
-        list_values::of_distinct::<V>(rows, runs, usize::MAX, 0)
+    fn list_values((): &(), rows: InputRows<'_>, spans: RowSpans<'_>) -> Result<ListValues> {
+        list_values::of_distinct::<V>(rows, spans, usize::MAX, 0)
     }
 
-    fn sweep((): &(), rows: InputRows<'_>, runs: RowSpans<'_>) -> Result<Column<'static>> {
+    fn sweep((): &(), rows: InputRows<'_>, spans: RowSpans<'_>) -> Result<Column<'static>> {
         let (column, values) = Value::<V>::columns(rows)?;
-        let dictionary = Dictionary::new::<V>(column, values, &runs);
+        let dictionary = Dictionary::new::<V>(column, values, &spans);
         let (mut offsets, mut elements) = (vec![0], Vec::new());
         let code = |row: usize| dictionary.code(row);
         sweep::subtract_on_evict(
-            runs,
+            spans,
             &mut WindowCodes {
                 counts: vec![0; dictionary.len()],
                 ascending: Vec::new(),

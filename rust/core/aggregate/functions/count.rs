@@ -57,13 +57,13 @@ impl State for CountState {
         Ok(row_counts(counts)?.into_iter().map(Self).collect())
     }
 
-    fn sweep((): &(), rows: InputRows<'_>, runs: RowSpans<'_>) -> Result<Column<'static>> {
+    fn sweep((): &(), rows: InputRows<'_>, spans: RowSpans<'_>) -> Result<Column<'static>> {
         let Some(validity) = Presence::columns(rows)? else {
-            return Ok(column(runs.iter().map(|run| run.len() as i64)));
+            return Ok(column(spans.iter().map(|span| span.len() as i64)));
         };
-        let mut counts = Vec::with_capacity(runs.len());
+        let mut counts = Vec::with_capacity(spans.len());
         sweep::subtract_on_evict(
-            runs,
+            spans,
             &mut 0,
             |count, row| *count += i64::from(validity.is_valid(row)),
             |count, row| *count -= i64::from(validity.is_valid(row)),

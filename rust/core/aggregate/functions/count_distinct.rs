@@ -74,9 +74,9 @@ impl<V: Scalar> State for CountDistinctState<V> {
             .collect())
     }
 
-    fn sweep((): &(), rows: InputRows<'_>, runs: RowSpans<'_>) -> Result<Column<'static>> {
-        let mut counts = Vec::with_capacity(runs.len());
-        distinct_values::<V>(rows, runs, |distinct| counts.push(distinct))?;
+    fn sweep((): &(), rows: InputRows<'_>, spans: RowSpans<'_>) -> Result<Column<'static>> {
+        let mut counts = Vec::with_capacity(spans.len());
+        distinct_values::<V>(rows, spans, |distinct| counts.push(distinct))?;
         Ok(Column::new(Values::Int(counts.into())))
     }
 }

@@ -17,7 +17,7 @@ use crate::core::aggregate::double_double::DoubleDouble;
 use crate::core::aggregate::function::{
     AggregateFunction, FunctionCall, ResolvedFunction, resolved,
 };
-use crate::core::aggregate::power_of_two::{exponent_of, times_power_of_two};
+use crate::core::aggregate::power_of_two::{exponent_of, exponents, times_power_of_two};
 use crate::core::aggregate::result_type::ResultType;
 use crate::core::aggregate::scalar::Scalar;
 use crate::core::aggregate::state::{State, StateVec};
@@ -287,31 +287,32 @@ impl<X: Distance, Y: Distance> State for CovarianceState<X, Y> {
         let ([counts, xs, ys, x_exponents, y_exponents, floats @ ..], _) =
             state_columns::<15>(columns)?;
         let (counts, xs, ys) = (row_counts(counts)?, X::view(xs)?, Y::view(ys)?);
-        let exponents = [i64::view(x_exponents)?, i64::view(y_exponents)?];
+        let exponents = exponents(x_exponents)?
+            .into_iter()
+            .zip(exponents(y_exponents)?);
         let floats = floats.iter().map(f64::view).collect::<Result<Vec<_>>>()?;
         let float = |place: usize, row| floats.get(place).map_or(0.0, |view| f64::at(view, row));
         let sum = |place: usize, row| DoubleDouble {
             high: float(2 * place, row),
             low: float(2 * place + 1, row),
         };
-        let exponent = |view, row| i64::at(view, row).clamp(-1100, 1100) as i32;
-        let [x_exponents, y_exponents] = exponents;
-        let state = |(row, &count): (usize, &i64)| Self {
+        let states = counts.into_iter().zip(exponents).enumerate();
+        let state = |(row, (count, (x_exponent, y_exponent)))| Self {
             count,
             x: Axis {
                 center: X::at(xs, row),
-                exponent: exponent(x_exponents, row),
+                exponent: x_exponent,
                 sum: sum(0, row),
                 squares: sum(2, row),
             },
             y: Axis {
                 center: Y::at(ys, row),
-                exponent: exponent(y_exponents, row),
+                exponent: y_exponent,
                 sum: sum(1, row),
                 squares: sum(3, row),
             },
             products: sum(4, row),
         };
-        Ok(counts.iter().enumerate().map(state).collect())
+        Ok(states.map(state).collect())
     }
 }

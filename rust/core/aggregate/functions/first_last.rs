@@ -110,16 +110,17 @@ impl<V: Scalar, const LAST: bool> State for FirstLastState<V, LAST> {
     fn sweep(
         ignore_nulls: &bool,
         rows: InputRows<'_>,
-        runs: RowSpans<'_>,
+        spans: RowSpans<'_>,
     ) -> Result<Column<'static>> {
         let (_, column, _) = PositionedValue::<V>::columns(rows)?;
         let outermost = match (ignore_nulls, LAST) {
-            (true, false) => first_valid(column, runs),
-            (true, true) => last_valid(column, runs),
+            (true, false) => first_valid(column, spans),
+            (true, true) => last_valid(column, spans),
             (false, last) => {
-                let row = |run: &RowSpan| if last { run.to - 1 } else { run.from };
-                runs.iter()
-                    .map(|run| (!run.is_empty()).then(|| row(run) as usize))
+                let row = |span: &RowSpan| if last { span.to - 1 } else { span.from };
+                spans
+                    .iter()
+                    .map(|span| (!span.is_empty()).then(|| row(span) as usize))
                     .collect()
             }
         };
@@ -127,30 +128,30 @@ impl<V: Scalar, const LAST: bool> State for FirstLastState<V, LAST> {
     }
 }
 
-/// The first row of each run that holds a value.
-fn first_valid(column: &Column<'_>, runs: RowSpans<'_>) -> Vec<Option<usize>> {
+/// The first row of each span that holds a value.
+fn first_valid(column: &Column<'_>, spans: RowSpans<'_>) -> Vec<Option<usize>> {
     let mut next = 0;
-    let first = runs.iter().map(|run| {
-        next = next.max(run.from);
-        while next < run.to && !column.is_valid(next as usize) {
+    let first = spans.iter().map(|span| {
+        next = next.max(span.from);
+        while next < span.to && !column.is_valid(next as usize) {
             next += 1;
         }
-        (next < run.to).then_some(next as usize)
+        (next < span.to).then_some(next as usize)
     });
     first.collect()
 }
 
-/// The last row of each run that holds a value.
-fn last_valid(column: &Column<'_>, runs: RowSpans<'_>) -> Vec<Option<usize>> {
+/// The last row of each span that holds a value.
+fn last_valid(column: &Column<'_>, spans: RowSpans<'_>) -> Vec<Option<usize>> {
     let (mut right, mut latest) = (0, None);
-    let last = runs.iter().map(|run| {
-        latest = (right.max(run.from)..run.to)
+    let last = spans.iter().map(|span| {
+        latest = (right.max(span.from)..span.to)
             .rev()
             .find(|&row| column.is_valid(row as usize))
             .or(latest);
-        right = right.max(run.to);
+        right = right.max(span.to);
         latest
-            .filter(|&row| row >= run.from)
+            .filter(|&row| row >= span.from)
             .map(|row| row as usize)
     });
     last.collect()

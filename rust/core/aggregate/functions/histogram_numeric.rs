@@ -295,14 +295,14 @@ impl<V: Numeric> State for HistogramNumericState<V> {
         Ok(ValueCounts::load(columns)?.into_iter().map(Self).collect())
     }
 
-    fn list_values(&most: &usize, rows: InputRows<'_>, runs: RowSpans<'_>) -> Result<ListValues> {
-        list_values::of_distinct::<V>(rows, runs, most, size_of::<f64>())
+    fn list_values(&most: &usize, rows: InputRows<'_>, spans: RowSpans<'_>) -> Result<ListValues> {
+        list_values::of_distinct::<V>(rows, spans, most, size_of::<f64>())
     }
 
-    fn sweep(most: &usize, rows: InputRows<'_>, runs: RowSpans<'_>) -> Result<Column<'static>> {
+    fn sweep(most: &usize, rows: InputRows<'_>, spans: RowSpans<'_>) -> Result<Column<'static>> {
         let mut histograms = Histograms::new(*most);
-        ValueCounts::<V>::sweep(rows, runs, |counts, value| {
-            if runs.is_stopped() {
+        ValueCounts::<V>::sweep(rows, spans, |counts, value| {
+            if spans.is_stopped() {
                 return;
             }
             let codes = counts.ascending().into_iter();

@@ -139,11 +139,11 @@ impl<V: Summable> State for MeanState<V> {
     fn sweep(
         mean_type: &MeanType,
         rows: InputRows<'_>,
-        runs: RowSpans<'_>,
+        spans: RowSpans<'_>,
     ) -> Result<Column<'static>> {
         let columns = Value::<V>::columns(rows)?;
         let value = |row| Value::<V>::get(columns, row);
-        let states = sweep::totals(value, runs, |total, count| Self { total, count });
+        let states = sweep::totals(value, spans, |total, count| Self { total, count });
         Self::lower(mean_type, states.iter())
     }
 }

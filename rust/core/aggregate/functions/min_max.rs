@@ -122,11 +122,11 @@ impl<V: Scalar, const MAX: bool> State for MinMaxState<V, MAX> {
         Ok((0..len).map(state).collect())
     }
 
-    fn sweep((): &(), rows: InputRows<'_>, runs: RowSpans<'_>) -> Result<Column<'static>> {
+    fn sweep((): &(), rows: InputRows<'_>, spans: RowSpans<'_>) -> Result<Column<'static>> {
         let (column, values) = Value::<V>::columns(rows)?;
-        let mut best: Vec<Option<usize>> = Vec::with_capacity(runs.len());
+        let mut best: Vec<Option<usize>> = Vec::with_capacity(spans.len());
         sweep::monotonic_deque(
-            runs,
+            spans,
             |row| column.is_valid(row),
             |new, old| !Self::beats(V::at(values, old), V::at(values, new)),
             |row| best.push(row),

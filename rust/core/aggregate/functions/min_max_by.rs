@@ -142,11 +142,11 @@ impl<V: Scalar, B: Scalar, const MAX: bool> State for MinMaxByState<V, B, MAX> {
         Ok(rows.map(state).collect())
     }
 
-    fn sweep((): &(), rows: InputRows<'_>, runs: RowSpans<'_>) -> Result<Column<'static>> {
+    fn sweep((): &(), rows: InputRows<'_>, spans: RowSpans<'_>) -> Result<Column<'static>> {
         let ((_, value, _), (by, ranks)) = RankedValue::<V, B>::columns(rows)?;
-        let mut best: Vec<Option<usize>> = Vec::with_capacity(runs.len());
+        let mut best: Vec<Option<usize>> = Vec::with_capacity(spans.len());
         sweep::monotonic_deque(
-            runs,
+            spans,
             |row| by.is_valid(row),
             |new, old| Self::rank(B::at(ranks, new), B::at(ranks, old)).is_lt(),
             |row| best.push(row),

@@ -70,9 +70,9 @@ impl<V: Scalar> State for ModeState<V> {
         Ok(ValueCounts::load(columns)?.into_iter().map(Self).collect())
     }
 
-    fn sweep((): &(), rows: InputRows<'_>, runs: RowSpans<'_>) -> Result<Column<'static>> {
-        let mut modes = Vec::with_capacity(runs.len());
-        ValueCounts::<V>::sweep(rows, runs, |counts, value| {
+    fn sweep((): &(), rows: InputRows<'_>, spans: RowSpans<'_>) -> Result<Column<'static>> {
+        let mut modes = Vec::with_capacity(spans.len());
+        ValueCounts::<V>::sweep(rows, spans, |counts, value| {
             let code = (counts.total() > 0).then(|| counts.most_frequent());
             modes.push(code.and_then(value));
         })?;

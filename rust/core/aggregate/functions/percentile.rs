@@ -177,10 +177,10 @@ impl<V: Numeric> State for PercentileState<V> {
     fn sweep(
         percentiles: &Percentiles,
         rows: InputRows<'_>,
-        runs: RowSpans<'_>,
+        spans: RowSpans<'_>,
     ) -> Result<Column<'static>> {
         let mut results = Results::new(percentiles);
-        ValueCounts::<V>::sweep(rows, runs, |counts, value| {
+        ValueCounts::<V>::sweep(rows, spans, |counts, value| {
             let nth = |place: i64| value(counts.nth(place as u32)).map_or(f64::NAN, V::float);
             results.push(counts.total().into(), nth);
         })?;

@@ -110,10 +110,10 @@ impl<V: Summable> State for SumState<V> {
         Ok(states.map(state).collect())
     }
 
-    fn sweep(limit: &i128, rows: InputRows<'_>, runs: RowSpans<'_>) -> Result<Column<'static>> {
+    fn sweep(limit: &i128, rows: InputRows<'_>, spans: RowSpans<'_>) -> Result<Column<'static>> {
         let columns = Value::<V>::columns(rows)?;
         let value = |row| Value::<V>::get(columns, row);
-        let states = sweep::totals(value, runs, |total, count| Self {
+        let states = sweep::totals(value, spans, |total, count| Self {
             total,
             seen: count > 0,
         });

@@ -5,11 +5,11 @@ use super::collect_set::CollectSetState;
 use super::sum::{SumState, sum_type};
 use crate::core::aggregate::argument::{Argument, Value};
 use crate::core::aggregate::column::Column;
-use crate::core::aggregate::dictionary::Dictionary;
 use crate::core::aggregate::function::{AggregateFunction, resolved};
 use crate::core::aggregate::row_spans::RowSpans;
 use crate::core::aggregate::state::{State, StateVec};
 use crate::core::aggregate::total::Summable;
+use crate::core::aggregate::value_dictionary::Dictionary;
 use crate::core::aggregate::value_type::dispatch_number;
 use crate::core::aggregate::{InputRows, sweep};
 use crate::core::error::Result;
@@ -76,14 +76,14 @@ impl<V: Summable> State for SumDistinctState<V> {
             .collect())
     }
 
-    fn sweep(limit: &i128, rows: InputRows<'_>, runs: RowSpans<'_>) -> Result<Column<'static>> {
+    fn sweep(limit: &i128, rows: InputRows<'_>, spans: RowSpans<'_>) -> Result<Column<'static>> {
         let (column, values) = Value::<V>::columns(rows)?;
-        let dictionary = Dictionary::new::<V>(column, values, &runs);
+        let dictionary = Dictionary::new::<V>(column, values, &spans);
         let value = |code| dictionary.value::<V>(values, code).map(V::canonical);
         let code = |row: usize| dictionary.code(row);
-        let mut sums = Vec::with_capacity(runs.len());
+        let mut sums = Vec::with_capacity(spans.len());
         sweep::subtract_on_evict(
-            runs,
+            spans,
             &mut DistinctSum::new(dictionary.len()),
             |window, row| {
                 if let Some(code) = code(row) {

@@ -145,15 +145,15 @@ impl<V: Scalar> State for TopKState<V> {
             .collect())
     }
 
-    fn list_values(&k: &usize, rows: InputRows<'_>, runs: RowSpans<'_>) -> Result<ListValues> {
-        list_values::of_distinct::<V>(rows, runs, k, size_of::<i64>())
+    fn list_values(&k: &usize, rows: InputRows<'_>, spans: RowSpans<'_>) -> Result<ListValues> {
+        list_values::of_distinct::<V>(rows, spans, k, size_of::<i64>())
     }
 
-    fn sweep(k: &usize, rows: InputRows<'_>, runs: RowSpans<'_>) -> Result<Column<'static>> {
+    fn sweep(k: &usize, rows: InputRows<'_>, spans: RowSpans<'_>) -> Result<Column<'static>> {
         let mut lists = FrequentValues::<V>::new(*k);
-        let mut lengths = runs.iter().map(|run| run.len() as i64);
-        ValueCounts::<V>::sweep(rows, runs, |counts, value| {
-            if runs.is_stopped() {
+        let mut lengths = spans.iter().map(|span| span.len() as i64);
+        ValueCounts::<V>::sweep(rows, spans, |counts, value| {
+            if spans.is_stopped() {
                 return;
             }
             let top = counts.top(*k).into_iter();

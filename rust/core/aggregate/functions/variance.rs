@@ -9,21 +9,27 @@
 //!
 //! `(c - mean)²` is at most `n` times the variance, whatever the mean is, so the subtraction loses
 //! at most a factor of `n`: far from what `DoubleDouble` keeps beyond rule 6.6. Equal values give
-//! exactly 0. Where squares would leave the range of floats, distances are scaled by [`Magnitude`].
+//! exactly 0. Where squares would leave the range of floats, distances are divided by a power of two
+//! above the largest of them; what smaller ones lose there is far below the last bit of its square.
+
+use std::ops::Range;
 
 use crate::core::aggregate::argument::Value;
 use crate::core::aggregate::column::{Column, Values};
-use crate::core::aggregate::distance::{Distance, Magnitude};
+use crate::core::aggregate::distance::Distance;
 use crate::core::aggregate::double_double::DoubleDouble;
 use crate::core::aggregate::function::{
     AggregateFunction, FunctionCall, ResolvedFunction, resolved,
 };
+use crate::core::aggregate::power_of_two::{
+    exponent_of, exponents, power_of_two, times_power_of_two,
+};
 use crate::core::aggregate::result_type::ResultType;
 use crate::core::aggregate::scalar::Scalar;
 use crate::core::aggregate::state::{State, StateVec};
-use crate::core::aggregate::state_columns;
 use crate::core::aggregate::value_type::dispatch_number;
-use crate::core::error::{Error, Result};
+use crate::core::aggregate::{row_counts, state_columns};
+use crate::core::error::Result;
 
 /// Which measure of spread.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -69,52 +75,62 @@ fn resolve(call: &FunctionCall<'_>, population: bool, root: bool) -> Result<Reso
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Moments<V> {
     count: i64,
-    /// A value of the window; one that is not a number where there is such a one.
+    /// A value of the window. If a value is not a number, it is such a value.
     center: V,
-    /// The magnitude of the distances, which both sums are scaled by.
-    magnitude: Magnitude,
+    /// Distances are divided by 2 to this.
+    exponent: i32,
     sum: DoubleDouble,
     squares: DoubleDouble,
 }
 
-/// The state column of counts holds the magnitude above this bit. It is 0 in most windows, and in
-/// all states of the first version.
-const MAGNITUDE_BIT: u32 = 48;
+/// The sizes of distances that are added undivided: 2^48 squares of these, times 2^48, are within the
+/// range of floats.
+const MIDDLE: Range<f64> = power_of_two(-400)..power_of_two(450);
+
+/// Whether a distance is added undivided where the others are.
+#[inline]
+fn is_middle(distance: DoubleDouble) -> bool {
+    distance.high == 0.0 || MIDDLE.contains(&distance.high.abs())
+}
+
+/// What a distance is divided by, as a power of two; none for zero, which any power divides.
+fn divisor_of(distance: DoubleDouble) -> Option<i32> {
+    let exponent = exponent_of(distance.high)?;
+    Some(if is_middle(distance) { 0 } else { exponent })
+}
 
 impl<V: Distance> Moments<V> {
-    /// Adds the distance of a value, scaled as the sums are.
+    /// Adds a distance, divided as the sums are.
     #[inline]
     fn add_distance(&mut self, distance: DoubleDouble) {
         self.sum.merge(distance);
         self.squares.merge(distance.times(distance));
     }
 
-    /// The same for a distance that is not of middle magnitude, or comes to such ones.
+    /// Adds a value whose distance or the sums are outside of [`MIDDLE`].
     #[cold]
     #[inline(never)]
     fn add_extreme(&mut self, value: V) {
         if self.center.is_number() {
-            let magnitude = Magnitude::of(value.distance(self.center));
-            self.scale_to(self.magnitude_of_sums().max(magnitude));
-            self.add_distance(value.scaled_distance(self.center, self.magnitude));
+            let exponent = divisor_of(value.distance(self.center));
+            self.raise(self.exponent().max(exponent));
+            self.add_distance(value.distance_over(self.center, self.exponent));
         }
     }
 
-    /// The magnitude of the sums; none where all distances are zero, which are of any magnitude.
-    fn magnitude_of_sums(&self) -> Option<Magnitude> {
+    /// The exponent of the sums; none if all distances are zero.
+    fn exponent(&self) -> Option<i32> {
         let zero = self.sum.high == 0.0 && self.squares.high == 0.0;
-        (!zero).then_some(self.magnitude)
+        (!zero).then_some(self.exponent)
     }
 
-    /// Scales the sums to a magnitude that is not below their own.
-    fn scale_to(&mut self, magnitude: Option<Magnitude>) {
-        let magnitude = magnitude.unwrap_or_default();
-        if magnitude != self.magnitude {
-            let (from, to) = (1.0 / self.magnitude.factor(), magnitude.factor());
-            self.sum = self.sum.scaled(from).scaled(to);
-            self.squares = self.squares.scaled(from).scaled(from).scaled(to).scaled(to);
-            self.magnitude = magnitude;
-        }
+    /// Divides by a power of two that is not below the current one.
+    fn raise(&mut self, exponent: Option<i32>) {
+        let exponent = exponent.unwrap_or_default();
+        let shift = self.exponent - exponent;
+        self.sum = self.sum.times_power_of_two(shift);
+        self.squares = self.squares.times_power_of_two(2 * shift);
+        self.exponent = exponent;
     }
 
     fn result(&self, spread: &Spread) -> Option<f64> {
@@ -133,17 +149,12 @@ impl<V: Distance> Moments<V> {
         let squares = DoubleDouble::from_integer(count.into()).times(self.squares);
         let difference = squares.minus(self.sum.times(self.sum)).value();
         let quotient = difference / count as f64 / divisor as f64;
-        // Sums that are not finite are of the first version of states.
-        let variance = if quotient.is_finite() {
-            quotient.max(0.0)
-        } else {
-            f64::INFINITY
-        };
-        let unit = spread.scale * self.magnitude.factor();
+        let variance = if quotient < 0.0 { 0.0 } else { quotient };
         Some(if spread.root {
-            variance.sqrt() / unit
+            times_power_of_two(variance.sqrt() / spread.scale, self.exponent)
         } else {
-            variance / unit / unit
+            let variance = variance / spread.scale / spread.scale;
+            times_power_of_two(variance, 2 * self.exponent)
         })
     }
 }
@@ -159,9 +170,7 @@ impl<V: Distance> State for Moments<V> {
         }
         self.count += 1;
         let distance = value.distance(self.center);
-        if V::EXTREMES
-            && !(self.magnitude == Magnitude::Middle && Magnitude::Middle.holds(distance))
-        {
+        if V::EXTREMES && (self.exponent != 0 || !is_middle(distance)) {
             self.add_extreme(value);
         } else {
             self.add_distance(distance);
@@ -186,13 +195,10 @@ impl<V: Distance> State for Moments<V> {
         let mut other = *other;
         let mut shift = other.center.distance(self.center);
         if V::EXTREMES {
-            let magnitude = self
-                .magnitude_of_sums()
-                .max(other.magnitude_of_sums())
-                .max(Magnitude::of(shift));
-            self.scale_to(magnitude);
-            other.scale_to(magnitude);
-            shift = other.center.scaled_distance(self.center, self.magnitude);
+            let exponent = self.exponent().max(other.exponent()).max(divisor_of(shift));
+            self.raise(exponent);
+            other.raise(exponent);
+            shift = other.center.distance_over(self.center, self.exponent);
         }
         // Σ (x - c)² = Σ (x - o)² + 2 (o - c) Σ (x - o) + n (o - c)²
         let shifts = shift.times(DoubleDouble::from_integer(other.count.into()));
@@ -212,15 +218,15 @@ impl<V: Distance> State for Moments<V> {
     }
 
     fn save<'s>(states: impl Iterator<Item = &'s Self> + Clone) -> Vec<Column<'static>> {
-        let counts = states
-            .clone()
-            .map(|state| state.count | state.magnitude.code() << MAGNITUDE_BIT);
+        let integers =
+            |field: fn(&Self) -> i64| Column::new(Values::Int(states.clone().map(field).collect()));
         let floats = |field: fn(&Self) -> f64| {
             Column::new(Values::Float(states.clone().map(field).collect()))
         };
         vec![
-            Column::new(Values::Int(counts.collect())),
+            integers(|state| state.count),
             V::column(states.clone().map(|state| Some(state.center))),
+            integers(|state| state.exponent.into()),
             floats(|state| state.sum.high),
             floats(|state| state.sum.low),
             floats(|state| state.squares.high),
@@ -229,31 +235,26 @@ impl<V: Distance> State for Moments<V> {
     }
 
     fn load(columns: &[Column<'_>]) -> Result<Vec<Self>> {
-        let ([counts, centers, floats @ ..], _) = state_columns::<6>(columns)?;
-        let (counts, centers) = (i64::view(counts)?, V::view(centers)?);
+        let ([counts, centers, exponent_column, floats @ ..], _) = state_columns::<7>(columns)?;
+        let (counts, centers) = (row_counts(counts)?, V::view(centers)?);
+        let exponents = exponents(exponent_column)?;
         let [sum_highs, sum_lows, square_highs, square_lows] = floats;
         let (sum_highs, sum_lows) = (f64::view(sum_highs)?, f64::view(sum_lows)?);
         let (square_highs, square_lows) = (f64::view(square_highs)?, f64::view(square_lows)?);
-        let state = |(row, count): (usize, &i64)| {
-            let magnitude = Magnitude::from_code(count >> MAGNITUDE_BIT)
-                .filter(|magnitude| V::EXTREMES || *magnitude == Magnitude::Middle)
-                .ok_or(Error::Internal(
-                    "a state holds an impossible number of rows",
-                ))?;
-            Ok(Self {
-                count: count & ((1 << MAGNITUDE_BIT) - 1),
-                center: V::at(centers, row),
-                magnitude,
-                sum: DoubleDouble {
-                    high: f64::at(sum_highs, row),
-                    low: f64::at(sum_lows, row),
-                },
-                squares: DoubleDouble {
-                    high: f64::at(square_highs, row),
-                    low: f64::at(square_lows, row),
-                },
-            })
+        let states = counts.into_iter().zip(exponents).enumerate();
+        let state = |(row, (count, exponent))| Self {
+            count,
+            center: V::at(centers, row),
+            exponent,
+            sum: DoubleDouble {
+                high: f64::at(sum_highs, row),
+                low: f64::at(sum_lows, row),
+            },
+            squares: DoubleDouble {
+                high: f64::at(square_highs, row),
+                low: f64::at(square_lows, row),
+            },
         };
-        counts.iter().enumerate().map(state).collect()
+        Ok(states.map(state).collect())
     }
 }

@@ -12,7 +12,7 @@
 //! A record is late when the window that ends at it is (rules 4.3). It changes nothing then.
 
 use super::plan::beyond_time;
-use super::record::SlidingOperator;
+use super::sliding_operator::SlidingOperator;
 use crate::core::aggregate::states::States;
 use crate::core::error::Result;
 use crate::core::operator::record::ValidRecord;

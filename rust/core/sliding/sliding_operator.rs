@@ -1,8 +1,8 @@
 //! The sliding operator, record by record, as Kafka Streams does it.
 
-use super::decide::{NewWindow, around, decide, is_early};
+use super::new_window_rules::{NewWindow, around, decide, is_early};
 use super::plan::beyond_time;
-use super::windows::SlidingWindows;
+use super::sliding_windows::SlidingWindows;
 use crate::core::aggregate::states::States;
 use crate::core::error::Result;
 use crate::core::operator::change::{Emit, Late, Sink, WindowUpdate};

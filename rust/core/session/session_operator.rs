@@ -1,7 +1,7 @@
 //! The session operator, record by record, as Kafka Streams does it.
 
-use super::decide::{Choice, choose};
-use super::windows::SessionWindows;
+use super::session_choice::{Choice, choose};
+use super::session_windows::SessionWindows;
 use crate::core::aggregate::slot::Slot;
 use crate::core::aggregate::states::States;
 use crate::core::error::Result;

@@ -1,6 +1,6 @@
 //! The choice for a record and the sessions that it joins, without an effect.
 
-use super::windows::Cut;
+use super::session_windows::Cut;
 use crate::core::time::Time;
 use crate::core::window::Extent;
 

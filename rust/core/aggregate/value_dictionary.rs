@@ -7,7 +7,7 @@ use super::column::Column;
 use super::row_spans::spanned;
 use super::scalar::Scalar;
 
-/// The distinct values of the rows of some runs, numbered in ascending order.
+/// The distinct values of the rows of some spans, numbered in ascending order.
 pub(super) struct Dictionary {
     /// The first row of them.
     from: usize,
@@ -18,9 +18,9 @@ pub(super) struct Dictionary {
 }
 
 impl Dictionary {
-    /// Of the rows of a column from the first run to the last one.
-    pub fn new<V: Scalar>(column: &Column<'_>, values: V::View<'_>, runs: &[RowSpan]) -> Self {
-        let Range { start, end } = spanned(runs);
+    /// Of the rows of a column from the first span to the last one.
+    pub fn new<V: Scalar>(column: &Column<'_>, values: V::View<'_>, spans: &[RowSpan]) -> Self {
+        let Range { start, end } = spanned(spans);
         let compare =
             |left: usize, right: usize| V::compare(V::at(values, left), V::at(values, right));
         let mut rows: Vec<usize> = (start..end.min(column.len()))

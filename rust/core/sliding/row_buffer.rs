@@ -47,7 +47,7 @@ pub struct WindowBatch {
     /// The windows, by key and start.
     pub windows: Vec<Window>,
     /// The rows of each window.
-    pub runs: Vec<RowSpan>,
+    pub spans: Vec<RowSpan>,
     /// The rows at the end of each window, where windows end at records.
     pub at_end: Vec<RowSpan>,
 }
@@ -58,7 +58,7 @@ impl WindowBatch {
         Self {
             keys: Vec::with_capacity(windows),
             windows: Vec::with_capacity(windows),
-            runs: Vec::with_capacity(windows),
+            spans: Vec::with_capacity(windows),
             at_end: Vec::with_capacity(if at_ends { windows } else { 0 }),
         }
     }
@@ -68,10 +68,10 @@ impl WindowBatch {
     pub fn pieces(&self, windows: usize, rows: usize) -> impl Iterator<Item = Range<usize>> {
         let mut from = 0;
         std::iter::from_fn(move || {
-            let rest = self.runs.get(from..).filter(|rest| !rest.is_empty())?;
+            let rest = self.spans.get(from..).filter(|rest| !rest.is_empty())?;
             let mut total = 0;
-            let fits = |run: &&RowSpan| {
-                total += run.len();
+            let fits = |span: &&RowSpan| {
+                total += span.len();
                 total <= rows
             };
             let piece = from..from + rest.iter().take(windows).take_while(fits).count().max(1);
@@ -82,7 +82,7 @@ impl WindowBatch {
 
     /// The most rows that a window holds.
     pub fn widest(&self) -> usize {
-        self.runs.iter().map(RowSpan::len).max().unwrap_or(0)
+        self.spans.iter().map(RowSpan::len).max().unwrap_or(0)
     }
 }
 
@@ -172,9 +172,9 @@ impl RowBuffer {
         Ok(())
     }
 
-    /// The positions of runs, roughly in the order in which their first rows came.
-    pub fn by_arrival(&self, runs: &[RowSpan]) -> Vec<u32> {
-        let firsts: Vec<u32> = runs.iter().map(|run| run.from).collect();
+    /// The positions of spans, roughly in the order in which their first rows came.
+    pub fn by_arrival(&self, spans: &[RowSpan]) -> Vec<u32> {
+        let firsts: Vec<u32> = spans.iter().map(|span| span.from).collect();
         rough_order(&pick(&self.places, &firsts))
     }
 
@@ -256,16 +256,16 @@ impl RowBuffer {
             let mut batch = WindowBatch::with_capacity(most.min(ROOM), at_ends);
             while let Some(group) = groups.next_if(|_| batch.keys.len() < CHUNK) {
                 let times = floored.get(first..first + group.len()).unwrap_or_default();
-                let mut emit = |window, run| {
-                    interrupt.check_rows(batch.runs.len()..batch.runs.len() + 1)?;
+                let mut emit = |window, span| {
+                    interrupt.check_rows(batch.spans.len()..batch.spans.len() + 1)?;
                     batch.windows.push(window);
-                    batch.runs.push(run);
+                    batch.spans.push(span);
                     Ok(())
                 };
                 let result = if at_ends {
-                    sliding.plan_ends(times, first as u32, ends, |window, run, at_end| {
+                    sliding.plan_ends(times, first as u32, ends, |window, span, at_end| {
                         batch.at_end.push(at_end);
-                        emit(window, run)
+                        emit(window, span)
                     })
                 } else {
                     sliding.plan(times, first as u32, ends, emit)

@@ -18,8 +18,8 @@ use arrow_buffer::{BooleanBuffer, ScalarBuffer};
 use arrow_select::interleave::interleave_record_batch;
 use arrow_select::take::take;
 
+use super::batch_operator::{BatchOperator, BatchSink, ShardRows};
 use super::layout::whole_rows::WholeRows;
-use super::operator::{BatchOperator, BatchSink, ShardRows};
 use super::sort_rows::SortRows;
 use super::window_columns::{batches, batches_of_rows, window_bytes};
 use crate::core::aggregate::SeqNo;
@@ -27,10 +27,10 @@ use crate::core::error::{Error, Result};
 use crate::core::interrupt::Interrupt;
 use crate::core::time::Time;
 use crate::format::block::BlockKind;
-use crate::input::counters::ReadCounters;
+use crate::input::read_counters::ReadCounters;
 use crate::input::records::Records;
 use crate::keys::KeyInterner;
-use crate::plan::over::{numbered, rows_schema};
+use crate::plan::over_query::{numbered, rows_schema};
 use crate::plan::query::Query;
 
 /// Bits of a row's number that are its place in its batch; those above are the number of the batch.

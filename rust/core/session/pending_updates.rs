@@ -12,8 +12,8 @@
 //! are open. So no session that such records join closes before the last of them, none of them
 //! meets a closed session, also not one that is still visible, and their order does not matter.
 
-use super::decide::{Choice, choose};
-use super::record::{SessionOperator, deleted};
+use super::session_choice::{Choice, choose};
+use super::session_operator::{SessionOperator, deleted};
 use crate::core::aggregate::slot::Slot;
 use crate::core::aggregate::states::States;
 use crate::core::error::Result;

@@ -7,7 +7,7 @@
 //!
 //! ```text
 //!   records, in their order ─▶ sketch: windows by starts and largest times alone ─▶ changed windows, stored;
-//!                                                                                   runs of rows, merged once
+//!                                                                                   spans of rows, merged once
 //! ```
 //!
 //! New windows are decided as record by record; states follow at the end. A window then has the
@@ -19,9 +19,9 @@
 
 use std::collections::BTreeMap;
 
-use super::decide::{Neighbor, Neighbors, NewWindow, around, decide};
+use super::new_window_rules::{Neighbor, Neighbors, NewWindow, around, decide};
 use super::plan::Sliding;
-use super::record::SlidingOperator;
+use super::sliding_operator::SlidingOperator;
 use crate::core::aggregate::RowSpan;
 use crate::core::aggregate::slot::Slot;
 use crate::core::aggregate::states::States;
@@ -57,7 +57,7 @@ pub struct PendingMerge {
     /// The slot of its states.
     pub into: Slot,
     /// The rows; none where it only copies another window.
-    pub run: RowSpan,
+    pub span: RowSpan,
     update: WindowUpdate,
 }
 
@@ -168,7 +168,7 @@ impl Neighbors for Sketch {
 
 impl SlidingOperator {
     /// Joins records of a key, sorted by time, each with its number in the order of arrival; none of
-    /// them is behind. The rows of the runs are numbered from `first`. False, without an effect,
+    /// them is behind. The rows of the spans are numbered from `first`. False, without an effect,
     /// where the records have to be added one by one.
     ///
     /// # Errors
@@ -226,7 +226,7 @@ impl SlidingOperator {
             let into = self.store_window(key, start, SketchWindow { largest, ..drawn }, states)?;
             let window = Window::sliding(start, sliding.difference);
             let row = |rows: usize| first + rows as u32;
-            let run = RowSpan {
+            let span = RowSpan {
                 from: row(floored.partition_point(|&time| time < from)),
                 to: row(floored.partition_point(|&time| time <= to)),
             };
@@ -237,7 +237,7 @@ impl SlidingOperator {
                 slot: Some(into),
                 known: drawn.stored,
             };
-            pending.push(PendingMerge { into, run, update });
+            pending.push(PendingMerge { into, span, update });
         }
         Ok(true)
     }

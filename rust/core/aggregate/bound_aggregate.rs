@@ -1,5 +1,4 @@
-//! One aggregate of a query with its arguments: which of the input columns it takes, and which rows
-//! it sees.
+//! One aggregate of a query, bound to the input columns that it takes and to the rows that it sees.
 
 use std::ops::Range;
 
@@ -10,37 +9,35 @@ use super::slot::Slot;
 use super::{Aggregate, InputRows};
 use crate::core::error::{Error, Result};
 
-/// An aggregate with its arguments. The rows that its methods take have all input columns of the
-/// query.
-pub(super) struct AggregateCall {
+/// The states of an aggregate with its columns and rows. The rows that its methods take have all
+/// input columns of the query.
+pub(super) struct BoundAggregate {
     /// The states.
-    pub aggregate: Box<dyn Aggregate>,
+    pub states: Box<dyn Aggregate>,
     arguments: Range<usize>,
     filter: RowFilter,
     state_columns: usize,
 }
 
-impl AggregateCall {
+impl BoundAggregate {
     /// Of an aggregate without slots.
-    pub fn new(
-        (aggregate, arguments, filter): (Box<dyn Aggregate>, Range<usize>, RowFilter),
-    ) -> Self {
+    pub fn new((states, arguments, filter): (Box<dyn Aggregate>, Range<usize>, RowFilter)) -> Self {
         Self {
-            state_columns: aggregate.save(&[]).len(),
-            aggregate,
+            state_columns: states.save(&[]).len(),
+            states,
             arguments,
             filter,
         }
     }
 
-    /// The same call, without slots.
+    /// The same aggregate, without slots.
     pub fn fresh(&self) -> Self {
-        self.with(self.aggregate.fresh())
+        self.with(self.states.fresh())
     }
 
-    fn with(&self, aggregate: Box<dyn Aggregate>) -> Self {
+    fn with(&self, states: Box<dyn Aggregate>) -> Self {
         Self {
-            aggregate,
+            states,
             arguments: self.arguments.clone(),
             ..*self
         }
@@ -69,45 +66,45 @@ impl AggregateCall {
             Some(selection) if selection.is_empty() => Ok(()),
             Some(selection) if !selection.is_all() => {
                 let (slots, columns) = (selection.select(slots), selection.columns(rows.inputs));
-                self.aggregate.update(&slots, selection.rows(&columns))
+                self.states.update(&slots, selection.rows(&columns))
             }
-            _ => self.aggregate.update(slots, rows),
+            _ => self.states.update(slots, rows),
         }
     }
 
     /// Lifts one row, if it sees it, and combines it into a slot.
     pub fn lift(&mut self, slot: Slot, row: usize, rows: InputRows<'_>) -> Result<()> {
         if self.filter.takes(row, rows.inputs)? {
-            self.aggregate.lift(slot, row, self.arguments(rows)?)
+            self.states.lift(slot, row, self.arguments(rows)?)
         } else {
             Ok(())
         }
     }
 
-    /// What work makes of runs of the rows that it sees.
-    pub fn over_runs<T>(
+    /// Runs `work` over spans of the rows that it sees.
+    pub fn over_spans<T>(
         &self,
         rows: InputRows<'_>,
         selections: &mut Selections<'_>,
-        runs: RowSpans<'_>,
+        spans: RowSpans<'_>,
         mut work: impl FnMut(&dyn Aggregate, InputRows<'_>, RowSpans<'_>) -> Result<T>,
     ) -> Result<T> {
-        let (rows, aggregate) = (self.arguments(rows)?, self.aggregate.as_ref());
+        let (rows, states) = (self.arguments(rows)?, self.states.as_ref());
         match selections.get(self.filter)? {
             Some(selection) if !selection.is_all() => {
-                let (columns, own) = (selection.columns(rows.inputs), selection.runs(&runs));
-                work(aggregate, selection.rows(&columns), runs.with(&own))
+                let (columns, own) = (selection.columns(rows.inputs), selection.spans(&spans));
+                work(states, selection.rows(&columns), spans.with(&own))
             }
-            _ => work(aggregate, rows, runs),
+            _ => work(states, rows, spans),
         }
     }
 
-    /// Reads its state columns, the first of `columns`: the call with one slot per row, and the
-    /// columns of others.
+    /// Reads its state columns, which are the first of `columns`: the aggregate with one slot per row,
+    /// and the rest of the columns.
     pub fn load<'b, 'a>(&self, columns: &'b [Column<'a>]) -> Result<(Self, &'b [Column<'a>])> {
         let (own, others) = columns
             .split_at_checked(self.state_columns)
             .ok_or(Error::Internal("state columns are missing"))?;
-        Ok((self.with(self.aggregate.load(own)?), others))
+        Ok((self.with(self.states.load(own)?), others))
     }
 }
