@@ -49,9 +49,7 @@ __version__: str
 """The version of the core, which is that of the package."""
 
 def compares(function: str, column: int) -> bool:
-    """Whether an aggregate, as a spec names it (`"max_by"`), compares the values of a column, by its position among
-    those it takes, with each other; `ValueError` for no such aggregate.
-    """
+    """Whether an aggregate compares the values of its column at this position; `ValueError` for an unknown one."""
 
 def decode_changes(block: bytes) -> pa.RecordBatch:
     """The changes of a block of `encode_changes`; `ValueError` for anything else."""
@@ -70,9 +68,7 @@ def groupable(data_type: pa.DataType) -> bool:
 
 @final
 class RowColumns:
-    """The columns of windows, one batch of them at least, for rows (`of_row`, of `Query.run_over`): an iterator of
-    batches. `MemoryError`: lists or texts would take more than `memory` bytes.
-    """
+    """The columns of `windows`, at least one batch, for the rows `of_row` of `Query.run_over`: an iterator of batches."""
 
     def __new__(
         cls, windows: list[pa.RecordBatch], of_row: pa.RecordBatch, memory: int | None = ..., threads: int | None = ...

@@ -1,12 +1,16 @@
 //! Arrow arrays to the aggregates' columns; the way back is `result_array`.
 //!
-//! | Arrow type | kind | canonical array |
+//! | Arrow type | [`ValueType`] | canonical array |
 //! |---|---|---|
-//! | boolean, int8–int64, uint8–uint32, date, time, timestamp, duration | `Int` | Int64 |
+//! | boolean | `Boolean` | Int64 |
+//! | int8–int64, uint8–uint32 | `Integer` | Int64 |
+//! | date, time, timestamp | `DateTime` | Int64 |
+//! | duration | `Duration` | Int64 |
 //! | float16, float32, float64 | `Float` | Float64 |
-//! | uint64, decimal32, decimal64, decimal128 | `Wide` | Decimal128 |
+//! | uint64 | `UInt64` | Decimal128 |
+//! | decimal32, decimal64, decimal128 | `Decimal` | Decimal128 |
 //! | string, binary (small, large, view, fixed size) | `Bytes` | LargeBinary |
-//! | everything else that arrow-row takes | `Rows` | LargeBinary of row bytes |
+//! | everything else that arrow-row takes | `Row` | LargeBinary of row bytes |
 //!
 //! A canonical array is viewed as a [`Column`] without a copy.
 
@@ -23,6 +27,7 @@ use super::dictionary::unpacked;
 use crate::core::aggregate::bytes::Bytes;
 use crate::core::aggregate::column::{Column, Values};
 use crate::core::aggregate::validity::Validity;
+use crate::core::aggregate::value_type::ValueType;
 use crate::core::error::{Error, Result};
 
 impl From<ArrowError> for Error {
@@ -31,30 +36,24 @@ impl From<ArrowError> for Error {
     }
 }
 
-/// How a type's values are seen by aggregates.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "see the module's table")]
-pub enum ColumnKind {
-    Int,
-    Float,
-    Wide,
-    Bytes,
-    Rows,
-}
-
-/// The kind of an unpacked type; none where aggregates cannot take it.
-pub fn kind(data_type: &DataType) -> Option<ColumnKind> {
+/// The type of an unpacked column's values, as aggregates see it; none if they cannot take it.
+pub fn value_type(data_type: &DataType) -> Option<ValueType> {
     use DataType::*;
     match data_type {
-        Boolean | Int8 | Int16 | Int32 | Int64 | UInt8 | UInt16 | UInt32 | Date32 | Date64
-        | Time32(_) | Time64(_) | Timestamp(..) | Duration(_) => Some(ColumnKind::Int),
-        Float16 | Float32 | Float64 => Some(ColumnKind::Float),
-        UInt64 | Decimal32(..) | Decimal64(..) | Decimal128(..) => Some(ColumnKind::Wide),
+        Boolean => Some(ValueType::Boolean),
+        Int8 | Int16 | Int32 | Int64 | UInt8 | UInt16 | UInt32 => Some(ValueType::Integer),
+        UInt64 => Some(ValueType::UInt64),
+        Float16 | Float32 | Float64 => Some(ValueType::Float),
+        &Decimal32(precision, scale)
+        | &Decimal64(precision, scale)
+        | &Decimal128(precision, scale) => Some(ValueType::Decimal { precision, scale }),
+        Date32 | Date64 | Time32(_) | Time64(_) | Timestamp(..) => Some(ValueType::DateTime),
+        Duration(_) => Some(ValueType::Duration),
         Utf8 | LargeUtf8 | Utf8View | Binary | LargeBinary | BinaryView | FixedSizeBinary(_) => {
-            Some(ColumnKind::Bytes)
+            Some(ValueType::Bytes)
         }
         other => RowConverter::supports_fields(&[SortField::new(other.clone())])
-            .then_some(ColumnKind::Rows),
+            .then_some(ValueType::Row),
     }
 }
 
@@ -115,25 +114,20 @@ pub fn canonical(array: &ArrayRef) -> Result<ArrayRef> {
     use DataType::*;
     let array = &unpack(array)?;
     let data_type = array.data_type();
-    match kind(data_type) {
-        Some(ColumnKind::Int) => match data_type {
-            Boolean | Int8 | Int16 | Int32 | Int64 | UInt8 | UInt16 | UInt32 => cast(array, &Int64),
-            narrow if is_narrow(narrow) => cast(&relabel(array, &Int32)?, &Int64),
-            _ => relabel(array, &Int64),
-        },
-        Some(ColumnKind::Float) => cast(array, &Float64),
-        Some(ColumnKind::Wide) => match data_type {
-            Decimal32(precision, scale) | Decimal64(precision, scale) => {
-                cast(array, &Decimal128(*precision, *scale))
-            }
-            UInt64 => cast(array, &Decimal128(20, 0)),
-            _ => Ok(Arc::clone(array)),
-        },
-        Some(ColumnKind::Bytes) => match data_type {
+    match value_type(data_type) {
+        Some(ValueType::Boolean | ValueType::Integer) => cast(array, &Int64),
+        Some(ValueType::DateTime | ValueType::Duration) if is_narrow(data_type) => {
+            cast(&relabel(array, &Int32)?, &Int64)
+        }
+        Some(ValueType::DateTime | ValueType::Duration) => relabel(array, &Int64),
+        Some(ValueType::Float) => cast(array, &Float64),
+        Some(ValueType::UInt64) => cast(array, &Decimal128(20, 0)),
+        Some(ValueType::Decimal { precision, scale }) => cast(array, &Decimal128(precision, scale)),
+        Some(ValueType::Bytes) => match data_type {
             Utf8View => cast(&cast(array, &LargeUtf8)?, &LargeBinary),
             _ => cast(array, &LargeBinary),
         },
-        Some(ColumnKind::Rows) => {
+        Some(ValueType::Row) => {
             let rows = RowConverter::new(vec![SortField::new(data_type.clone())])?
                 .convert_columns(std::slice::from_ref(array))?;
             let bytes = cast(

@@ -11,9 +11,10 @@ use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer, OffsetBuffer};
 use arrow_row::{RowConverter, SortField};
 use arrow_schema::{DataType, Field};
 
-use super::convert::{ColumnKind, cast, is_narrow, kind, relabel};
+use super::convert::{cast, is_narrow, relabel, value_type};
 use crate::core::aggregate::bytes::Bytes;
 use crate::core::aggregate::column::{Column, Values};
+use crate::core::aggregate::value_type::ValueType;
 use crate::core::error::{Error, Result};
 
 /// A column as its canonical array; lists become large lists, the fields of structs are numbered.
@@ -139,7 +140,7 @@ fn typed(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
             ))
         }
         (LargeBinary, Utf8View) => cast(&cast(array, &LargeUtf8)?, to),
-        (LargeBinary, _) if kind(to) == Some(ColumnKind::Bytes) => cast(array, to),
+        (LargeBinary, _) if value_type(to) == Some(ValueType::Bytes) => cast(array, to),
         (LargeBinary, _) => {
             let converter = RowConverter::new(vec![SortField::new(to.clone())])?;
             let (parser, bytes) = (converter.parser(), array.as_binary::<i64>());

@@ -1,10 +1,19 @@
-//! How many bytes values take where they are copied.
+//! How many bytes values take when they are copied.
 
 use std::ops::Range;
 
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef, OffsetSizeTrait};
+use arrow_array::{Array, ArrayRef, OffsetSizeTrait, RecordBatch};
 use arrow_schema::DataType;
+
+use crate::core::error::Result;
+
+/// The bytes of the rows of a batch, which may be a slice of a much larger one.
+pub(crate) fn batch_bytes(batch: &RecordBatch) -> Result<usize> {
+    batch.columns().iter().try_fold(0, |sum, column| {
+        Ok(sum + column.to_data().get_slice_memory_size()?)
+    })
+}
 
 /// Bytes of the values of some rows, the values of lists among them: one at least for each value, so
 /// that these are no more values than bytes. Values that a copy shares are not counted.

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::operator::BatchOperator;
-use super::over::OverRows;
+use super::batch_operator::BatchOperator;
+use super::over_rows::OverRows;
 use super::sessions::SessionTable;
 use super::sliding::SlidingQuery;
 use super::sort_rows::SortRows;

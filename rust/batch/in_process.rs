@@ -8,14 +8,15 @@ use arrow_select::concat::concat_batches;
 
 use super::list_room::ListRoom;
 use super::partition::PARTITIONS;
-use super::{operator, workers};
+use super::{batch_operator, workers};
 use crate::array::dictionary::unpacked_field;
+use crate::array::value_bytes::batch_bytes;
 use crate::array::{convert, validate};
 use crate::core::aggregate::SeqNo;
 use crate::core::error::{Error, Result};
 use crate::core::interrupt::Interrupt;
 use crate::core::memory;
-use crate::input::counters::ReadCounters;
+use crate::input::read_counters::ReadCounters;
 use crate::input::records::Records;
 use crate::plan::limits::Limits;
 use crate::plan::query::{Query, QueryOutput};
@@ -91,7 +92,7 @@ impl Query {
     ) -> Result<Vec<RecordBatch>> {
         let mut operator = self.batch_operator()?;
         inputs.try_for_each(|input| operator.add(input?))?;
-        operator::close_all(vec![operator], room, interrupt)
+        batch_operator::close_all(vec![operator], room, interrupt)
     }
 
     /// Many rows: in an operator for each partition of the keys.
@@ -139,7 +140,7 @@ impl<I: Iterator<Item = Result<RecordBatch>>> StepReader<'_, I> {
             let steps = batch.num_rows().div_ceil(self.limits.step_rows).max(1);
             let most = batch.num_rows().div_ceil(steps);
             let first = batch.slice(0, most);
-            let size = slice_bytes(&first)?;
+            let size = batch_bytes(&first)?;
             // What is joined stays far below what the offsets of an array reach to.
             if !short.is_empty() && bytes + size > self.limits.step_bytes {
                 self.rest = Some(batch);
@@ -158,12 +159,6 @@ impl<I: Iterator<Item = Result<RecordBatch>>> StepReader<'_, I> {
             several => join(several).map(Some),
         }
     }
-}
-
-fn slice_bytes(batch: &RecordBatch) -> Result<usize> {
-    batch.columns().iter().try_fold(0, |sum, column| {
-        Ok(sum + column.to_data().get_slice_memory_size()?)
-    })
 }
 
 /// Batches of one schema as one, without dictionaries: together their values may be more than the
@@ -231,7 +226,7 @@ mod tests {
         let rows: Vec<usize> = steps.iter().map(RecordBatch::num_rows).collect();
         assert_eq!(rows.iter().sum::<usize>(), widths.len());
         for step in &steps {
-            assert!(step.num_rows() == 1 || slice_bytes(step).unwrap() <= 100);
+            assert!(step.num_rows() == 1 || batch_bytes(step).unwrap() <= 100);
         }
         assert!(rows.iter().any(|&rows| rows > 1), "{rows:?}");
     }

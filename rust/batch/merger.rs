@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 
-use super::operator::{BatchOperator, ShardSink};
+use super::batch_operator::{BatchOperator, ShardSink};
 use crate::core::error::{Error, Result};
 use crate::core::interrupt::Interrupt;
 use crate::core::time::Time;

@@ -2,13 +2,13 @@
 //!
 //! | file | noun |
 //! |---|---|
-//! | `operator` | what every query does with rows and blocks |
+//! | `batch_operator` | what every query does with rows and blocks |
 //! | `dispatch` | the operator of a query |
 //! | `sessions`, `session_groups`, `session_rows` | session queries; their sessions with states; their rows |
 //! | `sliding` | sliding queries |
 //! | [`sliding_folds`] | rows in the order of time to sliding windows with functions of the user |
 //! | `sort_rows` | queries for rows in the order of time |
-//! | `over` | queries that give the rows back, each with its window |
+//! | `over_rows` | queries that give the rows back, each with its window |
 //! | `layout` | the columns of blocks, written and read |
 //! | `shards` | the shards of keys |
 //! | `pending` | rows that wait for the numbers of their keys, and for their sessions |
@@ -21,13 +21,13 @@
 //! | `partition`, `workers` | rows by parts of the keys; the threads of a run |
 //! | `list_room` | room for the lists of overlapping windows |
 
+pub(crate) mod batch_operator;
 mod dispatch;
 mod in_process;
 mod layout;
 pub(crate) mod list_room;
 pub mod merger;
-pub(crate) mod operator;
-mod over;
+mod over_rows;
 pub mod packer;
 mod partition;
 mod pending;

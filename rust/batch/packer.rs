@@ -6,16 +6,17 @@
 
 use std::sync::Arc;
 
-use arrow_array::{Array, RecordBatch};
+use arrow_array::RecordBatch;
 
-use super::operator::{BatchOperator, ShardRows};
+use super::batch_operator::{BatchOperator, ShardRows};
+use crate::array::value_bytes::batch_bytes;
 use crate::core::aggregate::SeqNo;
 use crate::core::error::Result;
 use crate::core::interrupt::Interrupt;
 use crate::core::memory;
 use crate::core::time::Time;
 use crate::format::packed;
-use crate::input::counters::ReadCounters;
+use crate::input::read_counters::ReadCounters;
 use crate::input::records::Records;
 use crate::plan::cogroup::Cogroup;
 use crate::plan::query::Query;
@@ -82,7 +83,7 @@ impl Packer {
         let input = Records::read(&self.query, batch, seq_no, &mut self.counters)?;
         self.observe(&input)?;
         self.rows += input.rows();
-        self.bytes += size(batch)?;
+        self.bytes += batch_bytes(batch)?;
         self.operator.add(input)?;
         let limits = &self.query.limits;
         if self.rows >= limits.pack_rows || self.bytes >= limits.pack_bytes {
@@ -152,11 +153,4 @@ impl Packer {
     pub fn counters(&self) -> ReadCounters {
         self.counters
     }
-}
-
-/// The bytes of the rows of a batch, which may be a slice of a much larger one.
-fn size(batch: &RecordBatch) -> Result<usize> {
-    batch.columns().iter().try_fold(0, |sum, column| {
-        Ok(sum + column.to_data().get_slice_memory_size()?)
-    })
 }

@@ -7,7 +7,7 @@ use arrow_array::{Array, UInt32Array};
 use crate::core::aggregate::SeqNo;
 use crate::core::error::Result;
 use crate::core::key::KeyId;
-use crate::core::session::windows::Gap;
+use crate::core::session::session_windows::Gap;
 use crate::core::sort::pick;
 use crate::core::time::{Span, Time};
 use crate::core::window::Extent;

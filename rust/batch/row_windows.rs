@@ -11,14 +11,14 @@ use arrow_buffer::{BooleanBuffer, NullBuffer};
 use arrow_schema::{Schema, SchemaRef};
 use arrow_select::concat::concat;
 
-use super::over::rows_of;
+use super::over_rows::rows_of;
 use super::window_batches::WindowBatches;
 use super::window_columns::{batches, batches_of_rows};
 use crate::array::hidden_nulls;
 use crate::core::error::{Error, Result};
 use crate::core::interrupt::Interrupt;
-use crate::input::counters::ReadCounters;
-use crate::plan::over::numbered;
+use crate::input::read_counters::ReadCounters;
+use crate::plan::over_query::numbered;
 use crate::plan::query::Query;
 
 /// Batches of windows are joined where so many rows have one window: it is quicker to take from one array

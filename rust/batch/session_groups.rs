@@ -17,7 +17,7 @@ use crate::core::interrupt::{Interrupt, STRETCH};
 use crate::core::key::KeyId;
 use crate::core::memory;
 use crate::core::session::batch::OpenSessions;
-use crate::core::session::windows::Gap;
+use crate::core::session::session_windows::Gap;
 use crate::core::time::Time;
 use crate::core::window::{Extent, Window};
 use crate::input::records::Records;

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_select::interleave::interleave;
 
+use super::batch_operator::{BatchOperator, BatchSink, RESULT_ROWS, ShardRows};
 use super::layout::session_records::{self, SessionRecords};
-use super::operator::{BatchOperator, BatchSink, RESULT_ROWS, ShardRows};
 use super::pending::{NumberedRows, PendingRows};
 use super::session_groups::{SessionColumns, SessionGroups};
 use super::shards::{self, SortedByShard};
@@ -18,7 +18,7 @@ use crate::core::error::{Error, Result};
 use crate::core::interrupt::Interrupt;
 use crate::core::key::KeyId;
 use crate::core::memory;
-use crate::core::session::windows::Gap;
+use crate::core::session::session_windows::Gap;
 use crate::core::sort::{order, pick};
 use crate::core::time::Time;
 use crate::format::block::BlockKind;

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, RecordBatch};
 
+use super::batch_operator::{BatchOperator, BatchSink, RESULT_ROWS, ShardRows};
 use super::layout::sliding_records::SlidingRecords;
 use super::list_room::ListSizes;
-use super::operator::{BatchOperator, BatchSink, RESULT_ROWS, ShardRows};
 use super::shards::{self, SortedByShard};
 use crate::array::convert;
 use crate::array::halves::in_halves;
@@ -17,8 +17,8 @@ use crate::core::error::{Error, Result};
 use crate::core::interrupt::Interrupt;
 use crate::core::key::KeyId;
 use crate::core::memory;
-use crate::core::sliding::batch::RowBuffer;
 use crate::core::sliding::plan::{Ends, Sliding};
+use crate::core::sliding::row_buffer::RowBuffer;
 use crate::core::sort::pick;
 use crate::core::time::Time;
 use crate::core::window::Window;
@@ -31,7 +31,7 @@ use crate::plan::query::Query;
 const GATHERED_ROWS: usize = 1 << 24;
 
 /// The values of the user's functions in windows: a column for each function, a row for each window. The
-/// runs are of the rows, which are sorted.
+/// spans are of the rows, which are sorted.
 pub(super) type RunValues<'a> =
     dyn FnMut(&RowBuffer, &[RowSpan], &[Window]) -> Result<Vec<ArrayRef>> + 'a;
 
@@ -89,7 +89,7 @@ fn empty(query: &Query) -> Result<Vec<Column<'static>>> {
 
 impl SlidingQuery {
     /// Closes windows as [`BatchOperator::close`] does; `functions` gives the values of the user's
-    /// functions in windows, of which it is handed the runs of rows.
+    /// functions in windows, of which it is handed the spans of rows.
     pub(super) fn close_with(
         &mut self,
         frontier: Option<Time>,
@@ -118,13 +118,13 @@ impl SlidingQuery {
             let mut result = |piece: Range<usize>| {
                 interrupt.check()?;
                 memory::headroom()?;
-                let runs = batch.runs.get(piece.clone()).unwrap_or_default();
+                let spans = batch.spans.get(piece.clone()).unwrap_or_default();
                 let (times, seq_nos) = (self.records.times(), self.records.seq_nos());
-                let lowered = states.sweep(times, seq_nos, &inputs, runs, interrupt);
+                let lowered = states.sweep(times, seq_nos, &inputs, spans, interrupt);
                 let keys = batch.keys.get(piece.clone()).unwrap_or_default();
                 let windows = batch.windows.get(piece.clone()).unwrap_or_default();
                 let Some(number) = self.query.row_number else {
-                    let functions = functions(&self.records, runs, windows)?;
+                    let functions = functions(&self.records, spans, windows)?;
                     let keys = self.keys.columns(keys)?;
                     return self.query.result_with(keys, windows, lowered, functions);
                 };
@@ -185,15 +185,15 @@ impl SlidingQuery {
             .result(self.keys.columns(keys)?, windows, Ok(lowered))
     }
 
-    /// A list of the values of an input for each run of rows.
-    fn lists(&self, input: usize, runs: &[RowSpan]) -> Result<Column<'static>> {
+    /// A list of the values of an input for each span of rows.
+    fn lists(&self, input: usize, spans: &[RowSpan]) -> Result<Column<'static>> {
         let values = self.records.inputs().get(input);
         let values = values.ok_or(Error::Internal("an input is there"))?;
-        let mut offsets = Vec::with_capacity(runs.len() + 1);
+        let mut offsets = Vec::with_capacity(spans.len() + 1);
         offsets.push(0);
-        let mut rows = Vec::with_capacity(runs.iter().map(RowSpan::len).sum());
-        for run in runs {
-            rows.extend(run.from..run.to);
+        let mut rows = Vec::with_capacity(spans.iter().map(RowSpan::len).sum());
+        for span in spans {
+            rows.extend(span.from..span.to);
             offsets.push(rows.len() as i64);
         }
         Ok(Column::list(offsets, values.gather(&rows)))
@@ -272,8 +272,8 @@ impl BatchOperator for SlidingQuery {
             .plan(self.sliding, Ends::ALL, at_ends, interrupt)
         {
             let batch = batch.map_err(|error| self.query.name_overflow(error, &[]))?;
-            sizes.windows += batch.runs.len();
-            sizes.lists += states.list_values(times, seq_nos, &inputs, &batch.runs, interrupt)?;
+            sizes.windows += batch.spans.len();
+            sizes.lists += states.list_values(times, seq_nos, &inputs, &batch.spans, interrupt)?;
         }
         Ok(sizes)
     }

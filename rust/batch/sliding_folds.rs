@@ -1,12 +1,12 @@
 //! Rows in the order of time to sliding windows with functions of the user.
 //!
-//! The windows are those of the plan of all rows, so a function is handed each window as a run of
+//! The windows are those of the plan of all rows, so a function is handed each window as a span of
 //! rows, in their order, and windows that begin at one row next to each other: the fold of a longer
 //! one goes on from that of a shorter one.
 //!
 //! ```text
 //!   rows of a key     1   2   3   4   5
-//!   runs              ├───────┤                 1 .. 3
+//!   spans             ├───────┤                 1 .. 3
 //!                     ├───────────┤             1 .. 4: goes on with 4
 //!                         ├───────────┤         2 .. 5: from the first row on
 //! ```
@@ -16,15 +16,15 @@ use std::sync::Arc;
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::{Field, Schema, SchemaRef};
 
-use super::operator::BatchOperator;
+use super::batch_operator::BatchOperator;
 use super::sliding::SlidingQuery;
 use crate::core::aggregate::{RowSpan, SeqNo};
 use crate::core::error::{Error, Result};
 use crate::core::interrupt::Interrupt;
-use crate::core::sliding::batch::RowBuffer;
+use crate::core::sliding::row_buffer::RowBuffer;
 use crate::core::time::Time;
 use crate::core::window::Window;
-use crate::input::counters::ReadCounters;
+use crate::input::read_counters::ReadCounters;
 use crate::input::records::Records;
 use crate::plan::function_failure::FunctionFailure;
 use crate::plan::query::Query;
@@ -42,7 +42,7 @@ pub struct RunFailure {
     pub row: Option<usize>,
 }
 
-/// The values of one function of the user, by its place among them, in windows. Each is a run of rows,
+/// The values of one function of the user, by its place among them, in windows. Each is a span of rows,
 /// which are told by the numbers in which they came.
 pub type RunFold<'a> =
     dyn FnMut(usize, &[SeqNo], &[RowSpan]) -> std::result::Result<ArrayRef, RunFailure> + 'a;
@@ -154,9 +154,9 @@ impl SlidingFolds {
         fold: &mut RunFold<'_>,
     ) -> Result<Vec<RecordBatch>> {
         let (query, functions) = (Arc::clone(&self.query), self.functions);
-        let mut values = |records: &RowBuffer, runs: &[RowSpan], windows: &[Window]| {
+        let mut values = |records: &RowBuffer, spans: &[RowSpan], windows: &[Window]| {
             let columns = (0..functions).map(|nth| {
-                fold(nth, records.seq_nos(), runs).map_err(|RunFailure { failure, row }| {
+                fold(nth, records.seq_nos(), spans).map_err(|RunFailure { failure, row }| {
                     let record = row.and_then(|row| records.times().get(row)).copied();
                     let window = failure.nth.and_then(|nth| windows.get(nth));
                     query.failed(nth, failure, record, window)

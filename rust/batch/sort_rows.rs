@@ -8,8 +8,8 @@ use arrow_array::types::Int64Type;
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_select::interleave::interleave_record_batch;
 
+use super::batch_operator::{BatchOperator, BatchSink, RESULT_ROWS, ShardRows};
 use super::layout::whole_rows::WholeRows;
-use super::operator::{BatchOperator, BatchSink, RESULT_ROWS, ShardRows};
 use super::shards::{self, SortedByShard};
 use crate::array::convert;
 use crate::core::error::{Error, Result};

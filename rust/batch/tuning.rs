@@ -9,7 +9,7 @@ use crate::core::error::Result;
 use crate::core::interrupt::Interrupt;
 use crate::core::key::KeyId;
 use crate::core::session::batch::OpenSessions;
-use crate::core::session::windows::Gap;
+use crate::core::session::session_windows::Gap;
 use crate::core::sort::pick;
 use crate::plan::query::Query;
 

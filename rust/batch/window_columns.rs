@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use arrow_array::ArrayRef;
 
-use super::operator::RESULT_ROWS;
+use super::batch_operator::RESULT_ROWS;
 use crate::array::value_bytes::{is_fixed, value_bytes};
 
 /// Bytes in a batch of rows, about: few enough that offsets of 32 bits reach to the end of lists.

@@ -16,8 +16,8 @@ use std::thread::{self, Thread};
 
 use arrow_array::RecordBatch;
 
+use super::batch_operator::{BatchOperator, close_all};
 use super::list_room::ListRoom;
-use super::operator::{BatchOperator, close_all};
 use super::partition::{PARTITIONS, Partitions};
 use crate::core::error::{Error, Result};
 use crate::core::interrupt::{INTERVAL, Interrupt};

@@ -7,7 +7,7 @@ use crate::array::named::unnamed;
 use crate::array::{convert, result_array};
 use crate::core::aggregate::column::Column;
 use crate::core::error::Result;
-use crate::core::session::windows::Gap;
+use crate::core::session::session_windows::Gap;
 use crate::core::time::Time;
 use crate::core::window::Extent;
 use crate::plan::query::Query;

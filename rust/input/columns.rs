@@ -13,7 +13,7 @@ use super::gap_column::GapColumn;
 use crate::array::dictionary::unpacked;
 use crate::array::{convert, validate};
 use crate::core::error::Result;
-use crate::plan::over::{row_columns, rows_schema};
+use crate::plan::over_query::{row_columns, rows_schema};
 use crate::plan::query::Query;
 use crate::plan::source_column::SourceColumn;
 

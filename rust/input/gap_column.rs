@@ -8,11 +8,11 @@ use arrow_buffer::BooleanBuffer;
 use arrow_cast::display::array_value_to_string;
 use arrow_schema::DataType;
 
-use super::counters::ReadCounters;
+use super::read_counters::ReadCounters;
 use crate::array::convert;
 use crate::core::error::{Error, Result};
 use crate::core::operator::record::EffectiveGap;
-use crate::core::session::windows::Gap;
+use crate::core::session::session_windows::Gap;
 use crate::core::time::{Span, Time};
 use crate::plan::query::Query;
 use crate::plan::spec::InvalidGap;

@@ -12,8 +12,8 @@ use arrow_select::filter::FilterBuilder;
 use arrow_select::take::take;
 
 use super::columns::{QueryColumns, are_true};
-use super::counters::ReadCounters;
 use super::gap_column;
+use super::read_counters::ReadCounters;
 use crate::array::convert;
 use crate::core::aggregate::SeqNo;
 use crate::core::aggregate::column::Column;

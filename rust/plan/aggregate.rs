@@ -3,12 +3,13 @@
 use arrow_schema::{DataType, Field, Schema};
 
 use super::input_column::InputColumn;
-use super::resolve::{ResolvedAggregate, resolve};
+use super::resolve::resolve;
 use super::source_column::SourceColumn;
 use super::spec::{AggregateSpec, Function};
 use crate::array::dictionary::unpacked;
 use crate::array::{canonical_float, convert, type_name, zero_width};
 use crate::core::aggregate::Aggregate;
+use crate::core::aggregate::value_type::ValueType;
 use crate::core::error::{Error, Result};
 
 /// An aggregate of a query.
@@ -26,7 +27,7 @@ pub struct AggregatePlan {
 
 /// What gives an aggregate's results.
 enum Output {
-    BuiltIn(ResolvedAggregate),
+    BuiltIn(Box<dyn Aggregate>, Field),
     Python(Field),
     /// The key and the start of the window.
     WindowId(Field),
@@ -61,36 +62,37 @@ impl AggregatePlan {
             .as_ref()
             .map(|name| filter_column(&argument, name, input))
             .transpose()?;
-        let result = match spec.function {
-            Function::Python => python.next(),
-            _ => None,
+        let plan = |output, only| Self {
+            name: spec.name.clone(),
+            inputs: Vec::new(),
+            filter: None,
+            only,
+            output,
         };
-        if let Some(result) = result {
-            let field = result.clone().with_name(&spec.name).with_nullable(true);
-            return Ok(Self {
-                name: spec.name.clone(),
-                inputs: Vec::new(),
-                filter: None,
-                only: spec.input,
-                output: Output::Python(field),
-            });
-        }
-        if spec.function == Function::WindowId {
-            return Ok(Self {
-                name: spec.name.clone(),
-                inputs: Vec::new(),
-                filter: None,
-                only: None,
-                output: Output::WindowId(Field::new(&spec.name, DataType::Int64, false)),
-            });
-        }
+        let function = match spec.function {
+            Function::BuiltIn(function) => function,
+            Function::WindowId => {
+                let field = Field::new(&spec.name, DataType::Int64, false);
+                return Ok(plan(Output::WindowId(field), None));
+            }
+            Function::Python => {
+                let result = python.next().ok_or_else(|| Error::Argument {
+                    argument,
+                    got: "a Python function".into(),
+                    allowed: "built-in aggregates: Python functions are called record by record"
+                        .into(),
+                })?;
+                let field = result.clone().with_name(&spec.name).with_nullable(true);
+                return Ok(plan(Output::Python(field), spec.input));
+            }
+        };
         let fields: Vec<Field> = sources.iter().map(|(_, field)| (*field).clone()).collect();
-        let resolved = resolve(spec, &fields)?;
+        let (states, field) = resolve(function, spec, &fields)?;
         let columns = sources.into_iter().enumerate();
-        let taken = columns.map(|(argument, (source, field))| {
+        let taken = columns.map(|(position, (source, field))| {
             let data_type = unpacked(field.data_type());
-            let compared = spec.function.compares(argument)
-                && convert::kind(&data_type) == Some(convert::ColumnKind::Rows);
+            let compared = function.compares.contains(&position)
+                && convert::value_type(&data_type) == Some(ValueType::Row);
             let column = InputColumn {
                 source,
                 field: field.clone(),
@@ -98,28 +100,27 @@ impl AggregatePlan {
             };
             column.position_in(inputs)
         });
-        let taken = taken.collect();
         Ok(Self {
-            name: spec.name.clone(),
-            inputs: taken,
+            inputs: taken.collect(),
             filter: filter.map(|column| column.position_in(inputs)),
-            only: spec.input,
-            output: Output::BuiltIn(resolved),
+            ..plan(Output::BuiltIn(states, field), spec.input)
         })
     }
 
     /// The field of its results.
     pub fn field(&self) -> &Field {
         match &self.output {
-            Output::BuiltIn(resolved) => &resolved.field,
-            Output::Python(field) | Output::WindowId(field) | Output::Rows(field) => field,
+            Output::BuiltIn(_, field)
+            | Output::Python(field)
+            | Output::WindowId(field)
+            | Output::Rows(field) => field,
         }
     }
 
     /// Whether its result is a list of values of the window.
     pub fn is_list(&self) -> bool {
         match &self.output {
-            Output::BuiltIn(resolved) => resolved.states.longest_list().is_some(),
+            Output::BuiltIn(states, _) => states.longest_list().is_some(),
             Output::Python(_) | Output::WindowId(_) | Output::Rows(_) => false,
         }
     }
@@ -146,7 +147,7 @@ impl AggregatePlan {
     /// A vector of states without slots; none where something else gives the results.
     pub fn states(&self) -> Option<Box<dyn Aggregate>> {
         match &self.output {
-            Output::BuiltIn(resolved) => Some(resolved.states.fresh()),
+            Output::BuiltIn(states, _) => Some(states.fresh()),
             Output::Python(_) | Output::WindowId(_) | Output::Rows(_) => None,
         }
     }

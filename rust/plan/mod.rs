@@ -7,12 +7,12 @@
 //! | [`function_failure`] | failures of functions of the user, as errors |
 //! | [`window_lengths`] | the kind of windows, with its lengths in ticks of the time column |
 //! | [`aggregate`] | one aggregate of a query |
-//! | `resolve`, `result_type` | which aggregate over which type, and the type of its result |
+//! | `resolve` | a call of an aggregate function over Arrow columns |
 //! | [`results`] | batches of results, times and windows as text |
 //! | [`source_column`] | a column of the input that a query names |
 //! | [`input_column`] | a column that aggregates take |
 //! | [`cogroup`] | the column that tells the input of each row of a cogroup |
-//! | `over` | queries that give the rows back, each with its window |
+//! | `over_query` | queries that give the rows back, each with its window |
 //! | `window_id` | the id of a window |
 //! | [`limits`] | how many rows and bytes wait before they move on |
 //! | [`fingerprint`] | what a saved state belongs to |
@@ -23,10 +23,9 @@ pub mod fingerprint;
 pub mod function_failure;
 pub mod input_column;
 pub mod limits;
-pub(crate) mod over;
+pub(crate) mod over_query;
 pub mod query;
 mod resolve;
-mod result_type;
 pub mod results;
 pub mod source_column;
 pub mod spec;

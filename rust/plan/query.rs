@@ -17,7 +17,7 @@ use crate::core::aggregate::accumulators::Accumulators;
 use crate::core::aggregate::column::Column;
 use crate::core::aggregate::row_filter::RowFilter;
 use crate::core::error::{Error, Result};
-use crate::core::session::windows::Cut;
+use crate::core::session::session_windows::Cut;
 use crate::keys::KeyInterner;
 
 /// What leaves a query.
@@ -221,7 +221,7 @@ impl Query {
                 || spec
                     .aggregates
                     .iter()
-                    .any(|aggregate| aggregate.function.needs_seq_no()),
+                    .any(|aggregate| aggregate.function.is_ordered()),
             row_number: None,
             output_kind: QueryOutput::Windows { op: spec.op },
             output: Arc::new(Schema::new(fields)),

@@ -3,11 +3,11 @@
 
 use std::fmt::Display;
 
-use serde::de::IntoDeserializer;
-use serde::de::value::StrDeserializer;
 use serde::{Deserialize, Serialize};
 use serde_json::{Number, Value};
 
+use crate::core::aggregate::function::{AggregateFunction, FunctionOptions, Shares};
+use crate::core::aggregate::functions;
 use crate::core::error::{Error, Result};
 use crate::core::operator::change::{Emit, Late};
 
@@ -200,11 +200,11 @@ pub struct AggregateSpec {
 }
 
 impl AggregateSpec {
-    /// An aggregate over columns, without options.
-    pub fn new(name: &str, function: Function, columns: &[&str]) -> Self {
+    /// A built-in aggregate over columns, without options.
+    pub fn new(name: &str, function: &'static AggregateFunction, columns: &[&str]) -> Self {
         Self {
             name: name.into(),
-            function,
+            function: Function::BuiltIn(function),
             columns: columns.iter().map(|&column| column.into()).collect(),
             ignore_nulls: false,
             keep_nulls: false,
@@ -213,6 +213,17 @@ impl AggregateSpec {
             percentage: None,
             accuracy: None,
             most: None,
+        }
+    }
+
+    /// The options of its function.
+    pub(crate) fn options(&self) -> FunctionOptions {
+        FunctionOptions {
+            ignore_nulls: self.ignore_nulls,
+            keep_nulls: self.keep_nulls,
+            percentage: self.percentage.as_ref().map(Shares::from),
+            accuracy: self.accuracy.as_ref().and_then(Number::as_f64),
+            most: self.most,
         }
     }
 }
@@ -227,107 +238,86 @@ pub enum Percentage {
     Some(Vec<Number>),
 }
 
-impl Percentage {
-    /// The shares.
-    pub fn shares(&self) -> Vec<f64> {
-        let numbers = match self {
-            Self::One(number) => std::slice::from_ref(number),
-            Self::Some(numbers) => numbers,
+impl From<&Percentage> for Shares {
+    fn from(percentage: &Percentage) -> Self {
+        let (numbers, list) = match percentage {
+            Percentage::One(number) => (std::slice::from_ref(number), false),
+            Percentage::Some(numbers) => (numbers.as_slice(), true),
         };
         let share = |number: &Number| number.as_f64().unwrap_or(f64::NAN);
-        numbers.iter().map(share).collect()
+        Self {
+            shares: numbers.iter().map(share).collect(),
+            list,
+        }
     }
 }
 
-/// The built-in aggregates, and Python's.
+/// What gives the results of an aggregate. JSON has its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[expect(missing_docs, reason = "named as their Python functions")]
+#[serde(try_from = "String", into = "&'static str")]
 pub enum Function {
-    Count,
-    Sum,
-    Mean,
-    Min,
-    Max,
-    First,
-    Last,
-    AnyValue,
-    Stddev,
-    StddevPop,
-    Variance,
-    VarPop,
-    CollectList,
-    CollectSet,
-    MinBy,
-    MaxBy,
+    /// A function of the core.
+    BuiltIn(&'static AggregateFunction),
+    /// The key and the start of the window.
     WindowId,
-    BoolAnd,
-    BoolOr,
-    BitAnd,
-    BitOr,
-    BitXor,
-    Product,
-    CountDistinct,
-    SumDistinct,
-    Median,
-    Percentile,
-    Mode,
-    Skewness,
-    Kurtosis,
-    CovarPop,
-    CovarSamp,
-    Corr,
-    ApproxCountDistinct,
-    ApproxPercentile,
-    TopK,
-    HistogramNumeric,
+    /// A function of the user.
     Python,
 }
 
+impl From<Function> for &'static str {
+    fn from(function: Function) -> Self {
+        match function {
+            Function::BuiltIn(function) => function.name,
+            Function::WindowId => "window_id",
+            Function::Python => "python",
+        }
+    }
+}
+
+impl TryFrom<String> for Function {
+    type Error = Error;
+
+    fn try_from(name: String) -> Result<Self> {
+        Self::by_name(&name)
+    }
+}
+
 impl Function {
-    /// The function of this name, as a spec spells it.
+    /// The function of this name.
     ///
     /// # Errors
     ///
-    /// There is none.
-    pub fn named(name: &str) -> Result<Self> {
-        let spelled: StrDeserializer<'_, serde_json::Error> = name.into_deserializer();
-        Self::deserialize(spelled).map_err(|error| Error::Format {
-            what: "function",
-            reason: error.to_string(),
-        })
-    }
-
-    /// Whether the answer depends on the order of rows with equal times.
-    pub fn needs_seq_no(self) -> bool {
-        matches!(
-            self,
-            Self::First
-                | Self::Last
-                | Self::AnyValue
-                | Self::CollectList
-                | Self::MinBy
-                | Self::MaxBy
-        )
-    }
-
-    /// Whether the values of a column, by its place, are compared with each other.
-    pub fn compares(self, column: usize) -> bool {
-        match self {
-            Self::Min | Self::Max | Self::CollectSet | Self::Mode | Self::TopK => column == 0,
-            Self::MinBy | Self::MaxBy => column == 1,
-            Self::CountDistinct => true,
-            Self::ApproxCountDistinct => column == 0,
-            _ => false,
+    /// [`Error::Format`] if there is none.
+    pub fn by_name(name: &str) -> Result<Self> {
+        match name {
+            "window_id" => Ok(Self::WindowId),
+            "python" => Ok(Self::Python),
+            _ => functions::by_name(name)
+                .map(Self::BuiltIn)
+                .ok_or_else(|| Error::Format {
+                    what: "function",
+                    reason: format!("there is no aggregate {name:?}"),
+                }),
         }
     }
 
-    /// Whether one of the values that it compares is called the larger, not only told apart.
-    pub fn ranks(self) -> bool {
-        matches!(
-            self,
-            Self::Min | Self::Max | Self::MinBy | Self::MaxBy | Self::Mode | Self::TopK
-        )
+    /// The function of the core.
+    pub fn built_in(self) -> Option<&'static AggregateFunction> {
+        match self {
+            Self::BuiltIn(function) => Some(function),
+            Self::WindowId | Self::Python => None,
+        }
+    }
+
+    /// Whether the result depends on the order of rows with equal times.
+    pub fn is_ordered(self) -> bool {
+        self.built_in().is_some_and(|function| function.is_ordered)
+    }
+
+    /// Whether the values of the column at this position are compared with each other.
+    pub fn compares(self, position: usize) -> bool {
+        self.built_in()
+            .is_some_and(|function| function.compares.contains(&position))
     }
 }
 

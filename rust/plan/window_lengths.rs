@@ -4,7 +4,7 @@ use arrow_schema::TimeUnit;
 
 use super::spec::WindowSpec;
 use crate::core::error::{Error, Result};
-use crate::core::session::windows::{Cut, Gap};
+use crate::core::session::session_windows::{Cut, Gap};
 use crate::core::sliding::plan::Sliding;
 use crate::core::time::Span;
 

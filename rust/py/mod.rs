@@ -41,7 +41,7 @@ use crate::batch::sorter::Sorter;
 use crate::core::error::Error;
 use crate::core::interrupt::Interrupt;
 use crate::format::shard_key;
-use crate::input::counters::ReadCounters;
+use crate::input::read_counters::ReadCounters;
 use crate::keys;
 use crate::plan::query::Query;
 use crate::plan::spec::{Function, Spec};
@@ -310,7 +310,7 @@ fn groupable(data_type: PyDataType) -> bool {
 /// Whether the values of a column of an aggregate, by its place, are compared with each other.
 #[pyfunction]
 fn compares(function: &str, column: usize) -> PyResult<bool> {
-    Ok(Function::named(function)?.compares(column))
+    Ok(Function::by_name(function)?.compares(column))
 }
 
 /// Work that stops when a signal's handler raises, as that of Ctrl-C does: its exception is the

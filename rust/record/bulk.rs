@@ -23,11 +23,11 @@ use crate::core::key::KeyId;
 use crate::core::operator::record::ValidRecord;
 use crate::core::operator::window_operator::{WindowKind, WindowOperator};
 use crate::core::session::batch::OpenSessions;
-use crate::core::session::bulk::PendingUpdates;
-use crate::core::session::record::SessionOperator;
-use crate::core::session::windows::SessionWindows;
-use crate::core::sliding::record::SlidingOperator;
-use crate::core::sliding::windows::SlidingWindows;
+use crate::core::session::pending_updates::PendingUpdates;
+use crate::core::session::session_operator::SessionOperator;
+use crate::core::session::session_windows::SessionWindows;
+use crate::core::sliding::sliding_operator::SlidingOperator;
+use crate::core::sliding::sliding_windows::SlidingWindows;
 use crate::core::sort::SortedRows;
 use crate::core::time::{Span, Time};
 use crate::input::events::{Event, EventBatch};
@@ -202,9 +202,9 @@ impl BulkWindows for SlidingWindows {
                 ordered.insert(number);
             }
         }
-        let (into, runs): (Vec<Slot>, Vec<RowSpan>) =
-            pending.iter().map(|merge| (merge.into, merge.run)).unzip();
-        states.batch_states().merge_runs(&rows, &runs, &into)?;
+        let (into, spans): (Vec<Slot>, Vec<RowSpan>) =
+            pending.iter().map(|merge| (merge.into, merge.span)).unzip();
+        states.batch_states().merge_spans(&rows, &spans, &into)?;
         operator.emit_updates(pending, states, out)
     }
 }

@@ -20,7 +20,7 @@ use crate::core::aggregate::slot::Slot;
 use crate::core::error::{Error, Result};
 use crate::core::interrupt::Interrupt;
 use crate::core::key::KeyId;
-use crate::core::sliding::record::SlidingOperator;
+use crate::core::sliding::sliding_operator::SlidingOperator;
 use crate::core::sort::SortedRows;
 use crate::core::store::WindowEntry;
 use crate::core::time::Time;

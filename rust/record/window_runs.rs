@@ -72,7 +72,7 @@ impl WindowRuns {
                     Some(&member) => lift(states, stored, Slot(place), member),
                     None => Ok(()),
                 };
-            return two_stacks::merge_runs(
+            return two_stacks::merge_spans(
                 states,
                 self.members.len(),
                 &self.runs,

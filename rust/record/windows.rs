@@ -9,10 +9,10 @@ use crate::core::operator::change::Emit;
 use crate::core::operator::counters::Counters;
 use crate::core::operator::record::{Record, RecordOutcome};
 use crate::core::operator::stream_time::{Progress, Source, StreamTime};
-use crate::core::session::record::SessionOperator;
-use crate::core::session::windows::{Gap, SessionWindows};
-use crate::core::sliding::record::SlidingOperator;
-use crate::core::sliding::windows::SlidingWindows;
+use crate::core::session::session_operator::SessionOperator;
+use crate::core::session::session_windows::{Gap, SessionWindows};
+use crate::core::sliding::sliding_operator::SlidingOperator;
+use crate::core::sliding::sliding_windows::SlidingWindows;
 use crate::core::time::{Span, Time};
 use crate::input::events;
 use crate::plan::query::Query;
@@ -52,7 +52,10 @@ impl Windows {
             to_ticks(micros, unit).ok_or_else(wrong)
         };
         let grace = spec.grace.map(|grace| ticks("grace", grace)).transpose()?;
-        let until = spec.until.map(|until| ticks("retention", until)).transpose()?;
+        let until = spec
+            .until
+            .map(|until| ticks("retention", until))
+            .transpose()?;
         let (emit, late) = (spec.emit, spec.late);
         match query.windows {
             WindowLengths::Session(gap) => {

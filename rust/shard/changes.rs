@@ -6,7 +6,7 @@ use std::ops::Range;
 use arrow_array::RecordBatch;
 
 use crate::array::halves::in_halves;
-use crate::batch::operator::RESULT_ROWS;
+use crate::batch::batch_operator::RESULT_ROWS;
 use crate::batch::session_groups::SessionColumns;
 use crate::batch::sessions::SessionTable;
 use crate::core::aggregate::slot::Slot;

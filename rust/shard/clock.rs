@@ -3,7 +3,7 @@
 use crate::core::aggregate::SeqNo;
 use crate::core::operator::counters::Counters;
 use crate::core::operator::stream_time::{Source, StreamTime};
-use crate::core::session::windows::SessionWindows;
+use crate::core::session::session_windows::SessionWindows;
 use crate::core::store::segment_width;
 use crate::core::time::{Span, Time};
 use crate::core::window::{Extent, Horizon};

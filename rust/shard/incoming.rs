@@ -9,12 +9,12 @@ use arrow_select::take::take_record_batch;
 
 use super::lateness::{Spans, are_late};
 use crate::array::named::unnamed;
-use crate::batch::operator::BatchOperator;
+use crate::batch::batch_operator::BatchOperator;
 use crate::batch::sessions::SessionTable;
 use crate::core::aggregate::slot::Slot;
 use crate::core::error::{Error, Result};
 use crate::core::interrupt::Interrupt;
-use crate::core::session::windows::Gap;
+use crate::core::session::session_windows::Gap;
 use crate::core::time::Time;
 use crate::format::block::{self, BlockKind};
 use crate::format::packed::PackedRow;

@@ -12,6 +12,7 @@ use super::incoming::Incoming;
 use super::layout_parts::PartsRead;
 use super::layout_ranges::{self, JoinedSessions};
 use crate::batch::session_groups::SessionColumns;
+use crate::core::aggregate::functions::count::COUNT;
 use crate::core::aggregate::slot::Slot;
 use crate::core::error::{Error, Result};
 use crate::core::interrupt::Interrupt;
@@ -25,7 +26,7 @@ use crate::keys::sort_key::SortKeys;
 use crate::plan::fingerprint::Fingerprint;
 use crate::plan::limits::Limits;
 use crate::plan::query::Query;
-use crate::plan::spec::{AggregateSpec, Function, Spec};
+use crate::plan::spec::{AggregateSpec, Spec};
 use crate::record::windows::Windows;
 use crate::state::page::{ChangedPage, PageKind, PageName};
 use crate::state::run_writer::RunWriter;
@@ -94,7 +95,7 @@ impl ShardSessions {
             (Layout::Ranges, 0)
         };
         let mut counted = spec.clone();
-        let records = AggregateSpec::new("windrow.records", Function::Count, &[]);
+        let records = AggregateSpec::new("windrow.records", &COUNT, &[]);
         counted.aggregates.push(records);
         Ok(Self {
             counted: Arc::new(Query::new(&counted, input)?),

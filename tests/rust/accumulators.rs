@@ -2,12 +2,12 @@
 
 use proptest::prelude::*;
 use windrow::core::aggregate::accumulators::Accumulators;
-use windrow::core::aggregate::collect_list::CollectList;
 use windrow::core::aggregate::column::Column;
-use windrow::core::aggregate::count::Count;
-use windrow::core::aggregate::min_max_by::MaxBy;
+use windrow::core::aggregate::functions::collect_list::CollectList;
+use windrow::core::aggregate::functions::count::Count;
+use windrow::core::aggregate::functions::min_max_by::MaxBy;
+use windrow::core::aggregate::functions::sum::Sum;
 use windrow::core::aggregate::slot::Slot;
-use windrow::core::aggregate::sum::Sum;
 use windrow::core::aggregate::{Aggregate, InputRows, RowSpan};
 use windrow::core::error::{Error, Result};
 use windrow::core::interrupt::Interrupt;

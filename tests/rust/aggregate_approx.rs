@@ -2,9 +2,9 @@
 
 use proptest::prelude::*;
 use windrow::core::aggregate::Aggregate;
-use windrow::core::aggregate::approx_count_distinct::{ApproxCountDistinct, SketchSize};
-use windrow::core::aggregate::approx_percentile::{ApproxPercentile, ApproxPercentiles};
 use windrow::core::aggregate::column::{Column, Values};
+use windrow::core::aggregate::functions::approx_count_distinct::{ApproxCountDistinct, SketchSize};
+use windrow::core::aggregate::functions::approx_percentile::{ApproxPercentile, ApproxPercentiles};
 use windrow::core::aggregate::slot::Slot;
 
 use crate::aggregate_laws::{Expected, obeys};

@@ -2,9 +2,9 @@
 
 use proptest::prelude::*;
 use windrow::core::aggregate::Aggregate;
-use windrow::core::aggregate::first_last::{First, FirstLast};
-use windrow::core::aggregate::min_max::{Min, MinMax};
-use windrow::core::aggregate::min_max_by::MinMaxBy;
+use windrow::core::aggregate::functions::first_last::{First, FirstLast};
+use windrow::core::aggregate::functions::min_max::{Min, MinMax};
+use windrow::core::aggregate::functions::min_max_by::MinMaxBy;
 
 use crate::aggregate_laws::{Expected, obeys};
 use crate::aggregate_trial::{Cell, Event, KINDS, Kind, order, same, trial};

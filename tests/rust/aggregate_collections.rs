@@ -2,9 +2,9 @@
 
 use proptest::prelude::*;
 use windrow::core::aggregate::Aggregate;
-use windrow::core::aggregate::collect_list::CollectList;
-use windrow::core::aggregate::collect_set::CollectSet;
 use windrow::core::aggregate::column::{Column, Values};
+use windrow::core::aggregate::functions::collect_list::CollectList;
+use windrow::core::aggregate::functions::collect_set::CollectSet;
 
 use crate::aggregate_laws::{Expected, obeys};
 use crate::aggregate_trial::{Cell, Event, KINDS, Kind, Trial, order, same, trial, trial_of};

@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 use windrow::core::aggregate::Aggregate;
-use windrow::core::aggregate::histogram_numeric::HistogramNumeric;
-use windrow::core::aggregate::top_k::TopK;
+use windrow::core::aggregate::functions::histogram_numeric::HistogramNumeric;
+use windrow::core::aggregate::functions::top_k::TopK;
 
 use crate::aggregate_laws::{alone, obeys};
 use crate::aggregate_trial::{Cell, Event, KINDS, Kind, near, order, same, trial_of};

@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 use windrow::core::aggregate::Aggregate;
-use windrow::core::aggregate::bits::{And, BitOperation, Bitwise, Or, Xor};
-use windrow::core::aggregate::product::Product;
+use windrow::core::aggregate::functions::bits::{And, BitOperation, Bitwise, Or, Xor};
+use windrow::core::aggregate::functions::product::Product;
 
 use crate::aggregate_laws::{Expected, alone, obeys};
 use crate::aggregate_trial::{Cell, Event, Kind, near, same, trial, trial_of};

@@ -2,9 +2,9 @@
 
 use ethnum::I256;
 use proptest::prelude::*;
-use windrow::core::aggregate::central_moments::{CentralMoments, Shape};
-use windrow::core::aggregate::covariance::{Covariance, Measure, Relation};
 use windrow::core::aggregate::distance::Distance;
+use windrow::core::aggregate::functions::central_moments::{CentralMoments, Shape};
+use windrow::core::aggregate::functions::covariance::{Covariance, Measure, Relation};
 
 use crate::aggregate_laws::{Expected, alone, obeys};
 use crate::aggregate_trial::{Cell, Event, Kind, Trial, same, trial_of};

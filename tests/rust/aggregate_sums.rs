@@ -2,9 +2,9 @@
 
 use ethnum::I256;
 use proptest::prelude::*;
-use windrow::core::aggregate::count::Count;
-use windrow::core::aggregate::mean::{Mean, MeanType};
-use windrow::core::aggregate::sum::Sum;
+use windrow::core::aggregate::functions::count::Count;
+use windrow::core::aggregate::functions::mean::{Mean, MeanType};
+use windrow::core::aggregate::functions::sum::Sum;
 
 use crate::aggregate_laws::{Expected, alone, obeys};
 use crate::aggregate_trial::{Cell, Event, KINDS, Kind, near, same, trial, trial_of};

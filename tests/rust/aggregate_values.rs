@@ -4,10 +4,10 @@ use proptest::prelude::*;
 use windrow::core::aggregate::Aggregate;
 use windrow::core::aggregate::column::{Column, Values};
 use windrow::core::aggregate::composite::Composite;
-use windrow::core::aggregate::count_distinct::CountDistinct;
-use windrow::core::aggregate::mode::Mode;
-use windrow::core::aggregate::percentile::{Percentile, Percentiles};
-use windrow::core::aggregate::sum_distinct::SumDistinct;
+use windrow::core::aggregate::functions::count_distinct::CountDistinct;
+use windrow::core::aggregate::functions::mode::Mode;
+use windrow::core::aggregate::functions::percentile::{Percentile, Percentiles};
+use windrow::core::aggregate::functions::sum_distinct::SumDistinct;
 
 use crate::aggregate_laws::{alone, obeys};
 use crate::aggregate_trial::{Cell, Event, KINDS, Kind, near, order, same, trial, trial_of, value};

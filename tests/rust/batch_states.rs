@@ -4,16 +4,16 @@ use proptest::prelude::*;
 use windrow::core::aggregate::accumulators::Accumulators;
 use windrow::core::aggregate::batch_states::BatchStates;
 use windrow::core::aggregate::column::{Column, Values};
-use windrow::core::aggregate::count::Count;
-use windrow::core::aggregate::min_max::Max;
-use windrow::core::aggregate::sum::Sum;
+use windrow::core::aggregate::functions::count::Count;
+use windrow::core::aggregate::functions::min_max::Max;
+use windrow::core::aggregate::functions::sum::Sum;
 use windrow::core::operator::change::Change;
 use windrow::core::operator::record::Record;
 use windrow::core::operator::stream_time::Source;
-use windrow::core::session::record::SessionOperator;
-use windrow::core::session::windows as session;
-use windrow::core::sliding::record::SlidingOperator;
-use windrow::core::sliding::windows as sliding;
+use windrow::core::session::session_operator::SessionOperator;
+use windrow::core::session::session_windows as session;
+use windrow::core::sliding::sliding_operator::SlidingOperator;
+use windrow::core::sliding::sliding_windows as sliding;
 use windrow::core::time::{Span, Time};
 
 /// Start, end, count, sum, max.

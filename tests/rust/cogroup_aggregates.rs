@@ -5,17 +5,17 @@ use std::ops::Range;
 
 use proptest::prelude::*;
 use windrow::core::aggregate::accumulators::Accumulators;
-use windrow::core::aggregate::collect_list::CollectList;
-use windrow::core::aggregate::collect_set::CollectSet;
 use windrow::core::aggregate::column::{Column, Values};
-use windrow::core::aggregate::count::Count;
-use windrow::core::aggregate::first_last::{First, Last};
-use windrow::core::aggregate::min_max::Max;
-use windrow::core::aggregate::min_max_by::MinBy;
+use windrow::core::aggregate::functions::collect_list::CollectList;
+use windrow::core::aggregate::functions::collect_set::CollectSet;
+use windrow::core::aggregate::functions::count::Count;
+use windrow::core::aggregate::functions::first_last::{First, Last};
+use windrow::core::aggregate::functions::min_max::Max;
+use windrow::core::aggregate::functions::min_max_by::MinBy;
+use windrow::core::aggregate::functions::sum::Sum;
+use windrow::core::aggregate::functions::variance::{Spread, Variance};
 use windrow::core::aggregate::row_filter::RowFilter;
 use windrow::core::aggregate::slot::Slot;
-use windrow::core::aggregate::sum::Sum;
-use windrow::core::aggregate::variance::{Spread, Variance};
 use windrow::core::aggregate::{Aggregate, InputRows, RowSpan};
 use windrow::core::interrupt::Interrupt;
 

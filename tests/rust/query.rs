@@ -18,7 +18,7 @@ use proptest::prelude::*;
 use windrow::batch::merger::Merger;
 use windrow::batch::packer::Packer;
 use windrow::core::error::Error;
-use windrow::input::counters::ReadCounters;
+use windrow::input::read_counters::ReadCounters;
 use windrow::plan::limits::Limits;
 
 use rows::{AGGREGATES, limits, rows};

@@ -7,7 +7,7 @@ use arrow_schema::{DataType, Field, Schema, TimeUnit};
 use windrow::batch::merger::Merger;
 use windrow::batch::packer::Packer;
 use windrow::core::error::{Error, Result};
-use windrow::core::session::windows::Gap;
+use windrow::core::session::session_windows::Gap;
 use windrow::core::sliding::plan::Sliding;
 use windrow::core::time::Span;
 use windrow::plan::limits::Limits;

@@ -9,10 +9,10 @@ use windrow::core::error::Result;
 use windrow::core::operator::change::{Change, Emit};
 use windrow::core::operator::record::Record;
 use windrow::core::operator::stream_time::Source;
-use windrow::core::session::record::SessionOperator;
-use windrow::core::session::windows as session;
-use windrow::core::sliding::record::SlidingOperator;
-use windrow::core::sliding::windows as sliding;
+use windrow::core::session::session_operator::SessionOperator;
+use windrow::core::session::session_windows as session;
+use windrow::core::sliding::sliding_operator::SlidingOperator;
+use windrow::core::sliding::sliding_windows as sliding;
 use windrow::core::time::{Span, Time};
 
 use crate::text_aggregates::{Fold, Texts, Value};

@@ -14,7 +14,7 @@ use windrow::batch::packer::Packer;
 use windrow::batch::sorter::Sorter;
 use windrow::core::error::Error;
 use windrow::format::packed::unpack;
-use windrow::input::counters::ReadCounters;
+use windrow::input::read_counters::ReadCounters;
 use windrow::plan::limits::Limits;
 use windrow::plan::query::Query;
 use windrow::plan::spec::Spec;

@@ -18,8 +18,8 @@ use windrow::core::key::KeyId;
 use windrow::core::operator::change::{Change, Emit};
 use windrow::core::operator::record::Record;
 use windrow::core::session::batch::OpenSessions;
-use windrow::core::session::record::SessionOperator;
-use windrow::core::session::windows::{Cut, Gap, SessionWindows};
+use windrow::core::session::session_operator::SessionOperator;
+use windrow::core::session::session_windows::{Cut, Gap, SessionWindows};
 use windrow::core::time::{Span, Time};
 
 use crate::aggregate_trial::Random;

@@ -7,8 +7,8 @@ use windrow::core::error::Result;
 use windrow::core::operator::change::{Change, Emit, Late, Op};
 use windrow::core::operator::record::{Record, RecordOutcome};
 use windrow::core::operator::stream_time::Source;
-use windrow::core::session::record::SessionOperator;
-use windrow::core::session::windows::{Gap, SessionWindows};
+use windrow::core::session::session_operator::SessionOperator;
+use windrow::core::session::session_windows::{Gap, SessionWindows};
 use windrow::core::time::{Span, Time};
 
 use crate::window_members::Members;

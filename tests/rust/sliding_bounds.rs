@@ -2,8 +2,8 @@
 
 use windrow::core::operator::change::Emit;
 use windrow::core::operator::stream_time::Source;
-use windrow::core::sliding::record::SlidingOperator;
-use windrow::core::sliding::windows::SlidingWindows;
+use windrow::core::sliding::sliding_operator::SlidingOperator;
+use windrow::core::sliding::sliding_windows::SlidingWindows;
 use windrow::core::time::{Span, Time};
 
 use crate::sliding_operator::{RowSpan, Table, at, record, rule};

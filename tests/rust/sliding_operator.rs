@@ -8,8 +8,8 @@ use windrow::core::operator::change::{Change, Emit, Late, Op};
 use windrow::core::operator::record::{Record, RecordOutcome};
 use windrow::core::operator::stream_time::Source;
 use windrow::core::sliding::plan::Sliding;
-use windrow::core::sliding::record::SlidingOperator;
-use windrow::core::sliding::windows::SlidingWindows;
+use windrow::core::sliding::sliding_operator::SlidingOperator;
+use windrow::core::sliding::sliding_windows::SlidingWindows;
 use windrow::core::time::{Span, Time};
 
 use crate::sessions::{any_span, any_time};

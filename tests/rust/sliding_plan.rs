@@ -8,8 +8,8 @@ use windrow::core::aggregate::RowSpan;
 use windrow::core::error::Error;
 use windrow::core::interrupt::Interrupt;
 use windrow::core::key::KeyId;
-use windrow::core::sliding::batch::{RowBuffer, WindowBatch};
 use windrow::core::sliding::plan::{Ends, Sliding};
+use windrow::core::sliding::row_buffer::{RowBuffer, WindowBatch};
 use windrow::core::time::{Span, Time};
 use windrow::core::window::Window;
 
@@ -176,7 +176,7 @@ proptest! {
             let until = frontier.map(|frontier| Time(frontier).floor(sliding.resolution).unwrap());
             for planned in held.plan(sliding, Ends { from, until }, false, &Interrupt::never()) {
                 let planned = planned.unwrap();
-                for ((key, window), run) in planned.keys.iter().zip(&planned.windows).zip(&planned.runs) {
+                for ((key, window), run) in planned.keys.iter().zip(&planned.windows).zip(&planned.spans) {
                     let rows = run.from as usize..run.to as usize;
                     prop_assert!(held.keys()[rows.clone()].iter().all(|other| other == key));
                     let times = held.times()[rows].iter().map(|time| time.0.into()).collect();
@@ -292,7 +292,7 @@ fn windows_of_one_key_come_in_pieces() {
     let planned = WindowBatch {
         keys: vec![KeyId(0); 5],
         windows: windows.to_vec(),
-        runs: runs.to_vec(),
+        spans: runs.to_vec(),
         at_end: Vec::new(),
     };
     let pieces = |windows, rows| {

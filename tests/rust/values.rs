@@ -13,9 +13,10 @@ use arrow_cast::cast;
 use arrow_schema::{DataType, Field};
 use arrow_select::take::take;
 use proptest::prelude::*;
-use windrow::array::convert::{ColumnKind, canonical, kind, view};
+use windrow::array::convert::{canonical, value_type, view};
 use windrow::array::dictionary::unpacked;
 use windrow::array::result_array::{array, result};
+use windrow::core::aggregate::value_type::{NumberKind, ValueKind, ValueType};
 
 use crate::keys::{Random, flat_types, nested_types};
 
@@ -95,28 +96,31 @@ proptest! {
 }
 
 #[test]
-fn the_kinds_are_those_of_the_table() {
-    let of = |wanted: ColumnKind| {
+fn the_value_types_are_those_of_the_table() {
+    let number = |kind| move |value_type: ValueType| value_type.kind() == ValueKind::Number(kind);
+    let of = |is_wanted: &dyn Fn(ValueType) -> bool| {
         types()
             .into_iter()
-            .filter(|data_type| kind(&unpacked(data_type)) == Some(wanted))
+            .filter(|data_type| value_type(&unpacked(data_type)).is_some_and(is_wanted))
             .count()
     };
     let counts = [
-        ColumnKind::Int,
-        ColumnKind::Float,
-        ColumnKind::Wide,
-        ColumnKind::Bytes,
-        ColumnKind::Rows,
-    ]
-    .map(of);
+        of(&number(NumberKind::Int)),
+        of(&number(NumberKind::Float)),
+        of(&number(NumberKind::Wide)),
+        of(&|value_type| value_type == ValueType::Bytes),
+        of(&|value_type| value_type == ValueType::Row),
+    ];
     assert_eq!(
         counts.iter().sum::<usize>(),
         types().len(),
-        "every groupable type has a kind: {counts:?}"
+        "every groupable type has a value type: {counts:?}"
     );
     assert!(counts.iter().all(|&count| count >= 3), "{counts:?}");
-    assert_eq!(kind(&DataType::Decimal256(76, 2)), Some(ColumnKind::Rows));
+    assert_eq!(
+        value_type(&DataType::Decimal256(76, 2)),
+        Some(ValueType::Row)
+    );
 }
 
 #[test]

@@ -11,7 +11,7 @@ use crate::array::named::unnamed;
 use crate::core::aggregate::SeqNo;
 use crate::core::error::{Error, Result};
 use crate::format::block_reader::{BlockReader, numbers};
-use crate::plan::over::rows_schema;
+use crate::plan::over_query::rows_schema;
 use crate::plan::query::Query;
 
 /// The layout for the rows of one query.

@@ -11,7 +11,7 @@
 
 use std::ops::Range;
 
-use super::aggregate_call::AggregateCall;
+use super::bound_aggregate::BoundAggregate;
 use super::column::Column;
 use super::list_values::ListValues;
 use super::row_filter::{RowFilter, Selections};
@@ -22,13 +22,13 @@ use crate::core::error::{Error, Result};
 use crate::core::interrupt::Interrupt;
 use crate::core::time::Time;
 
-/// Values of a list that is not called long: of as many windows as a batch of results has, all such lists fit
-/// into a batch.
+/// The largest number of values of a short list. The short lists of all windows of a batch of results
+/// fit into one batch.
 const SHORT_LIST: usize = 256;
 
 /// The aggregates, and which slots are in use.
 pub struct Accumulators {
-    calls: Vec<AggregateCall>,
+    aggregates: Vec<BoundAggregate>,
     /// Slots that hold states in every aggregate.
     slots: usize,
     /// Slots below this were handed out at least once.
@@ -51,7 +51,7 @@ impl Accumulators {
         aggregates: impl IntoIterator<Item = (Box<dyn Aggregate>, Range<usize>, RowFilter)>,
     ) -> Self {
         Self {
-            calls: aggregates.into_iter().map(AggregateCall::new).collect(),
+            aggregates: aggregates.into_iter().map(BoundAggregate::new).collect(),
             slots: 0,
             used: 0,
             free: Vec::new(),
@@ -61,7 +61,7 @@ impl Accumulators {
     /// The same aggregates, without slots.
     pub fn fresh(&self) -> Self {
         Self {
-            calls: self.calls.iter().map(AggregateCall::fresh).collect(),
+            aggregates: self.aggregates.iter().map(BoundAggregate::fresh).collect(),
             slots: 0,
             used: 0,
             free: Vec::new(),
@@ -79,8 +79,8 @@ impl Accumulators {
     }
 
     fn longest_lists(&self) -> impl Iterator<Item = usize> {
-        let calls = self.calls.iter();
-        calls.filter_map(|call| call.aggregate.longest_list())
+        let aggregates = self.aggregates.iter();
+        aggregates.filter_map(|aggregate| aggregate.states.longest_list())
     }
 
     /// Grows to `slots` slots, all of them in use. Never shrinks.
@@ -91,9 +91,9 @@ impl Accumulators {
 
     fn grow(&mut self, slots: usize) {
         if slots > self.slots {
-            self.calls
+            self.aggregates
                 .iter_mut()
-                .for_each(|call| call.aggregate.resize(slots));
+                .for_each(|aggregate| aggregate.states.resize(slots));
             self.slots = slots;
         }
     }
@@ -152,9 +152,9 @@ impl Accumulators {
             seq_nos,
             inputs,
         };
-        self.calls
+        self.aggregates
             .iter_mut()
-            .try_for_each(|call| call.update(slots, rows, &mut selections))
+            .try_for_each(|aggregate| aggregate.update(slots, rows, &mut selections))
     }
 
     /// Lifts one row and combines it into a slot.
@@ -175,9 +175,9 @@ impl Accumulators {
             seq_nos,
             inputs,
         };
-        self.calls
+        self.aggregates
             .iter_mut()
-            .try_for_each(|call| call.lift(slot, row, rows))
+            .try_for_each(|aggregate| aggregate.lift(slot, row, rows))
     }
 
     /// Combines states `from[i]` of `other` into slot `into[i]`.
@@ -186,29 +186,29 @@ impl Accumulators {
     ///
     /// `other` has other aggregates.
     pub fn merge(&mut self, into: &[Slot], other: &Self, from: &[Slot]) -> Result<()> {
-        if self.calls.len() != other.calls.len() {
+        if self.aggregates.len() != other.aggregates.len() {
             return Err(Error::Internal(
                 "states of different queries cannot be merged",
             ));
         }
-        for (call, other) in self.calls.iter_mut().zip(&other.calls) {
-            call.aggregate.merge(into, other.aggregate.as_ref(), from)?;
+        for (aggregate, other) in self.aggregates.iter_mut().zip(&other.aggregates) {
+            aggregate.states.merge(into, other.states.as_ref(), from)?;
         }
         Ok(())
     }
 
     /// Overwrites slot `to` with a copy of slot `from`.
     pub fn copy(&mut self, to: Slot, from: Slot) {
-        self.calls
+        self.aggregates
             .iter_mut()
-            .for_each(|call| call.aggregate.copy(to, from));
+            .for_each(|aggregate| aggregate.states.copy(to, from));
     }
 
     /// Puts the identity back into a slot.
     pub fn clear(&mut self, slot: Slot) {
-        self.calls
+        self.aggregates
             .iter_mut()
-            .for_each(|call| call.aggregate.clear(slot));
+            .for_each(|aggregate| aggregate.states.clear(slot));
     }
 
     /// The results of `slots`: a column per aggregate, one row per slot.
@@ -217,19 +217,23 @@ impl Accumulators {
     ///
     /// [`Error::ResultOverflow`] names the first aggregate with a result that does not fit.
     pub fn lower(&self, slots: &[Slot]) -> Result<Vec<Column<'static>>> {
-        let columns = self.calls.iter().enumerate().map(|(position, call)| {
-            let column = call.aggregate.lower(slots);
-            column.map_err(|error| of_aggregate(error, position))
-        });
+        let columns = self
+            .aggregates
+            .iter()
+            .enumerate()
+            .map(|(position, aggregate)| {
+                let column = aggregate.states.lower(slots);
+                column.map_err(|error| of_aggregate(error, position))
+            });
         columns.collect()
     }
 
     /// The states of `slots`: the columns of the first aggregate, then those of the next, one row
     /// per slot.
     pub fn save(&self, slots: &[Slot]) -> Vec<Column<'static>> {
-        self.calls
+        self.aggregates
             .iter()
-            .flat_map(|call| call.aggregate.save(slots))
+            .flat_map(|aggregate| aggregate.states.save(slots))
             .collect()
     }
 
@@ -241,15 +245,15 @@ impl Accumulators {
     pub fn load(&self, states: &[Column<'_>]) -> Result<Self> {
         let slots = common_len(states)?;
         let mut rest = states;
-        let mut calls = Vec::with_capacity(self.calls.len());
-        for call in &self.calls {
-            let (call, others) = call.load(rest)?;
-            calls.push(call);
+        let mut aggregates = Vec::with_capacity(self.aggregates.len());
+        for aggregate in &self.aggregates {
+            let (aggregate, others) = aggregate.load(rest)?;
+            aggregates.push(aggregate);
             rest = others;
         }
         if rest.is_empty() {
             Ok(Self {
-                calls,
+                aggregates,
                 slots,
                 used: slots,
                 free: Vec::new(),
@@ -271,18 +275,18 @@ impl Accumulators {
         times: &[Time],
         seq_nos: &[SeqNo],
         inputs: &[Column<'_>],
-        runs: &[RowSpan],
+        spans: &[RowSpan],
         interrupt: &Interrupt,
     ) -> Result<ListValues> {
         let mut all = ListValues::default();
-        self.over_runs(
+        self.over_spans(
             times,
             seq_nos,
             inputs,
-            runs,
+            spans,
             interrupt,
-            |call, rows, runs| {
-                all += call.list_values(rows, runs)?;
+            |aggregate, rows, spans| {
+                all += aggregate.list_values(rows, spans)?;
                 Ok(())
             },
         )?;
@@ -290,7 +294,7 @@ impl Accumulators {
     }
 
     /// The results of sliding windows over rows sorted by (key, time, arrival): a column per
-    /// aggregate, one row per run.
+    /// aggregate, one row per span.
     ///
     /// # Errors
     ///
@@ -300,41 +304,45 @@ impl Accumulators {
         times: &[Time],
         seq_nos: &[SeqNo],
         inputs: &[Column<'_>],
-        runs: &[RowSpan],
+        spans: &[RowSpan],
         interrupt: &Interrupt,
     ) -> Result<Vec<Column<'static>>> {
-        self.over_runs(
+        self.over_spans(
             times,
             seq_nos,
             inputs,
-            runs,
+            spans,
             interrupt,
-            |call, rows, runs| call.sweep(rows, runs),
+            |aggregate, rows, spans| aggregate.sweep(rows, spans),
         )
     }
 
-    /// What work makes of each aggregate, and of the runs of the rows that it sees.
-    fn over_runs<T>(
+    /// What work makes of each aggregate, and of the spans of the rows that it sees.
+    fn over_spans<T>(
         &self,
         times: &[Time],
         seq_nos: &[SeqNo],
         inputs: &[Column<'_>],
-        runs: &[RowSpan],
+        spans: &[RowSpan],
         interrupt: &Interrupt,
         mut work: impl FnMut(&dyn Aggregate, InputRows<'_>, RowSpans<'_>) -> Result<T>,
     ) -> Result<Vec<T>> {
-        let mut selections = Selections::new(spanned(runs), times, seq_nos, inputs);
+        let mut selections = Selections::new(spanned(spans), times, seq_nos, inputs);
         let rows = InputRows {
             times,
             seq_nos,
             inputs,
         };
-        let results = self.calls.iter().enumerate().map(|(position, call)| {
-            let runs = RowSpans::new(runs, interrupt);
-            let result = call.over_runs(rows, &mut selections, runs, &mut work);
-            interrupt.check()?;
-            result.map_err(|error| of_aggregate(error, position))
-        });
+        let results = self
+            .aggregates
+            .iter()
+            .enumerate()
+            .map(|(position, aggregate)| {
+                let spans = RowSpans::new(spans, interrupt);
+                let result = aggregate.over_spans(rows, &mut selections, spans, &mut work);
+                interrupt.check()?;
+                result.map_err(|error| of_aggregate(error, position))
+            });
         results.collect()
     }
 }

@@ -81,17 +81,17 @@ impl<'a> BatchStates<'a> {
         self.accumulators.merge(into, grouped, from)
     }
 
-    /// Combines runs of `rows` into slots of the accumulators; `runs` and `into` are parallel.
+    /// Combines spans of `rows` into slots of the accumulators; `spans` and `into` are parallel.
     ///
     /// # Errors
     ///
     /// As [`Accumulators::update`].
-    pub fn merge_runs(&mut self, rows: &[u32], runs: &[RowSpan], into: &[Slot]) -> Result<()> {
+    pub fn merge_spans(&mut self, rows: &[u32], spans: &[RowSpan], into: &[Slot]) -> Result<()> {
         let (times, seq_nos, inputs) = (self.times, self.seq_nos, self.inputs);
-        two_stacks::merge_runs(
+        two_stacks::merge_spans(
             self.accumulators,
             rows.len(),
-            runs,
+            spans,
             into,
             |states, place| match rows.get(place as usize) {
                 Some(&row) => states.lift(Slot(place), row as usize, times, seq_nos, inputs),

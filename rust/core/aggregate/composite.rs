@@ -62,14 +62,14 @@ fn push(bytes: &mut Vec<u8>, column: &Column<'_>, row: usize) -> Result<()> {
     Ok(())
 }
 
-/// Rows of one column, which `run` is handed.
+/// Rows of one column, which `work` takes.
 fn with_one<T>(
     rows: InputRows<'_>,
     count: usize,
-    run: impl FnOnce(InputRows<'_>) -> Result<T>,
+    work: impl FnOnce(InputRows<'_>) -> Result<T>,
 ) -> Result<T> {
     let column = composite(rows.inputs, count)?;
-    run(InputRows {
+    work(InputRows {
         inputs: std::slice::from_ref(&column),
         ..rows
     })
@@ -89,8 +89,8 @@ impl Aggregate for Composite {
         self.0.longest_list()
     }
 
-    fn list_values(&self, rows: InputRows<'_>, runs: RowSpans<'_>) -> Result<ListValues> {
-        with_one(rows, len(rows), |rows| self.0.list_values(rows, runs))
+    fn list_values(&self, rows: InputRows<'_>, spans: RowSpans<'_>) -> Result<ListValues> {
+        with_one(rows, len(rows), |rows| self.0.list_values(rows, spans))
     }
 
     fn resize(&mut self, slots: usize) {
@@ -136,7 +136,7 @@ impl Aggregate for Composite {
         Ok(Box::new(Self(self.0.load(states)?)))
     }
 
-    fn sweep(&self, rows: InputRows<'_>, runs: RowSpans<'_>) -> Result<Column<'static>> {
-        with_one(rows, len(rows), |rows| self.0.sweep(rows, runs))
+    fn sweep(&self, rows: InputRows<'_>, spans: RowSpans<'_>) -> Result<Column<'static>> {
+        with_one(rows, len(rows), |rows| self.0.sweep(rows, spans))
     }
 }

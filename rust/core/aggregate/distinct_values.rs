@@ -1,27 +1,27 @@
 //! The number of distinct values of each sliding window, in one pass.
 
 use super::argument::{Argument, Value};
-use super::dictionary::Dictionary;
 use super::row_spans::RowSpans;
 use super::scalar::Scalar;
+use super::value_dictionary::Dictionary;
 use super::{InputRows, sweep};
 use crate::core::error::Result;
 
-/// Calls `emit` with the number of distinct values of each run that are not null.
+/// Calls `emit` with the number of distinct values of each span that are not null.
 pub(super) fn distinct_values<V: Scalar>(
     rows: InputRows<'_>,
-    runs: RowSpans<'_>,
+    spans: RowSpans<'_>,
     mut emit: impl FnMut(i64),
 ) -> Result<()> {
     let (column, values) = Value::<V>::columns(rows)?;
-    let dictionary = Dictionary::new::<V>(column, values, &runs);
+    let dictionary = Dictionary::new::<V>(column, values, &spans);
     let mut window = DistinctCodes {
         rows: vec![0; dictionary.len()],
         distinct: 0,
     };
     let code = |row: usize| dictionary.code(row).into_iter();
     sweep::subtract_on_evict(
-        runs,
+        spans,
         &mut window,
         |window, row| code(row).for_each(|code| window.insert(code)),
         |window, row| code(row).for_each(|code| window.evict(code)),

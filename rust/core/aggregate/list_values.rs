@@ -31,15 +31,17 @@ impl ListValues {
     }
 }
 
-/// The lists of distinct values that runs have, at most `most` in each, with `more` bytes beside each value.
+/// The lists of distinct values that spans have, at most `most` in each, with `more` bytes beside each value.
 pub(super) fn of_distinct<V: Scalar>(
     rows: InputRows<'_>,
-    runs: RowSpans<'_>,
+    spans: RowSpans<'_>,
     most: usize,
     more: usize,
 ) -> Result<ListValues> {
     let mut values = 0_usize;
-    distinct_values::<V>(rows, runs, |distinct| values += most.min(distinct as usize))?;
+    distinct_values::<V>(rows, spans, |distinct| {
+        values += most.min(distinct as usize)
+    })?;
     Ok(ListValues::of(values, rows, more))
 }
 

@@ -6,22 +6,22 @@
 //!
 //! | files | hold |
 //! |---|---|
+//! | [`functions`] | the functions that a user calls, with their states |
+//! | [`function`], [`value_type`], [`result_type`] | what a function says about itself; the types that it takes and gives |
 //! | [`state`] | the state of one slot, and the aggregate that follows from it |
-//! | [`count`], [`sum`], [`mean`], [`product`], [`bits`] | numbers |
-//! | [`variance`], [`central_moments`], [`covariance`] | how numbers are spread |
-//! | [`percentile`], [`mode`], [`top_k`], [`histogram_numeric`], [`count_distinct`], [`sum_distinct`] | values with how often they occur |
-//! | [`min_max`], [`min_max_by`], [`first_last`], `row_value` | choices of one row |
-//! | [`approx_count_distinct`], [`approx_percentile`] | the same, in less memory |
-//! | [`collect_list`], [`collect_set`] | lists |
-//! | [`list_values`] | what the lists of sliding windows come to |
-//! | [`total`], [`distance`], `double_double`, `power_of_two` | what sums and variances are added up in |
-//! | `value_counts`, `code_counts`, `dictionary`, `distinct_values`, [`composite`], [`numeric`] | values that are told apart, and counted |
-//! | [`float_order`] | the order of floats |
-//! | [`argument`] | what an aggregate takes of a row |
+//! | [`argument`] | what an aggregate takes from a row |
 //! | [`column`](mod@column), [`bytes`], [`validity`], [`scalar`] | values in columns |
-//! | `sweep`, [`runs`], [`two_stacks`] | sliding windows in one pass |
-//! | [`slot`], [`accumulators`], `aggregate_call`, [`row_filter`] | all aggregates of a query over shared slots |
+//! | [`numeric`], [`total`], [`distance`], `double_double`, `power_of_two`, [`float_order`] | arithmetic on values |
+//! | `value_counts`, `code_counts`, `value_dictionary`, `distinct_values`, [`composite`] | distinct values and their counts |
+//! | `row_value` | the value of one row |
+//! | `sweep`, [`row_spans`], [`two_stacks`], [`list_values`] | sliding windows in one pass |
+//! | [`slot`], [`accumulators`], `bound_aggregate`, [`row_filter`] | all aggregates of a query over shared slots |
 //! | [`states`], [`batch_states`] | what record-by-record operators update |
+
+pub mod function;
+pub mod functions;
+pub mod result_type;
+pub mod value_type;
 
 pub mod argument;
 pub mod bytes;
@@ -32,49 +32,28 @@ pub mod state;
 pub mod states;
 pub mod validity;
 
-pub mod approx_count_distinct;
-pub mod approx_percentile;
-pub mod bits;
-pub mod central_moments;
-pub mod collect_list;
-pub mod collect_set;
 pub mod composite;
-pub mod count;
-pub mod count_distinct;
-pub mod covariance;
 pub mod distance;
-pub mod first_last;
 pub mod float_order;
-pub mod histogram_numeric;
 pub mod list_values;
-pub mod mean;
-pub mod min_max;
-pub mod min_max_by;
-pub mod mode;
 pub mod numeric;
-pub mod percentile;
-pub mod product;
 pub mod row_spans;
-pub mod sum;
-pub mod sum_distinct;
-pub mod top_k;
 pub mod total;
-pub mod variance;
 
 pub mod accumulators;
 pub mod batch_states;
 pub mod row_filter;
 pub mod two_stacks;
 
-mod aggregate_call;
+mod bound_aggregate;
 mod code_counts;
-mod dictionary;
 mod distinct_values;
 mod double_double;
 mod power_of_two;
 mod row_value;
 mod sweep;
 mod value_counts;
+mod value_dictionary;
 
 use std::any::Any;
 
@@ -114,9 +93,9 @@ pub type SeqNo = u64;
 /// The position of a row among all rows: by event time, ties by arrival.
 pub type RowPosition = (Time, SeqNo);
 
-/// A run of sorted rows that makes up one sliding window: `from` inclusive, `to` exclusive.
+/// A span of sorted rows that makes up one sliding window: `from` inclusive, `to` exclusive.
 ///
-/// In a list of runs both bounds never go back, so a sweep is one pass.
+/// In a list of spans both bounds never go back, so a sweep is one pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RowSpan {
     /// First row.
@@ -203,12 +182,12 @@ pub trait Aggregate: Any + Send + Sync {
     /// The columns are not what `save` writes.
     fn load(&self, states: &[Column<'_>]) -> Result<Box<dyn Aggregate>>;
 
-    /// The results of sliding windows over rows sorted by (key, time, arrival), one row per run.
+    /// The results of sliding windows over rows sorted by (key, time, arrival), one row per span.
     ///
     /// # Errors
     ///
     /// As [`Self::lower`], and where the columns are not those that the aggregate takes.
-    fn sweep(&self, rows: InputRows<'_>, runs: RowSpans<'_>) -> Result<Column<'static>>;
+    fn sweep(&self, rows: InputRows<'_>, spans: RowSpans<'_>) -> Result<Column<'static>>;
 }
 
 /// The number of rows that all of the state columns have.

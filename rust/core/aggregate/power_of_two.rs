@@ -1,7 +1,11 @@
-//! Powers of two that floats are scaled by, so that products of many stay within their range.
+//! Powers of two that scale floats, so that products of many stay within the range of floats.
 
-/// 2^exponent, of a normal float.
-const fn power_of_two(exponent: i32) -> f64 {
+use super::column::Column;
+use super::scalar::Scalar;
+use crate::core::error::{Error, Result};
+
+/// 2^exponent, a normal float.
+pub(super) const fn power_of_two(exponent: i32) -> f64 {
     f64::from_bits(((exponent + 1023) as u64) << 52)
 }
 
@@ -38,6 +42,18 @@ pub(super) fn times_power_of_two(value: f64, exponent: i32) -> f64 {
         rest -= step;
     }
     scaled
+}
+
+/// The exponents in a state column.
+pub(super) fn exponents(column: &Column<'_>) -> Result<Vec<i32>> {
+    let exponent = |&exponent: &i64| {
+        let allowed = (-1100..=1100).contains(&exponent);
+        allowed.then_some(exponent as i32)
+    };
+    let exponents = i64::view(column)?.iter().map(exponent);
+    exponents
+        .collect::<Option<_>>()
+        .ok_or(Error::Internal("a state holds an impossible exponent"))
 }
 
 #[cfg(test)]

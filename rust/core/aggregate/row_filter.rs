@@ -4,7 +4,7 @@
 //! ```text
 //!   row        0  1  2  3  4  5  6
 //!   input      0  1  1  0  1  0  1
-//!   of input 1    0  1     2     3         the run [1, 5) of all rows is the run [0, 3) of its own
+//!   of input 1    0  1     2     3         the span [1, 5) of all rows is the span [0, 3) of its own
 //! ```
 
 use std::ops::Range;
@@ -185,8 +185,8 @@ impl Selection {
         }
     }
 
-    /// Row spans of all rows as runs of these.
-    pub fn runs(&self, runs: &[RowSpan]) -> Vec<RowSpan> {
+    /// Row spans of all rows as spans of these.
+    pub fn spans(&self, spans: &[RowSpan]) -> Vec<RowSpan> {
         let (mut from, mut to) = (0, 0);
         let advance = |position: &mut usize, bound: u32| {
             while self.rows.get(*position).is_some_and(|&row| row < bound) {
@@ -194,10 +194,11 @@ impl Selection {
             }
             *position as u32
         };
-        runs.iter()
-            .map(|run| RowSpan {
-                from: advance(&mut from, run.from),
-                to: advance(&mut to, run.to),
+        spans
+            .iter()
+            .map(|span| RowSpan {
+                from: advance(&mut from, span.from),
+                to: advance(&mut to, span.to),
             })
             .collect()
     }

@@ -43,10 +43,10 @@ impl<'a> RowSpans<'a> {
     }
 }
 
-/// The rows from the first run to the last one.
+/// The rows from the first span to the last one.
 pub(super) fn spanned(spans: &[RowSpan]) -> Range<usize> {
-    let from = spans.first().map_or(0, |run| run.from as usize);
-    from..spans.last().map_or(from, |run| run.to as usize)
+    let from = spans.first().map_or(0, |span| span.from as usize);
+    from..spans.last().map_or(from, |span| span.to as usize)
 }
 
 impl Deref for RowSpans<'_> {

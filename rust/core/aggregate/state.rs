@@ -64,7 +64,7 @@ pub trait State: Clone + Default + Send + Sync + 'static {
         Ok(ListValues::default())
     }
 
-    /// The results of sliding windows over rows sorted by (key, time, arrival), one for each run.
+    /// The results of sliding windows over rows sorted by (key, time, arrival), one for each span.
     /// Any state can be merged; what can do better than that does so here.
     ///
     /// # Errors

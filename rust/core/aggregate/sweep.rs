@@ -1,7 +1,7 @@
 //! Sweeps: the results of all sliding windows in one pass over sorted rows.
 //!
 //! Both bounds of the [`RowSpan`]s never go back. Every row enters once and leaves once, whatever the
-//! number of rows in a window. A gap between two runs (the next key) empties the sweep by itself.
+//! number of rows in a window. A gap between two spans (the next key) empties the sweep by itself.
 //!
 //! | algorithm | for |
 //! |---|---|
@@ -19,8 +19,10 @@ use super::total::Total;
 use crate::core::error::Result;
 
 /// Row spans as ranges of row numbers.
-fn ranges(runs: &[RowSpan]) -> impl Iterator<Item = (usize, usize)> {
-    runs.iter().map(|run| (run.from as usize, run.to as usize))
+fn ranges(spans: &[RowSpan]) -> impl Iterator<Item = (usize, usize)> {
+    spans
+        .iter()
+        .map(|span| (span.from as usize, span.to as usize))
 }
 
 /// One state: rows are added at one end and taken off at the other.
@@ -30,14 +32,14 @@ fn ranges(runs: &[RowSpan]) -> impl Iterator<Item = (usize, usize)> {
 ///   ······├───┼───┼───┼───┤······   insert(row) at `to`, evict(row) at `from`
 /// ```
 pub(super) fn subtract_on_evict<S>(
-    runs: RowSpans<'_>,
+    spans: RowSpans<'_>,
     state: &mut S,
     insert: impl Fn(&mut S, usize),
     evict: impl Fn(&mut S, usize),
     mut emit: impl FnMut(&S),
 ) {
     let (mut left, mut right) = (0, 0);
-    for stretch in runs.stretches() {
+    for stretch in spans.stretches() {
         for (from, to) in ranges(stretch) {
             if from >= right {
                 (left..right).for_each(|row| evict(state, row));
@@ -56,14 +58,14 @@ pub(super) fn subtract_on_evict<S>(
 /// `valid` tells which rows take part; `beats(new, old)` whether a later row makes an earlier one
 /// superfluous.
 pub(super) fn monotonic_deque(
-    runs: RowSpans<'_>,
+    spans: RowSpans<'_>,
     valid: impl Fn(usize) -> bool,
     beats: impl Fn(usize, usize) -> bool,
     mut emit: impl FnMut(Option<usize>),
 ) {
     let mut deque: VecDeque<usize> = VecDeque::new();
     let mut right = 0;
-    for stretch in runs.stretches() {
+    for stretch in spans.stretches() {
         for (from, to) in ranges(stretch) {
             for row in right.max(from)..to {
                 if valid(row) {
@@ -90,7 +92,7 @@ pub(super) fn monotonic_deque(
 ///           suffixes     running state
 /// ```
 pub(super) fn two_stacks<S: Clone>(
-    runs: RowSpans<'_>,
+    spans: RowSpans<'_>,
     identity: S,
     add: impl Fn(&mut S, usize),
     merge: impl Fn(&mut S, &S),
@@ -99,7 +101,7 @@ pub(super) fn two_stacks<S: Clone>(
     let mut front: Vec<S> = Vec::new();
     let mut back = identity.clone();
     let (mut middle, mut right) = (0, 0);
-    for stretch in runs.stretches() {
+    for stretch in spans.stretches() {
         for (from, to) in ranges(stretch) {
             if from >= middle {
                 front.clear();
@@ -127,14 +129,14 @@ pub(super) fn two_stacks<S: Clone>(
     }
 }
 
-/// The states of runs, each made of the total and the number of its rows' values: by
+/// The states of spans, each made of the total and the number of its rows' values: by
 /// [`subtract_on_evict`] where totals are exact, else by [`two_stacks`].
 pub(super) fn totals<V: Copy, T: Total<V>, S>(
     value: impl Fn(usize) -> Option<V>,
-    runs: RowSpans<'_>,
+    spans: RowSpans<'_>,
     state: impl Fn(T, i64) -> S,
 ) -> Vec<S> {
-    let mut states = Vec::with_capacity(runs.len());
+    let mut states = Vec::with_capacity(spans.len());
     let emit = |(total, count): &(T, i64)| states.push(state(total.clone(), *count));
     let insert = |(total, count): &mut (T, i64), row: usize| {
         if let Some(value) = value(row) {
@@ -154,9 +156,9 @@ pub(super) fn totals<V: Copy, T: Total<V>, S>(
     };
     let mut identity = (T::default(), 0);
     if T::EXACT {
-        subtract_on_evict(runs, &mut identity, insert, evict, emit);
+        subtract_on_evict(spans, &mut identity, insert, evict, emit);
     } else {
-        two_stacks(runs, identity, insert, merge, emit);
+        two_stacks(spans, identity, insert, merge, emit);
     }
     states
 }

@@ -18,7 +18,7 @@ use crate::core::error::Result;
 /// # Errors
 ///
 /// What `lift` returns.
-pub fn merge_runs(
+pub fn merge_spans(
     states: &mut Accumulators,
     elements: usize,
     spans: &[RowSpan],
@@ -37,8 +37,10 @@ pub fn merge_runs(
     let (mut into_fronts, mut into_backs) = (Vec::new(), Vec::new());
     let (mut front_slots, mut back_slots) = (Vec::new(), Vec::new());
     let (mut middle, mut right) = (0, 0);
-    for (&RowSpan { from, to }, &slot) in
-        spans.iter().zip(into).filter(|(run, _)| run.from < run.to)
+    for (&RowSpan { from, to }, &slot) in spans
+        .iter()
+        .zip(into)
+        .filter(|(span, _)| span.from < span.to)
     {
         if from >= middle {
             for element in (from..to).rev() {

@@ -4,9 +4,9 @@
 use super::argument::{Argument, Value};
 use super::code_counts::CodeCounts;
 use super::column::{Column, Values};
-use super::dictionary::Dictionary;
 use super::row_spans::RowSpans;
 use super::scalar::Scalar;
+use super::value_dictionary::Dictionary;
 use super::{InputRows, row_counts, state_columns, sweep};
 use crate::core::error::{Error, Result};
 
@@ -133,19 +133,19 @@ impl<V: Scalar> ValueCounts<V> {
         Ok(states)
     }
 
-    /// Calls `emit` with the counts of the codes of each run's values; `value` of what it is handed
+    /// Calls `emit` with the counts of the codes of each span's values; `value` of what it is handed
     /// gives the value of a code.
     pub fn sweep<'a>(
         rows: InputRows<'a>,
-        runs: RowSpans<'_>,
+        spans: RowSpans<'_>,
         mut emit: impl FnMut(&CodeCounts, &dyn Fn(u32) -> Option<V::Ref<'a>>),
     ) -> Result<()> {
         let (column, values) = Value::<V>::columns(rows)?;
-        let dictionary = Dictionary::new::<V>(column, values, &runs);
+        let dictionary = Dictionary::new::<V>(column, values, &spans);
         let code = |row: usize| dictionary.code(row);
         let value = |code: u32| dictionary.value::<V>(values, code).map(V::canonical);
         sweep::subtract_on_evict(
-            runs,
+            spans,
             &mut CodeCounts::new(dictionary.len()),
             |counts, row| code(row).into_iter().for_each(|code| counts.insert(code)),
             |counts, row| code(row).into_iter().for_each(|code| counts.evict(code)),

@@ -22,7 +22,7 @@
 
 use super::coalesce::{CoalescedSessions, coalesce};
 use super::disorder::{Disorder, REVIEW_ROWS};
-use super::windows::Cut;
+use super::session_windows::Cut;
 use crate::core::aggregate::slot::{PerSlot, Slot};
 use crate::core::error::Result;
 use crate::core::interrupt::Interrupt;

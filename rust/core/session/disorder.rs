@@ -1,32 +1,32 @@
-//! How far out of order the rows of keys come: a choice of speed, on which no answer depends.
+//! How far the rows of a key come out of order. It decides how sessions are built, which changes the
+//! speed and never the result.
 //!
 //! ```text
-//!   rows of a key, in order    1 2 3 4 5 6      joined one by one, as they come
-//!   rows of a key, shuffled    4 1 6 2 5 3      sorted by key and time first: each session is built in one go,
-//!                                               not in pieces that are to be joined later
+//!   rows of a key, in order    1 2 3 4 5 6      joined one by one
+//!   rows of a key, shuffled    4 1 6 2 5 3      sorted by key and time first, so that each session is built in
+//!                                               one go and not joined from pieces
 //! ```
 //!
-//! Sorting costs more where rows come in order. What the choices bring is seen in the benchmark
-//! `sessions`, whose ids end with the order of the input.
+//! For rows in order, sorting costs more than it saves. The benchmark `sessions` measures both: its
+//! ids end with the order of the input.
 
 use crate::core::key::KeyId;
 use crate::core::time::Time;
 use crate::core::window::Extent;
 
-/// Rows that are joined one by one before it is reviewed whether that still pays.
+/// After so many rows that are joined one by one, the choice is reviewed.
 pub(super) const REVIEW_ROWS: usize = 4096;
 
-/// Rows that a look ahead sees: few beside those that are then sorted.
+/// The number of rows that a look ahead sees. It is small compared with the rows that are then sorted.
 const LOOK_AHEAD: usize = 1 << 14;
 
-/// RowOrder between rows of one key that are too few to judge by: keys with less than two rows in a
-/// look ahead are judged by the steps between all rows.
+/// With fewer steps between rows of the same key, a look ahead judges by the steps between all rows.
 const LEAST_STEPS: usize = 64;
 
-/// One in so many rows that goes back, further than a session reaches, is disorder.
+/// Rows are shuffled if more than one in so many goes back further than a session reaches.
 const ORDERLY: usize = 4;
 
-/// Whether rows come so far out of order that many at once are better sorted first.
+/// Whether rows come so far out of order that it pays to sort many of them first.
 #[derive(Debug, Default)]
 pub struct Disorder {
     shuffled: bool,
@@ -38,11 +38,10 @@ impl Disorder {
         self.shuffled
     }
 
-    /// Looks at the first of the rows to come: whether those of a key go back again and again,
-    /// further than a session reaches. Where keys hardly come again so soon, whether the rows do so
-    /// one after the other.
+    /// Looks at the first of the next rows: do the rows of a key often go back further than a session
+    /// reaches? If few keys come twice, all rows count as rows of one key.
     pub fn look_ahead(&mut self, rows: impl Iterator<Item = (KeyId, Extent)>) {
-        let (mut of_keys, mut of_all) = (RowOrder::default(), RowOrder::default());
+        let (mut of_keys, mut of_all) = (Steps::default(), Steps::default());
         let (mut ends, mut last) = (Vec::new(), None);
         for (KeyId(key), row) in rows.take(LOOK_AHEAD) {
             let key = key as usize;
@@ -71,15 +70,15 @@ impl Disorder {
     }
 }
 
-/// RowOrder from one row to the next.
+/// The steps from one row to the next.
 #[derive(Default)]
-struct RowOrder {
+struct Steps {
     all: usize,
-    /// Further back than the row reaches.
+    /// Those that go back further than the row reaches.
     back: usize,
 }
 
-impl RowOrder {
+impl Steps {
     fn count(&mut self, from: Option<Time>, to: Extent) {
         let Some(from) = from else { return };
         self.all += 1;

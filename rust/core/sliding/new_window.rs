@@ -1,7 +1,7 @@
 //! The windows that a record creates, in the store.
 
-use super::decide::NewWindow;
-use super::record::SlidingOperator;
+use super::new_window_rules::NewWindow;
+use super::sliding_operator::SlidingOperator;
 use crate::core::aggregate::slot::Slot;
 use crate::core::aggregate::states::States;
 use crate::core::error::Result;

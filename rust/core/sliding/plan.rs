@@ -64,7 +64,7 @@ impl Sliding {
             .saturating_sub(self.resolution)
     }
 
-    /// Plans the windows of one key, by ascending start: calls `emit` with each window and its run
+    /// Plans the windows of one key, by ascending start: calls `emit` with each window and its span
     /// of rows.
     ///
     /// `times` are ascending multiples of the resolution; the rows of `times` are numbered from
@@ -87,7 +87,7 @@ impl Sliding {
     }
 
     /// Plans the windows that end at the records of one key: `[t - d, t]` for every time `t`, whatever
-    /// side of 1970 it is on. Calls `emit` with each window, its run of rows, and the run of those at its
+    /// side of 1970 it is on. Calls `emit` with each window, its span of rows, and the span of those at its
     /// end.
     ///
     /// # Errors
@@ -108,11 +108,11 @@ impl Sliding {
                 let start = end.checked_sub(self.difference);
                 let start = start.ok_or_else(|| beyond_time(end))?;
                 from.advance(|time| time < start);
-                let run = RowSpan {
+                let span = RowSpan {
                     from: first + from.row,
                     to,
                 };
-                emit(Window { start, end }, run, RowSpan { from: row, to })?;
+                emit(Window { start, end }, span, RowSpan { from: row, to })?;
             }
             row = to;
         }

@@ -359,5 +359,5 @@ def test_the_core_knows_each_function_and_what_it_compares() -> None:
         "count_distinct": [0, 1, 2],
         "approx_count_distinct": [0],
     }
-    with pytest.raises(ValueError, match="function: unknown variant `smallest`"):
+    with pytest.raises(ValueError, match='function: there is no aggregate "smallest"'):
         compares("smallest", 0)

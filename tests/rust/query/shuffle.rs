@@ -6,7 +6,7 @@ use arrow_array::RecordBatch;
 use windrow::batch::merger::Merger;
 use windrow::batch::packer::Packer;
 use windrow::format::packed::unpack;
-use windrow::input::counters::ReadCounters;
+use windrow::input::read_counters::ReadCounters;
 use windrow::plan::query::Query;
 
 use super::rows::{Row, batch};

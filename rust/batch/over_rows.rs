@@ -1,0 +1,262 @@
+//! The work of a query that gives the rows back, each with its window.
+//!
+//! ```text
+//!   whole rows ─┬▶ held, by number ──────────────────────────────┐
+//!               └▶ records ─▶ windows, each with its rows' numbers ─┴▶ rows, `window`, aggregates
+//! ```
+//!
+//! Before a shuffle rows move as in a query for rows. After it they are held until their window is
+//! final.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
+use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch, UInt32Array, new_null_array};
+use arrow_buffer::{BooleanBuffer, ScalarBuffer};
+use arrow_select::interleave::interleave_record_batch;
+use arrow_select::take::take;
+
+use super::batch_operator::{BatchOperator, BatchSink, ShardRows};
+use super::layout::whole_rows::WholeRows;
+use super::sort_rows::SortRows;
+use super::window_columns::{batches, batches_of_rows, window_bytes};
+use crate::core::aggregate::SeqNo;
+use crate::core::error::{Error, Result};
+use crate::core::interrupt::Interrupt;
+use crate::core::time::Time;
+use crate::format::block::BlockKind;
+use crate::input::read_counters::ReadCounters;
+use crate::input::records::Records;
+use crate::keys::KeyInterner;
+use crate::plan::over_query::{numbered, rows_schema};
+use crate::plan::query::Query;
+
+/// Bits of a row's number that are its place in its batch; those above are the number of the batch.
+const PLACE_BITS: u32 = 32;
+
+/// A query over rows at work.
+pub(super) struct OverRows {
+    query: Arc<Query>,
+    windows: Arc<Query>,
+    operator: Box<dyn BatchOperator>,
+    /// The rows before a shuffle.
+    before: SortRows,
+    layout: WholeRows,
+    held: Vec<HeldRows>,
+    /// Rows that are left out, by number.
+    left_out: Vec<i64>,
+}
+
+/// The rows of a block, of which some wait for their window.
+struct HeldRows {
+    /// None when no row waits.
+    rows: Option<RecordBatch>,
+    waiting: usize,
+}
+
+impl OverRows {
+    /// No rows yet.
+    pub fn new(query: Arc<Query>, windows: Arc<Query>) -> Result<Self> {
+        Ok(Self {
+            operator: windows.batch_operator()?,
+            windows,
+            before: SortRows::new(Arc::clone(&query))?,
+            layout: WholeRows::new(&query),
+            held: Vec::new(),
+            left_out: Vec::new(),
+            query,
+        })
+    }
+
+    /// Holds rows, and adds those that have windows to the operator.
+    fn hold(&mut self, whole: RecordBatch) -> Result<()> {
+        let arrivals = self.layout.seq_nos(&whole)?;
+        let first = (self.held.len() as i64) << PLACE_BITS;
+        let rows = whole.num_rows();
+        let numbers = Int64Array::from_iter_values((first..).take(rows));
+        let own = whole.columns().iter().take(whole.num_columns() - 1);
+        let columns = own.cloned().chain([Arc::new(numbers) as ArrayRef]);
+        let schema = Arc::new(numbered(rows_schema(&self.query)));
+        let batch = RecordBatch::try_new(schema, columns.collect())?;
+        let (left_out, needs_seq_no) = (&mut self.left_out, self.windows.needs_seq_no);
+        let number = |kept: &BooleanBuffer| {
+            let unset = !kept;
+            left_out.extend(unset.set_indices().map(|row| first + row as i64));
+            let kept = kept.set_indices().filter(|_| needs_seq_no);
+            let kept = kept.filter_map(|row| arrivals.get(row));
+            kept.map(|arrival| arrival.cast_unsigned() as SeqNo)
+                .collect()
+        };
+        let mut counted = ReadCounters::default(); // they were counted before the shuffle
+        let records = Records::read_numbered(&self.windows, &batch, number, &mut counted)?;
+        self.held.push(HeldRows {
+            rows: (rows > 0).then_some(whole),
+            waiting: rows,
+        });
+        self.operator.add(records)
+    }
+
+    /// The rows of these numbers; nothing waits for them any more.
+    fn release(&mut self, numbers: &[i64]) -> Result<RecordBatch> {
+        let mut positions = vec![usize::MAX; self.held.len()];
+        let mut batches = Vec::new();
+        let mut addresses = Vec::with_capacity(numbers.len());
+        for &number in numbers {
+            let (batch, place) = ((number >> PLACE_BITS) as usize, number as u32 as usize);
+            let held = self.held.get(batch).and_then(|held| held.rows.as_ref());
+            let (Some(rows), Some(position)) = (held, positions.get_mut(batch)) else {
+                return Err(Error::Internal("a row waits for one window"));
+            };
+            if *position == usize::MAX {
+                *position = batches.len();
+                batches.push(rows);
+            }
+            addresses.push((*position, place));
+        }
+        let rows = interleave_record_batch(&batches, &addresses)?;
+        for &number in numbers {
+            if let Some(held) = self.held.get_mut((number >> PLACE_BITS) as usize) {
+                held.waiting -= 1;
+                if held.waiting == 0 {
+                    held.rows = None;
+                }
+            }
+        }
+        Ok(rows)
+    }
+
+    /// Emits rows in batches; `window_columns` gives the columns of the windows of a batch.
+    fn emit(
+        &mut self,
+        numbers: &[i64],
+        batches: Vec<Range<usize>>,
+        window_columns: impl Fn(Range<usize>) -> Result<Vec<ArrayRef>>,
+        emit: &mut BatchSink<'_>,
+        interrupt: &Interrupt,
+    ) -> Result<()> {
+        let columns = rows_schema(&self.query).fields().len();
+        for range in batches {
+            interrupt.check()?;
+            let rows = self.release(numbers.get(range.clone()).unwrap_or_default())?;
+            let own = rows.columns().iter().take(columns).cloned();
+            let columns = own.chain(window_columns(range)?).collect();
+            emit(RecordBatch::try_new(
+                Arc::clone(&self.query.output),
+                columns,
+            )?);
+        }
+        Ok(())
+    }
+
+    /// Emits the rows of windows.
+    fn emit_windows(
+        &mut self,
+        windows: &RecordBatch,
+        emit: &mut BatchSink<'_>,
+        interrupt: &Interrupt,
+    ) -> Result<()> {
+        let (of_row, numbers) = rows_of(windows)?;
+        let keys = self.query.keys.len();
+        let columns = windows.columns();
+        let columns = columns.get(keys..columns.len() - 1).unwrap_or_default();
+        let batches = match window_bytes(columns, windows.num_rows()) {
+            Some(bytes) => {
+                let bytes = |&window: &u32| bytes.get(window as usize).copied().unwrap_or_default();
+                batches(of_row.iter().map(bytes))
+            }
+            None => batches_of_rows(of_row.len()),
+        };
+        let of_row = UInt32Array::from(of_row);
+        let taken = |range: Range<usize>| {
+            let of_row = of_row.slice(range.start, range.len());
+            let columns = columns
+                .iter()
+                .map(|column| Ok(take(column, &of_row, None)?));
+            columns.collect()
+        };
+        self.emit(&numbers, batches, taken, emit, interrupt)
+    }
+
+    /// Emits the rows that are left out.
+    fn emit_left_out(&mut self, emit: &mut BatchSink<'_>, interrupt: &Interrupt) -> Result<()> {
+        let numbers = std::mem::take(&mut self.left_out);
+        let fields: Vec<_> = self.query.output.fields().iter().cloned().collect();
+        let own = rows_schema(&self.query).fields().len();
+        let nulls = |range: Range<usize>| {
+            let fields = fields.iter().skip(own);
+            Ok(fields
+                .map(|field| new_null_array(field.data_type(), range.len()))
+                .collect())
+        };
+        let batches = batches_of_rows(numbers.len());
+        self.emit(&numbers, batches, nulls, emit, interrupt)
+    }
+}
+
+/// The rows of windows: for each the position of its window, and its number.
+pub(super) fn rows_of(windows: &RecordBatch) -> Result<(Vec<u32>, ScalarBuffer<i64>)> {
+    let lists = windows.columns().last();
+    let lists = lists.and_then(|column| column.as_list_opt::<i32>());
+    let lists = lists.ok_or(Error::Internal("the last column lists rows"))?;
+    let mut of_row = Vec::with_capacity(lists.values().len());
+    for (window, (from, to)) in
+        (0..).zip(lists.offsets().iter().zip(lists.offsets().iter().skip(1)))
+    {
+        of_row.extend((*from..*to).map(|_| window));
+    }
+    let first = lists.offsets().first().copied().unwrap_or_default() as usize;
+    let numbers = lists.values().slice(first, of_row.len());
+    let numbers = numbers.as_primitive_opt::<Int64Type>();
+    let numbers = numbers.ok_or(Error::Internal("rows have numbers"))?;
+    Ok((of_row, numbers.values().clone()))
+}
+
+impl BatchOperator for OverRows {
+    fn add(&mut self, input: Records) -> Result<()> {
+        self.before.add(input)
+    }
+
+    fn process(&mut self, most: usize, interrupt: &Interrupt) -> Result<()> {
+        self.before.process(most, interrupt)
+    }
+
+    fn add_block(&mut self, _kind: BlockKind, block: &RecordBatch) -> Result<()> {
+        let whole = self.layout.read(block)?;
+        self.hold(whole)?;
+        let most = self.query.limits.pack_rows;
+        self.operator.process(most, &Interrupt::never())
+    }
+
+    fn take(&mut self, interrupt: &Interrupt) -> Result<Vec<ShardRows>> {
+        self.before.take(interrupt)
+    }
+
+    fn close(
+        &mut self,
+        frontier: Option<Time>,
+        emit: &mut BatchSink<'_>,
+        interrupt: &Interrupt,
+    ) -> Result<()> {
+        self.emit_left_out(emit, interrupt)?;
+        let mut windows = Vec::new();
+        self.operator
+            .close(frontier, &mut |batch| windows.push(batch), interrupt)?;
+        for batch in &windows {
+            self.emit_windows(batch, emit, interrupt)?;
+        }
+        if self.rows() == 0 {
+            self.held.clear();
+        }
+        Ok(())
+    }
+
+    fn rows(&self) -> usize {
+        self.before.rows() + self.held.iter().map(|held| held.waiting).sum::<usize>()
+    }
+
+    fn keys(&mut self) -> &mut KeyInterner {
+        self.before.keys()
+    }
+}

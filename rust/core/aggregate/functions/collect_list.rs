@@ -1,0 +1,178 @@
+//! `collect_list(column)`: all values that are not null, by event time, ties by arrival; an empty
+//! list over no values, as in Spark. On request nulls are kept in their places.
+
+use crate::core::aggregate::argument::{Argument, PositionedValue, Value};
+use crate::core::aggregate::column::Column;
+use crate::core::aggregate::function::{AggregateFunction, resolved};
+use crate::core::aggregate::list_values::ListValues;
+use crate::core::aggregate::result_type::ResultType;
+use crate::core::aggregate::row_spans::RowSpans;
+use crate::core::aggregate::scalar::Scalar;
+use crate::core::aggregate::state::{State, StateVec};
+use crate::core::aggregate::value_type::dispatch_kind;
+use crate::core::aggregate::{InputRows, RowPosition, RowSpan, state_columns};
+use crate::core::error::{Error, Result};
+use crate::core::time::Time;
+
+/// `collect_list(column)`. The option is whether nulls are kept.
+pub type CollectList<V> = StateVec<CollectListState<V>>;
+
+/// `collect_list(column)`: a list.
+pub static COLLECT_LIST: AggregateFunction = AggregateFunction {
+    is_ordered: true,
+    ..AggregateFunction::new("collect_list", |call| {
+        let keep_nulls = call.options.keep_nulls;
+        let item = ResultType {
+            nullable: keep_nulls,
+            ..ResultType::OF_COLUMN
+        };
+        Ok(dispatch_kind!(call.value_type(0)?.kind(), |V| resolved(
+            CollectList::<V>::new(keep_nulls),
+            ResultType::list(item).not_null()
+        )))
+    })
+};
+
+/// Values with the positions of their rows, in any order; sorted when they are read.
+#[derive(Clone, Debug)]
+pub struct CollectListState<V: Scalar>(Vec<Item<V>>);
+
+#[derive(Clone, Debug)]
+struct Item<V> {
+    position: RowPosition,
+    value: V,
+    valid: bool,
+}
+
+impl<V: Scalar> Item<V> {
+    fn get(&self) -> Option<V::Ref<'_>> {
+        self.valid.then(|| self.value.get())
+    }
+}
+
+impl<V: Scalar> Default for CollectListState<V> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+/// The items of states, list after list, each sorted; and where each list starts.
+fn sorted<'s, V: Scalar>(
+    states: impl Iterator<Item = &'s CollectListState<V>>,
+) -> (Vec<i64>, Vec<&'s Item<V>>) {
+    let (mut offsets, mut items) = (vec![0], Vec::new());
+    for state in states {
+        let start = items.len();
+        items.extend(&state.0);
+        if let Some(list) = items.get_mut(start..) {
+            // Runs of sorted items, as merging leaves them, are found by the sort.
+            list.sort_by_key(|item| item.position);
+        }
+        offsets.push(items.len() as i64);
+    }
+    (offsets, items)
+}
+
+fn values<V: Scalar>(items: &[&Item<V>]) -> Column<'static> {
+    V::column(items.iter().map(|item| item.get()))
+}
+
+impl<V: Scalar> State for CollectListState<V> {
+    type Options = bool;
+    type Argument = PositionedValue<V>;
+
+    fn longest_list(_keep_nulls: &bool) -> Option<usize> {
+        Some(usize::MAX)
+    }
+
+    #[inline]
+    fn add(&mut self, &keep_nulls: &bool, (position, value): (RowPosition, Option<V::Ref<'_>>)) {
+        if value.is_some() || keep_nulls {
+            self.0.push(Item {
+                position,
+                value: value.map(V::from_ref).unwrap_or_default(),
+                valid: value.is_some(),
+            });
+        }
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.0.extend_from_slice(&other.0);
+    }
+
+    fn lower<'s>(
+        _keep_nulls: &bool,
+        states: impl Iterator<Item = &'s Self> + Clone,
+    ) -> Result<Column<'static>> {
+        let (offsets, items) = sorted(states);
+        Ok(Column::list(offsets, values(&items)))
+    }
+
+    fn save<'s>(states: impl Iterator<Item = &'s Self> + Clone) -> Vec<Column<'static>> {
+        let (offsets, items) = sorted(states);
+        let times = i64::column(items.iter().map(|item| Some(item.position.0.0)));
+        let seq_nos = i64::column(items.iter().map(|item| Some(item.position.1 as i64)));
+        vec![
+            Column::list(offsets.clone(), times),
+            Column::list(offsets.clone(), seq_nos),
+            Column::list(offsets, values(&items)),
+        ]
+    }
+
+    fn load(columns: &[Column<'_>]) -> Result<Vec<Self>> {
+        let ([times, seq_nos, values], len) = state_columns(columns)?;
+        let (times, seq_nos, values) = (times.lists()?, seq_nos.lists()?, values.lists()?);
+        let (ticks, numbers, view) = (
+            i64::view(times.elements)?,
+            i64::view(seq_nos.elements)?,
+            V::view(values.elements)?,
+        );
+        let mut states = Vec::with_capacity(len);
+        for row in 0..len {
+            let (times, seq_nos, own) = (times.range(row), seq_nos.range(row), values.range(row));
+            if times.len() != own.len() || seq_nos.len() != own.len() {
+                return Err(Error::Internal(
+                    "the lists of a collect_list's state differ in length",
+                ));
+            }
+            let item = |((time, seq_no), value)| Item {
+                position: (Time(i64::at(ticks, time)), i64::at(numbers, seq_no) as u64),
+                value: V::from_ref(V::at(view, value)),
+                valid: values.elements.is_valid(value),
+            };
+            states.push(Self(times.zip(seq_nos).zip(own).map(item).collect()));
+        }
+        Ok(states)
+    }
+
+    fn list_values(
+        _keep_nulls: &bool,
+        rows: InputRows<'_>,
+        spans: RowSpans<'_>,
+    ) -> Result<ListValues> {
+        let lengths = spans.iter().map(RowSpan::len);
+        let values = lengths.fold(0, usize::saturating_add);
+        Ok(ListValues::of(values, rows, 0))
+    }
+
+    fn sweep(
+        &keep_nulls: &bool,
+        rows: InputRows<'_>,
+        spans: RowSpans<'_>,
+    ) -> Result<Column<'static>> {
+        let (column, values) = Value::<V>::columns(rows)?;
+        let valid = |span: &RowSpan| {
+            (span.from as usize..span.to as usize).filter(|&row| keep_nulls || column.is_valid(row))
+        };
+        let (mut offsets, mut end) = (vec![0], 0);
+        for span in spans.iter() {
+            end += valid(span).count() as i64;
+            offsets.push(end);
+        }
+        let elements = spans.iter().flat_map(valid);
+        Ok(Column::list(
+            offsets,
+            V::column(elements.map(|row| Value::<V>::get((column, values), row))),
+        ))
+    }
+}

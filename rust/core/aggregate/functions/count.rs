@@ -1,0 +1,74 @@
+//! `count()` and `count(column)`: rows, or rows that hold a value.
+
+use crate::core::aggregate::argument::{Argument, Presence};
+use crate::core::aggregate::column::{Column, Values};
+use crate::core::aggregate::function::{AggregateFunction, resolved};
+use crate::core::aggregate::result_type::ResultType;
+use crate::core::aggregate::row_spans::RowSpans;
+use crate::core::aggregate::state::{State, StateVec};
+use crate::core::aggregate::{InputRows, row_counts, state_columns, sweep};
+use crate::core::error::Result;
+
+/// `count()` without an input column; with one, nulls do not count.
+pub type Count = StateVec<CountState>;
+
+/// `count()` and `count(column)`: `int64`.
+pub static COUNT: AggregateFunction = AggregateFunction {
+    columns: 0..=1,
+    ..AggregateFunction::new("count", |_| {
+        Ok(resolved(Count::default(), ResultType::INT64.not_null()))
+    })
+};
+
+/// The number of rows.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct CountState(i64);
+
+fn column(counts: impl Iterator<Item = i64>) -> Column<'static> {
+    Column::new(Values::Int(counts.collect()))
+}
+
+impl State for CountState {
+    type Options = ();
+    type Argument = Presence;
+
+    #[inline]
+    fn add(&mut self, (): &(), holds_value: bool) {
+        self.0 += i64::from(holds_value);
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.0 += other.0;
+    }
+
+    fn lower<'s>(
+        (): &(),
+        states: impl Iterator<Item = &'s Self> + Clone,
+    ) -> Result<Column<'static>> {
+        Ok(column(states.map(|state| state.0)))
+    }
+
+    fn save<'s>(states: impl Iterator<Item = &'s Self> + Clone) -> Vec<Column<'static>> {
+        vec![column(states.map(|state| state.0))]
+    }
+
+    fn load(columns: &[Column<'_>]) -> Result<Vec<Self>> {
+        let ([counts], _) = state_columns(columns)?;
+        Ok(row_counts(counts)?.into_iter().map(Self).collect())
+    }
+
+    fn sweep((): &(), rows: InputRows<'_>, spans: RowSpans<'_>) -> Result<Column<'static>> {
+        let Some(validity) = Presence::columns(rows)? else {
+            return Ok(column(spans.iter().map(|span| span.len() as i64)));
+        };
+        let mut counts = Vec::with_capacity(spans.len());
+        sweep::subtract_on_evict(
+            spans,
+            &mut 0,
+            |count, row| *count += i64::from(validity.is_valid(row)),
+            |count, row| *count -= i64::from(validity.is_valid(row)),
+            |&count| counts.push(count),
+        );
+        Ok(column(counts.into_iter()))
+    }
+}

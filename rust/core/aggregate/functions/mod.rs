@@ -1,0 +1,90 @@
+//! The aggregate functions, one file for each family: signature, result type, options and states.
+//!
+//! | file | functions |
+//! |---|---|
+//! | [`count`] | `count` |
+//! | [`sum`], [`mean`], [`product`] | `sum`, `mean`, `product` |
+//! | [`min_max`], [`min_max_by`] | `min`, `max`, `bool_and`, `bool_or`; `min_by`, `max_by` |
+//! | [`first_last`] | `first`, `last`, `any_value` |
+//! | [`bits`] | `bit_and`, `bit_or`, `bit_xor` |
+//! | [`variance`] | `variance`, `var_pop`, `stddev`, `stddev_pop` |
+//! | [`central_moments`] | `skewness`, `kurtosis` |
+//! | [`covariance`] | `covar_pop`, `covar_samp`, `corr` |
+//! | [`percentile`], [`approx_percentile`] | `percentile`, `median`; `approx_percentile` |
+//! | [`count_distinct`], [`approx_count_distinct`] | `count_distinct`; `approx_count_distinct` |
+//! | [`sum_distinct`] | `sum_distinct` |
+//! | [`mode`], [`top_k`] | `mode`, `top_k` |
+//! | [`histogram_numeric`] | `histogram_numeric` |
+//! | [`collect_list`], [`collect_set`] | `collect_list`, `collect_set` |
+
+use super::function::AggregateFunction;
+
+pub mod approx_count_distinct;
+pub mod approx_percentile;
+pub mod bits;
+pub mod central_moments;
+pub mod collect_list;
+pub mod collect_set;
+pub mod count;
+pub mod count_distinct;
+pub mod covariance;
+pub mod first_last;
+pub mod histogram_numeric;
+pub mod mean;
+pub mod min_max;
+pub mod min_max_by;
+pub mod mode;
+pub mod percentile;
+pub mod product;
+pub mod sum;
+pub mod sum_distinct;
+pub mod top_k;
+pub mod variance;
+
+/// All functions.
+pub static FUNCTIONS: &[&AggregateFunction] = &[
+    &count::COUNT,
+    &sum::SUM,
+    &mean::MEAN,
+    &min_max::MIN,
+    &min_max::MAX,
+    &first_last::FIRST,
+    &first_last::LAST,
+    &first_last::ANY_VALUE,
+    &variance::STDDEV,
+    &variance::STDDEV_POP,
+    &variance::VARIANCE,
+    &variance::VAR_POP,
+    &collect_list::COLLECT_LIST,
+    &collect_set::COLLECT_SET,
+    &min_max_by::MIN_BY,
+    &min_max_by::MAX_BY,
+    &min_max::BOOL_AND,
+    &min_max::BOOL_OR,
+    &bits::BIT_AND,
+    &bits::BIT_OR,
+    &bits::BIT_XOR,
+    &product::PRODUCT,
+    &count_distinct::COUNT_DISTINCT,
+    &sum_distinct::SUM_DISTINCT,
+    &percentile::MEDIAN,
+    &percentile::PERCENTILE,
+    &mode::MODE,
+    &central_moments::SKEWNESS,
+    &central_moments::KURTOSIS,
+    &covariance::COVAR_POP,
+    &covariance::COVAR_SAMP,
+    &covariance::CORR,
+    &approx_count_distinct::APPROX_COUNT_DISTINCT,
+    &approx_percentile::APPROX_PERCENTILE,
+    &top_k::TOP_K,
+    &histogram_numeric::HISTOGRAM_NUMERIC,
+];
+
+/// The function of this name.
+pub fn by_name(name: &str) -> Option<&'static AggregateFunction> {
+    FUNCTIONS
+        .iter()
+        .copied()
+        .find(|function| function.name == name)
+}

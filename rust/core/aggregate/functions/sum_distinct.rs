@@ -1,0 +1,169 @@
+//! `sum_distinct(column)`: the sum of the distinct values; null over none. Values are told apart as
+//! in `count_distinct`, and summed as in `sum`.
+
+use super::collect_set::CollectSetState;
+use super::sum::{SumState, sum_type};
+use crate::core::aggregate::argument::{Argument, Value};
+use crate::core::aggregate::column::Column;
+use crate::core::aggregate::function::{AggregateFunction, resolved};
+use crate::core::aggregate::row_spans::RowSpans;
+use crate::core::aggregate::state::{State, StateVec};
+use crate::core::aggregate::total::Summable;
+use crate::core::aggregate::value_dictionary::Dictionary;
+use crate::core::aggregate::value_type::dispatch_number;
+use crate::core::aggregate::{InputRows, sweep};
+use crate::core::error::Result;
+
+/// `sum_distinct(column)`. The option is that of [`Sum`](super::sum::Sum).
+pub type SumDistinct<V> = StateVec<SumDistinctState<V>>;
+
+/// `sum_distinct(column)`: the type of [`sum`](super::sum::SUM).
+pub static SUM_DISTINCT: AggregateFunction = AggregateFunction::new("sum_distinct", |call| {
+    let (kind, limit, result) = sum_type(call)?;
+    Ok(dispatch_number!(kind, |V| resolved(
+        SumDistinct::<V>::new(limit),
+        result
+    )))
+});
+
+/// The distinct values.
+#[derive(Clone, Debug)]
+pub struct SumDistinctState<V: Summable>(CollectSetState<V>);
+
+impl<V: Summable> Default for SumDistinctState<V> {
+    fn default() -> Self {
+        Self(CollectSetState::default())
+    }
+}
+
+/// The sum of some values.
+fn sum<V: Summable>(limit: &i128, values: impl Iterator<Item = V>) -> SumState<V> {
+    let mut sum = SumState::default();
+    values.for_each(|value| sum.add(limit, value));
+    sum
+}
+
+impl<V: Summable> State for SumDistinctState<V> {
+    type Options = i128;
+    type Argument = Value<V>;
+
+    fn add(&mut self, _limit: &i128, value: V) {
+        self.0.add(&(), value);
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.0.merge(&other.0);
+    }
+
+    fn lower<'s>(
+        limit: &i128,
+        states: impl Iterator<Item = &'s Self> + Clone,
+    ) -> Result<Column<'static>> {
+        let sums: Vec<SumState<V>> = states
+            .map(|state| sum(limit, state.0.ascending().into_iter()))
+            .collect();
+        SumState::lower(limit, sums.iter())
+    }
+
+    fn save<'s>(states: impl Iterator<Item = &'s Self> + Clone) -> Vec<Column<'static>> {
+        CollectSetState::save(states.map(|state| &state.0))
+    }
+
+    fn load(columns: &[Column<'_>]) -> Result<Vec<Self>> {
+        Ok(CollectSetState::load(columns)?
+            .into_iter()
+            .map(Self)
+            .collect())
+    }
+
+    fn sweep(limit: &i128, rows: InputRows<'_>, spans: RowSpans<'_>) -> Result<Column<'static>> {
+        let (column, values) = Value::<V>::columns(rows)?;
+        let dictionary = Dictionary::new::<V>(column, values, &spans);
+        let value = |code| dictionary.value::<V>(values, code).map(V::canonical);
+        let code = |row: usize| dictionary.code(row);
+        let mut sums = Vec::with_capacity(spans.len());
+        sweep::subtract_on_evict(
+            spans,
+            &mut DistinctSum::new(dictionary.len()),
+            |window, row| {
+                if let Some(code) = code(row) {
+                    window.insert(code, || sum(limit, value(code).into_iter()));
+                }
+            },
+            |window, row| code(row).into_iter().for_each(|code| window.evict(code)),
+            |window| sums.push(window.sum()),
+        );
+        SumState::lower(limit, sums.iter())
+    }
+}
+
+/// The sum of the distinct values of a window, by the codes of values: nothing is subtracted, so that
+/// floats do not drift.
+///
+/// ```text
+///                  9                     the sum of all
+///            7           2               of the two below
+///          4     3     –     2           of the values of codes 0 to 3; none where code 2 has no rows
+/// ```
+struct DistinctSum<V: Summable> {
+    /// How many rows of the window have each code.
+    rows: Vec<u32>,
+    /// Where the values of codes begin among the nodes of a complete binary tree, the first of
+    /// which is node 1.
+    leaves: usize,
+    nodes: Vec<SumState<V>>,
+}
+
+impl<V: Summable> DistinctSum<V> {
+    /// No rows of so many codes.
+    fn new(codes: usize) -> Self {
+        let leaves = codes.next_power_of_two();
+        Self {
+            rows: vec![0; codes],
+            leaves,
+            nodes: vec![SumState::default(); 2 * leaves],
+        }
+    }
+
+    fn node(&self, position: usize) -> SumState<V> {
+        self.nodes.get(position).cloned().unwrap_or_default()
+    }
+
+    fn sum(&self) -> SumState<V> {
+        self.node(1)
+    }
+
+    /// Adds a row with a code, whose value `value` gives.
+    fn insert(&mut self, code: u32, value: impl FnOnce() -> SumState<V>) {
+        if let Some(rows) = self.rows.get_mut(code as usize) {
+            *rows += 1;
+            if *rows == 1 {
+                self.set(code, value());
+            }
+        }
+    }
+
+    /// Takes off a row with a code.
+    fn evict(&mut self, code: u32) {
+        if let Some(rows) = self.rows.get_mut(code as usize) {
+            *rows -= 1;
+            if *rows == 0 {
+                self.set(code, SumState::default());
+            }
+        }
+    }
+
+    fn set(&mut self, code: u32, value: SumState<V>) {
+        let mut position = self.leaves + code as usize;
+        let mut sum = value;
+        while let Some(node) = self.nodes.get_mut(position) {
+            *node = sum;
+            position /= 2;
+            if position == 0 {
+                break;
+            }
+            sum = self.node(2 * position);
+            sum.merge(&self.node(2 * position + 1));
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! The session operator, record by record, as Kafka Streams does it.
+
+use super::session_choice::{Choice, choose};
+use super::session_windows::SessionWindows;
+use crate::core::aggregate::slot::Slot;
+use crate::core::aggregate::states::States;
+use crate::core::error::Result;
+use crate::core::operator::change::{Emit, Late, Sink, WindowUpdate};
+use crate::core::operator::record::{EffectiveGap, KeyedRecord, RecordOutcome};
+use crate::core::operator::stream_time::StreamTimes;
+use crate::core::operator::window_operator::{WindowKind, WindowOperator};
+use crate::core::store::{SessionEntry, StoreEntry, StoreKey};
+use crate::core::time::{Span, Time};
+use crate::core::window::{Extent, Horizon, Window};
+
+/// The sessions of one stream, and its stream time.
+pub type SessionOperator = WindowOperator<SessionWindows>;
+
+impl WindowKind for SessionWindows {
+    type Entry = SessionEntry;
+    /// The sessions that a record joins.
+    type Scratch = Vec<SessionEntry>;
+
+    fn check(&self) -> Result<()> {
+        self.check()
+    }
+
+    fn segment(&self) -> Span {
+        self.segment()
+    }
+
+    fn unit(&self) -> Span {
+        Span(1)
+    }
+
+    fn grace(&self) -> Option<Span> {
+        self.grace
+    }
+
+    fn emit(&self) -> Emit {
+        self.emit
+    }
+
+    fn horizon(&self, now: StreamTimes) -> Horizon {
+        Horizon::of_sessions(now.time, now.close, self.until)
+    }
+
+    /// Sessions are due by their reach.
+    fn due_before(&self, close: Time) -> Time {
+        close
+    }
+
+    fn window(&self, session: &SessionEntry) -> Window {
+        session.window()
+    }
+
+    fn gap(&self, own: Option<i64>) -> EffectiveGap {
+        self.gap.of(own)
+    }
+
+    fn add<S: States>(
+        operator: &mut SessionOperator,
+        record: KeyedRecord<S::Row>,
+        states: &mut S,
+        out: &mut impl Sink<S>,
+    ) -> Result<RecordOutcome> {
+        let own = Extent::of(record.time, record.gap);
+        let mut found = std::mem::take(&mut operator.scratch);
+        operator.store.joining(record.key, own, &mut found);
+        let sessions = found.iter().map(|session| session.extent);
+        let outcome = match choose(own, sessions, record.late, operator.windows.cut) {
+            Choice::Late => operator
+                .drop_late(record, states, out)
+                .map(|()| RecordOutcome::Late),
+            Choice::Keep { extent, deletes } => operator
+                .keep(record, extent, deletes, &found, states, out)
+                .map(|()| RecordOutcome::Accepted),
+        };
+        operator.scratch = found;
+        outcome
+    }
+}
+
+impl SessionOperator {
+    /// Merges the found sessions and the record, oldest first, the record last.
+    fn keep<S: States>(
+        &mut self,
+        record: KeyedRecord<S::Row>,
+        extent: Extent,
+        deletes: bool,
+        found: &[SessionEntry],
+        states: &mut S,
+        out: &mut impl Sink<S>,
+    ) -> Result<()> {
+        let (key, window) = (record.key, extent.window());
+        let slot = self.merge_found(key, found, window, states)?;
+        for session in found.iter().filter(|_| deletes) {
+            self.emit_update(deleted(key, session.window()), states, out)?;
+        }
+        states.update(slot, record.row, window)?;
+        // After its delete a window of the same bounds is not stored any more.
+        let known = !deletes && found.iter().any(|session| session.window() == window);
+        let update = WindowUpdate {
+            key,
+            window,
+            time: window.end,
+            slot: Some(slot),
+            known,
+        };
+        if states.is_null(slot) {
+            found
+                .first()
+                .and_then(|oldest| self.store.remove(key, oldest.id()));
+            states.release(slot);
+            return self.emit_update(
+                WindowUpdate {
+                    slot: None,
+                    ..update
+                },
+                states,
+                out,
+            );
+        }
+        self.replace_oldest(key, found, SessionEntry { extent, slot }, states, out)?;
+        self.emit_update(update, states, out)
+    }
+
+    /// Merges the states of the found sessions of a key, oldest first, into one slot. The younger
+    /// ones leave the store.
+    pub(super) fn merge_found<S: States>(
+        &mut self,
+        key: StoreKey,
+        found: &[SessionEntry],
+        window: Window,
+        states: &mut S,
+    ) -> Result<Slot> {
+        let Some((oldest, younger)) = found.split_first() else {
+            return states.allocate();
+        };
+        let slot = states.adopt(oldest.slot, window)?;
+        for session in younger {
+            states.merge(slot, session.slot, window)?;
+            states.release(session.slot);
+            self.store.remove(key, session.id());
+        }
+        Ok(slot)
+    }
+
+    /// Stores the session that the found ones were merged into, instead of the oldest of them. A hidden
+    /// one that has its bounds (rules 3.4), and was not closed yet, is closed now.
+    pub(super) fn replace_oldest<S: States>(
+        &mut self,
+        key: StoreKey,
+        found: &[SessionEntry],
+        session: SessionEntry,
+        states: &mut S,
+        out: &mut impl Sink<S>,
+    ) -> Result<()> {
+        let closed = self.store.closed();
+        let replaced = match found.first() {
+            Some(oldest) => self.store.replace(key, oldest.id(), session),
+            None => self.store.put(key, session),
+        };
+        if let Some(replaced) = replaced {
+            if replaced.due() >= closed {
+                self.emit_finals(&[(key, replaced)], states, out)?;
+            }
+            states.release(replaced.slot);
+        }
+        Ok(())
+    }
+
+    /// Counts a late record, and emits it where that was asked for.
+    fn drop_late<S: States>(
+        &mut self,
+        record: KeyedRecord<S::Row>,
+        states: &mut S,
+        out: &mut impl Sink<S>,
+    ) -> Result<()> {
+        self.counters.late += 1;
+        if self.windows.late != Late::Emit {
+            return Ok(());
+        }
+        let instant = Window {
+            start: record.time,
+            end: record.time,
+        };
+        self.emit_late(record, instant, states, out)
+    }
+}
+
+/// A stored session that is no more.
+pub(super) fn deleted(key: StoreKey, window: Window) -> WindowUpdate {
+    WindowUpdate {
+        key,
+        window,
+        time: window.end,
+        slot: None,
+        known: true,
+    }
+}

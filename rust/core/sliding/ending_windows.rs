@@ -1,0 +1,75 @@
+//! The windows that end at the records of a stream, `[t - d, t]`, whatever side of 1970 they are on.
+//!
+//! What is stored are the times of records, each with the states of its records, as a window that
+//! starts there: it spans the ends of all windows that have these records.
+//!
+//! ```text
+//!   times stored   ├──x──┼──────┼────────┼─x──────┼──x─┤
+//!   of a record              t - d ├───── x ────── t        the states of the times in it, merged
+//!   of a time                      x ├────────────── x + d ┤  closed: no later record sees it
+//! ```
+//!
+//! A record is late when the window that ends at it is (rules 4.3). It changes nothing then.
+
+use super::plan::beyond_time;
+use super::sliding_operator::SlidingOperator;
+use crate::core::aggregate::states::States;
+use crate::core::error::Result;
+use crate::core::operator::record::ValidRecord;
+use crate::core::store::{StoreKey, WindowEntry};
+use crate::core::window::Window;
+
+impl SlidingOperator {
+    /// The window that ends at a record; none where it is late, which is counted.
+    ///
+    /// # Errors
+    ///
+    /// [`crate::core::error::Error::TimeOverflow`] where it starts before the earliest time.
+    pub fn window_at<R>(&mut self, record: &ValidRecord<'_, R>) -> Result<Option<Window>> {
+        let sliding = self.windows.sliding;
+        let end = record.time.floor(sliding.resolution);
+        let start = end.and_then(|end| end.checked_sub(sliding.difference));
+        let (Some(start), Some(end)) = (start, end) else {
+            return Err(beyond_time(record.time));
+        };
+        let window = Window { start, end };
+        let is_late = window.is_late(record.now.late);
+        self.counters.late += u64::from(is_late);
+        Ok((!is_late).then_some(window))
+    }
+
+    /// Adds a record to the time at the end of its window.
+    ///
+    /// # Errors
+    ///
+    /// What `states` returns.
+    pub fn add_at_end<S: States>(
+        &mut self,
+        key: StoreKey,
+        window: Window,
+        row: S::Row,
+        states: &mut S,
+    ) -> Result<()> {
+        let time = window.end;
+        let known = self.store.entry(key, time).map(|entry| entry.slot);
+        let slot = match known {
+            Some(slot) => slot,
+            None => {
+                let slot = states.allocate()?;
+                let entry = WindowEntry {
+                    start: time,
+                    largest: time,
+                    slot,
+                };
+                self.put(key, entry, states);
+                slot
+            }
+        };
+        states.update(slot, row, window)
+    }
+
+    /// The times of records in a window, ascending.
+    pub fn times_in(&self, key: StoreKey, window: Window) -> impl Iterator<Item = &WindowEntry> {
+        self.store.within(key, window.start..=window.end)
+    }
+}

@@ -1,0 +1,283 @@
+//! Sliding windows of many rows at once: rows are collected, sorted, and swept.
+//!
+//! A window is planned when all its records are there: when it ends before the *frontier*, which no
+//! later record is before. Rows that no later window holds are then released.
+
+use std::ops::Range;
+
+use super::plan::{Ends, Sliding, beyond_time};
+use crate::core::aggregate::column::Column;
+use crate::core::aggregate::{RowSpan, SeqNo};
+use crate::core::error::Result;
+use crate::core::interrupt::Interrupt;
+use crate::core::key::KeyId;
+use crate::core::memory;
+use crate::core::sort::{order, pick, rough_order};
+use crate::core::time::{Span, Time};
+use crate::core::window::Window;
+
+/// The number of windows in a [`WindowBatch`], about.
+const CHUNK: usize = 1 << 16;
+
+/// Room for windows beyond these: a batch ends with all windows of a key.
+const ROOM: usize = CHUNK + CHUNK / 4;
+
+/// Bytes for each row while rows are sorted: an entry, its place, and one more column of words.
+const SORTED: usize = 16 + 4 + 8;
+
+/// Rows of many keys.
+#[derive(Debug, Default)]
+pub struct RowBuffer {
+    keys: Vec<KeyId>,
+    times: Vec<Time>,
+    /// `times`, floored to the resolution; empty where that is one tick.
+    floored: Vec<Time>,
+    /// Empty where no aggregate minds them.
+    seq_nos: Vec<SeqNo>,
+    inputs: Vec<Column<'static>>,
+    /// Where each row stood before the rows were sorted.
+    places: Vec<u32>,
+}
+
+/// Windows, and the rows of each.
+#[derive(Debug, Default)]
+pub struct WindowBatch {
+    /// The key of each window.
+    pub keys: Vec<KeyId>,
+    /// The windows, by key and start.
+    pub windows: Vec<Window>,
+    /// The rows of each window.
+    pub spans: Vec<RowSpan>,
+    /// The rows at the end of each window, where windows end at records.
+    pub at_end: Vec<RowSpan>,
+}
+
+impl WindowBatch {
+    /// Without windows, of which so many may come.
+    fn with_capacity(windows: usize, at_ends: bool) -> Self {
+        Self {
+            keys: Vec::with_capacity(windows),
+            windows: Vec::with_capacity(windows),
+            spans: Vec::with_capacity(windows),
+            at_end: Vec::with_capacity(if at_ends { windows } else { 0 }),
+        }
+    }
+
+    /// Ranges of at most `windows` windows and `rows` rows in them, but of one window at least: one
+    /// key may have any number of windows.
+    pub fn pieces(&self, windows: usize, rows: usize) -> impl Iterator<Item = Range<usize>> {
+        let mut from = 0;
+        std::iter::from_fn(move || {
+            let rest = self.spans.get(from..).filter(|rest| !rest.is_empty())?;
+            let mut total = 0;
+            let fits = |span: &&RowSpan| {
+                total += span.len();
+                total <= rows
+            };
+            let piece = from..from + rest.iter().take(windows).take_while(fits).count().max(1);
+            from = piece.end;
+            Some(piece)
+        })
+    }
+
+    /// The most rows that a window holds.
+    pub fn widest(&self) -> usize {
+        self.spans.iter().map(RowSpan::len).max().unwrap_or(0)
+    }
+}
+
+impl RowBuffer {
+    /// No rows yet; `inputs` are empty columns of the right kinds.
+    pub fn new(inputs: Vec<Column<'static>>) -> Self {
+        Self {
+            inputs,
+            ..Self::default()
+        }
+    }
+
+    /// Number of rows.
+    pub fn len(&self) -> usize {
+        self.keys.len()
+    }
+
+    /// Whether there are no rows.
+    pub fn is_empty(&self) -> bool {
+        self.keys.is_empty()
+    }
+
+    /// The key of each row.
+    pub fn keys(&self) -> &[KeyId] {
+        &self.keys
+    }
+
+    /// The event time of each row.
+    pub fn times(&self) -> &[Time] {
+        &self.times
+    }
+
+    /// The arrival of each row.
+    pub fn seq_nos(&self) -> &[SeqNo] {
+        &self.seq_nos
+    }
+
+    /// The columns that aggregates take.
+    pub fn inputs(&self) -> &[Column<'static>] {
+        &self.inputs
+    }
+
+    /// Adds rows. No key is null; all slices and columns are parallel.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TimeOverflow`](crate::core::error::Error::TimeOverflow) where a time cannot be floored to
+    /// the resolution; [`Error::Memory`](crate::core::error::Error::Memory) where there is no room.
+    pub fn push(
+        &mut self,
+        sliding: Sliding,
+        keys: &[KeyId],
+        times: &[Time],
+        seq_nos: &[SeqNo],
+        inputs: &[Column<'_>],
+    ) -> Result<()> {
+        memory::reserve(&mut self.keys, times.len())?;
+        memory::reserve(&mut self.times, times.len())?;
+        memory::reserve(&mut self.seq_nos, times.len())?;
+        if sliding.resolution != Span(1) {
+            memory::reserve(&mut self.floored, times.len())?;
+            for &time in times {
+                let floored = time.floor(sliding.resolution);
+                self.floored.push(floored.ok_or_else(|| beyond_time(time))?);
+            }
+        }
+        self.keys.extend_from_slice(keys);
+        self.times.extend_from_slice(times);
+        self.seq_nos.extend_from_slice(seq_nos);
+        self.inputs
+            .iter_mut()
+            .zip(inputs)
+            .try_for_each(|(column, more)| column.append(more))
+    }
+
+    /// Sorts the rows by (key, time, arrival), as planning needs them.
+    ///
+    /// # Errors
+    ///
+    /// Those of the interrupt.
+    pub fn sort(&mut self, interrupt: &Interrupt) -> Result<()> {
+        memory::room_for(self.len().saturating_mul(SORTED))?;
+        let mut order = order(&self.keys, &self.times, interrupt)?;
+        self.sort_ties(&mut order, interrupt)?;
+        self.pick(&order, interrupt)?;
+        self.places = order;
+        Ok(())
+    }
+
+    /// The positions of spans, roughly in the order in which their first rows came.
+    pub fn by_arrival(&self, spans: &[RowSpan]) -> Vec<u32> {
+        let firsts: Vec<u32> = spans.iter().map(|span| span.from).collect();
+        rough_order(&pick(&self.places, &firsts))
+    }
+
+    fn floored(&self) -> &[Time] {
+        if self.floored.is_empty() {
+            &self.times
+        } else {
+            &self.floored
+        }
+    }
+
+    /// Rows of equal key and time, in order of arrival.
+    fn sort_ties(&self, order: &mut [u32], interrupt: &Interrupt) -> Result<()> {
+        if self.seq_nos.is_sorted() {
+            return Ok(());
+        }
+        let mut done = 0;
+        let at = |row: u32| (self.keys.get(row as usize), self.times.get(row as usize));
+        for ties in order.chunk_by_mut(|&left, &right| at(left) == at(right)) {
+            interrupt.check_rows(done..done + ties.len())?;
+            done += ties.len();
+            ties.sort_unstable_by_key(|&row| self.seq_nos.get(row as usize));
+        }
+        Ok(())
+    }
+
+    /// Releases the rows before `horizon`; the others stay in order.
+    ///
+    /// # Errors
+    ///
+    /// Those of the interrupt.
+    pub fn release(&mut self, horizon: Time, interrupt: &Interrupt) -> Result<()> {
+        let kept: Vec<u32> = (0..)
+            .zip(self.floored())
+            .filter(|&(_, &time)| time >= horizon)
+            .map(|(row, _)| row)
+            .collect();
+        self.pick(&kept, interrupt)
+    }
+
+    /// Gives the keys new numbers.
+    pub fn renumber(&mut self, keys: Vec<KeyId>) {
+        self.keys = keys;
+    }
+
+    fn pick(&mut self, rows: &[u32], interrupt: &Interrupt) -> Result<()> {
+        self.keys = pick(&self.keys, rows);
+        self.times = pick(&self.times, rows);
+        interrupt.check()?;
+        self.floored = pick(&self.floored, rows);
+        self.seq_nos = pick(&self.seq_nos, rows);
+        for input in &mut self.inputs {
+            interrupt.check()?;
+            *input = input.gather(rows);
+        }
+        Ok(())
+    }
+
+    /// Plans the windows of all keys, some tens of thousands at a time; with `at_ends`, those that end
+    /// at records. The rows must be sorted.
+    ///
+    /// # Errors
+    ///
+    /// An item is an error where [`Sliding::plan`] fails, or the interrupt is stopped.
+    pub fn plan(
+        &self,
+        sliding: Sliding,
+        ends: Ends,
+        at_ends: bool,
+        interrupt: &Interrupt,
+    ) -> impl Iterator<Item = Result<WindowBatch>> {
+        let floored = self.floored();
+        let mut groups = self.keys.chunk_by(|left, right| left == right).peekable();
+        let mut first = 0;
+        std::iter::from_fn(move || {
+            groups.peek()?;
+            // At most two windows end or begin with each row.
+            let most = 2 * (self.len() - first);
+            let mut batch = WindowBatch::with_capacity(most.min(ROOM), at_ends);
+            while let Some(group) = groups.next_if(|_| batch.keys.len() < CHUNK) {
+                let times = floored.get(first..first + group.len()).unwrap_or_default();
+                let mut emit = |window, span| {
+                    interrupt.check_rows(batch.spans.len()..batch.spans.len() + 1)?;
+                    batch.windows.push(window);
+                    batch.spans.push(span);
+                    Ok(())
+                };
+                let result = if at_ends {
+                    sliding.plan_ends(times, first as u32, ends, |window, span, at_end| {
+                        batch.at_end.push(at_end);
+                        emit(window, span)
+                    })
+                } else {
+                    sliding.plan(times, first as u32, ends, emit)
+                };
+                if let Err(error) = result {
+                    return Some(Err(error));
+                }
+                first += group.len();
+                let key = group.first().copied().unwrap_or(KeyId::NULL);
+                batch.keys.resize(batch.windows.len(), key);
+            }
+            Some(Ok(batch))
+        })
+    }
+}

@@ -1,0 +1,201 @@
+//! The sliding operator, record by record, as Kafka Streams does it.
+
+use super::new_window_rules::{NewWindow, around, decide, is_early};
+use super::plan::beyond_time;
+use super::sliding_windows::SlidingWindows;
+use crate::core::aggregate::states::States;
+use crate::core::error::Result;
+use crate::core::operator::change::{Emit, Late, Sink, WindowUpdate};
+use crate::core::operator::record::{EffectiveGap, KeyedRecord, RecordOutcome};
+use crate::core::operator::stream_time::StreamTimes;
+use crate::core::operator::window_operator::{WindowKind, WindowOperator};
+use crate::core::store::WindowEntry;
+use crate::core::time::{Span, Time};
+use crate::core::window::{Horizon, Window, starts_closed_before};
+
+/// The sliding windows of one stream, and its stream time.
+pub type SlidingOperator = WindowOperator<SlidingWindows>;
+
+impl WindowKind for SlidingWindows {
+    type Entry = WindowEntry;
+    /// The windows around a record, latest first, and those that it makes.
+    type Scratch = (Vec<WindowEntry>, Vec<NewWindow>);
+
+    fn check(&self) -> Result<()> {
+        self.check()
+    }
+
+    fn segment(&self) -> Span {
+        self.segment()
+    }
+
+    fn unit(&self) -> Span {
+        self.sliding.resolution
+    }
+
+    fn grace(&self) -> Option<Span> {
+        self.grace
+    }
+
+    fn emit(&self) -> Emit {
+        self.emit
+    }
+
+    fn horizon(&self, now: StreamTimes) -> Horizon {
+        match self.grace {
+            Some(_) if self.over => Horizon::of_times(now.close, self.sliding.difference),
+            Some(_) => Horizon::of_windows(
+                now.time,
+                now.close,
+                self.retention(),
+                self.sliding.difference,
+            ),
+            None => Horizon::OPEN,
+        }
+    }
+
+    /// Sliding windows are due by their start.
+    fn due_before(&self, close: Time) -> Time {
+        starts_closed_before(close, self.sliding.difference)
+    }
+
+    fn window(&self, entry: &WindowEntry) -> Window {
+        Window::sliding(entry.start, self.sliding.difference)
+    }
+
+    /// There are no gaps.
+    fn gap(&self, _own: Option<i64>) -> EffectiveGap {
+        EffectiveGap::Asked(Span(0))
+    }
+
+    fn add<S: States>(
+        operator: &mut SlidingOperator,
+        record: KeyedRecord<S::Row>,
+        states: &mut S,
+        out: &mut impl Sink<S>,
+    ) -> Result<RecordOutcome> {
+        let sliding = operator.windows.sliding;
+        let floored = record.time.floor(sliding.resolution);
+        let own = floored.and_then(|floored| Window::of_record(floored, sliding.difference));
+        let (Some(floored), Some(own)) = (floored, own) else {
+            return Err(beyond_time(record.time));
+        };
+        let widest = Window::sliding(floored, sliding.difference);
+        let outcome = if widest.is_late(record.late) {
+            operator.counters.late += 1;
+            RecordOutcome::Late
+        } else {
+            operator.touch(record, floored, own, states, out)?;
+            RecordOutcome::Accepted
+        };
+        if own.is_late(record.late) && operator.windows.late == Late::Emit {
+            operator.emit_late(record, own, states, out)?;
+        }
+        Ok(outcome)
+    }
+}
+
+impl SlidingOperator {
+    /// Applies what [`decide`] says in Kafka's order: the record is added to the windows that are
+    /// stored, then others are created. Only the early window comes last.
+    fn touch<S: States>(
+        &mut self,
+        record: KeyedRecord<S::Row>,
+        floored: Time,
+        own: Window,
+        states: &mut S,
+        out: &mut impl Sink<S>,
+    ) -> Result<()> {
+        let (mut found, mut new_windows) = std::mem::take(&mut self.scratch);
+        let (first, last) = around(floored, self.windows.sliding);
+        found.clear();
+        found.extend(self.store.within(record.key, first..=last).rev());
+        decide(
+            floored,
+            own,
+            found.as_slice(),
+            self.windows.sliding,
+            &mut new_windows,
+        );
+        // The right window copies its base as it is before this record.
+        let copy = new_windows.iter().find_map(|new| {
+            if let NewWindow::Copy { base, .. } = new {
+                Some(*base)
+            } else {
+                None
+            }
+        });
+        let copied = copy
+            .map(|base| self.copy(record.key, base, states))
+            .transpose()?
+            .flatten();
+
+        let holds = |start: &Time| own.start <= *start && *start <= floored;
+        let mut starts: Vec<Time> = found
+            .iter()
+            .map(|window| window.start)
+            .filter(holds)
+            .collect();
+        let mut early = None;
+        if is_early(floored, own) {
+            starts.reverse();
+            early = starts.first().copied().filter(|&start| start == own.start);
+            starts.retain(|&start| Some(start) != early);
+        }
+        self.update(record, &starts, states, out)?;
+        self.create_all(&new_windows, copied, record, states, out)?;
+        self.update(record, early.as_slice(), states, out)?;
+        self.scratch = (found, new_windows);
+        Ok(())
+    }
+
+    /// Adds the record to stored windows, unless it is late there.
+    fn update<S: States>(
+        &mut self,
+        record: KeyedRecord<S::Row>,
+        starts: &[Time],
+        states: &mut S,
+        out: &mut impl Sink<S>,
+    ) -> Result<()> {
+        let key = record.key;
+        let mut updates = Vec::with_capacity(starts.len());
+        let mut slots = Vec::with_capacity(starts.len());
+        for &start in starts {
+            let window = Window::sliding(start, self.windows.sliding.difference);
+            if self.refuses(window, record.late) {
+                continue;
+            }
+            if let Some(entry) = self.store.entry(key, start) {
+                entry.largest = entry.largest.max(record.time);
+                slots.push((entry.slot, window));
+                updates.push((
+                    entry.slot,
+                    WindowUpdate {
+                        key,
+                        window,
+                        time: entry.largest,
+                        slot: Some(entry.slot),
+                        known: true,
+                    },
+                ));
+            }
+        }
+        states.update_all(&slots, record.row)?;
+        for (slot, mut update) in updates {
+            if states.is_null(slot) {
+                self.store.remove(key, update.window.start);
+                states.release(slot);
+                update.slot = None;
+            }
+            self.emit_update(update, states, out)?;
+        }
+        Ok(())
+    }
+
+    /// Whether a window refuses records by a close time; counts it.
+    pub(super) fn refuses(&mut self, window: Window, late: Time) -> bool {
+        let refuses = window.is_late(late);
+        self.counters.windows_refused += u64::from(refuses);
+        refuses
+    }
+}

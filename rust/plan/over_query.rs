@@ -1,0 +1,101 @@
+//! Queries that give the rows back, each with its window, as SQL's `OVER` does: a session has the rows
+//! that it is made of, a sliding window those at its end, so that each row has one.
+
+use std::sync::Arc;
+
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
+
+use super::query::{Query, QueryOutput};
+use super::source_column::SourceColumn;
+use super::spec::{AggregateSpec, Spec};
+use crate::core::aggregate::functions::collect_list::COLLECT_LIST;
+use crate::core::error::{Error, Result};
+
+/// The column that numbers the rows of the input.
+const ROW: &str = "windrow.row";
+
+/// The column of a window's rows, by their numbers.
+const ROWS: &str = "windrow.rows";
+
+impl Query {
+    /// Resolves a spec as a query for windows whose last column lists the rows of each: the numbers
+    /// that the last column of the input, which is not among `input`, gives them. Of sliding windows
+    /// those leave that end at a record.
+    ///
+    /// # Errors
+    ///
+    /// What [`Self::new`] refuses.
+    pub fn with_rows(spec: &Spec, input: &Schema) -> Result<Self> {
+        let mut spec = spec.clone();
+        spec.op = false;
+        let rows = AggregateSpec::new(ROWS, &COLLECT_LIST, &[ROW]);
+        spec.aggregates.push(rows);
+        let mut query = Self::new(&spec, &numbered(input))?;
+        if let Some(rows) = query.aggregates.pop() {
+            // Of the rows that come back none is written to a block, and the list of them is none of the aggregates.
+            let mut own = spec.aggregates.iter().rev().skip(1);
+            query.needs_seq_no = own.any(|aggregate| aggregate.function.is_ordered());
+            query.row_number = rows.inputs.first().copied();
+            query.aggregates.push(rows.of_operator());
+        }
+        Ok(query)
+    }
+
+    /// Resolves a spec as a query for the rows, each with its window and the aggregates of that; both
+    /// are null for a row that is left out.
+    ///
+    /// # Errors
+    ///
+    /// What [`Self::with_rows`] refuses.
+    pub fn over(spec: &Spec, input: &Schema) -> Result<Self> {
+        let windows = Self::with_rows(spec, input)?;
+        let mut of_rows = Self::of_rows(spec, input)?;
+        let rows = of_rows.output;
+        let QueryOutput::Rows { columns } = of_rows.output_kind else {
+            return Err(Error::Internal("a query for rows gives rows"));
+        };
+        let window_columns = windows.window_columns().map(|field| {
+            let nullable = field.as_ref().clone().with_nullable(true);
+            Arc::new(nullable)
+        });
+        let fields = rows.fields().iter().cloned().chain(window_columns);
+        let output = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
+        of_rows.output = output;
+        of_rows.output_kind = QueryOutput::Over {
+            columns,
+            rows,
+            windows: Arc::new(windows),
+        };
+        Ok(of_rows)
+    }
+
+    /// Of a query [with rows](Self::with_rows), the fields of `window` and the aggregates.
+    pub(crate) fn window_columns(&self) -> impl Iterator<Item = &Arc<Field>> {
+        let fields = self.output.fields().iter();
+        let last = fields.len().saturating_sub(1);
+        fields.take(last).skip(self.keys.len())
+    }
+}
+
+/// The schema of an input whose rows have numbers.
+pub(crate) fn numbered(input: &Schema) -> Schema {
+    let fields = input.fields().iter().cloned();
+    let row = Arc::new(Field::new(ROW, DataType::Int64, false));
+    Schema::new(fields.chain([row]).collect::<Vec<_>>())
+}
+
+/// The columns of a query's input, in which its rows move.
+pub(crate) fn rows_schema(query: &Query) -> &SchemaRef {
+    match &query.output_kind {
+        QueryOutput::Over { rows, .. } => rows,
+        QueryOutput::Rows { .. } | QueryOutput::Windows { .. } => &query.output,
+    }
+}
+
+/// All columns of the input of a query whose rows move; none of others.
+pub(crate) fn row_columns(query: &Query) -> &[SourceColumn] {
+    match &query.output_kind {
+        QueryOutput::Over { columns, .. } | QueryOutput::Rows { columns } => columns,
+        QueryOutput::Windows { .. } => &[],
+    }
+}
