@@ -7,6 +7,7 @@ use arrow_array::types::Int64Type;
 
 use super::operator::{Operator, RESTORE};
 use super::saved_windows;
+use super::state_part::StatePart;
 use super::window_pages;
 use crate::core::error::Result;
 use crate::core::time::Time;
@@ -20,19 +21,6 @@ use crate::state::touched::Touched;
 
 /// Rows whose sort keys are made at once.
 const KEYS: usize = 1 << 12;
-
-/// How much of a saved state an operator has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum StatePart {
-    /// All of it.
-    Whole,
-    /// All pages of some runs: what a micro-batch touches.
-    Runs,
-    /// The same after this micro-batch.
-    Changed,
-    /// Some pages, to be looked at.
-    Pages,
-}
 
 impl Operator {
     /// The whole state, as pages. [`Self::changed_pages`] returns the same pages afterwards as

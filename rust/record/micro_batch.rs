@@ -6,9 +6,9 @@ use arrow_array::RecordBatch;
 
 use super::change_batch;
 use super::changes::Changes;
-use super::checkpoint::StatePart;
 use super::judgement::Judgement;
 use super::operator::Operator;
+use super::state_part::StatePart;
 use crate::core::error::{Error, Result};
 use crate::core::time::Time;
 use crate::input::columns::QueryColumns;

@@ -8,6 +8,7 @@
 //! | [`over`] | the same of rows that come back, each with the sliding window that ends at it |
 //! | `window_runs` | many of these windows at once |
 //! | `judgement` | by which stream time records are judged |
+//! | `state_part` | how much of such a state an operator has |
 //! | `state_store` | the windows and states that it works on |
 //! | `windows` | the windows of either kind in it |
 //! | `bulk` | records of many keys at once, where their order cannot matter |
@@ -30,6 +31,7 @@ pub mod micro_batch;
 pub mod operator;
 pub mod over;
 mod saved_windows;
+mod state_part;
 mod state_store;
 pub mod states;
 pub mod store_query;

@@ -177,3 +177,20 @@ fn split_records(block: &RecordBatch) -> Result<(RecordBatch, Vec<u64>)> {
         .collect::<Result<_>>()?;
     Ok((unnamed(rest.to_vec())?, records))
 }
+
+#[cfg(test)]
+mod tests {
+    use arrow_array::{ArrayRef, Int64Array};
+
+    use super::*;
+
+    #[test]
+    fn a_session_of_less_than_no_records_is_refused() {
+        let counts: ArrayRef = Arc::new(Int64Array::from(vec![2, -1]));
+        let told = split_records(&unnamed(vec![counts.clone(), counts]).unwrap()).unwrap_err();
+        assert!(
+            told.to_string().contains("a session of -1 records"),
+            "{told}"
+        );
+    }
+}

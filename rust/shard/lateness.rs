@@ -9,7 +9,7 @@ use crate::core::time::Time;
 use crate::core::window::Extent;
 
 /// The bounds of sessions, parallel.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(super) struct Spans {
     pub keys: Vec<KeyId>,
     pub extents: Vec<Extent>,
@@ -152,4 +152,69 @@ pub(super) fn carry(
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::core::time::Span;
+
+    fn spans(longest: usize) -> impl Strategy<Value = Spans> {
+        let span = (0..3_u32, 0..60_i64, 0..9_i64, 1..9_i64);
+        prop::collection::vec(span, 0..longest).prop_map(|spans| Spans {
+            keys: spans.iter().map(|(key, ..)| KeyId(*key)).collect(),
+            extents: spans
+                .iter()
+                .map(|&(_, start, length, gap)| Extent {
+                    start: Time(start),
+                    end: Time(start + length),
+                    reach: Time(start + length + gap),
+                })
+                .collect(),
+        })
+    }
+
+    /// The reach of what a session joins, by joining until nothing more does.
+    fn whole(key: KeyId, mut own: Extent, all: &[(KeyId, Extent)]) -> Extent {
+        loop {
+            let joining = all
+                .iter()
+                .filter(|(other, span)| *other == key && span.joins(&own));
+            let more = joining.fold(own, |own, (_, span)| own.union(span));
+            if more == own {
+                return own;
+            }
+            own = more;
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn sessions_are_late_with_all_that_they_join(partials in spans(12), stored in spans(12), close in 0..80_i64) {
+            let close = Time(close);
+            let all: Vec<(KeyId, Extent)> = partials.iter().chain(stored.iter()).map(|(key, own)| (key, *own)).collect();
+            let wanted: Vec<bool> = partials.iter().map(|(key, own)| whole(key, *own, &all).is_late(close)).collect();
+            let found = are_late(&partials, &[&stored], close, &Interrupt::never()).unwrap();
+            prop_assert_eq!(found, wanted);
+        }
+
+        #[test]
+        fn sessions_are_carried_to_the_latest_part_that_they_join(sessions in spans(12), later in spans(12), last in 0..3_i64) {
+            // Parts of later segments reach further than all sessions do.
+            let later: Vec<(i64, Spans)> = later.iter().map(|(key, own)| {
+                let extent = Extent { reach: own.reach.saturating_add(Span(100)), ..*own };
+                (last + 1 + own.start.0 % 3, Spans { keys: vec![key], extents: vec![extent] })
+            }).collect();
+            let mut found: Vec<i64> = (0..sessions.keys.len() as i64).map(|row| row % 5).collect();
+            let wanted: Vec<i64> = sessions.iter().zip(&found).map(|((key, own), &segment)| {
+                let joined = later.iter().filter(|(_, spans)| spans.iter().any(|(other, span)| other == key && span.joins(own)));
+                let latest = joined.map(|(segment, _)| *segment).max();
+                if segment <= last { latest.unwrap_or(segment) } else { segment }
+            }).collect();
+            carry(&sessions, last, &later, &mut found, &Interrupt::never()).unwrap();
+            prop_assert_eq!(found, wanted);
+        }
+    }
 }

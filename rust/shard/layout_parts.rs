@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::incoming::Incoming;
 use super::lateness::{Spans, carry};
-use super::shard_sessions::ShardSessions;
+use super::shard_state::ShardState;
 use super::sorted_sessions::sorted;
 use crate::batch::session_groups::SessionColumns;
 use crate::batch::sessions::SessionTable;
@@ -40,7 +40,7 @@ impl PartsRead {
     /// What it reads, where the close time has gone on from `closed` to `close`; and the names of the
     /// pages.
     pub fn new(
-        shard: &ShardSessions,
+        shard: &ShardState,
         incoming: &Incoming,
         closed: Time,
         close: Time,
@@ -85,7 +85,7 @@ impl PartsRead {
     /// segment of each, and the number of late records.
     pub fn join(
         &self,
-        shard: &ShardSessions,
+        shard: &ShardState,
         incoming: &mut Incoming,
         close: Time,
         pages: &[StoredWindows],
@@ -140,7 +140,7 @@ impl PartsRead {
     /// to the segments of `rows`. `table` knows their keys.
     pub fn write(
         &self,
-        shard: &mut ShardSessions,
+        shard: &mut ShardState,
         table: &SessionTable,
         sessions: &SessionColumns,
         rows: BTreeMap<i64, Vec<u32>>,
@@ -175,7 +175,7 @@ impl PartsRead {
 /// Adds a run of some sessions to a segment. One of few sessions has no index: its pages are read
 /// instead.
 fn append(
-    shard: &mut ShardSessions,
+    shard: &mut ShardState,
     segment: i64,
     table: &SessionTable,
     sessions: &SessionColumns,
@@ -187,7 +187,7 @@ fn append(
     let last = shard.snapshot.table.segment(segment).last();
     let run = StoredRun::new(last.map_or(0, |last| last.number + 1), Vec::new());
     let has_index = rows.len() >= shard.limits.index_rows;
-    let writer = shard.writer_of(&shard.snapshot.fingerprint);
+    let writer = shard.writer(&shard.snapshot.fingerprint);
     let run = writer.write(segment, run, &parts, has_index, changed)?;
     shard.snapshot.table.push(segment, run);
     Ok(())

@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use super::incoming::Incoming;
 use super::key_names::each_sort_key;
 use super::lateness::Spans;
-use super::shard_sessions::ShardSessions;
+use super::shard_state::ShardState;
 use super::sorted_sessions::sorted;
 use crate::batch::session_groups::SessionColumns;
 use crate::batch::sessions::SessionTable;
@@ -45,7 +45,7 @@ pub(super) struct JoinedSessions {
 /// The pages that a micro-batch needs at this horizon: of the runs that have its keys or get them, and of
 /// those in which a session closes or leaves.
 pub(super) fn needed(
-    shard: &ShardSessions,
+    shard: &ShardState,
     incoming: &Incoming,
     after: Horizon,
 ) -> Result<BTreeSet<PageName>> {
@@ -58,7 +58,7 @@ pub(super) fn needed(
 
 /// Joins what a micro-batch has brought with what is stored in pages; `before` is what its records see.
 pub(super) fn join(
-    shard: &ShardSessions,
+    shard: &ShardState,
     incoming: &mut Incoming,
     before: Horizon,
     pages: &[StoredWindows],
@@ -141,7 +141,7 @@ struct SegmentRows {
 /// Writes the runs in which a session has changed or left, once `shard` has closed what is due. `table`
 /// knows the keys of sessions.
 pub(super) fn write(
-    shard: &mut ShardSessions,
+    shard: &mut ShardState,
     table: &SessionTable,
     joined: &JoinedSessions,
 ) -> Result<ChangedPages> {
@@ -182,7 +182,7 @@ pub(super) fn write(
 }
 
 fn write_segment(
-    shard: &mut ShardSessions,
+    shard: &mut ShardState,
     table: &SessionTable,
     sessions: &SessionColumns,
     segment: i64,
@@ -210,7 +210,7 @@ fn write_segment(
         return Ok(());
     }
     let (sort_keys, fingerprint) = (&shard.sort_keys, shard.snapshot.fingerprint.clone());
-    let writer = shard.writer_of(&fingerprint);
+    let writer = shard.writer(&fingerprint);
     let runs = &mut shard.snapshot.table;
     runs.rewrite(segment, &is_changed, &writer, changed, |group, _| {
         let own = numbers.get(group.clone()).unwrap_or_default().iter();
@@ -226,7 +226,7 @@ fn write_segment(
 
 /// Says anew what is in the runs in which a session has closed and is kept.
 fn update_statistics(
-    shard: &mut ShardSessions,
+    shard: &mut ShardState,
     sessions: &SessionColumns,
     segment: i64,
     rows: &SegmentRows,

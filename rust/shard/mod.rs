@@ -18,6 +18,7 @@
 //! | file | noun |
 //! |---|---|
 //! | [`shard_sessions`] | the sessions of a shard: a micro-batch in, rows and changed pages out |
+//! | `shard_state` | what a shard knows between two micro-batches |
 //! | `clock` | stream time, counters, and what they close |
 //! | `incoming` | the partial sessions of a micro-batch |
 //! | `lateness` | which of them are late, and which stored sessions go on in later segments |
@@ -35,4 +36,5 @@ mod lateness;
 mod layout_parts;
 mod layout_ranges;
 pub mod shard_sessions;
+mod shard_state;
 mod sorted_sessions;

@@ -11,6 +11,7 @@ use super::clock::ShardClock;
 use super::incoming::Incoming;
 use super::layout_parts::PartsRead;
 use super::layout_ranges::{self, JoinedSessions};
+use super::shard_state::ShardState;
 use crate::batch::session_groups::SessionColumns;
 use crate::core::aggregate::functions::count::COUNT;
 use crate::core::aggregate::slot::Slot;
@@ -28,8 +29,7 @@ use crate::plan::limits::Limits;
 use crate::plan::query::Query;
 use crate::plan::spec::{AggregateSpec, Spec};
 use crate::record::windows::Windows;
-use crate::state::page::{ChangedPage, PageKind, PageName};
-use crate::state::run_writer::RunWriter;
+use crate::state::page::{ChangedPage, PageName};
 use crate::state::segment_table::{Layout, SegmentGrid};
 use crate::state::snapshot::Snapshot;
 use crate::state::source_time::{SourceTime, seen};
@@ -42,16 +42,10 @@ pub type Finished = (Vec<RecordBatch>, Vec<ChangedPage>);
 
 /// The sessions of a shard between two micro-batches: what its head says.
 pub struct ShardSessions {
-    pub(super) query: Arc<Query>,
-    /// The same with the number of records of each partial session, as blocks have it.
+    state: ShardState,
+    /// The query with the number of records of each partial session, as blocks have it.
     counted: Arc<Query>,
-    pub(super) sort_keys: SortKeys,
-    pub(super) clock: ShardClock,
     layout: Layout,
-    pub(super) grid: SegmentGrid,
-    pub(super) snapshot: Snapshot,
-    pub(super) limits: Limits,
-    pub(super) interrupt: Interrupt,
     pushed: Option<MicroBatch>,
 }
 
@@ -99,26 +93,30 @@ impl ShardSessions {
         counted.aggregates.push(records);
         Ok(Self {
             counted: Arc::new(Query::new(&counted, input)?),
-            sort_keys: SortKeys::new(&query.keys)?,
-            snapshot: Snapshot::new(Fingerprint::new(spec, &query)?, layout, width),
-            query: Arc::new(query),
-            clock,
+            state: ShardState {
+                sort_keys: SortKeys::new(&query.keys)?,
+                snapshot: Snapshot::new(Fingerprint::new(spec, &query)?, layout, width),
+                query: Arc::new(query),
+                clock,
+                grid: SegmentGrid { width, offset },
+                limits: Limits::default(),
+                interrupt: Interrupt::never(),
+            },
             layout,
-            grid: SegmentGrid { width, offset },
-            limits: Limits::default(),
-            interrupt: Interrupt::never(),
             pushed: None,
         })
     }
 
     /// The same, which stops when it is interrupted.
-    pub fn with_interrupt(self, interrupt: Interrupt) -> Self {
-        Self { interrupt, ..self }
+    pub fn with_interrupt(mut self, interrupt: Interrupt) -> Self {
+        self.state.interrupt = interrupt;
+        self
     }
 
     /// The same with other limits, which change no answer.
-    pub fn with_limits(self, limits: Limits) -> Self {
-        Self { limits, ..self }
+    pub fn with_limits(mut self, limits: Limits) -> Self {
+        self.state.limits = limits;
+        self
     }
 
     /// Goes on from the head of a saved state.
@@ -127,8 +125,8 @@ impl ShardSessions {
     ///
     /// [`Error::Format`] for a head that is damaged or of another query.
     pub fn restore(&mut self, head: &[u8]) -> Result<()> {
-        let (_, clock) = self.snapshot.open(head)?;
-        self.clock.resume(clock);
+        let (_, clock) = self.state.snapshot.open(head)?;
+        self.state.clock.resume(clock);
         Ok(())
     }
 
@@ -143,34 +141,34 @@ impl ShardSessions {
         if self.pushed.is_some() {
             return Err(wrong("the one before it is not finished"));
         }
-        if self.clock.catch_up() {
+        if self.state.clock.catch_up() {
             // Sessions in parts are joined before any of them is closed by itself.
-            self.snapshot.read_all();
+            self.state.snapshot.read_all();
         }
-        let before = self.clock.horizon();
+        let before = self.state.clock.horizon();
         let rows = packed::unpack(packed)?;
         let incoming = Incoming::read(
             &rows,
-            &self.query,
+            &self.state.query,
             &self.counted,
-            self.clock.windows.gap,
+            self.state.clock.windows.gap,
             before.close,
-            &self.interrupt,
+            &self.state.interrupt,
         )?;
-        self.clock.counters.records += incoming.records;
-        self.clock.observe(seen(progress));
-        let after = self.clock.horizon();
-        let foreign = &self.snapshot.foreign;
+        self.state.clock.counters.records += incoming.records;
+        self.state.clock.observe(seen(progress));
+        let after = self.state.clock.horizon();
+        let foreign = &self.state.snapshot.foreign;
         let (parts, needed) = if !foreign.is_empty() {
             let pages = foreign.runs();
             let names = pages.flat_map(|(segment, run)| run.names(segment));
             (None, names.collect())
         } else if self.layout == Layout::Parts {
-            let closed = self.clock.closed();
-            let (parts, names) = PartsRead::new(self, &incoming, closed, after.close);
+            let closed = self.state.clock.closed();
+            let (parts, names) = PartsRead::new(&self.state, &incoming, closed, after.close);
             (Some(parts), names)
         } else {
-            (None, layout_ranges::needed(self, &incoming, after)?)
+            (None, layout_ranges::needed(&self.state, &incoming, after)?)
         };
         let names = needed.iter().map(PageName::to_string).collect();
         self.pushed = Some(MicroBatch {
@@ -192,7 +190,7 @@ impl ShardSessions {
     pub fn finish(&mut self, pages: &[&[u8]]) -> Result<Finished> {
         let batch = self.pushed.take().ok_or_else(|| wrong("none was pushed"))?;
         let finished = self.close(batch, pages);
-        finished.map_err(|error| self.query.name_overflow(error, &[]))
+        finished.map_err(|error| self.state.query.name_overflow(error, &[]))
     }
 
     fn close(&mut self, batch: MicroBatch, pages: &[&[u8]]) -> Result<Finished> {
@@ -202,25 +200,33 @@ impl ShardSessions {
             parts,
             needed,
         } = batch;
-        let (fingerprint, keys) = (&self.snapshot.fingerprint.hash, self.query.keys.len());
+        let (fingerprint, keys) = (
+            &self.state.snapshot.fingerprint.hash,
+            self.state.query.keys.len(),
+        );
         let pages = StoredWindows::read_all(pages, &needed, fingerprint, keys)?;
         let mut rows = Vec::new();
         let changed = match &parts {
             Some(parts) => {
-                let joined = parts.join(self, &mut incoming, before.close, &pages)?;
+                let joined = parts.join(&self.state, &mut incoming, before.close, &pages)?;
                 let (whole, segments, late) = joined;
-                self.clock.counters.late += late;
+                self.state.clock.counters.late += late;
                 self.close_parts(&incoming, &whole, &segments, parts, &pages, &mut rows)?
             }
             None => {
                 let ids = needed.iter().map(|name| name.id).collect();
-                self.snapshot.read(&ids)?;
-                let joined = layout_ranges::join(self, &mut incoming, before, &pages)?;
-                self.clock.counters.late += joined.late;
+                self.state.snapshot.read(&ids)?;
+                let joined = layout_ranges::join(&self.state, &mut incoming, before, &pages)?;
+                self.state.clock.counters.late += joined.late;
                 self.close_ranges(&incoming, &joined, &mut rows)?
             }
         };
-        Ok((rows, self.snapshot.finish(changed, &self.clock.saved())?))
+        Ok((
+            rows,
+            self.state
+                .snapshot
+                .finish(changed, &self.state.clock.saved())?,
+        ))
     }
 
     /// Emits the sessions of opened segments that close, and writes the others.
@@ -235,15 +241,15 @@ impl ShardSessions {
     ) -> Result<ChangedPages> {
         let (mut finals, mut kept) = (Vec::new(), BTreeMap::<i64, Vec<u32>>::new());
         for ((row, extent), &segment) in (0..).zip(&whole.extents).zip(segments) {
-            if parts.has_opened(segment) && self.clock.closes(extent) {
+            if parts.has_opened(segment) && self.state.clock.closes(extent) {
                 finals.push(Slot(row));
             } else {
                 kept.entry(segment).or_default().push(row);
             }
         }
         self.emit_finals(incoming, whole, &finals, rows)?;
-        self.clock.close();
-        parts.write(self, &incoming.sessions, whole, kept, pages)
+        self.state.clock.close();
+        parts.write(&mut self.state, &incoming.sessions, whole, kept, pages)
     }
 
     /// Emits what whole sessions change or close, and writes those that have changed.
@@ -259,32 +265,40 @@ impl ShardSessions {
         for (sessions, mut slots) in hidden.chain([(&joined.sessions, all)]) {
             slots.retain(|slot| {
                 let extent = sessions.extents.get(slot.0 as usize);
-                extent.is_some_and(|extent| self.clock.closes(extent))
+                extent.is_some_and(|extent| self.state.clock.closes(extent))
             });
             self.emit_finals(incoming, sessions, &slots, rows)?;
         }
-        if self.clock.windows.emit == Emit::Update {
+        if self.state.clock.windows.emit == Emit::Update {
             let stored = joined.stored.iter();
             let stored = stored.map(|session| (session.slot, session.extent.window()));
             let changes = SessionChanges::new(&joined.sessions, &joined.is_changed, stored);
-            self.clock.counters.updates += changes.len() as u64;
+            self.state.clock.counters.updates += changes.len() as u64;
             let table = &incoming.sessions;
-            rows.extend(changes.write(&self.query, table, &joined.sessions, &self.interrupt)?);
+            rows.extend(changes.write(
+                &self.state.query,
+                table,
+                &joined.sessions,
+                &self.state.interrupt,
+            )?);
         }
-        self.clock.close();
+        self.state.clock.close();
         if self.layout == Layout::Ranges {
-            return layout_ranges::write(self, &incoming.sessions, joined);
+            return layout_ranges::write(&mut self.state, &incoming.sessions, joined);
         }
         let mut kept = BTreeMap::<i64, Vec<u32>>::new();
         let sessions = &joined.sessions;
-        let after = self.clock.horizon();
-        let each = sessions.extents.iter().zip(self.segments_of(sessions));
+        let after = self.state.clock.horizon();
+        let each = sessions
+            .extents
+            .iter()
+            .zip(self.state.segments_of(sessions));
         for (row, (extent, segment)) in (0..).zip(each) {
             if extent.is_visible(after) {
                 kept.entry(segment).or_default().push(row);
             }
         }
-        PartsRead::default().write(self, &incoming.sessions, sessions, kept, &[])
+        PartsRead::default().write(&mut self.state, &incoming.sessions, sessions, kept, &[])
     }
 
     /// Closes sessions, which are emitted unless each of their changes was.
@@ -295,46 +309,29 @@ impl ShardSessions {
         finals: &[Slot],
         rows: &mut Vec<RecordBatch>,
     ) -> Result<()> {
-        self.clock.counters.windows_closed += finals.len() as u64;
-        if self.clock.windows.emit == Emit::Update {
+        self.state.clock.counters.windows_closed += finals.len() as u64;
+        if self.state.clock.windows.emit == Emit::Update {
             return Ok(());
         }
         let mut emit = |batch| rows.push(batch);
         let table = &incoming.sessions;
-        table.results(sessions, finals, &mut emit, &self.interrupt)
-    }
-
-    /// The segment of the reach of each session.
-    pub(super) fn segments_of(&self, sessions: &SessionColumns) -> Vec<i64> {
-        let reaches = sessions.extents.iter().map(|extent| extent.reach);
-        reaches.map(|reach| self.grid.of(reach)).collect()
-    }
-
-    /// Writes runs of sessions.
-    pub(super) fn writer_of<'f>(&self, fingerprint: &'f Fingerprint) -> RunWriter<'f> {
-        RunWriter {
-            form: PageKind::Sessions,
-            fingerprint: &fingerprint.hash,
-            keys: self.query.keys.len(),
-            page_bytes: self.limits.page_bytes,
-            closed: self.clock.closed(),
-        }
+        table.results(sessions, finals, &mut emit, &self.state.interrupt)
     }
 
     /// The counters.
     pub fn counters(&self) -> Counters {
-        self.clock.counters
+        self.state.clock.counters
     }
 
     /// Sessions that are not closed, after a micro-batch; more than there are, where some are stored in
     /// parts.
     pub fn windows_open(&self) -> u64 {
-        self.snapshot.stored().open()
+        self.state.snapshot.stored().open()
     }
 
     /// Stream time, in ticks of the time column.
     pub fn stream_time(&self) -> Option<Time> {
-        self.clock.time()
+        self.state.clock.time()
     }
 }
 

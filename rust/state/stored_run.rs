@@ -145,3 +145,17 @@ impl WindowStatistics {
         self.due < due.0 || self.oldest < kept.0
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statistics_of_a_damaged_head_add_up() {
+        let most = WindowStatistics {
+            open: u64::MAX,
+            ..WindowStatistics::NONE
+        };
+        assert_eq!(most.union(&most), most);
+    }
+}

@@ -137,3 +137,57 @@ impl StoredWindows {
         extents.ok_or_else(|| broken("the bounds of a window are not in order"))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow_array::Int64Array;
+
+    use super::*;
+    use crate::state::page::{PageBounds, PageId};
+    use crate::state::page_writer::RunRows;
+
+    /// A page of one window of these times.
+    fn page(form: PageKind, times: &[i64]) -> StoredWindows {
+        let column = |(name, &time): (&str, &i64)| {
+            let values: ArrayRef = Arc::new(Int64Array::from(vec![time]));
+            (name.to_owned(), values)
+        };
+        let names = ["key"].into_iter().chain(form.times().iter().copied());
+        let mut columns: Vec<(String, ArrayRef)> =
+            names.zip([7].iter().chain(times)).map(column).collect();
+        if form != PageKind::Index {
+            columns.push(column(("source", &0)));
+        }
+        let id = PageId {
+            segment: 0,
+            run: 0,
+            number: 0,
+        };
+        let bounds = |_| {
+            Some(PageBounds {
+                keys: (vec![7], vec![7]),
+                times: (Time(0), Time(0)),
+            })
+        };
+        let rows = RunRows::new(columns, 1 << 10).unwrap();
+        let pages = rows.write(0..1, form, "query", id, bounds).unwrap();
+        StoredWindows::read(&pages[0].1, "query", 1).unwrap()
+    }
+
+    #[test]
+    fn bounds_that_are_not_in_order_are_refused() {
+        for (form, times, is_ordered) in [
+            (PageKind::Sessions, [1, 2, 3].as_slice(), true),
+            (PageKind::Sessions, &[1, 1, 1], true),
+            (PageKind::Sessions, &[2, 1, 3], false),
+            (PageKind::Sessions, &[1, 3, 2], false),
+            (PageKind::Index, &[1, 2], true),
+            (PageKind::Index, &[2, 1], false),
+        ] {
+            let extents = page(form, times).extents();
+            assert_eq!(extents.is_ok(), is_ordered, "{form:?} {times:?}");
+        }
+    }
+}

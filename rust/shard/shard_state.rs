@@ -1,0 +1,45 @@
+//! What a shard knows between two micro-batches.
+
+use std::sync::Arc;
+
+use super::clock::ShardClock;
+use crate::batch::session_groups::SessionColumns;
+use crate::core::interrupt::Interrupt;
+use crate::keys::sort_key::SortKeys;
+use crate::plan::fingerprint::Fingerprint;
+use crate::plan::limits::Limits;
+use crate::plan::query::Query;
+use crate::state::page::PageKind;
+use crate::state::run_writer::RunWriter;
+use crate::state::segment_table::SegmentGrid;
+use crate::state::snapshot::Snapshot;
+
+/// The query, stream time and runs of a shard.
+pub(super) struct ShardState {
+    pub query: Arc<Query>,
+    pub sort_keys: SortKeys,
+    pub clock: ShardClock,
+    pub grid: SegmentGrid,
+    pub snapshot: Snapshot,
+    pub limits: Limits,
+    pub interrupt: Interrupt,
+}
+
+impl ShardState {
+    /// The segment of the reach of each session.
+    pub fn segments_of(&self, sessions: &SessionColumns) -> Vec<i64> {
+        let reaches = sessions.extents.iter().map(|extent| extent.reach);
+        reaches.map(|reach| self.grid.of(reach)).collect()
+    }
+
+    /// Writes runs of sessions.
+    pub fn writer<'f>(&self, fingerprint: &'f Fingerprint) -> RunWriter<'f> {
+        RunWriter {
+            form: PageKind::Sessions,
+            fingerprint: &fingerprint.hash,
+            keys: self.query.keys.len(),
+            page_bytes: self.limits.page_bytes,
+            closed: self.clock.closed(),
+        }
+    }
+}
