@@ -74,7 +74,7 @@ impl ChangedSegment {
 
     /// The place of the run of each row.
     fn places(&self, ranges: &[StoredRange], writer: &RunWriter<'_>) -> Result<Vec<usize>> {
-        let keys: Vec<KeyId> = pick(&writer.sessions.keys, &self.rows);
+        let keys: Vec<KeyId> = pick(&writer.sessions.keys, &self.rows)?;
         let mut places = Vec::with_capacity(keys.len());
         each_sort_key(writer.sort_keys, writer.query, &keys, |key| {
             places.push(place(ranges, key));

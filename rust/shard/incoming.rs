@@ -92,11 +92,11 @@ impl Incoming {
                 .is_some_and(|own| own.is_late(close))
         };
         let (late, in_time): (Vec<u32>, Vec<u32>) = (0..extents.len() as u32).partition(is_late);
-        let reaches = pick(&extents, &in_time);
+        let reaches = pick(&extents, &in_time)?;
         self.least = reaches.iter().map(|extent| extent.reach).min();
         let candidates = LateCandidates {
-            extents: pick(&extents, &late),
-            records: pick(&records, &late),
+            extents: pick(&extents, &late)?,
+            records: pick(&records, &late)?,
             rows: take_record_batch(&partials, &UInt32Array::from(late))?,
         };
         self.candidates = (!candidates.extents.is_empty()).then_some(candidates);

@@ -125,7 +125,7 @@ impl RunWriter<'_> {
             states,
             ..
         } = self.sessions;
-        let columns = self.query.key_columns(&pick(keys, rows))?;
+        let columns = self.query.key_columns(&pick(keys, rows)?)?;
         let names = self.sort_keys.of(&columns)?;
         let mut order: Vec<(u128, u32)> = (0..rows.len())
             .map(|row| (prefix(names.get(row).unwrap_or_default()), row as u32))
@@ -143,10 +143,10 @@ impl RunWriter<'_> {
                 .then_with(|| extent(a).cmp(&extent(b)))
         });
         let order: Vec<u32> = order.into_iter().map(|(_, row)| row).collect();
-        let rows = pick(rows, &order);
+        let rows = pick(rows, &order)?;
         let slots: Vec<Slot> = rows.iter().copied().map(Slot).collect();
-        let extents = pick(extents, &rows);
-        let keys = self.query.key_columns(&pick(keys, &rows))?;
+        let extents = pick(extents, &rows)?;
+        let keys = self.query.key_columns(&pick(keys, &rows)?)?;
         let fields = self.sort_keys.fields().into_iter();
         let fields = fields.map(|field| field.name().clone());
         let bounds = [

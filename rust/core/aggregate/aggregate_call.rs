@@ -68,7 +68,7 @@ impl AggregateCall {
         match selections.get(self.filter)? {
             Some(selection) if selection.is_empty() => Ok(()),
             Some(selection) if !selection.is_all() => {
-                let (slots, columns) = (selection.select(slots), selection.columns(rows.inputs));
+                let (slots, columns) = (selection.select(slots)?, selection.columns(rows.inputs)?);
                 self.aggregate.update(&slots, selection.rows(&columns))
             }
             _ => self.aggregate.update(slots, rows),
@@ -95,7 +95,7 @@ impl AggregateCall {
         let (rows, aggregate) = (self.arguments(rows)?, self.aggregate.as_ref());
         match selections.get(self.filter)? {
             Some(selection) if !selection.is_all() => {
-                let (columns, own) = (selection.columns(rows.inputs), selection.runs(&runs));
+                let (columns, own) = (selection.columns(rows.inputs)?, selection.runs(&runs));
                 work(aggregate, selection.rows(&columns), runs.with(&own))
             }
             _ => work(aggregate, rows, runs),
