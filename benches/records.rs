@@ -1,6 +1,6 @@
 //! The operators as records come: sessions and sliding windows one by one, and their records joined
-//! many at once. `cargo bench --bench records`; ids are `who/records/order`; count, sum, min and
-//! max of each window.
+//! many at once; and stream time of one source against that of many. `cargo bench --bench records`;
+//! ids are `who/records/order`; count, sum, min and max of each window.
 
 #![allow(
     clippy::unwrap_used,
@@ -40,6 +40,8 @@ const SESSIONS: usize = 1_000_000;
 const SLIDING: usize = 200_000;
 /// Records of a key.
 const EACH: usize = 100;
+/// Sources whose slowest one is stream time.
+const MANY_SOURCES: u32 = 5_000;
 /// Records in a sliding window.
 const HELD: i64 = 10;
 const GRACE: u64 = GAP as u64;
@@ -65,6 +67,7 @@ fn ordered(order: &str, count: usize) -> Events {
 /// Feeds all records one by one; what was counted.
 fn feed<K: WindowKind>(
     rule: K,
+    sources: u32,
     events: &Events,
     names: &[[u8; 8]],
     arrivals: &[u64],
@@ -91,7 +94,7 @@ fn feed<K: WindowKind>(
             gap: None,
             ends: false,
             input: 0,
-            source: Source(0),
+            source: Source(row as u32 % sources),
             row: row as u32,
         };
         windows.push(record, &mut states, &mut out).unwrap();
@@ -116,7 +119,7 @@ fn one_by_one<K: WindowKind + Copy>(
         let names: Vec<[u8; 8]> = events.users.iter().map(|user| user.to_be_bytes()).collect();
         let arrivals: Vec<u64> = (0..count as u64).collect();
         let inputs = [Column::new(Values::Int(events.clicks.as_slice().into()))];
-        let counters = feed(rule, &events, &names, &arrivals, &inputs);
+        let counters = feed(rule, 1, &events, &names, &arrivals, &inputs);
         if order == "late" {
             assert!(counters.late > 0 && counters.windows_closed > 0);
         } else {
@@ -128,7 +131,7 @@ fn one_by_one<K: WindowKind + Copy>(
             );
         }
         group.bench_function(format!("{count}/{order}"), |bencher| {
-            bencher.iter(|| feed(rule, &events, &names, &arrivals, &inputs))
+            bencher.iter(|| feed(rule, 1, &events, &names, &arrivals, &inputs))
         });
     }
     group.finish();
@@ -139,6 +142,25 @@ fn records(criterion: &mut Criterion) {
     one_by_one(criterion, "sessions", &sessions(), rule, SESSIONS);
     let rule = SlidingWindows::with_difference(Span((HELD * DISTANCE) as u64), Some(Span(GRACE)));
     one_by_one(criterion, "sliding", &sliding(), rule, SLIDING);
+}
+
+/// Records of one source, and the same records dealt to many: the same windows.
+fn sources(criterion: &mut Criterion) {
+    let rule = SessionWindows::with_gap(Span(GAP as u64), Some(Span(GRACE)));
+    let events = ordered("in order", SESSIONS);
+    let names: Vec<[u8; 8]> = events.users.iter().map(|user| user.to_be_bytes()).collect();
+    let arrivals: Vec<u64> = (0..SESSIONS as u64).collect();
+    let inputs = [Column::new(Values::Int(events.clicks.as_slice().into()))];
+    let run = |sources| feed(rule, sources, &events, &names, &arrivals, &inputs);
+    assert_eq!(run(1).windows_closed, run(MANY_SOURCES).windows_closed);
+    let mut group = criterion.benchmark_group("sources");
+    group.throughput(Throughput::Elements(SESSIONS as u64));
+    for sources in [1, MANY_SOURCES] {
+        group.bench_function(format!("{SESSIONS}/{sources}"), |bencher| {
+            bencher.iter(|| run(sources))
+        });
+    }
+    group.finish();
 }
 
 /// The operator over Arrow batches, with its records joined many at once or, as is asked for, one
@@ -213,6 +235,6 @@ fn spec(windows: &str, emit: &str, every: bool) -> Spec {
 criterion_group! {
     name = benches;
     config = Criterion::default().sample_size(10).warm_up_time(Duration::from_millis(500)).measurement_time(Duration::from_secs(3));
-    targets = records, operator
+    targets = records, sources, operator
 }
 criterion_main!(benches);

@@ -32,7 +32,7 @@ use crate::core::error::{Error, Result};
 
 impl From<ArrowError> for Error {
     fn from(error: ArrowError) -> Self {
-        Self::Arrow(error.to_string())
+        Self::Arrow(Box::new(error))
     }
 }
 
@@ -141,9 +141,9 @@ pub fn canonical(array: &ArrayRef) -> Result<ArrayRef> {
                 array.logical_nulls(),
             )?))
         }
-        None => Err(Error::Arrow(format!(
-            "values of type {data_type} cannot be aggregated"
-        ))),
+        None => Err(Error::Arrow(
+            format!("values of type {data_type} cannot be aggregated").into(),
+        )),
     }
 }
 
@@ -191,4 +191,19 @@ pub fn view(array: &ArrayRef) -> Result<Column<'_>> {
         values,
         validity: validity.map(|nulls| Validity::new(nulls.validity(), nulls.offset())),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::error::Error as _;
+
+    use super::*;
+
+    #[test]
+    fn an_error_of_arrow_is_the_source_of_ours() {
+        let error = Error::from(ArrowError::CastError("a number of a letter".into()));
+        assert_eq!(error.to_string(), "Arrow: Cast error: a number of a letter");
+        let source = error.source().and_then(|cause| cause.downcast_ref());
+        assert!(matches!(source, Some(ArrowError::CastError(_))));
+    }
 }

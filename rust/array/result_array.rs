@@ -157,6 +157,6 @@ fn typed(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
                 .pop()
                 .ok_or(Error::Internal("arrow-row gives one array for one field"))
         }
-        (from, _) => Err(Error::Arrow(format!("{from} does not become {to}"))),
+        (from, _) => Err(Error::Arrow(format!("{from} does not become {to}").into())),
     }
 }

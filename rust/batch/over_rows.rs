@@ -139,7 +139,8 @@ impl OverRows {
         let columns = rows_schema(&self.query).fields().len();
         for range in batches {
             interrupt.check()?;
-            let rows = self.release(numbers.get(range.clone()).unwrap_or_default())?;
+            let numbers = numbers.get(range.clone());
+            let rows = self.release(numbers.ok_or(Error::Internal("rows have numbers"))?)?;
             let own = rows.columns().iter().take(columns).cloned();
             let columns = own.chain(window_columns(range)?).collect();
             emit(RecordBatch::try_new(

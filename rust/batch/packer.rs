@@ -11,7 +11,7 @@ use arrow_array::RecordBatch;
 use super::batch_operator::{BatchOperator, ShardRows};
 use crate::array::value_bytes::batch_bytes;
 use crate::core::aggregate::SeqNo;
-use crate::core::error::Result;
+use crate::core::error::{Error, Result};
 use crate::core::interrupt::Interrupt;
 use crate::core::memory;
 use crate::core::time::Time;
@@ -21,8 +21,11 @@ use crate::input::records::Records;
 use crate::plan::cogroup::Cogroup;
 use crate::plan::query::Query;
 
-/// Bits of an arrival that number the rows of one split; those above are the split's own number.
+/// Bits of an arrival that number the rows of one split. The bits above number the split.
 const ARRIVAL_BITS: u32 = 40;
+
+/// The largest number of a split.
+const LAST_SPLIT: u32 = (1 << (SeqNo::BITS - ARRIVAL_BITS)) - 1;
 
 /// Rows of one split to packed rows.
 pub struct Packer {
@@ -42,8 +45,15 @@ impl Packer {
     ///
     /// # Errors
     ///
-    /// Key columns of a type that cannot be one.
+    /// A key column of a type that cannot be one, or a split whose number does not fit an arrival.
     pub fn new(query: Arc<Query>, split: u32) -> Result<Self> {
+        if split > LAST_SPLIT {
+            return Err(Error::Argument {
+                argument: "split".into(),
+                got: split.to_string(),
+                allowed: format!("0 to {LAST_SPLIT}"),
+            });
+        }
         memory::keep_freed();
         let (split, counters) = (SeqNo::from(split) << ARRIVAL_BITS, ReadCounters::default());
         Ok(Self {
@@ -58,12 +68,12 @@ impl Packer {
         })
     }
 
-    /// The same, which stops when it is interrupted.
+    /// A packer that stops when it is interrupted.
     pub fn with_interrupt(self, interrupt: Interrupt) -> Self {
         Self { interrupt, ..self }
     }
 
-    /// Adds rows; gives packed rows when enough have come together.
+    /// Adds rows, and gives packed rows as soon as there are enough.
     ///
     /// # Errors
     ///
@@ -73,13 +83,13 @@ impl Packer {
         self.push_beside(batch, 1)
     }
 
-    /// The same for one of so many packers that share the memory in which rows wait.
+    /// The same for one of several packers that share the memory in which rows wait.
     ///
     /// # Errors
     ///
     /// As [`Self::push`].
     pub fn push_beside(&mut self, batch: &RecordBatch, packers: usize) -> Result<Vec<RecordBatch>> {
-        let seq_no = self.split + self.counters.records + self.counters.ticks;
+        let seq_no = arrival(self.split, self.counters.records + self.counters.ticks)?;
         let input = Records::read(&self.query, batch, seq_no, &mut self.counters)?;
         self.observe(&input)?;
         self.rows += input.rows();
@@ -98,7 +108,7 @@ impl Packer {
         Ok(Vec::new())
     }
 
-    /// Packs all rows that there are.
+    /// Packs the rows that wait.
     ///
     /// # Errors
     ///
@@ -149,8 +159,66 @@ impl Packer {
         &self.latest
     }
 
-    /// What was counted so far.
+    /// The counters so far.
     pub fn counters(&self) -> ReadCounters {
         self.counters
+    }
+}
+
+/// The arrival of a row of a split, whose own bits are set.
+fn arrival(split: SeqNo, row: u64) -> Result<SeqNo> {
+    if row >> ARRIVAL_BITS == 0 {
+        Ok(split | row)
+    } else {
+        Err(Error::Overflow {
+            column: "arrival".into(),
+            reason: format!("a split has 2^{ARRIVAL_BITS} rows or more"),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow_array::RecordBatchOptions;
+    use arrow_schema::{DataType, Field, Schema, TimeUnit};
+
+    use super::*;
+    use crate::plan::spec::Spec;
+
+    fn query() -> Arc<Query> {
+        let spec = r#"{"keys": ["user"], "time": "ts", "shards": 1, "aggregates": [],
+                       "windows": {"kind": "session", "gap": 1}}"#;
+        let time = DataType::Timestamp(TimeUnit::Microsecond, None);
+        let schema = Schema::new(vec![
+            Field::new("user", DataType::Int64, true),
+            Field::new("ts", time, true),
+        ]);
+        Arc::new(Query::new(&Spec::parse(spec).unwrap(), &schema).unwrap())
+    }
+
+    #[test]
+    fn a_split_whose_number_does_not_fit_an_arrival_is_refused() {
+        assert!(Packer::new(query(), (1 << 24) - 1).is_ok());
+        let beyond = Packer::new(query(), 1 << 24).map(|packer| packer.split);
+        assert!(matches!(beyond, Err(Error::Argument { .. })), "{beyond:?}");
+    }
+
+    #[test]
+    fn the_rows_of_a_split_have_numbers_of_their_own() {
+        let last = (1 << ARRIVAL_BITS) - 1;
+        assert_eq!(
+            arrival(1 << ARRIVAL_BITS, last).unwrap(),
+            (2 << ARRIVAL_BITS) - 1
+        );
+        assert!(matches!(arrival(0, last + 1), Err(Error::Overflow { .. })));
+    }
+
+    #[test]
+    fn a_batch_whose_rows_do_not_fit_a_number_is_refused() {
+        let options = RecordBatchOptions::new().with_row_count(Some(1 << 32));
+        let schema = Arc::new(Schema::empty());
+        let batch = RecordBatch::try_new_with_options(schema, Vec::new(), &options).unwrap();
+        let pushed = Packer::new(query(), 0).unwrap().push(&batch);
+        assert!(matches!(pushed, Err(Error::Format { what: "batch", .. })));
     }
 }

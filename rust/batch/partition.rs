@@ -76,7 +76,7 @@ impl Partitions {
             few if few * PARTITIONS * 2 < self.input.rows() => {
                 Some(self.input.pick(&rows.map(|row| row as u32).collect())?)
             }
-            _ => Some(self.input.slice(rows)),
+            _ => Some(self.input.slice(rows)?),
         })
     }
 }

@@ -135,7 +135,7 @@ impl NumberedRows {
                 (_, true) => before.add(keys, input),
                 _ => {
                     for (rows, to) in [(earlier, &mut before), (others, &mut *self)] {
-                        let keys = pick(&keys, &rows);
+                        let keys = pick(&keys, &rows)?;
                         to.add(keys, input.pick(&UInt32Array::from(rows))?);
                     }
                 }

@@ -112,6 +112,9 @@ impl SessionGroups {
             }
             (Some(cut), gap) => {
                 let gaps = waiting.gaps();
+                if !gaps.is_empty() && gaps.len() != keys.len() {
+                    return Err(Error::Internal("each record has a gap"));
+                }
                 let own = |row: usize| gaps.get(row).copied().unwrap_or(gap.longest());
                 sessions.assign_cut(&keys, &times, own, cut, interrupt)?
             }
@@ -166,7 +169,7 @@ impl SessionGroups {
         from: &[Slot],
         rows: Option<&RowLists>,
     ) -> Result<Vec<Slot>> {
-        let into = self.sessions.assign_partials(keys, extents);
+        let into = self.sessions.assign_partials(keys, extents)?;
         self.states.resize(self.sessions.len());
         if let Some(rows) = rows {
             self.rows.add_lists(rows, from, &into)?;
@@ -188,11 +191,13 @@ impl SessionGroups {
         let mut states = std::mem::replace(&mut self.states, self.query.accumulators());
         let slots = coalesced.keys.len();
         let rows = self.query.row_number.is_some();
-        let rows = rows.then(|| self.rows.take_lists(slots, coalesced.moves.as_deref()));
+        let rows = rows
+            .then(|| self.rows.take_lists(slots, coalesced.moves.as_deref()))
+            .transpose()?;
         if let Some(moves) = &coalesced.moves {
             let mut joined = states.fresh();
             joined.resize(slots);
-            let from = Slot::below(moves.len());
+            let from = Slot::below(moves.len())?;
             for (into, from) in moves.chunks(STRETCH).zip(from.chunks(STRETCH)) {
                 interrupt.check()?;
                 joined.merge(into, &states, from)?;

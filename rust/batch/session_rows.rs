@@ -8,7 +8,7 @@
 
 use crate::core::aggregate::column::{Column, Values};
 use crate::core::aggregate::slot::Slot;
-use crate::core::error::Result;
+use crate::core::error::{Error, Result};
 use crate::core::memory;
 
 /// Rows, each with the slot of its session.
@@ -51,9 +51,13 @@ impl SessionRows {
         })
     }
 
-    /// Takes the rows out, those of each of so many slots next to each other; `moves` has the slots that
-    /// theirs were joined into.
-    pub fn take_lists(&mut self, slots: usize, moves: Option<&[Slot]>) -> RowLists {
+    /// Takes the rows out: one list for each of so many slots. `moves` has the new slot of each old
+    /// one, where slots were joined.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Internal`] for a row without a slot.
+    pub fn take_lists(&mut self, slots: usize, moves: Option<&[Slot]>) -> Result<RowLists> {
         let Self { numbers, slots: of } = std::mem::take(self);
         let moved = |slot: Slot| match moves {
             Some(moves) => moves.get(slot.0 as usize).map(|slot| slot.0 as usize),
@@ -61,9 +65,8 @@ impl SessionRows {
         };
         let mut ends = vec![0_usize; slots];
         for &slot in &of {
-            if let Some(count) = moved(slot).and_then(|slot| ends.get_mut(slot)) {
-                *count += 1;
-            }
+            let count = moved(slot).and_then(|slot| ends.get_mut(slot));
+            *count.ok_or(Error::Internal("each row has a slot"))? += 1;
         }
         let mut total = 0;
         for count in &mut ends {
@@ -78,10 +81,10 @@ impl SessionRows {
                 *next += 1;
             }
         }
-        RowLists {
+        Ok(RowLists {
             numbers: sorted,
             ends,
-        }
+        })
     }
 }
 
@@ -117,9 +120,17 @@ mod tests {
 
     fn lists(lists: &RowLists, slots: usize) -> Vec<&[i64]> {
         Slot::below(slots)
+            .unwrap()
             .into_iter()
             .map(|slot| lists.of(slot))
             .collect()
+    }
+
+    #[test]
+    fn a_row_of_no_session_is_an_error() {
+        let mut rows = SessionRows::default();
+        rows.add(&[10], &[Slot(1)]).unwrap();
+        assert!(matches!(rows.take_lists(1, None), Err(Error::Internal(_))));
     }
 
     #[test]
@@ -130,7 +141,7 @@ mod tests {
         rows.add(&[12, 13, 14], &[Slot(1), Slot(3), Slot(0)])
             .unwrap();
         let moves = [Slot(1), Slot(0), Slot(2), Slot(0)];
-        let joined = rows.take_lists(3, Some(&moves));
+        let joined = rows.take_lists(3, Some(&moves)).unwrap();
         assert_eq!(lists(&joined, 3), [&[10, 12, 13][..], &[11, 14], &[]]);
         assert!(rows.numbers.is_empty() && rows.slots.is_empty());
 
@@ -139,6 +150,7 @@ mod tests {
         rows.add(&[15], &[Slot(0)]).unwrap();
         let column = rows
             .take_lists(2, None)
+            .unwrap()
             .column(&[Slot(1), Slot(0), Slot(0)]);
         let found = column.lists().unwrap();
         assert_eq!([0, 1, 2].map(|row| found.range(row)), [0..0, 0..3, 3..6]);

@@ -64,7 +64,7 @@ impl SessionTable {
     fn record_rows(&self, rows: &NumberedRows, interrupt: &Interrupt) -> Result<ShardRows> {
         let keys = rows.keys();
         let sorted = self.sort(&keys, &rows.times(), interrupt)?;
-        let addresses = pick(&rows.addresses(), &sorted.rows);
+        let addresses = pick(&rows.addresses(), &sorted.rows)?;
         let mut inputs = Vec::with_capacity(self.query.inputs.len());
         for nth in 0..self.query.inputs.len() {
             interrupt.check()?;
@@ -77,10 +77,14 @@ impl SessionTable {
         let has_own_gaps = self.query.has_own_gaps();
         let needs_seq_no = self.query.needs_seq_no;
         let records = SessionRecords {
-            keys: self.keys.columns(&pick(&keys, &sorted.rows))?,
+            keys: self.keys.columns(&pick(&keys, &sorted.rows)?)?,
             times: &sorted.times,
-            gaps: has_own_gaps.then(|| pick(&rows.gaps(), &sorted.rows)),
-            seq_nos: needs_seq_no.then(|| pick(&rows.seq_nos(), &sorted.rows)),
+            gaps: has_own_gaps
+                .then(|| pick(&rows.gaps(), &sorted.rows))
+                .transpose()?,
+            seq_nos: needs_seq_no
+                .then(|| pick(&rows.seq_nos(), &sorted.rows))
+                .transpose()?,
             inputs,
         };
         Ok(ShardRows {
@@ -98,8 +102,8 @@ impl SessionTable {
         let sorted = self.sort(&sessions.keys, &starts, interrupt)?;
         let slots: Vec<Slot> = sorted.rows.iter().copied().map(Slot).collect();
         let partials = PartialSessions {
-            keys: self.keys.columns(&pick(&sessions.keys, &sorted.rows))?,
-            extents: pick(&sessions.extents, &sorted.rows),
+            keys: self.keys.columns(&pick(&sessions.keys, &sorted.rows)?)?,
+            extents: pick(&sessions.extents, &sorted.rows)?,
             states: sessions.states.save(&slots),
         };
         Ok(ShardRows {
@@ -118,8 +122,8 @@ impl SessionTable {
         let rows = order(&sessions.keys, &starts, interrupt)?;
         let slots: Vec<Slot> = rows.iter().copied().map(Slot).collect();
         PartialSessions {
-            keys: self.keys.columns(&pick(&sessions.keys, &rows))?,
-            extents: pick(&sessions.extents, &rows),
+            keys: self.keys.columns(&pick(&sessions.keys, &rows)?)?,
+            extents: pick(&sessions.extents, &rows)?,
             states: sessions.states.save(&slots),
         }
         .write(self.gap)
@@ -129,7 +133,7 @@ impl SessionTable {
     pub fn add_partials(&mut self, partials: &PartialSessions<'_>) -> Result<Vec<Slot>> {
         let keys = self.numbers_of(&partials.keys, partials.extents.len())?;
         let states = self.query.accumulators().load(&partials.states)?;
-        let from = Slot::below(partials.extents.len());
+        let from = Slot::below(partials.extents.len())?;
         self.groups
             .merge(&keys, &partials.extents, &states, &from, None)
     }
@@ -137,8 +141,8 @@ impl SessionTable {
     /// The same of some sessions that were coalesced here, whose keys have their numbers.
     pub fn add_sessions(&mut self, sessions: &SessionColumns, from: &[Slot]) -> Result<Vec<Slot>> {
         let (keys, extents) = (
-            pick(&sessions.keys, Slot::numbers(from)),
-            pick(&sessions.extents, Slot::numbers(from)),
+            pick(&sessions.keys, Slot::numbers(from))?,
+            pick(&sessions.extents, Slot::numbers(from))?,
         );
         let (states, rows) = (&sessions.states, sessions.rows.as_ref());
         self.groups.merge(&keys, &extents, states, from, rows)
@@ -182,7 +186,7 @@ impl SessionTable {
                 let SessionColumns {
                     keys, states, rows, ..
                 } = sessions;
-                let keys = self.keys.columns(&pick(keys, Slot::numbers(slots)))?;
+                let keys = self.keys.columns(&pick(keys, Slot::numbers(slots))?)?;
                 let mut lowered = states.lower(slots);
                 if let (Ok(lowered), Some(rows)) = (&mut lowered, rows) {
                     lowered.push(rows.column(slots));
@@ -195,7 +199,7 @@ impl SessionTable {
     }
 
     fn sort(&self, keys: &[KeyId], times: &[Time], interrupt: &Interrupt) -> Result<SortedByShard> {
-        let shards = shards::of(&self.keys, self.query.shards, keys);
+        let shards = shards::of(&self.keys, self.query.shards, keys)?;
         SortedByShard::new(&shards, times, interrupt)
     }
 
@@ -276,13 +280,13 @@ impl BatchOperator for SessionTable {
             let closes = |frontier| extent.is_some_and(|extent| extent.closed_before(frontier));
             frontier.is_none_or(closes)
         };
-        let (closed, open): (Vec<Slot>, Vec<Slot>) = Slot::below(sessions.extents.len())
+        let (closed, open): (Vec<Slot>, Vec<Slot>) = Slot::below(sessions.extents.len())?
             .into_iter()
             .partition(is_closed);
         self.results(&sessions, &closed, emit, interrupt)?;
         // Keys without an open session, and without a row that waits, are forgotten.
         let numbers = Slot::numbers(&open);
-        let mut kept = pick(&sessions.keys, numbers);
+        let mut kept = pick(&sessions.keys, numbers)?;
         kept.extend(self.groups.waiting().keys());
         let columns = self.keys.columns(&kept)?;
         self.keys.clear();
@@ -292,7 +296,7 @@ impl BatchOperator for SessionTable {
             .split_at_checked(open.len())
             .ok_or(Error::Internal("each session has a key"))?;
         self.groups.waiting().renumber(of_waiting);
-        let extents = pick(&sessions.extents, numbers);
+        let extents = pick(&sessions.extents, numbers)?;
         let (states, rows) = (&sessions.states, sessions.rows.as_ref());
         self.groups
             .merge(keys, &extents, states, &open, rows)

@@ -1,6 +1,6 @@
 //! The shards of keys, and rows sorted by them.
 
-use crate::core::error::Result;
+use crate::core::error::{Error, Result};
 use crate::core::interrupt::Interrupt;
 use crate::core::key::KeyId;
 use crate::core::sort::{order, pick};
@@ -27,20 +27,24 @@ impl SortedByShard {
         // A shard is to this sort what a key is to others.
         let rows = order(bytemuck::cast_slice(shards), times, interrupt)?;
         Ok(Self {
-            shards: pick(shards, &rows),
-            times: pick(times, &rows),
+            shards: pick(shards, &rows)?,
+            times: pick(times, &rows)?,
             rows,
         })
     }
 }
 
-/// The shard of each key.
-pub(super) fn of(interner: &KeyInterner, count: u32, keys: &[KeyId]) -> Vec<u32> {
+/// The shard of each key; 0 of a null one, whose row the caller places.
+///
+/// # Errors
+///
+/// [`Error::Internal`] for a key that has no number.
+pub(super) fn of(interner: &KeyInterner, count: u32, keys: &[KeyId]) -> Result<Vec<u32>> {
     let hashes = interner.hashes();
-    let shard_of = |key: &KeyId| {
-        hashes
-            .get(key.0 as usize)
-            .map_or(0, |&hash| shard(hash, count))
+    let shard_of = |key: &KeyId| match hashes.get(key.0 as usize) {
+        Some(&hash) => Ok(shard(hash, count)),
+        None if *key == KeyId::NULL => Ok(0),
+        None => Err(Error::Internal("each key has a hash")),
     };
     keys.iter().map(shard_of).collect()
 }

@@ -19,7 +19,7 @@ use crate::core::key::KeyId;
 use crate::core::memory;
 use crate::core::sliding::plan::{Ends, Sliding};
 use crate::core::sliding::row_buffer::RowBuffer;
-use crate::core::sort::pick;
+use crate::core::sort::{pick, pick_optional};
 use crate::core::time::Time;
 use crate::core::window::Window;
 use crate::format::block::BlockKind;
@@ -83,7 +83,7 @@ fn empty(query: &Query) -> Result<Vec<Column<'static>>> {
         .iter()
         .map(|input| convert::canonical(&arrow_array::new_empty_array(input.field.data_type())));
     arrays
-        .map(|array| Ok(convert::view(&array?)?.gather(&[])))
+        .map(|array| convert::view(&array?)?.gather(&[]))
         .collect()
 }
 
@@ -133,14 +133,15 @@ impl SlidingQuery {
                 if states.result_grows() {
                     return self.with_rows(number, keys, windows, lowered, at_end);
                 }
-                let order = self.records.by_arrival(at_end);
+                let order = self.records.by_arrival(at_end)?;
                 let columns = lowered.iter().map(|column| column.gather(&order));
+                let columns = columns.collect::<Result<_>>()?;
                 let (keys, windows, at_end) = (
-                    pick(keys, &order),
-                    pick(windows, &order),
-                    pick(at_end, &order),
+                    pick(keys, &order)?,
+                    pick(windows, &order)?,
+                    pick(at_end, &order)?,
                 );
-                self.with_rows(number, &keys, &windows, columns.collect(), &at_end)
+                self.with_rows(number, &keys, &windows, columns, &at_end)
             };
             batch
                 .pieces(windows, rows)
@@ -196,7 +197,7 @@ impl SlidingQuery {
             rows.extend(span.from..span.to);
             offsets.push(rows.len() as i64);
         }
-        Ok(Column::list(offsets, values.gather(&rows)))
+        Ok(Column::list(offsets, values.gather(&rows)?))
     }
 }
 
@@ -228,17 +229,17 @@ impl BatchOperator for SlidingQuery {
     fn take(&mut self, interrupt: &Interrupt) -> Result<Vec<ShardRows>> {
         let records = std::mem::replace(&mut self.records, RowBuffer::new(empty(&self.query)?));
         let (keys, times) = (records.keys(), records.times());
-        let shards = shards::of(&self.keys, self.query.shards, keys);
+        let shards = shards::of(&self.keys, self.query.shards, keys)?;
         let sorted = SortedByShard::new(&shards, times, interrupt)?;
         let columns = SlidingRecords {
-            keys: self.keys.columns(&pick(keys, &sorted.rows))?,
+            keys: self.keys.columns(&pick(keys, &sorted.rows)?)?,
             times: &sorted.times,
-            seq_nos: pick(records.seq_nos(), &sorted.rows),
+            seq_nos: pick_optional(records.seq_nos(), &sorted.rows)?,
             inputs: records
                 .inputs()
                 .iter()
                 .map(|input| input.gather(&sorted.rows))
-                .collect(),
+                .collect::<Result<_>>()?,
         };
         Ok(vec![ShardRows {
             kind: BlockKind::Records,

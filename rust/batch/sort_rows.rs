@@ -101,7 +101,7 @@ impl SortRows {
                 .collect();
             ids.clear();
             self.keys.intern(&keys, &mut ids)?;
-            let mut shards = shards::of(&self.keys, self.query.shards, &ids);
+            let mut shards = shards::of(&self.keys, self.query.shards, &ids)?;
             // Rows without a key are left out, anywhere.
             for (row, (shard, &id)) in (0..).zip(shards.iter_mut().zip(&ids)) {
                 if id == KeyId::NULL {
@@ -156,7 +156,7 @@ impl BatchOperator for SortRows {
         }
         let rows = self
             .layout
-            .write(&self.gather(&pick(&addresses, &sorted.rows))?)?;
+            .write(&self.gather(&pick(&addresses, &sorted.rows)?)?)?;
         self.clear();
         Ok(vec![ShardRows {
             kind: BlockKind::Records,

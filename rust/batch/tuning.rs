@@ -84,12 +84,12 @@ pub(super) fn are_scattered(
         .filter(|(_, key)| is_sampled(key))
         .map(|(row, _)| row)
         .collect();
-    let (own, times) = (pick(&keys, &sampled), pick(&rows.times(), &sampled));
+    let (own, times) = (pick(&keys, &sampled)?, pick(&rows.times(), &sampled)?);
     let mut sessions = OpenSessions::default();
     match gap {
         Gap::Fixed(gap) => sessions.assign(&own, &times, gap, interrupt)?,
         Gap::Dynamic { .. } => {
-            let gaps = pick(&rows.gaps(), &sampled);
+            let gaps = pick(&rows.gaps(), &sampled)?;
             sessions.assign_own(&own, &times, &gaps, interrupt)?
         }
     };

@@ -107,7 +107,7 @@ pub enum Error {
     Stopped,
     /// An Arrow operation failed (`RuntimeError`).
     #[error("Arrow: {0}")]
-    Arrow(String),
+    Arrow(#[source] Cause),
     /// Two parts of windrow disagree: a bug (`RuntimeError`).
     #[error("internal: {0}; please report this")]
     Internal(&'static str),

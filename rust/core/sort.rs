@@ -1,18 +1,18 @@
-//! Rows in the order of (key, time), rows of equal key and time as they came.
+//! Rows sorted by (key, time). Rows of equal key and time keep their order.
 
-use crate::core::error::Result;
+use crate::core::error::{Error, Result};
 use crate::core::interrupt::{Interrupt, STRETCH};
 use crate::core::key::KeyId;
 use crate::core::time::Time;
 
-/// Entries that are sorted at once, which takes less than a tenth of a second. More of them are
-/// dealt into buckets first.
+/// The most entries that one call of a sort takes, in less than a tenth of a second. More entries
+/// are split into buckets first.
 const AT_ONCE: usize = 1 << 20;
 
-/// The logarithm of the number of buckets.
+/// The logarithm of the number of buckets that are then sorted.
 const BUCKET_BITS: u32 = 8;
 
-/// The same where buckets are left as they are.
+/// The logarithm of the number of buckets that are not sorted further.
 const ROUGH_BITS: u32 = 11;
 
 /// Rows sorted by (key, time, row). Linear where the rows of each key are already in order of time.
@@ -57,7 +57,7 @@ pub fn order(keys: &[KeyId], times: &[Time], interrupt: &Interrupt) -> Result<Ve
     Ok(sorted(keys, times, |(_, row)| row, interrupt)?.0)
 }
 
-/// The sorted rows as `entry` makes them of (time, row number), and where those of each key end.
+/// The sorted rows, each mapped by `entry` from (time, row number), and the end of each key's rows.
 fn sorted<E>(
     keys: &[KeyId],
     times: &[Time],
@@ -80,8 +80,8 @@ fn sorted<E>(
     Ok((rows, ends))
 }
 
-/// The positions of ranks, roughly by ascending rank: near enough that what is read in this order is
-/// read from one end to the other. Equal ranks stay in their order.
+/// The positions of ranks, roughly by ascending rank. Memory that is read in this order is read from
+/// one end to the other, more or less. Equal ranks keep their order.
 pub fn rough_order(ranks: &[u32]) -> Vec<u32> {
     let most = ranks.iter().max().copied().unwrap_or_default();
     let shift = (u32::BITS - most.leading_zeros()).saturating_sub(ROUGH_BITS);
@@ -104,7 +104,7 @@ pub fn rough_order(ranks: &[u32]) -> Vec<u32> {
     order
 }
 
-/// The first bytes of a name as a number, which sorts as they do.
+/// The first bytes of a name as a number. The numbers sort as the bytes do.
 pub fn prefix(name: &[u8]) -> u128 {
     let mut bytes = [0; 16];
     bytes
@@ -114,7 +114,7 @@ pub fn prefix(name: &[u8]) -> u128 {
     u128::from_be_bytes(bytes)
 }
 
-/// Sorts items by the bytes of their names. Most names differ in their first bytes.
+/// Sorts items by the bytes of their names. It is fast where names differ in their first 16 bytes.
 pub fn sort_by_name<'n, T: Copy>(items: &mut [T], name: impl Fn(T) -> &'n [u8]) {
     let mut named: Vec<(u128, T)> = items
         .iter()
@@ -128,13 +128,19 @@ pub fn sort_by_name<'n, T: Copy>(items: &mut [T], name: impl Fn(T) -> &'n [u8]) 
     }
 }
 
-/// Entries of rows, key by key, those of a key in the order of rows; and where each key ends.
+/// Entries of rows, key by key, and the end of each key's entries. Entries of a key keep their order.
 fn by_key<E: Copy + Default>(
     keys: &[KeyId],
     times: &[Time],
     entry: impl Fn(Time, u32) -> E,
     interrupt: &Interrupt,
 ) -> Result<(Vec<E>, Vec<usize>)> {
+    if keys.len() != times.len() {
+        return Err(Error::Internal("each row has a key and a time"));
+    }
+    u32::try_from(keys.len()).map_err(|_| Error::Memory {
+        what: format!("{} rows to be sorted at once, 2^32 or more", keys.len()),
+    })?;
     let count = keys.iter().map(|key| key.0 as usize + 1).max().unwrap_or(0);
     let mut ends = vec![0_usize; count];
     for keys in keys.chunks(STRETCH) {
@@ -162,8 +168,8 @@ fn by_key<E: Copy + Default>(
     Ok((entries, ends))
 }
 
-/// Turns counts into where each group begins. Moved on with each entry of the group, a start
-/// becomes where the group ends.
+/// Turns the sizes of groups into their starts. Whoever places an entry moves the start of its group
+/// by one, so that all starts become ends.
 fn starts_of(counts: &mut [usize]) {
     let mut total = 0;
     for count in counts {
@@ -191,8 +197,8 @@ fn sort_keys<E: Copy + Ord>(
     Ok(())
 }
 
-/// Sorts entries, however many there are: `rank` goes up with their order, and equal ones may have
-/// one rank. `sort` sorts those that are few enough.
+/// Sorts any number of entries. `rank` must not contradict the order of `sort`; entries of one rank
+/// may still differ. `sort` sorts up to [`AT_ONCE`] entries.
 ///
 /// ```text
 ///   ranks                 7 1 4 0 6 5 2 3
@@ -255,25 +261,60 @@ pub fn sort_long<E: Copy>(
     Ok(())
 }
 
-/// The values of some rows, each of which has one; none where there are no values at all.
-pub fn pick<T: Copy>(values: &[T], rows: &[u32]) -> Vec<T> {
+/// The values of some rows.
+///
+/// # Errors
+///
+/// [`Error::Internal`] for a row without a value.
+pub fn pick<T: Copy>(values: &[T], rows: &[u32]) -> Result<Vec<T>> {
+    in_range(rows, values.len())?;
     let Some(&first) = values.first() else {
-        return Vec::new();
+        return Ok(Vec::new());
     };
+    // All rows are in range; `first` only keeps an exit out of the loop.
     let value = |&row: &u32| values.get(row as usize).copied().unwrap_or(first);
-    rows.iter().map(value).collect()
+    Ok(rows.iter().map(value).collect())
 }
 
-/// A time and a row in one word, which sorts as they do: half as wide, and compared at once.
+/// The values of some rows of a column that a query may lack; none where there are no values at all.
+///
+/// # Errors
+///
+/// As [`pick`].
+pub fn pick_optional<T: Copy>(values: &[T], rows: &[u32]) -> Result<Vec<T>> {
+    if values.is_empty() {
+        Ok(Vec::new())
+    } else {
+        pick(values, rows)
+    }
+}
+
+/// Checks that every row is one of so many.
+///
+/// # Errors
+///
+/// [`Error::Internal`] for a row beyond them.
+pub fn in_range(rows: &[u32], count: usize) -> Result<()> {
+    let count = u32::try_from(count).unwrap_or(u32::MAX);
+    // Without an exit this is a loop of vector instructions.
+    if rows.iter().fold(false, |out, &row| out | (row >= count)) {
+        Err(Error::Internal("a row is out of range"))
+    } else {
+        Ok(())
+    }
+}
+
+/// Packs a time and a row into one word, which sorts as (time, row) does. It is half as wide and takes
+/// one comparison.
 #[derive(Clone, Copy)]
 struct Packing {
     least: Time,
-    /// Bits of a row's number, the lowest ones.
+    /// The number of low bits that hold the row.
     bits: u32,
 }
 
 impl Packing {
-    /// Of rows with these times; none where they do not fit, or there are none.
+    /// A packing for rows with these times; none without rows, or where 64 bits are too few.
     fn of(times: &[Time]) -> Option<Self> {
         let (least, greatest) = (*times.iter().min()?, *times.iter().max()?);
         let bits = usize::BITS - times.len().leading_zeros();
@@ -287,5 +328,34 @@ impl Packing {
     fn unpack(self, packed: u64) -> (Time, u32) {
         let time = self.least.0.wrapping_add_unsigned(packed >> self.bits);
         (Time(time), (packed & ((1 << self.bits) - 1)) as u32)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_without_a_value_are_an_error() {
+        assert_eq!(pick(&[10, 11], &[1, 0, 1]).unwrap(), [11, 10, 11]);
+        for (values, rows) in [(&[10, 11][..], &[0, 2][..]), (&[], &[0])] {
+            assert!(matches!(pick(values, rows), Err(Error::Internal(_))));
+        }
+        assert!(pick::<i32>(&[], &[]).unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_column_that_is_not_there_has_no_values_and_one_that_is_there_has_all() {
+        assert!(pick_optional::<i32>(&[], &[0, 7]).unwrap().is_empty());
+        assert!(matches!(
+            pick_optional(&[10], &[1]),
+            Err(Error::Internal(_))
+        ));
+    }
+
+    #[test]
+    fn rows_are_not_sorted_by_fewer_times() {
+        let sorted = order(&[KeyId(0), KeyId(0)], &[Time(1)], &Interrupt::never());
+        assert!(matches!(sorted, Err(Error::Internal(_))));
     }
 }

@@ -12,7 +12,7 @@ use arrow_schema::DataType;
 use super::gap_column::GapColumn;
 use crate::array::dictionary::unpacked;
 use crate::array::{convert, validate};
-use crate::core::error::Result;
+use crate::core::error::{Error, Result};
 use crate::plan::over_query::{row_columns, rows_schema};
 use crate::plan::query::Query;
 use crate::plan::source_column::SourceColumn;
@@ -45,8 +45,14 @@ impl QueryColumns {
     /// # Errors
     ///
     /// A column is missing, does not hold what its type says, or holds a value that the declared
-    /// type does not.
+    /// type does not. A batch of more rows than have numbers.
     pub fn read(query: &Query, batch: &RecordBatch) -> Result<Self> {
+        if u32::try_from(batch.num_rows()).is_err() {
+            return Err(Error::Format {
+                what: "batch",
+                reason: format!("{} rows, 2^32 or more", batch.num_rows()),
+            });
+        }
         let mut reader = CheckedColumns {
             batch,
             checked: Vec::new(),

@@ -17,7 +17,7 @@ use super::read_counters::ReadCounters;
 use crate::array::convert;
 use crate::core::aggregate::SeqNo;
 use crate::core::aggregate::column::Column;
-use crate::core::error::Result;
+use crate::core::error::{Error, Result};
 use crate::core::sort;
 use crate::core::time::{Span, Time};
 use crate::plan::query::{Query, QueryOutput};
@@ -144,27 +144,38 @@ impl Records {
             gaps: self
                 .gaps
                 .as_ref()
-                .map(|gaps| sort::pick(gaps, rows.values())),
-            seq_nos: sort::pick(&self.seq_nos, rows.values()),
+                .map(|gaps| sort::pick(gaps, rows.values()))
+                .transpose()?,
+            seq_nos: sort::pick_optional(&self.seq_nos, rows.values())?,
             inputs: self.inputs.iter().map(pick).collect::<Result<_>>()?,
             output: self.output.iter().map(pick).collect::<Result<_>>()?,
         })
     }
 
     /// Rows next to each other.
-    pub fn slice(&self, rows: Range<usize>) -> Self {
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Internal`] for a row without a gap or a number, where the others have one.
+    pub fn slice(&self, rows: Range<usize>) -> Result<Self> {
+        let missing = || Error::Internal("a row is out of range");
+        let gaps = self.gaps.as_ref().map(|gaps| gaps.get(rows.clone()));
+        let seq_nos = match self.seq_nos.as_slice() {
+            [] => Some(&[][..]),
+            seq_nos => seq_nos.get(rows.clone()),
+        };
         let slice = |array: &ArrayRef| array.slice(rows.start, rows.len());
-        Self {
+        Ok(Self {
             keys: self.keys.iter().map(slice).collect(),
             times: slice(&self.times),
-            gaps: self
-                .gaps
-                .as_ref()
-                .map(|gaps| gaps.get(rows.clone()).unwrap_or_default().to_vec()),
-            seq_nos: self.seq_nos.get(rows.clone()).unwrap_or_default().to_vec(),
+            gaps: match gaps {
+                Some(gaps) => Some(gaps.ok_or_else(missing)?.to_vec()),
+                None => None,
+            },
+            seq_nos: seq_nos.ok_or_else(missing)?.to_vec(),
             inputs: self.inputs.iter().map(slice).collect(),
             output: self.output.iter().map(slice).collect(),
-        }
+        })
     }
 
     /// Number of rows.

@@ -17,7 +17,7 @@ use super::judgement::Judgement;
 use super::states::{CurrentRecord, OperatorStates};
 use crate::core::aggregate::RowSpan;
 use crate::core::aggregate::slot::Slot;
-use crate::core::error::Result;
+use crate::core::error::{Error, Result};
 use crate::core::interrupt::Interrupt;
 use crate::core::key::KeyId;
 use crate::core::operator::record::ValidRecord;
@@ -36,6 +36,10 @@ use crate::plan::query::Query;
 /// Records that are added one by one between two checks of the interrupt: each may change thousands
 /// of windows.
 pub(crate) const RECORDS_PER_CHECK: usize = 64;
+
+const NO_KEY: Error = Error::Internal("the key of a record has no name");
+const NO_ROW: Error = Error::Internal("a record has no row in its batch");
+const NO_PARTIAL: Error = Error::Internal("a group of records has no session");
 
 /// A record and the number of its key in the batch.
 pub(crate) type NumberedRecord<'a> = (KeyId, ValidRecord<'a, u32>);
@@ -193,11 +197,12 @@ impl BulkWindows for SlidingWindows {
             .collect();
         let (mut rows, mut pending) = (Vec::with_capacity(keys.len()), Vec::new());
         for (number, records) in SortedRows::new(&keys, &times, interrupt)?.by_key() {
-            let name = events.name_of(number).unwrap_or_default();
+            let name = events.name_of(number).ok_or(NO_KEY)?;
             let key = operator.store_mut().intern(name)?;
             if operator.join(key, records, rows.len() as u32, states, &mut pending)? {
-                let records = records.iter();
-                rows.extend(records.filter_map(|&(_, nth)| batch_rows.get(nth as usize).copied()));
+                for &(_, nth) in records {
+                    rows.push(*batch_rows.get(nth as usize).ok_or(NO_ROW)?);
+                }
             } else {
                 ordered.insert(number);
             }
@@ -233,35 +238,35 @@ impl BulkWindows for SessionWindows {
         let count = open.len();
         let mut group_of_row = vec![Slot(count as u32); events.rows()];
         for (row, group) in rows.into_iter().zip(groups) {
-            if let Some(group_of) = group_of_row.get_mut(row as usize) {
-                *group_of = group;
-            }
+            *group_of_row.get_mut(row as usize).ok_or(NO_ROW)? = group;
         }
         let grouped = states.batch_states().group(&group_of_row, count + 1)?;
 
         let partials = open.coalesce(interrupt)?;
         let mut updates = PendingUpdates::default();
-        let mut stored = vec![Slot(0); partials.extents.len()];
+        let mut stored = vec![None; partials.extents.len()];
         let starts: Vec<Time> = partials.extents.iter().map(|extent| extent.start).collect();
         for (number, sorted) in SortedRows::new(&partials.keys, &starts, interrupt)?.by_key() {
-            let name = events.name_of(number).unwrap_or_default();
+            let name = events.name_of(number).ok_or(NO_KEY)?;
             let key = operator.store_mut().intern(name)?;
             for &(_, partial) in sorted {
                 let partial = partial as usize;
-                if let (Some(&extent), Some(slot)) =
+                let (Some(&extent), Some(slot)) =
                     (partials.extents.get(partial), stored.get_mut(partial))
-                {
-                    *slot = operator.join(key, extent, states, &mut updates, out)?;
-                }
+                else {
+                    return Err(NO_PARTIAL);
+                };
+                *slot = Some(operator.join(key, extent, states, &mut updates, out)?);
             }
         }
 
         let groups: Vec<Slot> = (0..count as u32).map(Slot).collect();
         let partial_of_group = partials.moves.as_deref().unwrap_or(&groups);
-        let into: Vec<Slot> = partial_of_group
+        let stored_in = |partial: &Slot| stored.get(partial.0 as usize).copied().flatten();
+        let into = partial_of_group
             .iter()
-            .filter_map(|partial| stored.get(partial.0 as usize).copied())
-            .collect();
+            .map(|partial| stored_in(partial).ok_or(NO_PARTIAL))
+            .collect::<Result<Vec<Slot>>>()?;
         states
             .batch_states()
             .merge_grouped(&into, &grouped, &groups)?;

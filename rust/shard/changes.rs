@@ -94,7 +94,7 @@ impl SessionChanges {
             let mut batch = |range: Range<usize>| {
                 interrupt.check()?;
                 let own = self.sessions.get(range.clone()).unwrap_or_default();
-                let own = pick(&sessions.keys, own);
+                let own = pick(&sessions.keys, own)?;
                 let rows = self.rows.get(range).unwrap_or_default();
                 change_batch::batch(
                     query,

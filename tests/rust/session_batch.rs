@@ -231,8 +231,8 @@ proptest! {
         let keys: Vec<KeyId> = partials.iter().map(|partial| partial.0).collect();
         let extents: Vec<Extent> = partials.iter().map(|partial| partial.1).collect();
         let half = partials.len() / 2;
-        let mut slots = sessions.assign_partials(&keys[..half], &extents[..half]);
-        slots.extend(sessions.assign_partials(&keys[half..], &extents[half..]));
+        let mut slots = sessions.assign_partials(&keys[..half], &extents[..half]).unwrap();
+        slots.extend(sessions.assign_partials(&keys[half..], &extents[half..]).unwrap());
         let coalesced = sessions.coalesce(&Interrupt::never()).unwrap();
         let mut got = Found::new();
         for (partial, slot) in partials.iter().zip(slots) {

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import io
 import sys
 from collections.abc import Sequence
-from typing import Any, BinaryIO, Self
+from typing import Any, Self
 
 from windrow._command.file import File
 
@@ -15,10 +14,6 @@ class Bar:
 
     def add(self, count: float) -> None:
         """So many bytes more."""
-
-    def reading(self, raw: BinaryIO) -> BinaryIO:
-        """The same file, which tells the bar what is read of it."""
-        return raw
 
     def finish(self) -> None:
         """Everything is read; the windows are still being made."""
@@ -42,10 +37,6 @@ class TerminalBar(Bar):
         """So many bytes more."""
         self._bar.update(count)
 
-    def reading(self, raw: BinaryIO) -> BinaryIO:
-        """The same file, read through the bar."""
-        return _Told(raw, self)  # type: ignore[return-value]
-
     def finish(self) -> None:
         """Says what comes behind the reading."""
         self._bar.set_description("windows")
@@ -54,21 +45,6 @@ class TerminalBar(Bar):
         """Leaves the bar, or after an error takes it away."""
         self._bar.leave = raised[0] is None
         self._bar.close()
-
-
-class _Told(io.RawIOBase):
-    def __init__(self, raw: BinaryIO, bar: TerminalBar) -> None:
-        super().__init__()
-        self._raw = raw
-        self._bar = bar
-
-    def read(self, size: int = -1) -> bytes:
-        data = self._raw.read(size)
-        self._bar.add(len(data))
-        return data
-
-    def readable(self) -> bool:
-        return True
 
 
 def bar_over(files: Sequence[File]) -> Bar:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -142,10 +143,9 @@ class Source:
         with _named(file):
             if file.format == "parquet":
                 return pq.read_schema(file.path)
-            with open(file.path, "rb") as raw:
-                schema = self._open_csv(file, raw, {}).schema
-                _ = schema.names  # Arrow decodes them when they are asked for
-                return schema
+            schema = self._open_csv(file, pa.OSFile(str(file.path), "r"), {}).schema
+            _ = schema.names  # Arrow decodes them lazily
+            return schema
 
     def _read(self, file: File, wanted: list[str], bar: Bar) -> Batches:
         """The batches of one file, with the wanted columns at least."""
@@ -156,12 +156,15 @@ class Source:
             if file.format == "parquet":
                 yield from _parquet(file, wanted, bar)
                 return
-            with open(file.path, "rb") as raw:
-                for batch in self._open_csv(file, bar.reading(raw), self._csv_types(file), wanted):
-                    for field in batch.schema:
-                        if pa.types.is_binary(field.type):  # that is no type of CSV, but what Arrow makes of such text
-                            raise pa.ArrowInvalid(f"column {field.name!r}: {_NO_TEXT}")
-                    yield batch
+            raw, done = pa.OSFile(str(file.path), "r"), 0
+            for batch in self._open_csv(file, raw, self._csv_types(file), wanted):
+                for field in batch.schema:
+                    if pa.types.is_binary(field.type):  # Arrow's type for text that is not UTF-8
+                        raise pa.ArrowInvalid(f"column {field.name!r}: {_NO_TEXT}")
+                yield batch
+                position = raw.tell()
+                bar.add(position - done)
+                done = position
 
     def _csv_types(self, file: File) -> dict[str, pa.DataType]:
         """The types of columns that are not inferred; of the time column text, where it is not counted."""
@@ -172,6 +175,11 @@ class Source:
     def _open_csv(
         self, file: File, raw: Any, types: Mapping[str, pa.DataType], wanted: Sequence[str] | None = None
     ) -> pc_csv.CSVStreamingReader:
+        """A reader of `raw`, a file of Arrow's.
+
+        A thread of Arrow's reads ahead, even while the interpreter ends. If it called Python then, the process would
+        abort or hang. It may also read for a while after the reader is gone, so nobody but Arrow closes the file.
+        """
         given = {column: TYPES[kind] for column, kind in self.csv.types.items()}
         opened: Any = raw if file.compression is None else pa.input_stream(raw, compression=file.compression)
         return pc_csv.open_csv(
@@ -193,8 +201,8 @@ def _named(file: File) -> Iterator[None]:
     try:
         yield
     except (pa.ArrowException, UnicodeDecodeError, OSError) as error:
-        if isinstance(error, OSError) and error.filename is not None:
-            raise
+        if isinstance(error, OSError) and error.errno is not None:
+            raise OSError(error.errno, os.strerror(error.errno), str(file.path)) from None
         raise ValueError(f"{file.path}: {error}{_hint(file, str(error))}") from None
 
 

@@ -117,9 +117,7 @@ impl Accumulators {
         if let Some(slot) = self.free.pop() {
             return Ok(slot);
         }
-        let slot = u32::try_from(self.used)
-            .map(Slot)
-            .map_err(|_| Error::Internal("more windows than slots"))?;
+        let slot = Slot::of(self.used)?;
         if self.used == self.slots {
             self.grow((2 * self.slots).max(64));
         }
@@ -138,7 +136,7 @@ impl Accumulators {
     ///
     /// # Errors
     ///
-    /// A column is missing, or not of the kind that an aggregate takes.
+    /// A column is missing, too short, or not of the kind that an aggregate takes.
     pub fn update(
         &mut self,
         slots: &[Slot],
@@ -147,11 +145,7 @@ impl Accumulators {
         inputs: &[Column<'_>],
     ) -> Result<()> {
         let mut selections = Selections::new(0..slots.len(), times, seq_nos, inputs);
-        let rows = InputRows {
-            times,
-            seq_nos,
-            inputs,
-        };
+        let rows = InputRows::new(slots.len(), times, seq_nos, inputs)?;
         self.aggregates
             .iter_mut()
             .try_for_each(|aggregate| aggregate.update(slots, rows, &mut selections))
@@ -170,11 +164,7 @@ impl Accumulators {
         seq_nos: &[SeqNo],
         inputs: &[Column<'_>],
     ) -> Result<()> {
-        let rows = InputRows {
-            times,
-            seq_nos,
-            inputs,
-        };
+        let rows = InputRows::new(row + 1, times, seq_nos, inputs)?;
         self.aggregates
             .iter_mut()
             .try_for_each(|aggregate| aggregate.lift(slot, row, rows))
@@ -184,12 +174,15 @@ impl Accumulators {
     ///
     /// # Errors
     ///
-    /// `other` has other aggregates.
+    /// `other` has other aggregates, or `into` and `from` differ in length.
     pub fn merge(&mut self, into: &[Slot], other: &Self, from: &[Slot]) -> Result<()> {
         if self.aggregates.len() != other.aggregates.len() {
             return Err(Error::Internal(
                 "states of different queries cannot be merged",
             ));
+        }
+        if into.len() != from.len() {
+            return Err(Error::Internal("each state is merged into a slot"));
         }
         for (aggregate, other) in self.aggregates.iter_mut().zip(&other.aggregates) {
             aggregate.states.merge(into, other.states.as_ref(), from)?;
@@ -327,12 +320,9 @@ impl Accumulators {
         interrupt: &Interrupt,
         mut work: impl FnMut(&dyn Aggregate, InputRows<'_>, RowSpans<'_>) -> Result<T>,
     ) -> Result<Vec<T>> {
-        let mut selections = Selections::new(spanned(spans), times, seq_nos, inputs);
-        let rows = InputRows {
-            times,
-            seq_nos,
-            inputs,
-        };
+        let selected = spanned(spans);
+        let mut selections = Selections::new(selected.clone(), times, seq_nos, inputs);
+        let rows = InputRows::new(selected.end, times, seq_nos, inputs)?;
         let results = self
             .aggregates
             .iter()

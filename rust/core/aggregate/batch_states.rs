@@ -5,7 +5,7 @@ use super::column::Column;
 use super::slot::Slot;
 use super::states::States;
 use super::{RowSpan, SeqNo, two_stacks};
-use crate::core::error::Result;
+use crate::core::error::{Error, Result};
 use crate::core::time::Time;
 use crate::core::window::Window;
 
@@ -95,7 +95,7 @@ impl<'a> BatchStates<'a> {
             into,
             |states, place| match rows.get(place as usize) {
                 Some(&row) => states.lift(Slot(place), row as usize, times, seq_nos, inputs),
-                None => Ok(()),
+                None => Err(Error::Internal("a run of rows is out of range")),
             },
         )
     }

@@ -65,7 +65,7 @@ impl BoundAggregate {
         match selections.get(self.filter)? {
             Some(selection) if selection.is_empty() => Ok(()),
             Some(selection) if !selection.is_all() => {
-                let (slots, columns) = (selection.select(slots), selection.columns(rows.inputs));
+                let (slots, columns) = (selection.select(slots)?, selection.columns(rows.inputs)?);
                 self.states.update(&slots, selection.rows(&columns))
             }
             _ => self.states.update(slots, rows),
@@ -92,7 +92,7 @@ impl BoundAggregate {
         let (rows, states) = (self.arguments(rows)?, self.states.as_ref());
         match selections.get(self.filter)? {
             Some(selection) if !selection.is_all() => {
-                let (columns, own) = (selection.columns(rows.inputs), selection.spans(&spans));
+                let (columns, own) = (selection.columns(rows.inputs)?, selection.spans(&spans));
                 work(states, selection.rows(&columns), spans.with(&own))
             }
             _ => work(states, rows, spans),

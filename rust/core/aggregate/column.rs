@@ -16,6 +16,7 @@ use super::bytes::Bytes;
 use super::validity::Validity;
 use crate::core::error::{Error, Result};
 use crate::core::memory;
+use crate::core::sort::in_range;
 
 /// The values of a column.
 #[derive(Clone, Debug)]
@@ -199,8 +200,13 @@ impl Column<'_> {
         Column { values, validity }
     }
 
-    /// The rows `rows`, in that order. Rows that are not there become null.
-    pub fn gather(&self, rows: &[u32]) -> Column<'static> {
+    /// The rows `rows`, in that order.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Internal`] for a row that is not there.
+    pub fn gather(&self, rows: &[u32]) -> Result<Column<'static>> {
+        in_range(rows, self.len())?;
         let numbers = rows.iter().map(|&row| row as usize);
         let values = match &self.values {
             Values::Int(values) => Values::Int(
@@ -219,9 +225,10 @@ impl Column<'_> {
                     .collect(),
             ),
             Values::Bytes(bytes) => Values::Bytes(numbers.map(|row| bytes.get(row)).collect()),
-            Values::List { offsets, elements } => gather_lists(offsets, elements, rows),
+            Values::List { offsets, elements } => gather_lists(offsets, elements, rows)?,
             Values::Struct(columns) => {
-                Values::Struct(columns.iter().map(|column| column.gather(rows)).collect())
+                let columns = columns.iter().map(|column| column.gather(rows));
+                Values::Struct(columns.collect::<Result<_>>()?)
             }
         };
         let validity = self.validity.as_ref().map(|validity| {
@@ -229,11 +236,13 @@ impl Column<'_> {
                 .map(|&row| validity.is_valid(row as usize))
                 .collect()
         });
-        Column { values, validity }
+        Ok(Column { values, validity })
     }
 }
 
-fn gather_lists(offsets: &[i64], elements: &Column<'_>, rows: &[u32]) -> Values<'static> {
+fn gather_lists(offsets: &[i64], elements: &Column<'_>, rows: &[u32]) -> Result<Values<'static>> {
+    // Offsets ascend, so no element has a larger number than the last one has.
+    u32::try_from(elements.len()).map_err(|_| Error::Internal("more elements than numbers"))?;
     let (mut new_offsets, mut numbers) = (vec![0], Vec::new());
     for &row in rows {
         if let (Some(&from), Some(&to)) = (offsets.get(row as usize), offsets.get(row as usize + 1))
@@ -242,10 +251,10 @@ fn gather_lists(offsets: &[i64], elements: &Column<'_>, rows: &[u32]) -> Values<
         }
         new_offsets.push(numbers.len() as i64);
     }
-    Values::List {
+    Ok(Values::List {
         offsets: new_offsets.into(),
-        elements: Box::new(elements.gather(&numbers)),
-    }
+        elements: Box::new(elements.gather(&numbers)?),
+    })
 }
 
 impl Column<'static> {

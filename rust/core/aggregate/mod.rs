@@ -76,7 +76,30 @@ pub struct InputRows<'a> {
     pub inputs: &'a [Column<'a>],
 }
 
-impl InputRows<'_> {
+impl<'a> InputRows<'a> {
+    /// So many rows. `seq_nos` may be empty where no aggregate needs them.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Internal`] for a row that a slice or a column lacks.
+    #[inline]
+    fn new(
+        rows: usize,
+        times: &'a [Time],
+        seq_nos: &'a [SeqNo],
+        inputs: &'a [Column<'a>],
+    ) -> Result<Self> {
+        let has_seq_nos = seq_nos.is_empty() || seq_nos.len() >= rows;
+        if times.len() < rows || !has_seq_nos || inputs.iter().any(|input| input.len() < rows) {
+            return Err(Error::Internal("a row to aggregate is out of range"));
+        }
+        Ok(Self {
+            times,
+            seq_nos,
+            inputs,
+        })
+    }
+
     /// The position of a row.
     #[inline]
     fn position(&self, row: usize) -> RowPosition {
@@ -241,4 +264,29 @@ fn downcast<T: Aggregate>(other: &dyn Aggregate) -> Result<&T> {
     other.downcast_ref().ok_or(Error::Internal(
         "states of different aggregates cannot be merged",
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::column::Values;
+    use super::*;
+
+    #[test]
+    fn rows_that_a_slice_or_a_column_lacks_are_an_error() {
+        let (times, columns) = ([Time(1), Time(2)], [2, 1].map(|rows| vec![7; rows]));
+        let columns = columns.map(|values| [Column::new(Values::Int(values.into()))]);
+        let [long, short] = &columns;
+        let is_error = |rows, times, seq_nos: &[SeqNo], inputs| {
+            matches!(
+                InputRows::new(rows, times, seq_nos, inputs),
+                Err(Error::Internal(_))
+            )
+        };
+        assert!(!is_error(2, &times, &[], long));
+        assert!(!is_error(2, &times, &[0, 1], long));
+        assert!(is_error(3, &times, &[], long));
+        assert!(is_error(2, &times, &[0], long));
+        assert!(is_error(2, &times, &[], short));
+        assert!(matches!(long[0].gather(&[1, 2]), Err(Error::Internal(_))));
+    }
 }

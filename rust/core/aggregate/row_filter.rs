@@ -13,6 +13,7 @@ use super::column::Column;
 use super::scalar::Scalar;
 use super::{InputRows, RowSpan, SeqNo};
 use crate::core::error::{Error, Result};
+use crate::core::sort::{pick, pick_optional};
 use crate::core::time::Time;
 
 /// Which rows an aggregate sees. The default is all of them.
@@ -138,8 +139,8 @@ impl<'a> Selections<'a> {
         Ok(Selection {
             filter,
             all: false,
-            times: gather(&rows, self.times),
-            seq_nos: gather(&rows, self.seq_nos),
+            times: pick(self.times, &rows)?,
+            seq_nos: pick_optional(self.seq_nos, &rows)?,
             rows,
         })
     }
@@ -164,12 +165,12 @@ impl Selection {
     }
 
     /// The entries of these rows.
-    pub fn select<T: Copy>(&self, entries: &[T]) -> Vec<T> {
-        gather(&self.rows, entries)
+    pub fn select<T: Copy>(&self, entries: &[T]) -> Result<Vec<T>> {
+        pick(entries, &self.rows)
     }
 
     /// The entries of these rows in columns.
-    pub fn columns(&self, columns: &[Column<'_>]) -> Vec<Column<'static>> {
+    pub fn columns(&self, columns: &[Column<'_>]) -> Result<Vec<Column<'static>>> {
         columns
             .iter()
             .map(|column| column.gather(&self.rows))
@@ -202,10 +203,4 @@ impl Selection {
             })
             .collect()
     }
-}
-
-fn gather<T: Copy>(rows: &[u32], entries: &[T]) -> Vec<T> {
-    rows.iter()
-        .filter_map(|&row| entries.get(row as usize).copied())
-        .collect()
 }

@@ -1,8 +1,10 @@
-//! A slot: the number of a session or window whose states stand in vectors, one per aggregate.
+//! A slot: the number of a session or window in vectors of states, one vector for each aggregate.
 
 use std::ops::{Index, IndexMut};
 
 use bytemuck::{Pod, Zeroable};
+
+use crate::core::error::{Error, Result};
 
 /// Index of one window's states.
 #[repr(transparent)]
@@ -10,9 +12,24 @@ use bytemuck::{Pod, Zeroable};
 pub struct Slot(pub u32);
 
 impl Slot {
+    /// The slot of a number.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Memory`] where 32 bits do not hold the number.
+    pub fn of(number: usize) -> Result<Self> {
+        u32::try_from(number).map(Self).map_err(|_| Error::Memory {
+            what: format!("{number} windows at once, 2^32 or more"),
+        })
+    }
+
     /// All slots below a number.
-    pub fn below(count: usize) -> Vec<Self> {
-        (0..count as u32).map(Self).collect()
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::of`].
+    pub fn below(count: usize) -> Result<Vec<Self>> {
+        Ok((0..Self::of(count)?.0).map(Self).collect())
     }
 
     /// The numbers of slots.
@@ -59,5 +76,18 @@ impl<T> IndexMut<Slot> for PerSlot<T> {
     #[inline]
     fn index_mut(&mut self, slot: Slot) -> &mut T {
         &mut self.0[slot.0 as usize]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_that_does_not_fit_is_no_slot() {
+        let most = u32::MAX as usize;
+        assert_eq!(Slot::of(most).unwrap(), Slot(u32::MAX));
+        assert!(matches!(Slot::of(most + 1), Err(Error::Memory { .. })));
+        assert!(matches!(Slot::below(most + 1), Err(Error::Memory { .. })));
     }
 }

@@ -117,7 +117,9 @@ impl<V: Scalar> ValueCounts<V> {
                     "the values and counts of a state differ in length",
                 ));
             }
-            let pairs = elements.zip(numbers.get(counts).unwrap_or_default());
+            let counts = numbers.get(counts);
+            let counts = counts.ok_or(Error::Internal("a list of counts is out of range"))?;
+            let pairs = elements.zip(counts);
             let counted = pairs.filter(|(_, count)| **count > 0);
             let mut state = Self {
                 counts: counted

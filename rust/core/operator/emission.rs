@@ -89,7 +89,7 @@ impl<K: WindowKind> WindowOperator<K> {
             slot,
             known,
         } = update;
-        let name = self.store.name(key);
+        let name = self.store.name_of_window(key)?;
         out.emit(
             Change {
                 key,

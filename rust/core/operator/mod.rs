@@ -7,11 +7,13 @@
 //! | [`record`] | a record as it arrives, and its outcome |
 //! | [`change`] | one change of one window |
 //! | [`stream_time`] | how far each input has come, and what that closes |
+//! | `slowest_source` | the slowest source of an input |
 //! | [`counters`] | what is counted |
 
 pub mod change;
 pub mod counters;
 mod emission;
 pub mod record;
+mod slowest_source;
 pub mod stream_time;
 pub mod window_operator;

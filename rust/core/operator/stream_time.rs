@@ -1,5 +1,6 @@
-//! Stream time: how far each input has come, and what that closes (rules 1 and 5.1).
+//! Stream time: how far each input has come, and which windows that closes (rules 1 and 5.1).
 
+use super::slowest_source::SlowestSource;
 use crate::core::time::{Span, Time};
 use crate::core::window::close_time;
 
@@ -7,15 +8,15 @@ use crate::core::window::close_time;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Source(pub u32);
 
-/// What a record is judged by.
+/// The times that decide what happens to a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StreamTimes {
-    /// The smallest stream time over all inputs; none as long as one of them is unseen.
+    /// The smallest stream time over all inputs; none before each input was seen.
     pub time: Option<Time>,
-    /// The close time that goes with it: for visibility and closing. The earliest time closes
+    /// The close time for visibility and closing, which goes with `time`. The earliest time closes
     /// nothing.
     pub close: Time,
-    /// The close time of the record's own input: for lateness.
+    /// The close time for lateness, of the record's own input.
     pub late: Time,
 }
 
@@ -31,12 +32,12 @@ impl StreamTimes {
 /// How far one input has come.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Progress {
-    /// The largest time of each known source, in the order of their numbers.
+    /// The largest time of each source, by the number of the source.
     pub sources: Vec<(Source, Time)>,
-    /// Stream time: the smallest of them. It never goes back, even where a new source starts
-    /// behind.
+    /// Stream time: the smallest time in `sources`. It never goes back, even when a new source starts
+    /// behind it.
     pub time: Option<Time>,
-    /// Close time. It never goes back, even where a restart brings a larger grace.
+    /// Close time. It never goes back, even when a restart brings a larger grace.
     pub close: Time,
 }
 
@@ -47,27 +48,16 @@ impl Progress {
         close: Time::MIN,
     };
 
-    /// Raises the largest time of a source; whether it has.
-    fn raise(&mut self, source: Source, time: Time) -> bool {
-        let known = self
-            .sources
-            .binary_search_by_key(&source, |&(source, _)| source);
-        match known {
-            Ok(known) => match self.sources.get_mut(known) {
-                Some((_, largest)) if *largest < time => *largest = time,
-                _ => return false,
-            },
-            Err(position) => self.sources.insert(position, (source, time)),
-        }
-        true
+    /// Where a source is, or would be, among those that have a time.
+    fn position(&self, source: Source) -> Result<usize, usize> {
+        self.sources
+            .binary_search_by_key(&source, |&(source, _)| source)
     }
 
-    /// Stream time follows the slowest source.
-    fn follow_slowest(&mut self, unit: Span, grace: Option<Span>) {
-        let slowest = self.sources.iter().map(|&(_, time)| time).min();
-        let slowest = slowest.map(|time| time.floor(unit).unwrap_or(Time::MIN));
-        self.time = self.time.max(slowest);
-        self.close_by(grace);
+    /// The largest time of a source.
+    fn time_of(&self, source: Source) -> Option<Time> {
+        let (_, time) = self.sources.get(self.position(source).ok()?)?;
+        Some(*time)
     }
 
     /// The close time follows stream time.
@@ -78,33 +68,38 @@ impl Progress {
     }
 }
 
-/// Stream time of one source partition, or of all of them together ("slowest").
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Stream time of a query, of one source partition or of the slowest one.
+#[derive(Clone, Debug)]
 pub struct StreamTime {
     grace: Option<Span>,
     unit: Span,
     inputs: Vec<Progress>,
+    /// The slowest source of each input.
+    slowest: Vec<SlowestSource<Source>>,
 }
 
 impl StreamTime {
-    /// Stream time of `inputs` inputs, all unseen. It is floored to `unit`; without a grace nothing
-    /// ever closes.
+    /// Stream time of `inputs` inputs, none of which was seen. It is floored to `unit`. Without a grace
+    /// nothing ever closes.
     pub fn new(inputs: usize, grace: Option<Span>, unit: Span) -> Self {
         Self {
             grace,
             unit,
             inputs: vec![Progress::UNSEEN; inputs.max(1)],
+            slowest: vec![SlowestSource::default(); inputs.max(1)],
         }
     }
 
     /// Sets the progress of each input.
     pub fn resume(&mut self, progress: impl IntoIterator<Item = Progress>) {
-        for (input, progress) in self.inputs.iter_mut().zip(progress) {
+        let inputs = self.inputs.iter_mut().zip(&mut self.slowest);
+        for ((input, slowest), progress) in inputs.zip(progress) {
+            *slowest = SlowestSource::of(&progress.sources);
             *input = progress;
         }
     }
 
-    /// The close times go with the grace, which may be smaller than that of the saved progress.
+    /// Computes the close times anew. The grace may be smaller than that of the saved progress.
     pub fn catch_up(&mut self) {
         self.inputs
             .iter_mut()
@@ -116,30 +111,60 @@ impl StreamTime {
         &self.inputs
     }
 
-    /// A record or a tick of a source moves its input's time. Times that are not the largest change
-    /// nothing.
+    /// Moves the time of an input by a record or a tick of a source. Only the largest time of a source
+    /// counts.
     pub fn observe(&mut self, input: usize, source: Source, time: Time) {
-        if let Some(progress) = self.inputs.get_mut(input)
-            && progress.raise(source, time)
-        {
-            progress.follow_slowest(self.unit, self.grace);
+        if self.raise(input, source, time) {
+            self.follow_slowest(input);
         }
     }
 
-    /// What a micro-batch has seen of several sources moves time at once: the slowest of those that
-    /// are new in it counts from the start.
-    pub fn observe_together(&mut self, seen: impl Iterator<Item = (usize, Source, Time)>) {
-        for (input, source, time) in seen {
-            if let Some(progress) = self.inputs.get_mut(input) {
-                progress.raise(source, time);
+    /// Raises the largest time of a source; false where it already has that time or a larger one.
+    fn raise(&mut self, input: usize, source: Source, time: Time) -> bool {
+        let inputs = self.inputs.get_mut(input).zip(self.slowest.get_mut(input));
+        let Some((progress, slowest)) = inputs else {
+            return false;
+        };
+        match progress.position(source) {
+            Ok(position) => match progress.sources.get_mut(position) {
+                Some((_, largest)) if *largest < time => *largest = time,
+                _ => return false,
+            },
+            Err(position) => {
+                progress.sources.insert(position, (source, time));
+                slowest.insert(source, time);
             }
         }
-        for progress in &mut self.inputs {
-            progress.follow_slowest(self.unit, self.grace);
+        true
+    }
+
+    /// The stream time of an input follows its slowest source.
+    fn follow_slowest(&mut self, input: usize) {
+        let inputs = self.inputs.get_mut(input).zip(self.slowest.get_mut(input));
+        if let Some((progress, slowest)) = inputs {
+            let time = match progress.sources.as_slice() {
+                // Most inputs have one source: its heap is left behind, as a heap may be.
+                &[(_, time)] => Some(time),
+                _ => slowest.time(|source| progress.time_of(source)),
+            };
+            let time = time.map(|time| time.floor(self.unit).unwrap_or(Time::MIN));
+            progress.time = progress.time.max(time);
+            progress.close_by(self.grace);
         }
     }
 
-    /// A tick for every known source of an input.
+    /// Moves time by all that a micro-batch saw, at once. New sources count from the start, so the
+    /// slowest of them holds time back.
+    pub fn observe_together(&mut self, seen: impl Iterator<Item = (usize, Source, Time)>) {
+        for (input, source, time) in seen {
+            self.raise(input, source, time);
+        }
+        for input in 0..self.inputs.len() {
+            self.follow_slowest(input);
+        }
+    }
+
+    /// A tick for every source of an input that was seen.
     pub fn observe_all(&mut self, input: usize, time: Time) {
         let known = self
             .inputs
@@ -151,7 +176,7 @@ impl StreamTime {
         }
     }
 
-    /// What a record of `input` is judged by.
+    /// The times that decide what happens to a record of `input`.
     pub fn now(&self, input: usize) -> StreamTimes {
         StreamTimes {
             late: self.inputs.get(input).map_or(Time::MIN, |own| own.close),
@@ -159,7 +184,8 @@ impl StreamTime {
         }
     }
 
-    /// The times that close windows: those of the slowest input. Before each input was seen, none does.
+    /// The times that close windows: those of the slowest input. Nothing closes before each input was
+    /// seen.
     pub fn slowest(&self) -> StreamTimes {
         let time = self.inputs.iter().map(|input| input.time).min().flatten();
         let close = self
@@ -172,6 +198,81 @@ impl StreamTime {
             time,
             close,
             late: close,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// What moves the time of an input.
+    #[derive(Clone, Debug)]
+    enum Move {
+        One(Source, Time),
+        Together(Vec<(Source, Time)>),
+        All(Time),
+        Restart,
+    }
+
+    fn moves() -> impl Strategy<Value = Vec<Move>> {
+        let source = (0..6_u32).prop_map(Source);
+        let seen = (source, (-9..40_i64).prop_map(Time));
+        let one = prop_oneof![
+            8 => seen.clone().prop_map(|(source, time)| Move::One(source, time)),
+            2 => prop::collection::vec(seen, 0..5).prop_map(Move::Together),
+            1 => (-9..40_i64).prop_map(|time| Move::All(Time(time))),
+            1 => Just(Move::Restart),
+        ];
+        prop::collection::vec(one, 0..40)
+    }
+
+    proptest! {
+        #[test]
+        fn stream_time_is_the_least_of_all_sources_and_never_goes_back(moves in moves()) {
+            let mut time = StreamTime::new(1, Some(Span(3)), Span(2));
+            let mut sources: BTreeMap<Source, i64> = BTreeMap::new();
+            let mut expected: Option<i64> = None;
+            for step in moves {
+                // A tick of all sources reaches them one after the other, and stream time with them.
+                let seen: Vec<Vec<(Source, Time)>> = match step {
+                    Move::One(source, at) => {
+                        time.observe(0, source, at);
+                        vec![vec![(source, at)]]
+                    }
+                    Move::Together(seen) => {
+                        time.observe_together(seen.iter().map(|&(source, at)| (0, source, at)));
+                        vec![seen]
+                    }
+                    Move::All(at) => {
+                        time.observe_all(0, at);
+                        sources.keys().map(|&source| vec![(source, at)]).collect()
+                    }
+                    Move::Restart => {
+                        let saved = time.progress().to_vec();
+                        time = StreamTime::new(1, Some(Span(3)), Span(2));
+                        time.resume(saved);
+                        Vec::new()
+                    }
+                };
+                for seen in seen {
+                    for (source, Time(at)) in seen {
+                        let largest = sources.entry(source).or_insert(at);
+                        *largest = at.max(*largest);
+                    }
+                    let least = sources.values().min().map(|least| least.div_euclid(2) * 2);
+                    expected = expected.max(least);
+                }
+                let found = time.slowest();
+                prop_assert_eq!(found.time, expected.map(Time));
+                prop_assert_eq!(found.close, expected.map_or(Time::MIN, |time| Time(time - 3)));
+                let known: Vec<_> = sources.iter().map(|(&source, &at)| (source, Time(at))).collect();
+                prop_assert_eq!(&time.progress()[0].sources, &known);
+            }
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Sessions of many rows at once, in any order of input.
 //!
-//! Each key has one *open* partial session. A row joins it or opens another; in-order rows of a key
-//! thus never look further back. A key that goes back in time is *dirty*: its partial sessions may
-//! touch each other, and [`OpenSessions::coalesce`] joins them by one sweep over their starts.
+//! Each key has one *open* partial session. A row joins it or opens another one, so rows that come in
+//! order look no further back. A key that goes back in time is *dirty*: its partial sessions may touch
+//! each other, and [`OpenSessions::coalesce`] joins them by one sweep over their starts.
 //!
 //! ```text
 //!   rows of a key      1 2   9 8       4          (gap 3)
@@ -10,10 +10,10 @@
 //!   coalesced          [1,4] [8,9]
 //! ```
 //!
-//! A session is the stretch from its start to its reach, and what belongs together are stretches
-//! that touch. So it does not matter whether all records have one gap or each its own: the partial
-//! sessions of a key that is not dirty are apart and in order, the open one last, and a sweep over
-//! the starts of a dirty key's meets each stretch before all that it reaches.
+//! A session is a stretch from its start to its reach, and stretches that touch are one session. So
+//! one gap for all records and a gap for each record work alike. The partial sessions of a clean key
+//! do not touch and are in order, the open one last. A sweep over the starts of a dirty key meets each
+//! stretch before everything that it reaches.
 //!
 //! ```text
 //!   rows of a key      1 ··4    6 ·7    0 ······8      (each its own gap; the last row comes behind)
@@ -24,7 +24,7 @@ use super::coalesce::{CoalescedSessions, coalesce};
 use super::disorder::{Disorder, REVIEW_ROWS};
 use super::session_windows::Cut;
 use crate::core::aggregate::slot::{PerSlot, Slot};
-use crate::core::error::Result;
+use crate::core::error::{Error, Result};
 use crate::core::interrupt::Interrupt;
 use crate::core::key::KeyId;
 use crate::core::sort::SortedRows;
@@ -92,11 +92,11 @@ impl OpenSessions {
         self.assign_each(keys, times, |_| gap, interrupt)
     }
 
-    /// The same where each record has its own gap: `gaps` is parallel too.
+    /// The same where each record has its own gap.
     ///
     /// # Errors
     ///
-    /// Those of the interrupt.
+    /// `gaps` has another length; those of the interrupt.
     pub fn assign_own(
         &mut self,
         keys: &[KeyId],
@@ -104,6 +104,9 @@ impl OpenSessions {
         gaps: &[Span],
         interrupt: &Interrupt,
     ) -> Result<Vec<Slot>> {
+        if gaps.len() != keys.len() {
+            return Err(Error::Internal("each record has a gap"));
+        }
         let gap = |row: usize| gaps.get(row).copied().unwrap_or_default();
         self.assign_each(keys, times, gap, interrupt)
     }
@@ -115,6 +118,7 @@ impl OpenSessions {
         gap: impl Fn(usize) -> Span,
         interrupt: &Interrupt,
     ) -> Result<Vec<Slot>> {
+        self.check_room(keys.len(), times.len())?;
         if self.is_empty() || self.disorder.is_shuffled() {
             let rows = (0..).zip(keys.iter().zip(times));
             self.disorder
@@ -147,7 +151,8 @@ impl OpenSessions {
         Ok(slots)
     }
 
-    /// The same for shuffled rows: by key, then by time, so that each session is built in one go.
+    /// Assigns shuffled rows. It sorts them by key and time first, so that each session is built in one
+    /// go.
     fn assign_sorted(
         &mut self,
         keys: &[KeyId],
@@ -167,8 +172,8 @@ impl OpenSessions {
         Ok(())
     }
 
-    /// Gives each record its session, where sessions are cut. A key's records are not before those of
-    /// earlier calls.
+    /// Gives each record its session, where sessions are cut. No record of a key is before the records
+    /// of earlier calls.
     ///
     /// # Errors
     ///
@@ -181,6 +186,7 @@ impl OpenSessions {
         cut: Cut,
         interrupt: &Interrupt,
     ) -> Result<Vec<Slot>> {
+        self.check_room(keys.len(), times.len())?;
         let mut slots = vec![Slot(0); keys.len()];
         for (key, rows) in SortedRows::new(keys, times, interrupt)?.by_key() {
             for &(time, row) in rows {
@@ -208,22 +214,33 @@ impl OpenSessions {
         }
     }
 
-    /// Whether the rows of the last [`OpenSessions::assign`], or those that were looked at after it,
-    /// come far out of order.
+    /// Whether the latest rows came far out of order.
     pub fn disorder(&mut self) -> &mut Disorder {
         &mut self.disorder
     }
 
     /// Gives each partial session its slot. `keys` and `extents` are parallel, no key is null.
-    pub fn assign_partials(&mut self, keys: &[KeyId], extents: &[Extent]) -> Vec<Slot> {
-        keys.iter()
-            .zip(extents)
+    ///
+    /// # Errors
+    ///
+    /// Columns of different lengths, or more sessions than slots.
+    pub fn assign_partials(&mut self, keys: &[KeyId], extents: &[Extent]) -> Result<Vec<Slot>> {
+        self.check_room(keys.len(), extents.len())?;
+        let partials = keys.iter().zip(extents);
+        Ok(partials
             .map(|(&key, &extent)| self.join(key, extent))
-            .collect()
+            .collect())
     }
 
-    /// The slot of a record or a partial session: that of its key's open session where it joins
-    /// this one.
+    /// Checks that so many keys have times, and that each may open a session.
+    fn check_room(&self, keys: usize, times: usize) -> Result<()> {
+        if keys != times {
+            return Err(Error::Internal("each record has a key and a time"));
+        }
+        Slot::of(self.keys.len() + keys).map(drop)
+    }
+
+    /// The slot of a record or a partial session: the open session of its key, or a new one.
     #[inline(always)]
     fn join(&mut self, key: KeyId, extent: Extent) -> Slot {
         match self
@@ -243,14 +260,14 @@ impl OpenSessions {
         }
     }
 
-    /// Opens a session of its own. Not inlined: most records join, and what they do stays short.
+    /// Opens a session. It is not inlined, because most records join one and their path stays short.
     #[inline(never)]
     fn begin(&mut self, key: KeyId, extent: Extent) -> Slot {
         let index = key.0 as usize;
         if index >= self.open.len() {
             self.open.resize(index + 1, NONE_OPEN);
         }
-        let slot = Slot(self.keys.len() as u32);
+        let slot = Slot(self.keys.len() as u32); // `check_room` has checked the number
         self.keys.push(key);
         self.extents.0.push(extent);
         let Some(open) = self.open.get_mut(index) else {
@@ -274,7 +291,7 @@ impl OpenSessions {
         slot
     }
 
-    /// Joins what belongs together and hands all sessions out; what remains is empty.
+    /// Joins partial sessions that touch and takes all sessions out. Nothing remains.
     ///
     /// # Errors
     ///
@@ -298,5 +315,21 @@ impl OpenSessions {
         }
         let is_dirty = |key: &KeyId| open.get(key.0 as usize).is_some_and(|open| open.dirty);
         coalesce(keys, extents, is_dirty, interrupt)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_without_a_gap_or_a_time_is_an_error() {
+        let (keys, gaps) = ([KeyId(0), KeyId(0)], [Span(1)]);
+        let assigned = |times: &[Time]| {
+            OpenSessions::default().assign_own(&keys, times, &gaps, &Interrupt::never())
+        };
+        for times in [&[Time(0), Time(1)][..], &[Time(0)]] {
+            assert!(matches!(assigned(times), Err(Error::Internal(_))));
+        }
     }
 }

@@ -12,7 +12,7 @@ use crate::core::error::Result;
 use crate::core::interrupt::Interrupt;
 use crate::core::key::KeyId;
 use crate::core::memory;
-use crate::core::sort::{order, pick, rough_order};
+use crate::core::sort::{order, pick, pick_optional, rough_order};
 use crate::core::time::{Span, Time};
 use crate::core::window::Window;
 
@@ -173,9 +173,13 @@ impl RowBuffer {
     }
 
     /// The positions of spans, roughly in the order in which their first rows came.
-    pub fn by_arrival(&self, spans: &[RowSpan]) -> Vec<u32> {
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Internal`](crate::core::error::Error::Internal) for a span that begins after the last row.
+    pub fn by_arrival(&self, spans: &[RowSpan]) -> Result<Vec<u32>> {
         let firsts: Vec<u32> = spans.iter().map(|span| span.from).collect();
-        rough_order(&pick(&self.places, &firsts))
+        Ok(rough_order(&pick(&self.places, &firsts)?))
     }
 
     fn floored(&self) -> &[Time] {
@@ -221,14 +225,14 @@ impl RowBuffer {
     }
 
     fn pick(&mut self, rows: &[u32], interrupt: &Interrupt) -> Result<()> {
-        self.keys = pick(&self.keys, rows);
-        self.times = pick(&self.times, rows);
+        self.keys = pick(&self.keys, rows)?;
+        self.times = pick(&self.times, rows)?;
         interrupt.check()?;
-        self.floored = pick(&self.floored, rows);
-        self.seq_nos = pick(&self.seq_nos, rows);
+        self.floored = pick_optional(&self.floored, rows)?;
+        self.seq_nos = pick_optional(&self.seq_nos, rows)?;
         for input in &mut self.inputs {
             interrupt.check()?;
-            *input = input.gather(rows);
+            *input = input.gather(rows)?;
         }
         Ok(())
     }

@@ -50,12 +50,14 @@ impl KeyTable {
         self.table.is_empty()
     }
 
-    /// The bytes of a key; empty where there is no such key.
+    /// The bytes of a key, to compare and to list it; empty where there is no such key.
     pub fn name(&self, key: StoreKey) -> &[u8] {
-        self.names
-            .get(key.0 as usize)
-            .and_then(Option::as_deref)
-            .unwrap_or_default()
+        self.find_name(key).unwrap_or_default()
+    }
+
+    /// The bytes of a key; none where there is no such key.
+    pub fn find_name(&self, key: StoreKey) -> Option<&[u8]> {
+        self.names.get(key.0 as usize).and_then(Option::as_deref)
     }
 
     /// The number of a known key.

@@ -8,7 +8,7 @@ use super::entry::StoreEntry;
 use super::key_table::{KeyTable, StoreKey};
 use super::key_windows::KeyWindows;
 use super::segments::{SegmentId, Segments};
-use crate::core::error::Result;
+use crate::core::error::{Error, Result};
 use crate::core::time::{Span, Time};
 use crate::core::window::Horizon;
 
@@ -87,12 +87,22 @@ impl<E: StoreEntry> WindowTable<E> {
         self.keys.name(key)
     }
 
+    /// The bytes of the key of a window that leaves.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Internal`] where there is no such key.
+    pub fn name_of_window(&self, key: StoreKey) -> Result<&[u8]> {
+        let name = self.keys.find_name(key);
+        name.ok_or(Error::Internal("a window has no key"))
+    }
+
     /// The number of a key, valid until the next [`Self::expire`], and as long as the key has
     /// windows.
     ///
     /// # Errors
     ///
-    /// [`crate::core::error::Error::Internal`] for more than 2^32 keys.
+    /// [`Error::Internal`] for more than 2^32 keys.
     pub fn intern(&mut self, name: &[u8]) -> Result<StoreKey> {
         let (key, new) = self.keys.intern(name)?;
         if new {

@@ -1,0 +1,96 @@
+"""A thread of Arrow's reads files ahead: the process may end meanwhile, and progress counts the bytes read."""
+
+from __future__ import annotations
+
+import ast
+import gzip
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+import pytest
+
+import windrow as wr
+from windrow.command.file import File
+from windrow.command.progress import Bar
+from windrow.command.source import CsvFormat, Source
+from windrow.command.time_column import TimeColumn
+
+PROCESSES = 2
+ROWS = 100_000
+NOTE = "x" * 400
+"""Makes the file of CSV much longer than Arrow reads ahead."""
+
+READ_ONE_BATCH = f"""
+import sys
+from {Source.__module__} import CsvFormat, File, Source, TimeColumn
+from {Bar.__module__} import Bar
+source = Source([File.of("FILE", sys.argv[1])], CsvFormat(), TimeColumn("ts", None, None))
+reader = source.reader({{"--key": ["user"], "--time": ["ts"]}}, Bar())
+reader.read_next_batch()
+"""
+
+
+class ByteCount(Bar):
+    """Adds up what a bar shows."""
+
+    def __init__(self) -> None:
+        self.steps: list[float] = []
+
+    def add(self, count: float) -> None:
+        self.steps.append(count)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same rows in files of each format."""
+    folder = tmp_path_factory.mktemp("long")
+    rows = "".join(f"user {number % 1000},2026-05-04 09:00:00,{NOTE}\n" for number in range(ROWS))
+    text = f"user,ts,note\n{rows}".encode()
+    (folder / "rows.csv").write_bytes(text)
+    (folder / "rows.csv.gz").write_bytes(gzip.compress(text, compresslevel=1))
+    pq.write_table(pa.csv.read_csv(folder / "rows.csv"), folder / "rows.parquet", row_group_size=ROWS // 8)
+    return folder
+
+
+def source_of(path: Path) -> Source:
+    return Source([File.of("FILE", str(path))], CsvFormat(), TimeColumn("ts", None, None))
+
+
+@pytest.mark.parametrize("name", ["rows.csv", "rows.csv.gz"])
+def test_a_process_ends_while_arrow_reads_ahead(name: str, folder: Path) -> None:
+    asked = [sys.executable, "-c", READ_ONE_BATCH, str(folder / name)]
+    ends = [subprocess.run(asked, capture_output=True, timeout=60, check=False) for _ in range(PROCESSES)]
+    assert [(end.returncode, end.stderr) for end in ends] == [(0, b"")] * PROCESSES
+
+
+@pytest.mark.parametrize("name", ["rows.csv", "rows.csv.gz", "rows.parquet"])
+def test_progress_is_in_bytes_of_the_file(name: str, folder: Path) -> None:
+    bar = ByteCount()
+    table = source_of(folder / name).reader({"--key": ["user"], "--time": ["ts"]}, bar).read_all()
+    assert table.num_rows == ROWS
+    assert sum(bar.steps) == pytest.approx((folder / name).stat().st_size)
+    assert len([step for step in bar.steps if step]) > 1
+
+
+@pytest.mark.parametrize("name", ["gone.csv", "gone.csv.gz", "gone.parquet"])
+def test_a_file_that_goes_away_is_an_error_of_the_system(name: str, tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=f"{name}'$") as raised:
+        source_of(tmp_path / name).columns()
+    assert raised.value.filename == str(tmp_path / name)
+
+
+def test_the_package_opens_no_file_of_pythons() -> None:
+    package = Path(wr.__file__).parent
+    modules = {path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(package.rglob("*.py"))}
+    assert len(modules) > 60
+    calls = [
+        f"{path.relative_to(package)}:{node.lineno}"
+        for path, tree in modules.items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "open"
+    ]
+    assert calls == [], "a thread of Arrow's would call Python: pyarrow.OSFile"
