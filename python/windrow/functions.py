@@ -1,8 +1,8 @@
 """The aggregates, for `from windrow import functions as W`.
 
-Names and results are those of `pyspark.sql.functions`; what each aggregate does with each type is listed in
-`docs/semantics.md`. Each function takes names of columns, or columns of Spark and Polars, and gives an `Aggregate` for
-`agg` and `with_columns`.
+Names and results are those of `pyspark.sql.functions`. `docs/explanation/aggregates.md` lists what each does with each
+type. Each function takes names of columns, or columns of Spark and Polars, and gives an `Aggregate` for `agg` and
+`with_columns`.
 
 >>> from datetime import datetime
 >>> import pyarrow as pa
