@@ -19,7 +19,8 @@ from matplotlib.patches import PathPatch
 from matplotlib.transforms import Bbox
 
 import windrow as wr
-from windrow.plot import Timeline, style, timeline
+from windrow.plot import Timeline, timeline
+from windrow.plot import _style as style
 
 from ..oracle.records import Record
 from ..oracle.sessions import sessions
