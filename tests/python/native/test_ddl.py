@@ -81,8 +81,7 @@ def test_types_nest_24_deep_and_deeper_ones_are_refused_in_words(opening: str, c
             lambda: None, lambda held, row: None, lambda a, b: None, schema=opening * times + "int" + closing * times
         )
 
-    deepest: Any = call_of(deep(most))
-    deepest = deepest.type
+    deepest = vars(call_of(deep(most)))["type"]
     named = f"n {opening * most}int{closing * most}"  # the fields' own struct is one more
     for text in [opening * (most + 1) + "int" + closing * (most + 1), named, opening * 100_000]:
         with pytest.raises(ValueError, match="at most 24 arrays, maps and structs are nested in each other"):
