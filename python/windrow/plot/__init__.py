@@ -5,10 +5,10 @@ is made.
 
 | file | what |
 |---|---|
-| `timeline` | `timeline`, and `Timeline`, the picture |
-| `layout` | which window is drawn in which lane, and which records it refused |
-| `drawing` | the picture, by matplotlib |
-| `style` | colours and fonts, and how a picture is written |
+| `_timeline` | `timeline`, and `Timeline`, the picture |
+| `_layout` | which window is drawn in which lane, and which records it refused |
+| `_drawing` | the picture, by matplotlib |
+| `_style` | colours and fonts, and how a picture is written |
 """
 
 from __future__ import annotations
