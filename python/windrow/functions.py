@@ -14,7 +14,6 @@ type. Each function takes names of columns, or columns of Spark and Polars, and 
 [{'n': 2, 'spend': 7}]
 """
 
-from windrow._aggregates.aggregate import Aggregate
 from windrow._aggregates.bits import bit_and, bit_or, bit_xor, bool_and, bool_or
 from windrow._aggregates.builtin import (
     any_value,
@@ -49,7 +48,6 @@ from windrow._aggregates.user_function import aggregate, apply, reduce
 from windrow._aggregates.window_id import window_id
 
 __all__ = [
-    "Aggregate",
     "aggregate",
     "any_value",
     "apply",

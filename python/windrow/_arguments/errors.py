@@ -22,7 +22,9 @@ def bad_value(argument: str, got: object, allowed: str) -> ValueError:
 
 def bad_type(argument: str, got: object, allowed: str) -> TypeError:
     """An argument has a type that is not allowed."""
-    return TypeError(f"{argument}: got {_shown(got)}, {_a_type(got)}; allowed: {allowed}")
+    literal = _literal(got)
+    shown = _a_type(got) if literal is None else f"{literal}, {_a_type(got)}"
+    return TypeError(f"{argument}: got {shown}; allowed: {allowed}")
 
 
 def returns_none(argument: str, function: object, allowed: str) -> TypeError:
@@ -120,12 +122,18 @@ def calls_to_user() -> int:
 
 
 def _shown(value: object) -> str:
+    literal = _literal(value)
+    return _a_type(value) if literal is None else literal
+
+
+def _literal(value: object) -> str | None:
+    """The repr of a value; None where it is too long for a message."""
     text = repr(value)
     if len(text) <= 120 and "\n" not in text:
         return text
     if isinstance(value, str) and len(value) > 60:
         return f"{value[:60]!r} and {len(value) - 60:,} more characters"
-    return f"a value of {type(value).__qualname__}"
+    return None
 
 
 def _a_type(value: object) -> str:

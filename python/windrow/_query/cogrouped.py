@@ -28,25 +28,25 @@ from windrow._windows.sliding import SlidingWindows
 
 
 def cogroup(**inputs: GroupedData[Result]) -> CogroupedData[Result]:
-    """Groups the records of several inputs by the keys they share, to be windowed together by `windowed_by`.
+    """Groups the records of several inputs by the keys they share. `windowed_by` follows and windows them together.
 
-    A window of a key holds the records of all inputs. Each aggregate names columns of one input, as the input's name, a
-    dot and the column, and sees the records of that input only: `sum("orders.amount")`, `first("clicks.url")`. What
-    stands before the first dot is the input. `count()` counts the records of all inputs, `count("clicks.*")` those of
-    one. Python functions: `reduce("orders.amount", fn)` sees one input, `aggregate(init, {"clicks": add, ...}, ...)`
-    has one function for each input.
+    A window of a key holds the records of all inputs. An aggregate names columns of one input, as the name of the
+    input, a dot and the column, and sees the records of that input only: `sum("orders.amount")`, `first("clicks.url")`.
+    The part before the first dot is the input. `count()` counts the records of all inputs, `count("clicks.*")` those of
+    one. Of Python functions, `reduce("orders.amount", fn)` sees one input, and `aggregate(init, {"clicks": add, ...},
+    ...)` has one function for each input.
+
+    Every input has its own stream time. A record is late by the time of its own input, and a window closes when the
+    slowest input has passed it. An input without any record yet keeps every window open.
 
     Args:
-        **inputs: two or more, by name; each is what `group_by` returned. The time columns may have different names.
-
-    Every input has its own stream time: a record is late by the records of its own input, and a window closes when the
-    slowest input has passed it. An input that has not been seen yet holds every window open.
+        **inputs: two or more, by name; each is a result of `group_by`. Their time columns may have different names.
 
     Raises:
-        ValueError: one input or none, a name that is no Python name, other keys than the first input has, `source` or
-            `order` on some inputs only, or a key that looks like a column of an input.
-        TypeError: an input that is not what `group_by` returned, keys, times, sources or orders of different types, or
-            inputs of Spark beside inputs in this process.
+        ValueError: fewer than two inputs, a name that is no Python name, keys that differ, `source` or `order` on some
+            inputs only, or a key that looks like a column of an input.
+        TypeError: an input that `group_by` did not return, keys, times, sources or orders of different types, or
+            inputs of Spark with inputs in this process.
 
     >>> from datetime import datetime
     >>> import pyarrow as pa
@@ -195,7 +195,7 @@ def _cogrouped(inputs: Mapping[str, GroupedData[Result]], first: GroupedData[Res
     names = Names(first.keys, inputs=inputs)
     time = names.unused(first.time)
     tick = names.unused("windrow.tick") if any(grouped.tick is not None for grouped in inputs.values()) else None
-    column = names.unused("windrow._plan.input")
+    column = names.unused("windrow.input")
     shared = [*zip((*first.keys, time), first._fields, strict=False)]
     fields = [known.with_name(name).with_nullable(True) for name, known in shared]
     fields += [pa.field(tick, pa.bool_())] if tick is not None else []

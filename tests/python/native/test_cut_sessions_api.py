@@ -17,7 +17,7 @@ import pytest
 
 import windrow as wr
 from windrow._command.main import main
-from windrow.plot import _timeline as timeline
+from windrow.plot import timeline
 from windrow.testing import StreamDriver
 
 TICK = timedelta(microseconds=1)
