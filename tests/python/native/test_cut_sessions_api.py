@@ -193,7 +193,7 @@ def test_a_stream_is_refused_with_the_reason(options: dict[str, str], named: str
     def visits(data: Any) -> Any:
         return wr.group_by(data, "user", time="ts").windowed_by(windows).agg(n=wr.count())
 
-    reason = f"{named}; allowed: None on a stream: .* a record that comes behind others would move the cuts"
+    reason = f"{named}; allowed: None on a stream: .* a late record would move the cuts"
     refused(ValueError, reason, lambda: StreamDriver(visits, CLICKS.schema))
     grouped = wr.group_by(CLICKS, "user", time="ts").windowed_by(windows)
     refused(ValueError, reason, lambda: wr.explain_record(grouped, "ann", at(0)[0], stream=True))
