@@ -51,8 +51,8 @@ def explain_record(windowed: WindowedData[Any], key: object, at: object, *, stre
     >>> print(wr.explain_record(sessions, "ann", datetime(2026, 1, 1, 8, 5)))
     user 'ann' at 2026-01-01 08:05:00
       in the session [2026-01-01 08:00:00, 2026-01-01 08:05:00], which has 2 records
-      before it: 2026-01-01 08:00:00, 5 minutes away, at most the gap of 5 minutes: one session
-      behind it: 2026-01-01 08:11:00, 6 minutes away, more than the gap of 5 minutes: the session ends here
+      previous record: 2026-01-01 08:00:00, 5 minutes away, at most the gap of 5 minutes: one session
+      next record: 2026-01-01 08:11:00, 6 minutes away, more than the gap of 5 minutes: the session ends here
     """
     found = trace(None, windowed, [key], stream, _MOST, argument="key")
     text = Text(found.time)
