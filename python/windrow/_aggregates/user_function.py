@@ -222,7 +222,7 @@ def aggregate(
         raise bad_value("aggregate(schema=)", schema, f"at most {DEEPEST} lists, maps and structs nested in each other")
     if not is_made(kind):
         raise bad_value("aggregate(schema=)", schema, _MADE)
-    fields = [known.name for known in kind.fields] if isinstance(kind, pa.StructType) else []
+    fields = [field.name for field in kind.fields] if isinstance(kind, pa.StructType) else []
     if len(set(fields)) < len(fields):
         raise bad_value("aggregate(schema=)", schema, "each name once")
     return Aggregate(Accumulation("python", names, init=init, add=add, merge=merge, type=kind, schema=schema))
@@ -240,7 +240,7 @@ def _filtered(fold: Fold, condition: str | None) -> Fold:
 
 
 def _if_true(add: Adder) -> Adder:
-    return lambda held, row: add(held, row[1]) if row[0] else held
+    return lambda accumulator, row: add(accumulator, row[1]) if row[0] else accumulator
 
 
 def _no_merge(_older: object, _later: object) -> Any:

@@ -54,28 +54,28 @@ def explain_record(windowed: WindowedData[Any], key: object, at: object, *, stre
       previous record: 2026-01-01 08:00:00, 5 minutes away, at most the gap of 5 minutes: one session
       next record: 2026-01-01 08:11:00, 6 minutes away, more than the gap of 5 minutes: the session ends here
     """
-    found = trace(None, windowed, [key], stream, _MOST, argument="key")
-    text = Text(found.time)
-    time = _ticks(at, found.time)
-    records = [record for record in found.records if record.time == time]
+    traced = trace(None, windowed, [key], stream, _MOST, argument="key")
+    text = Text(traced.time)
+    time = _ticks(at, traced.time)
+    records = [record for record in traced.records if record.time == time]
     if not records:
-        raise _no_record(at, found, time)
-    if found.stream:
-        told = [_lines(found, record, text, 1) for record in records]
+        raise _no_record(at, traced, time)
+    if traced.stream:
+        paragraphs = [_lines(traced, record, text, 1) for record in records]
     else:  # records of one time are in the same windows, but for those that were left out
         alike = [[record for record in records if record.bad_gap is bad] for bad in (False, True)]
-        told = [_lines(found, each[0], text, len(each)) for each in alike if each]
-    return "\n\n".join("\n".join(lines) for lines in told)
+        paragraphs = [_lines(traced, each[0], text, len(each)) for each in alike if each]
+    return "\n\n".join("\n".join(lines) for lines in paragraphs)
 
 
-def _lines(found: Trace, record: Record, text: Text, alike: int) -> list[str]:
-    row = f", row {record.row:,}" if found.stream else ""
+def _lines(traced: Trace, record: Record, text: Text, alike: int) -> list[str]:
+    row = f", row {record.row:,}" if traced.stream else ""
     others = f" ({counted(alike, 'record')} of this time)" if alike > 1 else ""
-    head = f"{key_text(found.keys, record.key)} at {text.time(record.time)}{row}{others}"
+    head = f"{key_text(traced.keys, record.key)} at {text.time(record.time)}{row}{others}"
     if record.bad_gap:
         return [head, "  left out: its own gap is null, zero or negative (bad_gaps)"]
-    lines = sliding_lines if isinstance(found.windows_of, SlidingWindows) else session_lines
-    return [head, *(f"  {line}" for line in lines(found, record, text))]
+    lines = sliding_lines if isinstance(traced.windows_of, SlidingWindows) else session_lines
+    return [head, *(f"  {line}" for line in lines(traced, record, text))]
 
 
 def _ticks(at: object, time: pa.Field[Any]) -> int:
@@ -90,9 +90,9 @@ def _ticks(at: object, time: pa.Field[Any]) -> int:
     return int(cells.cast(pa.int64())[0].as_py())
 
 
-def _no_record(at: object, found: Trace, time: int) -> ValueError:
-    text = Text(found.time)
-    times = [record.time for record in found.records]
+def _no_record(at: object, traced: Trace, time: int) -> ValueError:
+    text = Text(traced.time)
+    times = [record.time for record in traced.records]
     before, behind = (
         max((t for t in times if t < time), default=None),
         min((t for t in times if t > time), default=None),

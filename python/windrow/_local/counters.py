@@ -75,13 +75,13 @@ def counters(result: Any) -> dict[str, int]:
     >>> counters(visits)["records"], counters(visits.to_pandas())["windows"]
     (2, 2)
     """
-    found = _of_pandas(result) if _is_pandas(result) else _of_metadata(_schema(result).metadata)
-    if not found:
+    counted = _of_pandas(result) if _is_pandas(result) else _of_metadata(_schema(result).metadata)
+    if not counted:
         raise ValueError(
             f"result: got a {type(result).__name__} without counters; allowed: {_ALLOWED}. Grouping, joining and "
             "conversion by way of Polars or DuckDB do not keep them: take them before"
         )
-    return found
+    return counted
 
 
 def metadata(counted: Mapping[str, int]) -> dict[str, str]:

@@ -71,8 +71,8 @@ def with_ticks(frame: DataFrame, *, time: str = "timestamp") -> DataFrame:
     ours, theirs = _values(HEADER), _values(POC_HEADER)
     is_ours = bare & (F.size(ours) > 0)
     is_poc = bare & F.col("key").isNull() & (F.size(theirs) > 0)
-    told = F.when(is_ours, _told(ours)).otherwise(_digits(theirs))
-    event_time = F.when(told <= LATEST, F.timestamp_millis(told)).cast(kind)
+    tick_time = F.when(is_ours, _told(ours)).otherwise(_digits(theirs))
+    event_time = F.when(tick_time <= LATEST, F.timestamp_millis(tick_time)).cast(kind)
     is_tick = is_ours | is_poc
     data_time = F.col(f"`{time.replace('`', '``')}`")
     return frame.withColumns({TICK: is_tick, TIME: F.when(is_tick, event_time).otherwise(data_time)})
@@ -82,8 +82,8 @@ def _values(name: str) -> Any:
     """The values of all headers of a name."""
     from pyspark.sql import functions as F
 
-    held = F.filter("headers", lambda header: header["key"] == name)
-    return F.coalesce(F.transform(held, lambda header: header["value"]), F.array().cast("array<binary>"))
+    matching = F.filter("headers", lambda header: header["key"] == name)
+    return F.coalesce(F.transform(matching, lambda header: header["value"]), F.array().cast("array<binary>"))
 
 
 def _told(values: Any) -> Any:

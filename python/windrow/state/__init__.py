@@ -84,10 +84,10 @@ def read(spark: SparkSession, checkpoint: str | os.PathLike[str], *, operator: i
     from pyspark.sql.types import StructType
 
     stored = entries(spark, checkpoint, operator)
-    told = stored.where(stored["name"] == QUERY).head(1)
-    if not told:
+    stored_query = stored.where(stored["name"] == QUERY).head(1)
+    if not stored_query:
         raise ValueError(NO_SHARDS)
-    query = StoredQuery.open(told[0]["page"])
+    query = StoredQuery.open(stored_query[0]["page"])
     result = StructType.fromJson(json.loads(query.result))
     task = shipped(open_windows)
     return stored.sortWithinPartitions("shard").mapInArrow(task, result)
@@ -141,12 +141,12 @@ def fetch(
     stored = entries(spark, checkpoint, operator)
 
     def pages(shard: int | None, names: list[str]) -> Shards:
-        asked = stored.where(stored["name"].isin(names))
+        wanted = stored.where(stored["name"].isin(names))
         if shard is not None:
-            asked = asked.where(stored["shard"] == shard)
-        found: Shards = {}
-        for row in asked.collect():
-            found.setdefault(row["shard"], {})[row["name"]] = row["page"]
-        return found
+            wanted = wanted.where(stored["shard"] == shard)
+        shards: Shards = {}
+        for row in wanted.collect():
+            shards.setdefault(row["shard"], {})[row["name"]] = row["page"]
+        return shards
 
     return fetch_key(pages, key, start, end, backward=backward)
