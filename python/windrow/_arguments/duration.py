@@ -192,9 +192,9 @@ def _parsed(argument: str, text: str) -> int:
     return -length if negative else length
 
 
-def _of_iso(argument: str, text: str, found: re.Match[str]) -> int:
+def _of_iso(argument: str, text: str, match: re.Match[str]) -> int:
     """The length of an ISO 8601 duration without its sign."""
-    years, months, *others = found.groups()
+    years, months, *others = match.groups()
     *counts, fraction = others
     for count, unit in ((years, "year"), (months, "month")):
         if count is not None:

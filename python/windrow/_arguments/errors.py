@@ -95,15 +95,15 @@ def unknown_option(call: str, got: Mapping[str, object], options: Sequence[str])
 
 def no_attribute(owner: object, name: str, hint: str | None) -> AttributeError:
     """An object has no such method; `hint` says what to write, where it is known what was meant."""
-    told = f"{type(owner).__name__!r} object has no attribute {name!r}"
-    return AttributeError(told if hint is None else f"{told}; {hint}", name=name, obj=owner)
+    text = f"{type(owner).__name__!r} object has no attribute {name!r}"
+    return AttributeError(text if hint is None else f"{text}; {hint}", name=name, obj=owner)
 
 
 def closest(name: str, names: Iterable[str]) -> str | None:
     """The name most like `name`, whatever its case; None when nothing is like it."""
     folded = {candidate.casefold(): candidate for candidate in reversed(list(names))}
-    found = get_close_matches(name.casefold(), folded, n=1, cutoff=0.6)
-    return folded[found[0]] if found else None
+    matches = get_close_matches(name.casefold(), folded, n=1, cutoff=0.6)
+    return folded[matches[0]] if matches else None
 
 
 def listed(names: Sequence[str]) -> str:

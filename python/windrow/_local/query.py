@@ -98,9 +98,9 @@ class LocalInput(Input[pa.Table]):
     def _all_at_once(self, plan: Plan, progress: Progress | None) -> pa.Table:
         query = Query(plan.spec, plan.schema, free_memory())
         finish = _finish(plan, query.output_schema)
-        told = None if progress is None else progress.parts
+        parts = None if progress is None else progress.parts
         stream = self._stream(plan, progress)
-        batches, counters = self._read(progress, lambda: query.run(stream, plan.options.threads, told))
+        batches, counters = self._read(progress, lambda: query.run(stream, plan.options.threads, parts))
         windows = _table(finish, iter(batches), query.output_schema)
         return _counted(plan, windows, counters, windows.num_rows)
 
@@ -126,15 +126,15 @@ class LocalInput(Input[pa.Table]):
         finish = _finish(plan, core)
         named = table.select([self.columns.index(name) for name in plan.schema.names])
         table = _shown(plan, table)
-        told = named if progress is None else progress.reading(named, table.num_rows)
-        read = rebased_stream(told, plan.schema)
+        counted_rows = named if progress is None else progress.reading(named, table.num_rows)
+        read = rebased_stream(counted_rows, plan.schema)
         parts = None if progress is None else progress.parts
         batches, of_row, counters = self._read(progress, lambda: query.run_over(read, plan.options.threads, parts))
         windows = _table(finish, iter(batches), core)
         added = windows.drop_columns(list(plan.keys))
-        known = added.to_batches() or [no_rows(added.schema)]
+        batches_of_windows = added.to_batches() or [no_rows(added.schema)]
         threads = plan.options.threads
-        of_rows = RowColumns([*map(rebased, known)], of_row, free_memory(), threads).read_all(threads)
+        of_rows = RowColumns([*map(rebased, batches_of_windows)], of_row, free_memory(), threads).read_all(threads)
         for field in added.schema:
             column = pa.chunked_array([batch.column(field.name) for batch in of_rows], field.type)
             table = table.append_column(field.name, column)
@@ -151,8 +151,8 @@ class LocalInput(Input[pa.Table]):
 
     def _stream(self, plan: Plan, progress: Progress | None) -> Any:
         stream = self._table.stream([self.columns.index(name) for name in plan.schema.names])
-        told = stream if progress is None else progress.reading(stream, self._table.rows)
-        return rebased_stream(told, plan.schema)
+        counted = stream if progress is None else progress.reading(stream, self._table.rows)
+        return rebased_stream(counted, plan.schema)
 
     def _all_columns(self) -> Any:
         """All columns as a stream; `TypeError` that names one which is no Arrow data."""

@@ -117,7 +117,7 @@ class Input(ABC, Generic[Result]):
     def position(self, argument: str, column: str) -> int:
         """Where the column is; `ValueError` when the data has none of this name, or several."""
         columns = list(self.columns)
-        struct = next((known for known in _before_dots(column) if self._is_struct(known)), None)
+        struct = next((before for before in _before_dots(column) if self._is_struct(before)), None)
         if struct is not None and column not in columns:
             raise unknown_column(argument, column, columns, struct=struct)
         return column_position(argument, column, columns)

@@ -188,41 +188,41 @@ _KEYS = (
 
 
 def _key_field(opened: Input[Result], key: str) -> pa.Field[pa.DataType]:
-    known = opened.field("keys", key, compared=True)
-    if not groupable(known.type):
-        raise bad_column_type("keys", key, known.type, _KEYS)
-    return known
+    field = opened.field("keys", key, compared=True)
+    if not groupable(field.type):
+        raise bad_column_type("keys", key, field.type, _KEYS)
+    return field
 
 
 def _time_field(opened: Input[Result], time: str) -> pa.Field[pa.DataType]:
-    known = opened.field("time", time)
-    if not pa.types.is_timestamp(known.type):
-        cast = opened.time_casts.of(time, known.type)
+    field = opened.field("time", time)
+    if not pa.types.is_timestamp(field.type):
+        cast = opened.time_casts.of(time, field.type)
         made = "" if cast is None else f": {cast}"
-        raise bad_column_type("time", time, known.type, f"a timestamp, with or without a zone{made}")
-    return known
+        raise bad_column_type("time", time, field.type, f"a timestamp, with or without a zone{made}")
+    return field
 
 
 def _stream(opened: Input[Result], source: object, order: ColumnName | None, stream_time: StreamTime) -> Stream:
     sources = _sources(opened, source)
     fields = [opened.field("source", column) for column in sources]
-    for known in fields:
+    for field in fields:
         if (
-            not _is_integer(known.type)
-            and not pa.types.is_string(known.type)
-            and not pa.types.is_large_string(known.type)
+            not _is_integer(field.type)
+            and not pa.types.is_string(field.type)
+            and not pa.types.is_large_string(field.type)
         ):
             raise bad_column_type(
-                "source", known.name, known.type, "strings or integers, as a topic and a partition are"
+                "source", field.name, field.type, "strings or integers, as a topic and a partition are"
             )
     offsets = None if order is None else column_name("order", order)
     if offsets is not None:
-        known = opened.field("order", offsets)
-        if not _is_integer(known.type):
-            raise bad_column_type("order", offsets, known.type, "integers, as offsets are")
+        field = opened.field("order", offsets)
+        if not _is_integer(field.type):
+            raise bad_column_type("order", offsets, field.type, "integers, as offsets are")
         if stream_time == "slowest":
             raise bad_value("order", offsets, 'None beside stream_time="slowest", where sources have no common order')
-        fields.append(known)
+        fields.append(field)
     return Stream(sources, offsets, stream_time, tuple(fields))
 
 

@@ -135,7 +135,7 @@ class StreamInput(FrameInput):
         self, plan: Plan, asked: Asked, frame: DataFrame, unpack: Callable[..., Any], output: StructType
     ) -> DataFrame:
         """The rows that the last step, `unpack`, makes of what the shards give; `output` are their columns."""
-        packed = StructType([StructField(known.name, _TYPES[str(known.type)], known.nullable) for known in PACKED])
+        packed = StructType([StructField(field.name, _TYPES[str(field.type)], field.nullable) for field in PACKED])
         blocks = frame.mapInArrow(shipped(pack, asked), packed)
         changed = blocks.groupBy("shard").transformWithState(_processor(asked), _CHANGED, "Append", "None")
         observed = changed.observe(str(plan.options.observation or OBSERVED), *_counters(self._type(plan.time)))

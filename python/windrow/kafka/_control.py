@@ -141,16 +141,16 @@ def event_time(key: object, value: object, headers: Headers | None) -> int | Non
     >>> event_time(None, None, [("control", b"1767254400000")])
     1767254400000
     """
-    held = list(headers or ())
-    if not is_control(key, value, held):
+    pairs = list(headers or ())
+    if not is_control(key, value, pairs):
         return None
     try:
-        message = ControlMessage.read(value, held)
+        message = ControlMessage.read(value, pairs)
     except ValueError:
         return None
     if message is not None:
         return message.event_time
-    texts = [text for name, text in held if name == POC_HEADER]
+    texts = [text for name, text in pairs if name == POC_HEADER]
     if len(texts) != 1 or re.fullmatch(rb"[0-9]{1,%d}" % POC_DIGITS, texts[0] or b"") is None:
         return None
     time = int(texts[0] or b"")

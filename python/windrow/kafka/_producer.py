@@ -180,8 +180,10 @@ class ProgressProducer:
         for message in messages:
             number = self._depart(topic, message.get("partition", partition), message.get("timestamp", 0))
             numbers.append(number)
-            own = message.get("callback")
-            copies.append(message | {"callback": partial(self._settled, number, delivered if own is None else own)})
+            of_message = message.get("callback")
+            copies.append(
+                message | {"callback": partial(self._settled, number, delivered if of_message is None else of_message)}
+            )
         try:
             count = int(self._producer.produce_batch(topic, copies, partition=partition))
         except BaseException:

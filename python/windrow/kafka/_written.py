@@ -157,14 +157,14 @@ class Ledger:
         """The control messages that are due; those of partitions with records under way are put off."""
         due = [(partition, one) for partition, one in self._partitions.items() if one.cycle.is_due(now)]
         under_way = {(one.topic, one.partition) for one in self._flights.values()} if due else set()
-        found = []
+        claims = []
         for partition, written in due:
             if written.telling or written.uncommitted or tuple(partition) in under_way:
                 self.counters["put_off"] += 1
                 written.cycle.put_off(now)
             else:
-                found.append(Claim(partition, written.version, written.end, written.newest))
-        return found
+                claims.append(Claim(partition, written.version, written.end, written.newest))
+        return claims
 
     def tells(self, claim: Claim, now: int) -> int | None:
         """The event time that a claimed message tells; None where there is nothing new to tell, and it is put off.

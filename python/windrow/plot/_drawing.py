@@ -168,13 +168,13 @@ class _Drawing:
     def _record(self, record: Record, y: float, size: float) -> None:
         (x,) = self._scale.days([record.time])
         judgement = self._trace.judgements.get(record.row)
-        held = any(record.row in window.rows for window in self._trace.windows)
+        in_window = any(record.row in window.rows for window in self._trace.windows)
         if judgement is not None and judgement.late and judgement.stream_time is not None:
             self._met(x, judgement.stream_time, y)
             self._cross("late event, and the stream time when it came", x, y, LATE)
         elif record.bad_gap:
             self._cross("event left out: bad gap", x, y, LINE)
-        elif not held:
+        elif not in_window:
             style = {"color": LATE, "markersize": 6, "markerfacecolor": "none"}
             self._mark("event in no window: all had closed", x, y, marker="o", **style)
         else:

@@ -38,12 +38,12 @@ class StoredQuery:
     def open(cls, text: str) -> StoredQuery:
         """Of what a shard has written; `ValueError` for anything else."""
         try:
-            told = json.loads(text)
+            fields = json.loads(text)
             read, accumulators = (
-                pa.ipc.read_schema(pa.py_buffer(base64.b64decode(told[name]))) for name in ("schema", "accumulators")
+                pa.ipc.read_schema(pa.py_buffer(base64.b64decode(fields[name]))) for name in ("schema", "accumulators")
             )
-            plan = pa.schema(list(read)[: told["columns"]])
-            stored = cls(told["spec"], read, plan, accumulators, told["result"])
+            plan = pa.schema(list(read)[: fields["columns"]])
+            stored = cls(fields["spec"], read, plan, accumulators, fields["result"])
         except (ValueError, KeyError, TypeError, OSError) as error:
             raise ValueError(f"state: its query cannot be read ({error!r}): it is damaged") from None
         if stored.spec.get("over"):
@@ -121,7 +121,9 @@ class StoredQuery:
         operator = Operator(json.dumps(counted), self.schema, [])
         operator.push(record)
         bounds = (pa.ipc.open_stream(page).schema.metadata or {} for page in operator.pages())
-        return shard, next(known[b"windrow.first_key"] for known in bounds if b"windrow.first_key" in known).decode()
+        return shard, next(
+            metadata[b"windrow.first_key"] for metadata in bounds if b"windrow.first_key" in metadata
+        ).decode()
 
     def _record(self, key: pa.RecordBatch) -> pa.RecordBatch:
         """A record of a key at time 0, null where a query does not ask for a value."""

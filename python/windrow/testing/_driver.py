@@ -341,11 +341,11 @@ class StreamDriver:
         if isinstance(pages, Mapping | str | bytes | bytearray | memoryview) or not isinstance(pages, Iterable):
             hint = "; of the dict that its changes made, the values()" if isinstance(pages, Mapping) else ""
             raise bad_type("pages", pages, f"all pages of a state, as snapshot() gives them{hint}")
-        held = list(pages)
-        for number, page in enumerate(held):
+        listed = list(pages)
+        for number, page in enumerate(listed):
             if not isinstance(page, bytes | bytearray):
                 raise bad_type(f"pages[{number}]", page, "bytes, as snapshot() gives them")
-        saved = read(held, self._plan.stream)
+        saved = read(listed, self._plan.stream)
         operators = self._new()
         operators.restore(saved.sources, saved.pages)
         self._operators, self._set_aside = operators, Counter(saved.counters)

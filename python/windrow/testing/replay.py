@@ -174,9 +174,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for number, line in lines:
             seed = f"{chosen.seed} {path.name} {number}"
             batch, restart = (_lengths(name, getattr(chosen, name), seed) for name in ("batch", "restart"))
-            told = _played(f"{path}:{number}", line, batch, restart)
-            passed, failed = (passed, failed + 1) if told else (passed + 1, failed)
-            print(*told, sep="\n", end="\n" if told else "")
+            played = _played(f"{path}:{number}", line, batch, restart)
+            passed, failed = (passed, failed + 1) if played else (passed + 1, failed)
+            print(*played, sep="\n", end="\n" if played else "")
     print(f"{passed} passed, {failed} failed")
     return 1 if failed else 0
 

@@ -65,7 +65,7 @@ class Control:
     @classmethod
     def read(cls, text: str) -> Control:
         """Of what `write` wrote."""
-        known = json.loads(text)
-        ordered = [tuple(tick) for tick in known["ordered"]]
-        times = {(tuple(source), number): time for source, number, time in known["times"]}
-        return cls(times, dict(known["ticks"]), ordered, known["counters"])
+        fields = json.loads(text)
+        ordered = [tuple(tick) for tick in fields["ordered"]]
+        times = {(tuple(source), number): time for source, number, time in fields["times"]}
+        return cls(times, dict(fields["ticks"]), ordered, fields["counters"])

@@ -98,9 +98,9 @@ def _judged(query: StreamQuery, source: Source, rows: pa.Table, control: Control
     is_tick, moves = rows[_TICK], pc.and_(rows[_MOVES], pc.invert(rows[_TICK]))
     seen = []
     for number in range(query.inputs):
-        own = pc.fill_null(pc.equal(rows[_INPUT], number), False)
+        of_input = pc.fill_null(pc.equal(rows[_INPUT], number), False)
         of_all = pc.and_(is_tick, pc.is_null(rows[_INPUT]))
-        counts = pc.or_(pc.and_(pc.or_(moves, is_tick), own), of_all)
+        counts = pc.or_(pc.and_(pc.or_(moves, is_tick), of_input), of_all)
         times = pc.if_else(counts, rows[_TIME], pa.scalar(None, pa.int64()))
         latest = pc.fill_null_forward(pc.cumulative_max(times, skip_nulls=True))
         control.observe(source, number, pc.max(times).as_py())

@@ -65,8 +65,8 @@ def read_columns(plan: Plan, records: Iterable[pa.Field[Any]] = ()) -> dict[str,
 
     `records` are the columns of records that come back.
     """
-    own = [field for field in plan.schema if field.name != ROW]
-    return {field.name: field for field in (*own, *plan.stream.fields, *records)}
+    of_plan = [field for field in plan.schema if field.name != ROW]
+    return {field.name: field for field in (*of_plan, *plan.stream.fields, *records)}
 
 
 def asked_of(
@@ -171,10 +171,10 @@ class StreamQuery:
         """The query as it is in the state, for those who look into it."""
         beside = list(self.read)[self.asked["columns"] :]
         schema = pa.schema([*self.schema, *beside]).serialize().to_pybytes()
-        told: dict[str, Any] = {"spec": self._tickless, "columns": len(self.schema)}
+        stored: dict[str, Any] = {"spec": self._tickless, "columns": len(self.schema)}
         for name, columns in (("schema", schema), ("accumulators", self.asked["accumulators"])):
-            told[name] = base64.b64encode(columns).decode()
-        return json.dumps({**told, "result": self.asked["result"]})
+            stored[name] = base64.b64encode(columns).decode()
+        return json.dumps({**stored, "result": self.asked["result"]})
 
     @cached_property
     def seen(self) -> list[str]:

@@ -66,10 +66,10 @@ def core_plan(plan: Plan, records: pa.Schema) -> Plan:
 
 
 def _check_waits(plan: Plan, field: pa.Field[Any]) -> None:
-    asked = plan.asked() | {"aggregates": [AggregateCall("collect_list", (field.name,)).plan(ROWS)]}
-    schema = pa.schema({known.name: known for known in (*plan.schema, field)}.values())
+    spec = plan.asked() | {"aggregates": [AggregateCall("collect_list", (field.name,)).plan(ROWS)]}
+    schema = pa.schema({each.name: each for each in (*plan.schema, field)}.values())
     try:
-        Query(json.dumps(asked), schema)
+        Query(json.dumps(spec), schema)
     except TypeError:
         allowed = "types that collect_list takes, as a record waits for its session to close"
         raise bad_column_type("with_columns", field.name, field.type, allowed) from None
@@ -113,11 +113,11 @@ def with_row(query: StreamQuery, rows: pa.RecordBatch) -> pa.RecordBatch:
 def beside(records: pa.RecordBatch, windows: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Records and the columns of their windows, which are in as many batches as they need."""
     at = 0
-    for own in windows:
-        of_records = records.slice(at, own.num_rows)
-        schema = pa.schema([*records.schema, *own.schema])
-        yield pa.RecordBatch.from_arrays([*of_records.columns, *own.columns], schema=schema)
-        at += own.num_rows
+    for batch in windows:
+        of_records = records.slice(at, batch.num_rows)
+        schema = pa.schema([*records.schema, *batch.schema])
+        yield pa.RecordBatch.from_arrays([*of_records.columns, *batch.columns], schema=schema)
+        at += batch.num_rows
 
 
 def unpack_records(batches: Batches, asked: Asked) -> Batches:
@@ -128,15 +128,15 @@ def unpack_records(batches: Batches, asked: Asked) -> Batches:
 
 
 def _of_records(query: StreamQuery, rows: pa.RecordBatch) -> pa.RecordBatch:
-    schema, own = query.over, len(query.record_names)
+    schema, columns_of_records = query.over, len(query.record_names)
     if (rows.schema.metadata or {}).get(_KIND) == _OF_LEFT_OUT:
-        nulls = [pa.nulls(rows.num_rows, field.type) for field in list(schema)[own:]]
+        nulls = [pa.nulls(rows.num_rows, field.type) for field in list(schema)[columns_of_records:]]
         return pa.RecordBatch.from_arrays([*rows.columns, *nulls], schema=schema)
     if not query.waits:
         return pa.RecordBatch.from_arrays(rows.columns, schema=schema)
     # Of a session: the keys, `window` and the aggregates, and the list of its records.
     window = len(query.spec["keys"])
-    last = window + len(schema) - own
+    last = window + len(schema) - columns_of_records
     lists: Any = rows.column(last)
     of_session = pc.list_parent_indices(lists)
     columns = [rows.column(place).take(of_session) for place in range(window, last)]

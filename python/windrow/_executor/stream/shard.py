@@ -52,9 +52,12 @@ def changes(rows: Iterable[Any], state: PageState, query: StreamQuery) -> Iterat
     given: list[pa.RecordBatch] = []
     tasks = list(work.tasks(control, blocks))
     pages.operators = len(tasks)
-    for number, own, progress in tasks:
-        joins = asked["partials"]
-        changed = work.join(number, own, progress) if joins else work.push(number, own, progress, control)
+    for number, rows_of_task, progress in tasks:
+        changed = (
+            work.join(number, rows_of_task, progress)
+            if asked["partials"]
+            else work.push(number, rows_of_task, progress, control)
+        )
         given += changed.rows
         for name in _SHARD:
             counters[name] += changed.after[name] - changed.before[name]
@@ -70,8 +73,8 @@ def changes(rows: Iterable[Any], state: PageState, query: StreamQuery) -> Iterat
     pages.finish(query.stored)
     counters["windows_open"] = sum(count for _, count in pages.index.gauges.values())
     counters |= {"state_pages": pages.count, "state_bytes": pages.size, "pages_written": pages.written}
-    known = [time for time, _ in pages.index.gauges.values() if time is not None]
-    yield b"", {**counters, "stream_time": min(known, default=None)}
+    times = [time for time, _ in pages.index.gauges.values() if time is not None]
+    yield b"", {**counters, "stream_time": min(times, default=None)}
 
 
 def _received(rows: Iterable[Any], shard_keys: list[int]) -> tuple[int, dict[Source, list[Any]], list[bytes], Control]:
@@ -148,23 +151,23 @@ class Shard:
             pages.see(source, number)
         for source in sorted(blocks, key=repr):
             pages.see(source)
-        known = pages.index.sources
+        sources = pages.index.sources
         progress = [(number, pages.numbers[source], time) for (source, number), time in control.times.items()]
         for number, time in control.ticks.items():
             # Of the slowest source an input knows only those that it has seen; else each has a time of its own.
-            seen = (each for each in range(len(known)) if not is_slowest or number in pages.index.inputs[each])
+            seen = (each for each in range(len(sources)) if not is_slowest or number in pages.index.inputs[each])
             progress += [(number, each, time) for each in seen]
         # A smaller grace than before a restart closes windows of sources that nothing was seen of, too.
         every = not pages.is_of(self._query.stored)
         if is_slowest:
             rows = [row for of_source in blocks.values() for row in of_source]
-            if rows or progress or (every and known):
+            if rows or progress or (every and sources):
                 yield 0, rows, progress
             return
-        own: list[Progress] = [[] for _ in known]
+        own: list[Progress] = [[] for _ in sources]
         for number, each, time in progress:
             own[each].append((number, 0, time))
-        for each, source in enumerate(known):
+        for each, source in enumerate(sources):
             if own[each] or source in blocks or every:
                 yield each, blocks.get(source, []), own[each]
 
