@@ -100,10 +100,10 @@ class LocalStream:
                 if block:
                     blocks = pa.RecordBatch.from_arrays([pa.array([block], pa.binary())], names=["block"])
                     gave += self._unpacked(blocks)
-                for name in SUMS:
-                    self.counters[name] += counted.get(name) or 0
                 if counted:
                     self.stream_time = counted["stream_time"]
+                    for name in SUMS:
+                        self.counters[name] += counted[name] or 0
         return gave
 
     def received(self, splits: Sequence[pa.Table]) -> dict[int, list[Row]]:

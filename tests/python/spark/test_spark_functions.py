@@ -25,7 +25,7 @@ from pyspark.sql import functions as F
 import windrow as wr
 from windrow.plan import PACK_COUNTERS
 
-from ..harness.scenes import rows, typed
+from ..harness.spark_scenes import rows, typed
 from ..harness.tables import Rows, assert_same, by_sessions, by_sliding, records, rows_of
 from ..oracle.records import Record, by_key
 
