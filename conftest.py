@@ -57,7 +57,10 @@ def shared() -> Path:
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
-    """One Spark for all tests: two cores, UTC, few partitions, quiet. Workers run this very Python."""
+    """One Spark for all tests: two cores, UTC, few partitions, quiet. Workers run this very Python.
+
+    Its JVM compiles for a quick start: most plans run once.
+    """
     import pyspark.sql
 
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
@@ -70,6 +73,7 @@ def spark() -> Iterator[SparkSession]:
         .config("spark.driver.bindAddress", "127.0.0.1")
         .config("spark.driver.host", "127.0.0.1")
         .config("spark.driver.memory", "2g")
+        .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
         .config("spark.sql.session.timeZone", "UTC")
         .config("spark.sql.shuffle.partitions", "2")
         .config("spark.default.parallelism", "2")
