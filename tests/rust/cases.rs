@@ -22,11 +22,11 @@ pub(crate) fn usually(usual: u32) -> ProptestConfig {
     }
 }
 
-/// The same for a property whose cases take seconds: never more than twice `usual`.
+/// The same for a property whose cases take seconds: never more than 16 times `usual`.
 pub(crate) fn costly(usual: u32) -> ProptestConfig {
     let asked = usually(usual);
     ProptestConfig {
-        cases: asked.cases.min(2 * usual),
+        cases: asked.cases.min(16 * usual),
         ..asked
     }
 }

@@ -73,7 +73,7 @@ def run(work: str, limit: int, keys: int, threads: int = 1, batches: int = 120) 
 # Limits of which some calls keep within and most do not.
 @pytest.mark.parametrize("work", ["sliding", "sessions", "lists"])
 @pytest.mark.parametrize("keys", [1, 4999])
-@pytest.mark.parametrize("limit", [200, 450])
+@pytest.mark.parametrize("limit", [pytest.param(200, marks=pytest.mark.soak), 450])
 @pytest.mark.parametrize("threads", [1, 2])
 def test_a_call_beyond_the_limit_is_an_error(work: str, keys: int, limit: int, threads: int) -> None:
     code, told = run(work, limit, keys, threads)
