@@ -13,7 +13,7 @@ from datetime import datetime
 from confluent_kafka import OFFSET_BEGINNING, Consumer, TopicPartition
 from pyspark.sql import Row
 
-from windrow.kafka.control import event_time
+from windrow.kafka._control import event_time
 
 Window = tuple[str, float, float]
 """Airline, first and last departure in milliseconds."""

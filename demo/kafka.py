@@ -33,7 +33,7 @@ from tests.kafka import session, topics  # noqa: E402
 from tests.kafka.broker import Broker  # noqa: E402
 
 import windrow as wr  # noqa: E402
-from windrow.kafka import ProgressProducer, progress  # noqa: E402
+from windrow.kafka import ProgressProducer, with_ticks  # noqa: E402
 
 AIRPORTS = ("EWR", "JFK", "LGA")
 """Of the partitions 0, 1 and 2."""
@@ -111,7 +111,7 @@ def windows(spark: SparkSession, address: str, topic: str) -> wr.WindowedData[Da
         .load()
     )
     carrier = F.col("key").cast("string").alias("carrier")
-    departures = progress(source).select(carrier, "event_time", "tick", "topic", "partition")
+    departures = with_ticks(source).select(carrier, "event_time", "tick", "topic", "partition")
     milliseconds = (f"{round(span.total_seconds() * 1000 / FASTER)} milliseconds" for span in (GAP, GRACE))
     gap, grace = milliseconds
     return (

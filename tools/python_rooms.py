@@ -1,9 +1,9 @@
-"""The rooms of the Python package: which may name which, and who may import the core.
+"""The rooms of the Python package, and which of them may import which.
 
-* a module names rooms before its own in `ORDER`, and modules of its own room without circles; imports for types alone
-  count too, but for those in `TYPES_ONLY`
-* `windrow._native` is imported in `_worker` alone, inside functions; for types alone anywhere
-* the face, `windrow` itself, is imported by `_worker` alone, on an executor
+* A module imports rooms before its own in `ORDER`, and modules of its own room without cycles. Imports for types count
+  too, except those of `windrow._native`: any room may name its types.
+* A room without a leading `_` is public.
+* Nothing inside the package imports `windrow` itself, except the code that an executor runs to find it.
 """
 
 from __future__ import annotations
@@ -16,32 +16,27 @@ from pathlib import Path
 PACKAGE = "python/windrow/"
 LEAST_FILES = 30
 ORDER = (
-    {"errors"},
-    {"collector", "column", "duration", "ddl", "flat", "integer", "ipc", "options"},
-    {"windows", "functions"},
-    {"aggregates"},
-    {"plan", "computed"},
-    {"input", "rows"},
-    {"_worker", "tasks"},
-    {"stream"},
-    {"local", "spark"},
-    {"detect"},
-    {"resolve"},
-    {"windowed"},
-    {"grouped"},
-    {"cogrouped"},
+    {"_arguments"},
+    {"_windows", "_folds"},
+    {"_aggregates"},
+    {"_plan"},
+    {"_native"},
+    {"_executor"},
+    {"_local", "_spark"},
+    {"functions"},
+    {"_query"},
     {"testing"},
     {"state"},
     {"kafka"},
-    {"trace"},
-    {"explanation", "plot"},
-    {"command"},
+    {"_inspection"},
+    {"plot"},
+    {"_command"},
     {"__main__"},
-    {""},  # the face
+    {""},  # the package itself
 )
 RANK = {room: rank for rank, rooms in enumerate(ORDER) for room in rooms}
-TYPES_ONLY = {("windowed", "grouped"), ("resolve", "grouped")}
 NATIVE = "_native"
+REMOTE = "_executor.shipping"
 
 
 @dataclass(frozen=True)
@@ -76,23 +71,20 @@ def breaches(files: dict[str, str]) -> list[str]:
 
 
 def _wrong(module: str, imported: Import) -> str | None:
-    """What is wrong with an import; None where it may be."""
+    """What is wrong with an import; None for an import that is allowed."""
     room, other = _room(module), _room(imported.module)
-    if other == NATIVE:
-        allowed = imported.types or (module == "_worker" and imported.inside)
-        return None if allowed else "windrow._native is imported outside of a function of windrow._worker"
     if other == "":
-        allowed = module == "_worker" and imported.inside
+        allowed = module == REMOTE and imported.inside
         return None if allowed else "windrow itself is imported inside of it: name the module"
     if other not in RANK:
         return f"there is no windrow.{imported.module}"
-    if other == room or RANK[other] < RANK[room] or (imported.types and (room, other) in TYPES_ONLY):
+    if other == room or RANK[other] < RANK[room] or (other == NATIVE and imported.types):
         return None
     return f"room {room!r} may not name room {other!r}"
 
 
 def _module(name: str) -> str:
-    """`python/windrow/local/query.py` is `local.query`, a room's `__init__.py` the room, that of the package empty."""
+    """`python/windrow/_local/query.py` is `_local.query`, a room's `__init__.py` the room, that of the package empty."""
     parts = Path(name.removeprefix(PACKAGE)).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 

@@ -36,7 +36,7 @@ def breaches(wheel: Path) -> list[str]:
         points = [name for name in files.namelist() if name.endswith(".dist-info/entry_points.txt")]
         commands = b"".join(files.read(name) for name in points).decode()
     found = []
-    if "windrow=windrow.command.main:main" not in commands.replace(" ", ""):
+    if "windrow=windrow._command.main:main" not in commands.replace(" ", ""):
         found.append(f"{wheel.name}: the command windrow is not among its entry points")
     found += [f"{wheel.name}: a path of the machine that built it: {path}" for path in paths[:1]]
     if "linux" in wheel.name:

@@ -9,132 +9,174 @@ sessions = (
     .agg(clicks=wr.count(), spend=wr.sum("amount"))
 )
 ```
+
+The aggregates are in `windrow.functions`; `wr.sum` and the like are the same functions.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-from windrow import plot
-from windrow.aggregates.aggregate import Aggregate
-from windrow.aggregates.bits import bit_and, bit_or, bit_xor, bool_and, bool_or
-from windrow.aggregates.builtin import (
-    any_value,
-    approx_count_distinct,
-    avg,
-    collect_list,
-    collect_set,
-    count,
-    count_distinct,
-    count_if,
-    first,
-    last,
-    max,
-    max_by,
-    mean,
-    min,
-    min_by,
-    product,
-    stddev,
-    stddev_pop,
-    stddev_samp,
-    sum,
-    sum_distinct,
-    var_pop,
-    var_samp,
-    variance,
+from windrow import functions, plot
+from windrow._inspection.explain import explain_record
+from windrow._local.counters import LeftOut, counters
+from windrow._native import __version__
+from windrow._query.cogrouped import CogroupedData as CogroupedData
+from windrow._query.cogrouped import cogroup
+from windrow._query.grouped import GroupedData as GroupedData
+from windrow._query.grouped import group_by
+from windrow._query.windowed import WindowedData as WindowedData
+from windrow._spark.configure import configure
+from windrow._spark.ticks import ticks
+from windrow._windows.session import SessionWindows
+from windrow._windows.sliding import SlidingWindows
+from windrow.functions import (
+    Aggregate as Aggregate,
 )
-from windrow.aggregates.frequencies import histogram_numeric, mode, top_k
-from windrow.aggregates.percentiles import approx_percentile, median, percentile
-from windrow.aggregates.statistics import corr, covar_pop, covar_samp, kurtosis, skewness
-from windrow.aggregates.user_function import aggregate, reduce
-from windrow.aggregates.vectorised import apply
-from windrow.aggregates.window_id import window_id
-from windrow.cogrouped import CogroupedData, cogroup
-from windrow.explanation.explain import explain
-from windrow.grouped import GroupedData, group_by
-from windrow.local.counters import LeftOut, counters
-from windrow.spark.configure import configure
-from windrow.spark.ticks import ticks
-from windrow.windowed import WindowedData
-from windrow.windows.session import SessionWindows
-from windrow.windows.sliding import SlidingWindows
+from windrow.functions import (
+    aggregate as aggregate,
+)
+from windrow.functions import (
+    any_value as any_value,
+)
+from windrow.functions import (
+    apply as apply,
+)
+from windrow.functions import (
+    approx_count_distinct as approx_count_distinct,
+)
+from windrow.functions import (
+    approx_percentile as approx_percentile,
+)
+from windrow.functions import (
+    avg as avg,
+)
+from windrow.functions import (
+    bit_and as bit_and,
+)
+from windrow.functions import (
+    bit_or as bit_or,
+)
+from windrow.functions import (
+    bit_xor as bit_xor,
+)
+from windrow.functions import (
+    bool_and as bool_and,
+)
+from windrow.functions import (
+    bool_or as bool_or,
+)
+from windrow.functions import (
+    collect_list as collect_list,
+)
+from windrow.functions import (
+    collect_set as collect_set,
+)
+from windrow.functions import (
+    corr as corr,
+)
+from windrow.functions import (
+    count as count,
+)
+from windrow.functions import (
+    count_distinct as count_distinct,
+)
+from windrow.functions import (
+    count_if as count_if,
+)
+from windrow.functions import (
+    covar_pop as covar_pop,
+)
+from windrow.functions import (
+    covar_samp as covar_samp,
+)
+from windrow.functions import (
+    first as first,
+)
+from windrow.functions import (
+    histogram_numeric as histogram_numeric,
+)
+from windrow.functions import (
+    kurtosis as kurtosis,
+)
+from windrow.functions import (
+    last as last,
+)
+from windrow.functions import (
+    max as max,
+)
+from windrow.functions import (
+    max_by as max_by,
+)
+from windrow.functions import (
+    mean as mean,
+)
+from windrow.functions import (
+    median as median,
+)
+from windrow.functions import (
+    min as min,
+)
+from windrow.functions import (
+    min_by as min_by,
+)
+from windrow.functions import (
+    mode as mode,
+)
+from windrow.functions import (
+    percentile as percentile,
+)
+from windrow.functions import (
+    product as product,
+)
+from windrow.functions import (
+    reduce as reduce,
+)
+from windrow.functions import (
+    skewness as skewness,
+)
+from windrow.functions import (
+    stddev as stddev,
+)
+from windrow.functions import (
+    stddev_pop as stddev_pop,
+)
+from windrow.functions import (
+    stddev_samp as stddev_samp,
+)
+from windrow.functions import (
+    sum as sum,
+)
+from windrow.functions import (
+    sum_distinct as sum_distinct,
+)
+from windrow.functions import (
+    top_k as top_k,
+)
+from windrow.functions import (
+    var_pop as var_pop,
+)
+from windrow.functions import (
+    var_samp as var_samp,
+)
+from windrow.functions import (
+    variance as variance,
+)
+from windrow.functions import (
+    window_id as window_id,
+)
 
 __all__ = [
-    "Aggregate",
-    "CogroupedData",
-    "GroupedData",
     "LeftOut",
     "SessionWindows",
     "SlidingWindows",
-    "WindowedData",
     "__version__",
-    "aggregate",
-    "any_value",
-    "apply",
-    "approx_count_distinct",
-    "approx_percentile",
-    "avg",
-    "bit_and",
-    "bit_or",
-    "bit_xor",
-    "bool_and",
-    "bool_or",
     "cogroup",
-    "collect_list",
-    "collect_set",
     "configure",
-    "corr",
-    "count",
-    "count_distinct",
-    "count_if",
     "counters",
-    "covar_pop",
-    "covar_samp",
-    "explain",
-    "first",
+    "explain_record",
+    "functions",
     "group_by",
-    "histogram_numeric",
-    "kurtosis",
-    "last",
-    "max",
-    "max_by",
-    "mean",
-    "median",
-    "min",
-    "min_by",
-    "mode",
-    "percentile",
     "plot",
-    "product",
-    "reduce",
-    "skewness",
-    "stddev",
-    "stddev_pop",
-    "stddev_samp",
-    "sum",
-    "sum_distinct",
     "ticks",
-    "top_k",
-    "var_pop",
-    "var_samp",
-    "variance",
-    "window_id",
 ]
-
-__version__: str
-"""The version, as the core has it."""
 
 
 def __dir__() -> list[str]:
     return list(__all__)
-
-
-if not TYPE_CHECKING:  # to a type checker there are no other names than those above
-
-    def __getattr__(name: str) -> str:
-        if name == "__version__":
-            from windrow._worker import version
-
-            return version()
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,10 +1,10 @@
-"""`python -m windrow` is the command `windrow`: see `windrow.command`."""
+"""`python -m windrow` is the command `windrow`: see `windrow._command`."""
 
 from __future__ import annotations
 
 import sys
 
-from windrow.command.main import main
+from windrow._command.main import main
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -1,4 +1,4 @@
-"""The binding to the core. Only `windrow._worker` imports it.
+"""The binding to the core. Only `windrow._executor.batch` imports it.
 
 Arrow data goes over by the PyCapsule interface and is not copied. While the core works, other threads of Python run;
 not so while it calls Python functions. Long work on the main thread hears signals: what a handler raises, such as
@@ -16,7 +16,7 @@ Errors, whatever the call:
 | `RuntimeError` | a function of the user raised, which is the cause; or Arrow failed, or windrow has a bug |
 | what the handler raised | a signal's handler raised, as that of Ctrl-C does |
 
-A `spec` is the JSON of `windrow.plan.Plan`.
+A `spec` is the JSON of `windrow._plan.plan.Plan`.
 """
 
 from collections.abc import Callable, Sequence
@@ -24,7 +24,7 @@ from typing import Any, Protocol, Self, final
 
 import pyarrow as pa
 
-from windrow.functions.fold import Fold
+from windrow._folds.fold import Fold
 
 __all__ = [
     "Combiner",

@@ -73,14 +73,15 @@ impl Fingerprint {
         {
             let show = |value: Option<&Value>| value.map_or("nothing".into(), Value::to_string);
             let comma = if text.is_empty() { "" } else { "; " };
-            let unit = match name.as_str() {
-                "until" | "windows" => ", in microseconds",
-                _ => "",
+            let (argument, unit) = match name.as_str() {
+                "until" => ("retention", ", in microseconds"),
+                "windows" => ("windows", ", in microseconds"),
+                name => (name, ""),
             };
             // Writing to a string does not fail.
             let _ = write!(
                 text,
-                "{comma}{name} was {} and is {}{unit}",
+                "{comma}{argument} was {} and is {}{unit}",
                 show(saved.get(name)),
                 show(own.get(name))
             );

@@ -307,7 +307,7 @@ fn ends_column(windows: &WindowSpec, input: &Schema) -> Result<Option<SourceColu
     match windows {
         WindowSpec::Session {
             ends: Some(name), ..
-        } => SourceColumn::of_booleans(input, "ends", name).map(Some),
+        } => SourceColumn::of_booleans(input, "end_when", name).map(Some),
         _ => Ok(None),
     }
 }

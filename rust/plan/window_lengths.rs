@@ -52,7 +52,7 @@ impl WindowLengths {
                 longest_gap,
                 ..
             } => {
-                let longest = longest_gap.map(|micros| one_tick("longest_gap", micros, unit));
+                let longest = longest_gap.map(|micros| one_tick("max_gap", micros, unit));
                 let longest = longest.transpose()?;
                 Ok(Self::Session(Gap::Dynamic { longest }))
             }
@@ -91,7 +91,7 @@ pub(crate) fn cut(windows: &WindowSpec, unit: TimeUnit) -> Result<Option<Cut>> {
     let &WindowSpec::Session { longest, .. } = windows else {
         return Ok(None);
     };
-    let longest = longest.map(|micros| one_tick("longest", micros, unit));
+    let longest = longest.map(|micros| one_tick("max_duration", micros, unit));
     let cut = Cut {
         longest: longest.transpose()?,
     };

@@ -7,7 +7,7 @@ from pathlib import Path
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
-from windrow.kafka import progress
+from windrow.kafka import with_ticks
 
 PATIENCE = 120
 """How many seconds a query may take."""
@@ -30,7 +30,7 @@ def records_of(spark: SparkSession, address: str, *topics: str, rows: int | None
     if rows is not None:
         source = source.option("maxOffsetsPerTrigger", rows)
     user, time = F.col("key").cast("string").alias("user"), F.col("event_time").alias("time")
-    return progress(source.load()).select(user, time, "tick", "topic", "partition", "offset")
+    return with_ticks(source.load()).select(user, time, "tick", "topic", "partition", "offset")
 
 
 class Query:

@@ -2,7 +2,7 @@
 
 ```text
  ProgressProducer ─┐                                            ┌─ group_by(..., tick="tick", time="event_time",
- records, and      ├─▶ partition ──▶ Spark's Kafka source ──▶ progress          source=["topic", "partition"])
+ records, and      ├─▶ partition ──▶ Spark's Kafka source ──▶ with_ticks        source=["topic", "partition"])
  python -m windrow.kafka.ticker
 ```
 The page `docs/stream-time.md` tells what they are for. Writing takes `confluent_kafka`, the extra `windrow[kafka]`;
@@ -22,15 +22,15 @@ reading takes Spark alone. Neither is imported before it is used.
 | `stop` | signals that end it |
 | `cluster` | what is asked of a Kafka cluster |
 | `timer` | clock, deadline and thread |
-| `frame` | `progress`: ticks and data of a frame of Spark |
+| `frame` | `with_ticks`: ticks and data of a frame of Spark |
 | `library` | `confluent_kafka`, when it is asked for |
 """
 
 from __future__ import annotations
 
-from windrow.kafka.control import ControlMessage
-from windrow.kafka.frame import progress
-from windrow.kafka.producer import ProgressProducer
-from windrow.kafka.sender import ProgressError
+from windrow.kafka._control import ControlMessage
+from windrow.kafka._frame import with_ticks
+from windrow.kafka._producer import ProgressProducer
+from windrow.kafka._sender import ProgressError
 
-__all__ = ["ControlMessage", "ProgressError", "ProgressProducer", "progress"]
+__all__ = ["ControlMessage", "ProgressError", "ProgressProducer", "with_ticks"]

@@ -19,14 +19,14 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from windrow.errors import bad_value
-from windrow.kafka.cluster import Cluster, KafkaCluster, TopicPartition
-from windrow.kafka.control import ControlMessage
-from windrow.kafka.library import confluent_kafka
-from windrow.kafka.options import OPTIONS, PREFIX, ProgressOptions
-from windrow.kafka.stop import StopSignals
-from windrow.kafka.timer import ThreadTimer
-from windrow.kafka.watch import COUNTERS, TAIL, Send, Watch
+from windrow._arguments.errors import bad_value
+from windrow.kafka._cluster import Cluster, KafkaCluster, TopicPartition
+from windrow.kafka._control import ControlMessage
+from windrow.kafka._library import confluent_kafka
+from windrow.kafka._options import OPTIONS, PREFIX, ProgressOptions
+from windrow.kafka._stop import StopSignals
+from windrow.kafka._timer import ThreadTimer
+from windrow.kafka._watch import COUNTERS, TAIL, Send, Watch
 
 _TOPICS = f"{PREFIX}topics.include"
 _REFRESH = 60_000  # how often new partitions are looked for, in milliseconds

@@ -12,6 +12,6 @@ is made.
 
 from __future__ import annotations
 
-from windrow.plot.timeline import Timeline, timeline
+from windrow.plot._timeline import Timeline, timeline
 
 __all__ = ["Timeline", "timeline"]

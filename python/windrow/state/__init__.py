@@ -36,13 +36,13 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from windrow import _worker
-from windrow.errors import bad_type
-from windrow.state.checkpoint import entries
-from windrow.state.key import Shards, fetch_key
-from windrow.state.shard import NO_SHARDS
-from windrow.state.stored_query import StoredQuery
-from windrow.stream.index import QUERY
+from windrow._arguments.errors import bad_type
+from windrow._executor.shipping import shipped
+from windrow._executor.stream.index import QUERY
+from windrow.state._checkpoint import entries
+from windrow.state._key import Shards, fetch_key
+from windrow.state._shard import NO_SHARDS, open_windows
+from windrow.state._stored_query import StoredQuery
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -89,7 +89,7 @@ def read(spark: SparkSession, checkpoint: str | os.PathLike[str], *, operator: i
         raise ValueError(NO_SHARDS)
     query = StoredQuery.open(told[0]["page"])
     result = StructType.fromJson(json.loads(query.result))
-    task = _worker.shipped("open_windows", _worker.version(), module="windrow.state.shard")
+    task = shipped(open_windows)
     return stored.sortWithinPartitions("shard").mapInArrow(task, result)
 
 
@@ -106,7 +106,7 @@ def fetch(
     """The windows of one key, as they are now: as in Kafka's stores, open ones and closed ones that are still kept.
 
     Sliding windows are kept for three times their difference and the grace, sessions until they close, both for
-    `.until(...)` where that is longer; `read` leaves closed ones out.
+    `retention=` where that is longer; `read` leaves closed ones out.
 
     Only the shard of the key is looked at, and of its pages only those whose bounds may hold the key and the times: of
     each page its index knows the first and the last time, and the first 16 bytes of the first and the last key. Two

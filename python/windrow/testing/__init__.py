@@ -29,9 +29,9 @@ driver.tick(datetime(2026, 1, 1, 12))          # time moves on: the session is f
 
 from __future__ import annotations
 
-from windrow.testing.change import Change, Window
-from windrow.testing.definition import Definition
-from windrow.testing.driver import StreamDriver
-from windrow.testing.stores import SessionStore, WindowStore
+from windrow.testing._change import Change, Window
+from windrow.testing._definition import Definition
+from windrow.testing._driver import StreamDriver
+from windrow.testing._stores import SessionStore, WindowStore
 
 __all__ = ["Change", "Definition", "SessionStore", "StreamDriver", "Window", "WindowStore"]

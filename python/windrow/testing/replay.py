@@ -20,9 +20,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from windrow import _worker
-from windrow.testing.recording import lines_of, scenario_of
-from windrow.testing.scenario import SCHEMA, TIME, Output, Scenario, Step
+from windrow._native import Operator
+from windrow.testing._recording import lines_of, scenario_of
+from windrow.testing._scenario import SCHEMA, TIME, Output, Scenario, Step
 
 Lengths = Callable[[], int]
 """Gives the length of the next stretch of records."""
@@ -38,7 +38,7 @@ class Player:
     def __init__(self, scenario: Scenario) -> None:
         """Without records."""
         self._scenario = scenario
-        self._operator = _worker.operator(scenario.spec(), SCHEMA, scenario.folds())
+        self._operator = Operator(scenario.spec(), SCHEMA, scenario.folds())
 
     def feed(self, steps: Sequence[Step]) -> list[Output]:
         """Takes records as one batch. Returns the updates, in order."""
@@ -55,7 +55,7 @@ class Player:
     def restart(self) -> None:
         """Saves all state to pages, and restores a new operator from them."""
         pages = self._operator.pages()
-        self._operator = _worker.operator(self._scenario.spec(), SCHEMA, self._scenario.folds())
+        self._operator = Operator(self._scenario.spec(), SCHEMA, self._scenario.folds())
         self._operator.restore(pages)
 
     @property

@@ -104,7 +104,7 @@ impl SessionWindows {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] for a gap of zero, for `until` below gap + grace, and for a cut of sessions
+    /// [`Error::Argument`] for a gap of zero, for `retention` below gap + grace, and for a cut of sessions
     /// that records may still join which come behind others.
     pub fn check(&self) -> Result<()> {
         let longest = self.gap.longest();
@@ -128,7 +128,7 @@ impl SessionWindows {
         let least = longest.saturating_add(self.grace.unwrap_or_default());
         match self.until {
             Some(until) if until < least => Err(Error::Argument {
-                argument: "until".into(),
+                argument: "retention".into(),
                 got: until.0.to_string(),
                 allowed: format!("at least gap + grace, {}", least.0),
             }),

@@ -46,7 +46,7 @@ impl SlidingWindows {
     /// # Errors
     ///
     /// [`Error::Argument`] for a length that is zero or no multiple of the resolution, and for
-    /// `until` below 2 x difference + grace.
+    /// `retention` below 2 x difference + grace.
     pub fn check(&self) -> Result<()> {
         let Sliding {
             difference,
@@ -87,7 +87,7 @@ impl SlidingWindows {
         let least = difference.saturating_mul(2).saturating_add(grace);
         match self.until {
             Some(until) if until < least => wrong(
-                "until",
+                "retention",
                 until,
                 format!("at least 2 x difference + grace, {}", least.0),
             ),

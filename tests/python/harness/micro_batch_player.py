@@ -16,8 +16,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from windrow import _worker
-from windrow.functions.fold import Fold
+from windrow._folds.fold import Fold
+from windrow._native import Operator
 
 from ..oracle.micro_batches import ALL, COUNTED, MicroBatches
 from ..oracle.scenario import Row
@@ -109,7 +109,7 @@ class Operators:
             "shards": 1,
             "inputs": {"column": "input", "count": asked.inputs} if asked.inputs > 1 else None,
         }
-        return _worker.operator(json.dumps(spec), self.schema, _folds(asked))
+        return Operator(json.dumps(spec), self.schema, _folds(asked))
 
     def _batch(self, rows: Sequence[Row]) -> pa.RecordBatch:
         table = table_of(self.asked, rows).select(self.schema.names).combine_chunks()

@@ -14,8 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 import windrow as wr
-from windrow import _worker
-from windrow.functions.fold import Fold, of_reduce
+from windrow._folds.fold import Fold, of_reduce
+from windrow._native import Operator
 from windrow.testing import Change as Driven
 from windrow.testing import StreamDriver
 
@@ -95,16 +95,13 @@ class Player(Protocol):
 
 def windows(asked: Scenario) -> wr.SessionWindows | wr.SlidingWindows:
     """The windows of a scenario, as a user writes them."""
-    made: wr.SessionWindows | wr.SlidingWindows
+    options: Any = {"grace": asked.grace * TICK, "retention": None if asked.until is None else asked.until * TICK}
     if asked.sliding:
-        grace, resolution = asked.grace * TICK, asked.resolution * TICK
-        made = wr.SlidingWindows.with_time_difference(asked.length * TICK, grace=grace, resolution=resolution)
-    elif asked.kind == "dynamic":
-        grace, longest = asked.grace * TICK, asked.length * TICK
-        made = wr.SessionWindows.with_dynamic_gap("gap", grace=grace, longest_gap=longest)
-    else:
-        made = wr.SessionWindows.with_gap(asked.length * TICK, grace=asked.grace * TICK)
-    return made if asked.until is None else made.until(asked.until * TICK)
+        resolution = asked.resolution * TICK
+        return wr.SlidingWindows.with_time_difference(asked.length * TICK, resolution=resolution, **options)
+    if asked.kind == "dynamic":
+        return wr.SessionWindows.with_dynamic_gap("gap", max_gap=asked.length * TICK, **options)
+    return wr.SessionWindows.with_gap(asked.length * TICK, **options)
 
 
 def aggregates(asked: Scenario) -> dict[str, Any]:
@@ -156,7 +153,7 @@ class DriverPlayer:
         return self._driver.counters
 
 
-OPS = {"update": "upsert", "final": "upsert", "tombstone": "delete", "late": "late"}
+OPS = {"upsert": "upsert", "final": "upsert", "delete": "delete", "late": "late"}
 
 
 def ticks(time: datetime) -> int:
@@ -172,7 +169,7 @@ def plain(values: Sequence[Any]) -> tuple[Any, ...]:
 
 
 def _change(change: Driven) -> Change:
-    values = None if change.kind == "tombstone" else plain(list(change.values.values()))
+    values = None if change.kind == "delete" else plain(list(change.values.values()))
     start, end = map(ticks, change.window)
     return Change(OPS[change.kind], change.key["key"], start, end, values, ticks(change.time))
 
@@ -200,7 +197,7 @@ class OperatorPlayer:
             }
         )
         self._folds = _folds(asked)
-        self._operator = _worker.operator(self._spec, SCHEMA, self._folds)
+        self._operator = Operator(self._spec, SCHEMA, self._folds)
 
     def feed(self, rows: Sequence[Row]) -> list[Change]:
         return _changes(self._operator.push(batch_of(rows)))
@@ -210,7 +207,7 @@ class OperatorPlayer:
 
     def restart(self) -> None:
         pages = self._operator.pages()
-        self._operator = _worker.operator(self._spec, SCHEMA, self._folds)
+        self._operator = Operator(self._spec, SCHEMA, self._folds)
         self._operator.restore(pages)
 
     @property

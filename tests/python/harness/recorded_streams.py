@@ -228,15 +228,14 @@ def changes(shape: Shape, number: int, shards: int, *inputs: DataFrame) -> DataF
 
 def windows(shape: Shape) -> Any:
     """The windows of a shape."""
-    grace = timedelta(microseconds=shape.grace)
+    retention = None if shape.until is None else timedelta(microseconds=shape.until)
+    options: Any = {"grace": timedelta(microseconds=shape.grace), "retention": retention}
     if shape.length is None:
-        return wr.SessionWindows.with_dynamic_gap("gap", grace=grace)
+        return wr.SessionWindows.with_dynamic_gap("gap", **options)
     length = timedelta(microseconds=shape.length)
     if shape.kind.startswith("session"):
-        found: Any = wr.SessionWindows.with_gap(length, grace=grace)
-    else:
-        found = wr.SlidingWindows.with_time_difference(length, grace=grace, resolution="1 millisecond")
-    return found if shape.until is None else found.until(timedelta(microseconds=shape.until))
+        return wr.SessionWindows.with_gap(length, **options)
+    return wr.SlidingWindows.with_time_difference(length, resolution="1 millisecond", **options)
 
 
 def added(held: str, row: Any) -> str:

@@ -9,10 +9,10 @@ from typing import Any
 import pyarrow as pa
 
 import windrow as wr
-from windrow import _worker
-from windrow.stream import over
-from windrow.stream.query import asked_of, read_columns
-from windrow.windows.session import SessionWindows
+from windrow import SessionWindows
+from windrow._executor.stream import returned_records
+from windrow._executor.stream.query import asked_of, read_columns
+from windrow._native import Query
 
 from .steps import LocalStream
 
@@ -31,15 +31,15 @@ class LocalRows(LocalStream):
             windowed = windowed.max_ahead(f"{self.max_ahead} microseconds")
         plan = windowed._plan(self.aggregates or {"n": wr.count()}, rows=True)
         if isinstance(plan.windows, SessionWindows):
-            plan = replace(plan, windows=plan.windows.on_stream(plan.schema.field(plan.time)))
-        over.check(plan)
+            plan = replace(plan, windows=plan.windows._on_stream(plan.schema.field(plan.time)))
+        returned_records.check(plan)
         records = self.schema
-        shown = _worker.over_query(plan.spec, records).output_schema
+        shown = Query.over(plan.spec, records).output_schema
         shown = pa.schema([field.with_nullable(True) for field in shown])
-        self.plan = over.core_plan(plan, records)
+        self.plan = returned_records.core_plan(plan, records)
         clock = None if self.max_ahead is None else "windrow.clock"
         self.asked = asked_of(self.plan, (), clock, over=shown, records=len(records))
         self.read = pa.schema(read_columns(self.plan, records).values())
 
     def _unpacked(self, blocks: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-        return over.unpack(iter([blocks]), self.asked)
+        return returned_records.unpack_records(iter([blocks]), self.asked)

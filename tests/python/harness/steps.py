@@ -10,12 +10,12 @@ from typing import Any
 import pyarrow as pa
 from pyspark import cloudpickle
 
-from windrow.stream.pack import pack
-from windrow.stream.query import StreamQuery, asked_of, read_columns
-from windrow.stream.shard import SUMS, changes
-from windrow.stream.unpack import unpack
-from windrow.testing.definition import Schemas, plan_of
-from windrow.windows.session import SessionWindows
+from windrow import SessionWindows
+from windrow._executor.stream.change_block import unpack
+from windrow._executor.stream.pack import pack
+from windrow._executor.stream.query import StreamQuery, asked_of, read_columns
+from windrow._executor.stream.shard import SUMS, changes
+from windrow.testing._definition import Schemas, plan_of
 
 
 class DictState:
@@ -75,7 +75,7 @@ class LocalStream:
         """What the query is from now on."""
         plan = plan_of(definition, self.schema)
         if isinstance(plan.windows, SessionWindows):
-            plan = replace(plan, windows=plan.windows.on_stream(plan.schema.field(plan.time)))
+            plan = replace(plan, windows=plan.windows._on_stream(plan.schema.field(plan.time)))
         options = replace(plan.options, shards=self.shards)
         if self.max_ahead is not None:
             options = replace(options, max_ahead=self.max_ahead)
@@ -129,8 +129,8 @@ class LocalStream:
         return rows.to_batches(max_chunksize=self.draw.choice([1, 3, 100]) * smallest)
 
     def _output(self) -> pa.Schema:
-        from windrow import _worker
+        from windrow._native import Operator, Query
 
         if self.plan.functions:
-            return _worker.operator(self.plan.spec_in_order, self.plan.schema, self.plan.folds()).output_schema
-        return _worker.query(self.plan.spec, self.plan.schema).output_schema
+            return Operator(self.plan.spec_in_order, self.plan.schema, self.plan.folds()).output_schema
+        return Query(self.plan.spec, self.plan.schema).output_schema

@@ -11,7 +11,7 @@ import pytest
 from confluent_kafka import Producer
 
 from windrow.kafka import ProgressProducer
-from windrow.kafka.callbacks import KEPT, Callbacks
+from windrow.kafka._callbacks import KEPT, Callbacks
 
 NINE = 1_767_258_000_000
 DEADLINE = 30  # seconds

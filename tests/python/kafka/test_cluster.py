@@ -16,7 +16,7 @@ import pytest
 from confluent_kafka import Producer
 
 from windrow.kafka import ControlMessage, ProgressError, ProgressProducer
-from windrow.kafka.cluster import Ends, KafkaCluster, TopicPartition
+from windrow.kafka._cluster import Ends, KafkaCluster, TopicPartition
 
 NINE = 1_767_258_000_000
 DEADLINE = 30  # seconds

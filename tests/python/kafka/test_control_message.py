@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from windrow.kafka.control import ControlMessage, event_time, is_control
+from windrow.kafka._control import ControlMessage, event_time, is_control
 
 ID = UUID("00112233-4455-6677-8899-aabbccddeeff")
 END_OF_9999 = 253_402_300_799_999

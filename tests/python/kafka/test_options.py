@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from windrow.kafka.options import OPTIONS, ProgressOptions
+from windrow.kafka._options import OPTIONS, ProgressOptions
 
 P = "progress.control."
 

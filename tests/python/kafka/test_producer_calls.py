@@ -191,7 +191,7 @@ def test_the_time_of_a_flush_is_that_of_both_producers(monkeypatch: pytest.Monke
         scene.inner, CONFIG, control_producer=control, cluster=scene.cluster, timer=VirtualTimer()
     )
     seconds = iter([100.0, 100.0, 103.0, 200.0, 200.0, 209.0])
-    monkeypatch.setattr("windrow.kafka.timer.time.monotonic", lambda: next(seconds))
+    monkeypatch.setattr("windrow.kafka._timer.time.monotonic", lambda: next(seconds))
     for given, waits in ((5, [5, 2]), (5, [5, 0]), (-1, [-1, -1])):
         scene.inner.calls.clear()
         control.calls.clear()

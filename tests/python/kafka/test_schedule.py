@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from windrow.kafka.schedule import Cycle, Schedule
+from windrow.kafka._schedule import Cycle, Schedule
 
 
 def due_times(start: int, end: int | None, backoff: int, exponential: bool) -> list[int]:

@@ -17,9 +17,9 @@ import pytest
 from confluent_kafka import Producer
 
 from windrow.kafka import ControlMessage, ticker
-from windrow.kafka.cluster import Ends, KafkaCluster, TopicPartition
-from windrow.kafka.options import ProgressOptions
-from windrow.kafka.stop import StopSignals
+from windrow.kafka._cluster import Ends, KafkaCluster, TopicPartition
+from windrow.kafka._options import ProgressOptions
+from windrow.kafka._stop import StopSignals
 
 from ..harness.virtual_kafka import VirtualBroker, VirtualCluster, VirtualTimer
 

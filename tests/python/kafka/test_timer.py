@@ -6,7 +6,7 @@ import threading
 import time
 
 from windrow.kafka import ProgressProducer
-from windrow.kafka.timer import ThreadTimer
+from windrow.kafka._timer import ThreadTimer
 
 from ..harness.virtual_kafka import VirtualBroker, VirtualCluster, VirtualProducer, VirtualTimer
 

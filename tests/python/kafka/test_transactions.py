@@ -160,7 +160,7 @@ def test_a_plain_producer_is_made_of_the_settings(monkeypatch: pytest.MonkeyPatc
             made.append(settings)
             return VirtualProducer(VirtualBroker(VirtualTimer()))
 
-    monkeypatch.setattr("windrow.kafka.sender.confluent_kafka", lambda: Library)
+    monkeypatch.setattr("windrow.kafka._sender.confluent_kafka", lambda: Library)
     timer = VirtualTimer()
     settings = {"bootstrap.servers": "localhost:1", "acks": "all", "transactional.id": "own", "on_delivery": print}
     given = {"cluster": VirtualCluster(VirtualBroker(timer)), "timer": timer}

@@ -6,8 +6,8 @@ from uuid import UUID
 
 import pytest
 
-from windrow.kafka.cluster import TopicPartition
-from windrow.kafka.control import ControlMessage
+from windrow.kafka._cluster import TopicPartition
+from windrow.kafka._control import ControlMessage
 
 from .watch_scene import BACKOFF, CONFIG, END, INTERVAL, NINE, START, Scene
 

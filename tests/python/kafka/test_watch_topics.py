@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from windrow.kafka.cluster import TopicPartition
+from windrow.kafka._cluster import TopicPartition
 
 from .watch_scene import END, INTERVAL, NINE, START, Scene
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
-from windrow.kafka.cluster import TopicPartition
-from windrow.kafka.control import ControlMessage, event_time
-from windrow.kafka.options import ProgressOptions
-from windrow.kafka.watch import Watch
+from windrow.kafka._cluster import TopicPartition
+from windrow.kafka._control import ControlMessage, event_time
+from windrow.kafka._options import ProgressOptions
+from windrow.kafka._watch import Watch
 
 from ..harness.virtual_kafka import VirtualBroker, VirtualCluster, VirtualTimer
 

@@ -13,8 +13,8 @@ import pyarrow as pa
 import pytest
 
 import windrow as wr
-from windrow.ddl import arrow_type
-from windrow.functions.check import array_of, check_of
+from windrow._arguments.ddl import arrow_type
+from windrow._folds.check import array_of, check_of
 
 NOON = datetime(2026, 1, 1, 12)
 LIST = pa.list_(pa.int64())

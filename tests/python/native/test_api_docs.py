@@ -13,10 +13,10 @@ import pytest
 
 import windrow
 
-ELSEWHERE = {"windrow.testing.definition", "windrow.kafka.producer"}
+ELSEWHERE = {"windrow.testing._definition", "windrow.kafka._producer"}
 """Modules with objects that stand for others."""
 
-SPARK_ONLY = {"windrow.spark.dataframe", "windrow.spark.types"}
+SPARK_ONLY = {"windrow._spark.dataframe", "windrow._spark.types"}
 MODULES = [
     module.name
     for module in pkgutil.walk_packages([str(Path(windrow.__file__).parent)], "windrow.")
@@ -32,7 +32,7 @@ def test_the_examples_are_seen() -> None:
     assert examples >= 100
 
 
-@pytest.mark.parametrize("name", windrow.__all__)
+@pytest.mark.parametrize("name", sorted({*windrow.__all__, *windrow.functions.__all__}))
 def test_public_names_say_what_they_are(name: str) -> None:
     value = getattr(windrow, name)
     assert isinstance(value, str) or (value.__doc__ and "\n" not in value.__doc__.splitlines()[0])
@@ -42,6 +42,19 @@ def test_the_package_shows_its_public_names_only() -> None:
     assert dir(windrow) == sorted(windrow.__all__)
     with pytest.raises(AttributeError, match="module 'windrow' has no attribute 'nothing'"):
         windrow.nothing  # noqa: B018
+
+
+def test_the_aggregates_are_in_a_module_of_their_own_and_at_the_top() -> None:
+    assert not set(windrow.functions.__all__) & set(windrow.__all__)
+    for name in windrow.functions.__all__:
+        assert getattr(windrow, name) is getattr(windrow.functions, name)
+
+
+def test_all_modules_but_a_few_are_private() -> None:
+    public = {name for name in MODULES if not any(part.startswith("_") for part in name.split("."))}
+    ran = {"windrow.kafka.ticker", "windrow.testing.replay"}
+    packages = {f"windrow.{name}" for name in ("functions", "testing", "state", "kafka", "plot")}
+    assert public == packages | ran
 
 
 def test_a_type_checker_sees_no_names_that_are_made_up_at_run_time() -> None:
@@ -55,20 +68,23 @@ def test_a_type_checker_sees_no_names_that_are_made_up_at_run_time() -> None:
     assert seen >= 4
 
 
-# Of public classes, but called by other modules of the package alone.
-BETWEEN_ROOMS = {"check", "check_stream", "check_time", "ending", "on_stream", "plan"}
 PUBLIC = {
     called.__qualname__: called
-    for owner in (windrow, *(value for value in vars(windrow).values() if inspect.isclass(value)))
+    for owner in (windrow, windrow.functions, *(value for value in vars(windrow).values() if inspect.isclass(value)))
     for name, called in inspect.getmembers(owner, inspect.isroutine)
-    if not name.startswith("_")
-    and name not in BETWEEN_ROOMS
-    and not inspect.ismethoddescriptor(called)  # of Python's exceptions
+    if not name.startswith("_") and not inspect.ismethoddescriptor(called)  # of Python's exceptions
 }
 
 
 def test_the_public_calls_are_seen() -> None:
-    calls = {"group_by", "sum", "reduce", "SessionWindows.with_gap", "SlidingWindows.until", "WindowedData.agg"}
+    calls = {
+        "group_by",
+        "sum",
+        "reduce",
+        "SessionWindows.with_gap",
+        "SlidingWindows.with_time_difference",
+        "WindowedData.agg",
+    }
     assert calls <= set(PUBLIC)
 
 

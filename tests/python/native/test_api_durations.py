@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from windrow.duration import LONGEST, microseconds, words
+from windrow._arguments.duration import LONGEST, microseconds, words
 
 MINUTE = 60_000_000
 

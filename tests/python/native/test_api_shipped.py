@@ -12,7 +12,8 @@ import pyspark
 import pytest
 
 import windrow
-from windrow import _worker
+from windrow._executor import shipping
+from windrow._executor.batch import fold, pack
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -36,7 +37,7 @@ def shipped(tmp_path: Path, version: str) -> list[str]:
     from pyspark import cloudpickle
 
     task = tmp_path / "task.pickle"
-    task.write_bytes(cloudpickle.dumps(_worker.shipped("pack", version, "{}", b"", ())))
+    task.write_bytes(cloudpickle.dumps(shipping.shipped(pack, "{}", b"", (), version=version)))
     package = tmp_path / "bare" / "pyspark"
     package.mkdir(parents=True)
     (package / "__init__.py").touch()
@@ -62,7 +63,7 @@ def test_a_folder_that_happens_to_be_called_windrow_is_no_windrow(tmp_path: Path
 
 
 def test_another_version_says_which_both_are() -> None:
-    task = _worker.shipped("pack", "0.0.0", "{}", b"", ())
+    task = shipping.shipped(pack, "{}", b"", (), version="0.0.0")
     with pytest.raises(
         RuntimeError, match=f"has windrow {windrow.__version__}, the driver has 0.0.0: install"
     ) as raised:
@@ -75,8 +76,8 @@ def test_no_module_of_windrow_is_needed_to_unpickle(tmp_path: Path) -> None:
 
     _, task = shipped(tmp_path, "1.2.3")
     functions = (cloudpickle.dumps(windrow.reduce("x", max)),)
-    fold = cloudpickle.dumps(_worker.shipped("fold", "1.2.3", "{}", b"", {}, functions))
-    for pickled in (Path(task).read_bytes(), fold):
+    step = cloudpickle.dumps(shipping.shipped(fold, "{}", b"", {}, functions, version="1.2.3"))
+    for pickled in (Path(task).read_bytes(), step):
         named = {module for module, _ in _globals(pickled)}
         assert named
         assert not any(module.split(".")[0] == "windrow" for module in named)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import pickle
 from collections.abc import Callable
 from dataclasses import FrozenInstanceError
@@ -14,13 +15,13 @@ import pytest
 
 import windrow as wr
 from windrow import SessionWindows, SlidingWindows
-from windrow.duration import LONGEST
-from windrow.windows.session import DynamicGap
-from windrow.windows.specification import Windows
+from windrow._arguments.duration import LONGEST
+from windrow._windows.session import DynamicGap
+from windrow._windows.specification import Windows
 
-SESSIONS = SessionWindows.with_gap("5 minutes", grace="1 hour").until("1 day")
-DYNAMIC = SessionWindows.with_dynamic_gap("pause", grace="1 hour", longest_gap="2 days", invalid_gap="error").until(
-    "3 days"
+SESSIONS = SessionWindows.with_gap("5 minutes", grace="1 hour", retention="1 day")
+DYNAMIC = SessionWindows.with_dynamic_gap(
+    "pause", grace="1 hour", max_gap="2 days", invalid_gap="error", retention="3 days"
 )
 SLIDING = SlidingWindows.with_time_difference("10 minutes", grace="1 minute", resolution="1 second")
 
@@ -30,12 +31,12 @@ def test_sessions_hold_microseconds() -> None:
 
 
 def test_windows_of_dynamic_gaps_hold_microseconds_and_the_column() -> None:
-    assert DYNAMIC.gap == DynamicGap("pause", longest=172_800_000_000, invalid="error")
+    assert DYNAMIC.gap == DynamicGap("pause", max_gap=172_800_000_000, invalid="error")
     assert (DYNAMIC.grace, DYNAMIC.retention) == (3_600_000_000, 259_200_000_000)
-    assert SessionWindows.with_dynamic_gap("pause").gap == DynamicGap("pause", longest=None, invalid="drop")
+    assert SessionWindows.with_dynamic_gap("pause").gap == DynamicGap("pause", max_gap=None, invalid="drop")
     assert repr(DYNAMIC) == (
-        "SessionWindows.with_dynamic_gap('pause', grace='1 hour', longest_gap='2 days', invalid_gap='error')"
-        ".until('3 days')"
+        "SessionWindows.with_dynamic_gap('pause', grace='1 hour', max_gap='2 days', invalid_gap='error', "
+        "retention='3 days')"
     )
 
 
@@ -85,10 +86,10 @@ def test_a_bare_number_is_refused_everywhere() -> None:
         ("gap", lambda: SessionWindows.with_gap(bare)),
         ("grace", lambda: SessionWindows.with_gap("1 second", grace=bare)),
         ("grace", lambda: SessionWindows.with_dynamic_gap("pause", grace=bare)),
-        ("longest_gap", lambda: SessionWindows.with_dynamic_gap("pause", longest_gap=bare)),
+        ("max_gap", lambda: SessionWindows.with_dynamic_gap("pause", max_gap=bare)),
         ("difference", lambda: SlidingWindows.with_time_difference(bare)),
         ("resolution", lambda: SlidingWindows.with_time_difference("1 second", resolution=bare)),
-        ("retention", lambda: SESSIONS.until(bare)),
+        ("retention", lambda: SessionWindows.with_gap("1 second", retention=bare)),
     ]:
         with pytest.raises(TypeError, match=f"{argument}: got 5, an int"):
             call()
@@ -111,7 +112,7 @@ def test_a_bare_number_is_refused_everywhere() -> None:
         ),
         (
             lambda: SessionWindows.with_dynamic_gap("pause", "1 hour", "2 days", "error", 5),
-            r"got '1 hour', '2 days', 'error', 5 by position; .* grace='1 hour', longest_gap='2 days', invalid",
+            r"got '1 hour', '2 days', 'error', 5 by position; .* grace='1 hour', max_gap='2 days', invalid",
         ),
     ],
 )
@@ -121,15 +122,16 @@ def test_options_go_by_name(call: Callable[[], object], message: str) -> None:
 
 
 def test_the_longest_gap_is_no_retention() -> None:
-    windows: Any = SessionWindows
-    with pytest.raises(TypeError, match=r"retention: got '2 hours'.*: longest_gap='2 hours', .* until\(\.\.\.\)"):
-        windows.with_dynamic_gap("pause", retention="2 hours")
+    with pytest.raises(
+        ValueError, match=r"retention: got '2 hours'; allowed: at least 1 day, which is max_gap \+ grace"
+    ):
+        SessionWindows.with_dynamic_gap("pause", retention="2 hours")
 
 
 def test_an_option_that_is_none_is_told_the_closest() -> None:
     windows: Any = SessionWindows
-    with pytest.raises(TypeError, match=r"with_dynamic_gap: got longest_gaps='1 hour'; .*did you mean 'longest_gap'\?"):
-        windows.with_dynamic_gap("pause", longest_gaps="1 hour")
+    with pytest.raises(TypeError, match=r"with_dynamic_gap: got max_gaps='1 hour'; .*did you mean 'max_gap'\?"):
+        windows.with_dynamic_gap("pause", max_gaps="1 hour")
 
 
 def test_grace_may_be_zero_and_not_negative() -> None:
@@ -149,9 +151,9 @@ def test_gap_and_grace_together_stay_representable() -> None:
 
 def test_longest_gap_and_grace_together_stay_representable() -> None:
     longest = f"{LONGEST - 1} microseconds"
-    assert SessionWindows.with_dynamic_gap("pause", grace="1 microsecond", longest_gap=longest).grace == 1
-    with pytest.raises(ValueError, match=r"grace: .*longest_gap \+ grace of at most"):
-        SessionWindows.with_dynamic_gap("pause", grace="2 microseconds", longest_gap=longest)
+    assert SessionWindows.with_dynamic_gap("pause", grace="1 microsecond", max_gap=longest).grace == 1
+    with pytest.raises(ValueError, match=r"grace: .*max_gap \+ grace of at most"):
+        SessionWindows.with_dynamic_gap("pause", grace="2 microseconds", max_gap=longest)
 
 
 @pytest.mark.parametrize(
@@ -160,9 +162,9 @@ def test_longest_gap_and_grace_together_stay_representable() -> None:
         ({"column": ""}, ValueError, "column: got ''; allowed: the name of a column"),
         ({"column": 5}, TypeError, "column: got 5, an int; allowed: the name of a column"),
         (
-            {"column": "pause", "longest_gap": "0 seconds"},
+            {"column": "pause", "max_gap": "0 seconds"},
             ValueError,
-            "longest_gap: got '0 seconds'; allowed: a",
+            "max_gap: got '0 seconds'; allowed: a",
         ),
         ({"column": "pause", "grace": "-1 second"}, ValueError, "grace: got '-1 second'"),
         ({"column": "pause", "invalid_gap": "fail"}, ValueError, "invalid_gap: got 'fail'; allowed: 'drop' or 'error'"),
@@ -177,10 +179,10 @@ def test_a_dynamic_gap_that_makes_no_sense_is_refused(
 
 
 def test_sessions_of_a_dynamic_gap_are_kept_for_the_longest_gap_and_grace_at_least() -> None:
-    windows = SessionWindows.with_dynamic_gap("pause", grace="1 hour", longest_gap="2 hours")
-    assert windows.until("3 hours").retention == 10_800_000_000
-    with pytest.raises(ValueError, match=r"at least 3 hours, which is longest_gap \+ grace"):
-        windows.until("10799999999 microseconds")
+    windows = functools.partial(SessionWindows.with_dynamic_gap, "pause", grace="1 hour", max_gap="2 hours")
+    assert windows(retention="3 hours").retention == 10_800_000_000
+    with pytest.raises(ValueError, match=r"at least 3 hours, which is max_gap \+ grace"):
+        windows(retention="10799999999 microseconds")
 
 
 def test_twice_the_difference_and_grace_together_stay_representable() -> None:
@@ -205,25 +207,19 @@ def test_difference_and_grace_are_multiples_of_the_resolution() -> None:
 
 
 def test_sessions_are_kept_for_gap_and_grace_at_least() -> None:
-    windows = SessionWindows.with_gap("5 minutes", grace="1 hour")
-    assert windows.until("65 minutes").retention == 3_900_000_000
+    windows = functools.partial(SessionWindows.with_gap, "5 minutes", grace="1 hour")
+    assert windows(retention="65 minutes").retention == 3_900_000_000
     with pytest.raises(ValueError, match=r"retention: .*at least 1 hour 5 minutes, which is gap \+ grace"):
-        windows.until("3899999999 microseconds")
+        windows(retention="3899999999 microseconds")
     with pytest.raises(ValueError, match="at least 5 minutes"):
-        SessionWindows.with_gap("5 minutes").until("1 minute")
+        SessionWindows.with_gap("5 minutes", retention="1 minute")
 
 
 def test_sliding_windows_are_kept_for_twice_the_difference_and_grace_at_least() -> None:
-    windows = SlidingWindows.with_time_difference("10 minutes", grace="1 minute")
-    assert windows.until("21 minutes").retention == 1_260_000_000
+    windows = functools.partial(SlidingWindows.with_time_difference, "10 minutes", grace="1 minute")
+    assert windows(retention="21 minutes").retention == 1_260_000_000
     with pytest.raises(ValueError, match=r"retention: .*at least 21 minutes, which is 2 x difference \+ grace"):
-        windows.until("20 minutes 59 seconds")
-
-
-def test_until_makes_new_windows() -> None:
-    windows = SessionWindows.with_gap("5 minutes")
-    assert windows.until("1 day") is not windows
-    assert windows.retention is None
+        windows(retention="20 minutes 59 seconds")
 
 
 def windowed(unit: Any, windows: Windows) -> Any:
@@ -261,11 +257,11 @@ TICK = timedelta(microseconds=1)
         ),
         ("ns", SessionWindows.with_gap(LONGEST_NS + TICK), "gap: got '15250 weeks .*; allowed: at most 15250 weeks"),
         ("ns", SessionWindows.with_gap("1 day", grace=LONGEST_NS + TICK), "grace: got '15250 weeks"),
-        ("ns", SessionWindows.with_gap("1 day").until(LONGEST_NS + TICK), "until: got '15250 weeks"),
+        ("ns", SessionWindows.with_gap("1 day", retention=LONGEST_NS + TICK), "retention: got '15250 weeks"),
         (
             "ns",
-            SessionWindows.with_dynamic_gap("pause", longest_gap=LONGEST_NS + TICK),
-            "longest_gap: got '15250 weeks",
+            SessionWindows.with_dynamic_gap("pause", max_gap=LONGEST_NS + TICK),
+            "max_gap: got '15250 weeks",
         ),
         (
             "s",
@@ -275,8 +271,8 @@ TICK = timedelta(microseconds=1)
         ("ms", SessionWindows.with_gap(TICK), "gap: got '1 microsecond'; allowed: at least 1 millisecond"),
         (
             "s",
-            SessionWindows.with_dynamic_gap("pause", longest_gap="999 milliseconds"),
-            "longest_gap: got '999 milliseconds'; allowed: at least 1 second, as the time column 'ts' counts in s",
+            SessionWindows.with_dynamic_gap("pause", max_gap="999 milliseconds"),
+            "max_gap: got '999 milliseconds'; allowed: at least 1 second, as the time column 'ts' counts in s",
         ),
     ],
 )
@@ -300,7 +296,7 @@ def test_a_length_that_the_time_column_cannot_count_is_refused(unit: Any, window
         ("ns", SessionWindows.with_gap(TICK)),
         ("ns", SessionWindows.with_gap(LONGEST_NS)),
         ("us", SessionWindows.with_gap(LONGEST_NS + TICK)),
-        ("s", SessionWindows.with_dynamic_gap("pause", longest_gap="1 second")),
+        ("s", SessionWindows.with_dynamic_gap("pause", max_gap="1 second")),
     ],
 )
 def test_a_length_that_the_time_column_counts_is_taken(unit: Any, windows: Windows) -> None:

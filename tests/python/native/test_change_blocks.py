@@ -11,11 +11,11 @@ import pyarrow as pa
 import pytest
 
 import windrow as wr
-from windrow import _worker
-from windrow.stream.change_block import blocks_of, rows_of
-from windrow.stream.pack import pack
-from windrow.stream.query import StreamQuery
-from windrow.stream.shard import changes
+from windrow._executor.stream.change_block import blocks_of, rows_of
+from windrow._executor.stream.pack import pack
+from windrow._executor.stream.query import StreamQuery
+from windrow._executor.stream.shard import changes
+from windrow._native import decode_changes
 
 from ..harness.row_steps import LocalRows
 from ..harness.steps import DictState, LocalStream
@@ -243,7 +243,7 @@ def test_a_block_that_is_none_is_an_error() -> None:
     block = next(blocks_of(pa.record_batch([pa.array(range(20))], names=["n"])))
     for broken in (b"x", block[:40], block[:-400], block.replace(b"windrow.least", b"windrow.other")):
         with pytest.raises(ValueError, match="block of changes"):
-            _worker.decode_changes(broken)
+            decode_changes(broken)
 
 
 def definition(emit: Any, late: Any = "drop") -> Any:
@@ -287,7 +287,7 @@ def test_deletes_of_a_micro_batch_come_before_its_upserts() -> None:
         ts = datetime.datetime(2026, 11, 24) + datetime.timedelta(seconds=seconds)
         table = pa.table({"key": range(100), "ts": [ts] * 100, "v": range(100)}, schema=schema)
         blocks = [block for block, _ in changes(stream.received([table])[0], state, query) if block]
-        ops.append([op for block in blocks for op in _worker.decode_changes(block).column("op").to_pylist()])
+        ops.append([op for block in blocks for op in decode_changes(block).column("op").to_pylist()])
     assert ops == [["upsert"] * 100, ["delete"] * 100 + ["upsert"] * 100]
 
 

@@ -81,7 +81,7 @@ def test_aggregates_of_inputs_equal_the_oracle(name: str, kind: str) -> None:
 @usually(40)
 @given(inputs(FAMILIES["duration"], NAMES), st.integers(1, 30))
 def test_records_of_all_inputs_bring_their_own_gaps(tables: dict[str, pa.Table], longest: int) -> None:
-    kept = wr.SessionWindows.with_dynamic_gap("gap", longest_gap=timedelta(microseconds=longest))
+    kept = wr.SessionWindows.with_dynamic_gap("gap", max_gap=timedelta(microseconds=longest))
     gaps = [timedelta(microseconds=gap) for gap in range(-1, 9)] + [None]
     tables = {
         name: table.append_column(

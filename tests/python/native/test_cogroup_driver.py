@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import windrow as wr
-from windrow import _worker
+from windrow._native import Operator
 from windrow.testing import StreamDriver
-from windrow.testing.definition import plan_of
+from windrow.testing._definition import plan_of
 
 from ..harness.cogroups import assert_cogroup, counts, of_input
 from ..harness.examples import usually
@@ -124,12 +124,12 @@ def test_an_update_shows_what_each_input_gave() -> None:
             0   4   8
     """
     driver = driven(SESSIONS, emit="update")
-    assert changes_by_tick(driver.pipe("clicks", k="a", ts=at_tick(0))) == [("update", "a", 0, 0, 1, None)]
-    assert changes_by_tick(driver.pipe("clicks", k="a", ts=at_tick(8))) == [("update", "a", 8, 8, 1, None)]
+    assert changes_by_tick(driver.pipe("clicks", k="a", ts=at_tick(0))) == [("upsert", "a", 0, 0, 1, None)]
+    assert changes_by_tick(driver.pipe("clicks", k="a", ts=at_tick(8))) == [("upsert", "a", 8, 8, 1, None)]
     assert changes_by_tick(driver.pipe("orders", k="a", at=at_tick(4), amount=3)) == [
-        ("tombstone", "a", 0, 0),
-        ("tombstone", "a", 8, 8),
-        ("update", "a", 0, 8, 2, 3),
+        ("delete", "a", 0, 0),
+        ("delete", "a", 8, 8),
+        ("upsert", "a", 0, 8, 2, 3),
     ]
     assert driver.sessions.fetch("a").to_pylist()[0]["clicks"] == 2
 
@@ -242,8 +242,8 @@ TEXTS = wr.aggregate(
 
 def test_python_functions_are_fed_in_the_order_of_arrival() -> None:
     driver = driven(SESSIONS, emit="update", texts=TEXTS, sum=wr.reduce("orders.amount", lambda a, b: a + b))
-    assert changes_by_tick(driver.pipe("orders", k="a", at=at_tick(9), amount=1)) == [("update", "a", 9, 9, "1", 1)]
-    assert changes_by_tick(driver.pipe("clicks", k="a", ts=at_tick(0), url="x")) == [("update", "a", 0, 0, "x", None)]
+    assert changes_by_tick(driver.pipe("orders", k="a", at=at_tick(9), amount=1)) == [("upsert", "a", 9, 9, "1", 1)]
+    assert changes_by_tick(driver.pipe("clicks", k="a", ts=at_tick(0), url="x")) == [("upsert", "a", 0, 0, "x", None)]
     last = changes_by_tick(driver.pipe("clicks", k="a", ts=at_tick(5), url="y"))[-1]
     assert last[2:4] == (0, 9)
     assert last[4].endswith("(x|1)y") or last[4].replace("(|x)", "x").endswith("|1)y")
@@ -268,7 +268,7 @@ def test_python_functions_are_fed_in_the_order_of_arrival() -> None:
 )
 def test_a_single_function_deletes_a_window_only_where_it_sees_every_input(aggregate: Any, kept: bool) -> None:
     driver = driven(SESSIONS, emit="update", x=aggregate)
-    assert [change.kind for change in driver.pipe("clicks", k="a", ts=at_tick(0))] == ["update"] * kept
+    assert [change.kind for change in driver.pipe("clicks", k="a", ts=at_tick(0))] == ["upsert"] * kept
     assert driver.sessions.all().num_rows == kept
 
 
@@ -370,7 +370,7 @@ def test_a_fold_without_a_function_for_an_input_names_the_input() -> None:
     batch = pa.RecordBatch.from_pylist([order], plan.schema)
     (fold,) = plan.folds()
     fed, left_out, short = (
-        _worker.operator(plan.spec_in_order, plan.schema, [replace(fold, adds=adds)])
+        Operator(plan.spec_in_order, plan.schema, [replace(fold, adds=adds)])
         for adds in (fold.adds, (None, None), fold.adds[:1])
     )
     for operator, spent in ((fed, 3), (left_out, None)):

@@ -139,7 +139,7 @@ def test_sessions_of_all_inputs_equal_the_oracle(drawn: tuple[Tables, dict[str, 
 @usually(40)
 @given(inputs())
 def test_sessions_of_own_gaps_equal_the_oracle(drawn: tuple[Tables, dict[str, str]]) -> None:
-    windows = wr.SessionWindows.with_dynamic_gap("gap", longest_gap=LONGEST * TICK)
+    windows = wr.SessionWindows.with_dynamic_gap("gap", max_gap=LONGEST * TICK)
     oracle = of_dynamic_sessions(lambda record: record.values["gap"], LONGEST)
     check(*drawn, cogrouped(*drawn, windows).with_columns(**ASKED), oracle)
 

@@ -9,7 +9,7 @@ from types import ModuleType
 import pyspark
 import pytest
 
-from windrow import collector
+from windrow._folds import collector
 
 
 @pytest.fixture

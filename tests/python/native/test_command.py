@@ -23,8 +23,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import windrow as wr
-from windrow.command import aggregate
-from windrow.command.main import main
+from windrow.__main__ import main
+from windrow._command import aggregate
 
 from ..harness.flights import flights
 
@@ -225,7 +225,7 @@ def test_gaps_of_the_records_own(folder: Path) -> None:
     )
     pq.write_table(table, folder / "visits.parquet")
     asked = ["sessions", "visits.parquet", "--key", "user", "--time", "ts", "--dynamic-gap", "pause"]
-    assert main([*asked, "--longest-gap", "1 hour", "--out", "out.parquet"]) == 0
+    assert main([*asked, "--max-gap", "1 hour", "--out", "out.parquet"]) == 0
     counted = {row["window"]["start"].minute: row["count"] for row in pq.read_table(folder / "out.parquet").to_pylist()}
     assert counted == {0: 1, 20: 2}
 
@@ -291,15 +291,15 @@ WRONG = {
         "--out: got 'window_end'",
     ),
     "an option of sessions": (
-        ["sliding", "clicks.csv", "--key", "user", "--time", "ts", "--difference", "5m", "--longest", "1h"],
-        "--longest is an option of windrow sessions; windrow sliding has no such option (all options: windrow",
+        ["sliding", "clicks.csv", "--key", "user", "--time", "ts", "--difference", "5m", "--max-duration", "1h"],
+        "--max-duration is an option of windrow sessions; windrow sliding has no such option (all options: windrow",
     ),
     "an option of sliding": (
         ["sessions", "clicks.csv", *SESSIONS, "--resolution=1s"],
         "--resolution is an option of windrow sliding",
     ),
     "an option of none, misspelt": (["sessions", "clicks.csv", *SESSIONS, "--longst=1h"], "unrecognized arguments: --"),
-    "a longest gap beside a gap": (["sessions", "clicks.csv", *SESSIONS, "--longest-gap", "1h"], "--longest-gap"),
+    "a longest gap beside a gap": (["sessions", "clicks.csv", *SESSIONS, "--max-gap", "1h"], "--max-gap"),
     "no threads": (["sessions", "clicks.csv", *SESSIONS, "--threads", "0"], "--threads: got 0"),
     "a type that is none": (["sessions", "clicks.csv", *SESSIONS, "--type", "user=text"], "'string'"),
     "a window of no multiple": (
@@ -361,7 +361,7 @@ def test_the_version(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_the_name_of_the_command() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    assert project["scripts"] == {"windrow": "windrow.command.main:main"}
+    assert project["scripts"] == {"windrow": "windrow._command.main:main"}
 
 
 def test_a_bar_where_there_is_a_terminal(folder: Path) -> None:

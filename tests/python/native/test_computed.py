@@ -324,7 +324,7 @@ def test_thousands_of_terms_are_computed_in_time_that_grows_with_their_number() 
     plan = sessions(rows)._plan({"all": all_of})
     finish = pickle.loads(pickle.dumps(plan.finish))
     assert finish == plan.finish
-    parts = sessions(rows).agg(**dict(plan.aggregates)).to_batches()
+    parts = sessions(rows).agg(**{name: wr.Aggregate(call) for name, call in plan.aggregates}).to_batches()
     assert dict(zip("ab", finish.batch(parts[0])["all"].to_pylist(), strict=True)) == {
         "a": sum(range(WIDE)) + WIDE,
         "b": 2 * WIDE,

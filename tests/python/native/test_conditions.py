@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 import pytest
 
 import windrow as wr
+from windrow._aggregates.aggregate import call_of
 from windrow.testing import StreamDriver
 
 US = pa.timestamp("us")
@@ -128,7 +129,7 @@ def test_a_state_goes_on_with_its_own_conditions_only() -> None:
 
 
 def test_the_plan_names_a_condition_only_where_there_is_one() -> None:
-    plain, filtered = wr.sum("amount").plan("x"), wr.sum("amount").where("paid").plan("x")
+    plain, filtered = (call_of(each).plan("x") for each in (wr.sum("amount"), wr.sum("amount").where("paid")))
     assert "where" not in json.dumps(plain)
     assert filtered == {**plain, "where": "paid"}
 
@@ -143,7 +144,7 @@ def test_a_column_of_nulls_alone_is_never_true() -> None:
         assert set(map(repr, got)) == {repr((0, None, None, []))}
         assert set(windowed.with_columns(**built_in)["n"].to_pylist()) == {0}
     ended = wr.group_by(table, "user", time="ts", tick="none").windowed_by(
-        wr.SessionWindows.with_gap("10 seconds", ends="none")
+        wr.SessionWindows.with_gap("10 seconds", end_when="none")
     )
     assert by_user(ended.agg(n=wr.count()), "n") == {"ann": 3, "bob": 1}
     driver = StreamDriver(lambda data: sessions(data).agg(n=wr.count_if("none"), m=wr.count()), table.schema)

@@ -39,7 +39,7 @@ COUNTED = {
     "ticks": 1,
     "windows": 2,
 }
-GAPS = wr.SessionWindows.with_dynamic_gap("gap", longest_gap="1 hour")
+GAPS = wr.SessionWindows.with_dynamic_gap("gap", max_gap="1 hour")
 
 
 def asked(data: Any = EVENTS, windows: Any = GAPS) -> Any:
@@ -66,7 +66,7 @@ def test_a_call_warns_once_at_its_line_with_the_counters(call: str) -> None:
     (told,) = caught
     assert str(told.message).startswith(
         "3 of 5 records are left out (null_keys 1, null_times 1, bad_gaps 1), and gaps are cut to "
-        "longest_gap (clamped_gaps 1): "
+        "max_gap (clamped_gaps 1): "
     )
     assert isinstance(told.message, wr.LeftOut)
     assert told.message.counters == {name: COUNTED[name] for name in COUNTED if name not in ("ticks", "windows")}

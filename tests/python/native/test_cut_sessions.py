@@ -16,9 +16,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import windrow as wr
-from windrow import _worker
-from windrow.plan import Plan
-from windrow.trace.query import trace
+from windrow._executor.batch import fold
+from windrow._inspection.query import trace
+from windrow._native import Operator, Query
+from windrow._plan.plan import Plan
 
 from ..harness.examples import usually
 from ..harness.families import often, some
@@ -86,8 +87,8 @@ def windows_of(rule: Rule) -> wr.SessionWindows:
     limit = None if longest is None else longest * TICK
     column = "out" if ends else None
     if gap is None:
-        return wr.SessionWindows.with_dynamic_gap("gap", longest=limit, ends=column)
-    return wr.SessionWindows.with_gap(gap * TICK, longest=limit, ends=column)
+        return wr.SessionWindows.with_dynamic_gap("gap", max_duration=limit, end_when=column)
+    return wr.SessionWindows.with_gap(gap * TICK, max_duration=limit, end_when=column)
 
 
 def expected(table: pa.Table, rule: Rule) -> dict[tuple[Any, int, int], list[Record]]:
@@ -145,7 +146,7 @@ def merged(query: Any, packed: pa.Table | None) -> pa.Table:
 
 
 def after_a_shuffle(plan: Plan, table: pa.Table, cuts: list[int]) -> pa.Table:
-    query = _worker.query(plan.spec, plan.schema)
+    query = Query(plan.spec, plan.schema)
     answer = merged(query, blocks(query, table.select(plan.schema.names), cuts))
     assert plan.finish is not None
     finish = plan.finish.typed(answer.schema)
@@ -153,13 +154,11 @@ def after_a_shuffle(plan: Plan, table: pa.Table, cuts: list[int]) -> pa.Table:
 
 
 def folded_after_a_shuffle(plan: Plan, table: pa.Table, cuts: list[int]) -> pa.Table:
-    packed = blocks(_worker.rows_query(plan.spec_in_order, plan.schema), table.select(plan.schema.names), cuts)
+    packed = blocks(Query.of_rows(plan.spec_in_order, plan.schema), table.select(plan.schema.names), cuts)
     functions = tuple(pickle.dumps(function) for function in plan.functions.values())
     schema = plan.schema.serialize().to_pybytes()
-    found = _worker.fold(iter(packed.to_batches(3) if packed else []), plan.spec_in_order, schema, {}, functions)
-    return pa.Table.from_batches(
-        list(found), _worker.operator(plan.spec_in_order, plan.schema, plan.folds()).output_schema
-    )
+    found = fold(iter(packed.to_batches(3) if packed else []), plan.spec_in_order, schema, {}, functions)
+    return pa.Table.from_batches(list(found), Operator(plan.spec_in_order, plan.schema, plan.folds()).output_schema)
 
 
 @usually(80)
@@ -190,7 +189,7 @@ def test_oracle_every_row_with_its_session(table: pa.Table, rule: Rule, cuts: li
     grouped = windowed(shuffled, windows_of(rule))
     here = grouped.with_columns(**asked)
     assert here.select(table.column_names).replace_schema_metadata(None).equals(shuffled)
-    query = _worker.over_query(grouped._plan(asked, rows=True).spec, shuffled.schema)
+    query = Query.over(grouped._plan(asked, rows=True).spec, shuffled.schema)
     numbers = set()
     for answer in (here, merged(query, blocks(query, shuffled, cuts))):
         assert sorted(answer["id"].to_pylist()) == list(range(table.num_rows))
@@ -254,7 +253,7 @@ def test_many_rows_on_threads_in_blocks_and_in_a_reader_are_what_a_loop_gives_an
     columns = (many["k"].to_pylist(), ticks(many["ts"]), many["out"].to_pylist())
     wanted = naive(*columns, gap=50_000, longest=120_000)  # type: ignore[arg-type]
     looped = time.perf_counter() - began
-    windows = wr.SessionWindows.with_gap(50_000 * TICK, longest=120_000 * TICK, ends="out")
+    windows = wr.SessionWindows.with_gap(50_000 * TICK, max_duration=120_000 * TICK, end_when="out")
     for data, threads in ((many, 3), (many.sort_by("ts"), 1), (many.sort_by([("ts", "descending")]), 2)):
         began = time.perf_counter()
         answer = windowed(data, windows).threads(threads).count()
@@ -263,7 +262,7 @@ def test_many_rows_on_threads_in_blocks_and_in_a_reader_are_what_a_loop_gives_an
         assert took < looped
     assert counts(windowed(many, windows).to_reader(count=wr.count()).read_all()) == wanted
     plan = windowed(many.sort_by("ts"), windows).shards(3)._plan({"count": wr.count()})
-    query = _worker.query(plan.spec, plan.schema)
+    query = Query(plan.spec, plan.schema)
     assert counts(merged(query, blocks(query, many.sort_by("ts"), [50_000, 100_000]))) == wanted
 
 

@@ -16,8 +16,8 @@ import pyarrow as pa
 import pytest
 
 import windrow as wr
-from windrow.command.main import main
-from windrow.plot import timeline
+from windrow.__main__ import main
+from windrow.plot import _timeline as timeline
 from windrow.testing import StreamDriver
 
 from ..scenes import all_at, at
@@ -33,7 +33,7 @@ CLICKS = pa.table(
         "url": ["/", "/a", "/b", "/c", "/d", "/"],
     }
 )
-CUT = wr.SessionWindows.with_gap("5 minutes", longest="10 minutes", ends="logout")
+CUT = wr.SessionWindows.with_gap("5 minutes", max_duration="10 minutes", end_when="logout")
 SESSIONS = [
     ("ann", *all_at(0, 8), 3),
     ("ann", *all_at(12, 12), 1),
@@ -84,13 +84,13 @@ def test_what_is_left_out_ends_no_session() -> None:
     table = table.set_column(2, "logout", pa.array([True, False, None, True, False, True, False]))
     wanted = [("ann", *all_at(0, 0), 1), ("ann", *all_at(4, 14), 4), ("bob", *all_at(1, 1), 1)]
     gaps = pa.array([timedelta(minutes=minutes) for minutes in (5, 5, 5, 0, 5, 5, 5)])
-    windows = wr.SessionWindows.with_dynamic_gap("pause", ends="logout")
+    windows = wr.SessionWindows.with_dynamic_gap("pause", end_when="logout")
     grouped = wr.group_by(table.append_column("pause", gaps), "user", time="ts").windowed_by(windows)
     for asked in (wr.count(), wr.aggregate(lambda: 0, one_more, added, schema="bigint", columns=["url"])):
         with pytest.warns(wr.LeftOut, match="bad_gaps"):
             assert shown(grouped.agg(n=asked)) == wanted
     ticks = table.append_column("tick", pa.array([False, False, False, True, False, False, False]))
-    fixed = wr.SessionWindows.with_gap("5 minutes", ends="logout")
+    fixed = wr.SessionWindows.with_gap("5 minutes", end_when="logout")
     ticking = wr.group_by(ticks, "user", time="ts", tick="tick").windowed_by(fixed)
     for asked in (wr.count(), wr.aggregate(lambda: 0, one_more, added, schema="bigint", columns=["url"])):
         assert shown(ticking.agg(n=asked)) == wanted
@@ -107,7 +107,7 @@ def added(one: int, other: int) -> int:
 def test_a_cogroup_is_cut_by_a_column_of_one_input() -> None:
     orders = pa.table({"user": ["ann", "ann"], "paid": all_at(3, 11), "amount": [30, 40], "logout": [True, True]})
     both = wr.cogroup(clicks=wr.group_by(CLICKS, "user", time="ts"), orders=wr.group_by(orders, "user", time="paid"))
-    windows = wr.SessionWindows.with_gap("5 minutes", longest="11 minutes", ends="clicks.logout")
+    windows = wr.SessionWindows.with_gap("5 minutes", max_duration="11 minutes", end_when="clicks.logout")
     asked = {"n": wr.count(), "clicks": wr.count("clicks.*"), "spent": wr.sum("orders.amount")}
     wanted = [
         ("ann", *all_at(0, 11), 5),
@@ -124,8 +124,8 @@ def test_a_cogroup_is_cut_by_a_column_of_one_input() -> None:
     assert tagged.column_names == ["user", "ts", "logout", "url", "paid", "amount", "input", "window", *asked]
     assert set(shown(tagged)) == set(wanted)
     assert tagged["n"].to_pylist() == [5, 5, 5, 1, 1, 1, 5, 5]
-    with pytest.raises(ValueError, match=r"ends: got 'logout'.*'clicks\.logout'"):
-        both.windowed_by(wr.SessionWindows.with_gap("5 minutes", ends="logout"))
+    with pytest.raises(ValueError, match=r"end_when: got 'logout'.*'clicks\.logout'"):
+        both.windowed_by(wr.SessionWindows.with_gap("5 minutes", end_when="logout"))
 
 
 @pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
@@ -135,11 +135,13 @@ def test_a_length_counts_in_ticks_rounded_down(unit: str) -> None:
     grouped = wr.group_by(pa.table({"user": ["ann"] * 3, "ts": times}), "user", time="ts")
     two = timedelta(seconds=2)
     for longest, sizes in ((two - TICK, [1, 2]), (two, [3]), (two + TICK, [3])):
-        windows = wr.SessionWindows.with_gap("1 second", longest=longest)
+        windows = wr.SessionWindows.with_gap("1 second", max_duration=longest)
         assert sorted(grouped.windowed_by(windows).count()["count"].to_pylist()) == sizes
-    short = wr.SessionWindows.with_gap("1 second", longest=TICK)
+    short = wr.SessionWindows.with_gap("1 second", max_duration=TICK)
     if unit in ("s", "ms"):
-        with pytest.raises(ValueError, match=r"longest: got '1 microsecond'; allowed: at least 1 (milli)?second, as"):
+        with pytest.raises(
+            ValueError, match=r"max_duration: got '1 microsecond'; allowed: at least 1 (milli)?second, as"
+        ):
             grouped.windowed_by(short)
     else:
         assert grouped.windowed_by(short).count().num_rows == 3
@@ -152,43 +154,46 @@ def refused(error: type[Exception], words: str, call: Callable[[], Any]) -> None
 
 def test_wrong_arguments_are_errors_at_the_call() -> None:
     with_gap, dynamic = wr.SessionWindows.with_gap, wr.SessionWindows.with_dynamic_gap
-    refused(ValueError, "longest: got '0 seconds'", lambda: with_gap("1 second", longest="0 seconds"))
-    refused(TypeError, "longest: got 30, an int", lambda: with_gap("1 second", longest=30))  # type: ignore[arg-type]
-    refused(ValueError, "longest: got '1 month'", lambda: dynamic("pause", longest="1 month"))
-    refused(ValueError, "ends: got ''", lambda: with_gap("1 second", ends=""))
-    refused(TypeError, "ends: got True, a bool", lambda: dynamic("pause", ends=True))  # type: ignore[arg-type]
-    refused(TypeError, "grace='1 hour', longest='2 hours'", lambda: with_gap("1 second", "1 hour", "2 hours"))  # type: ignore[arg-type]
-    refused(TypeError, "did you mean 'longest'", lambda: dynamic("pause", longst="1 hour"))  # type: ignore[call-arg]
+    refused(ValueError, "max_duration: got '0 seconds'", lambda: with_gap("1 second", max_duration="0 seconds"))
+    refused(TypeError, "max_duration: got 30, an int", lambda: with_gap("1 second", max_duration=30))  # type: ignore[arg-type]
+    refused(ValueError, "max_duration: got '1 month'", lambda: dynamic("pause", max_duration="1 month"))
+    refused(ValueError, "end_when: got ''", lambda: with_gap("1 second", end_when=""))
+    refused(TypeError, "end_when: got True, a bool", lambda: dynamic("pause", end_when=True))  # type: ignore[arg-type]
+    refused(TypeError, "grace='1 hour', max_duration='2 hours'", lambda: with_gap("1 second", "1 hour", "2 hours"))  # type: ignore[arg-type]
+    refused(TypeError, "did you mean 'max_duration'", lambda: dynamic("pause", max_durtion="1 hour"))  # type: ignore[call-arg]
     grouped = wr.group_by(CLICKS, "user", time="ts")
-    refused(ValueError, "ends: got 'out'.*'logout'", lambda: grouped.windowed_by(with_gap("1 second", ends="out")))
+    refused(
+        ValueError, "end_when: got 'out'.*'logout'", lambda: grouped.windowed_by(with_gap("1 second", end_when="out"))
+    )
     refused(
         TypeError,
-        "ends: column 'url' has type string; allowed: a boolean",
-        lambda: grouped.windowed_by(with_gap("1 second", ends="url")),
+        "end_when: column 'url' has type string; allowed: a boolean",
+        lambda: grouped.windowed_by(with_gap("1 second", end_when="url")),
     )
     nanoseconds = CLICKS.set_column(1, "ts", CLICKS["ts"].cast(pa.timestamp("ns")))
-    far = with_gap("1 second", longest=timedelta(days=200_000))
+    far = with_gap("1 second", max_duration=timedelta(days=200_000))
     refused(
         ValueError,
-        "longest: got '28571 weeks 3 days'; allowed: at most 15250 weeks",
+        "max_duration: got '28571 weeks 3 days'; allowed: at most 15250 weeks",
         lambda: wr.group_by(nanoseconds, "user", time="ts").windowed_by(far),
     )
 
 
 def test_windows_show_the_call_that_makes_them_and_are_values() -> None:
-    dynamic = wr.SessionWindows.with_dynamic_gap("pause", longest_gap="1 hour", longest="2 hours", ends="out")
-    made = "SessionWindows.with_dynamic_gap('pause', longest_gap='1 hour', longest='2 hours', ends='out')"
+    dynamic = wr.SessionWindows.with_dynamic_gap("pause", max_gap="1 hour", max_duration="2 hours", end_when="out")
+    made = "SessionWindows.with_dynamic_gap('pause', max_gap='1 hour', max_duration='2 hours', end_when='out')"
     assert repr(dynamic) == made
-    assert repr(CUT) == "SessionWindows.with_gap('5 minutes', longest='10 minutes', ends='logout')"
+    assert repr(CUT) == "SessionWindows.with_gap('5 minutes', max_duration='10 minutes', end_when='logout')"
     assert eval(repr(CUT), {"SessionWindows": wr.SessionWindows}) == CUT
-    assert wr.SessionWindows.with_gap("5 minutes", ends=pl.col("logout")).ends == "logout"
+    assert wr.SessionWindows.with_gap("5 minutes", end_when=pl.col("logout")).end_when == "logout"
     assert pickle.loads(pickle.dumps(CUT)) == CUT != wr.SessionWindows.with_gap("5 minutes")
-    until = wr.SessionWindows.with_gap("5 minutes", grace="0 seconds", longest="1 hour").until("1 day")
-    assert (until.longest, until.retention) == (3_600_000_000, 86_400_000_000)
+    kept = wr.SessionWindows.with_gap("5 minutes", grace="0 seconds", max_duration="1 hour", retention="1 day")
+    assert (kept.max_duration, kept.retention) == (3_600_000_000, 86_400_000_000)
 
 
 @pytest.mark.parametrize(
-    ("options", "named"), [({"longest": "1 hour"}, "longest: got '1 hour'"), ({"ends": "logout"}, "ends: got 'logout'")]
+    ("options", "named"),
+    [({"max_duration": "1 hour"}, "max_duration: got '1 hour'"), ({"end_when": "logout"}, "end_when: got 'logout'")],
 )
 def test_a_stream_is_refused_with_the_reason(options: dict[str, str], named: str) -> None:
     windows = wr.SessionWindows.with_gap("5 minutes", grace="1 minute", **options)  # type: ignore[arg-type]
@@ -199,12 +204,12 @@ def test_a_stream_is_refused_with_the_reason(options: dict[str, str], named: str
     reason = f"{named}; allowed: None on a stream: .* a record that comes behind others would move the cuts"
     refused(ValueError, reason, lambda: StreamDriver(visits, CLICKS.schema))
     grouped = wr.group_by(CLICKS, "user", time="ts").windowed_by(windows)
-    refused(ValueError, reason, lambda: wr.explain(grouped, "ann", at(0), stream=True))
-    assert "closes" not in wr.explain(grouped, "ann", at(0))  # as a batch
+    refused(ValueError, reason, lambda: wr.explain_record(grouped, "ann", at(0), stream=True))
+    assert "closes" not in wr.explain_record(grouped, "ann", at(0))  # as a batch
 
 
 def test_it_is_told_what_ended_a_session() -> None:
-    told = functools.partial(wr.explain, wr.group_by(CLICKS, "user", time="ts").windowed_by(CUT), "ann")
+    told = functools.partial(wr.explain_record, wr.group_by(CLICKS, "user", time="ts").windowed_by(CUT), "ann")
     too_long = "4 minutes away, at most the gap of 5 minutes, but its session would be longer than 10 minutes"
     logout = "1 minute away, at most the gap of 5 minutes, but 'logout' is true at 2026-01-01 08:12:00, which ends its"
     assert f"behind it: 2026-01-01 08:12:00, {too_long}: the session ends here" in told(at(8))
@@ -217,8 +222,8 @@ def test_it_is_told_what_ended_a_session() -> None:
 def test_it_is_told_what_ended_a_session_of_own_gaps() -> None:
     gaps = pa.array([timedelta(minutes=minutes) for minutes in (60, 2, 2, 60, 1, 1)])
     table = CLICKS.append_column("pause", gaps)
-    windows = wr.SessionWindows.with_dynamic_gap("pause", longest="10 minutes", ends="logout")
-    told = functools.partial(wr.explain, wr.group_by(table, "user", time="ts").windowed_by(windows), "ann")
+    windows = wr.SessionWindows.with_dynamic_gap("pause", max_duration="10 minutes", end_when="logout")
+    told = functools.partial(wr.explain_record, wr.group_by(table, "user", time="ts").windowed_by(windows), "ann")
     first = "that of 2026-01-01 08:00:00 with its gap of 1 hour reaches to 2026-01-01 09:00:00"
     too_long = "but its session would be longer than 10 minutes"
     assert f"behind it: 2026-01-01 08:12:00; {first}, {too_long}: the session ends here" in told(at(8))
@@ -228,9 +233,9 @@ def test_it_is_told_what_ended_a_session_of_own_gaps() -> None:
 
 
 def test_a_picture_has_the_sessions_and_no_closing_times() -> None:
-    windows = wr.SessionWindows.with_gap("5 minutes", grace="1 minute", longest="10 minutes", ends="logout")
+    windows = wr.SessionWindows.with_gap("5 minutes", grace="1 minute", max_duration="10 minutes", end_when="logout")
     drawn = timeline(CLICKS, wr.group_by(CLICKS, "user", time="ts").windowed_by(windows), ["ann"])
-    assert "longest='10 minutes', ends='logout'" in drawn.svg
+    assert "max_duration='10 minutes', end_when='logout'" in drawn.svg
     assert "closes" not in drawn.svg
 
 
@@ -240,16 +245,16 @@ def test_the_command_cuts_sessions_of_a_file(tmp_path: Path, capsys: pytest.Capt
     (tmp_path / "clicks.csv").write_text("\n".join(["user,ts,logout", *lines]))
     given = ["sessions", str(tmp_path / "clicks.csv"), "--key", "user", "--time", "ts", "--gap", "5 minutes"]
     picture = ["--timeline", "ann", "--timeline-out", str(tmp_path / "ann.svg")]
-    assert main([*given, "--longest", "10 minutes", "--ends", "logout", "--sort", "--quiet", *picture]) == 0
+    assert main([*given, "--max-duration", "10 minutes", "--end-when", "logout", "--sort", "--quiet", *picture]) == 0
     written = [line.replace('"', "").split(",") for line in capsys.readouterr().out.splitlines()[1:]]
     assert [(user, start[11:16], end[11:16], int(n)) for user, start, end, n in written] == [
         (user, f"{start:%H:%M}", f"{end:%H:%M}", n) for user, start, end, n in SESSIONS
     ]
-    assert "ends='logout'" in (tmp_path / "ann.svg").read_text()
+    assert "end_when='logout'" in (tmp_path / "ann.svg").read_text()
     for options, told in (
-        (["--longest", "10"], "windrow: --longest: got '10'"),
-        (["--ends", "out"], "windrow: --ends: got 'out'; allowed: a column"),
-        (["--ends", "user"], "conversion error to bool: invalid value 'ann' (true and false, or 1 and 0)"),
+        (["--max-duration", "10"], "windrow: --max-duration: got '10'"),
+        (["--end-when", "out"], "windrow: --end-when: got 'out'; allowed: a column"),
+        (["--end-when", "user"], "conversion error to bool: invalid value 'ann' (true and false, or 1 and 0)"),
     ):
         assert main([*given, *options]) == 2
         assert told in capsys.readouterr().err
@@ -259,7 +264,19 @@ def test_a_column_of_a_file_that_has_few_ends_or_none_is_boolean(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "clicks.csv"
-    given = ["sessions", str(file), "--key", "user", "--time", "ts", "--gap", "5 minutes", "--ends", "logout", "--sort"]
+    given = [
+        "sessions",
+        str(file),
+        "--key",
+        "user",
+        "--time",
+        "ts",
+        "--gap",
+        "5 minutes",
+        "--end-when",
+        "logout",
+        "--sort",
+    ]
     times = [f"ann,2026-05-04T09:0{minute}:00" for minute in range(3)]
     for ends, counts in ((["", "1", ""], [2, 1]), (["", "", ""], [3]), ([], [])):
         rows = [f"{time},{end}" for time, end in zip(times, ends, strict=bool(ends))]

@@ -92,10 +92,10 @@ def test_a_driver_refuses_lengths_that_are_no_milliseconds(argument: str, differ
 
 def test_updates_have_tombstones_before_the_window_that_takes_their_place() -> None:
     driver = StreamDriver(updates, PAYMENTS)
-    assert user_changes(driver.pipe(user="ann", ts=at(0))) == [("update", "ann", 0.0, 0.0, {"n": 1})]
+    assert user_changes(driver.pipe(user="ann", ts=at(0))) == [("upsert", "ann", 0.0, 0.0, {"n": 1})]
     assert user_changes(driver.pipe(user="ann", ts=at(3))) == [
-        ("tombstone", "ann", 0.0, 0.0, {}),
-        ("update", "ann", 0.0, 3.0, {"n": 2}),
+        ("delete", "ann", 0.0, 0.0, {}),
+        ("upsert", "ann", 0.0, 3.0, {"n": 2}),
     ]
     assert driver.read_table()["op"].to_pylist() == ["upsert", "delete", "upsert"]
 
@@ -118,7 +118,7 @@ def test_a_batch_gives_one_update_for_each_window_it_changed() -> None:
         windows = wr.SessionWindows.with_gap("5 minutes", grace="1 minute")
         return wr.group_by(data, "user", time="ts").windowed_by(windows).emit("update").agg(n=wr.count())
 
-    assert user_changes(StreamDriver(coalesced, PAYMENTS).pipe_batch(table)) == [("update", "ann", 0.0, 2.0, {"n": 3})]
+    assert user_changes(StreamDriver(coalesced, PAYMENTS).pipe_batch(table)) == [("upsert", "ann", 0.0, 2.0, {"n": 3})]
     assert len(StreamDriver(updates, PAYMENTS).pipe_batch(table)) == 5
     assert [len(StreamDriver(coalesced, PAYMENTS).pipe_batch(table, rows=rows)) for rows in (1, 2, [1, 2])] == [5, 3, 3]
 

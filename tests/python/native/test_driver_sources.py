@@ -119,11 +119,11 @@ def test_a_batch_gives_its_changes_in_the_order_of_its_rows() -> None:
 def test_updates_of_a_batch_are_coalesced_in_each_source() -> None:
     rows = table(("ann", 0, 0), ("ann", 1, 1), ("ann", 2, 0), ("ann", 3, 1))
     assert change_counts(driven(every=False).pipe_batch(rows)) == [
-        ("update", "ann", 0.0, 2.0, 2),
-        ("update", "ann", 1.0, 3.0, 2),
+        ("upsert", "ann", 0.0, 2.0, 2),
+        ("upsert", "ann", 1.0, 3.0, 2),
     ]
     kinds = [change.kind for change in driven(every=True).pipe_batch(rows)]
-    assert kinds == ["update", "update", "tombstone", "update", "tombstone", "update"]
+    assert kinds == ["upsert", "upsert", "delete", "upsert", "delete", "upsert"]
 
 
 def test_a_failure_in_one_source_stops_all_until_a_restore() -> None:
@@ -161,7 +161,7 @@ DEFINITIONS: dict[str, tuple[Any, bool | None]] = {
     "sessions, each update": (SESSIONS, True),
     "sliding": (SLIDING, None),
     "sliding, each update": (SLIDING, True),
-    "sessions that stay": (SESSIONS.until("20 minutes"), None),
+    "sessions that stay": (wr.SessionWindows.with_gap("5 minutes", grace="1 minute", retention="20 minutes"), None),
 }
 
 

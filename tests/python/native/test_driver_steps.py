@@ -76,7 +76,7 @@ def test_what_python_asks_of_any_object_is_answered() -> None:
         assert list(data.columns) == ["user", "ts", "amount"]
         return counted(data)
 
-    assert StreamDriver(definition, PAYMENTS).plan.keys == ("user",)
+    assert StreamDriver(definition, PAYMENTS)._plan.keys == ("user",)
 
 
 def test_other_errors_of_a_definition_come_through() -> None:

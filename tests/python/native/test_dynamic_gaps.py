@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from datetime import timedelta
 from typing import Any
 
@@ -21,7 +22,7 @@ from ..scenes import EIGHT, at
 
 US = timedelta(microseconds=1)
 ASKED = {"n": Asked("count"), "ids": Asked("collect_list", ("id",)), "total": Asked("sum", ("id",))}
-TEN = wr.SessionWindows.with_dynamic_gap("gap", longest_gap=10 * US)
+TEN = wr.SessionWindows.with_dynamic_gap("gap", max_gap=10 * US)
 
 
 def table_of(rows: list[tuple[Any, ...]], unit: str = "us") -> pa.Table:
@@ -69,7 +70,7 @@ def test_sessions_of_any_gaps_equal_the_oracle(threads: int) -> None:
     @usually(60)
     @given(events())
     def check(table: pa.Table) -> None:
-        result = sessions(table, wr.SessionWindows.with_dynamic_gap("gap", longest_gap=25 * US), threads)
+        result = sessions(table, wr.SessionWindows.with_dynamic_gap("gap", max_gap=25 * US), threads)
         assert_windows(rows_of(result, ["k"]), table, ["k"], by_dynamic_gap("gap", 25), ASKED)
         rows, own = records(table, ["k"]), gap_of("gap")
         expected = bad_gaps(rows, own), clamped_gaps(rows, own, 25), table.num_rows
@@ -81,7 +82,7 @@ def test_sessions_of_any_gaps_equal_the_oracle(threads: int) -> None:
 @usually(40)
 @given(events())
 def test_record_by_record_gives_the_same(table: pa.Table) -> None:
-    windows = wr.SessionWindows.with_dynamic_gap("gap", grace="1 day", longest_gap=25 * US)
+    windows = wr.SessionWindows.with_dynamic_gap("gap", grace="1 day", max_gap=25 * US)
     windowed = wr.group_by(table, "k", time="ts").windowed_by(windows)
     many = windowed.agg(n=wr.count(), total=wr.sum("id"))
     single = windowed.agg(n=wr.count(), total=wr.reduce("id", lambda one, other: one + other))
@@ -116,7 +117,7 @@ def test_a_record_joins_at_exactly_the_reach(at: int, expected: list[tuple[int, 
 
 @pytest.mark.parametrize(("gap", "clamped"), [(9, 0), (10, 0), (11, 1), (2**63 - 1, 1)])
 def test_gaps_longer_than_the_longest_gap_are_cut_to_it_and_counted(gap: int, clamped: int) -> None:
-    # longest_gap 10    0 ├──────────┤ 10  11
+    # max_gap 10    0 ├──────────┤ 10  11
     reached = [at for at in (9, 10, 11) if at <= min(gap, 10)]
     result = sessions(table_of([(1, 0, gap), *((1, at, 1) for at in (9, 10, 11))]))
     joined = {((1,), 0, 11)} if reached else {((1,), 0, 0), ((1,), 9, 11)}
@@ -182,7 +183,7 @@ def test_a_long_gap_reaches_over_what_comes_between_whatever_the_order() -> None
 def test_negative_and_extreme_times_neither_wrap_nor_panic() -> None:
     low, high = -(2**63), 2**63 - 1
     table = table_of([(1, low, 2**62), (1, low + 2**62, 1), (1, -1, 1), (1, 0, 1), (1, high - 1, 2**62), (1, high, 1)])
-    longest = wr.SessionWindows.with_dynamic_gap("gap", longest_gap=f"{2**62} microseconds")
+    longest = wr.SessionWindows.with_dynamic_gap("gap", max_gap=f"{2**62} microseconds")
     assert bounds(table, longest) == [(low, low + 2**62), (-1, 0), (high - 1, high)]
 
 
@@ -260,7 +261,8 @@ def test_a_column_that_is_there_twice_is_refused() -> None:
 
 
 SCHEMA = pa.schema({"user": pa.string(), "ts": pa.timestamp("us"), "pause": pa.duration("us")})
-PAUSES = wr.SessionWindows.with_dynamic_gap("pause", grace="1 minute", longest_gap="10 minutes")
+PAUSED = functools.partial(wr.SessionWindows.with_dynamic_gap, "pause", grace="1 minute", max_gap="10 minutes")
+PAUSES = PAUSED()
 
 
 def driver(emit: Any = "update", windows: Any = PAUSES) -> StreamDriver:
@@ -288,9 +290,9 @@ def test_updates_of_a_driver_go_by_reach() -> None:
           4 ├──┤ 6                 the second record brings its own, shorter gap
     """
     driven = driver()
-    assert pipe(driven, 0, 5) == [("update", 0.0, 0.0, {"n": 1})]
-    assert pipe(driven, 4, 2) == [("tombstone", 0.0, 0.0, {}), ("update", 0.0, 4.0, {"n": 2})]
-    assert pipe(driven, 6.1, 1) == [("update", 6.1, 6.1, {"n": 1})]
+    assert pipe(driven, 0, 5) == [("upsert", 0.0, 0.0, {"n": 1})]
+    assert pipe(driven, 4, 2) == [("delete", 0.0, 0.0, {}), ("upsert", 0.0, 4.0, {"n": 2})]
+    assert pipe(driven, 6.1, 1) == [("upsert", 6.1, 6.1, {"n": 1})]
 
 
 def test_finals_of_a_driver_wait_for_the_reach_and_the_grace() -> None:
@@ -307,10 +309,10 @@ def test_finals_of_a_driver_wait_for_the_reach_and_the_grace() -> None:
     assert changes_by_minute(driven.finish()) == [("final", 1.0, 2.0, {"n": 2})]
 
 
-@pytest.mark.parametrize(("until", "start"), [(None, 1), ("11 minutes", 0)])
-def test_the_least_until_keeps_sessions_that_closed_before(until: str | None, start: int) -> None:
-    # longest_gap 10, grace 1: the least is 11. [0], gap 1, closes past 2; 1, gap 9, touches it and is in time at 9
-    driven = driver("close", PAUSES if until is None else PAUSES.until(until))
+@pytest.mark.parametrize(("retention", "start"), [(None, 1), ("11 minutes", 0)])
+def test_the_least_retention_keeps_sessions_that_closed_before(retention: str | None, start: int) -> None:
+    # max_gap 10, grace 1: the least is 11. [0], gap 1, closes past 2; 1, gap 9, touches it and is in time at 9
+    driven = driver("close", PAUSED(retention=retention))
     assert pipe(driven, 0, 1) == []
     assert changes_by_minute(driven.tick(at(9))) == [("final", 0.0, 0.0, {"n": 1})]
     assert pipe(driven, 1, 9) == []
@@ -360,7 +362,7 @@ def test_a_driver_goes_on_with_the_reach_after_a_restart() -> None:
 @usually(40)
 @given(events(), st.lists(st.integers(1, 6), max_size=6))
 def test_any_cut_and_restart_of_a_driver_gives_the_same_finals(table: pa.Table, lengths: list[int]) -> None:
-    windows = wr.SessionWindows.with_dynamic_gap("gap", grace=9 * US, longest_gap=25 * US)
+    windows = wr.SessionWindows.with_dynamic_gap("gap", grace=9 * US, max_gap=25 * US)
 
     def definition(data: Any) -> Any:
         return wr.group_by(data, "k", time="ts").windowed_by(windows).agg(n=wr.count(), total=wr.sum("id"))

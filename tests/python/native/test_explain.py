@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import windrow as wr
-from windrow.trace.query import trace
-from windrow.trace.trace import Trace
+from windrow._inspection.query import trace
+from windrow._inspection.trace import Trace
 
 from ..harness.examples import usually
 from ..oracle.records import Record
@@ -51,7 +51,7 @@ def windowed(events: list[Event], kind: str, grace: int | None) -> Any:
         return grouped.windowed_by(wr.SlidingWindows.with_time_difference(timedelta(milliseconds=LENGTH), grace=late))
     if kind == "dynamic":
         longest = timedelta(milliseconds=LENGTH)
-        return grouped.windowed_by(wr.SessionWindows.with_dynamic_gap("pause", grace=late, longest_gap=longest))
+        return grouped.windowed_by(wr.SessionWindows.with_dynamic_gap("pause", grace=late, max_gap=longest))
     return grouped.windowed_by(wr.SessionWindows.with_gap(timedelta(milliseconds=LENGTH), grace=late))
 
 
@@ -147,7 +147,7 @@ def test_a_text_names_every_window_of_its_record(events: list[Event], kind: str,
     for row, (user, time, gap) in enumerate(events):
         if user is None or time is None:
             continue
-        text = wr.explain(query, user, datetime(1970, 1, 1) + timedelta(milliseconds=time))
+        text = wr.explain_record(query, user, datetime(1970, 1, 1) + timedelta(milliseconds=time))
         own = text if grace is None else next(part for part in text.split("\n\n") if f", row {row}\n" in part)
         if kind == "dynamic" and (gap is None or gap <= 0):
             assert "left out: its own gap is null, zero or negative (bad_gaps)" in text
@@ -180,7 +180,7 @@ def test_the_gap_and_one_more() -> None:
     ```
     """
     grouped = visits(["ann", "ann", "ann"], [0, 5, 11])
-    text = wr.explain(grouped.windowed_by(wr.SessionWindows.with_gap("5 minutes")), "ann", minute(5)[0])
+    text = wr.explain_record(grouped.windowed_by(wr.SessionWindows.with_gap("5 minutes")), "ann", minute(5)[0])
     assert text.splitlines() == [
         "user 'ann' at 2026-01-01 09:05:00",
         "  in the session [2026-01-01 09:00:00, 2026-01-01 09:05:00], which has 2 records",
@@ -196,13 +196,13 @@ def test_a_late_record_and_the_one_on_the_bound() -> None:
     """
     grouped = visits(["ann", "bob", "ann", "ann"], [0, 12, 5.5, 6])
     windows = grouped.windowed_by(wr.SessionWindows.with_gap("5 minutes", grace="1 minute"))
-    assert wr.explain(windows, "ann", minute(5.5)[0]).splitlines() == [
+    assert wr.explain_record(windows, "ann", minute(5.5)[0]).splitlines() == [
         "user 'ann' at 2026-01-01 09:05:30, row 2",
         "  late: stream time was 2026-01-01 09:12:00, and what ends before 2026-01-01 09:06:00 is closed "
         "(stream time - gap (5 minutes) - grace (1 minute))",
         "  no open session takes it, and alone it ends at 2026-01-01 09:05:30: 30 seconds too late",
     ]
-    assert wr.explain(windows, "ann", minute(6)[0]).splitlines() == [
+    assert wr.explain_record(windows, "ann", minute(6)[0]).splitlines() == [
         "user 'ann' at 2026-01-01 09:06:00, row 3",
         "  in time: stream time was 2026-01-01 09:12:00, and what ends before 2026-01-01 09:06:00 is closed "
         "(stream time - gap (5 minutes) - grace (1 minute))",
@@ -212,7 +212,7 @@ def test_a_late_record_and_the_one_on_the_bound() -> None:
         "  still open: it closes when stream time passes 2026-01-01 09:12:00: its end + gap (5 minutes) + "
         "grace (1 minute)",
     ]
-    calm = wr.explain(windows, "ann", minute(5.5)[0], stream=False)
+    calm = wr.explain_record(windows, "ann", minute(5.5)[0], stream=False)
     assert "  in the session [2026-01-01 09:05:30, 2026-01-01 09:06:00], which has 2 records" in calm
     assert "  on a stream it closes when stream time passes 2026-01-01 09:12:00: " in calm
 
@@ -220,7 +220,7 @@ def test_a_late_record_and_the_one_on_the_bound() -> None:
 def test_a_record_within_the_gap_of_a_closed_session() -> None:
     grouped = visits(["ann", "bob", "ann", "ann"], [0, 11, 6, 4])
     windows = grouped.windowed_by(wr.SessionWindows.with_gap("5 minutes", grace="0 seconds"))
-    lines = wr.explain(windows, "ann", minute(4)[0]).splitlines()
+    lines = wr.explain_record(windows, "ann", minute(4)[0]).splitlines()
     assert lines[2] == "  in the session [2026-01-01 09:04:00, 2026-01-01 09:06:00], which has 2 records"
     assert lines[3] == (
         "  before it: 2026-01-01 09:00:00, 4 minutes away, at most the gap of 5 minutes, but one of them came when the "
@@ -231,7 +231,7 @@ def test_a_record_within_the_gap_of_a_closed_session() -> None:
 def test_gaps_of_their_own() -> None:
     gaps = pa.array([timedelta(minutes=gap) for gap in (20, 2, 2, 2)])
     windows = visits(["ann"] * 4, [0, 5, 20, 23], pause=gaps).windowed_by(wr.SessionWindows.with_dynamic_gap("pause"))
-    assert wr.explain(windows, "ann", minute(20)[0]).splitlines()[1:] == [
+    assert wr.explain_record(windows, "ann", minute(20)[0]).splitlines()[1:] == [
         "  in the session [2026-01-01 09:00:00, 2026-01-01 09:20:00], which has 3 records",
         "  before it: that of 2026-01-01 09:00:00 with its gap of 20 minutes reaches to 2026-01-01 09:20:00, as far as "
         "it or further: one session",
@@ -245,7 +245,7 @@ def test_sliding_windows_and_a_refusal() -> None:
     windows = visits(["ann"] * 3, [40, 52, 44]).windowed_by(
         wr.SlidingWindows.with_time_difference("10 minutes", grace="2 minutes", resolution="1 minute")
     )
-    assert wr.explain(windows, "ann", minute(44)[0]).splitlines()[1:] == [
+    assert wr.explain_record(windows, "ann", minute(44)[0]).splitlines()[1:] == [
         "  in time: stream time was 2026-01-01 09:52:00, and what ends before 2026-01-01 09:50:00 is closed "
         "(stream time - grace (2 minutes))",
         "  1 window that ended before that refused it (windows_refused)",
@@ -263,10 +263,10 @@ def test_sources_keep_their_own_time() -> None:
     data = pa.table({"user": ["ann", "bob", "ann"], "ts": minute(0, 30, 1), "part": pa.array([0, 1, 0], pa.int32())})
     windows = wr.SessionWindows.with_gap("5 minutes", grace="0 seconds")
     one = wr.group_by(data, "user", time="ts").windowed_by(windows)
-    assert "  late: " in wr.explain(one, "ann", minute(1)[0])
+    assert "  late: " in wr.explain_record(one, "ann", minute(1)[0])
     for way in ("source", "slowest"):
         each = wr.group_by(data, "user", time="ts", source="part", stream_time=way).windowed_by(windows)
-        assert "  in time: stream time was 2026-01-01 09:01:00" in wr.explain(each, "ann", minute(1)[0])
+        assert "  in time: stream time was 2026-01-01 09:01:00" in wr.explain_record(each, "ann", minute(1)[0])
 
 
 def test_order_and_ticks() -> None:
@@ -280,9 +280,9 @@ def test_order_and_ticks() -> None:
     )
     windows = wr.SessionWindows.with_gap("5 minutes", grace="0 seconds")
     fed = wr.group_by(data, "user", time="ts", tick="tick").windowed_by(windows)
-    assert "  in time: " in wr.explain(fed, "ann", minute(1)[0])
+    assert "  in time: " in wr.explain_record(fed, "ann", minute(1)[0])
     ordered = wr.group_by(data, "user", time="ts", tick="tick", order="offset").windowed_by(windows)
-    assert "  late: stream time was 2026-01-01 09:30:00" in wr.explain(ordered, "ann", minute(1)[0])
+    assert "  late: stream time was 2026-01-01 09:30:00" in wr.explain_record(ordered, "ann", minute(1)[0])
 
 
 def test_keys_of_several_columns_and_other_types() -> None:
@@ -295,13 +295,13 @@ def test_keys_of_several_columns_and_other_types() -> None:
         }
     )
     windows = wr.SessionWindows.with_gap("5 minutes")
-    text = wr.explain(
+    text = wr.explain_record(
         wr.group_by(data, "shop", "page", time="ts").windowed_by(windows), (1, "home"), AT.replace(tzinfo=UTC)
     )
     assert text.splitlines()[0] == "shop 1, page 'home' at 2026-01-01 09:00:00"
     assert "which has 1 record" in text
     nans = wr.group_by(data, "rate", time="ts").windowed_by(windows)
-    assert "which has 2 records" in wr.explain(nans, math.nan, "2026-01-01T09:02:00Z")
+    assert "which has 2 records" in wr.explain_record(nans, math.nan, "2026-01-01T09:02:00Z")
 
 
 @pytest.mark.parametrize("grace", [None, "1 hour"])
@@ -316,7 +316,9 @@ def test_data_of_any_library(library: str, grace: str | None) -> None:
         "chunks": lambda: table.to_batches(max_chunksize=1),
     }
     windows = wr.SessionWindows.with_gap("5 minutes", grace=grace)
-    text = wr.explain(wr.group_by(frames[library](), "user", time="ts").windowed_by(windows), "ann", minute(5)[0])
+    text = wr.explain_record(
+        wr.group_by(frames[library](), "user", time="ts").windowed_by(windows), "ann", minute(5)[0]
+    )
     assert "in the session [2026-01-01 09:00:00, 2026-01-01 09:05:00], which has 2 records" in text
 
 
@@ -324,7 +326,9 @@ def test_data_of_any_library(library: str, grace: str | None) -> None:
 def test_keys_that_are_structs_and_lists(grace: str | None) -> None:
     frame = pl.DataFrame({"key": [{"a": "x", "b": ["y"]}] * 2 + [{"a": "z", "b": []}], "ts": minute(0, 5, 6)})
     windows = wr.SessionWindows.with_gap("5 minutes", grace=grace)
-    text = wr.explain(wr.group_by(frame, "key", time="ts").windowed_by(windows), {"a": "x", "b": ["y"]}, minute(5)[0])
+    text = wr.explain_record(
+        wr.group_by(frame, "key", time="ts").windowed_by(windows), {"a": "x", "b": ["y"]}, minute(5)[0]
+    )
     assert "which has 2 records" in text
 
 
@@ -332,30 +336,30 @@ def test_what_is_wrong() -> None:
     grouped = visits(["ann", "ann"], [0, 5])
     windows = grouped.windowed_by(wr.SessionWindows.with_gap("5 minutes"))
     with pytest.raises(TypeError, match=re.escape("windowed: got")):
-        wr.explain(windows.count(), "ann", AT)
+        wr.explain_record(windows.count(), "ann", AT)
     with pytest.raises(
         ValueError, match=r"at: got '2026-01-01 09:01:00'; allowed: the time of a record of this key; the"
     ):
-        wr.explain(windows, "ann", minute(1)[0])
+        wr.explain_record(windows, "ann", minute(1)[0])
     with pytest.raises(ValueError, match="it has none"):
-        wr.explain(windows, "eve", AT)
+        wr.explain_record(windows, "eve", AT)
     with pytest.raises(ValueError, match=re.escape("key: got None; allowed: a key: where all its values are null")):
-        wr.explain(windows, None, AT)
+        wr.explain_record(windows, None, AT)
     with pytest.raises(
         TypeError, match="key: got 5, an int; allowed: a value of key column 'user', which holds string"
     ):
-        wr.explain(windows, 5, AT)
+        wr.explain_record(windows, 5, AT)
     with pytest.raises(TypeError, match="at: got 5"):
-        wr.explain(windows, "ann", 5)
+        wr.explain_record(windows, "ann", 5)
     with pytest.raises(ValueError, match="at: got 'noon'; allowed: a time in ISO 8601"):
-        wr.explain(windows, "ann", "noon")
+        wr.explain_record(windows, "ann", "noon")
     with pytest.raises(ValueError, match="stream: got True; allowed: windows with a grace"):
-        wr.explain(windows, "ann", AT, stream=True)
+        wr.explain_record(windows, "ann", AT, stream=True)
     with pytest.raises(TypeError, match="stream: got 'yes'"):
-        wr.explain(windows, "ann", AT, stream="yes")  # type: ignore[arg-type]
+        wr.explain_record(windows, "ann", AT, stream="yes")  # type: ignore[arg-type]
     two = wr.cogroup(a=grouped, b=grouped).windowed_by(wr.SessionWindows.with_gap("5 minutes"))
     with pytest.raises(TypeError, match="windowed: got the inputs of a cogroup"):
-        wr.explain(two, "ann", AT)
+        wr.explain_record(two, "ann", AT)
     many = visits(["ann"] * 50_001, [0] * 50_001).windowed_by(wr.SessionWindows.with_gap("5 minutes"))
     with pytest.raises(ValueError, match="keys with at most 50,000 records"):
-        wr.explain(many, "ann", AT)
+        wr.explain_record(many, "ann", AT)

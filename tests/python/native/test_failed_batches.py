@@ -9,9 +9,9 @@ import pyarrow as pa
 import pytest
 
 import windrow as wr
-from windrow import _worker
+from windrow._native import Operator
 from windrow.testing import StreamDriver
-from windrow.testing.definition import plan_of
+from windrow.testing._definition import plan_of
 
 from ..scenes import at_second
 
@@ -114,7 +114,7 @@ def test_what_are_no_pages_is_told_and_nothing_is_forgotten(case: str) -> None:
 def test_after_a_restore_that_failed_nothing_is_counted() -> None:
     windows = wr.SessionWindows.with_gap("5 seconds", grace="100 seconds")
     plan = plan_of(lambda rows: wr.group_by(rows, "k", time="ts").windowed_by(windows).count(), SCHEMA)
-    first, second = (_worker.operator(json.dumps(plan.asked()), plan.schema, []) for _ in range(2))
+    first, second = (Operator(json.dumps(plan.asked()), plan.schema, []) for _ in range(2))
     first.push(pa.record_batch({"k": ["a"], "ts": pa.array([at_second(0)], pa.timestamp("us"))}, plan.schema))
     head, *_ = first.pages()
     with pytest.raises(ValueError, match="page"):

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import windrow as wr
-from windrow.functions.runs import copied
+from windrow._folds.runs import copied
 
 from ..harness.tables import by_sliding, records
 from ..oracle.records import by_key

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 import pytest
 
 import windrow as wr
-from windrow.local import query as local_query
+from windrow._local import query as local_query
 
 from ..scenes import all_at
 
@@ -141,7 +141,7 @@ def test_lists_of_sliding_windows_are_refused_with_their_size(
         (wr.collect_list("ts").where("first"), 3, 24),
         (wr.collect_set("user").where("first"), 3, 57),
     ],
-    ids=lambda each: each.function if isinstance(each, wr.Aggregate) else str(each),
+    ids=str,
 )
 def test_whatever_keeps_a_list_of_overlapping_windows_is_refused_with_its_size(
     aggregate: wr.Aggregate, values: int, size: int, monkeypatch: pytest.MonkeyPatch
@@ -231,7 +231,7 @@ def test_a_list_of_a_long_session_for_each_of_its_rows_is_refused_before_it_is_m
 
 def test_what_is_free_is_bounded_by_the_limit_of_the_process() -> None:
     source = (
-        "import resource\nfrom windrow.local.free_memory import free_memory\nwhole = free_memory()\n"
+        "import resource\nfrom windrow._executor.free_memory import free_memory\nwhole = free_memory()\n"
         "resource.setrlimit(resource.RLIMIT_AS, (1 << 32, resource.getrlimit(resource.RLIMIT_AS)[1]))\n"
         "print(0 < whole, 0 < free_memory() < 1 << 32)"
     )

@@ -57,7 +57,7 @@ def same_but_fresh(value: Any) -> Any:
 @pytest.mark.parametrize("windows", [SESSIONS, SLIDING], ids=["sessions", "sliding"])
 @pytest.mark.parametrize("column", ["l", "pair", "map"])
 def test_values_of_a_row_belong_to_one_window(column: str, windows: Any, every: bool) -> None:
-    def adding(change: Callable[[Any], Any]) -> wr.aggregates.Aggregate:
+    def adding(change: Callable[[Any], Any]) -> wr.Aggregate:
         def add(held: list[Any], row: Any) -> list[Any]:
             return [*held[:-1], *map(change, held[-1:]), change(getattr(row, column))]
 
@@ -96,7 +96,7 @@ def test_values_of_any_layout_belong_to_one_window(column: Any) -> None:
         {"k": ["a"] * 3, "ts": pa.array([at_second(0), at_second(1), at_second(2)], pa.timestamp("us")), "c": column}
     )
 
-    def joined(change: Callable[[Any], Any]) -> wr.aggregates.Aggregate:
+    def joined(change: Callable[[Any], Any]) -> wr.Aggregate:
         return wr.aggregate(list, lambda held, row: [*held, change(row.c)], schema=pa.list_(LIST), columns=["c"])
 
     made = wr.group_by(table, "k", time="ts").windowed_by(SLIDING).agg(x=joined(spoil), y=joined(same_but_fresh))
@@ -104,7 +104,7 @@ def test_values_of_any_layout_belong_to_one_window(column: Any) -> None:
 
 
 def test_values_of_a_cogroup_belong_to_one_window() -> None:
-    def changing(change: Callable[[Any], Any]) -> wr.aggregates.Aggregate:
+    def changing(change: Callable[[Any], Any]) -> wr.Aggregate:
         def add(held: list[Any], row: Any) -> list[Any]:
             return [*map(change, held), change(row.l)]
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from windrow.functions.check import array_of, check_of
-from windrow.functions.plain_values import plain_array
+from windrow._folds.check import array_of, check_of
+from windrow._folds.plain_values import plain_array
 
 NESTED = pa.struct(
     [

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pytest
 
 import windrow as wr
-from windrow.local import progress
+from windrow._local import progress
 
 ROWS = 600_000
 Told = list[tuple[str, int, int | None]]

@@ -14,9 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import windrow as wr
-from windrow import _worker
-from windrow.plan import Plan
-from windrow.testing.definition import plan_of
+from windrow._executor.batch import fold
+from windrow._native import Operator, Query
+from windrow._plan.plan import Plan
+from windrow.testing._definition import plan_of
 
 from ..harness.examples import usually
 from ..harness.families import often, some
@@ -26,7 +27,7 @@ from ..oracle.records import Record, by_key, null_keys, null_times
 US = timedelta(microseconds=1)
 KINDS = {
     "session": (wr.SessionWindows.with_gap(5 * US), by_sessions(5)),
-    "own gaps": (wr.SessionWindows.with_dynamic_gap("gap", longest_gap=9 * US), by_dynamic_gap("gap", 9)),
+    "own gaps": (wr.SessionWindows.with_dynamic_gap("gap", max_gap=9 * US), by_dynamic_gap("gap", 9)),
     "sliding": (wr.SlidingWindows.with_time_difference(12 * US, resolution=3 * US), by_sliding(12, 3)),
 }
 SCHEMA = pa.schema(
@@ -93,7 +94,7 @@ def through_shards(plan: Plan, splits: Sequence[pa.RecordBatch], tasks: int) -> 
     packed = pa.schema({"shard": pa.int32(), "first": pa.int64(), "block": pa.binary()})
     blocks: list[dict[str, Any]] = []
     for number, split in enumerate(splits):
-        packer = _worker.rows_query(plan.spec_in_order, plan.schema).packer(number)
+        packer = Query.of_rows(plan.spec_in_order, plan.schema).packer(number)
         for batch in [*packer.push(split.select(plan.schema.names)), *packer.finish()]:
             blocks += batch.to_pylist()
     blocks.sort(key=lambda block: (block["shard"], block["first"]))
@@ -102,8 +103,8 @@ def through_shards(plan: Plan, splits: Sequence[pa.RecordBatch], tasks: int) -> 
     found: list[pa.RecordBatch] = []
     for task in range(tasks):
         mine = pa.Table.from_pylist([block for block in blocks if block["shard"] % tasks == task], packed)
-        found += _worker.fold(iter(mine.to_batches(2)), plan.spec_in_order, schema, {}, functions)
-    return pa.Table.from_batches(found, _worker.operator(plan.spec_in_order, plan.schema, plan.folds()).output_schema)
+        found += fold(iter(mine.to_batches(2)), plan.spec_in_order, schema, {}, functions)
+    return pa.Table.from_batches(found, Operator(plan.spec_in_order, plan.schema, plan.folds()).output_schema)
 
 
 @st.composite
@@ -147,7 +148,7 @@ def test_oracle_folds_in_the_order_of_time(kind: str, data: st.DataObject) -> No
 @pytest.mark.parametrize("kind", KINDS)
 def test_windows_leave_as_time_passes_and_nothing_is_late(kind: str) -> None:
     plan = plan_of(lambda of: wr.group_by(of, "k", time="ts").windowed_by(KINDS[kind][0]).agg(**ASKED), SCHEMA)
-    operator = _worker.operator(plan.spec_in_order, plan.schema, plan.folds())
+    operator = Operator(plan.spec_in_order, plan.schema, plan.folds())
     times = sorted((row * 7919) % 30_011 - 9_000 for row in range(3_000))
     batch = pa.record_batch(
         [

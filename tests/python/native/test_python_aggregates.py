@@ -68,8 +68,8 @@ def test_a_single_aggregate_that_becomes_none_deletes_its_window() -> None:
         made.pipe(user="u", ts=at(10), amount=4)
     (deleted,) = alone.pipe(user="u", ts=at(10), word="DEL")
     (kept,) = beside.pipe(user="u", ts=at(10), word="DEL")
-    assert (deleted.kind, alone.windows.all().num_rows) == ("tombstone", 0)
-    assert (kept.kind, kept.values) == ("update", {"x": None, "n": 2})
+    assert (deleted.kind, alone.windows.all().num_rows) == ("delete", 0)
+    assert (kept.kind, kept.values) == ("upsert", {"x": None, "n": 2})
 
 
 class Stats(NamedTuple):

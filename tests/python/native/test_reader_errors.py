@@ -49,7 +49,7 @@ def cogroup(data: Any) -> Any:
 
 
 def nested(data: Any) -> Any:
-    """A struct in a struct, whose batches are copied on their way (`windrow.ipc.rebased_stream`)."""
+    """A struct in a struct, whose batches are copied on their way (`windrow._executor.batches.rebased_stream`)."""
     inner = pa.struct([pa.field("a", pa.struct([pa.field("b", pa.int64())]))])
     schema = pa.schema([*SCHEMA, pa.field("s", inner)])
 

@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import windrow as wr
-from windrow.local import blocks
+from windrow._executor import blocks
 from windrow.testing import StreamDriver
 
 from ..harness.examples import usually
@@ -41,7 +41,7 @@ ASKED = {
 US = timedelta(microseconds=1)
 WINDOWS = {
     "sessions": (wr.SessionWindows.with_gap(5 * US), by_sessions(5)),
-    "dynamic gaps": (wr.SessionWindows.with_dynamic_gap("gap", longest_gap=20 * US), by_dynamic_gap("gap", 20)),
+    "dynamic gaps": (wr.SessionWindows.with_dynamic_gap("gap", max_gap=20 * US), by_dynamic_gap("gap", 20)),
     "sliding": (wr.SlidingWindows.with_time_difference(12 * US), by_sliding(12, 1)),
 }
 

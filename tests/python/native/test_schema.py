@@ -8,7 +8,7 @@ import pytest
 
 @pytest.mark.parametrize("argument", ["keys", "x", "column"])
 def test_an_interval_of_months_is_refused_in_words_that_fit_every_argument(argument: str) -> None:
-    from windrow.spark.types import arrow_field
+    from windrow._spark.types import arrow_field
 
     column = spark.StructField("age", spark.YearMonthIntervalType())
     words = f"{argument}: column 'age' has type interval year to month; allowed: .* of intervals, day-time ones"

@@ -18,9 +18,9 @@ import pyarrow as pa
 import pytest
 
 import windrow as wr
-from windrow import _worker
-from windrow.state.key import Shards, fetch_key
-from windrow.state.shard import open_windows
+from windrow._native import shard_keys
+from windrow.state._key import Shards, fetch_key
+from windrow.state._shard import open_windows
 from windrow.testing import StreamDriver
 
 from ..harness.steps import LocalStream
@@ -92,7 +92,7 @@ class Stored:
     def read(self, shard: int | None, names: list[str]) -> Shards:
         if shard is not None:
             self.asked = [name for name in names if not name.endswith("head")]
-        keys = _worker.shard_keys(self.stream.shards)
+        keys = shard_keys(self.stream.shards)
         return {
             keys[number]: {name: state.pages[name] for name in names if name in state.pages}
             for number, state in self.stream.states.items()

@@ -29,8 +29,8 @@ GAP = "5 minutes"
 GRACE = "1 minute"
 
 
-def sessions(gap: str = GAP, grace: str = GRACE) -> wr.SessionWindows:
-    return wr.SessionWindows.with_gap(gap, grace=grace)
+def sessions(gap: str = GAP, grace: str = GRACE, retention: str | None = None) -> wr.SessionWindows:
+    return wr.SessionWindows.with_gap(gap, grace=grace, retention=retention)
 
 
 def sliding(resolution: str = "1 millisecond") -> wr.SlidingWindows:
@@ -70,7 +70,7 @@ REFUSED: dict[str, tuple[Any, Any, str]] = {
     ),
     "keys": (query(), query("user", "page"), "keys was .*user.* and is .*user.*page"),
     "emit": (query(), query(emit="update"), "emit was .*close.* and is .*update"),
-    "until": (query(), query(windows=sessions().until("1 day")), "until was .* and is .*86400000000"),
+    "retention": (query(), query(windows=sessions(retention="1 day")), "retention was .* and is .*86400000000"),
     "source": (query(), query(source="part"), r"source was \[\] and is \['part'\]"),
     "stream_time": (
         query(source="part"),

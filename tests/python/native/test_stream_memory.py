@@ -13,8 +13,8 @@ import re
 import numpy as np
 import pyarrow as pa
 import windrow as wr
-from windrow import _worker
-from windrow.testing.definition import plan_of
+from windrow._native import Operator
+from windrow.testing._definition import plan_of
 
 SECOND, PUSHES = 1_000_000, 2_000
 SCHEMA = pa.schema([("key", pa.int64()), ("ts", pa.timestamp("us")), ("gap", pa.duration("us"))])
@@ -23,7 +23,7 @@ def operator_of(windows, aggregate, **spec):
     plan = plan_of(lambda rows: wr.group_by(rows, "key", time="ts").windowed_by(windows).EMIT.agg(a=aggregate), SCHEMA)
     asked = plan.asked()
     asked["windows"] |= spec
-    return _worker.operator(json.dumps(asked), plan.schema, plan.folds())
+    return Operator(json.dumps(asked), plan.schema, plan.folds())
 
 def batch_of(keys, times):
     columns = pa.array(keys), pa.array(times).cast(pa.timestamp("us")), pa.array(np.full(len(keys), 5 * SECOND))
@@ -36,7 +36,7 @@ def kibibytes(entry):
 
 CLOSED = """
 USED = ["key", "ts", "gap"]
-windows = wr.SessionWindows.with_dynamic_gap("gap", grace="1 minute", longest_gap="1 day")
+windows = wr.SessionWindows.with_dynamic_gap("gap", grace="1 minute", max_gap="1 day")
 operator = operator_of(windows, wr.count(), **SPEC)
 for push in range(PUSHES):
     operator.push(batch_of(push * 500 + np.arange(500), np.full(500, push * 10 * SECOND)))
@@ -48,7 +48,7 @@ print(kibibytes("VmRSS") - before)
 
 TOUCHED = """
 USED = ["key", "ts"]
-operator = operator_of(wr.SessionWindows.with_gap("5 minutes", grace="1 minute").until("1 day"), wr.count())
+operator = operator_of(wr.SessionWindows.with_gap("5 minutes", grace="1 minute", retention="1 day"), wr.count())
 for push in range(PUSHES):
     operator.push(batch_of(np.arange(2_000), np.full(2_000, 10_000 * SECOND + push * SECOND // 100)))
     if push == PUSHES // 10:

@@ -13,10 +13,10 @@ import pyarrow as pa
 import pytest
 
 import windrow as wr
-from windrow.stream.index import Index
-from windrow.stream.pack import pack
-from windrow.stream.query import StreamQuery
-from windrow.stream.shard import changes
+from windrow._executor.stream.index import Index
+from windrow._executor.stream.pack import pack
+from windrow._executor.stream.query import StreamQuery
+from windrow._executor.stream.shard import changes
 
 from ..harness.steps import DictState, LocalStream, Row
 from ..scenes import MIDNIGHT

@@ -167,7 +167,7 @@ def test_the_rows_of_sessions_come_when_these_close_and_are_those_of_the_oracle(
     cuts_and_shards: tuple[list[int], int],
 ) -> None:
     cuts, shards = cuts_and_shards
-    windows: Any = wr.SessionWindows.with_dynamic_gap("gap", longest_gap=LONGEST * TICK, grace=timedelta(days=1))
+    windows: Any = wr.SessionWindows.with_dynamic_gap("gap", max_gap=LONGEST * TICK, grace=timedelta(days=1))
     oracle: RowWindows = of_dynamic_sessions(lambda record: record.values["gap"], LONGEST)
     if gap is not None:
         windows, oracle = wr.SessionWindows.with_gap(gap * TICK, grace=timedelta(days=1)), of_sessions(gap)
@@ -347,9 +347,13 @@ def test_many_records_of_long_sessions_come_back_in_pieces() -> None:
 
 
 def test_windows_that_are_kept_after_they_close_are_refused() -> None:
-    for windows in (SESSIONS, SLIDING):
-        with pytest.raises(ValueError, match=r"until\('1 day'\).* each record comes back once"):
-            stream_of(windows.until("1 day"))
+    kept: dict[str, Any] = {"grace": "10 minutes", "retention": "1 day"}
+    for windows in (
+        wr.SessionWindows.with_gap("5 minutes", **kept),
+        wr.SlidingWindows.with_time_difference("5 minutes", **kept),
+    ):
+        with pytest.raises(ValueError, match=r"retention='1 day'\).* each record comes back once"):
+            stream_of(windows)
 
 
 def test_a_column_whose_values_cannot_wait_is_named() -> None:

@@ -33,17 +33,15 @@ def micros(length: int) -> str:
 
 def definition(asked: StreamingScenario) -> Any:
     """The query of a scenario, as a user writes it."""
-    grace = micros(asked.grace)
-    windows: Any
+    retention = None if asked.until is None else micros(asked.until)
+    options: Any = {"grace": micros(asked.grace), "retention": retention}
     if asked.kind == "sliding":
         resolution = micros(asked.resolution)
-        windows = wr.SlidingWindows.with_time_difference(micros(asked.length), grace=grace, resolution=resolution)
+        windows: Any = wr.SlidingWindows.with_time_difference(micros(asked.length), resolution=resolution, **options)
     elif asked.kind == "session":
-        windows = wr.SessionWindows.with_gap(micros(asked.length), grace=grace)
+        windows = wr.SessionWindows.with_gap(micros(asked.length), **options)
     else:
-        windows = wr.SessionWindows.with_dynamic_gap("gap", grace=grace, longest_gap=micros(asked.length))
-    if asked.until is not None:
-        windows = windows.until(micros(asked.until))
+        windows = wr.SessionWindows.with_dynamic_gap("gap", max_gap=micros(asked.length), **options)
     values: dict[str, Any] = {"n": wr.count(), "total": wr.sum("v"), "all": wr.collect_list("v")}
     if asked.inputs > 1:  # each of these would be of one input
         values = {"n": wr.count()}

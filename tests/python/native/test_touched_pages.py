@@ -19,6 +19,7 @@ SCHEMA = pa.schema(
 )
 USERS = 40_000
 SESSIONS = wr.SessionWindows.with_gap("5 minutes", grace="10 minutes")
+KEPT = wr.SessionWindows.with_gap("5 minutes", grace="10 minutes", retention="1 hour")
 SLIDING = wr.SlidingWindows.with_time_difference("5 minutes", grace="10 minutes")
 
 
@@ -60,7 +61,7 @@ QUERIES: dict[str, Callable[[Any], Any]] = {
     "late": lambda data: grouped(data).windowed_by(SESSIONS).late("emit").agg(n=wr.count(), p=wr.last("page")),
     "sliding": lambda data: grouped(data).windowed_by(SLIDING).agg(n=wr.count(), p=wr.last("page")),
     "python": lambda data: grouped(data).windowed_by(SESSIONS).agg(p=wr.reduce("page", longest)),
-    "kept": lambda data: grouped(data).windowed_by(SESSIONS.until("1 hour")).agg(n=wr.count(), p=wr.last("page")),
+    "kept": lambda data: grouped(data).windowed_by(KEPT).agg(n=wr.count(), p=wr.last("page")),
 }
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 TOOL = Path(__file__).resolve().parents[3] / "tools" / "wheel.py"
-POINTS = "[console_scripts]\nwindrow=windrow.command.main:main\n"
+POINTS = "[console_scripts]\nwindrow=windrow._command.main:main\n"
 LINUX = "windrow-0.1.0-cp311-abi3-manylinux_2_28_x86_64.whl"
 MACHINE = "/home" + "/someone/.cargo/registry/src/arrow/lib.rs"
 

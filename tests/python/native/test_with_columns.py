@@ -18,8 +18,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import windrow as wr
-from windrow import _worker
-from windrow.local.partition import MOST, over
+from windrow._executor.row_windows import MOST, with_windows
+from windrow._native import Query
 
 from ..harness.examples import usually
 from ..harness.families import often, some
@@ -105,7 +105,7 @@ def after_a_shuffle(
     schema = table.schema.serialize().to_pybytes()
     for task in range(tasks):
         own = table.filter(pa.array([key % tasks == task for key in keys], pa.bool_()))
-        answer += over(iter(own.to_batches()), spec, schema, observed, most)
+        answer += with_windows(iter(own.to_batches()), spec, schema, observed, most)
     rows = pa.Table.from_batches(answer)
     counters = rows.filter(rows["_1"].is_valid()).select(["_1", "_2"])
     assert [pc.sum(column).as_py() for column in counters.columns] == [len(table), table["k"].null_count]
@@ -123,7 +123,7 @@ def test_sessions_equal_the_oracle(table: pa.Table, gap: int, most: int) -> None
 @usually(60)
 @given(tables(), ON_DISK)
 def test_sessions_of_own_gaps_equal_the_oracle(table: pa.Table, most: int) -> None:
-    windows = wr.SessionWindows.with_dynamic_gap("gap", longest_gap=LONGEST * TICK)
+    windows = wr.SessionWindows.with_dynamic_gap("gap", max_gap=LONGEST * TICK)
     oracle = of_dynamic_sessions(lambda record: record.values["gap"], LONGEST)
     check(table, windowed(table, windows).with_columns(**ASKED), oracle)
     check(table, after_a_shuffle(table, windows, most, 2), oracle)
@@ -148,7 +148,7 @@ def test_no_row_is_lost_where_no_aggregate_asks_for_the_order_of_rows(most: int,
         assert answer.select(table.column_names).equals(table)
         is_known = answer["window"].is_valid().to_pylist()
         assert is_known == [True, False, False, True, True]
-    own = wr.SessionWindows.with_dynamic_gap("gap", longest_gap=LONGEST * TICK)
+    own = wr.SessionWindows.with_dynamic_gap("gap", max_gap=LONGEST * TICK)
     assert after_a_shuffle(table, own, most, 2, asked)["id"].to_pylist() == [0, 1, 2, 3, 4]
 
 
@@ -193,7 +193,7 @@ def test_long_lists_come_back_in_several_batches() -> None:
     table = table_of([(1, row, None) for row in range(rows)], [])
     windows, asked = wr.SessionWindows.with_gap(TICK), {"ids": wr.collect_list("id")}
     here = windowed(table, windows).with_columns(**asked)
-    plan = _worker.over_query(windowed(table, windows)._plan(asked, rows=True).spec, table.schema)
+    plan = Query.over(windowed(table, windows)._plan(asked, rows=True).spec, table.schema)
     packer, merger = plan.packer(0), plan.merger()
     packed = [*packer.push(table.combine_chunks().to_batches()[0]), *packer.finish()]
     there = [one for batch in packed for one in merger.push(batch)] + merger.finish()

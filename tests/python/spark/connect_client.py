@@ -20,7 +20,7 @@ from uuid import UUID
 import pyarrow as pa
 
 import windrow as wr
-from windrow.kafka import ControlMessage, progress
+from windrow.kafka import ControlMessage, with_ticks
 
 
 def joined(older: list[int], later: list[int]) -> list[int]:
@@ -88,7 +88,7 @@ def main(remote: str) -> None:
     told = ControlMessage(1_767_258_000_000, 0, UUID(int=1)).headers()
     columns = "key binary, value binary, timestamp timestamp, headers array<struct<key: string, value: binary>>"
     records = [(b"k", b"v", None, None), (None, None, None, told), (None, None, None, [("windrow.progress", b"?")])]
-    ticks = progress(spark.createDataFrame(records, columns)).selectExpr("tick", "unix_millis(event_time) AS at")
+    ticks = with_ticks(spark.createDataFrame(records, columns)).selectExpr("tick", "unix_millis(event_time) AS at")
     streamed = wr.ticks(spark, every="1 second", delay="0 seconds")
     print(json.dumps({"ticks": [tuple(row) for row in ticks.collect()], "streams": streamed.isStreaming}))
     spark.conf.set("spark.sql.shuffle.partitions", 200)

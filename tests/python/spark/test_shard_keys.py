@@ -8,13 +8,13 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from windrow import _worker
+from windrow._native import shard_keys
 
 pytestmark = pytest.mark.spark
 
 
 def test_each_partition_gets_as_many_shards_as_any_other_one(spark: SparkSession) -> None:
-    keys = _worker.shard_keys(4_000)
+    keys = shard_keys(4_000)
     assert len(set(keys)) == len(keys)
     frame = spark.createDataFrame([(key,) for key in keys], "shard int")
     assert [row[0] for row in frame.select(F.hash("shard")).collect()] == list(range(len(keys)))

@@ -19,8 +19,8 @@ from ..oracle.records import Record
 MINUTE = 60 * 10**6
 ASKED = {"n": Asked("count"), "spend": Asked("sum", ("items",)), "words": Asked("collect_set", ("word",))}
 GAP, LONGEST = 20 * MINUTE, 45 * MINUTE
-FIXED = wr.SessionWindows.with_gap("20 minutes", longest="45 minutes", ends="out")
-OWN = wr.SessionWindows.with_dynamic_gap("pause", longest="45 minutes", ends="out")
+FIXED = wr.SessionWindows.with_gap("20 minutes", max_duration="45 minutes", end_when="out")
+OWN = wr.SessionWindows.with_dynamic_gap("pause", max_duration="45 minutes", end_when="out")
 
 
 def longer(held: int, row: Any) -> int:
@@ -83,7 +83,7 @@ def test_a_column_of_nulls_alone_is_never_true(data: DataFrame) -> None:
     whole, none = (
         wr.group_by(void, "user_id", time="ts").windowed_by(windows).agg(n=wr.count(), none=condition)
         for windows, condition in (
-            (wr.SessionWindows.with_gap("20 minutes", ends="out"), wr.count_if("out")),
+            (wr.SessionWindows.with_gap("20 minutes", end_when="out"), wr.count_if("out")),
             (wr.SessionWindows.with_gap("20 minutes"), wr.count() - wr.count()),
         )
     )
@@ -96,10 +96,10 @@ def test_a_streaming_frame_and_a_column_of_another_type_are_refused_at_the_call(
     stream = spark.readStream.format("rate").load().selectExpr("value AS user_id", "timestamp AS ts", "true AS out")
     grouped = wr.group_by(stream, "user_id", time="ts")
     for windows, named in (
-        (wr.SessionWindows.with_gap("1 minute", grace="1 minute", longest="1 hour"), "longest: got '1 hour'"),
-        (wr.SessionWindows.with_gap("1 minute", grace="1 minute", ends="out"), "ends: got 'out'"),
+        (wr.SessionWindows.with_gap("1 minute", grace="1 minute", max_duration="1 hour"), "max_duration: got '1 hour'"),
+        (wr.SessionWindows.with_gap("1 minute", grace="1 minute", end_when="out"), "end_when: got 'out'"),
     ):
         with pytest.raises(ValueError, match=f"{named}; allowed: None on a stream: .*comes behind others"):
             grouped.windowed_by(windows)
-    with pytest.raises(TypeError, match="ends: column 'word' has type string; allowed: a boolean"):
-        wr.group_by(data, "user_id", time="ts").windowed_by(wr.SessionWindows.with_gap("1 minute", ends="word"))
+    with pytest.raises(TypeError, match="end_when: column 'word' has type string; allowed: a boolean"):
+        wr.group_by(data, "user_id", time="ts").windowed_by(wr.SessionWindows.with_gap("1 minute", end_when="word"))

@@ -21,7 +21,7 @@ from ..oracle.sessions import bad_gaps, clamped_gaps
 
 ASKED = {"n": Asked("count"), "items": Asked("sum", ("items",)), "low": Asked("min", ("items",))}
 LONGEST_GAP = 3_600 * 10**6
-HOUR = wr.SessionWindows.with_dynamic_gap("pause", longest_gap="1 hour")
+HOUR = wr.SessionWindows.with_dynamic_gap("pause", max_gap="1 hour")
 
 
 def events(spark: SparkSession, minutes: str = "user_id * 7 + items * 3") -> DataFrame:
@@ -121,7 +121,7 @@ SESSIONS = """
     SELECT key, min(ts) AS start, max(ts) AS "end", sum(n) AS n, sum(total) AS total
     FROM numbered GROUP BY key, session ORDER BY key, start
 """
-TWO_HOURS = wr.SessionWindows.with_dynamic_gap("pause", longest_gap="2 hours")
+TWO_HOURS = wr.SessionWindows.with_dynamic_gap("pause", max_gap="2 hours")
 
 
 def assert_sessions(data: DataFrame, expected: pa.Table, unknown: int, clamped: int) -> None:

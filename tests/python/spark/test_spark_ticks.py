@@ -19,7 +19,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 import windrow as wr
-from windrow.kafka import progress
+from windrow.kafka import with_ticks
 
 from ..harness.streams import Folder, Run, play, source
 from ..scenes import EPOCH
@@ -115,7 +115,7 @@ def milliseconds(moment: datetime | None) -> float | None:
 
 def tick_times(spark: SparkSession, rows: list[dict[str, Any]], **given: Any) -> list[tuple[bool, float | None]]:
     """Whether each row is a tick, and its time in milliseconds."""
-    found = progress(spark.createDataFrame(kafka(rows)), **given).orderBy("offset").select("tick", "event_time")
+    found = with_ticks(spark.createDataFrame(kafka(rows)), **given).orderBy("offset").select("tick", "event_time")
     return [(row["tick"], milliseconds(row["event_time"])) for row in found.toArrow().to_pylist()]
 
 
@@ -169,7 +169,7 @@ def test_random_rows_are_what_plain_python_says(spark: SparkSession) -> None:
 
 def test_data_is_left_as_it_is(spark: SparkSession) -> None:
     given = spark.createDataFrame(kafka([row for row, _, _ in CASES.values()]))
-    found = progress(given)
+    found = with_ticks(given)
     assert found.columns == [*given.columns, "tick", "event_time"]
     assert found.drop("tick", "event_time").toArrow() == given.toArrow()
     assert found.schema["tick"].dataType.simpleString() == "boolean"
@@ -181,7 +181,7 @@ def test_the_time_of_data_may_stand_in_another_column(spark: SparkSession) -> No
     given = spark.createDataFrame(kafka(rows)).withColumn(
         "at `ts`", F.timestamp_millis(F.col("value").cast("string").cast("bigint")).cast("timestamp_ntz")
     )
-    found = progress(given, time="at `ts`").orderBy("offset")
+    found = with_ticks(given, time="at `ts`").orderBy("offset")
     assert found.schema["event_time"].dataType.simpleString() == "timestamp_ntz"
     naive = EPOCH.replace(tzinfo=None)
     wanted = [naive + timedelta(milliseconds=at) for at in (5, NINE, 6)]
@@ -206,7 +206,7 @@ WRONG: dict[str, tuple[Callable[[DataFrame], DataFrame], dict[str, Any], type[Ex
         ValueError,
         "frame: got a DataFrame with a column 'Tick'; allowed: one without it: rename that",
     ),
-    "a time": (lambda frame: progress(frame).drop("tick"), {}, ValueError, r"with a column 'event_time'; allowed"),
+    "a time": (lambda frame: with_ticks(frame).drop("tick"), {}, ValueError, r"with a column 'event_time'; allowed"),
     "headers of text": (
         lambda frame: frame.withColumn("headers", F.lit("x")),
         {},
@@ -227,13 +227,13 @@ def test_a_frame_that_is_none_of_a_kafka_source_is_named(
 ) -> None:
     frame = change(spark.createDataFrame(kafka([{}])))
     with pytest.raises(error, match=message):
-        progress(frame, **given)
+        with_ticks(frame, **given)
 
 
 @pytest.mark.parametrize("frame", [None, "events", pa.table({"headers": [1]})])
 def test_what_is_no_frame_of_spark_is_named(frame: Any) -> None:
     with pytest.raises(TypeError, match="frame: got .*; allowed: a DataFrame of Spark's Kafka source"):
-        progress(frame)
+        with_ticks(frame)
 
 
 def record(partition: int, user: str, minutes: float) -> dict[str, Any]:
@@ -246,7 +246,7 @@ def tick(partition: int, minutes: float) -> dict[str, Any]:
 
 
 def sessions(frame: DataFrame, **options: Any) -> DataFrame:
-    named = progress(frame).withColumn("user", F.col("key").cast("string"))
+    named = with_ticks(frame).withColumn("user", F.col("key").cast("string"))
     windows = wr.SessionWindows.with_gap("5 minutes", grace="1 minute")
     grouped = wr.group_by(named, "user", time="event_time", tick="tick", source=["topic", "partition"], **options)
     return grouped.windowed_by(windows).max_ahead("36500 days").shards(2).agg(n=wr.count())

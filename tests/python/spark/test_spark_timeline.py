@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import windrow as wr
-from windrow.plot import timeline
+from windrow.plot import _timeline as timeline
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -29,7 +29,7 @@ def clicks(spark: SparkSession) -> DataFrame:
 
 def test_a_text_of_a_data_frame_is_that_of_a_batch(clicks: DataFrame) -> None:
     windowed = wr.group_by(clicks, "user", time="when.ts").windowed_by(FIVE)
-    text = wr.explain(windowed, "ann", NINE + timedelta(minutes=5))
+    text = wr.explain_record(windowed, "ann", NINE + timedelta(minutes=5))
     assert text.splitlines() == [
         "user 'ann' at 2026-05-04 09:05:00",
         "  in the session [2026-05-04 09:00:00, 2026-05-04 09:05:00], which has 2 records",
@@ -39,7 +39,7 @@ def test_a_text_of_a_data_frame_is_that_of_a_batch(clicks: DataFrame) -> None:
         "+ grace (1 minute)",
     ]
     with pytest.raises(ValueError, match=r"stream: got True; allowed: data in this process"):
-        wr.explain(windowed, "ann", NINE, stream=True)
+        wr.explain_record(windowed, "ann", NINE, stream=True)
 
 
 def test_a_picture_of_a_data_frame_is_that_of_its_rows(clicks: DataFrame) -> None:
@@ -62,6 +62,6 @@ def test_a_stream_is_refused(spark: SparkSession, tmp_path: Path) -> None:
     stream = spark.readStream.schema("user string, ts timestamp").csv(str(tmp_path))
     windowed = wr.group_by(stream, "user", time="ts").windowed_by(FIVE)
     with pytest.raises(ValueError, match=r"events: got 'a streaming DataFrame'; allowed: a batch of what it reads"):
-        wr.explain(windowed, "ann", NINE)
+        wr.explain_record(windowed, "ann", NINE)
     with pytest.raises(ValueError, match=r"as a stream has no end"):
         timeline(stream, windowed, "ann")

@@ -42,7 +42,7 @@ ASKED = {
     "most": wr.max("id").then(lambda ids: pc.add(ids, 1)),
     "window_id": wr.window_id(),
 }
-SESSIONS = wr.SessionWindows.with_dynamic_gap("pause", grace="5 minutes", longest_gap="5 minutes")
+SESSIONS = wr.SessionWindows.with_dynamic_gap("pause", grace="5 minutes", max_gap="5 minutes")
 SLIDING = wr.SlidingWindows.with_time_difference("3 minutes", grace="1 minute")
 
 
@@ -157,4 +157,5 @@ def test_what_a_stream_cannot_give_is_refused_at_the_call(spark: SparkSession, t
     refused(sessions.late("emit"), "late", "comes back once")
     refused(sessions, "reduce", "built-in", joined=wr.reduce("id", max))
     refused(grouped(data).windowed_by(wr.SessionWindows.with_gap("1 minute")), "grace: got None")
-    refused(grouped(data).windowed_by(SLIDING.until("1 day")), "windows: got", "each record comes back once")
+    kept = wr.SlidingWindows.with_time_difference("3 minutes", grace="1 minute", retention="1 day")
+    refused(grouped(data).windowed_by(kept), "windows: got", "each record comes back once")

@@ -1,0 +1,177 @@
+"""`Aggregate`: what the functions of windrow make, and `agg` takes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, Never
+
+import pyarrow as pa
+
+from windrow._aggregates import arithmetic
+from windrow._aggregates.call import AggregateCall, Computed
+from windrow._aggregates.evaluation import Number
+from windrow._arguments.column import column_name
+from windrow._arguments.ddl import arrow_type
+from windrow._arguments.errors import bad_type, bad_value, no_attribute
+from windrow._arguments.integer import index_of
+
+if TYPE_CHECKING:
+    from windrow._arguments.column import ColumnName
+
+_NAMES = ("alias", "name")
+"""What names a column in Spark and Polars."""
+
+
+@dataclass(frozen=True, repr=False)
+class Aggregate:
+    """One aggregate over the records of a window. Made by `sum`, `count` and the other functions of windrow.
+
+    >>> import windrow as wr
+    >>> wr.sum("amount").where("paid") / wr.count()
+    sum('amount').where('paid') / count()
+    """
+
+    _call: AggregateCall
+
+    def __post_init__(self) -> None:
+        """Refuses: aggregates are made by functions, which check their arguments."""
+        if not isinstance(self._call, AggregateCall):
+            raise bad_type("Aggregate", self._call, "a function that makes aggregates, such as windrow.sum('amount')")
+
+    def __repr__(self) -> str:
+        """The calls that make it."""
+        return repr(self._call)
+
+    if not TYPE_CHECKING:  # to a type checker there is no such attribute
+
+        def __getattr__(self, name: str) -> Never:
+            hint = "its name goes before it, as in agg(clicks=windrow.count())" if name in _NAMES else None
+            raise no_attribute(self, name, hint)
+
+    def where(self, column: ColumnName) -> Aggregate:
+        """The same aggregate of the records alone in which a boolean column is true; SQL's `FILTER (WHERE ...)`.
+
+        Null counts as false. A window is there whether or not it has such a record; where it has none, the aggregate is
+        what it is over no records: 0 for `count`, null for `sum`.
+
+        Of a cogroup both are columns of one input: `wr.sum("orders.amount").where("orders.paid")`.
+
+        Raises:
+            TypeError: `column` is not a name; from `agg`, a column of anything but booleans.
+            ValueError: the aggregate has a condition already; from `agg`, a column that the data does not have.
+
+        >>> from datetime import datetime
+        >>> import pyarrow as pa
+        >>> import windrow as wr
+        >>> hours = [datetime(2026, 1, 1, hour) for hour in (8, 9, 10)]
+        >>> orders = pa.table({"user": ["ann"] * 3, "ts": hours, "amount": [3, 9, 6], "paid": [True, None, True]})
+        >>> day = wr.group_by(orders, "user", time="ts").windowed_by(wr.SessionWindows.with_gap("1 hour"))
+        >>> day.agg(paid=wr.sum("amount").where("paid"))["paid"].to_pylist()
+        [9]
+        """
+        return Aggregate(self._call.where(column))
+
+    def then(self, fn: Callable[..., Any], *others: Aggregate, schema: str | pa.DataType | None = None) -> Aggregate:
+        """What a function makes of the finished column, as a column in its place.
+
+        `fn(column)` is called with the `pyarrow.Array` of many windows at once, `fn(column, *others)` with those of
+        other aggregates too, and gives an array of as many values. It is called when windows have closed, with those of
+        a batch; how windows are cut into batches is not defined, so a value may depend on its own window alone. It is
+        not handed windows that a stream deletes, where the result is null.
+
+        Args:
+            fn: a function of arrays; on Spark it travels to executors, as the functions of `reduce` do.
+            others: aggregates whose columns it is called with too.
+            schema: the type of the result, in Spark's words or as an Arrow type; without it `agg` calls `fn` once with
+                empty arrays, and takes the type of what that gives.
+
+        Raises:
+            TypeError: `fn` is no function, `others` are no aggregates, or `schema` is no type.
+            ValueError: `schema` spells no type.
+
+        >>> from datetime import datetime
+        >>> import pyarrow as pa
+        >>> import pyarrow.compute as pc
+        >>> import windrow as wr
+        >>> hours = [datetime(2026, 1, 1, hour) for hour in (8, 9, 10)]
+        >>> orders = pa.table({"user": ["ann"] * 3, "ts": hours, "amount": [3.0, 9.0, 6.5]})
+        >>> day = wr.group_by(orders, "user", time="ts").windowed_by(wr.SessionWindows.with_gap("1 hour"))
+        >>> day.agg(spend=wr.sum("amount").then(pc.round))["spend"].to_pylist()
+        [18.0]
+        """
+        if not callable(fn):
+            raise bad_type("then(fn=)", fn, "a function of arrays")
+        for other in others:
+            if not isinstance(other, Aggregate):
+                raise bad_type("then(others)", other, "an aggregate of windrow")
+        kind = arrow_type("then(schema=)", schema) if isinstance(schema, str) else schema
+        if not isinstance(kind, pa.DataType | None):
+            raise bad_type("then(schema=)", schema, "a type in Spark's words, or an Arrow type")
+        return Aggregate(Computed.of("then", fn, self._call, *map(call_of, others), type=kind))
+
+    def __add__(self, other: Aggregate | Number) -> Aggregate:
+        """The sum of two results, or of a result and a number."""
+        return _arithmetic(arithmetic.total, self, other)
+
+    def __radd__(self, other: Number) -> Aggregate:
+        """The sum of a number and a result."""
+        return _arithmetic(arithmetic.total, other, self)
+
+    def __sub__(self, other: Aggregate | Number) -> Aggregate:
+        """The difference of two results, or of a result and a number."""
+        return _arithmetic(arithmetic.difference, self, other)
+
+    def __rsub__(self, other: Number) -> Aggregate:
+        """The difference of a number and a result."""
+        return _arithmetic(arithmetic.difference, other, self)
+
+    def __mul__(self, other: Aggregate | Number) -> Aggregate:
+        """The product of two results, or of a result and a number."""
+        return _arithmetic(arithmetic.product, self, other)
+
+    def __rmul__(self, other: Number) -> Aggregate:
+        """The product of a number and a result."""
+        return _arithmetic(arithmetic.product, other, self)
+
+    def __truediv__(self, other: Aggregate | Number) -> Aggregate:
+        """One result over another, or over a number: a float64, null where it would be divided by zero."""
+        return _arithmetic(arithmetic.quotient, self, other)
+
+    def __rtruediv__(self, other: Number) -> Aggregate:
+        """A number over a result: a float64, null where it would be divided by zero."""
+        return _arithmetic(arithmetic.quotient, other, self)
+
+
+def call_of(aggregate: Aggregate) -> AggregateCall:
+    """What an aggregate holds."""
+    return aggregate._call
+
+
+def of_columns(function: str, options: Mapping[str, Any] | None = None, /, **columns: ColumnName) -> Aggregate:
+    """An aggregate over columns, each under the argument that names it; `TypeError` for what is no column."""
+    names = (column_name(f"{function}({argument}=)", column) for argument, column in columns.items())
+    return Aggregate(AggregateCall(function, tuple(names), **(options or {})))
+
+
+def _arithmetic(fn: Callable[..., Any], *operands: object) -> Aggregate:
+    terms: list[AggregateCall | Number] = []
+    for operand in operands:
+        if isinstance(operand, Aggregate):
+            terms.append(operand._call)
+            continue
+        number = operand if isinstance(operand, float | Decimal) else index_of(operand)
+        if number is None:
+            return NotImplemented  # type: ignore[no-any-return]  # the operators' callers turn it into a TypeError
+        if isinstance(number, int | Decimal):
+            _check_digits(Decimal(number))
+        terms.append(number)
+    return Aggregate(Computed.of("arithmetic", fn, *terms))
+
+
+def _check_digits(number: Decimal) -> None:
+    """Raises `ValueError` for a number that no type of decimals holds."""
+    places = number.as_tuple().exponent
+    if not isinstance(places, int) or abs(number) >= 10**38 or -places > 38:
+        raise bad_value("number", number, "a number of up to 38 digits on both sides of the point, or a float")

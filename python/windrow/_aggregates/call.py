@@ -1,0 +1,175 @@
+"""`AggregateCall`: a function by its name, its columns, and its options."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Self
+
+import pyarrow as pa
+
+from windrow._aggregates import arithmetic
+from windrow._aggregates.evaluation import Expression, Named, Number, Operation
+from windrow._arguments.column import column_name
+from windrow._arguments.errors import bad_value, function_name
+
+if TYPE_CHECKING:
+    from windrow._arguments.column import ColumnName
+
+_ACCURACY = {"approx_count_distinct": ("rsd", 0.05), "approx_percentile": ("accuracy", 10_000)}
+"""What the argument for `accuracy` is called, and its default."""
+
+_SIGNS = {arithmetic.total: "+", arithmetic.difference: "-", arithmetic.product: "*", arithmetic.quotient: "/"}
+
+
+@dataclass(frozen=True, repr=False)
+class AggregateCall:
+    """One aggregate over the records of a window. Its repr is what a user writes.
+
+    Attributes:
+        function: its name in the core.
+        columns: the columns that it reads.
+        ignore_nulls: whether a null is passed over; for `first`, `last`, `any_value` and `collect_list`.
+        percentage: the share of values below, from 0 to 1, or several shares; for percentiles.
+        accuracy: how exact it is; for `approx_count_distinct` and `approx_percentile`.
+        most: the length of its list at most; for `top_k` and `histogram_numeric`.
+        condition: the boolean column that is true in the records that it sees; None for all records.
+        inputs: the inputs of a cogroup; empty for one input.
+        input: the one input whose records it sees; None for all.
+    """
+
+    function: str
+    columns: tuple[str, ...] = ()
+    ignore_nulls: bool | None = field(default=None, kw_only=True)
+    percentage: float | tuple[float, ...] | None = field(default=None, kw_only=True)
+    accuracy: float | None = field(default=None, kw_only=True)
+    most: int | None = field(default=None, kw_only=True)
+    condition: str | None = field(default=None, kw_only=True)
+    inputs: tuple[str, ...] = field(default=(), kw_only=True)
+    input: str | None = field(default=None, kw_only=True)
+
+    @property
+    def maker(self) -> str:
+        """The function of windrow that makes it, by its first name if it has two."""
+        return self.function
+
+    @property
+    def read(self) -> tuple[str, ...]:
+        """All columns that are read for it, with its condition."""
+        return self.columns if self.condition is None else (*self.columns, self.condition)
+
+    @property
+    def read_by(self) -> Iterator[tuple[str, str]]:
+        """The same columns, each after the name of its reader in errors."""
+        yield from ((self.maker, column) for column in self.columns)
+        if self.condition is not None:
+            columns = ", ".join(f'"{column}"' for column in self.columns)
+            yield f"{self.maker}({columns}).where", self.condition
+
+    def where(self, column: ColumnName) -> Self:
+        """The same aggregate of the records in which a boolean column is true."""
+        if self.condition is not None:
+            allowed = f"one condition, and this has {self.condition!r}: make one column of both"
+            raise bad_value(f"{self.maker}(...).where(column=)", column, allowed)
+        return replace(self, condition=column_name(f"{self.maker}(...).where(column=)", column))
+
+    def plan(self, name: str) -> dict[str, object]:
+        """What the core needs to know of it; `name` is its result column."""
+        plan: dict[str, object] = {"name": name, "function": self.function, "columns": list(self.columns)}
+        if self.function == "collect_list":
+            plan |= {"keep_nulls": True} if self.ignore_nulls is False else {}
+        elif self.ignore_nulls is not None:
+            plan["ignore_nulls"] = self.ignore_nulls
+        if self.percentage is not None:
+            plan["percentage"] = self.percentage
+        if self.accuracy is not None:
+            plan["accuracy"] = self.accuracy
+        if self.most is not None:
+            plan["most"] = self.most
+        if self.condition is not None:
+            plan["where"] = self.condition
+        if self.input is not None:
+            plan["input"] = self.inputs.index(self.input)
+        return plan
+
+    def __repr__(self) -> str:
+        """What a user writes."""
+        condition = "" if self.condition is None else f".where({self.condition!r})"
+        return f"{self.maker}({', '.join(self._arguments())}){condition}"
+
+    def _arguments(self) -> Iterator[str]:
+        yield from map(repr, self.columns)
+        if self.percentage is not None:
+            yield repr(list(self.percentage) if isinstance(self.percentage, tuple) else self.percentage)
+        if self.most is not None:
+            yield repr(self.most)
+        if self.accuracy is not None and self.accuracy != _ACCURACY[self.function][1]:
+            yield f"{_ACCURACY[self.function][0]}={self.accuracy!r}"
+        if self.ignore_nulls is not None and self.ignore_nulls is (self.function != "collect_list"):
+            yield f"ignore_nulls={self.ignore_nulls}"
+
+
+@dataclass(frozen=True, repr=False)
+class Computed(AggregateCall):
+    """What is computed of finished aggregates. Made by arithmetic, `then` and `apply`.
+
+    Attributes:
+        steps: the aggregates and numbers that it is computed of, and the operations with them, in postfix order.
+        last: the operation behind all of them.
+    """
+
+    steps: tuple[AggregateCall | Number | Operation, ...] = field(kw_only=True)
+    last: Operation = field(kw_only=True)
+
+    @classmethod
+    def of(
+        cls, maker: str, fn: Callable[..., Any], *operands: AggregateCall | Number, type: pa.DataType | None = None
+    ) -> Computed:
+        """What a function makes of these."""
+        steps: list[AggregateCall | Number | Operation] = []
+        for operand in operands:
+            steps += (*operand.steps, operand.last) if isinstance(operand, Computed) else (operand,)
+        return cls(maker, steps=tuple(steps), last=Operation(fn, len(operands), type))
+
+    @property
+    def aggregates(self) -> Iterator[AggregateCall]:
+        """The aggregates of the core and of Python functions that it is computed of; one may be there twice."""
+        return (step for step in self.steps if isinstance(step, AggregateCall))
+
+    def where(self, column: ColumnName) -> Self:
+        """The same of the records in which a boolean column is true: the condition is that of every part."""
+        where = (step.where(column) if isinstance(step, AggregateCall) else step for step in self.steps)
+        return replace(self, steps=tuple(where))
+
+    def expression(self, name_of: Callable[[AggregateCall], str]) -> Expression:
+        """The expression over columns that `name_of` names."""
+        named = (Named(name_of(step)) if isinstance(step, AggregateCall) else step for step in self.steps)
+        return Expression(tuple(named), self.last)
+
+    def __repr__(self) -> str:
+        """What a user writes."""
+        terms: list[tuple[str, AggregateCall | Number | Operation]] = []
+        for step in (*self.steps, self.last):
+            text = repr(step)
+            if isinstance(step, Operation):
+                operands = terms[len(terms) - step.operands :]
+                del terms[len(terms) - step.operands :]
+                text = _operation(step, operands)
+            terms.append((text, step))
+        ((text, _),) = terms
+        return text[1:-1] if self.last.function in _SIGNS else text
+
+
+def _operation(step: Operation, operands: list[tuple[str, AggregateCall | Number | Operation]]) -> str:
+    """What a user writes for an operation with operands."""
+    sign = _SIGNS.get(step.function)
+    texts = [text for text, _ in operands]
+    if sign is not None:
+        return f"({texts[0]} {sign} {texts[1]})"
+    name, schema = function_name(step.function), [] if step.type is None else [f"schema={step.type!r}"]
+    lists = [call for _, call in operands if isinstance(call, AggregateCall) and call.ignore_nulls is False]
+    if schema and len(lists) == len(operands) and all(call.function == "collect_list" for call in lists):
+        columns = [repr(column) for call in lists for column in call.columns]
+        condition = "" if lists[0].condition is None else f".where({lists[0].condition!r})"
+        return f"apply({', '.join([name, *columns, *schema])}){condition}"
+    return f"{texts[0]}.then({', '.join([name, *texts[1:], *schema])})"

@@ -1,0 +1,212 @@
+"""Columns that are computed of finished aggregates: what `agg` makes of arithmetic, `then` and `apply`.
+
+Expressions over columns by their names, pickled to where windows leave. Rows are windows:
+
+```text
+ user  window  ratio: sum(x)  ratio: count()   of the core
+ user  window  ratio                           Finish: what was asked for, in its order; the parts are gone
+```
+
+An expression is a row of steps in postfix order, so that one of thousands of terms needs no recursion:
+
+```text
+ (sum(x) - 1) / count()        sum(x)  1  difference  count()  quotient
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from windrow._aggregates.conversion import as_type, no_values
+from windrow._arguments.errors import aggregate_argument, bad_type
+
+Number = int | float | Decimal
+
+
+@dataclass(frozen=True)
+class Named:
+    """A column of the core's result.
+
+    Attributes:
+        name: its name.
+    """
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Operation:
+    """A function over whole columns, the results of the steps before it.
+
+    Attributes:
+        function: takes arrays, and numbers as scalars, and gives an array of as many values.
+        operands: how many results it takes.
+        type: the type of its result; None for that of what it gives.
+    """
+
+    function: Callable[..., Any]
+    operands: int
+    type: pa.DataType | None = None
+
+    def over(self, operands: list[Any], rows: int) -> pa.Array[Any]:
+        """The column of so many rows."""
+        result = self.function(*operands)
+        if isinstance(result, pa.ChunkedArray):
+            result = result.combine_chunks()
+        if not isinstance(result, pa.Array):
+            raise bad_type("the result", result, "a pyarrow.Array")
+        if len(result) != rows:
+            raise ValueError(f"the result: got {len(result)} values for {rows} windows; allowed: one for each")
+        if self.type is not None:
+            return as_type(result, self.type)
+        if pa.types.is_null(result.type) and not rows:
+            raise TypeError(
+                "got an array without a type for no windows; allowed: a type, or then(schema=) with that of the result"
+            )
+        return result
+
+
+@dataclass(frozen=True)
+class Expression:
+    """A column that is computed of others.
+
+    Attributes:
+        steps: columns, numbers, and operations, each behind the steps that give its operands.
+        last: the operation behind all of them, which gives the result.
+    """
+
+    steps: tuple[Named | Number | Operation, ...]
+    last: Operation
+
+    def over(self, batch: pa.RecordBatch) -> pa.Array[Any]:
+        """The column over the rows of a batch."""
+        results: list[Any] = []
+        for step in (*self.steps, self.last) if batch.num_rows else self._untyped():
+            if isinstance(step, Operation):
+                taken = len(results) - step.operands
+                results[taken:] = [step.over(results[taken:], batch.num_rows)]
+            elif isinstance(step, pa.DataType):
+                results.append(no_values(step))
+            else:
+                results.append(batch.column(step.name) if isinstance(step, Named) else _scalar(step))
+        column: pa.Array[Any] = results[-1]
+        return column
+
+    def typed(self, kind: pa.DataType) -> Expression:
+        """The same, with a result of this type."""
+        return replace(self, last=replace(self.last, type=kind))
+
+    def _untyped(self) -> list[Any]:
+        """The steps over no rows: types stand for operations that have one, with all that they are made of."""
+        steps: list[Any] = []
+        passed = 0
+        for step in (self.last, *reversed(self.steps)):
+            operands = step.operands if isinstance(step, Operation) else 0
+            if passed:
+                passed += operands - 1
+            elif isinstance(step, Operation) and step.type is not None:
+                steps.append(step.type)
+                passed = operands
+            else:
+                steps.append(step)
+        return steps[::-1]
+
+
+def _scalar(number: Number) -> pa.Scalar[Any]:
+    fits = isinstance(number, float | Decimal) or -(2**63) <= number < 2**63
+    return pa.scalar(number if fits else Decimal(number))
+
+
+@dataclass(frozen=True)
+class Finish:
+    """The last step of a query with computed columns.
+
+    Attributes:
+        columns: the columns of the result, in order: those that pass, and those that are computed, by name.
+        parts: columns of the core's result that only computed ones need.
+    """
+
+    columns: tuple[tuple[str, Named | Expression], ...]
+    parts: tuple[str, ...]
+
+    def batch(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """The rows of a batch of the core's result; columns that are not of it, such as counters, follow."""
+        known, rows = {name for name, _ in self.columns} | set(self.parts), _Rows(batch)
+        arrays: list[Any] = []
+        fields: list[pa.Field[Any]] = []
+        for name, column in self.columns:
+            if isinstance(column, Named):
+                arrays.append(batch.column(column.name))
+                fields.append(batch.schema.field(column.name).with_name(name))
+            else:
+                arrays.append(_computed(name, column, rows))
+                fields.append(pa.field(name, arrays[-1].type))
+        for field in batch.schema:
+            if field.name not in known:
+                arrays.append(batch.column(field.name))
+                fields.append(field)
+        return pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields))
+
+    def batches(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """The same for several."""
+        return map(self.batch, batches)
+
+    def schema(self, core: pa.Schema) -> pa.Schema:
+        """The columns of the result of a core that gives these: what has no type yet is called with empty arrays.
+
+        `TypeError` where that gives an array without a type.
+        """
+        empty = pa.RecordBatch.from_arrays([no_values(field.type) for field in core], schema=core)
+        return self.batch(empty).schema
+
+    def typed(self, core: pa.Schema) -> Finish:
+        """The same, with the types of `schema` for all results, whatever their values look like."""
+        schema = self.schema(core)
+
+        def of_type(name: str, column: Named | Expression) -> Named | Expression:
+            return column.typed(schema.field(name).type) if isinstance(column, Expression) else column
+
+        return replace(self, columns=tuple((name, of_type(name, column)) for name, column in self.columns))
+
+
+def _computed(name: str, column: Expression, rows: _Rows) -> pa.Array[Any]:
+    try:
+        return rows.spread(column.over(rows.windows))
+    except Exception as error:
+        raise _named(name, error) from error
+
+
+class _Rows:
+    """The rows of a batch that have aggregates: windows that are there, not deleted ones, and no counters."""
+
+    def __init__(self, batch: pa.RecordBatch) -> None:
+        kept: Any = batch.column("window").is_valid()
+        if "op" in batch.schema.names:
+            is_delete: Any = pc.equal(batch.column("op"), pa.scalar("delete"))
+            kept = pc.and_not(kept, is_delete.fill_null(False))
+        self._places: Any = None
+        self.windows = batch
+        if pc.all(kept).as_py() is False:
+            self.windows = batch.filter(kept)
+            counted = pc.subtract(pc.cumulative_sum(kept.cast(pa.int64())), pa.scalar(1))
+            self._places = pc.if_else(kept, counted, pa.scalar(None, pa.int64()))
+
+    def spread(self, values: pa.Array[Any]) -> pa.Array[Any]:
+        """Values of these rows as those of all, null in the others."""
+        return values if self._places is None else values.take(self._places)
+
+
+def _named(name: str, error: Exception) -> Exception:
+    """The error of a computed column, which it names: one of Python's own kinds."""
+    # pyarrow's own errors are some of these.
+    kinds: tuple[type[Exception], ...] = (TypeError, OverflowError, ValueError)
+    kind = next((known for known in kinds if isinstance(error, known)), RuntimeError)
+    told = f"{type(error).__name__}: {error}" if kind is RuntimeError else str(error)
+    return kind(f"{aggregate_argument(name)}: {told}")

@@ -1,0 +1,108 @@
+"""Values by their place among the sorted ones: `median`, `percentile`, `approx_percentile`.
+
+Nulls are left out; a window without a value gives null; NaN is the largest of numbers. A state holds each distinct
+value, that of `approx_percentile` each distinct one of cut values, with how often it occurs.
+
+The examples of this module go on from here:
+
+>>> from datetime import datetime
+>>> import pyarrow as pa
+>>> import windrow as wr
+>>> hours = [datetime(2026, 1, 1, hour) for hour in (8, 9, 10, 11)]
+>>> feet = [5_281, 10_559, 15_841, 52_803]
+>>> trips = pa.table({"user": ["ann"] * 4, "ts": hours, "miles": [1, 2, 3, 10], "feet": feet})
+>>> day = wr.group_by(trips, "user", time="ts").windowed_by(wr.SessionWindows.with_gap("1 hour"))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from windrow._aggregates.aggregate import Aggregate, of_columns
+from windrow._arguments.errors import bad_type, bad_value
+from windrow._arguments.integer import integer
+
+if TYPE_CHECKING:
+    from windrow._arguments.column import ColumnName
+
+_SHARES = "a number from 0 to 1, or a list of such numbers"
+_MOST_ACCURACY = 1_000_000
+
+
+def median(column: ColumnName) -> Aggregate:
+    """The value in the middle, as a float64; between two of them their mean. The same as `percentile(column, 0.5)`.
+
+    Raises:
+        TypeError: from `agg`, for a column of anything but numbers.
+
+    >>> day.agg(usual=wr.median("miles"))["usual"].to_pylist()
+    [2.5]
+    """
+    return of_columns("median", column=column)
+
+
+def percentile(column: ColumnName, percentage: float | Sequence[float]) -> Aggregate:
+    """The value that so large a share of all values is below, exact: a float64, or a list of them for several shares.
+
+    It stands at place `percentage * (count - 1)` of the sorted values, counted from 0; between two places it lies
+    between their values, in proportion (Spark's `percentile`): between a number and an infinity that is the infinity,
+    between the two infinities NaN.
+
+    Args:
+        column: numbers.
+        percentage: from 0 (the smallest value) to 1 (the largest), or a list of such numbers.
+
+    Raises:
+        TypeError: `percentage` is neither; from `agg`, for a column of anything but numbers.
+        ValueError: a number below 0 or above 1, or an empty list.
+
+    >>> day.agg(ends=wr.percentile("miles", [0, 1]))["ends"].to_pylist()
+    [[1.0, 10.0]]
+    """
+    shares = _shares("percentile(percentage=)", percentage)
+    return of_columns("percentile", {"percentage": shares}, column=column)
+
+
+def approx_percentile(column: ColumnName, percentage: float | Sequence[float], accuracy: int = 10_000) -> Aggregate:
+    """About the value that so large a share of all values is not above: of the column's type, or a list of such.
+
+    Values are cut to some significant bits first, so that a state holds no more than about two times `accuracy` values
+    for each power of two that they span, however many records there are. The answer is below the exact value, in size,
+    by less than one part in `accuracy`; integers below `accuracy` are exact. The order of records makes no difference.
+    (Spark's bound is one of ranks: among the sorted values its answer is less than `count / accuracy` places off.)
+
+    Args:
+        column: numbers.
+        percentage: from 0 (the smallest value) to 1 (the largest), or a list of such numbers.
+        accuracy: 1 to 1,000,000.
+
+    Raises:
+        TypeError: `percentage` or `accuracy` is none of these; from `agg`, for a column of anything but numbers.
+        ValueError: a number out of its bounds, or an empty list.
+
+    >>> day.agg(usual=wr.approx_percentile("feet", 0.5, accuracy=100))["usual"].to_pylist()
+    [10496]
+    """
+    shares = _shares("approx_percentile(percentage=)", percentage)
+    allowed = f"an int from 1 to {_MOST_ACCURACY:,}"
+    exact = integer("approx_percentile(accuracy=)", accuracy, allowed, least=1, most=_MOST_ACCURACY)
+    return of_columns("approx_percentile", {"percentage": shares, "accuracy": exact}, column=column)
+
+
+def _shares(argument: str, percentage: Any) -> float | tuple[float, ...]:
+    if isinstance(percentage, int | float):
+        return _share(argument, percentage)
+    if isinstance(percentage, str) or not isinstance(percentage, Sequence):
+        raise bad_type(argument, percentage, _SHARES)
+    if not percentage:
+        raise bad_value(argument, percentage, "one number at least")
+    return tuple(_share(argument, share) for share in percentage)
+
+
+def _share(argument: str, share: Any) -> float:
+    if isinstance(share, bool) or not isinstance(share, int | float):
+        raise bad_type(argument, share, _SHARES)
+    if not 0 <= share <= 1:
+        raise bad_value(argument, share, _SHARES)
+    return float(share)

@@ -1,0 +1,248 @@
+"""Aggregates of Python functions: `reduce` and `aggregate`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from windrow._aggregates.aggregate import Aggregate
+from windrow._aggregates.call import AggregateCall
+from windrow._arguments.column import column_name
+from windrow._arguments.ddl import DEEPEST, arrow_type
+from windrow._arguments.errors import bad_column_type, bad_type, bad_value, function_name, returns_none
+from windrow._folds.fold import Adder, Fold, of_aggregate, of_cogroup, of_input, of_reduce
+from windrow._folds.python_shape import is_deeper, is_made
+from windrow._folds.returned import returns_nothing
+
+if TYPE_CHECKING:
+    from windrow._arguments.column import ColumnName
+
+_MADE = "types without unions, and without extension types inside of others: cast these to what they are stored in"
+
+
+@dataclass(frozen=True, repr=False)
+class Reduction(AggregateCall):
+    """Values of a column, combined by a Python function. Made by `reduce`.
+
+    Attributes:
+        fn: combines two values.
+    """
+
+    fn: Callable[[Any, Any], Any] = field(kw_only=True)
+
+    @property
+    def maker(self) -> str:
+        """The function that makes it."""
+        return "reduce"
+
+    def fold(self, schema: pa.Schema, *, kafka: bool) -> Fold:
+        """The functions over columns of these types."""
+        (column,) = self.columns
+        kind = schema.field(column).type
+        if not is_made(kind):
+            raise bad_column_type("reduce", column, kind, _MADE)
+        fold = _filtered(of_reduce(self.fn, schema.field(column), kafka=kafka), self.condition)
+        if self.input is None:
+            return fold
+        (add,) = fold.adds
+        return replace(fold, adds=tuple(add if name == self.input else None for name in self.inputs))
+
+    def _arguments(self) -> Iterator[str]:
+        yield from (repr(self.columns[0]), function_name(self.fn))
+
+
+@dataclass(frozen=True, repr=False)
+class Accumulation(AggregateCall):
+    """Records, added to an accumulator by Python functions. Made by `aggregate`.
+
+    Attributes:
+        init: makes the accumulator of no records.
+        add: adds a record to an accumulator; for a cogroup, one function for each input whose records are added.
+        merge: merges two accumulators; None where none was given.
+        type: the Arrow type of the accumulator.
+        schema: the same in the words of the user.
+    """
+
+    init: Callable[[], Any] = field(kw_only=True)
+    add: Adder | Mapping[str, Adder] = field(kw_only=True)
+    merge: Callable[[Any, Any], Any] | None = field(kw_only=True)
+    type: pa.DataType = field(kw_only=True)
+    schema: str | pa.DataType = field(kw_only=True, compare=False)
+
+    @property
+    def maker(self) -> str:
+        """The function that makes it."""
+        return "aggregate"
+
+    def fold(self, schema: pa.Schema, *, kafka: bool) -> Fold:
+        """The functions over columns of these types."""
+        del kafka  # `add` sees every record, with its nulls, either way
+        merge, columns = self.merge or _no_merge, [schema.field(name) for name in self.columns]
+        if isinstance(self.add, Mapping):
+            given = [(self.add.get(name), name) for name in self.inputs]
+            adds = [add and of_input(add, name, self.columns) for add, name in given]
+            return _filtered(of_cogroup(self.init, adds, merge, columns, self.type), self.condition)
+        return _filtered(of_aggregate(self.init, self.add, merge, columns, self.type), self.condition)
+
+    def _arguments(self) -> Iterator[str]:
+        yield function_name(self.init)
+        if isinstance(self.add, Mapping):
+            yield f"{{{', '.join(f'{name!r}: {function_name(add)}' for name, add in self.add.items())}}}"
+        else:
+            yield function_name(self.add)
+        if self.merge is not None:
+            yield function_name(self.merge)
+        yield f"schema={self.schema!r}"
+        if self.columns:
+            yield f"columns={list(self.columns)!r}"
+
+
+def reduce(column: ColumnName, fn: Callable[[Any, Any], Any]) -> Aggregate:
+    """The values of a column combined by a Python function (Kafka's `reduce`); the result has the column's type.
+
+    `fn(a, b)` combines the result so far with the value of the next record, and the results of two sessions that
+    become one, the older first. Nulls are passed over; a window without a value gives null.
+
+    The next record of a batch, on Spark and in this process, is the next by event time; equal times go by arrival,
+    which is the order of rows inside one partition and not defined across partitions. So a batch gives what Kafka
+    gives for a stream in the order of time. In `windrow.testing.StreamDriver` the order is that of feeding.
+
+    Values are handed over as `aggregate` tells for its rows, and `fn` may change them. A result has the same shape.
+
+    What `fn` raises surfaces as a `RuntimeError` that names the window, the record's time, and file, line and source of
+    where it was raised, and has the exception as its cause. A result that the column's type does not hold as it is
+    surfaces in the same way when the window is shown or saved, with the window but without a record. On Spark the job
+    fails with it.
+    Functions travel to Spark's executors as those of PySpark's UDFs do (cloudpickle): by value from a notebook or
+    script, by name from a module, which the executors then need.
+
+    Raises:
+        TypeError: `column` is not a name, or `fn` not a function or one without a `return` of a value. From `agg` on
+            Spark: `fn` cannot be pickled.
+
+    >>> from datetime import datetime
+    >>> import pyarrow as pa
+    >>> import windrow as wr
+    >>> heard = pa.table(
+    ...     {"room": ["a", "a"], "ts": [datetime(2026, 1, 1, 8), datetime(2026, 1, 1, 9)], "word": ["good", "day"]}
+    ... )
+    >>> talks = wr.group_by(heard, "room", time="ts").windowed_by(wr.SessionWindows.with_gap("1 hour"))
+    >>> talks.agg(said=wr.reduce("word", lambda a, b: f"{a} {b}"))["said"].to_pylist()
+    ['good day']
+    """
+    if not callable(fn):
+        raise bad_type("reduce(fn=)", fn, "a function of two values")
+    if returns_nothing(fn):
+        raise returns_none("reduce(fn=)", fn, "a function of two values, that returns their combination")
+    return Aggregate(Reduction("python", (column_name("reduce(column=)", column),), fn=fn))
+
+
+def aggregate(
+    init: Callable[[], Any],
+    add: Adder | Mapping[str, Adder],
+    merge: Callable[[Any, Any], Any] | None = None,
+    *,
+    schema: str | pa.DataType,
+    columns: Sequence[ColumnName] = (),
+) -> Aggregate:
+    """An accumulator that Python functions fill record by record (Kafka's `aggregate`).
+
+    Args:
+        init: makes the accumulator of no records; a new one at each call.
+        add: gives the accumulator with a record added: `add(accumulator, row)`. It may change the one it is handed.
+            For a cogroup a dict of such functions by the names of inputs; the records of the others are left out.
+        merge: gives one accumulator for two, that of the older session first. Session windows need it: a record starts
+            with what `init` gives, into which each session that it joins is merged.
+        schema: the type of the accumulator in Spark's words (`"bigint"`, `"n bigint, total double"`), or as an Arrow
+            type. It is the type of the result, and what is saved and comes back after a restart.
+        columns: the columns that `row`, a named tuple, holds: `row.amount` or `row["amount"]`. Nulls are None. For a
+            cogroup they name their input (`"orders.amount"`), and `row` holds those of the record's own input, without
+            its name (`row.amount`).
+
+    Records are added in the order that `reduce` tells, and functions travel and fail as it says. Each window has its
+    own accumulator and its own values of a row: `add` and `merge` may change what they are handed.
+
+    The type tells the shape of accumulators and of what rows hold: an array is a list, a struct a dict with all of its
+    names, a map a dict (a list of tuples where its keys are no keys of a dict). Where `init` makes a value of another
+    class, alone or as a part of a struct, it is that class: a set, frozenset or tuple for an array, a tuple or named
+    tuple for a struct, a `Counter` or another kind of dict, or a list of tuples, for a map, a bytearray for a binary.
+    So an accumulator is equal after a restart (an int in a double comes back as a float). One of another shape is an
+    error that names the window, at the latest when it is saved or shown; so is one that `schema` does not hold as it is
+    (2.75 for a bigint, an unknown name): nothing is cut. Only a `float` of Spark, of 32 bits, takes the nearest value,
+    at each record.
+
+    None gives null; what is merged with it or added to it next is handed None. Where that fails, as it does after an
+    `add` that forgets to return the accumulator, the error names first the function that returned None.
+
+    Raises:
+        TypeError: not functions, an `add` or `merge` without a `return` of a value, not a type, not names. From `agg`
+            on Spark: functions that cannot be pickled, or a type that Spark does not have.
+        ValueError: `schema` spells no type, or one of more than 24 arrays, maps and structs nested in each other.
+
+    >>> from datetime import datetime
+    >>> import pyarrow as pa
+    >>> import windrow as wr
+    >>> paid = pa.table({"card": [1, 1], "ts": [datetime(2026, 1, 1, 8), datetime(2026, 1, 1, 9)], "amount": [5, 7]})
+    >>> largest_first = wr.aggregate(
+    ...     list,
+    ...     lambda held, row: sorted([*held, row.amount], reverse=True)[:3],
+    ...     lambda a, b: sorted(a + b, reverse=True)[:3],
+    ...     schema="array<bigint>",
+    ...     columns=["amount"],
+    ... )
+    >>> sessions = wr.group_by(paid, "card", time="ts").windowed_by(wr.SessionWindows.with_gap("1 hour"))
+    >>> sessions.agg(top=largest_first)["top"].to_pylist()
+    [[7, 5]]
+    """
+    adds = dict(add) if isinstance(add, Mapping) else {"add": add}
+    if not adds:
+        raise bad_value("aggregate(add=)", add, "a function for one input at least")
+    for argument, functions, allowed in (
+        ("init", [init], "a function without arguments"),
+        ("add", adds.values(), "a function of an accumulator and a row, or a dict of such functions by input"),
+        ("merge", [merge] if merge is not None else [], "a function of two accumulators"),
+    ):
+        for function in functions:
+            if not callable(function):
+                raise bad_type(f"aggregate({argument}=)", function, allowed)
+            if argument != "init" and returns_nothing(function):
+                raise returns_none(f"aggregate({argument}=)", function, f"{allowed}, that returns the accumulator")
+    if isinstance(columns, str) or not isinstance(columns, Sequence):
+        raise bad_type("aggregate(columns=)", columns, "a list of names of columns")
+    names = tuple(column_name("aggregate(columns=)", column) for column in columns)
+    for position, column in enumerate(names):
+        if column in names[:position]:
+            raise bad_value("aggregate(columns=)", column, "each column once")
+    if not isinstance(schema, str | pa.DataType):
+        raise bad_type("aggregate(schema=)", schema, "a type in Spark's words, or an Arrow type")
+    kind = arrow_type("aggregate(schema=)", schema) if isinstance(schema, str) else schema
+    if is_deeper(kind, DEEPEST):
+        raise bad_value("aggregate(schema=)", schema, f"at most {DEEPEST} lists, maps and structs nested in each other")
+    if not is_made(kind):
+        raise bad_value("aggregate(schema=)", schema, _MADE)
+    fields = [known.name for known in kind.fields] if isinstance(kind, pa.StructType) else []
+    if len(set(fields)) < len(fields):
+        raise bad_value("aggregate(schema=)", schema, "each name once")
+    return Aggregate(Accumulation("python", names, init=init, add=add, merge=merge, type=kind, schema=schema))
+
+
+def _filtered(fold: Fold, condition: str | None) -> Fold:
+    """The fold of the records alone in which a column is true."""
+    if condition is None:
+        return fold
+
+    def rows(batch: pa.RecordBatch) -> list[tuple[bool | None, Any]]:
+        return list(zip(batch.column(condition).to_pylist(), fold.rows(batch), strict=True))
+
+    return fold.with_adds(_if_true, rows=rows)
+
+
+def _if_true(add: Adder) -> Adder:
+    return lambda held, row: add(held, row[1]) if row[0] else held
+
+
+def _no_merge(_older: object, _later: object) -> Any:
+    raise TypeError("aggregate(merge=) was not given")

@@ -1,0 +1,42 @@
+"""`window_id`: a number for a window."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Never
+
+from windrow._aggregates.aggregate import Aggregate
+from windrow._aggregates.call import AggregateCall
+from windrow._arguments.errors import bad_value
+
+if TYPE_CHECKING:
+    from windrow._arguments.column import ColumnName
+
+
+def window_id() -> Aggregate:
+    """A number for the window, for `with_columns` alone: the same in every run, in Spark and in this process.
+
+    An int64 (in Spark a bigint) that is never null in a window: a hash, xxh3 of 64 bits, of the key and the window's
+    start, so that two windows have the same number with a chance of one in 10^19 for each pair. The start is taken in
+    nanoseconds, so that the unit of the time column does not matter; the type of a key does, but not its width: an
+    int32 and an int64 of one value are the same.
+
+    >>> from datetime import datetime
+    >>> import pyarrow as pa
+    >>> import windrow as wr
+    >>> clicks = pa.table({"user": ["ann"] * 3, "ts": [datetime(2026, 1, 1, hour) for hour in (8, 10, 10)]})
+    >>> sessions = wr.group_by(clicks, "user", time="ts").windowed_by(wr.SessionWindows.with_gap("1 hour"))
+    >>> ids = sessions.with_columns(session_id=wr.window_id())["session_id"].to_pylist()
+    >>> ids[0] != ids[1], ids[1] == ids[2]
+    (True, True)
+    """
+    return Aggregate(WindowId("window_id"))
+
+
+@dataclass(frozen=True, repr=False)
+class WindowId(AggregateCall):
+    """What `window_id` makes."""
+
+    def where(self, column: ColumnName) -> Never:
+        """Raises `ValueError`: a window has its number whatever is in it."""
+        raise bad_value("window_id().where(column=)", column, "no condition: a window has its number whatever is in it")

@@ -1,0 +1,133 @@
+"""Errors of arguments: each names the argument, the value and what is allowed.
+
+Every function here returns an exception for the caller to raise, so that the traceback ends at the call.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable, Mapping, Sequence
+from difflib import get_close_matches
+
+_SHOWN = 20
+
+
+NO_NULL_CHARACTER = "a name without the null character, where Arrow's interface cuts names"
+
+
+def bad_value(argument: str, got: object, allowed: str) -> ValueError:
+    """The value of an argument is outside of what is allowed."""
+    return ValueError(f"{argument}: got {_shown(got)}; allowed: {allowed}")
+
+
+def bad_type(argument: str, got: object, allowed: str) -> TypeError:
+    """An argument has a type that is not allowed."""
+    return TypeError(f"{argument}: got {_shown(got)}, {_a_type(got)}; allowed: {allowed}")
+
+
+def returns_none(argument: str, function: object, allowed: str) -> TypeError:
+    """A function has no `return` of a value."""
+    code = getattr(function, "__code__", None)
+    place = f" ({code.co_filename}:{code.co_firstlineno})" if code is not None else ""
+    return TypeError(
+        f"{argument}: got {function_name(function)}, which has no return of a value{place}; allowed: {allowed}"
+    )
+
+
+def function_name(function: object) -> str:
+    """What a function is called; the repr of a callable without a name."""
+    return getattr(function, "__qualname__", repr(function))
+
+
+def bad_column_type(argument: str, column: str, got: object, allowed: str) -> TypeError:
+    """A column has a type that is not allowed where `argument` names it."""
+    return TypeError(f"{argument}: column {column!r} has type {got}; allowed: {allowed}")
+
+
+def aggregate_argument(name: str) -> str:
+    """The argument of `agg` with this name, in the words of the core."""
+    return f'aggregate "{name}"'
+
+
+def unknown_column(argument: str, column: str, columns: Sequence[str], *, struct: str | None = None) -> ValueError:
+    """The data has no such column; the message offers the one with the closest name.
+
+    `struct` is the column that has fields, where `column` spells one of them.
+    """
+    close = closest(column, columns)
+    hint = f" (did you mean {close!r}?)" if close is not None else ""
+    if struct is not None:
+        hint = f" (a field of the struct {struct!r} is no column: select it as one first)"
+    if column == "*" and argument.endswith("count"):
+        hint = " (count() without one counts all records)"
+    return bad_value(argument, column, f"a column of the data{hint}, which has {listed(columns)}")
+
+
+def ambiguous_column(argument: str, column: str, columns: Sequence[str]) -> ValueError:
+    """The data has several columns of this name."""
+    times = columns.count(column)
+    return bad_value(argument, column, f"a name that one column has; {times} columns of the data have this one, rename")
+
+
+def unknown_word(argument: str, got: object, words: Sequence[str]) -> ValueError:
+    """An argument takes one of a few words, and this is none of them."""
+    close = closest(got, words) if isinstance(got, str) else None
+    hint = f" (did you mean {close!r}?)" if close is not None else ""
+    return bad_value(argument, got, " or ".join(repr(word) for word in words) + hint)
+
+
+def positional_options(call: str, got: Sequence[object], options: Sequence[str]) -> TypeError:
+    """Options were given by position, where only their names tell them apart; these are their names, in order."""
+    named = ", ".join(f"{option}={_shown(value)}" for option, value in zip(options, got, strict=False))
+    shown = ", ".join(_shown(value) for value in got)
+    return TypeError(f"{call}: got {shown} by position; allowed: options by name, such as {named}")
+
+
+def unknown_option(call: str, got: Mapping[str, object], options: Sequence[str]) -> TypeError:
+    """Options were given that the call does not have; the message offers the one with the closest name."""
+    name, value = next(iter(got.items()))
+    close = closest(name, options)
+    hint = f" (did you mean {close!r}?)" if close is not None else ""
+    return TypeError(f"{call}: got {name}={_shown(value)}; allowed: the options {listed(options)}{hint}")
+
+
+def no_attribute(owner: object, name: str, hint: str | None) -> AttributeError:
+    """An object has no such method; `hint` says what to write, where it is known what was meant."""
+    told = f"{type(owner).__name__!r} object has no attribute {name!r}"
+    return AttributeError(told if hint is None else f"{told}; {hint}", name=name, obj=owner)
+
+
+def closest(name: str, names: Iterable[str]) -> str | None:
+    """The name most like `name`, whatever its case; None when nothing is like it."""
+    folded = {candidate.casefold(): candidate for candidate in reversed(list(names))}
+    found = get_close_matches(name.casefold(), folded, n=1, cutoff=0.6)
+    return folded[found[0]] if found else None
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names for a message: the first twenty, and how many more there are."""
+    shown = ", ".join(repr(name) for name in names[:_SHOWN])
+    more = len(names) - _SHOWN
+    return f"{shown} and {more} more" if more > 0 else shown or "none"
+
+
+def calls_to_user() -> int:
+    """The `stacklevel` of a warning in the function that calls this, so that it names the line that called windrow."""
+    frame, calls = inspect.currentframe(), 0
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "windrow":
+        frame, calls = frame.f_back, calls + 1
+    return calls
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    if len(text) <= 120 and "\n" not in text:
+        return text
+    if isinstance(value, str) and len(value) > 60:
+        return f"{value[:60]!r} and {len(value) - 60:,} more characters"
+    return f"a value of {type(value).__qualname__}"
+
+
+def _a_type(value: object) -> str:
+    name = type(value).__qualname__
+    return f"{'an' if name[:1].lower() in 'aeiou' else 'a'} {name}"

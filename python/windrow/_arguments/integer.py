@@ -1,0 +1,41 @@
+"""Arguments that are whole numbers: an `int`, or what stands for one, as NumPy's integers do."""
+
+from __future__ import annotations
+
+import operator
+
+from windrow._arguments.errors import bad_type, bad_value
+
+
+def integer(
+    argument: str, value: object, allowed: str, *, least: int = 0, most: int | None = None, bounds: str | None = None
+) -> int:
+    """The value of an argument as an `int`; `bounds` say what is allowed of integers, where `allowed` does not.
+
+    Raises:
+        TypeError: what stands for no integer; True and False stand for none here.
+        ValueError: one below `least` or above `most`.
+
+    >>> integer("k", 5, "an int from 1 to 9", least=1, most=9)
+    5
+    >>> integer("k", True, "an int from 1 to 9", least=1, most=9)
+    Traceback (most recent call last):
+        ...
+    TypeError: k: got True, a bool; allowed: an int from 1 to 9
+    """
+    number = index_of(value)
+    if number is None:
+        raise bad_type(argument, value, allowed)
+    if number < least or (most is not None and number > most):
+        raise bad_value(argument, value, allowed if bounds is None else bounds)
+    return number
+
+
+def index_of(value: object) -> int | None:
+    """The integer that a value stands for; None where it stands for none, as True and False do here."""
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        return None
+    try:
+        return operator.index(value)
+    except TypeError:  # an array of several
+        return None

@@ -1,0 +1,80 @@
+"""Aggregates of the command line: `name=function`, or with its arguments `name=function:column,column`."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable
+from inspect import Parameter
+
+from windrow import functions
+from windrow._aggregates.aggregate import Aggregate
+from windrow._arguments.errors import bad_value, unknown_word
+
+ARGUMENT = "--agg"
+_ALLOWED = "name=function or name=function:column, such as clicks=count or spend=sum:amount"
+_OF_PYTHON = ("reduce", "aggregate", "apply")
+_COLUMNS = ("column", "by", "other", "columns")
+"""How parameters that are columns are called; others are numbers."""
+_EXAMPLES = {"column": "amount", "by": "ts", "other": "price", "percentage": "0.5"}
+
+
+FUNCTIONS: dict[str, Callable[..., Aggregate]] = {
+    name: function
+    for name, function in inspect.getmembers(functions, inspect.isfunction)
+    if name not in _OF_PYTHON and next(iter(inspect.signature(function).parameters), None) == "column"
+}
+"""The built-in aggregates, by name."""
+
+
+def aggregates(given: Iterable[str]) -> dict[str, Aggregate]:
+    """The aggregates by the names of their columns; `count` where none is given.
+
+    Raises `ValueError` for what is no `name=function:column`, a name twice, another number of arguments than the
+    function takes, or a number that is none.
+
+    >>> aggregates(["clicks=count", "best=max_by:page,amount"])["best"]
+    max_by('page', 'amount')
+    """
+    found = dict[str, Aggregate]()
+    for text in given:
+        name, equals, call = text.partition("=")
+        if not name or not equals or not call:
+            raise bad_value(ARGUMENT, text, _ALLOWED)
+        if name in found:
+            raise bad_value(ARGUMENT, text, f"a name that no other aggregate has; {name!r} is there twice")
+        found[name] = _aggregate(text, call)
+    return found or {"count": functions.count()}
+
+
+def _aggregate(text: str, call: str) -> Aggregate:
+    name, colon, rest = call.partition(":")
+    if name not in FUNCTIONS:
+        raise unknown_word(f"{ARGUMENT} {text}: function", name, sorted(FUNCTIONS))
+    function = FUNCTIONS[name]
+    taken = [known for known in inspect.signature(function).parameters.values() if known.kind is not known.KEYWORD_ONLY]
+    many = any(known.kind is known.VAR_POSITIONAL for known in taken)
+    least = sum(known.default is known.empty and known.kind is not known.VAR_POSITIONAL for known in taken)
+    parts = [] if not colon else [rest] if len(taken) == 1 else rest.split(",")
+    if len(parts) < least or (len(parts) > len(taken) and not many) or "" in parts:
+        raise bad_value(ARGUMENT, text, _allowed(name, taken, least))
+    slots = taken + taken[-1:] * (len(parts) - len(taken))
+    return function(*(_argument(text, known, part) for known, part in zip(slots, parts, strict=False)))
+
+
+def _allowed(name: str, taken: list[Parameter], least: int) -> str:
+    """How a function is called, and an example."""
+    needed, more = [known.name for known in taken[:least]], [known.name for known in taken[least:]]
+    if not needed:
+        return f"{name} or {name}:{','.join(more)}"
+    called = f"{name}:{','.join(needed)}" + "".join(f"[,{option}]" for option in more)
+    return f"{called}, such as {name}:{','.join(_EXAMPLES.get(parameter, parameter) for parameter in needed)}"
+
+
+def _argument(text: str, known: Parameter, part: str) -> str | float:
+    """The name of a column as it is; a number as a number."""
+    if known.name in _COLUMNS:
+        return part
+    try:
+        return int(part) if part.isdecimal() else float(part)
+    except ValueError:
+        raise bad_value(ARGUMENT, text, f"a number as {known.name}, in the place of {part!r}") from None

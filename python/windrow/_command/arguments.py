@@ -1,0 +1,137 @@
+"""The command line of `windrow`."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping, Sequence
+from typing import Any, Never
+
+from windrow._command.aggregate import FUNCTIONS
+from windrow._command.file import ENDINGS
+from windrow._command.source import TYPES
+from windrow._command.time_column import UNITS
+from windrow._native import __version__
+
+_EPILOG = """\
+examples:
+  windrow sessions clicks.parquet --key user --time ts --gap "30 minutes" --agg clicks=count --out sessions.parquet
+  windrow sliding clicks.csv --key user --time ts --difference "10 minutes" --agg spend=sum:amount --sort
+"""
+
+
+class _Parser(argparse.ArgumentParser):
+    """One line for a wrong argument, and exit code 2."""
+
+    def error(self, message: str) -> Never:
+        """Says what is wrong, and where all options are listed."""
+        self.exit(2, f"windrow: {message} (all options: {self.prog} --help)\n")
+
+
+def arguments(given: Sequence[str]) -> argparse.Namespace:
+    """The arguments of the command line; exits with code 2 where they are wrong."""
+    described = "Session windows and sliding windows, with Kafka Streams' rules, of CSV and Parquet files."
+    raw: Any = argparse.RawDescriptionHelpFormatter
+    parser = _Parser(prog="windrow", description=described, epilog=_EPILOG, formatter_class=raw, allow_abbrev=False)
+    parser.add_argument("--version", action="version", version=f"windrow {__version__}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="{sessions,sliding}", parser_class=_Parser)
+    sessions = commands.add_parser(
+        "sessions", help="sessions: events of a key at most a gap apart", formatter_class=raw, allow_abbrev=False
+    )
+    _add_input(sessions)
+    gap = sessions.add_mutually_exclusive_group(required=True)
+    gap.add_argument("--gap", metavar="DURATION", help='the longest distance inside a session, such as "30 minutes"')
+    gap.add_argument("--dynamic-gap", metavar="COLUMN", help="the column with each record's own gap")
+    sessions.add_argument("--gap-unit", choices=UNITS, help="of --dynamic-gap in integers: what they count")
+    sessions.add_argument(
+        "--max-duration", metavar="DURATION", help="the longest session: a longer one is cut in several"
+    )
+    sessions.add_argument("--end-when", metavar="COLUMN", help="a boolean column, true in the last event of a session")
+    sessions.add_argument("--max-gap", metavar="DURATION", help="what longer gaps of --dynamic-gap are cut to")
+    sessions.add_argument("--invalid-gap", choices=("drop", "error"), help="what becomes of a bad --dynamic-gap (drop)")
+    _add_output(sessions)
+    sliding = commands.add_parser(
+        "sliding",
+        help="sliding windows: each distinct set of events of a key within a time difference",
+        formatter_class=raw,
+        allow_abbrev=False,
+    )
+    _add_input(sliding)
+    sliding.add_argument(
+        "--difference", required=True, metavar="DURATION", help='from the start to the end of a window: "10 minutes"'
+    )
+    sliding.add_argument("--resolution", metavar="DURATION", help="what times are floored to (one tick of the column)")
+    _add_output(sliding)
+    asked, unknown = parser.parse_known_args(given)
+    if unknown:
+        _refuse(unknown, asked.command, {"sessions": sessions, "sliding": sliding})
+    return asked
+
+
+def _refuse(unknown: Sequence[str], command: str, parsers: Mapping[str, argparse.ArgumentParser]) -> Never:
+    """Exits with what is wrong with arguments that a command does not have."""
+    option = unknown[0].partition("=")[0]
+    for other, parser in parsers.items():
+        if option in parser.format_usage().replace("[", " ").replace("]", " ").split():
+            parsers[command].error(f"{option} is an option of windrow {other}; windrow {command} has no such option")
+    parsers[command].error(f"unrecognized arguments: {' '.join(unknown)}")
+
+
+def _add_input(parser: argparse.ArgumentParser) -> None:
+    endings = ", ".join(ENDINGS)
+    parser.add_argument("files", nargs="+", metavar="FILE", help=f"what is read, one file after the other: {endings}")
+    parser.add_argument(
+        "--key", action="append", required=True, dest="keys", metavar="COLUMN", help="a key column; several are allowed"
+    )
+    parser.add_argument(
+        "--time", required=True, metavar="COLUMN", help="the time column: timestamps, dates, text or integers"
+    )
+    parser.add_argument(
+        "--time-format", metavar="FORMAT", help="of times in text that is not ISO 8601: %%d/%%m/%%Y %%H:%%M"
+    )
+    parser.add_argument("--time-unit", choices=UNITS, help="of times in integers: what they count since 1970")
+    parser.add_argument(
+        "--delimiter", metavar="CHARACTER", help="what stands between fields of CSV (by the file's name)"
+    )
+    parser.add_argument(
+        "--null", action="append", default=[], dest="nulls", metavar="TEXT", help="text of CSV that stands for null"
+    )
+    parser.add_argument(
+        "--type",
+        action="append",
+        default=[],
+        dest="types",
+        type=_column_type,
+        metavar="COLUMN=TYPE",
+        help=f"the type of a column of CSV, where the one inferred is wrong: {', '.join(TYPES)}",
+    )
+
+
+def _add_output(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--agg",
+        action="append",
+        default=[],
+        metavar="NAME=FUNCTION[:COLUMN]",
+        help=f"a column of the result (count=count): {', '.join(sorted(FUNCTIONS))}",
+    )
+    parser.add_argument("--out", metavar="FILE", help="what is written, CSV or Parquet (CSV on the standard output)")
+    parser.add_argument("--sort", action="store_true", help="rows by key and start; without it in no particular order")
+    parser.add_argument(
+        "--timeline",
+        action="append",
+        default=[],
+        metavar="KEY",
+        help="a picture of a key's events and windows too (extra plot); of several key columns: with commas between",
+    )
+    parser.add_argument(
+        "--timeline-out", default="timeline.svg", metavar="FILE", help="the picture: .svg, .png, .pdf (timeline.svg)"
+    )
+    parser.add_argument("--threads", type=int, metavar="N", help="threads (one a core)")
+    parser.add_argument("--quiet", action="store_true", help="no bar, and no counters on the standard error output")
+
+
+def _column_type(text: str) -> tuple[str, str]:
+    column, equals, kind = text.rpartition("=")
+    if not column or not equals:
+        raise argparse.ArgumentTypeError(f"got {text!r}; allowed: COLUMN=TYPE, such as user=string")
+    return column, kind

@@ -1,0 +1,64 @@
+"""`--timeline KEY`: a picture of the events and windows of some keys."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from windrow._arguments.errors import bad_value
+from windrow._inspection.keys import places
+from windrow._inspection.trace import Key
+from windrow._query.grouped import group_by
+from windrow._windows.session import SessionWindows
+from windrow._windows.sliding import SlidingWindows
+from windrow.plot import Timeline, timeline
+
+ENDINGS = (".svg", ".png", ".pdf")
+
+
+def picture(
+    reader: pa.RecordBatchReader,
+    windows: SessionWindows | SlidingWindows,
+    texts: Sequence[str],
+    *,
+    keys: list[str],
+    time: str,
+) -> Timeline:
+    """The picture of the keys that are spelled by `texts`; rows of other keys are read, and not held."""
+    fields = [reader.schema.field(key) for key in keys]
+    wanted = [_key(text, fields) for text in texts]
+    batches = []
+    for batch in reader:
+        own = places(wanted, [pa.chunked_array([batch.column(key)]) for key in keys])
+        if own:
+            batches.append(batch.take(pa.array(own)))
+    events = pa.Table.from_batches(batches, schema=reader.schema)
+    windowed = group_by(events, keys, time=time).windowed_by(windows)
+    return timeline(events, windowed, [key if len(keys) > 1 else key[0] for key in wanted])
+
+
+def check_out(path: str) -> None:
+    """Raises `ValueError` where no picture could be written there."""
+    if not path.lower().endswith(ENDINGS):
+        raise bad_value("--timeline-out", path, f"a file that ends with {', '.join(ENDINGS)}")
+    if not os.path.isdir(os.path.dirname(path) or "."):
+        raise bad_value("--timeline-out", path, "a file in a folder that is there")
+
+
+def _key(text: str, fields: Sequence[pa.Field[Any]]) -> Key:
+    parts = [text] if len(fields) == 1 else text.split(",")
+    if len(parts) != len(fields):
+        names = ",".join(known.name for known in fields)
+        raise bad_value("--timeline", text, f"a value of each key column, with commas between them: {names}")
+    return tuple(_value(text, part, known) for part, known in zip(parts, fields, strict=True))
+
+
+def _value(text: str, part: str, field: pa.Field[Any]) -> Any:
+    kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
+    try:
+        return pa.scalar(part, pa.string()).cast(kind).as_py()
+    except pa.ArrowException:
+        raise bad_value("--timeline", text, f"a value of key column {field.name!r}, which holds {kind}") from None

@@ -1,0 +1,140 @@
+"""The steps of a batch query: `pack` before the shuffle, `merge` after it.
+
+With Python functions the steps are `pack_rows` and `fold`: blocks hold the records as they are.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import pickle
+from collections.abc import Iterable, Iterator
+from operator import itemgetter
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from windrow._executor.batches import Batches, conformed, counters_alone, partition, read_schema, with_counters
+from windrow._native import Operator, Packer, Query, SlidingFolds, Sorter
+
+if TYPE_CHECKING:
+    from windrow._folds.fold import Fold
+
+_BLOCKS = 128
+_EARLIEST = -(2**63)
+
+
+def folds_in_order(spec: str, schema: pa.Schema, folds: list[Fold]) -> Operator | SlidingFolds:
+    """What makes a plan's windows of rows in the order of time, for `finals`; checked by the core as `operator`."""
+    asked = json.loads(spec)
+    if asked["windows"]["kind"] != "sliding":
+        return Operator(spec, schema, folds)
+    inputs = asked["inputs"]
+    return SlidingFolds(spec, schema, folds if inputs is None else [fold.of_inputs(inputs["column"]) for fold in folds])
+
+
+def finished(batches: Batches, finish: bytes) -> Batches:
+    """Batches of the core's columns, with what a pickled `Finish` computes of them."""
+    done: Batches = pickle.loads(finish).batches(batches)
+    return done
+
+
+def pack(batches: Batches, spec: str, schema: bytes, observed: tuple[str, ...]) -> Batches:
+    """Records to packed blocks: rows of (shard, first time, block), and one row of counters when `observed`."""
+    columns = read_schema(schema)
+    return _packed(batches, Query(spec, columns).packer(partition()), columns, observed)
+
+
+def pack_rows(batches: Batches, spec: str, schema: bytes, observed: tuple[str, ...]) -> Batches:
+    """The same as `pack` for a plan with Python functions: its blocks hold the records as they are."""
+    columns = read_schema(schema)
+    return _packed(batches, Query.of_rows(spec, columns).packer(partition()), columns, observed)
+
+
+def _packed(batches: Batches, packer: Packer, columns: pa.Schema, observed: tuple[str, ...]) -> Batches:
+    blank = dict.fromkeys(observed)
+    for batch in batches:
+        for packed in packer.push(conformed(batch, columns)):
+            yield with_counters(packed, blank)
+    for packed in packer.finish():
+        yield with_counters(packed, blank)
+    if observed:
+        counted = packer.counters()
+        row = pa.RecordBatch.from_arrays(
+            [pa.array([0], pa.int32()), pa.array([_EARLIEST], pa.int64()), pa.array([b""], pa.binary())],
+            names=["shard", "first", "block"],
+        )
+        yield with_counters(row, {name: counted[name] for name in observed})
+
+
+def merge(batches: Batches, spec: str, schema: bytes, observed: dict[str, str]) -> Batches:
+    """Packed blocks of whole shards, in order, to windows; rows of the counters `observed` follow under their names."""
+    plan, counted = Query(spec, read_schema(schema)), list[pa.RecordBatch]()
+    blank = dict.fromkeys(observed.values())
+    for windows in merged(plan, _blocks(batches, observed, counted)):
+        yield with_counters(windows, blank)
+    for counters in counted:
+        yield counters_alone(counters.select([*observed]), plan.output_schema, observed.values())
+
+
+def merged(plan: Query, blocks: Batches) -> Batches:
+    """What a query makes of packed blocks of whole shards, in order."""
+    merger = plan.merger()
+    for some in blocks:
+        yield from merger.push(some)
+    yield from merger.finish()
+
+
+def fold(batches: Batches, spec: str, schema: bytes, observed: dict[str, str], functions: tuple[bytes, ...]) -> Batches:
+    """The same as `merge` for what `pack_rows` packed; `functions` are the aggregates that hold them, pickled."""
+    columns = read_schema(schema)
+    folds = [pickle.loads(function).fold(columns, kafka=False) for function in functions]
+    counted = list[pa.RecordBatch]()
+    blank = dict.fromkeys(observed.values())
+    for windows in folded(spec, columns, folds, _blocks(batches, observed, counted)):
+        yield with_counters(windows, blank)
+    output = folds_in_order(spec, columns, folds).output_schema
+    for counters in counted:
+        yield counters_alone(counters.select([*observed]), output, observed.values())
+
+
+def folded(spec: str, schema: pa.Schema, folds: list[Fold], blocks: Batches) -> Batches:
+    """What Python functions make of packed rows of whole shards, in order."""
+    rows = sorted_rows(Query.of_rows(spec, schema).sorter(), blocks)
+    for _, of_shard in itertools.groupby(rows, itemgetter(0)):
+        yield from finals(folds_in_order(spec, schema, folds), map(itemgetter(1), of_shard))
+
+
+def finals(fed: Operator | SlidingFolds, rows: Iterable[pa.RecordBatch]) -> Batches:
+    """The windows that new `folds_in_order` make of rows in the order of time, each as soon as it is final."""
+    schema = fed.output_schema
+
+    def shown(changes: pa.RecordBatch) -> pa.RecordBatch:
+        return pa.RecordBatch.from_arrays(changes.columns[: len(schema)], schema=schema)
+
+    for batch in rows:
+        yield from map(shown, fed.push(batch))
+    yield from map(shown, fed.finish())
+
+
+def sorted_rows(sorter: Sorter, blocks: Batches) -> Iterator[tuple[int, pa.RecordBatch]]:
+    """The rows that are in blocks, with their shard, in the order of time."""
+    for batch in blocks:
+        # A batch of blocks may be much larger than what a sorter holds.
+        for start in range(0, batch.num_rows, _BLOCKS):
+            yield from sorter.push(batch.slice(start, _BLOCKS))
+    yield from sorter.finish()
+
+
+def _blocks(batches: Batches, observed: Iterable[str], counted: list[pa.RecordBatch]) -> Batches:
+    """Packed rows; rows of counters go to `counted`."""
+    for batch in batches:
+        blocks = batch
+        if observed:
+            is_counters = batch.column(next(iter(observed))).is_valid()
+            counters = batch.filter(is_counters)
+            if counters.num_rows:
+                counted.append(counters)
+                blocks = batch.filter(pc.invert(is_counters))
+        yield blocks.select(["shard", "first", "block"])

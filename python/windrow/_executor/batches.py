@@ -1,0 +1,98 @@
+"""Record batches: as Arrow IPC streams, as the core takes them, and with counters beside their rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import pyarrow as pa
+
+Batches = Iterator[pa.RecordBatch]
+"""What goes into and out of Spark's `mapInArrow`."""
+
+
+def ipc_stream(batch: pa.RecordBatch) -> pa.Buffer:
+    """A stream of this one batch, with the metadata of its schema."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, batch.schema) as writer:
+        writer.write_batch(batch)
+    return sink.getvalue()
+
+
+def rebased(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """The batch; where structs are in structs, at any depth, copied so that every buffer begins with its first value.
+
+    A struct that begins within its buffers, as a slice does, is cut on its way into the core, and its children, which
+    pyarrow hands over cut already, once more. Arrow's messages have no slices.
+
+    >>> nested = pa.array([{"a": {"b": 1}}, {"a": {"b": 2}}])
+    >>> rebased(pa.record_batch({"v": nested.slice(1)}))["v"].offset
+    0
+    """
+    if not any(_cuts_twice(field.type) for field in batch.schema):
+        return batch
+    return pa.ipc.open_stream(ipc_stream(batch)).read_next_batch()
+
+
+def rebased_stream(stream: Any, schema: pa.Schema) -> Any:
+    """A stream whose batches are `rebased`; the very stream where no column asks for it."""
+    if not any(_cuts_twice(field.type) for field in schema):
+        return stream
+    reader = pa.RecordBatchReader.from_stream(stream)
+    copied = pa.ipc.read_schema(reader.schema.serialize())  # an extension type that nobody registered is its storage
+    return pa.RecordBatchReader.from_batches(copied, (rebased(batch) for batch in reader))
+
+
+def _cuts_twice(kind: Any, cut: bool = False) -> bool:
+    """Whether values have a struct in them that is in another one, in an array of one length, or in a union."""
+    if isinstance(kind, pa.BaseExtensionType):
+        return _cuts_twice(kind.storage_type, cut)
+    if pa.types.is_dictionary(kind):
+        return _cuts_twice(kind.value_type, cut)
+    is_struct = pa.types.is_struct(kind)
+    if is_struct and cut:
+        return True
+    cut = cut or is_struct or pa.types.is_fixed_size_list(kind) or pa.types.is_union(kind)
+    return any(_cuts_twice(kind.field(i).type, cut) for i in range(kind.num_fields))
+
+
+def partition() -> int:
+    """The number of the partition that a task of Spark works on; 0 outside of one."""
+    from pyspark import TaskContext
+
+    context = TaskContext.get()
+    return context.partitionId() if context is not None else 0
+
+
+def read_schema(serialized: bytes) -> pa.Schema:
+    """A schema as it travels."""
+    return pa.ipc.read_schema(pa.py_buffer(serialized))
+
+
+def conformed(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    """A batch of Spark in the columns of a plan."""
+    # Spark sends its session's zone and, when asked to, large strings; the plan knows one form of each type.
+    columns = [
+        column if column.type == field.type else column.cast(field.type)
+        for column, field in zip(batch.columns, schema, strict=True)
+    ]
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def no_rows(schema: pa.Schema) -> pa.RecordBatch:
+    """A batch without rows, of columns of any type."""
+    return pa.RecordBatch.from_arrays([pa.nulls(0, field.type) for field in schema], schema=schema)
+
+
+def with_counters(batch: pa.RecordBatch, counters: Mapping[str, int | None]) -> pa.RecordBatch:
+    """A batch, and these counters in each of its rows."""
+    if not counters:
+        return batch
+    added = [pa.array([value] * batch.num_rows, pa.int64()) for value in counters.values()]
+    return pa.RecordBatch.from_arrays([*batch.columns, *added], names=[*batch.schema.names, *counters])
+
+
+def counters_alone(counters: pa.RecordBatch, output: pa.Schema, names: Iterable[str]) -> pa.RecordBatch:
+    """Rows of counters, under these names, that are null in the columns of a result."""
+    blank = [pa.nulls(counters.num_rows, field.type) for field in output]
+    return pa.RecordBatch.from_arrays([*blank, *counters.columns], names=[*output.names, *names])

@@ -1,0 +1,75 @@
+"""Python functions on their way to executors, and the broadcasts that they use."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import pyarrow as pa
+from pyspark import cloudpickle
+
+from windrow._aggregates.call import AggregateCall
+from windrow._aggregates.evaluation import Expression, Finish
+from windrow._arguments.errors import aggregate_argument
+from windrow._plan.plan import Plan
+
+
+class _Pickler(cloudpickle.CloudPickler):
+    """Pickles as PySpark does, and remembers the broadcasts that are met.
+
+    Spark sends the values of those that it meets itself, in the function that it is handed: they have to be held by
+    that one, beside the bytes of the user's functions.
+    """
+
+    def __init__(self, file: Any) -> None:
+        super().__init__(file)  # type: ignore[no-untyped-call]
+        self.broadcasts: list[Any] = []
+
+    def reducer_override(self, obj: Any) -> Any:
+        if type(obj).__module__.startswith("pyspark.") and type(obj).__name__ == "Broadcast":
+            self.broadcasts.append(obj)
+            return NotImplemented
+        return super().reducer_override(obj)  # type: ignore[no-untyped-call]
+
+
+def pickled_functions(plan: Plan) -> tuple[tuple[bytes, ...], tuple[Any, ...]]:
+    """The aggregates of Python functions, each as bytes, and the broadcasts in all of them."""
+    pairs = [_pickled(name, function) for name, function in plan.functions.items()]
+    return tuple(held for held, _ in pairs), tuple(each for _, found in pairs for each in found)
+
+
+def pickled_finish(plan: Plan, core: pa.Schema) -> tuple[bytes | None, tuple[Any, ...]]:
+    """The last step of a plan with computed columns, over these columns of the core, and the broadcasts in it."""
+    if plan.finish is None:
+        return None, ()
+    name = next(name for name, column in plan.finish.columns if isinstance(column, Expression))
+    held, broadcasts = _pickled(name, plan.finish.typed(core))
+    return held, tuple(broadcasts)
+
+
+def pickled_for_stream(plan: Plan) -> tuple[bytes, ...]:
+    """The aggregates of Python functions, each as bytes; `TypeError` for one that uses a broadcast."""
+    functions = []
+    for name, function in plan.functions.items():
+        held, broadcasts = _pickled(name, function)
+        if broadcasts:
+            raise TypeError(
+                f"{aggregate_argument(name)}: got functions that use a broadcast, on a stream; allowed: the value "
+                "itself in its place, as Spark sends no broadcasts to stateful steps of a stream"
+            )
+        functions.append(held)
+    return tuple(functions)
+
+
+def _pickled(name: str, function: AggregateCall | Finish) -> tuple[bytes, list[Any]]:
+    """An aggregate with its functions, by value where they are the user's own: they may stand in a notebook."""
+    file = io.BytesIO()
+    pickler = _Pickler(file)
+    try:
+        pickler.dump(function)  # type: ignore[no-untyped-call]
+    except Exception as error:
+        raise TypeError(
+            f"{aggregate_argument(name)}: got functions that cannot be pickled ({error}); allowed: functions that can "
+            "travel to executors, without a Spark session, locks or open files among what they use"
+        ) from error
+    return file.getvalue(), pickler.broadcasts

@@ -1,0 +1,91 @@
+"""The rows of one partition of Spark, each with its window: all rows of a key are in one partition.
+
+```text
+ batches ─┬─ few ──▶ in memory: windows, and the position of each row's window ─▶ batches, in the order of the rows
+          └─ many ─▶ pack ─▶ blocks in a file ─▶ one shard at a time, in order of time ─▶ merge ─▶ batches
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import chain
+
+import pyarrow as pa
+
+from windrow._executor.batch import merged
+from windrow._executor.batches import Batches, conformed, counters_alone, no_rows, read_schema, with_counters
+from windrow._executor.blocks import Blocks
+from windrow._executor.free_memory import free_memory
+from windrow._native import Query, RowColumns
+
+MOST = 128 << 20
+"""Bytes of rows, as Arrow has them, above which a partition waits on disk."""
+
+_MOST_ROWS = 1 << 21
+"""The same in rows: each takes some 100 bytes beside its own."""
+
+
+def with_windows(batches: Batches, spec: str, schema: bytes, observed: dict[str, str], most: int = MOST) -> Batches:
+    """Rows with their windows; a row of the counters `observed` follows under their names.
+
+    A partition of more than `most` bytes, or of very many rows, waits in the temporary folder of this process.
+    """
+    columns, blank = read_schema(schema), dict.fromkeys(observed.values())
+    query = Query.over(spec, columns)
+    given = (conformed(batch, columns) for batch in batches)
+    first, size, count = list[pa.RecordBatch](), 0, 0
+    while (fits := size <= most and count <= _MOST_ROWS) and (batch := next(given, None)) is not None:
+        first.append(batch)
+        size, count = size + batch.nbytes, count + batch.num_rows
+    if fits:
+        rows, counters = _at_once(first, spec, columns, query.output_schema)
+    else:
+        rows, counters = _from_disk(chain(_taken_from(first), given), query)
+    for batch in rows:
+        yield with_counters(batch, blank)
+    if observed:
+        counted = pa.RecordBatch.from_pylist([{counter: counters[counter] for counter in observed}])
+        yield counters_alone(counted, query.output_schema, observed.values())
+
+
+def _at_once(
+    held: list[pa.RecordBatch], spec: str, schema: pa.Schema, output: pa.Schema
+) -> tuple[Batches, dict[str, int]]:
+    """The rows in their order, and what was counted."""
+    query = Query.with_rows(spec, schema, free_memory())
+    windows, of_row, counters = query.run_over(pa.RecordBatchReader.from_batches(schema, held), 1)
+    names = output.names[len(schema) :]
+    known = windows or [no_rows(query.output_schema)]
+    added = [batch.select(names) for batch in known]
+    rows = pa.Table.from_batches(held, schema)
+    return _beside(rows, RowColumns(added, of_row, free_memory(), 1), output), counters
+
+
+def _beside(rows: pa.Table, columns: Batches, output: pa.Schema) -> Batches:
+    """The rows with further columns, which come in batches."""
+    start = 0
+    for added in columns:
+        for own in rows.slice(start, added.num_rows).combine_chunks().to_batches():
+            yield pa.RecordBatch.from_arrays([*own.columns, *added.columns], schema=output)
+        start += added.num_rows
+
+
+def _from_disk(batches: Iterable[pa.RecordBatch], query: Query) -> tuple[Batches, dict[str, int]]:
+    """The rows as their windows become final, and what was counted."""
+    packer = query.packer(0)
+    blocks = Blocks.of(packer, batches)
+
+    def rows() -> Batches:
+        try:
+            yield from merged(query, blocks.in_order())
+        finally:
+            blocks.close()
+
+    return rows(), packer.counters()
+
+
+def _taken_from(batches: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The batches in their order; the list lets go of each."""
+    while batches:
+        yield batches.pop(0)

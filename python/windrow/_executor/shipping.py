@@ -1,0 +1,78 @@
+"""The way of steps to executors.
+
+Spark gets `shipped(step, ...)`, a function that is pickled by value with plain data in its closure. It looks for
+windrow before it calls the step, so that an executor without windrow says so in one sentence. A step that is pickled by
+reference would fail while it is unpickled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ParamSpec, TypeVar
+
+from windrow._executor.batch import finished
+from windrow._executor.batches import Batches
+from windrow._native import __version__
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+
+
+def remote(target: Callable[_P, _R], version: str = __version__) -> Callable[[], Callable[_P, _R]]:
+    """A function that gives the `target` of an executor's own windrow, and fails unless that is of this `version`.
+
+    It is pickled by value and holds the target by its module and name: a reference would be resolved while it is
+    unpickled.
+    """
+    module, name = target.__module__, target.__qualname__
+
+    def load() -> Callable[_P, _R]:
+        import importlib
+        import socket
+        import sys
+
+        try:
+            import windrow
+
+            installed = getattr(windrow, "__version__", None)
+            problem = f"has windrow {installed}, the driver has {version}" if installed != version else ""
+            if installed is None:
+                problem = f"has a folder named windrow, but not windrow {version}"
+        except ImportError as error:
+            problem = f"cannot import windrow {version} ({error})"
+        if problem:
+            raise RuntimeError(
+                f"{sys.executable} on host {socket.gethostname()}, the Python of this executor, {problem}: install "
+                f"windrow {version} there, or set PYSPARK_PYTHON or spark.archives to an environment that has it."
+            )
+        loaded: Callable[_P, _R] = getattr(importlib.import_module(module), name)
+        importlib.import_module("windrow._folds.collector").keep_modules()
+        return loaded
+
+    return load
+
+
+def shipped(
+    step: Callable[..., Batches],
+    *plan: Any,
+    finish: bytes | None = None,
+    broadcasts: tuple[Any, ...] = (),
+    version: str = __version__,
+) -> Callable[[Batches], Batches]:
+    """A function for `mapInArrow` that runs a step of an executor's own windrow.
+
+    Args:
+        step: a function of batches and of the plan, at the top level of its module.
+        plan: plain data that the step takes.
+        finish: the pickled `Finish` of a query with computed columns.
+        broadcasts: the broadcasts of the user's functions; Spark sends their values with the function that holds them.
+        version: the version of windrow that the executor needs.
+    """
+    load, load_finished = remote(step, version), remote(finished, version)
+
+    def task(batches: Batches) -> Batches:
+        _ = broadcasts
+        done = load()(batches, *plan)
+        return done if finish is None else load_finished()(done, finish)
+
+    return task

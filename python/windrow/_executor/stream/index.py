@@ -1,0 +1,187 @@
+"""What the pages of a shard are: their checksums and bounds, the sources, and how far each operator has come.
+
+| name in the state | value |
+|---|---|
+| `index` | JSON: this index |
+| `query` | JSON: the query, for those who look into the state |
+| `0/head`, `0/17/0/0` | the pages of an operator, after the number of its source (0 where sources share one), as text |
+
+| of the index | |
+|---|---|
+| `format`, `shard` | 5; the number of the shard |
+| `source`, `stream_time` | the source columns, and how stream time is kept over several sources |
+| `sources`, `inputs` | the values of each source, by number, and the inputs that have seen it |
+| `pages` | of each page checksum and length of its text; of windows first and last time, the beginnings of both keys |
+| `gauges` | stream time and open windows of each operator |
+| `checksum` | CRC-32 of the text without it |
+
+| of the query | |
+|---|---|
+| `spec` | the plan of a shard's operator |
+| `schema`, `columns` | the columns that are read, as Arrow IPC in base64, and how many of them are the plan's own |
+| `accumulators` | the types of what Python functions give, as Arrow IPC in base64 |
+| `result` | the columns of `windrow.state.read`, as Spark's JSON |
+
+A state store may be damaged, or hold values of two states or of another shard: the index tells.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pyarrow as pa
+
+from windrow._executor.tasks import Source
+
+FORMAT = 5
+INDEX = "index"
+QUERY = "query"
+HEAD = "head"
+"""The page of an operator that tells how far it has come."""
+
+_CHECKSUM = ', "checksum": '
+_KEY_DIGITS = 32
+"""How much of the bounds of keys is kept, in hexadecimal digits: an index is written in every micro-batch."""
+
+
+@dataclass(frozen=True)
+class Page:
+    """What is known of a page without its bytes.
+
+    Attributes:
+        checksum: CRC-32 of its text.
+        size: how many characters that has.
+        times: of windows, the least start, and the greatest reach of sessions or start of sliding windows.
+        keys: of windows, the beginnings of the first and the last sort key, in hexadecimal digits.
+    """
+
+    checksum: int
+    size: int
+    times: tuple[int, int] | None = None
+    keys: tuple[str, str] | None = None
+
+    @classmethod
+    def of(cls, page: bytes, text: str) -> Page:
+        """Of a page and its text."""
+        known = pa.ipc.open_stream(page).schema.metadata or {}
+        if b"windrow.first_time" not in known:
+            return cls.of_text(text)
+        first, last = (int(known[name]) for name in (b"windrow.first_time", b"windrow.last_time"))
+        least, most = (known[name].decode()[:_KEY_DIGITS] for name in (b"windrow.first_key", b"windrow.last_key"))
+        return replace(cls.of_text(text), times=(first, last), keys=(least, most))
+
+    @classmethod
+    def of_text(cls, text: str) -> Page:
+        """Of an entry that holds no windows."""
+        return cls(_checksum(text), len(text))
+
+    def may_hold(self, key: str, start: int | None, end: int | None) -> bool:
+        """Whether a window of a sort key between two times may be in it."""
+        if self.times is None or self.keys is None:
+            return False
+        first, last = self.times
+        own = key[:_KEY_DIGITS]
+        in_time = (end is None or first <= end) and (start is None or last >= start)
+        return in_time and self.keys[0] <= own <= self.keys[1]
+
+    def write(self) -> list[int | str]:
+        """As JSON has it."""
+        return [self.checksum, self.size, *(self.times or ()), *(self.keys or ())]
+
+    @classmethod
+    def read(cls, known: list[Any]) -> Page:
+        """Of what `write` wrote."""
+        checksum, size, *bounds = known
+        if not bounds:
+            return cls(checksum, size)
+        first, last, least, most = bounds
+        return cls(checksum, size, (first, last), (least, most))
+
+
+@dataclass
+class Index:
+    """The index of the pages of a shard.
+
+    Attributes:
+        shard: the number of the shard.
+        source: the source columns.
+        stream_time: how stream time is kept over several sources.
+        sources: the known sources; their numbers are their positions.
+        inputs: the inputs that have seen each source.
+        pages: what each page is, by its name.
+        gauges: stream time and the number of open windows of each operator, by its number.
+    """
+
+    shard: int
+    source: tuple[str, ...]
+    stream_time: str
+    sources: list[Source] = field(default_factory=list)
+    inputs: list[set[int]] = field(default_factory=list)
+    pages: dict[str, Page] = field(default_factory=dict)
+    gauges: dict[str, tuple[int | None, int]] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, text: str) -> Index:
+        """Of what `write` wrote; `ValueError` for anything else."""
+        if text != _sealed(text.rpartition(_CHECKSUM)[0] + "}"):
+            raise ValueError("state: its index is not the one that was written: the checkpoint is damaged")
+        try:
+            known = json.loads(text)
+            version = known["format"]
+            index = cls(
+                known["shard"],
+                tuple(known["source"]),
+                known["stream_time"],
+                [tuple(source) for source in known["sources"]],
+                [set(inputs) for inputs in known["inputs"]],
+                {name: Page.read(page) for name, page in known["pages"].items()},
+                {number: (time, count) for number, (time, count) in known["gauges"].items()},
+            )
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            raise ValueError(f"state: its index cannot be read ({error!r}): it is damaged") from None
+        if version != FORMAT:
+            raise ValueError(f"state: format was {version} and is {FORMAT}: another version of windrow wrote it")
+        return index
+
+    def write(self) -> str:
+        """As JSON."""
+        index = {
+            "format": FORMAT,
+            "shard": self.shard,
+            "source": self.source,
+            "stream_time": self.stream_time,
+            "sources": self.sources,
+            "inputs": [sorted(inputs) for inputs in self.inputs],
+            "pages": {name: page.write() for name, page in self.pages.items()},
+            "gauges": self.gauges,
+        }
+        return _sealed(json.dumps(index))
+
+    def check(self, name: str, text: str | None) -> str:
+        """The text of a page that was found, or not; `ValueError` unless it is the one that was written last."""
+        if text is None:
+            raise ValueError(f"state: page {name!r} is missing: the checkpoint is damaged")
+        known = self.pages.get(name)
+        if known is None or _checksum(text) != known.checksum:
+            raise ValueError(f"state: page {name!r} is not the one that was written last: the checkpoint is damaged")
+        return text
+
+    def check_all(self, found: dict[str, str]) -> None:
+        """Raises `ValueError` unless the pages are those that were written last, and no others."""
+        for name in self.pages:
+            self.check(name, found.get(name))
+        for name in found:
+            if name not in self.pages:
+                raise ValueError(f"state: page {name!r} is of no state: the checkpoint is damaged")
+
+
+def _checksum(text: str) -> int:
+    return zlib.crc32(text.encode())
+
+
+def _sealed(text: str) -> str:
+    """A JSON object with its checksum as the last member."""
+    return f"{text[:-1]}{_CHECKSUM}{_checksum(text)}}}"

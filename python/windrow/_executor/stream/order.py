@@ -1,0 +1,115 @@
+"""The records of a split in the order of their source, each with the times that judge it (rules 1.3).
+
+All records of a source are in one split. So the largest time of all records and ticks up to a record, in its order, is
+known here, for each input: it travels with the record, and no shard has to know the records of another one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute
+
+from windrow._executor.stream.control import Control
+from windrow._executor.stream.query import ORDER, StreamQuery
+from windrow._executor.stream.ticks import by_source, observe_ticks
+from windrow._executor.tasks import Source
+
+pc: Any = pyarrow.compute  # its stubs know no column of any type
+Column = Any
+"""A `pyarrow.ChunkedArray` of any type."""
+
+_TIME, _INPUT, _TICK, _MOVES = (f"windrow.mark.{name}" for name in ("time", "input", "tick", "moves"))
+
+
+def in_order(
+    query: StreamQuery, batches: list[pa.RecordBatch], control: Control
+) -> Iterator[tuple[Source, pa.RecordBatch]]:
+    """The records of each source, in the columns of its blocks; how far it has come goes to `control`.
+
+    Raises:
+        ValueError: a record without an order.
+    """
+    rows = _marked(query, pa.Table.from_batches(batches, schema=query.taken), control)
+    if query.tick is not None and pc.any(rows[_TICK]).as_py():
+        observe_ticks(query, rows.filter(rows[_TICK]), control)
+        rows = rows.filter(pc.invert(pc.and_(rows[_TICK], _after_all(query, rows))))
+    for source, of_source in by_source(rows, query.asked["source"]):
+        yield from ((source, batch) for batch in _judged(query, source, of_source, control).to_batches())
+
+
+def judging_times(query: StreamQuery, records: pa.RecordBatch, control: Control) -> pa.RecordBatch:
+    """The times that judge records of blocks: those of their source, and ticks of all sources up to them."""
+    columns = [records.column(name) for name in query.seen]
+    order = records.column(ORDER).cast(pa.int64())
+    for number, place, time in control.ordered:
+        later = pc.max_element_wise(columns[number], pa.scalar(time, pa.int64()), skip_nulls=True)
+        columns[number] = pc.if_else(pc.greater_equal(order, place), later, columns[number])
+    return pa.RecordBatch.from_arrays(columns, names=query.seen)
+
+
+def _marked(query: StreamQuery, rows: pa.Table, control: Control) -> pa.Table:
+    """The rows with what decides whether they move time; records without a time are counted and left out."""
+    is_tick = pc.fill_null(rows[query.tick], False) if query.tick is not None else _constant(False, rows)
+    number = rows[query.input].cast(pa.int64()) if query.input is not None else _constant(0, rows)
+    has_key = _constant(False, rows)
+    for key in query.spec["keys"]:
+        has_key = pc.or_(has_key, pc.is_valid(rows[key]))
+    time = rows[query.time].cast(pa.int64())
+    has_time = pc.is_valid(time)
+    moves = pc.and_(has_key, has_time)
+    gap = query.spec["windows"].get("gap_column")
+    if gap is not None:
+        moves = pc.and_(moves, pc.fill_null(pc.greater(rows[gap].cast(pa.int64()), 0), False))
+    for name, column in ((_TICK, is_tick), (_MOVES, moves), (_TIME, time), (_INPUT, number)):
+        rows = rows.append_column(name, column)
+    timeless = pc.and_(pc.and_(has_key, pc.invert(has_time)), pc.invert(is_tick))
+    count = pc.sum(timeless).as_py() or 0
+    if count:
+        control.count([("null_times", count)])
+        rows = rows.filter(pc.invert(timeless))
+    order = query.asked["order"] or ""
+    unordered = pc.and_(pc.is_null(rows[order]), pc.invert(rows[_TICK]))
+    if pc.any(unordered).as_py():
+        first = rows.filter(unordered).select([*query.spec["keys"], query.time]).slice(0, 1).to_pylist()[0]
+        raise ValueError(f"order: column {order!r} is null in the record {first}; allowed: an integer in every record")
+    return rows
+
+
+def _after_all(query: StreamQuery, ticks: pa.Table) -> Column:
+    """Which ticks come after all records: those without an order, a time or, where there are sources, a source."""
+    nowhere = pc.is_null(ticks[query.asked["order"] or ""])
+    nowhere = pc.or_(nowhere, pc.is_null(ticks[_TIME]))
+    if query.asked["source"]:
+        sourceless = _constant(True, ticks)
+        for column in query.asked["source"]:
+            sourceless = pc.and_(sourceless, pc.is_null(ticks[column]))
+        nowhere = pc.or_(nowhere, sourceless)
+    return nowhere
+
+
+def _judged(query: StreamQuery, source: Source, rows: pa.Table, control: Control) -> pa.Table:
+    """The records of one source in its order; where orders are equal by input, and the latest one first."""
+    order = query.asked["order"] or ""
+    by = [(order, "ascending"), (_INPUT, "ascending"), (_TIME, "descending")]
+    rows = rows.take(pc.sort_indices(rows, sort_keys=by)).combine_chunks()
+    is_tick, moves = rows[_TICK], pc.and_(rows[_MOVES], pc.invert(rows[_TICK]))
+    seen = []
+    for number in range(query.inputs):
+        own = pc.fill_null(pc.equal(rows[_INPUT], number), False)
+        of_all = pc.and_(is_tick, pc.is_null(rows[_INPUT]))
+        counts = pc.or_(pc.and_(pc.or_(moves, is_tick), own), of_all)
+        times = pc.if_else(counts, rows[_TIME], pa.scalar(None, pa.int64()))
+        latest = pc.fill_null_forward(pc.cumulative_max(times, skip_nulls=True))
+        control.observe(source, number, pc.max(times).as_py())
+        seen.append(latest)
+    position = pc.cast(rows[order], pa.int64()).cast(pa.timestamp("us"))
+    columns = [*(rows[name] for name in query.schema.names), position, *seen]
+    return pa.table(columns, schema=query.rows_schema).filter(pc.invert(is_tick))
+
+
+def _constant(value: object, rows: pa.Table) -> Column:
+    constant: Any = value
+    return pa.chunked_array([pa.repeat(constant, rows.num_rows)])

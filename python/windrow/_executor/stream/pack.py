@@ -1,0 +1,156 @@
+"""The first step of a streaming query: the rows of one split to blocks of shards, and control rows.
+
+```text
+  rows ─┬─ ticks, records too far ahead ──────────────▶ control: a row for every shard
+        └─ records, by source ─▶ one packer a source ─▶ blocks: rows of (shard, source, first, block)
+```
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute
+
+from windrow._executor.batches import Batches, conformed, partition
+from windrow._executor.stream import returned_records as over
+from windrow._executor.stream.control import Control
+from windrow._executor.stream.order import in_order
+from windrow._executor.stream.query import Asked, StreamQuery
+from windrow._executor.stream.ticks import by_source, observe_ticks
+from windrow._executor.tasks import Source
+
+if TYPE_CHECKING:
+    from windrow._native import Packer
+
+pc: Any = pyarrow.compute  # its stubs know no column of any type
+_FIELDS: list[pa.Field[Any]] = [
+    pa.field("shard", pa.int32(), nullable=False),
+    pa.field("source", pa.string(), nullable=False),
+    pa.field("first", pa.int64(), nullable=False),
+    pa.field("block", pa.binary()),
+    pa.field("control", pa.string()),
+]
+PACKED = pa.schema(_FIELDS)
+"""What travels to the shards: a block or a control."""
+
+
+def pack(batches: Batches, asked: Asked) -> Batches:
+    """The rows of a split to blocks and control rows, both in the schema `PACKED`."""
+    split = Split(StreamQuery(asked))
+    seen = False
+    for batch in batches:
+        seen = seen or batch.num_rows > 0
+        yield from split.push(batch)
+    yield from split.finish()
+    if seen:
+        yield split.controls()
+
+
+class Split:
+    """The rows of one split."""
+
+    def __init__(self, query: StreamQuery) -> None:
+        """No rows yet."""
+        self._query = query
+        self._packers = dict[Source, "Packer"]()
+        self._control = Control()
+        self._held = list[pa.RecordBatch]()
+
+    def push(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        """Takes rows; gives blocks when enough have come together."""
+        query = self._query
+        batch = conformed(batch, query.read)
+        if query.asked["clock"] is not None:
+            ahead = self._ahead(batch, query.asked["clock"])
+            if query.record_names:
+                yield from self._left_out(batch, pc.and_not(ahead, over.is_tick(query, batch)))
+            batch = batch.filter(pc.invert(ahead))
+        if query.record_names:
+            yield from self._left_out(batch, over.lacks_window(query, batch))
+            batch = over.with_row(query, batch)
+        if query.asked["order"] is not None:
+            self._held.append(batch)
+            return
+        if query.tick is not None:
+            batch = self._records(batch, query.tick)
+        for source, records in by_source(batch, query.asked["source"]):
+            yield from self._packed(source, records.select(query.schema.names))
+
+    def finish(self) -> Iterator[pa.RecordBatch]:
+        """Gives the blocks of all rows that there are."""
+        query = self._query
+        if self._held:
+            for source, records in in_order(query, self._held, self._control):
+                yield from self._packed(source, records)
+        for source, packer in self._packers.items():
+            for packed in packer.finish():
+                yield _of_source(packed, source)
+            if query.asked["order"] is None:
+                for number, time in enumerate(packer.latest()):
+                    self._control.observe(source, number, time)
+            counters = packer.counters()
+            del counters["records"], counters["ticks"]  # shards count records, control rows ticks
+            self._control.count(counters.items())
+
+    def controls(self) -> pa.RecordBatch:
+        """A row for every shard; the counters are told to the first one."""
+        keys = self._query.shard_keys
+        texts = [self._control.write(counted=True)] + [self._control.write(counted=False)] * (len(keys) - 1)
+        columns: list[pa.Array[Any]] = [
+            pa.array(keys, pa.int32()),
+            pa.array(["[]"] * len(keys), pa.string()),
+            pa.array([0] * len(keys), pa.int64()),
+            pa.nulls(len(keys), pa.binary()),
+            pa.array(texts, pa.string()),
+        ]
+        return pa.RecordBatch.from_arrays(columns, schema=PACKED)
+
+    def _packed(self, source: Source, records: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        packer = self._packers.get(source)
+        if packer is None:
+            packer = self._packers[source] = self._query.block_query.packer(partition())
+        for packed in packer.push(records, len(self._packers)):
+            yield _of_source(packed, source)
+
+    def _left_out(self, batch: pa.RecordBatch, which: Any) -> Iterator[pa.RecordBatch]:
+        """Blocks of the records of a batch that come back without a window."""
+        query = self._query
+        shard = query.shard_keys[partition() % len(query.shard_keys)]
+        for block in over.left_out(query, batch.filter(which)):
+            row = {"shard": shard, "source": over.LEFT_OUT, "first": 0, "block": block, "control": None}
+            yield pa.RecordBatch.from_pylist([row], schema=PACKED)
+
+    def _ahead(self, batch: pa.RecordBatch, clock: str) -> Any:
+        """Which rows are too far ahead of the wall clock; they are counted."""
+        query = self._query
+        latest = pc.add(batch.column(clock).cast(pa.int64()), query.asked["max_ahead"])
+        ahead = pc.fill_null(pc.greater(batch.column(query.time).cast(pa.int64()), latest), False)
+        count = pc.sum(ahead).as_py() or 0
+        if count:
+            ticks = pc.sum(pc.and_(ahead, over.is_tick(query, batch))).as_py()
+            self._control.count([("ahead", count - ticks), ("bad_ticks", ticks)])
+        return ahead
+
+    def _records(self, batch: pa.RecordBatch, tick: str) -> pa.RecordBatch:
+        """The rows that are no ticks; ticks move time."""
+        is_tick = pc.fill_null(batch.column(tick), False)
+        if not pc.any(is_tick).as_py():
+            return batch
+        observe_ticks(self._query, batch.filter(is_tick), self._control)
+        return batch.filter(pc.invert(is_tick))
+
+
+def _of_source(packed: pa.RecordBatch, source: Source) -> pa.RecordBatch:
+    count = packed.num_rows
+    columns: list[pa.Array[Any]] = [
+        packed.column(0),
+        pa.array([json.dumps(source)] * count, pa.string()),
+        packed.column(1),
+        packed.column(2),
+        pa.nulls(count, pa.string()),
+    ]
+    return pa.RecordBatch.from_arrays(columns, schema=PACKED)

@@ -1,0 +1,143 @@
+"""Records of a stream that come back, each with its window: `with_columns`.
+
+| | in the state | comes back |
+|---|---|---|
+| a record of a session | whole, in a list beside the aggregates of its session | when the session closes |
+| a record of sliding windows | what aggregates read of it | in its own micro-batch |
+| one that is left out: no key, no time, a bad gap, too far ahead | nothing | in its own micro-batch, without a window |
+
+To the core the list is an aggregate like others: `collect_list` of a struct of all columns.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute
+
+from windrow._aggregates.call import AggregateCall
+from windrow._arguments.errors import bad_column_type, bad_value
+from windrow._executor.batches import Batches
+from windrow._executor.stream.change_block import blocks_of, rows_of
+from windrow._executor.stream.query import ROW, ROWS, Asked, StreamQuery
+from windrow._native import Query
+from windrow._plan.plan import Plan
+from windrow._windows.session import SessionWindows
+
+pc: Any = pyarrow.compute  # its stubs know no column of any type
+
+LEFT_OUT = "null"
+"""The source of blocks of records that are left out, in place of the values of a source."""
+
+_KIND, _OF_LEFT_OUT = b"windrow.records", b"left out"
+
+
+def check(plan: Plan) -> None:
+    """Raises `ValueError` for windows that are kept after they close: a session may close again, with more records."""
+    if plan.windows.retention is not None:
+        allowed = "windows without retention= for with_columns on a stream: each record comes back once"
+        raise bad_value("windows", f"{plan.windows!r}", allowed)
+
+
+def core_plan(plan: Plan, records: pa.Schema) -> Plan:
+    """The plan of the core for one that gives records back, which have these columns.
+
+    Raises:
+        TypeError: of sessions, a column whose values cannot wait in the state.
+    """
+    if not isinstance(plan.windows, SessionWindows):
+        return replace(plan, schema=records)
+    core = replace(
+        plan,
+        aggregates=(*plan.aggregates, (ROWS, AggregateCall("collect_list", (ROW,)))),
+        schema=plan.schema.append(pa.field(ROW, pa.struct(list(records)))),
+    )
+    try:
+        Query(core.spec, core.schema)
+    except TypeError:
+        for field in records:
+            _check_waits(plan, field)
+        raise
+    return core
+
+
+def _check_waits(plan: Plan, field: pa.Field[Any]) -> None:
+    asked = plan.asked() | {"aggregates": [AggregateCall("collect_list", (field.name,)).plan(ROWS)]}
+    schema = pa.schema({known.name: known for known in (*plan.schema, field)}.values())
+    try:
+        Query(json.dumps(asked), schema)
+    except TypeError:
+        allowed = "types that collect_list takes, as a record waits for its session to close"
+        raise bad_column_type("with_columns", field.name, field.type, allowed) from None
+
+
+def lacks_window(query: StreamQuery, rows: pa.RecordBatch) -> Any:
+    """Which rows are records without a key, a time or a good gap."""
+    has_key = pa.repeat(False, rows.num_rows)
+    for key in query.spec["keys"]:
+        has_key = pc.or_(has_key, pc.is_valid(rows.column(key)))
+    lacks = pc.or_(pc.invert(has_key), pc.is_null(rows.column(query.time)))
+    gap = query.spec["windows"].get("gap_column")
+    if gap is not None:
+        is_good = pc.greater(rows.column(gap).cast(pa.int64()), 0)
+        lacks = pc.or_(lacks, pc.invert(pc.fill_null(is_good, False)))
+    return pc.and_(lacks, pc.invert(is_tick(query, rows)))
+
+
+def is_tick(query: StreamQuery, rows: pa.RecordBatch) -> Any:
+    """Which rows are ticks."""
+    if query.tick is None:
+        return pa.repeat(False, rows.num_rows)
+    return pc.fill_null(rows.column(query.tick), False)
+
+
+def left_out(query: StreamQuery, rows: pa.RecordBatch) -> Iterator[bytes]:
+    """Blocks of records that are left out."""
+    records = rows.select(query.record_names)
+    return blocks_of(records.replace_schema_metadata({_KIND: _OF_LEFT_OUT}))
+
+
+def with_row(query: StreamQuery, rows: pa.RecordBatch) -> pa.RecordBatch:
+    """The rows with the column of whole records, where these wait for their sessions."""
+    if not query.waits:
+        return rows
+    fields = list(query.row_type)
+    row = pa.StructArray.from_arrays([rows.column(name) for name in query.record_names], fields=fields)
+    return rows.append_column(pa.field(ROW, row.type), row)
+
+
+def beside(records: pa.RecordBatch, windows: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Records and the columns of their windows, which are in as many batches as they need."""
+    at = 0
+    for own in windows:
+        of_records = records.slice(at, own.num_rows)
+        schema = pa.schema([*records.schema, *own.schema])
+        yield pa.RecordBatch.from_arrays([*of_records.columns, *own.columns], schema=schema)
+        at += own.num_rows
+
+
+def unpack_records(batches: Batches, asked: Asked) -> Batches:
+    """The last step: the records of the blocks in the first column, with their windows."""
+    query = StreamQuery(asked)
+    for rows in rows_of(batches):
+        yield _of_records(query, rows)
+
+
+def _of_records(query: StreamQuery, rows: pa.RecordBatch) -> pa.RecordBatch:
+    schema, own = query.over, len(query.record_names)
+    if (rows.schema.metadata or {}).get(_KIND) == _OF_LEFT_OUT:
+        nulls = [pa.nulls(rows.num_rows, field.type) for field in list(schema)[own:]]
+        return pa.RecordBatch.from_arrays([*rows.columns, *nulls], schema=schema)
+    if not query.waits:
+        return pa.RecordBatch.from_arrays(rows.columns, schema=schema)
+    # Of a session: the keys, `window` and the aggregates, and the list of its records.
+    window = len(query.spec["keys"])
+    last = window + len(schema) - own
+    lists: Any = rows.column(last)
+    of_session = pc.list_parent_indices(lists)
+    columns = [rows.column(place).take(of_session) for place in range(window, last)]
+    return pa.RecordBatch.from_arrays([*lists.flatten().flatten(), *columns], schema=schema)

@@ -1,0 +1,223 @@
+"""The second step of a streaming query: the blocks of a shard in one micro-batch, and its state, to changes."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from windrow._executor.stream import returned_records as over
+from windrow._executor.stream.change_block import blocks_of
+from windrow._executor.stream.control import Control
+from windrow._executor.stream.order import judging_times
+from windrow._executor.stream.pages import Pages, PageState
+from windrow._executor.stream.query import StreamQuery
+from windrow._executor.tasks import Source
+from windrow._native import Operator, ShardSessions
+
+Progress = list[tuple[int, int, int]]
+"""How far sources have come: the input, the number of the source, the largest time."""
+
+_SPLIT = ("null_keys", "null_times", "bad_gaps", "clamped_gaps", "ahead", "ticks", "bad_ticks")
+_SHARD = ("records", "late", "windows_refused", "late_emitted", "updates", "windows_closed")
+_NOW = ("windows_open", "state_pages", "state_bytes", "pages_written")
+SUMS = (*_SPLIT, *_SHARD, *_NOW)
+"""The counters that are sums over all shards."""
+
+
+def changes(rows: Iterable[Any], state: PageState, query: StreamQuery) -> Iterator[tuple[bytes, dict[str, int | None]]]:
+    """What the rows of a shard in one micro-batch change, and what was counted.
+
+    Args:
+        rows: the blocks and controls of the shard, in any order.
+        state: the pages of the shard.
+        query: the query.
+
+    Returns:
+        Blocks of changes, and the counters of `SUMS` and `stream_time` beside the last one.
+
+    Raises:
+        ValueError: a state that is damaged or of another query, or rows of one shard that do not fit one batch.
+    """
+    asked = query.asked
+    shard, blocks, left_out, control = _received(rows, query.shard_keys)
+    pages = Pages(state, shard, asked["source"], "slowest" if asked["slowest"] else "source")
+    work = Shard(query, pages)
+    counters = dict.fromkeys(SUMS, 0)
+    for name in _SPLIT:
+        counters[name] = control.counters.get(name, 0)
+    given: list[pa.RecordBatch] = []
+    tasks = list(work.tasks(control, blocks))
+    pages.operators = len(tasks)
+    for number, own, progress in tasks:
+        has_runs = asked["runs"] and work.goes_on(number)
+        changed = work.join(number, own, progress) if has_runs else work.push(number, own, progress, control)
+        given += changed.rows
+        for name in _SHARD:
+            counters[name] += changed.after[name] - changed.before[name]
+        pages.index.gauges[str(number)] = (changed.stream_time, changed.after["windows_open"])
+        pages.write(number, changed.pages)
+    # No row is given before all pages that the micro-batch needs were read: one of them may be damaged. The rows of all
+    # operators wait for that.
+    yield from ((block, {}) for block in left_out)
+    for batch in given:
+        # The record operator tells more of a window: the time of the change, and `op` of final windows.
+        needed = batch if query.at_once else batch.select(range(query.window_columns))
+        yield from ((block, {}) for block in blocks_of(needed))
+    pages.finish(query.stored)
+    counters["windows_open"] = sum(count for _, count in pages.index.gauges.values())
+    counters |= {"state_pages": pages.count, "state_bytes": pages.size, "pages_written": pages.written}
+    known = [time for time, _ in pages.index.gauges.values() if time is not None]
+    yield b"", {**counters, "stream_time": min(known, default=None)}
+
+
+def _received(rows: Iterable[Any], shard_keys: list[int]) -> tuple[int, dict[Source, list[Any]], list[bytes], Control]:
+    """The number of the shard, its blocks by source, records that are left out, and what the splits have seen."""
+    shard, blocks, left_out, control = 0, dict[Source, list[Any]](), list[bytes](), Control()
+    for row in rows:
+        shard = shard_keys.index(row.shard)
+        if row.control is not None:
+            control.add(Control.read(row.control))
+        elif row.source == over.LEFT_OUT:
+            left_out.append(row.block)
+        else:
+            blocks.setdefault(tuple(json.loads(row.source)), []).append(row)
+    return shard, blocks, left_out, control
+
+
+class Changed(NamedTuple):
+    """What a micro-batch has changed in an operator.
+
+    Attributes:
+        rows: the changes of windows.
+        pages: the changed pages, by name, None for one that is no more.
+        before: the counters before it.
+        after: the counters after it.
+        stream_time: stream time after it.
+    """
+
+    rows: list[pa.RecordBatch]
+    pages: list[tuple[str, bytes | None]]
+    before: dict[str, int]
+    after: dict[str, int]
+    stream_time: int | None
+
+
+class Shard:
+    """A shard of a streaming query."""
+
+    def __init__(self, query: StreamQuery, pages: Pages) -> None:
+        """The query, and the state of the shard."""
+        self._query = query
+        self._pages = pages
+
+    def goes_on(self, number: int) -> bool:
+        """Whether the operator with a number is new, or of exactly this query: a state of another one is read by the
+        record operator alone.
+        """
+        return not self._pages.knows(number) or self._pages.is_of(self._query.stored)
+
+    def join(self, number: int, rows: list[Any], progress: Progress) -> Changed:
+        """Partial sessions are joined with the pages of an operator that they need."""
+        query, pages = self._query, self._pages
+        sessions = ShardSessions(query.operator_spec, query.schema, pages.index.shard)
+        head = pages.head(number)
+        if head is not None:
+            sessions.restore(head)
+        before = sessions.counters()
+        needed = sessions.push(_packed(rows), progress)
+        emitted, changed = sessions.finish(pages.some(number, needed))
+        return Changed(emitted, changed, before, sessions.counters(), sessions.stream_time)
+
+    def _operator(
+        self, number: int, keys: pa.RecordBatch, progress: Progress, times: pa.RecordBatch | None = None
+    ) -> Operator:
+        """The operator with a number, with those of its pages that records need: all, where the query was another."""
+        query, pages = self._query, self._pages
+        folds = [pickle.loads(function).fold(query.schema, kafka=False) for function in query.asked["functions"]]
+        operator = Operator(query.operator_spec, query.schema, folds)
+        head = pages.head(number) if pages.is_of(query.stored) else None
+        touched = None if head is None else operator.touched(head, keys, progress, times)
+        if head is not None and touched is not None:
+            operator.restore_touched([head, *pages.some(number, touched)])
+        elif pages.knows(number):
+            operator.restore(pages.of(number))
+        return operator
+
+    def tasks(self, control: Control, blocks: dict[Source, list[Any]]) -> Iterator[tuple[int, list[Any], Progress]]:
+        """For each operator that has something to do: its number, its blocks, and how far its sources have come."""
+        pages, is_slowest = self._pages, self._query.asked["slowest"]
+        for source, number in sorted(control.times, key=repr):
+            pages.see(source, number)
+        for source in sorted(blocks, key=repr):
+            pages.see(source)
+        known = pages.index.sources
+        progress = [(number, pages.numbers[source], time) for (source, number), time in control.times.items()]
+        for number, time in control.ticks.items():
+            # Of the slowest source an input knows only those that it has seen; else each has a time of its own.
+            seen = (each for each in range(len(known)) if not is_slowest or number in pages.index.inputs[each])
+            progress += [(number, each, time) for each in seen]
+        # A smaller grace than before a restart closes windows of sources that nothing was seen of, too.
+        every = not pages.is_of(self._query.stored)
+        if is_slowest:
+            rows = [row for of_source in blocks.values() for row in of_source]
+            if rows or progress or (every and known):
+                yield 0, rows, progress
+            return
+        own: list[Progress] = [[] for _ in known]
+        for number, each, time in progress:
+            own[each].append((number, 0, time))
+        for each, source in enumerate(known):
+            if own[each] or source in blocks or every:
+                yield each, blocks.get(source, []), own[each]
+
+    def push(self, number: int, rows: list[Any], progress: Progress, control: Control) -> Changed:
+        """The records of blocks are pushed to an operator that has the pages that they need."""
+        query = self._query
+        if query.asked["partials"]:
+            combiner = query.block_query.combiner()
+            combiner.push(_packed(rows))
+            partials = combiner.finish()
+            operator = self._operator(number, partials.select(range(len(query.keys))), progress)
+            before = operator.counters()
+            changes = operator.push_partials(partials, progress)
+        else:
+            records, times = self._records(_packed(rows), control)
+            operator = self._operator(number, records.select(query.keys), progress, times)
+            before = operator.counters()
+            if query.at_once:
+                changes = list(over.beside(records, operator.push_over(records, progress, times)))
+            else:
+                changes = operator.push_micro_batch(records, progress, times)
+        after = operator.counters()
+        return Changed(changes, operator.changed_pages(), before, after, operator.stream_time)
+
+    def _records(self, packed: pa.RecordBatch, control: Control) -> tuple[pa.RecordBatch, pa.RecordBatch | None]:
+        """The records of blocks in their order, and the times that judge each."""
+        query = self._query
+        sorter = self._query.block_query.sorter()
+        batches = [batch for _, batch in [*sorter.push(packed), *sorter.finish()]]
+        table = pa.Table.from_batches(batches, schema=query.rows_schema)
+        batches = table.combine_chunks().to_batches()
+        if len(batches) > 1:
+            raise ValueError(
+                f"micro-batch: {table.num_rows} records of one shard have more than 2 GiB in a column; allowed: less: "
+                "more shards (.shards(...)), or smaller micro-batches (maxFilesPerTrigger, maxOffsetsPerTrigger)"
+            )
+        records = batches[0] if batches else pa.RecordBatch.from_pylist([], schema=query.rows_schema)
+        times = judging_times(query, records, control) if query.asked["order"] is not None else None
+        return records.select(query.schema.names), times
+
+
+def _packed(rows: list[Any]) -> pa.RecordBatch:
+    """Blocks as the core takes them, in the order of their first times."""
+    rows = sorted(rows, key=lambda row: (row.first, row.block))
+    columns: list[pa.Array[Any]] = [
+        pa.array([0] * len(rows), pa.int32()),
+        pa.array([row.first for row in rows], pa.int64()),
+        pa.array([row.block for row in rows], pa.binary()),
+    ]
+    return pa.RecordBatch.from_arrays(columns, names=["shard", "first", "block"])

@@ -1,0 +1,56 @@
+"""The sources of rows, and the ticks that move their times."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TypeVar
+
+import pyarrow as pa
+
+from windrow._executor.stream.control import Control
+from windrow._executor.stream.query import StreamQuery
+from windrow._executor.tasks import Source
+
+Rows = TypeVar("Rows", pa.RecordBatch, pa.Table)
+
+_ROW = "windrow.row"
+
+
+def observe_ticks(query: StreamQuery, ticks: pa.RecordBatch | pa.Table, control: Control) -> None:
+    """Moves time by ticks, those of no source for all of them, those of no input for all inputs."""
+    times = ticks.column(query.time).cast(pa.int64()).to_pylist()
+    numbers = [None if query.input is not None else 0] * len(times)
+    if query.input is not None:
+        numbers = ticks.column(query.input).to_pylist()
+    orders: list[int | None] = [None] * len(times)
+    if query.asked["order"] is not None:
+        orders = ticks.column(query.asked["order"]).to_pylist()
+    sources = _values(ticks, query.asked["source"])
+    for source, number, time, order in zip(sources, numbers, times, orders, strict=True):
+        if time is None:
+            control.count([("bad_ticks", 1)])
+            continue
+        control.count([("ticks", 1)])
+        for each in range(query.inputs) if number is None else [number]:
+            if source and all(value is None for value in source):
+                control.observe_all(each, time, order)
+            else:
+                control.observe(source, each, time)
+
+
+def by_source(rows: Rows, columns: tuple[str, ...]) -> Iterator[tuple[Source, Rows]]:
+    """The rows of each source, in their order."""
+    if not columns:
+        yield (), rows
+        return
+    numbers = pa.array(range(rows.num_rows), pa.int64())
+    numbered = pa.table([*(rows.column(name) for name in columns), numbers], names=[*columns, _ROW])
+    grouped = numbered.group_by(list(columns), use_threads=False).aggregate([(_ROW, "list")])
+    for source, own in zip(_values(grouped, columns), grouped[f"{_ROW}_list"], strict=True):
+        yield source, rows if len(own) == rows.num_rows else rows.take(own.values)
+
+
+def _values(rows: pa.RecordBatch | pa.Table, columns: tuple[str, ...]) -> list[Source]:
+    if not columns:
+        return [()] * rows.num_rows
+    return list(zip(*(rows.column(column).to_pylist() for column in columns), strict=True))

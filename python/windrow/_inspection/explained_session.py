@@ -1,0 +1,166 @@
+"""Why a record is in its session, or late."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from windrow._inspection.text import Text, counted
+from windrow._inspection.trace import Record, Trace, Window
+from windrow._windows.session import SessionWindows
+
+
+def session_lines(found: Trace, record: Record, text: Text) -> list[str]:
+    """What became of a record, its neighbours, and when its session closes."""
+    held = [window for window in found.windows if record.row in window.rows]
+    lines = _judged(found, record, text)
+    if not held:
+        return lines + _missed(found, record, text)
+    for window in held:
+        count = counted(len(window.rows), "record")
+        lines.append(f"in the session {text.window(window)}, which has {count}")
+        taken = _taken(found)
+        members = [each for each in taken if each.row in window.rows]
+        lines.append(_before(found, record, members, taken, text))
+        lines.append(_behind(found, record, members, taken, text))
+        lines += _closing(found, window, text)
+    return lines
+
+
+def _judged(found: Trace, record: Record, text: Text) -> list[str]:
+    """Of a stream: by which stream time the record was judged."""
+    judgement = found.judgements.get(record.row)
+    lengths = found.lengths
+    if judgement is None or judgement.stream_time is None:
+        return []
+    grace = lengths.grace or 0
+    closed = judgement.stream_time - (lengths.gap or 0) - grace
+    less = "" if lengths.gap is None else f" - gap ({text.length(lengths.gap)})"
+    what = f"what {'ends before' if lengths.gap is not None else 'reaches less far than'} {text.time(closed)}"
+    how = f"stream time{less} - grace ({text.length(grace)})"
+    if not judgement.late:
+        return [f"in time: stream time was {text.time(judgement.stream_time)}, and {what} is closed ({how})"]
+    end = record.time if lengths.gap is not None else record.time + (record.gap or 0)
+    verb = "ends at" if lengths.gap is not None else "reaches to"
+    return [
+        f"late: stream time was {text.time(judgement.stream_time)}, and {what} is closed ({how})",
+        f"no open session takes it, and alone it {verb} {text.time(end)}: {text.length(closed - end)} too late",
+    ]
+
+
+def _missed(found: Trace, record: Record, text: Text) -> list[str]:
+    """The closed sessions that a late record would have joined."""
+    lines = []
+    for window in found.windows:
+        reach = window.closes - (found.lengths.grace or 0)
+        own = found.lengths.gap if found.lengths.gap is not None else record.gap or 0
+        if window.start <= record.time + own and record.time <= reach and window.closed is not None:
+            lines.append(
+                f"near it: the session {text.window(window)}, closed since stream time {text.time(window.closed)}"
+            )
+    return lines
+
+
+def _taken(found: Trace) -> list[Record]:
+    rows = {row for window in found.windows for row in window.rows}
+    return [record for record in found.records if record.row in rows]
+
+
+def _before(found: Trace, record: Record, members: Sequence[Record], taken: Sequence[Record], text: Text) -> str:
+    place = (record.time, record.row)
+    inside = [each for each in members if (each.time, each.row) < place]
+    outside = [each for each in taken if each not in members and (each.time, each.row) < place]
+    if found.lengths.gap is None:
+        if inside:
+            far = max(inside, key=_reach)
+            return f"before it: {_reaching(far, text)}, as far as it or further: one session"
+        if not outside:
+            return "before it: no record: the session starts here"
+        far = max(outside, key=_reach)
+        why = "which is not so far" if _reach(far) < record.time else _between(far, found, text)
+        return f"before it: {_reaching(far, text)}, {why}: the session starts here"
+    if inside:
+        near = inside[-1]
+        return f"before it: {_distance(near, record, found.lengths.gap, text)}: one session"
+    if not outside:
+        return "before it: no record: the session starts here"
+    near = outside[-1]
+    away = f"{_distance(near, record, found.lengths.gap, text)}{_apart(near, record, near, found, text)}"
+    return f"before it: {away}: the session starts here"
+
+
+def _behind(found: Trace, record: Record, members: Sequence[Record], taken: Sequence[Record], text: Text) -> str:
+    place = (record.time, record.row)
+    inside = [each for each in members if (each.time, each.row) > place]
+    outside = [each for each in taken if each not in members and (each.time, each.row) > place]
+    if found.lengths.gap is None:
+        far = max((each for each in members if (each.time, each.row) <= place), key=_reach)
+        reach = (
+            _reaching(far, text)
+            if far is not record
+            else f"its own gap of {text.length(record.gap or 0)} reaches to {text.time(_reach(record))}"
+        )
+        if inside:
+            return f"behind it: {text.time(inside[0].time)}; {reach}: one session"
+        if not outside:
+            return f"behind it: no record; {reach}: the session ends here"
+        near = outside[0]
+        why = "which is not so far" if _reach(far) < near.time else _between(record, found, text)
+        return f"behind it: {text.time(near.time)}; {reach}, {why}: the session ends here"
+    if inside:
+        return f"behind it: {_distance(inside[0], record, found.lengths.gap, text)}: one session"
+    if not outside:
+        return "behind it: no record: the session ends here"
+    near = outside[0]
+    away = f"{_distance(near, record, found.lengths.gap, text)}{_apart(near, record, record, found, text)}"
+    return f"behind it: {away}: the session ends here"
+
+
+def _distance(other: Record, record: Record, gap: int, text: Text) -> str:
+    """How far a neighbour is away, and whether that is more than the gap."""
+    away = abs(record.time - other.time)
+    than = "at most" if away <= gap else "more than"
+    return f"{text.time(other.time)}, {text.length(away)} away, {than} the gap of {text.length(gap)}"
+
+
+def _apart(other: Record, record: Record, earlier: Record, found: Trace, text: Text) -> str:
+    """Why a record within the gap is in another session; `earlier` is the earlier of the two."""
+    if abs(record.time - other.time) > (found.lengths.gap or 0):
+        return ""
+    if found.stream:
+        return ", but one of them came when the session of the other was closed"
+    return f", {_between(earlier, found, text)}"
+
+
+def _between(earlier: Record, found: Trace, text: Text) -> str:
+    """What ended the session of a record before the next record, which it reaches."""
+    if found.stream:
+        return "but its session was closed when the other record came"
+    ends = found.windows_of.end_when if isinstance(found.windows_of, SessionWindows) else None
+    own = next(window for window in found.windows if earlier.row in window.rows)
+    if any(record.ends for record in found.records if record.row in own.rows):
+        return f"but {ends!r} is true at {text.time(own.end)}, which ends its session"
+    return f"but its session would be longer than {text.length(found.lengths.session or 0)}"
+
+
+def _reach(record: Record) -> int:
+    return record.time + (record.gap or 0)
+
+
+def _reaching(record: Record, text: Text) -> str:
+    """A record by its time and its reach."""
+    gap = text.length(record.gap or 0)
+    return f"that of {text.time(record.time)} with its gap of {gap} reaches to {text.time(_reach(record))}"
+
+
+def _closing(found: Trace, window: Window, text: Text) -> list[str]:
+    """When the session closes on a stream; nothing where there is no grace."""
+    lengths = found.lengths
+    if lengths.grace is None:
+        return []
+    since = (
+        "the farthest reach of its records" if lengths.gap is None else f"its end + gap ({text.length(lengths.gap)})"
+    )
+    how = f"{text.time(window.closes)}: {since} + grace ({text.length(lengths.grace)})"
+    if window.closed is not None:
+        return [f"closed by stream time {text.time(window.closed)}, past {how}"]
+    return [f"{'still open: it' if found.stream else 'on a stream it'} closes when stream time passes {how}"]

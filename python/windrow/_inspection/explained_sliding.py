@@ -1,0 +1,78 @@
+"""Why a record is in its sliding windows, or late."""
+
+from __future__ import annotations
+
+from windrow._inspection.text import Text, counted
+from windrow._inspection.trace import Record, Trace, Window
+
+_SHOWN = 20
+_NEAR = 5
+
+
+def sliding_lines(found: Trace, record: Record, text: Text) -> list[str]:
+    """What became of a record, its neighbours, and the windows that hold it."""
+    lengths = found.lengths
+    difference, time = lengths.difference or 0, lengths.floored(record.time)
+    lines = (
+        []
+        if time == record.time
+        else [f"its time counts as {text.time(time)} (resolution {text.length(lengths.resolution)})"]
+    )
+    lines += _judged(found, record, time, text)
+    near = [
+        each for each in found.records if each is not record and abs(lengths.floored(each.time) - time) <= difference
+    ]
+    before = [each for each in near if (each.time, each.row) < (record.time, record.row)]
+    behind = [each for each in near if (each.time, each.row) > (record.time, record.row)]
+    for where, those in (("before", before[::-1]), ("behind", behind)):
+        told = ", ".join(text.time(each.time) for each in those[:_NEAR]) or "no record"
+        more = f" and {len(those) - _NEAR:,} more" if len(those) > _NEAR else ""
+        lines.append(f"at most {text.length(difference)} {where} it: {told}{more}")
+    held = [window for window in found.windows if record.row in window.rows]
+    if not held:
+        return [*lines, "in no window: all that would hold it were closed" if found.stream else "in no window"]
+    lines.append(f"in {counted(len(held), 'window')}, both ends inclusive:")
+    lines += [f"  {_window(found, record, window, text)}" for window in held[:_SHOWN]]
+    return lines + ([f"  and {len(held) - _SHOWN:,} more"] if len(held) > _SHOWN else [])
+
+
+def _judged(found: Trace, record: Record, time: int, text: Text) -> list[str]:
+    """Of a stream: by which stream time the record was judged, and what refused it."""
+    judgement, lengths = found.judgements.get(record.row), found.lengths
+    if judgement is None or judgement.stream_time is None:
+        return []
+    grace = lengths.grace or 0
+    closed = lengths.floored(judgement.stream_time) - grace
+    what = f"what ends before {text.time(closed)} is closed (stream time - grace ({text.length(grace)}))"
+    if judgement.late:
+        last = text.time(time + (lengths.difference or 0))
+        return [
+            f"late: stream time was {text.time(judgement.stream_time)}, and {what}",
+            f"even its last window ends at {last}: too late for all",
+        ]
+    lines = [f"in time: stream time was {text.time(judgement.stream_time)}, and {what}"]
+    refused = counted(judgement.refused, "window")
+    return lines + ([f"{refused} that ended before that refused it (windows_refused)"] if judgement.refused else [])
+
+
+def _window(found: Trace, record: Record, window: Window, text: Text) -> str:
+    """The bounds of a window, why it is there, how many records it has, and when it closes."""
+    lengths = found.lengths
+    difference = lengths.difference or 0
+    times = {lengths.floored(each.time) for each in found.records}
+    reasons = []
+    if window.start == 0 and window.end == difference and lengths.floored(record.time) < difference:
+        reasons.append("the early window, as windows do not cross 1970")
+    elif window.end in times:
+        mine = window.end == lengths.floored(record.time)
+        reasons.append("ends with it" if mine else f"ends with the record at {text.time(window.end)}")
+    after = window.start - lengths.resolution
+    if after in times:
+        reasons.append(f"starts just after the record at {text.time(after)}")
+    closes = ""
+    if lengths.grace is not None:
+        closes = f"; closes when stream time passes {text.time(window.closes)}"
+        if window.closed is not None:
+            closes = f"; closed by stream time {text.time(window.closed)}, past {text.time(window.closes)}"
+    why = f": {' and '.join(reasons)}" if reasons else ""
+    return f"{text.window(window)} of {counted(len(window.rows), 'record')}{why}{closes}"

@@ -1,0 +1,61 @@
+"""The keys that are asked for, and which rows have them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from windrow._arguments.errors import bad_type, bad_value
+from windrow._inspection.trace import Key
+
+
+def key_of(argument: str, value: object, fields: Sequence[pa.Field[Any]]) -> Key:
+    """A key as a user writes it: the value of one key column, a tuple of those of several.
+
+    Raises:
+        ValueError: another number of values, values that are all null, or one that its column does not hold.
+        TypeError: a value of another type.
+    """
+    names = ", ".join(repr(known.name) for known in fields)
+    values = value if isinstance(value, tuple) and len(fields) > 1 else (value,)
+    if len(values) != len(fields):
+        raise bad_value(argument, value, f"a tuple of {len(fields)} values, of {names}")
+    if all(each is None for each in values):
+        raise bad_value(argument, value, "a key: where all its values are null, records are left out (null_keys)")
+    return tuple(_held(argument, each, known) for each, known in zip(values, fields, strict=True))
+
+
+def _held(argument: str, value: object, field: pa.Field[Any]) -> Any:
+    kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
+    try:
+        return pa.scalar(value, kind).as_py()
+    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+        raise bad_type(argument, value, f"a value of key column {field.name!r}, which holds {kind}") from error
+
+
+def places(keys: Iterable[Key], columns: Sequence[pa.ChunkedArray[Any]]) -> list[int]:
+    """The rows that have one of the keys, in order."""
+    found = pa.repeat(pa.scalar(False), len(columns[0]))
+    for key in keys:
+        own: Any = None
+        for value, column in zip(key, columns, strict=True):
+            equal = _equal(column, value)
+            own = equal if own is None else pc.and_(own, equal)
+        found = pc.or_(found, own)
+    rows: list[Any] = pc.indices_nonzero(found).to_pylist()
+    return rows
+
+
+def _equal(column: Any, value: Any) -> Any:
+    """Whether each value of a column is this one; null is itself, and so is NaN."""
+    if value is None:
+        return pc.is_null(column)
+    if isinstance(value, float) and value != value:  # noqa: PLR0124
+        return pc.fill_null(pc.is_nan(column), False)
+    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    if pa.types.is_nested(kind):
+        return pa.array([each == value for each in column.to_pylist()], pa.bool_())
+    return pc.fill_null(pc.equal(column.cast(kind), pa.scalar(value, kind)), False)

@@ -1,0 +1,93 @@
+"""From a windowed query and some keys to what became of their records."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from windrow._arguments.errors import bad_type, bad_value
+from windrow._inspection.batch import windows_of_batch
+from windrow._inspection.keys import key_of
+from windrow._inspection.lengths import Lengths
+from windrow._inspection.rows import rows_of
+from windrow._inspection.stream import Stream
+from windrow._inspection.trace import Trace
+from windrow._plan.input import Input
+from windrow._query.cogrouped import CogroupedData
+from windrow._query.detect import open_input
+from windrow._query.grouped import GroupedData, group_by
+from windrow._query.grouping import Grouping
+from windrow._query.windowed import WindowedData
+from windrow._windows.session import SessionWindows
+
+
+def trace(
+    events: object | None, windowed: object, keys: Sequence[object], stream: bool | None, most: int, *, argument: str
+) -> Trace:
+    """What became of the records of some keys.
+
+    Args:
+        events: the data; None for that of the query.
+        windowed: what `windowed_by` returned.
+        keys: the keys, as a user writes them.
+        stream: whether the rows come as a stream, in their order; None where the windows have a grace and the rows an
+            order, as those of data in this process have, and sessions are not cut.
+        most: how many records the keys may have.
+        argument: what keys are called by the caller.
+
+    Raises:
+        TypeError: not windowed, a cogroup, a streaming DataFrame, or a key of another type than its column.
+        ValueError: too many records, a stream without a grace, of a Spark DataFrame or of sessions that are cut, or a
+            key of another number of values.
+    """
+    if not isinstance(windowed, WindowedData):
+        raise bad_type("windowed", windowed, "what windowed_by(...) returned, before agg(...) or count()")
+    if stream is not None and not isinstance(stream, bool):
+        raise bad_type("stream", stream, "True, False or None")
+    grouped, windows = windowed.grouped, windowed.windows
+    if isinstance(grouped, CogroupedData):
+        raise TypeError("windowed: got the inputs of a cogroup; allowed: a query of one input")
+    opened: Input[Any] = grouped._input if events is None else open_input(events)
+    if events is not None:
+        regrouped = _grouped(opened, grouped)
+        regrouped.windowed_by(windows)
+        grouped = regrouped
+    if stream:
+        windows._check_stream()
+    if stream and windows.grace is None:
+        raise bad_value("stream", stream, "windows with a grace, which says how long a stream waits for late records")
+    if stream and not opened.in_order:
+        raise bad_value("stream", stream, "data in this process, whose rows have an order: frame.toArrow()")
+    is_cut = isinstance(windows, SessionWindows) and windows._is_cut
+    streamed = (windows.grace is not None and opened.in_order and not is_cut) if stream is None else stream
+    fields = [opened.field("keys", key) for key in grouped.keys]
+    wanted = [key_of(argument, key, fields) for key in keys]
+    time = opened.field("time", grouped.time)
+    windows = windows._on_stream(time) if streamed else windows
+    lengths = Lengths.of(windows, time)
+    rows = rows_of(opened, grouped, windows, lengths, wanted, most=most)
+    records = sorted(rows.records, key=lambda record: (record.time, record.row))
+    if not streamed:
+        found = windows_of_batch(rows, grouped, windows, lengths)
+        return Trace(grouped.keys, time, windows, lengths, records, _sorted(found), {}, stream=False)
+    run = Stream(rows, grouped, windows, lengths)
+    found = run.run()
+    return Trace(grouped.keys, time, windows, lengths, records, _sorted(found), run.judgements, True, run.stream_time)
+
+
+def _grouped(opened: Input[Any], grouped: Grouping[Any]) -> GroupedData[Any]:
+    """Other data grouped in the same way; its columns are checked."""
+    stream = grouped._stream
+    return group_by(
+        opened,
+        *grouped.keys,
+        time=grouped.time,
+        tick=grouped.tick,
+        source=list(stream.source) or None,
+        order=stream.order,
+        stream_time=stream.stream_time,
+    )
+
+
+def _sorted(windows: list[Any]) -> list[Any]:
+    return sorted(windows, key=lambda window: (window.start, window.end))

@@ -1,0 +1,114 @@
+"""The rows of the data in their order, with the columns that windows are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from windrow._arguments.errors import bad_value
+from windrow._inspection.keys import places
+from windrow._inspection.lengths import Lengths
+from windrow._inspection.trace import Key, Record
+from windrow._plan.input import Input
+from windrow._query.grouping import Grouping
+from windrow._windows.session import DynamicGap, SessionWindows
+from windrow._windows.sliding import SlidingWindows
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows of a data set: all of them, or of Spark those of the keys alone.
+
+    Attributes:
+        table: the columns that windows are made of.
+        gaps: the column of the records' own gaps, if they have them.
+        ends: the column that ends sessions, if there is one.
+        picked: the places of the rows of the keys, ticks and rows without a time left out.
+        records: what they are, in the order of the rows.
+    """
+
+    table: pa.Table
+    gaps: str | None
+    ends: str | None
+    picked: Sequence[int]
+    records: Sequence[Record]
+
+
+def rows_of(
+    opened: Input[Any],
+    grouped: Grouping[Any],
+    windows: SessionWindows | SlidingWindows,
+    lengths: Lengths,
+    keys: Sequence[Key],
+    *,
+    most: int,
+) -> Rows:
+    """The rows of the keys, among all others where the data is in this process.
+
+    Raises:
+        ValueError: more than `most` rows of the keys, or a column that the data does not have.
+        TypeError: a streaming DataFrame, or the inputs of a cogroup.
+    """
+    gaps = windows.gap.column if isinstance(windows, SessionWindows) and isinstance(windows.gap, DynamicGap) else None
+    ends = windows.end_when if isinstance(windows, SessionWindows) else None
+    own = [name for name in (grouped.tick, gaps, ends) if name is not None]
+    names = list(dict.fromkeys([*grouped.keys, grouped.time, *own, *grouped._stream.columns]))
+    table = opened.rows(pa.schema([opened.field("events", name) for name in names]), grouped.keys, keys)
+    table = table.cast(pa.schema([known.with_type(_whole(known.type)) for known in table.schema]))
+    if grouped._stream.order is not None:
+        table = table.take(pc.sort_indices(table, sort_keys=[(grouped._stream.order, "ascending")]))
+    known: Any = pc.is_valid(table[grouped.time])
+    if grouped.tick is not None:
+        ticking: Any = table[grouped.tick]
+        known = pc.and_not(known, pc.fill_null(ticking, False))
+    rows = places(keys, [table[key] for key in grouped.keys])
+    valid = pc.take(known, pa.array(rows, pa.int64())).to_pylist()
+    picked = [row for row, counts in zip(rows, valid, strict=True) if counts]
+    if len(picked) > most:
+        allowed = f"keys with at most {most:,} records together: filter the events by time, or ask for fewer keys"
+        raise bad_value("keys", f"keys with {len(picked):,} records", allowed)
+    records = _records(table, grouped, gaps, lengths, picked)
+    if ends is not None:
+        true = table[ends].take(pa.array(picked, pa.int64())).to_pylist()
+        records = [replace(record, ends=value is True) for record, value in zip(records, true, strict=True)]
+    return Rows(table, gaps, ends, picked, records)
+
+
+def _whole(kind: pa.DataType) -> pa.DataType:
+    """The type without views, of which pyarrow cannot take rows."""
+    if pa.types.is_string_view(kind) or pa.types.is_binary_view(kind):
+        return pa.large_string() if pa.types.is_string_view(kind) else pa.large_binary()
+    if isinstance(kind, pa.StructType):
+        return pa.struct([known.with_type(_whole(known.type)) for known in kind])
+    if isinstance(kind, pa.ListType):
+        return pa.list_(_whole(kind.value_type))
+    return pa.large_list(_whole(kind.value_type)) if isinstance(kind, pa.LargeListType) else kind
+
+
+def _records(
+    table: pa.Table, grouped: Grouping[Any], gaps: str | None, lengths: Lengths, picked: Sequence[int]
+) -> list[Record]:
+    own = table.take(pa.array(picked, pa.int64()))
+    keys = list(zip(*(own[key].to_pylist() for key in grouped.keys), strict=True))
+    times: list[Any] = own[grouped.time].cast(pa.int64()).to_pylist()
+    if gaps is None:
+        found = zip(picked, keys, times, strict=True)
+        return [Record(row, key, time) for row, key, time in found]
+    lengths_of = gap_ticks(own[gaps], own[grouped.time].type.unit)
+    records = []
+    for row, key, time, gap in zip(picked, keys, times, lengths_of, strict=True):
+        cut = gap if gap is None or lengths.longest is None else min(gap, lengths.longest)
+        records.append(Record(row, key, time, cut, bad_gap=cut is None))
+    return records
+
+
+def gap_ticks(gaps: Any, unit: str) -> list[int | None]:
+    """Gaps in ticks of a time column, rounded down; None for those that are null, zero or negative."""
+    per_second = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+    have, want = per_second[gaps.type.unit], per_second[unit]
+    counts = gaps.cast(pa.int64()).to_pylist()
+    return [None if count is None or count <= 0 else count * want // have for count in counts]

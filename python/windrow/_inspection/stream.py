@@ -1,0 +1,153 @@
+"""The rows as a stream brings them: records of the keys one by one, of all others the time that they move.
+
+Each record is judged by the stream time of those before it, as Kafka judges it. A `StreamDriver` does the work; rows of
+other keys reach it as ticks, since all they do to the keys is to move time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from windrow._aggregates import builtin
+from windrow._arguments.column import Names
+from windrow._inspection.lengths import Lengths
+from windrow._inspection.rows import Rows
+from windrow._inspection.trace import Judgement, Record, Window
+from windrow._query.grouped import group_by
+from windrow._query.grouping import Grouping
+from windrow._windows.session import SessionWindows
+from windrow._windows.sliding import SlidingWindows
+from windrow.testing._change import Change
+from windrow.testing._driver import StreamDriver
+
+Source = tuple[Any, ...]
+
+
+class Stream:
+    """One run over the rows."""
+
+    def __init__(
+        self, rows: Rows, grouped: Grouping[Any], windows: SessionWindows | SlidingWindows, lengths: Lengths
+    ) -> None:
+        """Over rows that are in the order in which they come."""
+        self._rows = rows
+        self._grouped = grouped
+        self._lengths = lengths
+        names = Names((*rows.table.column_names, *grouped.keys))
+        self._tick, self._number, self._held = (names.unused(name) for name in ("ticking", "row", "rows"))
+        self._times: dict[Source, int] = {}
+        self._windows: list[Window] = []
+        self._records = {record.row: record for record in rows.records}
+        self.judgements: dict[int, Judgement] = {}
+
+        def definition(data: Any) -> Any:
+            stream = grouped._stream
+            chosen: dict[str, Any] = {"source": list(stream.source)} if stream.source else {}
+            made = group_by(
+                data, *grouped.keys, time=grouped.time, tick=self._tick, stream_time=stream.stream_time, **chosen
+            )
+            return made.windowed_by(windows).agg(**{self._held: builtin.collect_list(self._number)})
+
+        table = rows.table
+        number = pa.array(range(table.num_rows), pa.int64())
+        self._table = table.append_column(self._number, number)
+        schema = self._table.schema.append(pa.field(self._tick, pa.bool_()))
+        self._driver = StreamDriver(definition, schema)
+
+    def run(self) -> list[Window]:
+        """The windows of the keys, each with the records that it took."""
+        for row, ticking in self._steps():
+            if ticking:
+                self._take(row, ticking=True)
+                continue
+            source, before = self._source(row), dict(self._driver.counters)
+            known = self._time(source)
+            self._take(row, ticking=False)
+            counted = self._driver.counters
+            late = counted["late"] > before["late"]
+            refused = counted.get("windows_refused", 0) - before.get("windows_refused", 0)
+            self.judgements[row] = Judgement(self._time(source), known, late, refused)
+        self._closed(self._driver.finish(), None)
+        return self._windows
+
+    @property
+    def stream_time(self) -> int | None:
+        """The time that the stream came to; of several sources that of the slowest."""
+        return min(self._times.values(), default=None)
+
+    def _steps(self) -> Iterator[tuple[int, bool]]:
+        """The rows that are fed, in order; True for those that only move time."""
+        moving = self._moving()
+        if self._grouped._stream.source:
+            picked = set(self._rows.picked)
+            for row, moves in enumerate(moving.to_pylist()):
+                if row in picked:
+                    yield row, False
+                elif moves:
+                    yield row, True
+            return
+        # The latest row between two records says all that those between them do to stream time.
+        times = self._rows.table[self._grouped.time].cast(pa.int64())
+        known = pc.if_else(moving, times, pa.scalar(None, pa.int64()))
+        begin = 0
+        for row in [*self._rows.picked, self._rows.table.num_rows]:
+            between = known.slice(begin, row - begin)
+            latest = pc.max(between)
+            if latest.is_valid:
+                yield begin + pc.index(between, latest).as_py(), True
+            if row < self._rows.table.num_rows:
+                yield row, False
+            begin = row + 1
+
+    def _moving(self) -> Any:
+        """Which rows move stream time: ticks, and records with a key, a time and a good gap."""
+        table, grouped = self._rows.table, self._grouped
+        moving: Any = pc.is_valid(table[grouped.keys[0]])
+        for key in grouped.keys[1:]:
+            moving = pc.or_(moving, pc.is_valid(table[key]))
+        if self._rows.gaps is not None:
+            good: Any = pc.greater(table[self._rows.gaps].cast(pa.int64()), pa.scalar(0, pa.int64()))
+            moving = pc.and_(moving, pc.fill_null(good, False))
+        if grouped.tick is not None:
+            ticking: Any = table[grouped.tick]
+            moving = pc.or_(moving, pc.fill_null(ticking, False))
+        return pc.and_(moving, pc.is_valid(table[grouped.time]))
+
+    def _take(self, row: int, *, ticking: bool) -> None:
+        fed = self._table.slice(row, 1).append_column(self._tick, pa.array([ticking], pa.bool_()))
+        record = self._records.get(row)
+        if ticking or (record is not None and not record.bad_gap):
+            source = self._source(row)
+            time: int = self._table[self._grouped.time][row].cast(pa.int64()).as_py()
+            of_all = ticking and source and all(value is None for value in source)
+            for each in list(self._times) if of_all else [source]:
+                self._times[each] = max(self._times.get(each, time), time)
+        self._closed(self._driver.pipe_batch(fed), self._time(self._source(row)))
+
+    def _source(self, row: int) -> Source:
+        return tuple(self._table[name][row].as_py() for name in self._grouped._stream.source)
+
+    def _time(self, source: Source) -> int | None:
+        """The stream time of a source."""
+        if self._grouped._stream.stream_time == "slowest":
+            return self.stream_time
+        return self._times.get(source)
+
+    def _closed(self, changes: list[Change], time: int | None) -> None:
+        for change in changes:
+            held = frozenset(change.values[self._held])
+            start, end = (self._ticks(bound) for bound in change.window)
+            reach = max((self._reach(self._records[row]) for row in held), default=end)
+            key = tuple(change.key.values())
+            self._windows.append(Window(key, start, end, held, self._lengths.closes(end, reach), time))
+
+    def _reach(self, record: Record) -> int:
+        return record.time + (record.gap or 0)
+
+    def _ticks(self, time: Any) -> int:
+        ticks: int = pa.scalar(time, self._rows.table.schema.field(self._grouped.time).type).cast(pa.int64()).as_py()
+        return ticks

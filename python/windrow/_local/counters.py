@@ -1,0 +1,150 @@
+"""What a query in this process counted: kept with its result, and told where rows are left out."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+import pyarrow as pa
+
+from windrow._arguments.errors import bad_type, calls_to_user
+
+_PREFIX = "windrow."
+_ATTRIBUTE = "windrow"
+_LEFT_OUT = ("null_keys", "null_times", "bad_gaps")
+_CUT = "clamped_gaps"
+_ALLOWED = (
+    "what agg, count or to_reader gives in this process, or a pandas DataFrame or Parquet file that was made of it (a "
+    "pyarrow Table, RecordBatch, RecordBatchReader or Schema, or a pandas DataFrame)"
+)
+
+
+class LeftOut(UserWarning):
+    """A query in this process left records out or cut gaps; the message has the counters, by their names.
+
+    A call warns once, at the line that called `agg`, `count` or `to_reader`. `windrow.counters(result)` has the same
+    numbers; `warnings.filterwarnings("ignore", category=windrow.LeftOut)` silences them, `"error"` makes them an error.
+
+    Attributes:
+        counters: the counters of records that were left out, and of gaps that were cut, and `records`.
+
+    >>> import warnings
+    >>> from datetime import datetime
+    >>> import pyarrow as pa
+    >>> import windrow as wr
+    >>> clicks = pa.table({"user": ["ann", None], "ts": [datetime(2026, 1, 1)] * 2})
+    >>> with warnings.catch_warnings(record=True, action="always") as caught:
+    ...     one = wr.group_by(clicks, "user", time="ts").windowed_by(wr.SessionWindows.with_gap("1 hour")).count()
+    >>> print(str(caught[0].message).partition(":")[0])
+    1 of 2 records are left out (null_keys 1)
+    """
+
+    def __init__(self, counters: Mapping[str, int]) -> None:
+        """Of the counters of a query."""
+        self.counters = {name: counters[name] for name in ("records", *_LEFT_OUT, _CUT)}
+        super().__init__(_told(counters))
+
+
+def counters(result: Any) -> dict[str, int]:
+    """What a query in this process counted.
+
+    The counters are in the schema metadata of the result (`b"windrow.records"` and so on), so they stay with what keeps
+    that: slices, filters, sorted and projected tables, Parquet and Arrow files, and `to_pandas()`, which puts them into
+    `DataFrame.attrs["windrow"]` (pyarrow 22 or later). Polars and DuckDB have no place for them: take them from the
+    result before it is converted.
+
+    Args:
+        result: a pyarrow Table, RecordBatch, RecordBatchReader or Schema, or a pandas DataFrame.
+
+    Returns:
+        `records`, of them left out `null_keys`, `null_times` and `bad_gaps`, of them cut `clamped_gaps`, then `ticks`
+        and, but of a reader, `windows`, the number of rows of the result.
+
+    Raises:
+        TypeError: a Polars frame, a DuckDB relation, a Spark DataFrame (whose counters are those of `observe`), or
+            something else that has none.
+        ValueError: a result without counters: not of a query of windrow, or of an operation that keeps no metadata.
+
+    >>> from datetime import datetime
+    >>> import pyarrow as pa
+    >>> import windrow as wr
+    >>> clicks = pa.table({"user": ["ann", "ann"], "ts": [datetime(2026, 1, 1, hour) for hour in (8, 10)]})
+    >>> visits = wr.group_by(clicks, "user", time="ts").windowed_by(wr.SessionWindows.with_gap("1 hour")).count()
+    >>> counters(visits)["records"], counters(visits.to_pandas())["windows"]
+    (2, 2)
+    """
+    found = _of_pandas(result) if _is_pandas(result) else _of_metadata(_schema(result).metadata)
+    if not found:
+        raise ValueError(
+            f"result: got a {type(result).__name__} without counters; allowed: {_ALLOWED}. Grouping, joining and "
+            "conversion by way of Polars or DuckDB do not keep them: take them before"
+        )
+    return found
+
+
+def metadata(counted: Mapping[str, int]) -> dict[str, str]:
+    """The counters as metadata of a schema: in entries of their own, and in the one that `to_pandas` reads."""
+    attributes = {_ATTRIBUTE: dict(counted)}
+    for_pandas = {"index_columns": [], "column_indexes": [], "columns": [], "attributes": attributes}
+    return {**{f"{_PREFIX}{name}": str(value) for name, value in counted.items()}, "pandas": json.dumps(for_pandas)}
+
+
+def warn_left_out(counted: Mapping[str, int]) -> None:
+    """Warns the user where records were left out or gaps were cut."""
+    if any(counted[name] for name in (*_LEFT_OUT, _CUT)):
+        warnings.warn(LeftOut(counted), stacklevel=calls_to_user())
+
+
+def _told(counted: Mapping[str, int]) -> str:
+    parts = []
+    left_out = {name: counted[name] for name in _LEFT_OUT if counted[name]}
+    if left_out:
+        named = ", ".join(f"{name} {count:,}" for name, count in left_out.items())
+        parts.append(f"{sum(left_out.values()):,} of {counted['records']:,} records are left out ({named})")
+    if counted[_CUT]:
+        parts.append(f"gaps are cut to max_gap ({_CUT} {counted[_CUT]:,})")
+    return (
+        f"{', and '.join(parts)}: windrow.counters(result) has the numbers, "
+        'warnings.filterwarnings("ignore", category=windrow.LeftOut) silences this'
+    )
+
+
+def _schema(result: Any) -> pa.Schema:
+    if isinstance(result, pa.Schema):
+        return result
+    if isinstance(result, pa.Table | pa.RecordBatch | pa.RecordBatchReader):
+        return result.schema
+    raise bad_type("result", result, _instead(result) or _ALLOWED)
+
+
+def _instead(result: object) -> str | None:
+    """What to do for a result that has no place for counters; None for other things."""
+    library = _library(result)
+    if library == "pyspark":
+        return (
+            'a result of data in this process (Spark counts while it runs: .observe(Observation("name")) before agg, '
+            "then observation.get after an action)"
+        )
+    if library in ("polars", "duckdb", "_duckdb"):
+        name = "Polars" if library == "polars" else "DuckDB"
+        return f"the pyarrow.Table that agg gave, before its conversion: {name} has no place for counters"
+    return None
+
+
+def _library(result: object) -> str:
+    return type(result).__module__.partition(".")[0]
+
+
+def _is_pandas(result: object) -> bool:
+    return hasattr(result, "attrs") and any(kind.__module__.startswith("pandas.") for kind in type(result).__mro__)
+
+
+def _of_metadata(metadata: Mapping[bytes, bytes] | None) -> dict[str, int]:
+    names = {name.decode(): value for name, value in (metadata or {}).items()}
+    return {name.removeprefix(_PREFIX): int(value) for name, value in names.items() if name.startswith(_PREFIX)}
+
+
+def _of_pandas(frame: Any) -> dict[str, int]:
+    return {str(name): int(value) for name, value in frame.attrs.get(_ATTRIBUTE, {}).items()}

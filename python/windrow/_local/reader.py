@@ -1,0 +1,87 @@
+"""A result in batches: what is packed waits on disk, and windows leave as they are asked for.
+
+```text
+ batches ─▶ pack ─▶ blocks, most of them in a file ─▶ one shard at a time, in order of time ─▶ merge ─▶ batches
+ └───────────── the call of to_reader ───────────┘    └──────────────── as the reader is read ───────────────┘
+```
+
+These are the steps that a query takes in Spark, in one process: memory holds what a packer gathers and what is open in
+one shard between two blocks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import pyarrow as pa
+
+from windrow._executor.batch import folded, merged
+from windrow._executor.batches import rebased
+from windrow._executor.blocks import Blocks
+from windrow._local.counters import metadata, warn_left_out
+from windrow._local.progress import Progress
+from windrow._native import Operator, Query
+from windrow._plan.flat import flat, flat_schema
+from windrow._plan.plan import Plan
+
+_ROWS = 1 << 16
+"""Rows of an input that are packed at once, and rows of a batch of the result, about."""
+
+_BYTES = 64 << 20
+"""Bytes of a batch of the result, about, where rows are wide."""
+
+
+def packed(plan: Plan, batches: Iterable[pa.RecordBatch]) -> tuple[Blocks, dict[str, int]]:
+    """All records as blocks, and what was counted."""
+    query = Query.of_rows(plan.spec_in_order, plan.schema) if plan.functions else Query(plan.spec, plan.schema)
+    packer = query.packer(0)
+    starts = ((batch, start) for batch in batches for start in range(0, batch.num_rows, _ROWS))
+    blocks = Blocks.of(packer, (rebased(batch.slice(start, _ROWS)) for batch, start in starts))
+    return blocks, packer.counters()
+
+
+def reader_of(plan: Plan, blocks: Blocks, counters: dict[str, int], progress: Progress | None) -> pa.RecordBatchReader:
+    """The result of blocks, with its counters in the metadata of its schema; warns where records are left out."""
+    warn_left_out(counters)
+    folds = plan.folds()
+    if folds:
+        schema = Operator(plan.spec_in_order, plan.schema, folds).output_schema
+    else:
+        schema = Query(plan.spec, plan.schema).output_schema
+    finish = None if plan.finish is None else plan.finish.typed(schema)
+    schema = schema if finish is None else finish.schema(schema)
+    shown = (flat_schema(schema) if plan.options.flat else schema).with_metadata(metadata(counters))
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        try:
+            held = blocks.in_order() if progress is None else progress.merging(blocks.in_order(), len(blocks))
+            if folds:
+                made = folded(plan.spec_in_order, plan.schema, folds, held)
+            else:
+                made = merged(Query(plan.spec, plan.schema), held)
+            windows = _joined(made)
+            for batch in windows if finish is None else finish.batches(windows):
+                given = flat(batch) if plan.options.flat else batch
+                yield given.replace_schema_metadata(shown.metadata)
+            if progress is not None:
+                progress.end()
+        finally:
+            blocks.close()
+            if progress is not None:
+                progress.close()
+
+    return pa.RecordBatchReader.from_batches(shown, batches())
+
+
+def _joined(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Short batches as fewer long ones, so that a file of them has no tiny groups of rows."""
+    short, rows, size = list[pa.RecordBatch](), 0, 0
+    for batch in batches:
+        if short and (rows + batch.num_rows > _ROWS or size + batch.nbytes > _BYTES):
+            yield from pa.Table.from_batches(short).combine_chunks().to_batches()
+            short, rows, size = [], 0, 0
+        if batch.num_rows:
+            short.append(batch)
+            rows, size = rows + batch.num_rows, size + batch.nbytes
+    if short:
+        yield from pa.Table.from_batches(short).combine_chunks().to_batches()

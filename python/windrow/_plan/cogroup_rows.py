@@ -1,0 +1,122 @@
+"""The records of a cogroup as rows of one schema: the columns of all inputs by name, null where an input has none.
+
+```text
+clicks   user ts url      ─┐
+orders   user paid amount ─┘   user ts url paid amount; hidden: the time that all have, which input a row is of
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
+from typing import Any
+
+import pyarrow as pa
+
+from windrow._aggregates.call import AggregateCall
+from windrow._arguments.column import Names
+from windrow._arguments.errors import bad_column_type
+from windrow._plan.plan import Origins, Plan
+from windrow._windows.session import SessionWindows
+
+
+def by_name(plan: Plan, origins: Origins, fields: Mapping[str, Mapping[str, pa.Field[Any]]]) -> tuple[Plan, pa.Schema]:
+    """A cogroup's plan over columns by their own names, and the schema of all of these, hidden ones too.
+
+    Args:
+        plan: the plan over columns that go by their inputs.
+        origins: the inputs of the plan.
+        fields: the columns of each input by their names, by the name of the input.
+
+    Raises:
+        TypeError: two inputs have columns of one name and of different types.
+    """
+    shown = _united(fields)
+    names = {column: _row_name(column, origins, shown) for column in plan.schema.names}
+    windows = plan.windows
+    if isinstance(windows, SessionWindows) and windows.end_when is not None:
+        # Null in the records of other inputs, which may have a column of this name.
+        names[windows.end_when] = _hidden(windows.end_when, shown)
+        windows = windows._ending(names[windows.end_when])
+    held = {names[known.name]: known.with_name(names[known.name]) for known in plan.schema} | shown
+    own = (
+        {name: name for name in columns} | {names[column]: known for column, known in given.items() if column in names}
+        for columns, given in zip(fields.values(), origins.columns, strict=True)
+    )
+    by_own_names = replace(
+        plan,
+        windows=windows,
+        time=names[plan.time],
+        tick=None if plan.tick is None else names[plan.tick],
+        aggregates=tuple((name, _renamed(aggregate, names)) for name, aggregate in plan.aggregates),
+        schema=pa.schema([held[name] for name in dict.fromkeys(names.values())]),
+        origins=replace(origins, column=names[origins.column], columns=tuple(own), shown=tuple(shown)),
+    )
+    return by_own_names, pa.schema(held.values())
+
+
+def check_type(argument: str, own: pa.Field[Any], first: str, known: pa.Field[Any]) -> None:
+    """Raises `TypeError` unless a column has the type of a column of the first input."""
+    if _whatever_layout(own.type) != _whatever_layout(known.type):
+        raise bad_column_type(
+            argument, own.name, own.type, f"{known.type}, the type of column {known.name!r} of {first}"
+        )
+
+
+def _united(fields: Mapping[str, Mapping[str, pa.Field[Any]]]) -> dict[str, pa.Field[Any]]:
+    """All columns by name, in the order in which the inputs have them."""
+    united: dict[str, pa.Field[Any]] = {}
+    first_of: dict[str, str] = {}
+    for name, columns in fields.items():
+        for column, field in columns.items():
+            if column in united:
+                check_type(f"with_columns: {name}", field, first_of[column], united[column])
+                if field.type != united[column].type:
+                    united[column] = united[column].with_type(_nullable(united[column].type))
+            else:
+                united[column], first_of[column] = field.with_nullable(True), name
+    return united
+
+
+def _row_name(column: str, origins: Origins, shown: Collection[str]) -> str:
+    """What a column of a cogroup's plan is called among the rows: its own name, or one that no column has."""
+    own = {given.get(column) for given in origins.columns}
+    if column.partition(".")[0] in origins.names:
+        own.discard(None)  # it is of that input alone
+    if len(own) == 1 and (known := next(iter(own))) is not None:
+        return known
+    return _hidden(column, shown)
+
+
+def _hidden(column: str, shown: Collection[str]) -> str:
+    return Names(shown).unused(column)
+
+
+def _renamed(aggregate: AggregateCall, names: Mapping[str, str]) -> AggregateCall:
+    condition = None if aggregate.condition is None else names[aggregate.condition]
+    return replace(aggregate, columns=tuple(names[column] for column in aggregate.columns), condition=condition)
+
+
+def _whatever_layout(kind: pa.DataType) -> pa.DataType:
+    """The type, with strings and bytes of any of Arrow's layouts as one, and nulls allowed within it."""
+    for plain in (pa.string(), pa.binary()):
+        if str(kind) in (f"{plain}", f"large_{plain}", f"{plain}_view"):
+            return plain
+    return _nullable(kind)
+
+
+def _nullable(kind: pa.DataType) -> pa.DataType:
+    """The type with nulls allowed in its lists, structs and maps: Spark has such of what it read from a file."""
+    if isinstance(kind, pa.StructType):
+        return pa.struct([_nullable_field(kind.field(position)) for position in range(kind.num_fields)])
+    if isinstance(kind, pa.ListType):
+        return pa.list_(_nullable_field(kind.value_field))
+    if isinstance(kind, pa.MapType):
+        of_fields: Callable[..., pa.DataType] = pa.map_  # pyarrow's stubs know no fields here
+        return of_fields(kind.key_field.with_type(_nullable(kind.key_type)), _nullable_field(kind.item_field))
+    return kind
+
+
+def _nullable_field(field: pa.Field[Any]) -> pa.Field[Any]:
+    return field.with_type(_nullable(field.type)).with_nullable(True)

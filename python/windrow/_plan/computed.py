@@ -1,0 +1,75 @@
+"""Result columns that are computed: the aggregates that the core is asked for, and the step that follows."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+from windrow._aggregates.call import AggregateCall, Computed
+from windrow._aggregates.evaluation import Expression, Finish, Named
+from windrow._arguments.column import Names
+
+
+class _Parts:
+    """The aggregates of the core by what they are."""
+
+    def __init__(self, asked: Mapping[str, AggregateCall]) -> None:
+        self._alike: dict[str, list[tuple[AggregateCall, str]]] = {}
+        for name, aggregate in asked.items():
+            self.add(name, aggregate)
+
+    def add(self, name: str, aggregate: AggregateCall) -> None:
+        """One more, and its name."""
+        self._alike.setdefault(_kind(aggregate), []).append((aggregate, name))
+
+    def names_of(self, part: AggregateCall) -> list[str]:
+        """The names of those that are equal."""
+        return [name for known, name in self._alike.get(_kind(part), ()) if known == part]
+
+
+def parts_of(chosen: Mapping[str, AggregateCall], taken: Collection[str]) -> dict[str, AggregateCall]:
+    """The aggregates that the core computes, by name: those chosen, then the parts of computed ones that are not.
+
+    `taken` are names that no part may have, whatever their case.
+    """
+    asked = {name: aggregate for name, aggregate in chosen.items() if not isinstance(aggregate, Computed)}
+    names, parts = Names((*taken, *chosen)), _Parts(asked)
+    for name, aggregate in chosen.items():
+        for part in aggregate.aggregates if isinstance(aggregate, Computed) else ():
+            if not parts.names_of(part):
+                own = names.unused(_part_name(name, part))
+                asked[own] = part
+                parts.add(own, part)
+    return asked
+
+
+def finish_of(
+    chosen: Mapping[str, AggregateCall],
+    asked: Mapping[str, AggregateCall],
+    before: Collection[str],
+    after: Collection[str],
+) -> Finish | None:
+    """The step that makes the columns `before`, the chosen ones and `after` of the core's; None where it has those."""
+    if not any(isinstance(aggregate, Computed) for aggregate in chosen.values()):
+        return None
+    parts = _Parts(asked)
+
+    def column(name: str) -> Named | Expression:
+        aggregate = chosen.get(name)
+        if not isinstance(aggregate, Computed):
+            return Named(name)
+        return aggregate.expression(lambda part: parts.names_of(part)[0])
+
+    columns = tuple((name, column(name)) for name in (*before, *chosen, *after))
+    return Finish(columns, tuple(name for name in asked if name not in chosen))
+
+
+def _kind(aggregate: AggregateCall) -> str:
+    """What aggregates have in common that may be equal: there are such that no hash finds."""
+    own = (aggregate.columns, aggregate.condition, aggregate.percentage, aggregate.accuracy, aggregate.most)
+    return f"{aggregate.function}{own!r}"
+
+
+def _part_name(name: str, part: AggregateCall) -> str:
+    """What errors call a part of a column."""
+    condition = "" if part.condition is None else f" where {part.condition}"
+    return f"{name}: {part.maker}({', '.join(part.columns)}){condition}"

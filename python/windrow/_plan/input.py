@@ -1,0 +1,163 @@
+"""What a query reads: a Spark frame or Arrow data in this process, behind one face."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from typing import Any, Generic, NamedTuple, TypeVar
+
+import pyarrow as pa
+
+from windrow._arguments.column import column_position
+from windrow._arguments.errors import NO_NULL_CHARACTER, bad_type, bad_value, unknown_column
+from windrow._plan.plan import Origins, Plan
+from windrow._windows.session import SessionWindows
+from windrow._windows.sliding import SlidingWindows
+
+Result = TypeVar("Result")
+"""What a query over an input gives: a Spark `DataFrame` or a `pyarrow.Table`."""
+
+ALLOWED = (
+    "a Spark DataFrame, a pyarrow Table, RecordBatch or RecordBatchReader, a Polars frame, a DuckDB relation, "
+    "a pandas DataFrame, a list of pyarrow Tables or RecordBatches, or anything else that gives an Arrow stream "
+    "(__arrow_c_stream__)"
+)
+
+
+class TimeCasts(NamedTuple):
+    """How a library makes timestamps of a column of other types; `{0}` stands for its name in Python, `{1}` in SQL.
+
+    Attributes:
+        text: of text in ISO 8601.
+        milliseconds: of integers that count milliseconds since 1970.
+        date: of dates.
+    """
+
+    text: str
+    milliseconds: str
+    date: str
+
+    def of(self, column: str, kind: pa.DataType) -> str | None:
+        """The cast for a column of this type; None where there is none."""
+        names = repr(column), '"' + column.replace('"', '""') + '"'
+        if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
+            return self.text.format(*names)
+        if pa.types.is_integer(kind):
+            return self.milliseconds.format(*names) + " where it counts milliseconds since 1970"
+        return self.date.format(*names) if pa.types.is_date(kind) else None
+
+
+ARROW_CASTS = TimeCasts(
+    text='table[{0}].cast(pyarrow.timestamp("us"))',
+    milliseconds='table[{0}].cast("int64").cast(pyarrow.timestamp("ms"))',
+    date='table[{0}].cast(pyarrow.timestamp("us"))',
+)
+
+
+class Input(ABC, Generic[Result]):
+    """Columns that a query may name, and the way to run it over them."""
+
+    @property
+    @abstractmethod
+    def columns(self) -> Sequence[str]:
+        """The names of all columns, in order; a name may be there twice."""
+
+    @property
+    def row_columns(self) -> Sequence[str]:
+        """The names of the columns in which records come back."""
+        return self.columns
+
+    @abstractmethod
+    def check_observation(self, observation: object) -> None:
+        """Raises unless the counters of a query over this input can be reported to `observation`."""
+
+    @abstractmethod
+    def check_threads(self, count: int) -> None:
+        """Raises unless a query over this input runs on threads of its own."""
+
+    @abstractmethod
+    def check_progress(self, show: object) -> None:
+        """Raises unless a query over this input tells how far it has come."""
+
+    def check_windows(self, windows: SessionWindows | SlidingWindows) -> None:
+        """Raises unless a query over this input can make these windows."""
+
+    @abstractmethod
+    def run(self, plan: Plan) -> Result:
+        """The result of a plan; the core's own checks of types come first (`TypeError`, `ValueError`)."""
+
+    def reader(self, plan: Plan) -> pa.RecordBatchReader:
+        """The result of a plan in batches, over data in this process; `TypeError` over anything else."""
+        raise TypeError(
+            "to_reader: got data that is not in this process; allowed: Arrow data, Polars, DuckDB or pandas (Spark "
+            "writes its results by itself: agg(...).write.parquet(path))"
+        )
+
+    @abstractmethod
+    def with_windows(self, plan: Plan) -> Result:
+        """All rows and columns, each row with its window of a plan and the aggregates of that."""
+
+    @abstractmethod
+    def union(self, inputs: Sequence[Any], schema: pa.Schema, origins: Origins) -> Input[Result]:
+        """The rows of the inputs of a cogroup, all of this very kind, in the schema of a plan."""
+
+    @property
+    def in_order(self) -> bool:
+        """Whether rows have an order, in which a stream would bring them."""
+        return False
+
+    def rows(self, schema: pa.Schema, keys: Sequence[str], wanted: Sequence[tuple[Any, ...]]) -> pa.Table:
+        """These columns of the rows whose key columns `keys` have one of the wanted values, or of more rows."""
+        raise bad_type("data", self, "data whose rows are at hand")
+
+    @abstractmethod
+    def _field_at(self, argument: str, position: int, compared: bool) -> pa.Field[Any]:
+        """The Arrow field of one column, or `TypeError` where it has none."""
+
+    def position(self, argument: str, column: str) -> int:
+        """Where the column is; `ValueError` when the data has none of this name, or several."""
+        columns = list(self.columns)
+        struct = next((known for known in _before_dots(column) if self._is_struct(known)), None)
+        if struct is not None and column not in columns:
+            raise unknown_column(argument, column, columns, struct=struct)
+        return column_position(argument, column, columns)
+
+    def field(self, argument: str, column: str, *, compared: bool = False) -> pa.Field[Any]:
+        """The Arrow field of the column that `argument` names; `compared` where values meet each other."""
+        if not isinstance(column, str):
+            raise bad_type(argument, column, "the name of a column")
+        field = self._field_at(argument, self.position(argument, column), compared)
+        cut = next((name for name in _names(field) if "\0" in name), None)
+        if cut is not None:
+            raise bad_value(argument, cut, NO_NULL_CHARACTER)
+        return field
+
+    @property
+    def allowed_gaps(self) -> str:
+        """What a column of gaps holds, and how one is made."""
+        return "a duration (integers cast to pa.duration(...); of a DuckDB INTERVAL what epoch_us(...) gives, cast so)"
+
+    @property
+    def time_casts(self) -> TimeCasts:
+        """How timestamps are made of a column of other types, in the words of the library."""
+        return ARROW_CASTS
+
+    def _is_struct(self, column: str) -> bool:
+        if column not in self.columns:
+            return False
+        try:
+            return pa.types.is_struct(self._field_at("column", list(self.columns).index(column), False).type)
+        except TypeError:  # it cannot be read as Arrow data
+            return False
+
+
+def _names(field: pa.Field[Any]) -> Iterator[str]:
+    """The names of a field and of the fields within its type."""
+    yield field.name
+    for position in range(field.type.num_fields):
+        yield from _names(field.type.field(position))
+
+
+def _before_dots(column: str) -> Iterator[str]:
+    """What stands before each dot of a name, the shortest first."""
+    return (column[:place] for place, letter in enumerate(column) if letter == ".")

@@ -1,0 +1,142 @@
+"""A query that was checked, as plain data: what is computed, and from which columns."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import pyarrow as pa
+
+from windrow._aggregates.call import AggregateCall
+from windrow._aggregates.evaluation import Finish
+from windrow._aggregates.user_function import Accumulation, Reduction
+from windrow._folds.fold import Fold
+from windrow._plan.options import Options
+from windrow._windows.session import SessionWindows
+from windrow._windows.sliding import SlidingWindows
+
+StreamTime = Literal["source", "slowest"]
+"""How stream time is kept over several sources."""
+
+INPUT = "input"
+"""The column that names the input of each record, where those of a cogroup come back."""
+
+PACK_COUNTERS = ("records", "null_keys", "null_times", "bad_gaps", "clamped_gaps", "ticks")
+"""What is counted where records are read."""
+
+
+@dataclass(frozen=True)
+class Origins:
+    """The inputs of a cogroup, whose records a plan reads as rows of one schema.
+
+    Attributes:
+        names: the names of the inputs, in order.
+        column: the column of the schema that holds the number of each row's input.
+        columns: for each input, the columns of the schema that it has, and its own names for them; it has null in all
+            others.
+        shown: where the records come back, the columns of the schema that do; all others are the plan's own.
+    """
+
+    names: tuple[str, ...]
+    column: str
+    columns: tuple[Mapping[str, str], ...]
+    shown: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Stream:
+    """How the records of a stream are ordered, and whose time they move.
+
+    Attributes:
+        source: the columns that name a record's source partition.
+        order: the column that orders the records of a source.
+        stream_time: how stream time is kept over several sources.
+        fields: these columns, in the order of their names.
+    """
+
+    source: tuple[str, ...]
+    order: str | None
+    stream_time: StreamTime
+    fields: tuple[pa.Field[pa.DataType], ...]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The source columns, then the order."""
+        return (*self.source, *(() if self.order is None else (self.order,)))
+
+
+@dataclass(frozen=True)
+class Plan:
+    """One query over one input, or over the inputs of a cogroup.
+
+    Attributes:
+        keys: the key columns, in the order of the result.
+        time: the timestamp column.
+        tick: the boolean column of ticks, if there is one.
+        windows: the windows and their durations.
+        aggregates: the result columns and what they hold.
+        options: when windows give rows, what becomes of late records, how the work is cut.
+        schema: the columns that are read, and no others.
+        origins: the inputs of a cogroup; None where there is one input.
+        stream: what a stream reads beside the schema, and how it keeps time; of no effect in a batch.
+        finish: what is computed of finished aggregates; None where the core's columns are the result.
+    """
+
+    keys: tuple[str, ...]
+    time: str
+    tick: str | None
+    windows: SessionWindows | SlidingWindows
+    aggregates: tuple[tuple[str, AggregateCall], ...]
+    options: Options
+    schema: pa.Schema
+    origins: Origins | None
+    stream: Stream
+    finish: Finish | None = None
+
+    @property
+    def functions(self) -> dict[str, Reduction | Accumulation]:
+        """The aggregates of Python functions, which are called record by record, in the order of their columns."""
+        return {
+            name: aggregate for name, aggregate in self.aggregates if isinstance(aggregate, Reduction | Accumulation)
+        }
+
+    def folds(self, *, kafka: bool = False) -> list[Fold]:
+        """The Python functions at work; with `kafka`, nulls are what they are in Kafka."""
+        return [function.fold(self.schema, kafka=kafka) for function in self.functions.values()]
+
+    @property
+    def spec(self) -> str:
+        """The plan as the JSON text that crosses to the core."""
+        return json.dumps(self.asked())
+
+    @property
+    def spec_in_order(self) -> str:
+        """The plan for a batch's records in the order of time: none is late, and time that passes closes windows."""
+        batch = {"grace": 0, "until": None, "emit": "close", "every_record": False, "late": "drop"}
+        return json.dumps(self.asked() | batch | {"inputs": self._inputs(one_time=True)})
+
+    def asked(self) -> dict[str, object]:
+        """What `spec` says."""
+        return {
+            "keys": list(self.keys),
+            "time": self.time,
+            "tick": self.tick,
+            "windows": self.windows._plan(),
+            "grace": self.windows.grace,
+            "until": self.windows.retention,
+            "aggregates": [aggregate.plan(name) for name, aggregate in self.aggregates],
+            "op": self.options.op,
+            "emit": self.options.emit,
+            "every_record": self.options.every_record,
+            "late": self.options.late,
+            "shards": self.options.shards,
+            "inputs": self._inputs(one_time=False),
+        }
+
+    def _inputs(self, *, one_time: bool) -> dict[str, object] | None:
+        origins = self.origins
+        if origins is None:
+            return None
+        return {"column": origins.column, "count": len(origins.names), "one_time": one_time}

@@ -1,0 +1,258 @@
+"""Several inputs, each grouped by the same keys, windowed together: Kafka's cogroup (KIP-150).
+
+```text
+clicks   user ts url           ─┐   one row for each record: the keys, the time, which input it is of,
+orders   user ts amount coupon ─┘   and the columns that aggregates name, null in the rows of the other inputs
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
+
+import pyarrow as pa
+
+from windrow._aggregates.call import AggregateCall
+from windrow._aggregates.user_function import Accumulation
+from windrow._arguments.column import Names
+from windrow._arguments.errors import bad_type, bad_value, listed
+from windrow._plan.cogroup_rows import by_name, check_type
+from windrow._plan.input import Input, Result
+from windrow._plan.plan import Origins, Plan, Stream
+from windrow._query.grouped import GroupedData
+from windrow._query.grouping import gap_field
+from windrow._windows.session import SessionWindows
+from windrow._windows.sliding import SlidingWindows
+
+
+def cogroup(**inputs: GroupedData[Result]) -> CogroupedData[Result]:
+    """Groups the records of several inputs by the keys they share, to be windowed together by `windowed_by`.
+
+    A window of a key holds the records of all inputs. Each aggregate names columns of one input, as the input's name, a
+    dot and the column, and sees the records of that input only: `sum("orders.amount")`, `first("clicks.url")`. What
+    stands before the first dot is the input. `count()` counts the records of all inputs, `count("clicks.*")` those of
+    one. Python functions: `reduce("orders.amount", fn)` sees one input, `aggregate(init, {"clicks": add, ...}, ...)`
+    has one function for each input.
+
+    Args:
+        **inputs: two or more, by name; each is what `group_by` returned. The time columns may have different names.
+
+    Every input has its own stream time: a record is late by the records of its own input, and a window closes when the
+    slowest input has passed it. An input that has not been seen yet holds every window open.
+
+    Raises:
+        ValueError: one input or none, a name that is no Python name, other keys than the first input has, `source` or
+            `order` on some inputs only, or a key that looks like a column of an input.
+        TypeError: an input that is not what `group_by` returned, keys, times, sources or orders of different types, or
+            inputs of Spark beside inputs in this process.
+
+    >>> from datetime import datetime
+    >>> import pyarrow as pa
+    >>> import windrow as wr
+    >>> def at(*minutes):
+    ...     return [datetime(2026, 1, 1, 8, minute) for minute in minutes]
+    >>> clicks = pa.table({"user": ["ann", "ann", "bob"], "ts": at(0, 4, 9), "url": ["/", "/shoes", "/hats"]})
+    >>> orders = pa.table({"user": ["ann"], "paid": at(7), "amount": [30]})
+    >>> visits = (
+    ...     wr.cogroup(clicks=wr.group_by(clicks, "user", time="ts"), orders=wr.group_by(orders, "user", time="paid"))
+    ...     .windowed_by(wr.SessionWindows.with_gap("5 minutes"))
+    ...     .agg(clicks=wr.count("clicks.*"), spent=wr.sum("orders.amount"), seen=wr.last("clicks.url"))
+    ... )
+    >>> for row in visits.sort_by("user").to_pylist():
+    ...     print(row["user"], row["window"]["end"].minute, row["clicks"], row["spent"], row["seen"])
+    ann 7 2 30 /shoes
+    bob 9 1 None /hats
+    """
+    if len(inputs) < 2:
+        raise bad_value("inputs", tuple(inputs), "two or more inputs by name, such as cogroup(clicks=..., orders=...)")
+    for name, grouped in inputs.items():
+        if not name.isidentifier():
+            raise bad_value("inputs", name, "names of Python: letters, digits and underscores")
+        if not isinstance(grouped, GroupedData) or isinstance(grouped, CogroupedData):
+            raise bad_type(name, grouped, "what group_by(...) returned")
+    first, grouped = next(iter(inputs.items()))
+    for name, other in inputs.items():
+        _check_alike(name, other, first, grouped)
+    for key in grouped.keys:
+        if _split(key)[0] in inputs:
+            raise bad_value("keys", key, "names that do not start with an input's and a dot: rename the column")
+    return _cogrouped(inputs, grouped)
+
+
+@dataclass(frozen=True)
+class CogroupedData(GroupedData[Result]):
+    """Records of several inputs grouped by key, without windows yet. Made by `cogroup`.
+
+    Attributes:
+        inputs: what was grouped, by the name of the input.
+    """
+
+    inputs: Mapping[str, GroupedData[Result]]
+    _column: str = field(repr=False)
+    _gap: str | None = field(default=None, repr=False)
+
+    def _with_gap(self, column: str) -> Self:
+        if _split(column)[0] in self.inputs:
+            raise bad_value("column", column, "a column that every input has, by its own name")
+        gaps = {name: gap_field(f"{name}: column", each._input, column) for name, each in self.inputs.items()}
+        first, *others = gaps
+        for name in others:
+            check_type(name, gaps[name], first, gaps[first])
+        return replace(self, _fields=(*self._fields, gaps[first].with_nullable(True)), _gap=column)
+
+    def _resolved(self, argument: str, aggregate: AggregateCall) -> AggregateCall:
+        inputs = tuple(self.inputs)
+        rows = aggregate.columns if aggregate.columns in [(f"{known}.*",) for known in inputs] else ()
+        if rows and aggregate.function == "count":
+            aggregate = replace(aggregate, columns=())
+        for reader, column in aggregate.read_by:
+            self._input.field(f"{argument}: {reader}", column)
+        named = tuple(dict.fromkeys(_split(column)[0] for column in (*rows, *aggregate.read)))
+        if isinstance(aggregate, Accumulation):
+            own = tuple(dict.fromkeys(_split(column)[0] for column in aggregate.columns))
+            adds, condition = _adds(argument, aggregate, inputs, own), aggregate.condition
+            if condition is not None and list(adds) != [_split(condition)[0]]:
+                raise bad_value(f"{argument}: where(column=)", condition, "a column of the one input that has an add")
+            return replace(aggregate, add=adds, inputs=inputs)
+        if len(named) > 1:
+            read = (*rows, *aggregate.read)
+            raise bad_value(f"{argument}: {aggregate.maker}", read, "columns of one input")
+        return replace(aggregate, inputs=inputs, input=named[0] if named else None)
+
+    def _origins(self, columns: Collection[str]) -> Origins:
+        shared = [*self.keys, *([self._gap] if self._gap is not None else [])]
+        own = [{**{name: name for name in shared}, self.time: grouped.time} for grouped in self.inputs.values()]
+        for names, (name, grouped) in zip(own, self.inputs.items(), strict=True):
+            if self.tick is not None and grouped.tick is not None:
+                names[self.tick] = grouped.tick
+            names |= {column: _split(column)[1] for column in columns if _split(column)[0] == name}
+            names |= dict(zip(self._stream.columns, grouped._stream.columns, strict=True))
+        return Origins(tuple(self.inputs), self._column, tuple(own))
+
+
+class _Inputs(Input[Result]):
+    """The columns of several inputs, each under its input's name and a dot."""
+
+    def __init__(self, inputs: Mapping[str, Input[Result]]) -> None:
+        self._inputs = inputs
+        self._first = next(iter(inputs.values()))
+
+    @property
+    def columns(self) -> Sequence[str]:
+        return [f"{name}.{column}" for name, opened in self._inputs.items() for column in opened.columns]
+
+    @property
+    def row_columns(self) -> Sequence[str]:
+        return list(dict.fromkeys(column for opened in self._inputs.values() for column in opened.columns))
+
+    def check_observation(self, observation: object) -> None:
+        self._first.check_observation(observation)
+
+    def check_threads(self, count: int) -> None:
+        self._first.check_threads(count)
+
+    def check_progress(self, show: object) -> None:
+        self._first.check_progress(show)
+
+    def check_windows(self, windows: SessionWindows | SlidingWindows) -> None:
+        self._first.check_windows(windows)
+
+    def run(self, plan: Plan) -> Result:
+        return self._united(plan).run(plan)
+
+    def reader(self, plan: Plan) -> pa.RecordBatchReader:
+        return self._united(plan).reader(plan)
+
+    def with_windows(self, plan: Plan) -> Result:
+        fields = {
+            name: {column: opened.field(f"with_columns: {name}", column) for column in opened.columns}
+            for name, opened in self._inputs.items()
+        }
+        of_rows, schema = by_name(plan, _origins_of(plan), fields)
+        return self._first.union(list(self._inputs.values()), schema, _origins_of(of_rows)).with_windows(of_rows)
+
+    def _united(self, plan: Plan) -> Input[Result]:
+        return self._first.union(list(self._inputs.values()), plan.schema, _origins_of(plan))
+
+    def union(self, inputs: Sequence[Any], schema: pa.Schema, origins: Origins) -> Input[Result]:
+        raise bad_type("inputs", self, "what group_by(...) returned")
+
+    def _field_at(self, argument: str, position: int, compared: bool) -> pa.Field[Any]:
+        name, column = _split(self.columns[position])
+        known = self._inputs[name].field(argument, column, compared=compared)
+        return known.with_name(f"{name}.{column}").with_nullable(True)
+
+
+def _origins_of(plan: Plan) -> Origins:
+    if plan.origins is None:
+        raise ValueError("plan: got one without inputs; allowed: the plan of a cogroup")
+    return plan.origins
+
+
+def _cogrouped(inputs: Mapping[str, GroupedData[Result]], first: GroupedData[Result]) -> CogroupedData[Result]:
+    names = Names(first.keys, inputs=inputs)
+    time = names.unused(first.time)
+    tick = names.unused("windrow.tick") if any(grouped.tick is not None for grouped in inputs.values()) else None
+    column = names.unused("windrow._plan.input")
+    shared = [*zip((*first.keys, time), first._fields, strict=False)]
+    fields = [known.with_name(name).with_nullable(True) for name, known in shared]
+    fields += [pa.field(tick, pa.bool_())] if tick is not None else []
+    fields.append(pa.field(column, pa.int32()))
+    opened = _Inputs({name: grouped._input for name, grouped in inputs.items()})
+    stream = _stream_of(first._stream, names)
+    return CogroupedData(first.keys, time, tick, opened, tuple(fields), stream, dict(inputs), column)
+
+
+def _stream_of(first: Stream, names: Names) -> Stream:
+    """The streams of the inputs as one: their source columns and orders under names of their own."""
+    sources = tuple(names.unused(f"windrow.source.{position}") for position in range(len(first.source)))
+    order = None if first.order is None else names.unused("windrow.order")
+    stream = replace(first, source=sources, order=order)
+    fields = (known.with_name(name) for name, known in zip(stream.columns, first.fields, strict=True))
+    return replace(stream, fields=tuple(fields))
+
+
+def _check_alike(name: str, other: GroupedData[Any], first: str, grouped: GroupedData[Any]) -> None:
+    if type(other._input) is not type(grouped._input):
+        raise TypeError(
+            f"{name}: got another kind of data than {first}; allowed: Spark DataFrames for all inputs, or data in this "
+            "process for all"
+        )
+    if other.keys != grouped.keys:
+        raise bad_value(f"{name}: keys", other.keys, f"the keys of {first}, {listed(grouped.keys)}")
+    for own, known in zip(other._fields, grouped._fields[: len(grouped.keys) + 1], strict=False):
+        check_type(name, own, first, known)
+    ours, theirs = other._stream, grouped._stream
+    if len(ours.source) != len(theirs.source):
+        raise bad_value(f"{name}: source", ours.source, f"as many columns as {first} has, {len(theirs.source)}")
+    if (ours.order is None) != (theirs.order is None):
+        raise bad_value(f"{name}: order", ours.order, f"one for all inputs or for none; {first} has {theirs.order!r}")
+    for mine, known in zip(ours.fields, theirs.fields, strict=True):
+        check_type(name, mine, first, known)
+    if ours.stream_time != theirs.stream_time:
+        raise bad_value(f"{name}: stream_time", ours.stream_time, f"that of {first}, {theirs.stream_time!r}")
+
+
+def _adds(argument: str, aggregate: Accumulation, inputs: Sequence[str], named: Sequence[str]) -> Mapping[str, Any]:
+    if not isinstance(aggregate.add, Mapping):
+        if len(named) == 1:
+            return {named[0]: aggregate.add}
+        example = f"{{{inputs[0]!r}: add, {inputs[1]!r}: add}}"
+        allowed = f"a function for each input, such as {example}, or columns of one input"
+        raise bad_value(f"{argument}: aggregate(add=)", f"one function and columns of {len(named)} inputs", allowed)
+    for known in aggregate.add:
+        if known not in inputs:
+            raise bad_value(f"{argument}: aggregate(add=)", known, f"the inputs {listed(inputs)}")
+    for column in aggregate.columns:
+        if _split(column)[0] not in aggregate.add:
+            allowed = f"columns of inputs that have an add, {listed(list(aggregate.add))}"
+            raise bad_value(f"{argument}: aggregate(columns=)", column, allowed)
+    return aggregate.add
+
+
+def _split(column: str) -> tuple[str, str]:
+    """The input's name, empty where none is named, and the column."""
+    name, dot, own = column.partition(".")
+    return (name, own) if dot else ("", column)

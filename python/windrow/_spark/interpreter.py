@@ -1,0 +1,56 @@
+"""The Python that Spark runs workers with, as far as the machine of the driver can tell."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+from weakref import WeakSet
+
+from windrow._arguments.errors import calls_to_user
+
+_NEEDED = "google.protobuf.descriptor, pandas, pyarrow"
+"""What Spark's worker of a stateful step imports."""
+
+_LONGEST = 60  # seconds
+_looked_at: WeakSet[Any] = WeakSet()
+
+
+def warn_of_interpreter(spark: Any) -> None:
+    """Warns the user, once for each session, when a stream is going to fail for want of a Python on the driver.
+
+    A streaming query starts a worker on the driver before its first micro-batch. Where that cannot import what it
+    needs, Spark says that it crashed, and not why. On Spark Connect the driver is elsewhere, and nothing is looked at.
+    """
+    if spark in _looked_at:
+        return
+    _looked_at.add(spark)
+    python = getattr(getattr(spark, "sparkContext", None), "pythonExec", None)
+    problem = _problem(python) if isinstance(python, str) else None
+    if problem is not None:
+        warnings.warn(
+            f"{problem}, and a stream starts one on the driver, too, of which Spark says only that it crashed; set "
+            f"PYSPARK_PYTHON (now {python!r}, python3 where it is not set) to the Python of the job, such as "
+            f"{sys.executable}, before the session starts",
+            stacklevel=calls_to_user(),
+        )
+
+
+def _problem(python: str) -> str | None:
+    """Why a Python, by its name or path, cannot be that of a worker; None where nothing is known against it."""
+    found = shutil.which(python)
+    if found is None:
+        return f"this machine has no {python!r} to run Spark's workers"
+    if Path(found).absolute().parent == Path(sys.executable).absolute().parent:
+        return None
+    try:
+        done = subprocess.run(
+            [found, "-c", f"import {_NEEDED}"], capture_output=True, text=True, check=False, timeout=_LONGEST
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    said = done.stderr.strip().splitlines() or [f"exit status {done.returncode}"]
+    return f"{found} cannot run Spark's workers ({said[-1]})" if done.returncode else None

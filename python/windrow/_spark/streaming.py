@@ -1,0 +1,257 @@
+"""Queries over a streaming DataFrame of Spark, by its public interface alone.
+
+```text
+select(referenced columns)
+└─ mapInArrow(stream.pack)                   rows of (shard, source, first time, block), control rows for every shard
+   └─ groupBy("shard").transformWithState    the operator of a shard; its pages are in Spark's own state store
+      └─ observe(counters)
+         └─ mapInArrow(stream.unpack)        typed rows
+```
+With `order=` the records of a source meet in one task of the first step, where a record's place among them is known.
+Stream time is windrow's own: there is no watermark, and no timer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any, Self
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, Row
+from pyspark.sql import functions as F
+from pyspark.sql.streaming.stateful_processor import StatefulProcessor
+from pyspark.sql.types import (
+    ArrayType,
+    BinaryType,
+    IntegerType,
+    LongType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampNTZType,
+)
+
+from windrow._arguments.column import Names
+from windrow._arguments.errors import bad_type, bad_value
+from windrow._executor.batches import Batches
+from windrow._executor.pickled import pickled_finish, pickled_for_stream
+from windrow._executor.shipping import remote, shipped
+from windrow._executor.stream import change_block, returned_records
+from windrow._executor.stream.pack import PACKED, pack
+from windrow._executor.stream.query import Asked, StreamQuery, asked_of, read_columns
+from windrow._executor.stream.shard import SUMS, changes
+from windrow._plan.plan import Origins, Plan
+from windrow._spark.configure import warn_of_idle_partitions, warn_unless_configured
+from windrow._spark.dataframe import SparkInput, projected
+from windrow._spark.flat import flat
+from windrow._spark.interpreter import warn_of_interpreter
+from windrow._spark.types import returned_type
+from windrow._windows.session import SessionWindows
+from windrow._windows.sliding import SlidingWindows
+
+OBSERVED = "windrow"
+"""The name of the counters in a query's progress, unless `observe` gives another."""
+
+_CLOCK = "windrow.clock"
+_WATERMARK = "spark.watermarkDelayMs"
+_STORE = "spark.sql.streaming.stateStore.providerClass"
+_TYPES = {"int32": IntegerType(), "string": StringType(), "int64": LongType(), "binary": BinaryType()}
+_CHANGED = StructType(
+    [StructField("block", BinaryType()), *(StructField(name, LongType()) for name in (*SUMS, "stream_time"))]
+)
+
+
+class StreamInput(SparkInput):
+    """A streaming DataFrame."""
+
+    @classmethod
+    def over(cls, data: object) -> Self:
+        """Over a streaming DataFrame; `ValueError` where it has a watermark."""
+        if not isinstance(data, DataFrame):
+            raise bad_type("data", data, "a streaming DataFrame")
+        given = cls(data)
+        for field in given._schema.fields:
+            if _WATERMARK in field.metadata:
+                raise bad_value(
+                    "data",
+                    f"a stream with a watermark on {field.name!r}",
+                    "a stream without withWatermark before windrow, whose grace= says how long records are waited for",
+                )
+        return given
+
+    def check_observation(self, observation: object) -> None:
+        """Raises `TypeError` or `ValueError` unless it is a name."""
+        if not isinstance(observation, str):
+            allowed = "the name of the counters in the query's progress (an Observation is for batch DataFrames)"
+            raise bad_type("observation", observation, allowed)
+        if not observation:
+            raise bad_value("observation", observation, "a name of one character at least")
+
+    def check_windows(self, windows: SessionWindows | SlidingWindows) -> None:
+        """Raises `ValueError` for sessions that are cut."""
+        windows._check_stream()
+
+    def rows(self, schema: Any, keys: Sequence[str], wanted: Sequence[tuple[Any, ...]]) -> Any:
+        """Raises: a stream has no end."""
+        allowed = "a batch of what it reads (spark.read), as a stream has no end; open windows: windrow.state"
+        raise bad_value("events", "a streaming DataFrame", allowed)
+
+    def union(self, inputs: Sequence[Self], schema: Any, origins: Origins) -> StreamInput:
+        """One frame of the rows of several; `ValueError` where the records come back, as they are of one input."""
+        if origins.shown:
+            raise bad_value("with_columns", "a cogroup of streaming DataFrames", "one of batches, or one stream")
+        return StreamInput(super().union(inputs, schema, origins)._frame)
+
+    def run(self, plan: Plan) -> DataFrame:
+        """The streaming frame of the result."""
+        plan = self._on_stream(plan)
+        output = self._output(plan)
+        read, core = self._asked(plan, self._core_output(plan)), self._arrow_output(plan)
+        unpack = _last_step(plan, core, change_block.unpack, _shown(core).serialize().to_pybytes())
+        return self._unpacked(plan, *read, unpack, output)
+
+    def with_windows(self, plan: Plan) -> DataFrame:
+        """The streaming frame of all records, each with its window."""
+        needed = self._on_stream(plan)
+        returned_records.check(needed)
+        plan, core, output = self._over(needed)
+        asked, frame = self._asked_over(needed, _shown(core))
+        unpack = _last_step(plan, core, returned_records.unpack_records, asked)
+        return self._unpacked(plan, asked, frame, unpack, output)
+
+    def _has_counter_rows(self, plan: Plan) -> bool:
+        """They do not come to the last step."""
+        return False
+
+    def _on_stream(self, plan: Plan) -> Plan:
+        """A plan as a stream takes it."""
+        _check(plan)
+        spark = self._frame.sparkSession
+        _check_store(spark)
+        warn_unless_configured(spark)
+        warn_of_idle_partitions(spark, plan.options.shards)
+        warn_of_interpreter(spark)
+        if isinstance(plan.windows, SessionWindows):
+            return replace(plan, windows=plan.windows._on_stream(plan.schema.field(plan.time)))
+        return plan
+
+    def _unpacked(
+        self, plan: Plan, asked: Asked, frame: DataFrame, unpack: Callable[..., Any], output: StructType
+    ) -> DataFrame:
+        """The rows that the last step, `unpack`, makes of what the shards give; `output` are their columns."""
+        packed = StructType([StructField(known.name, _TYPES[str(known.type)], known.nullable) for known in PACKED])
+        blocks = frame.mapInArrow(shipped(pack, asked), packed)
+        changed = blocks.groupBy("shard").transformWithState(_processor(asked), _CHANGED, "Append", "None")
+        observed = changed.observe(str(plan.options.observation or OBSERVED), *_counters(self._type(plan.time)))
+        result = observed.select("block").mapInArrow(unpack, output)
+        return flat(result) if plan.options.flat else result
+
+    def _asked(self, plan: Plan, output: StructType) -> tuple[Asked, DataFrame]:
+        """The query as it travels, and the frame of the columns that it reads."""
+        frame, clock = self._read(plan, list(read_columns(plan)))
+        return asked_of(plan, pickled_for_stream(plan), clock, self._stored(plan, output).json()), frame
+
+    def _asked_over(self, plan: Plan, shown: pa.Schema) -> tuple[Asked, DataFrame]:
+        """The same of a plan whose records come back; `shown` are the columns of its result."""
+        records = pa.schema(list(shown)[: len(self.columns)])
+        core = returned_records.core_plan(plan, records)
+        frame, clock = self._read(core, list(read_columns(core, records)))
+        stored = ""
+        if isinstance(plan.windows, SessionWindows):
+            columns = [StructField(field.name, returned_type(field.dataType)) for field in self._schema.fields]
+            fields = [StructField(key, self._type(key)) for key in plan.keys]
+            fields += self._window_columns(plan, shown)
+            waiting = ArrayType(StructType(columns), containsNull=False)
+            name = Names(field.name for field in fields).unused("records")
+            output = StructType([*fields, StructField(name, waiting)])
+            stored = self._stored(core, output).json()
+        return asked_of(core, (), clock, stored, over=shown, records=len(records)), frame
+
+    def _read(self, plan: Plan, names: list[str]) -> tuple[DataFrame, str | None]:
+        """The frame of these columns and the wall clock, if it is asked for: its name."""
+        frame = projected(self._frame, names)
+        columns, clock = frame.columns, None
+        if plan.options.max_ahead is not None:
+            is_local = isinstance(self._type(plan.time), TimestampNTZType)
+            clock = _CLOCK
+            now = F.localtimestamp() if is_local else F.current_timestamp()
+            frame = frame.withColumn(Names(columns).unused("windrow_clock"), now)
+        if plan.stream.order is not None:
+            sources = [columns[names.index(column)] for column in plan.stream.source]
+            frame = frame.repartition(*sources) if sources else frame.repartition(1)
+        return frame, clock
+
+    def _stored(self, plan: Plan, output: StructType) -> StructType:
+        """The columns of `windrow.state.read`: those of the result, the source of windows of its own, stream time."""
+        fields = output.fields[: len(plan.keys) + 1 + len(plan.aggregates)]
+        of_source = plan.stream.source if plan.stream.stream_time == "source" else ()
+        added = [(column, self._type(column)) for column in of_source if column not in plan.keys]
+        names = Names(field.name for field in fields)
+        shown = (*added, ("stream_time", self._type(plan.time)))
+        return StructType([*fields, *(StructField(names.unused(name), kind) for name, kind in shown)])
+
+
+def _last_step(plan: Plan, core: pa.Schema, unpack: Callable[..., Batches], data: Any) -> Callable[..., Any]:
+    """The step that makes typed rows of changes: `unpack` takes `data` and gives the columns `core`."""
+    finish, broadcasts = pickled_finish(plan, core)
+    return shipped(unpack, data, finish=finish, broadcasts=broadcasts)
+
+
+def _shown(core: pa.Schema) -> pa.Schema:
+    """The columns of the core as Spark has them: all may be null."""
+    return pa.schema([field.with_nullable(True) for field in core])
+
+
+def _check(plan: Plan) -> None:
+    """Raises `ValueError` for what a batch query does without and a stream does not."""
+    if plan.windows.grace is None:
+        raise bad_value(
+            "grace",
+            None,
+            "on a stream, how far behind stream time a record may be, such as grace='1 hour': until then windows stay "
+            "open for it, and after that it is late; '0 seconds' for records in order",
+        )
+    if plan.options.every_record and plan.stream.order is None:
+        raise bad_value(
+            "every_record", True, "False, or group_by(order=...) with the column that orders records, such as 'offset'"
+        )
+
+
+def _check_store(spark: Any) -> None:
+    provider = spark.conf.get(_STORE, "")
+    if not provider.endswith("RocksDBStateStoreProvider"):
+        raise bad_value(
+            _STORE,
+            provider,
+            "Spark's RocksDBStateStoreProvider, for a streaming query; windrow.configure(spark) sets it",
+        )
+
+
+def _counters(time: Any) -> list[Any]:
+    sums = [F.coalesce(F.sum(name), F.lit(0)).alias(name) for name in SUMS]
+    latest = F.timestamp_micros(F.min("stream_time"))
+    return [*sums, (latest.cast(time) if isinstance(time, TimestampNTZType) else latest).alias("stream_time")]
+
+
+def _processor(asked: Asked) -> StatefulProcessor:
+    """What Spark calls for each shard; pickled by value, it finds windrow on the executor."""
+    load_query, load_changes, counted = remote(StreamQuery), remote(changes), tuple(_CHANGED.names[1:])
+
+    class Shards(StatefulProcessor):
+        def init(self, handle: Any) -> None:
+            from pyspark.sql.types import StringType, StructField, StructType
+
+            # Types as objects: as text each would cost a task two calls to the JVM.
+            name, page = (StructType([StructField(column, StringType())]) for column in ("name", "page"))
+            self.pages = handle.getMapState("pages", name, page)
+            self.query = load_query()(asked)
+
+        def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Row]:  # noqa: N802, N803
+            for block, counters in load_changes()(rows, self.pages, self.query):
+                yield Row(block=block, **{name: counters.get(name) for name in counted})
+
+        def close(self) -> None:
+            pass
+
+    return Shards()

@@ -1,0 +1,190 @@
+"""Spark types and Arrow types: only columns that a query names are converted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import types as spark
+
+from windrow._arguments.errors import bad_column_type
+
+_SIMPLE: tuple[tuple[type[spark.DataType], pa.DataType], ...] = (
+    (spark.BooleanType, pa.bool_()),
+    (spark.ByteType, pa.int8()),
+    (spark.ShortType, pa.int16()),
+    (spark.IntegerType, pa.int32()),
+    (spark.LongType, pa.int64()),
+    (spark.FloatType, pa.float32()),
+    (spark.DoubleType, pa.float64()),
+    (spark.BinaryType, pa.binary()),
+    (spark.DateType, pa.date32()),
+    (spark.TimestampType, pa.timestamp("us", tz="UTC")),
+    (spark.TimestampNTZType, pa.timestamp("us")),
+    (spark.DayTimeIntervalType, pa.duration("us")),
+    (spark.NullType, pa.null()),
+)
+
+_BINARY_COLLATION = "UTF8_BINARY"
+# The metadata tells Spark a variant from a struct of two binaries.
+_VARIANT = pa.struct(
+    [
+        pa.field("value", pa.binary(), nullable=False),
+        pa.field("metadata", pa.binary(), nullable=False, metadata={"variant": "true"}),
+    ]
+)
+
+
+def arrow_field(argument: str, field: spark.StructField, *, compared: bool) -> pa.Field[Any]:
+    """The Arrow field in which Spark hands a column over, nullable.
+
+    Raises:
+        TypeError: Spark hands no such type over, or values would be `compared` that cannot be.
+    """
+    kind = field.dataType.simpleString()
+    for part in _parts(field.dataType):
+        allowed = _allowed(part, compared)
+        if allowed:
+            raise bad_column_type(argument, field.name, kind, allowed)
+    converted = _arrow_type(returned_type(field.dataType))
+    if converted is None:
+        allowed = "a type that Spark hands over as Arrow data, such as numbers, strings, timestamps and nested ones"
+        if kind.startswith("interval"):
+            allowed += "; of intervals, day-time ones such as make_dt_interval(0, 0, minutes) gives"
+        raise bad_column_type(argument, field.name, kind, allowed)
+    return pa.field(field.name, converted)
+
+
+def _allowed(part: spark.DataType, compared: bool) -> str | None:
+    """What is allowed in the place of a type, alone or within another, that is refused as such; else None."""
+    if compared and getattr(part, "collation", _BINARY_COLLATION) != _BINARY_COLLATION:
+        return "strings of the collation UTF8_BINARY where values are compared (cast with COLLATE UTF8_BINARY)"
+    if compared and isinstance(part, spark.VariantType):
+        return "types that have an order where values are compared, as variants have not"
+    if isinstance(part, spark.StructType) and len(set(part.names)) < len(part.names):
+        return "structs that have each field name once, as Spark hands over no others"
+    return None
+
+
+def _parts(data_type: spark.DataType) -> Iterator[spark.DataType]:
+    """The type and all that it is made of."""
+    yield data_type
+    inner: list[spark.DataType] = []
+    if isinstance(data_type, spark.ArrayType):
+        inner = [data_type.elementType]
+    elif isinstance(data_type, spark.MapType):
+        inner = [data_type.keyType, data_type.valueType]
+    elif isinstance(data_type, spark.StructType):
+        inner = [field.dataType for field in data_type]
+    elif isinstance(data_type, spark.UserDefinedType):
+        inner = [data_type.sqlType()]
+    for part in inner:
+        yield from _parts(part)
+
+
+def returned_type(data_type: spark.DataType) -> spark.DataType:
+    """The type in which Spark takes values of a type back from Python: its own, wherever that may be.
+
+    CHAR and VARCHAR come back as strings, and void is nullable wherever it stands.
+    """
+    if isinstance(data_type, spark.CharType | spark.VarcharType):
+        return spark.StringType()
+    if isinstance(data_type, spark.ArrayType):
+        element = returned_type(data_type.elementType)
+        return spark.ArrayType(element, data_type.containsNull or _void(element))
+    if isinstance(data_type, spark.MapType):
+        key, value = returned_type(data_type.keyType), returned_type(data_type.valueType)
+        return spark.MapType(key, value, data_type.valueContainsNull or _void(value))
+    if isinstance(data_type, spark.StructType):
+        return spark.StructType(
+            [
+                spark.StructField(
+                    field.name, returned_type(field.dataType), field.nullable or _void(field.dataType), field.metadata
+                )
+                for field in data_type
+            ]
+        )
+    return data_type
+
+
+def _void(data_type: spark.DataType) -> bool:
+    return isinstance(data_type, spark.NullType)
+
+
+def spark_type(arrow: pa.DataType) -> spark.DataType | None:
+    """The Spark type of an aggregate's result that is not the type of one of its columns; None where Spark has none."""
+    for known, simple in _SIMPLE:
+        if simple == arrow:
+            return known()
+    if isinstance(arrow, pa.Decimal128Type):
+        return spark.DecimalType(arrow.precision, arrow.scale)
+    if pa.types.is_string(arrow):
+        return spark.StringType()
+    if isinstance(arrow, pa.ListType):
+        element = spark_type(arrow.value_type)
+        return None if element is None else spark.ArrayType(element, arrow.value_field.nullable)
+    if isinstance(arrow, pa.MapType):
+        key, value = spark_type(arrow.key_type), spark_type(arrow.item_type)
+        return None if key is None or value is None else spark.MapType(key, value, arrow.item_field.nullable)
+    if isinstance(arrow, pa.StructType):
+        return _spark_struct(arrow)
+    return None
+
+
+def _spark_struct(arrow: pa.StructType) -> spark.StructType | None:
+    fields = []
+    for position in range(arrow.num_fields):
+        field = arrow.field(position)
+        converted = spark_type(field.type)
+        if converted is None:
+            return None
+        fields.append(spark.StructField(field.name, converted, field.nullable))
+    return spark.StructType(fields)
+
+
+def _arrow_type(data_type: spark.DataType) -> pa.DataType | None:
+    for known, simple in _SIMPLE:
+        if type(data_type) is known:
+            return simple
+    if isinstance(data_type, spark.StringType):
+        return pa.string()
+    if isinstance(data_type, spark.DecimalType):
+        return pa.decimal128(data_type.precision, data_type.scale)
+    if isinstance(data_type, spark.VariantType):
+        return _VARIANT
+    if isinstance(data_type, spark.UserDefinedType):
+        return _arrow_type(data_type.sqlType())
+    if data_type.typeName() == "time":  # TimeType is new in Spark 4.1
+        return pa.time64("ns")
+    if isinstance(data_type, spark.ArrayType):
+        return _list_type(data_type)
+    if isinstance(data_type, spark.MapType):
+        return _map_type(data_type)
+    if isinstance(data_type, spark.StructType):
+        return _struct_type(data_type)
+    return None
+
+
+def _list_type(data_type: spark.ArrayType) -> pa.DataType | None:
+    element = _arrow_type(data_type.elementType)
+    return None if element is None else pa.list_(pa.field("element", element, nullable=data_type.containsNull))
+
+
+def _map_type(data_type: spark.MapType) -> pa.DataType | None:
+    key, value = _arrow_type(data_type.keyType), _arrow_type(data_type.valueType)
+    if key is None or value is None or pa.types.is_null(key):
+        return None
+    of_fields: Callable[..., pa.DataType] = pa.map_  # pyarrow's stubs know no fields here
+    entry = pa.field("value", value, nullable=data_type.valueContainsNull)
+    return of_fields(pa.field("key", key, nullable=False), entry)
+
+
+def _struct_type(data_type: spark.StructType) -> pa.DataType | None:
+    fields = []
+    for field in data_type:
+        converted = _arrow_type(field.dataType)
+        if converted is None:
+            return None
+        fields.append(pa.field(field.name, converted, nullable=field.nullable))
+    return pa.struct(fields)

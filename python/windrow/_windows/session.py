@@ -1,0 +1,281 @@
+"""Session windows (Kafka's `SessionWindows`, KIP-94), with one gap or with each record's own (KIP-362)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Literal, Never, Self, get_args
+
+import pyarrow as pa
+
+from windrow._arguments.column import column_name
+from windrow._arguments.duration import LONGEST, Duration, microseconds, words
+from windrow._arguments.errors import bad_type, bad_value, positional_options, unknown_option, unknown_word
+from windrow._windows.specification import Windows
+
+if TYPE_CHECKING:
+    from windrow._arguments.column import ColumnName
+
+InvalidGap = Literal["drop", "error"]
+"""What becomes of a record whose own gap is null, zero or negative: it is counted and left out, or the query fails."""
+
+_DAY = 86_400_000_000
+_OPTIONS = ("grace", "max_duration", "end_when", "retention")
+_DYNAMIC_OPTIONS = ("grace", "max_gap", "invalid_gap", *_OPTIONS[1:])
+_NO_STREAM = (
+    "None on a stream: sessions are cut in the order of time, and a record that comes behind others would move the "
+    "cuts of sessions that have left; read the same data as a batch"
+)
+
+
+@dataclass(frozen=True)
+class DynamicGap:
+    """A gap that each record brings along.
+
+    Attributes:
+        column: the column of the gaps.
+        max_gap: the longest gap, in microseconds; longer ones are cut to it. None where no gap is cut.
+        invalid: what becomes of a record whose gap is null, zero or negative.
+    """
+
+    column: str
+    max_gap: int | None
+    invalid: InvalidGap
+
+    @property
+    def max_gap_on_stream(self) -> int:
+        """The longest gap on a stream, which has to know when a session ends: one day where none is given."""
+        return _DAY if self.max_gap is None else self.max_gap
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class SessionWindows(Windows):
+    """Sessions: records of a key that are at most a gap apart (Kafka's `SessionWindows`, KIP-94).
+
+    `window.start` is the first record of the session and `window.end` its last one; both are inclusive.
+
+    Attributes:
+        gap: the longest distance inside a session, in microseconds; or where each record has its own.
+        max_duration: the longest distance from `window.start` to `window.end`, in microseconds; None for any.
+        end_when: the column that is true in the records that end their session; None where there is none.
+    """
+
+    gap: int | DynamicGap
+    max_duration: int | None
+    end_when: str | None
+
+    @classmethod
+    def with_gap(
+        cls,
+        gap: Duration,
+        *_by_position: Never,
+        grace: Duration | None = None,
+        max_duration: Duration | None = None,
+        end_when: ColumnName | None = None,
+        retention: Duration | None = None,
+    ) -> Self:
+        """Sessions that end when no record comes for longer than `gap`; `max_duration` and `end_when` end them earlier.
+
+        Two records exactly `gap` apart are in one session. Lengths count in ticks of the time column, rounded down;
+        `windowed_by` refuses a `gap` or `max_duration` shorter than one tick.
+
+        With `max_duration` or `end_when`, the records of a key are taken in the order of time. A record opens a new
+        session if it comes more than `gap` after the last record of the session, more than `max_duration` after its
+        first, or after a record in which `end_when` is true. The cuts depend on the records alone and not on the order
+        of the rows. Records of the same time are in one session: if `end_when` is true in one of them, the session ends
+        after all of them.
+
+        Args:
+            gap: the longest distance from one record of a session to the next.
+            grace: how far behind stream time a record may be on a stream; a batch query has nothing late and does not
+                need it.
+            max_duration: the longest distance from the first record of a session to its last, inclusive. Batch queries
+                only: on a stream a late record would move the cuts of sessions that are already emitted.
+            end_when: a boolean column, true in the last record of a session, such as a logout; null is false. A record
+                without a key or a time ends nothing. For a cogroup it is a column of one input, such as
+                `"clicks.logout"`. Batch queries only, as `max_duration`.
+            retention: how long a session stays visible after it closes. On a stream a later record may then still join
+                a closed session, as in Kafka (`SessionWindows.until`, before KIP-616). A batch query does not need it.
+
+        Raises:
+            ValueError: `gap` or `max_duration` not longer than zero, `grace` negative, `retention` shorter than gap +
+                grace, gap + grace beyond 2**63 - 1 microseconds, or an empty name.
+            TypeError: not a duration (a bare number has no unit), `end_when` is no name, or options by position.
+
+        >>> SessionWindows.with_gap("5 minutes", grace="1 hour")
+        SessionWindows.with_gap('5 minutes', grace='1 hour')
+        >>> SessionWindows.with_gap("5 minutes", grace="1 hour", retention="1 day")
+        SessionWindows.with_gap('5 minutes', grace='1 hour', retention='1 day')
+
+        >>> from datetime import datetime
+        >>> import pyarrow as pa
+        >>> import windrow as wr
+        >>> clicks = pa.table(
+        ...     {
+        ...         "user": ["ann"] * 5,
+        ...         "ts": [datetime(2026, 1, 1, 8, minute) for minute in (0, 4, 8, 12, 13)],
+        ...         "logout": [False, False, False, True, None],
+        ...     }
+        ... )
+        >>> windows = SessionWindows.with_gap("5 minutes", max_duration="10 minutes", end_when="logout")
+        >>> sessions = wr.group_by(clicks, "user", time="ts").windowed_by(windows).count()
+        >>> for row in sessions.sort_by([("window", "ascending")]).to_pylist():
+        ...     print(row["window"]["start"].minute, row["window"]["end"].minute, row["count"])
+        0 8 3
+        12 12 1
+        13 13 1
+        """
+        if _by_position:
+            raise positional_options("SessionWindows.with_gap", _by_position, _OPTIONS)
+        distance = microseconds("gap", gap)
+        late = None if grace is None else microseconds("grace", grace, zero=True)
+        if distance + (late or 0) > LONGEST:
+            raise bad_value("grace", grace, f"gap + grace of at most {LONGEST} microseconds")
+        cuts = _cuts(max_duration, end_when)
+        return cls._of(grace=late, retention=None, gap=distance, **cuts)._with_retention(retention)
+
+    @classmethod
+    def with_dynamic_gap(
+        cls,
+        column: ColumnName,
+        *_by_position: Never,
+        grace: Duration | None = None,
+        max_gap: Duration | None = None,
+        invalid_gap: InvalidGap = "drop",
+        max_duration: Duration | None = None,
+        end_when: ColumnName | None = None,
+        retention: Duration | None = None,
+        **_unknown: Never,
+    ) -> Self:
+        """Sessions of records that each bring their own gap (KIP-362).
+
+        A record at `t` with the gap `g` reaches from `t` to `t + g`, both inclusive, and records that reach one
+        another, directly or by others between them, are one session. The order of records does not matter, and where
+        all gaps are equal, the sessions are those of `with_gap`.
+
+        Args:
+            column: the column of the gaps: a day-time interval in Spark, a duration in Arrow. Gaps count in ticks of
+                the time column, rounded down.
+            grace: as in `with_gap`.
+            max_gap: longer gaps are cut to it and counted (`clamped_gaps`). None cuts none; on a stream it is one
+                day (KIP-362's retention).
+            invalid_gap: what becomes of a record whose gap is null, zero or negative: `"drop"` leaves it out and
+                counts it (`bad_gaps`), `"error"` fails the query with its key and time.
+            max_duration: the longest distance from the first record of a session to its last, as in `with_gap`; batch
+                queries only. A record joins the session before it if one of its records reaches it, and opens a new one
+                otherwise.
+            end_when: the column that is true in the last record of a session, as in `with_gap`; batch queries only.
+                The session ends with such a record, however long its gap is.
+            retention: how long a session stays visible after it closes, as in `with_gap`.
+
+        Raises:
+            ValueError: an empty name, `max_gap` or `max_duration` not longer than zero, `grace` negative, `retention`
+                shorter than max_gap + grace, max_gap + grace beyond 2**63 - 1 microseconds, or another word for
+                `invalid_gap`.
+            TypeError: `column` or `end_when` is no name, not a duration (a bare number has no unit), or options by
+                position.
+
+        >>> SessionWindows.with_dynamic_gap("pause", grace="1 hour")
+        SessionWindows.with_dynamic_gap('pause', grace='1 hour')
+
+        >>> from datetime import datetime, timedelta
+        >>> import pyarrow as pa
+        >>> import windrow as wr
+        >>> visits = pa.table(
+        ...     {
+        ...         "user": ["ann", "ann", "ann"],
+        ...         "ts": [datetime(2026, 1, 1, 8, minute) for minute in (0, 20, 30)],
+        ...         "pause": [timedelta(minutes=minutes) for minutes in (5, 15, 2)],
+        ...     }
+        ... )
+        >>> sessions = wr.group_by(visits, "user", time="ts").windowed_by(SessionWindows.with_dynamic_gap("pause"))
+        >>> for row in sessions.count().sort_by("count").to_pylist():
+        ...     print(row["window"]["start"].minute, row["window"]["end"].minute, row["count"])
+        0 0 1
+        20 30 2
+        """
+        if _by_position:
+            raise positional_options("SessionWindows.with_dynamic_gap", _by_position, _DYNAMIC_OPTIONS)
+        if _unknown:
+            raise unknown_option("SessionWindows.with_dynamic_gap", _unknown, _DYNAMIC_OPTIONS)
+        if isinstance(column, timedelta):
+            raise bad_type("column", column, "the name of a column; with_gap(...) has one gap for all records")
+        column = column_name("column", column)
+        if not column:
+            raise bad_value("column", column, "the name of a column")
+        late = None if grace is None else microseconds("grace", grace, zero=True)
+        clamp = None if max_gap is None else microseconds("max_gap", max_gap)
+        if invalid_gap not in get_args(InvalidGap):
+            raise unknown_word("invalid_gap", invalid_gap, get_args(InvalidGap))
+        gap = DynamicGap(column, clamp, invalid_gap)
+        if gap.max_gap_on_stream + (late or 0) > LONGEST:
+            raise bad_value("grace", grace, f"max_gap + grace of at most {LONGEST} microseconds")
+        cuts = _cuts(max_duration, end_when)
+        return cls._of(grace=late, retention=None, gap=gap, **cuts)._with_retention(retention)
+
+    @property
+    def _is_cut(self) -> bool:
+        """Whether sessions may end although the gap goes on."""
+        return self.max_duration is not None or self.end_when is not None
+
+    def _ending(self, column: str) -> Self:
+        """These windows with another name of the column that ends sessions."""
+        return self._of(**{**vars(self), "end_when": column})
+
+    def _check_stream(self) -> None:
+        """Raises `ValueError` where sessions are cut."""
+        if self.max_duration is not None:
+            raise bad_value("max_duration", words(self.max_duration), _NO_STREAM)
+        if self.end_when is not None:
+            raise bad_value("end_when", self.end_when, _NO_STREAM)
+
+    def _on_stream(self, time: pa.Field[Any]) -> Self:
+        """These windows with the longest gap of a stream."""
+        if not isinstance(self.gap, DynamicGap):
+            return self
+        return self._of(**{**vars(self), "gap": replace(self.gap, max_gap=self.gap.max_gap_on_stream)})
+
+    @property
+    def _least_retention(self) -> tuple[int, str]:
+        if isinstance(self.gap, DynamicGap):
+            return self.gap.max_gap_on_stream + (self.grace or 0), "max_gap + grace"
+        return self.gap + (self.grace or 0), "gap + grace"
+
+    def _lengths(self) -> dict[str, tuple[int, str]]:
+        gap = {"max_gap": self.gap.max_gap} if isinstance(self.gap, DynamicGap) else {"gap": self.gap}
+        lengths = {**gap, "max_duration": self.max_duration}
+        ticks = {argument: (length, "one tick") for argument, length in lengths.items() if length is not None}
+        return {**ticks, **super()._lengths()}
+
+    def _plan(self) -> dict[str, int | str]:
+        """What the core needs to know of these windows."""
+        # The keys are those of saved states; `retention` is KIP-362's word for the longest gap.
+        cuts = {"longest": self.max_duration, "ends": self.end_when}
+        if isinstance(self.gap, DynamicGap):
+            gap = {"gap_column": self.gap.column, "retention": self.gap.max_gap, "invalid_gap": self.gap.invalid}
+        else:
+            gap = {"gap": self.gap}
+        return {"kind": "session"} | {name: value for name, value in {**gap, **cuts}.items() if value is not None}
+
+    def __repr__(self) -> str:
+        """The call that makes these windows."""
+        if isinstance(self.gap, DynamicGap):
+            most = "" if self.gap.max_gap is None else f", max_gap={words(self.gap.max_gap)!r}"
+            invalid = "" if self.gap.invalid == "drop" else f", invalid_gap={self.gap.invalid!r}"
+            made = f"with_dynamic_gap({self.gap.column!r}{self._shown_grace()}{most}{invalid}"
+        else:
+            made = f"with_gap({words(self.gap)!r}{self._shown_grace()}"
+        return f"SessionWindows.{made}{self._shown_cuts()}{self._shown_retention()})"
+
+    def _shown_cuts(self) -> str:
+        duration = "" if self.max_duration is None else f", max_duration={words(self.max_duration)!r}"
+        return f"{duration}{'' if self.end_when is None else f', end_when={self.end_when!r}'}"
+
+
+def _cuts(max_duration: Duration | None, end_when: ColumnName | None) -> dict[str, int | str | None]:
+    """Where sessions end before the gap, checked."""
+    column = None if end_when is None else column_name("end_when", end_when)
+    if column == "":
+        raise bad_value("end_when", column, "the name of a column")
+    duration = None if max_duration is None else microseconds("max_duration", max_duration)
+    return {"max_duration": duration, "end_when": column}

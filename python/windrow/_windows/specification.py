@@ -1,0 +1,85 @@
+"""What session windows and sliding windows have alike: lengths, grace, how long they stay visible."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import pyarrow as pa
+
+from windrow._arguments.duration import LONGEST, TIME_UNITS, Duration, microseconds, words
+from windrow._arguments.errors import bad_value
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class Windows:
+    """What both kinds of windows have. Durations are whole microseconds.
+
+    Attributes:
+        grace: how far behind stream time a record may be; None where none was given.
+        retention: how long windows stay visible, in microseconds; None for as long as the rules need.
+    """
+
+    grace: int | None
+    retention: int | None
+
+    def __init__(self, *_args: object, **_fields: object) -> None:
+        """Refuses: windows are made by the class methods, which take durations."""
+        kind = type(self)
+        sessions = "SessionWindows.with_gap(...) or SessionWindows.with_dynamic_gap(...)"
+        ways = {"SessionWindows": sessions, "SlidingWindows": "SlidingWindows.with_time_difference(...)"}
+        way = ways.get(kind.__name__, "a kind of windows")
+        raise TypeError(f"{kind.__name__}: a call of the class makes no windows; allowed: {way}")
+
+    @classmethod
+    def _of(cls, **fields: object) -> Self:
+        windows = object.__new__(cls)
+        for name, value in fields.items():
+            object.__setattr__(windows, name, value)
+        return windows
+
+    def _with_retention(self, retention: Duration | None) -> Self:
+        """These windows, visible for `retention`; `ValueError` where the rules need them for longer."""
+        if retention is None:
+            return self
+        length, (least, least_is) = microseconds("retention", retention), self._least_retention
+        if length < least:
+            raise bad_value("retention", retention, f"at least {words(least)}, which is {least_is}")
+        return self._of(**{**vars(self), "retention": length})
+
+    @property
+    def _least_retention(self) -> tuple[int, str]:
+        """The shortest retention, in microseconds, and what it is the sum of."""
+        raise NotImplementedError
+
+    def _check_time(self, time: pa.Field[Any]) -> None:
+        """Raises `ValueError` for a length that the time column cannot count."""
+        unit = TIME_UNITS[time.type.unit]
+        longest = LONGEST // 1_000 if time.type.unit == "ns" else LONGEST
+        counts = f"as the time column {time.name!r} counts in {unit.name}s"
+        for argument, (length, kind) in self._lengths().items():
+            if length > longest:
+                raise bad_value(argument, words(length), f"at most {words(longest)}, {counts}")
+            if kind == "ticks" and length % unit.microseconds:
+                way = f': resolution="1 {unit.name}"' if argument == "resolution" else ""
+                raise bad_value(argument, words(length), f"a multiple of 1 {unit.name}, {counts}{way}")
+            if kind == "one tick" and length < unit.microseconds:
+                raise bad_value(argument, words(length), f"at least 1 {unit.name}, {counts}")
+
+    def _check_stream(self) -> None:
+        """Raises `ValueError` for windows that a stream cannot make."""
+
+    def _on_stream(self, time: pa.Field[Any]) -> Self:
+        """These windows with what a stream assumes where nothing is said; `time` is the time column."""
+        return self
+
+    def _lengths(self) -> dict[str, tuple[int, str]]:
+        """The lengths of time, by argument, and whether each is whole ticks, one tick at least, or any."""
+        given = {"grace": self.grace, "retention": self.retention}
+        return {argument: (length, "any") for argument, length in given.items() if length is not None}
+
+    def _shown_grace(self) -> str:
+        return "" if self.grace is None else f", grace={words(self.grace)!r}"
+
+    def _shown_retention(self) -> str:
+        return "" if self.retention is None else f", retention={words(self.retention)!r}"

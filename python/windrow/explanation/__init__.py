@@ -1,8 +1,0 @@
-"""Why a record is in its window, or late, as text.
-
-| file | what |
-|---|---|
-| `explain` | `windrow.explain` |
-| `session` | a record of a session, with one gap or with its own |
-| `sliding` | a record of sliding windows |
-"""

@@ -1,0 +1,98 @@
+"""The aggregates, for `from windrow import functions as W`.
+
+Names and results are those of `pyspark.sql.functions`; what each aggregate does with each type is listed in
+`docs/semantics.md`. Each function takes names of columns, or columns of Spark and Polars, and gives an `Aggregate` for
+`agg` and `with_columns`.
+
+>>> from datetime import datetime
+>>> import pyarrow as pa
+>>> import windrow as wr
+>>> from windrow import functions as W
+>>> paid = pa.table({"user": ["ann", "ann"], "ts": [datetime(2026, 1, 1, h) for h in (8, 9)], "amount": [3, 4]})
+>>> sessions = wr.group_by(paid, "user", time="ts").windowed_by(wr.SessionWindows.with_gap("1 hour"))
+>>> sessions.agg(n=W.count(), spend=W.sum("amount")).select(["n", "spend"]).to_pylist()
+[{'n': 2, 'spend': 7}]
+"""
+
+from windrow._aggregates.aggregate import Aggregate
+from windrow._aggregates.bits import bit_and, bit_or, bit_xor, bool_and, bool_or
+from windrow._aggregates.builtin import (
+    any_value,
+    approx_count_distinct,
+    avg,
+    collect_list,
+    collect_set,
+    count,
+    count_distinct,
+    count_if,
+    first,
+    last,
+    max,
+    max_by,
+    mean,
+    min,
+    min_by,
+    product,
+    stddev,
+    stddev_pop,
+    stddev_samp,
+    sum,
+    sum_distinct,
+    var_pop,
+    var_samp,
+    variance,
+)
+from windrow._aggregates.frequencies import histogram_numeric, mode, top_k
+from windrow._aggregates.percentiles import approx_percentile, median, percentile
+from windrow._aggregates.statistics import corr, covar_pop, covar_samp, kurtosis, skewness
+from windrow._aggregates.user_function import aggregate, reduce
+from windrow._aggregates.vectorised import apply
+from windrow._aggregates.window_id import window_id
+
+__all__ = [
+    "Aggregate",
+    "aggregate",
+    "any_value",
+    "apply",
+    "approx_count_distinct",
+    "approx_percentile",
+    "avg",
+    "bit_and",
+    "bit_or",
+    "bit_xor",
+    "bool_and",
+    "bool_or",
+    "collect_list",
+    "collect_set",
+    "corr",
+    "count",
+    "count_distinct",
+    "count_if",
+    "covar_pop",
+    "covar_samp",
+    "first",
+    "histogram_numeric",
+    "kurtosis",
+    "last",
+    "max",
+    "max_by",
+    "mean",
+    "median",
+    "min",
+    "min_by",
+    "mode",
+    "percentile",
+    "product",
+    "reduce",
+    "skewness",
+    "stddev",
+    "stddev_pop",
+    "stddev_samp",
+    "sum",
+    "sum_distinct",
+    "top_k",
+    "var_pop",
+    "var_samp",
+    "variance",
+    "window_id",
+]

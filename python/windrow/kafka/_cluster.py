@@ -1,0 +1,218 @@
+"""What is asked of a Kafka cluster: which partitions there are, where they end, and what stands near their ends."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple, Protocol
+from uuid import uuid4
+
+from windrow._arguments.errors import bad_type, bad_value
+from windrow.kafka._control import Headers
+from windrow.kafka._library import confluent_kafka
+from windrow.kafka._options import client_settings
+
+_SHARED = (
+    "allow.auto.create.topics",
+    "api.version.",
+    "bootstrap.servers",
+    "broker.",
+    "client.",
+    "connections.",
+    "debug",
+    "enable.metrics.push",
+    "enable.ssl.",
+    "enable.sasl.",
+    "https.",
+    "log",
+    "metadata.",
+    "oauth_cb",
+    "reconnect.",
+    "resolve_",
+    "retry.",
+    "sasl.",
+    "security.",
+    "socket.",
+    "ssl",
+)
+"""What the names of settings begin with that every kind of client takes, not producers alone."""
+
+
+class TopicPartition(NamedTuple):
+    """A partition of a topic."""
+
+    topic: str
+    partition: int
+
+    def __str__(self) -> str:
+        """As Kafka's tools write it."""
+        return f"{self.topic}-{self.partition}"
+
+
+class Ends(NamedTuple):
+    """Where a partition ends.
+
+    Attributes:
+        high: the offset of the next record.
+        stable: that of the first record whose transaction is open (Kafka's last stable offset); else `high`.
+    """
+
+    high: int
+    stable: int
+
+
+class Record(NamedTuple):
+    """A record, as far as control messages mind it.
+
+    Attributes:
+        offset: its place in the partition.
+        timestamp: its time in milliseconds; None where it has none.
+        key: its key.
+        value: its value.
+        headers: its headers.
+    """
+
+    offset: int
+    timestamp: int | None
+    key: bytes | None
+    value: bytes | None
+    headers: Headers
+
+
+class Cluster(Protocol):
+    """A Kafka cluster. Tests have one in memory."""
+
+    def partitions(self, topics: Iterable[str]) -> list[TopicPartition]:
+        """The partitions of these topics; raises what the client raises, `LookupError` for a topic that is absent."""
+
+    def ends(self, partitions: Iterable[TopicPartition]) -> Mapping[TopicPartition, Ends | Exception]:
+        """Where these partitions end; for each that could not be told, the error."""
+
+    def records(self, partition: TopicPartition, start: int, end: int) -> Iterator[Record]:
+        """The records of a partition from offset `start` to below `end`, without markers of transactions."""
+
+    def close(self) -> None:
+        """Gives the connections back."""
+
+
+class KafkaCluster:
+    """A cluster behind an admin client, and a consumer that belongs to no group. Both are made when first asked."""
+
+    def __init__(self, config: Mapping[str, object], *, timeout: int, committed: bool) -> None:
+        """With the settings of a client.
+
+        Args:
+            config: settings of `confluent_kafka`; those of producers alone are left out.
+            timeout: how long an answer is waited for, in milliseconds.
+            committed: whether records of transactions that are open or were aborted are no records.
+
+        Raises:
+            TypeError: `bootstrap.servers` that are no text.
+            ValueError: settings without `bootstrap.servers`.
+            ImportError: there is no `confluent_kafka`.
+        """
+        settings = {name: value for name, value in client_settings(config).items() if name.startswith(_SHARED)}
+        servers = settings.get("bootstrap.servers")
+        if not servers or not isinstance(servers, str):
+            bad = bad_type if servers else bad_value
+            allowed = "the brokers of the cluster, such as 'localhost:9092', which are asked where partitions end"
+            raise bad("config: bootstrap.servers", servers, allowed)
+        self._library = confluent_kafka()
+        self._settings = settings
+        self._timeout = timeout / 1000
+        self._committed = committed
+        self._admin: Any = None
+        self._consumer: Any = None
+
+    def partitions(self, topics: Iterable[str]) -> list[TopicPartition]:
+        """The partitions of these topics."""
+        # Of all topics: a broker may make one that is asked for by name.
+        every, found = self._administrator().list_topics(timeout=self._timeout).topics, []
+        for topic in topics:
+            known = every.get(topic)
+            if known is None or known.error is not None:
+                raise LookupError(f"topic {topic!r}: {'it is absent' if known is None else known.error.str()}")
+            found += [TopicPartition(topic, number) for number in sorted(known.partitions)]
+        return found
+
+    def ends(self, partitions: Iterable[TopicPartition]) -> Mapping[TopicPartition, Ends | Exception]:
+        """Where these partitions end."""
+        asked = list(partitions)
+        level = self._library.IsolationLevel
+        high, stable = self._offsets(asked, level.READ_UNCOMMITTED), self._offsets(asked, level.READ_COMMITTED)
+        found: dict[TopicPartition, Ends | Exception] = {}
+        for partition in asked:
+            both = high[partition], stable[partition]
+            failed = next((one for one in both if isinstance(one, Exception)), None)
+            # The stable offset was asked for later: it may be past the end that was told before it.
+            found[partition] = failed if failed is not None else Ends(both[0], min(both))
+        return found
+
+    def records(self, partition: TopicPartition, start: int, end: int) -> Iterator[Record]:
+        """The records of a partition; `TimeoutError` when they do not come."""
+        if start >= end:
+            return
+        library, consumer = self._library, self._reader()
+        consumer.assign([library.TopicPartition(partition.topic, partition.partition, start)])
+        deadline = time.monotonic() + self._timeout
+        try:
+            while (left := deadline - time.monotonic()) > 0:
+                message = consumer.poll(left)
+                if message is None:
+                    continue
+                error = message.error()
+                if error is not None and error.code() == library.KafkaError._PARTITION_EOF:
+                    return
+                if error is not None and error.code() == library.KafkaError.GROUP_AUTHORIZATION_FAILED:
+                    continue  # of the group that a consumer has to name and this one has no use for
+                if error is not None:
+                    raise library.KafkaException(error)
+                if message.offset() >= end:
+                    return
+                kind, timestamp = message.timestamp()
+                known = timestamp if kind != library.TIMESTAMP_NOT_AVAILABLE else None
+                headers = message.headers() or []
+                yield Record(message.offset(), known, message.key(), message.value(), headers)
+                if message.offset() == end - 1:
+                    return
+            raise TimeoutError(f"{partition}: no answer within {self._timeout} s")
+        finally:
+            consumer.unassign()
+
+    def close(self) -> None:
+        """Closes the consumer, if there is one."""
+        if self._consumer is not None:
+            self._consumer.close()
+        self._consumer = self._admin = None
+
+    def _administrator(self) -> Any:
+        if self._admin is None:
+            self._admin = confluent_kafka("admin").AdminClient(self._settings)
+        return self._admin
+
+    def _reader(self) -> Any:
+        if self._consumer is None:
+            own = {
+                "group.id": f"windrow-progress-{uuid4()}",
+                "enable.auto.commit": False,
+                "enable.partition.eof": True,
+                "fetch.wait.max.ms": 50,  # an end is told at once, not when more might have come
+                "auto.offset.reset": "earliest",
+                "isolation.level": "read_committed" if self._committed else "read_uncommitted",
+            }
+            self._consumer = self._library.Consumer(self._settings | own)
+        return self._consumer
+
+    def _offsets(self, partitions: list[TopicPartition], level: Any) -> dict[TopicPartition, Any]:
+        latest = confluent_kafka("admin").OffsetSpec.latest()
+        asked = {self._library.TopicPartition(*partition): latest for partition in partitions}
+        options = {"isolation_level": level, "request_timeout": self._timeout}
+        found: dict[TopicPartition, Any] = {}
+        for partition, answer in self._administrator().list_offsets(asked, **options).items():
+            known = TopicPartition(partition.topic, partition.partition)
+            try:
+                found[known] = answer.result(self._timeout + 1).offset
+            except Exception as error:  # the library's own, of whatever went wrong with this partition
+                found[known] = error
+                self._admin = None  # a client keeps the leader's epoch, and is refused for good after a restart
+        return found

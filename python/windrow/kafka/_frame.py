@@ -1,0 +1,136 @@
+"""The reader of control messages in Spark: which rows of a Kafka source are ticks, and what time each row has.
+
+Expressions of Spark alone, so that it is the same on a batch, on a stream and over Spark Connect.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from windrow._arguments.errors import ambiguous_column, bad_column_type, bad_type, listed, unknown_column
+from windrow._spark.version import check_pyspark
+from windrow.kafka._control import HEADER, LATEST, POC_DIGITS, POC_HEADER, SIZE, VERSION
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+TICK = "tick"
+"""The column that says whether a row is a control message."""
+
+TIME = "event_time"
+"""The column of its time."""
+
+
+def with_ticks(frame: DataFrame, *, time: str = "timestamp") -> DataFrame:
+    """Tells control messages from data in a frame of Spark's Kafka source.
+
+    Two columns are added, and no row is left out:
+
+    * `tick`, a boolean: whether the row is a control message, of this version or of the proof of concept (header
+      `control`, neither key nor value). A row with a value is always data.
+    * `event_time`: of a tick the time that it tells; null where the message is damaged, of another version, or beyond
+      the year 9999: windrow then ignores it and counts it (`bad_ticks`). Of data the column `time`.
+
+    For `group_by(..., tick="tick", time="event_time", source=["topic", "partition"])`, which gives each partition
+    stream time of its own; `.max_ahead(...)` sets aside ticks too far in the future, and counts them as `bad_ticks`.
+
+    Args:
+        frame: a batch or streaming DataFrame with the columns `key`, `value` and `headers` of Spark's Kafka source, so
+            read with the option `includeHeaders`; there may be others.
+        time: the column with the event time of data, of Spark's type TIMESTAMP or TIMESTAMP_NTZ; by default that of
+            the record.
+
+    Raises:
+        TypeError: not a DataFrame of Spark, or a column of another type.
+        ValueError: a column is absent or there twice, or `tick` or `event_time` is there already.
+        ImportError: a DataFrame of a PySpark that is older than 4.1.
+
+    Source: `docs/stream-time.md` has the bytes of a control message.
+
+    >>> from uuid import UUID
+    >>> from pyspark.sql import SparkSession
+    >>> from windrow.kafka import ControlMessage
+    >>> spark = SparkSession.builder.getOrCreate()
+    >>> tick = ControlMessage(1_767_254_400_000, 0, UUID(int=1)).headers()
+    >>> columns = "key binary, value binary, timestamp timestamp, headers array<struct<key: string, value: binary>>"
+    >>> rows = [(b"ann", b"5.0", None, None), (None, None, None, tick)]
+    >>> [row.tick for row in with_ticks(spark.createDataFrame(rows, columns)).collect()]
+    [False, True]
+    """
+    kinds = type(frame).__mro__
+    if not any(kind.__name__ == "DataFrame" and kind.__module__.startswith("pyspark.sql.") for kind in kinds):
+        raise bad_type("frame", frame, "a DataFrame of Spark's Kafka source")
+    check_pyspark("frame", "a DataFrame")
+    _check(frame, time)
+
+    from pyspark.sql import functions as F
+
+    kind = frame.schema[frame.columns.index(time)].dataType.simpleString()
+    bare = F.col("value").isNull()
+    ours, theirs = _values(HEADER), _values(POC_HEADER)
+    is_ours = bare & (F.size(ours) > 0)
+    is_poc = bare & F.col("key").isNull() & (F.size(theirs) > 0)
+    told = F.when(is_ours, _told(ours)).otherwise(_digits(theirs))
+    event_time = F.when(told <= LATEST, F.timestamp_millis(told)).cast(kind)
+    is_tick = is_ours | is_poc
+    data_time = F.col(f"`{time.replace('`', '``')}`")
+    return frame.withColumns({TICK: is_tick, TIME: F.when(is_tick, event_time).otherwise(data_time)})
+
+
+def _values(name: str) -> Any:
+    """The values of all headers of a name."""
+    from pyspark.sql import functions as F
+
+    held = F.filter("headers", lambda header: header["key"] == name)
+    return F.coalesce(F.transform(held, lambda header: header["value"]), F.array().cast("array<binary>"))
+
+
+def _told(values: Any) -> Any:
+    """The milliseconds of a message of ours; null where it is damaged."""
+    from pyspark.sql import functions as F
+
+    body = F.get(values, F.lit(0))
+    is_whole = (F.size(values) == 1) & (F.length(body) == SIZE) & (F.hex(F.substring(body, 1, 1)) == f"{VERSION:02X}")
+    # Of a time in its range the first two bytes are 0: the others are no more than a bigint holds.
+    in_range = F.hex(F.substring(body, 2, 2)) == "0000"
+    return F.when(is_whole & in_range, F.conv(F.hex(F.substring(body, 4, 6)), 16, 10).try_cast("bigint"))
+
+
+def _digits(values: Any) -> Any:
+    """The milliseconds of a message of the proof of concept; null where it is damaged."""
+    from pyspark.sql import functions as F
+
+    body = F.get(values, F.lit(0))
+    text = body.cast("string")
+    is_whole = (F.size(values) == 1) & (F.length(body) <= POC_DIGITS) & text.rlike(r"\A[0-9]+\z")
+    return F.when(is_whole, text.try_cast("bigint"))
+
+
+def _check(frame: DataFrame, time: object) -> None:
+    from pyspark.sql.types import ArrayType, BinaryType, StringType, StructType, TimestampNTZType, TimestampType
+
+    if not isinstance(time, str):
+        raise bad_type("time", time, "the name of a column")
+    columns = frame.columns
+    if "headers" not in columns:
+        raise ValueError(
+            f"frame: got a DataFrame without the column 'headers', which has {listed(columns)}; allowed: one of "
+            "Spark's Kafka source that was read with .option('includeHeaders', 'true')"
+        )
+    for argument, column in (("frame", "headers"), ("frame", "key"), ("frame", "value"), ("time", time)):
+        if column not in columns:
+            raise unknown_column(argument, column, columns)
+        if [one.casefold() for one in columns].count(column.casefold()) > 1:
+            raise ambiguous_column(argument, column, [column for one in columns if one.casefold() == column.casefold()])
+    for column in columns:
+        if column.casefold() in (TICK, TIME):
+            raise ValueError(f"frame: got a DataFrame with a column {column!r}; allowed: one without it: rename that")
+    headers = frame.schema[columns.index("headers")].dataType
+    element = headers.elementType if isinstance(headers, ArrayType) else None
+    fields = [(one.name, type(one.dataType)) for one in element.fields] if isinstance(element, StructType) else []
+    if fields != [("key", StringType), ("value", BinaryType)]:
+        allowed = "array<struct<key:string,value:binary>>, as Spark's Kafka source has it"
+        raise bad_column_type("frame", "headers", headers.simpleString(), allowed)
+    kind = frame.schema[columns.index(time)].dataType
+    if not isinstance(kind, TimestampType | TimestampNTZType):
+        raise bad_column_type("time", time, kind.simpleString(), "timestamp or timestamp_ntz")

@@ -1,0 +1,211 @@
+"""Who sends a producer's control messages, after a look at where the partitions end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from threading import Lock
+from typing import Any
+from uuid import uuid4
+
+from windrow.kafka._callbacks import Callbacks
+from windrow.kafka._cluster import Cluster, Ends, TopicPartition
+from windrow.kafka._control import ControlMessage, is_control
+from windrow.kafka._library import confluent_kafka
+from windrow.kafka._options import ProgressOptions
+from windrow.kafka._timer import Timer
+from windrow.kafka._written import Claim, Ledger
+
+_OF_RECORDS = ("transactional.id", "transaction.timeout.ms", "on_delivery")
+
+
+class ProgressError(RuntimeError):
+    """A control message that was not sent, or did not arrive. It is tried again after the backoff.
+
+    Attributes:
+        partition: where it was to go.
+        cause: what happened: an exception, or a `confluent_kafka.KafkaError`.
+    """
+
+    def __init__(self, partition: TopicPartition, what: str, cause: object) -> None:
+        """`what` says in words what was not done."""
+        hint = ""
+        if "INVALID_RECORD" in str(cause):
+            hint = "; a compacted topic takes no record without a key: set progress.control.key"
+        super().__init__(f"{partition}: {what}: {cause}{hint}")
+        self.partition = partition
+        self.cause = cause
+
+
+class ControlSender:
+    """Sends what a ledger says is due.
+
+    ```text
+     due ──▶ claim ──▶ where does the partition end? ──┬─ behind this producer's last record ──▶ void? ──▶ send
+              (lock)         (no lock)                 └─ with data of somebody else: not ours     (lock)
+    ```
+    """
+
+    def __init__(
+        self,
+        *,
+        options: ProgressOptions,
+        ledger: Ledger,
+        lock: Lock,
+        cluster: Cluster,
+        timer: Timer,
+        producer: Any,
+        settings: Mapping[str, Any],
+        on_error: Callable[[ProgressError], None] | None,
+        callbacks: Callbacks,
+    ) -> None:
+        """Sends by the producer that the records go by, until `separate` says otherwise; `lock` guards the ledger."""
+        self._options = options
+        self._ledger = ledger
+        self._lock = lock
+        self._cluster = cluster
+        self._timer = timer
+        self._producer = producer
+        self._settings = settings
+        self._on_error = on_error
+        self._callbacks = callbacks
+        self._is_separate = self._is_own = False
+        self._producer_id = uuid4()
+
+    def separate(self, producer: Any = None) -> None:
+        """Sends by another producer from here on; by one that is made of the settings unless there is one already."""
+        if self._is_separate:
+            return
+        if producer is None:
+            settings = {name: value for name, value in self._settings.items() if name not in _OF_RECORDS}
+            producer = confluent_kafka().Producer(settings)
+            self._is_own = True
+        self._producer, self._is_separate = producer, True
+
+    def poll(self) -> None:
+        """Serves the callbacks of control messages."""
+        if self._is_separate:
+            self._producer.poll(0)
+
+    def flush(self, timeout: float) -> int:
+        """Waits until control messages are acknowledged, where they have a producer of their own."""
+        return int(self._producer.flush(timeout)) if self._is_separate else 0
+
+    def close(self) -> None:
+        """Closes the producer that was made here, where the library can, unless messages are left in it."""
+        if self._is_own and not len(self._producer) and hasattr(self._producer, "close"):
+            self._producer.close()
+
+    def __len__(self) -> int:
+        """How many control messages wait in a queue of their own."""
+        return len(self._producer) if self._is_separate else 0
+
+    def send(self) -> None:
+        """Sends the control messages that are due, where this producer was the last to write."""
+        now = self._timer.now()
+        with self._lock:
+            claims = self._ledger.claims(now)
+        if not claims:
+            return
+        try:
+            ends = self._cluster.ends([claim.partition for claim in claims])
+        except Exception as error:
+            ends = dict.fromkeys((claim.partition for claim in claims), error)
+        for claim in claims:
+            try:
+                end = ends[claim.partition]
+                if isinstance(end, Exception):
+                    raise end
+                is_last = self._is_last(claim, end)
+            except Exception as error:
+                self._unanswered(claim, error)
+            else:
+                self._decide(claim, end, is_last)
+
+    def _is_last(self, claim: Claim, end: Ends) -> bool:
+        """Whether nobody else's data stands behind this producer's last record: markers and control messages may."""
+        start = claim.end if claim.end <= end.high else claim.newest
+        if end.high < start:
+            return False
+        behind = self._cluster.records(claim.partition, start, end.high)
+        return all(is_control(record.key, record.value, record.headers) for record in behind)
+
+    def _decide(self, claim: Claim, end: Ends, is_last: bool) -> None:
+        now = self._timer.now()
+        failed: Exception | None = None
+        with self._lock:
+            counters, written = self._ledger.counters, self._ledger[claim.partition]
+            if self._ledger.is_void(claim):
+                counters["void"] += 1
+                written.cycle.put_off(now)
+                return
+            if not is_last:
+                counters["moved"] += 1
+                written.cycle.stop()
+                return
+            written.end = end.high
+            if self._ledger.is_out_of_range(claim, now):
+                counters["out_of_range"] += 1
+                written.cycle.sent(now)
+                return
+            time = self._ledger.tells(claim, now) if end.stable == end.high else None
+            if time is None:
+                counters["put_off"] += 1
+                written.cycle.put_off(now)
+                return
+            # Under the lock: a record that is produced from here on comes after the message.
+            try:
+                self._produce(claim, time, written.sequence)
+            except Exception as error:
+                failed = error
+                counters["failed"] += 1
+                written.cycle.put_off(now)
+            else:
+                counters["sent"] += 1
+                written.sequence += 1
+                written.telling = True
+                written.cycle.sent(now)
+        if failed is not None:
+            self._tell(ProgressError(claim.partition, "the control message was not sent", failed))
+
+    def _produce(self, claim: Claim, time: int, sequence: int) -> None:
+        def settled(error: Any, message: Any) -> None:
+            self._settled(claim, time, error, message)
+
+        self._producer.produce(
+            claim.partition.topic,
+            value=None,
+            key=self._options.key,
+            partition=claim.partition.partition,
+            timestamp=time,
+            headers=ControlMessage(time, sequence, self._producer_id).headers(),
+            on_delivery=settled,
+        )
+
+    def _settled(self, claim: Claim, time: int, error: Any, message: Any) -> None:
+        """A control message was acknowledged, or never will be."""
+        now = self._timer.now()
+        with self._lock:
+            written = self._ledger[claim.partition]
+            written.telling = False
+            if error is None:
+                self._ledger.counters["acknowledged"] += 1
+                written.told = max(written.told, time)
+                if message.offset() == written.end:  # else somebody's record stands between, which the next look sees
+                    written.end += 1
+            else:
+                self._ledger.counters["failed"] += 1
+                if written.version == claim.version:
+                    written.cycle.retry(now)
+        if error is not None:
+            self._tell(ProgressError(claim.partition, "the control message did not arrive", error))
+
+    def _unanswered(self, claim: Claim, error: Exception) -> None:
+        now = self._timer.now()
+        with self._lock:
+            self._ledger.counters["unanswered"] += 1
+            self._ledger[claim.partition].cycle.put_off(now)
+        self._tell(ProgressError(claim.partition, "nobody told where the partition ends", error))
+
+    def _tell(self, error: ProgressError) -> None:
+        if self._on_error is not None:
+            self._callbacks.call(self._on_error, error)

@@ -1,0 +1,220 @@
+"""Partitions that others write to: which of them are quiet, and what event time they have come to.
+
+```text
+ end offset moves ────────────▶ moving: nothing is sent
+ it stands for start.ms ──────▶ the last records are read
+     data among what is new ──▶ quiet since it stands; the largest time so far is its event time; ticks follow
+     control messages alone ──▶ quiet as before: somebody else ticks, too
+ no record at all ────────────▶ empty: there is no window that a tick could close
+```
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Protocol
+
+from windrow.kafka._cluster import Cluster, Ends, TopicPartition
+from windrow.kafka._control import LATEST, event_time, is_control
+from windrow.kafka._options import ProgressOptions
+from windrow.kafka._schedule import Cycle
+
+TAIL = 1_000
+"""How many of a partition's last offsets are read when it has become quiet."""
+
+COUNTERS = ("sent", "failed", "empty", "open_transactions", "told_before", "out_of_range", "unanswered")
+"""What a watch counts, in its order."""
+
+
+class Send(Protocol):
+    """Sends a control message and waits for it."""
+
+    def __call__(self, partition: TopicPartition, time: int, sequence: int) -> int:
+        """Its offset; raises what went wrong."""
+
+
+@dataclass
+class Watched:
+    """A partition that is watched; times are milliseconds.
+
+    Attributes:
+        end: the offset of the next record, as it was seen last.
+        stands_since: since when the end is there, but for control messages of this watch.
+        known: up to which offset records were read.
+        quiet_since: since when there is no new data; None while that is not known.
+        event_time: the largest time of its data, as far as it was read.
+        base: the time that it had when it became quiet.
+        told: the largest time that a control message told.
+        cycle: when it is looked at, and ticked, again.
+        is_moving: whether the log says so.
+        sequence: how many control messages were sent.
+    """
+
+    end: int
+    stands_since: int
+    cycle: Cycle
+    known: int | None = None
+    quiet_since: int | None = None
+    event_time: int | None = None
+    base: int | None = None
+    told: int | None = None
+    is_moving: bool = False
+    sequence: int = 0
+
+
+class Watch:
+    """Looks at partitions again and again, and ticks those that stay quiet."""
+
+    def __init__(
+        self,
+        options: ProgressOptions,
+        cluster: Cluster,
+        send: Send | None,
+        log: Callable[[str], None],
+        tail: int = TAIL,
+    ) -> None:
+        """A watch that has seen nothing yet; without `send` it tells what it would send."""
+        self._options = options
+        self._cluster = cluster
+        self._send = send
+        self._log = log
+        self._tail = tail
+        self._watched: dict[TopicPartition, Watched] = {}
+        self._silent = set[TopicPartition]()
+        self.counters = Counter[str]()
+
+    def look(self, partitions: Iterable[TopicPartition], now: int, ends: Callable[[], bool] = lambda: False) -> None:
+        """Looks at these partitions once, `now` on a clock that never goes back, until `ends` says so."""
+        asked = list(partitions)
+        try:
+            found = self._cluster.ends(asked)
+        except Exception as error:
+            found = dict.fromkeys(asked, error)
+        for partition in asked:
+            if ends():
+                return
+            try:
+                end = found[partition]
+                if isinstance(end, Exception):
+                    raise end
+                self._see(partition, end, now)
+            except Exception as error:
+                self.counters["unanswered"] += 1
+                if partition not in self._silent:
+                    self._say(partition, f"no answer: {error}")
+                self._silent.add(partition)
+                if partition in self._watched:
+                    self._watched[partition].cycle.put_off(now)
+            else:
+                self._silent.discard(partition)
+
+    def _see(self, partition: TopicPartition, end: Ends, now: int) -> None:
+        watched = self._watched.get(partition)
+        if watched is not None and end.high < watched.end:
+            self._say(partition, f"was made anew: it ended at offset {watched.end}, and now at {end.high}")
+            watched = None
+        if watched is None:
+            watched = self._watched[partition] = Watched(end.high, now, Cycle(self._options.schedule, now))
+        elif end.high != watched.end:
+            if not watched.is_moving:
+                self._say(partition, f"moves, at offset {end.high}")
+            watched.end, watched.stands_since, watched.is_moving = end.high, now, True
+            watched.cycle = Cycle(self._options.schedule, now)
+        elif watched.cycle.is_due(now):
+            self._decide(partition, watched, end, now)
+
+    def _decide(self, partition: TopicPartition, watched: Watched, end: Ends, now: int) -> None:
+        """What becomes of a partition whose end stands still and whose time has come."""
+        if end.stable < end.high:
+            self.counters["open_transactions"] += 1
+            self._say(partition, "a transaction is open")
+            watched.cycle.put_off(now)
+            return
+        if watched.known != end.high:
+            self._read(partition, watched)
+        watched.is_moving = False
+        if watched.quiet_since is None or watched.base is None:
+            self.counters["empty"] += 1
+            self._say(partition, "empty: there is nothing to close")
+            watched.cycle.stop()
+            return
+        if not watched.cycle.is_due(now):
+            self._say(partition, "quiet, and somebody else has ticked it to the end")
+            return
+        quiet = now - watched.quiet_since
+        time = min(watched.base + quiet - self._options.allowance, LATEST)
+        if time < 0 or watched.base > LATEST:
+            self.counters["out_of_range"] += 1
+            self._say(partition, f"quiet, and no tick can tell its time, {watched.base} ms since 1970")
+            watched.cycle.sent(now)
+            return
+        if watched.told is not None and time <= watched.told:
+            self.counters["told_before"] += 1
+            self._say(partition, f"quiet, and {_moment(watched.told)} was told before")
+            watched.cycle.sent(now)
+            return
+        why = f"{_moment(time)} (its event time {_moment(watched.base)}, quiet for {quiet / 1000:.1f} s)"
+        self._tick(partition, watched, time, now, why)
+
+    def _tick(self, partition: TopicPartition, watched: Watched, time: int, now: int, why: str) -> None:
+        if self._send is None:
+            self._say(partition, f"would tick {why}")
+        else:
+            try:
+                offset = self._send(partition, time, watched.sequence)
+            except Exception as error:
+                self.counters["failed"] += 1
+                self._say(partition, f"no tick: {error}")
+                watched.cycle.put_off(now)
+                return
+            if offset == watched.end:  # else somebody has written meanwhile, which the next look sees
+                watched.end = watched.known = offset + 1
+            self._say(partition, f"tick {why}, offset {offset}")
+        self.counters["sent"] += 1
+        watched.sequence += 1
+        watched.told = time
+        watched.cycle.sent(now)
+        if watched.cycle.next is None:
+            self._say(partition, "that was the last tick until something arrives")
+
+    def _read(self, partition: TopicPartition, watched: Watched) -> None:
+        """Reads what is new at the end of a partition."""
+        first = watched.known is None
+        start = max(watched.known or 0, watched.end - self._tail)
+        is_cut = not first and start > (watched.known or 0)
+        data, told, behind = list[int](), list[int](), list[int]()
+        for record in self._cluster.records(partition, start, watched.end):
+            if is_control(record.key, record.value, record.headers):
+                time = event_time(record.key, record.value, record.headers)
+                if time is not None:
+                    told.append(time)
+                    behind.append(time)
+            else:
+                behind.clear()
+                data += [record.timestamp] if record.timestamp is not None else []
+        watched.known = watched.end
+        watched.told = max([*told, *([] if watched.told is None else [watched.told])], default=None)
+        held = [] if watched.event_time is None else [watched.event_time]
+        watched.event_time = max([*data, *held], default=None)
+        if data or is_cut or (first and behind):
+            watched.quiet_since = watched.stands_since
+            # A watch that begins goes on from where somebody has ticked to since: it did not see how long that is ago.
+            times = [*data, *held, *(behind if first else [])]
+            watched.base = max(times, default=None)
+        elif watched.quiet_since is not None:
+            # Control messages alone: the quiet time goes on, and so do its ticks unless all of them were told.
+            watched.cycle = Cycle(self._options.schedule, watched.quiet_since)
+            latest = (watched.base or 0) + self._options.schedule.last - self._options.allowance
+            if watched.told is not None and watched.told >= latest:
+                watched.cycle.stop()
+
+    def _say(self, partition: TopicPartition, what: str) -> None:
+        self._log(f"{partition} {what}")
+
+
+def _moment(time: int) -> str:
+    moment = datetime.fromtimestamp(time / 1000, UTC)
+    return f"{moment:%Y-%m-%dT%H:%M:%S}.{time % 1000:03d}Z"

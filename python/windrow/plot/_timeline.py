@@ -1,0 +1,116 @@
+"""`timeline`: the events of some keys, their windows, what was late, and when windows close."""
+
+from __future__ import annotations
+
+import io
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from windrow._arguments.errors import bad_type, bad_value
+from windrow._inspection.keys import key_of
+from windrow._inspection.query import trace
+from windrow._inspection.trace import Trace
+from windrow.plot import _drawing as drawing
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from windrow._query.windowed import WindowedData
+
+_MOST_KEYS = 12
+_MOST_RECORDS = 1_000
+_ENDINGS = (".svg", ".png", ".pdf")
+
+
+class Timeline:
+    """A picture of the windows of some keys; a notebook shows it as it is. Made by `timeline`.
+
+    Attributes:
+        figure: the picture as matplotlib's `Figure`, to be changed at will.
+    """
+
+    def __init__(self, figure: Figure, title: str) -> None:
+        """Of a figure."""
+        self.figure = figure
+        self._title = title
+
+    @property
+    def svg(self) -> str:
+        """The picture as SVG: the same text whenever it is made by the same version of matplotlib."""
+        return self._rendered("svg").decode()
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the picture as the file's name says: `.svg`, `.png` or `.pdf`.
+
+        Raises:
+            ValueError: another ending.
+            OSError: the file cannot be written.
+        """
+        ending = Path(path).suffix.lower()
+        if ending not in _ENDINGS:
+            raise bad_value("path", os.fspath(path), f"a file that ends with {', '.join(_ENDINGS)}")
+        Path(path).write_bytes(self._rendered(ending[1:]))
+
+    def _repr_svg_(self) -> str:
+        """What a notebook shows."""
+        return self.svg
+
+    def _rendered(self, kind: str) -> bytes:
+        written = io.BytesIO()
+        drawing.render(self.figure, written, kind, self._title)
+        return written.getvalue()
+
+
+def timeline(events: object, windowed: WindowedData[Any], keys: object, *, stream: bool | None = None) -> Timeline:
+    """A picture of some keys: their events, the windows that hold them, what was late, and when windows close.
+
+    If the windows have a `grace`, the rows of data in this process are read as a stream, in their order. Late records
+    are shown with the stream time that they met, and each window with its close time. The rows are a batch, in which
+    nothing is late, in three cases: without a grace, of a Spark DataFrame, whose rows have no order, and of sessions
+    with `max_duration` or `end_when`. `windrow.explain_record` puts the same in words.
+
+    Args:
+        events: the data, of any kind that `group_by` takes, with the columns of the query; of a Spark DataFrame the
+            rows of these keys are collected, and no others. A stream has no end, so it is refused: read what it reads
+            as a batch.
+        windowed: what `windowed_by` returned.
+        keys: a key, or a list of at most 12: values of the key column, tuples of those of several.
+        stream: whether the rows come as a stream; None for as is said above.
+
+    Returns:
+        The picture: shown by a notebook, written by `save("sessions.svg")`, as text by `svg`.
+
+    Raises:
+        ImportError: matplotlib is not installed, the extra `plot`.
+        ValueError: no key, more than 12, or more than 1,000 records of them, or none; or `stream` of windows without a
+            grace, of sessions with `max_duration` or `end_when`, or of a Spark DataFrame.
+        TypeError: not windowed, a cogroup, a streaming DataFrame, or a key of another type than its column.
+
+    >>> from datetime import datetime
+    >>> import pyarrow as pa
+    >>> import windrow as wr
+    >>> clicks = pa.table({"user": ["ann"] * 3, "ts": [datetime(2026, 1, 1, 8, minute) for minute in (0, 5, 11)]})
+    >>> sessions = wr.group_by(clicks, "user", time="ts").windowed_by(wr.SessionWindows.with_gap("5 minutes"))
+    >>> picture = timeline(clicks, sessions, keys=["ann"])
+    >>> picture.svg.startswith("<?xml")
+    True
+    """
+    drawing.check_matplotlib()
+    wanted = keys if isinstance(keys, list) else [keys]
+    if not wanted:
+        raise bad_value("keys", keys, f"1 to {_MOST_KEYS} keys")
+    if len(wanted) > _MOST_KEYS:
+        raise bad_value("keys", f"{len(wanted)} keys", f"at most {_MOST_KEYS}, as a picture of more cannot be read")
+    if events is None:
+        raise bad_type("events", events, "the data that is windowed")
+    found = trace(events, windowed, wanted, stream, _MOST_RECORDS, argument="keys")
+    if not found.records:
+        raise bad_value("keys", keys, "keys of which the events have records")
+    return _picture(found, windowed, wanted)
+
+
+def _picture(found: Trace, windowed: WindowedData[Any], wanted: list[object]) -> Timeline:
+    fields = [windowed.grouped._input.field("keys", key) for key in windowed.grouped.keys]
+    title = str(windowed.windows)
+    return Timeline(drawing.drawn(found, [key_of("keys", key, fields) for key in wanted], title), title)

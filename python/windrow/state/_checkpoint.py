@@ -1,0 +1,58 @@
+"""The entries of a stateful operator in the checkpoint of a streaming query, by Spark's own source of states."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, Any
+
+from windrow._arguments.errors import bad_type, bad_value
+from windrow._arguments.integer import integer
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+_MAP = "pages"
+_COMMITTED = "the checkpointLocation of a streaming query of windrow that has committed a micro-batch"
+
+
+def entries(spark: SparkSession, checkpoint: object, operator: object) -> DataFrame:
+    """The entries that the last committed micro-batch has left: rows of `shard`, `name`, `page`.
+
+    Raises:
+        TypeError: arguments of other types.
+        ValueError: no such checkpoint, or no state of windrow there.
+    """
+    from pyspark.sql import SparkSession
+    from pyspark.sql import functions as F
+
+    if not isinstance(spark, SparkSession):
+        raise bad_type("spark", spark, "a SparkSession")
+    if not isinstance(checkpoint, str | os.PathLike):
+        raise bad_type("checkpoint", checkpoint, _COMMITTED)
+    number = integer("operator", operator, "the number of a stateful operator of the query, 0 for the first one")
+    path = os.fspath(checkpoint)
+    batch = _last_batch(spark, path, number)
+    options = {"path": path, "operatorId": number, "batchId": batch, "stateVarName": _MAP}
+    stored = spark.read.format("statestore").options(**options).load()
+    columns = ("key.shard", "user_map_key.name", "user_map_value.page")
+    return stored.select(*(F.col(column) for column in columns))
+
+
+def _last_batch(spark: Any, path: str, operator: int) -> int:
+    known = {row["operatorId"]: row for row in spark.read.format("state-metadata").load(path).collect()}
+    if not known:
+        raise bad_value("checkpoint", path, _COMMITTED)
+    if operator not in known:
+        numbers = ", ".join(map(str, sorted(known)))
+        raise bad_value("operator", operator, f"the number of a stateful operator of the query in {path!r}: {numbers}")
+    found = known[operator]
+    properties = json.loads(found["operatorProperties"] or "{}") or {}
+    names = [variable["stateName"] for variable in properties.get("stateVariables", ())]
+    if names != [_MAP]:
+        what = f"one of windrow: operator {operator} in {path!r} is {found['operatorName']} and has no state of windrow"
+        raise bad_value("operator", operator, what)
+    if found["maxBatchId"] < 0:
+        raise bad_value("checkpoint", path, _COMMITTED)
+    last: int = found["maxBatchId"]
+    return last

@@ -1,0 +1,152 @@
+"""The query of a state, as its shards have written it."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import pyarrow as pa
+
+from windrow._executor.stream.index import Index
+from windrow._folds.fold import Fold
+from windrow._native import Operator, Query, shard_keys
+
+
+@dataclass(frozen=True)
+class StoredQuery:
+    """The query of a state.
+
+    Attributes:
+        spec: the plan of a shard's operator.
+        read: the columns that the stream reads, those of sources among them.
+        schema: the columns of the plan.
+        accumulators: the columns of Python functions, and their types.
+        result: the columns of the open windows, as Spark's JSON.
+    """
+
+    spec: dict[str, Any]
+    read: pa.Schema
+    schema: pa.Schema
+    accumulators: pa.Schema
+    result: str
+
+    @classmethod
+    def open(cls, text: str) -> StoredQuery:
+        """Of what a shard has written; `ValueError` for anything else."""
+        try:
+            told = json.loads(text)
+            read, accumulators = (
+                pa.ipc.read_schema(pa.py_buffer(base64.b64decode(told[name]))) for name in ("schema", "accumulators")
+            )
+            plan = pa.schema(list(read)[: told["columns"]])
+            stored = cls(told["spec"], read, plan, accumulators, told["result"])
+        except (ValueError, KeyError, TypeError, OSError) as error:
+            raise ValueError(f"state: its query cannot be read ({error!r}): it is damaged") from None
+        if stored.spec.get("over"):
+            raise ValueError(
+                "state: got that of with_columns over sliding windows; allowed: one with open windows (that query "
+                "keeps times of records, and gives each its window at once)"
+            )
+        return stored
+
+    @property
+    def keys(self) -> list[pa.Field[Any]]:
+        """The key columns."""
+        return [self.schema.field(name) for name in self.spec["keys"]]
+
+    @property
+    def time(self) -> pa.DataType:
+        """The type of the time column."""
+        kind: pa.DataType = self.schema.field(self.spec["time"]).type
+        return kind
+
+    @property
+    def is_in_parts(self) -> bool:
+        """Whether sessions may be stored in parts, each in the segment of its own reach."""
+        is_session: bool = self.spec["windows"]["kind"] == "session"
+        return is_session and self.spec["emit"] == "close"
+
+    def operator(self, pages: Sequence[bytes], *, is_part: bool = False) -> Operator:
+        """The operator of a state, to be asked and not to be pushed to: it has no Python functions."""
+        operator = Operator(json.dumps(self.spec), self.schema, self._folds)
+        if is_part:
+            operator.restore_part(pages)
+        else:
+            operator.restore(pages)
+        return operator
+
+    def shown(self, operator: Operator, windows: pa.RecordBatch, source: dict[str, Any]) -> pa.RecordBatch:
+        """Selected windows beside the source columns and stream time, named as in the result."""
+        count = windows.num_rows
+        columns = windows.columns[:-1]  # the last one is the largest time of the records
+        for name, value in source.items():
+            columns.append(pa.array([value] * count, self.read.field(name).type))
+        columns.append(pa.array([operator.stream_time] * count, pa.int64()).cast(self.time))
+        return pa.RecordBatch.from_arrays(columns, names=self.names)
+
+    @cached_property
+    def names(self) -> list[str]:
+        """The names of the columns of the result."""
+        return [field["name"] for field in json.loads(self.result)["fields"]]
+
+    def source(self, index: Index, number: int) -> dict[str, Any]:
+        """The source of an operator, for the columns of the result; none where sources share their windows."""
+        if index.stream_time != "source" or not index.source:
+            return {}
+        values = zip(index.source, index.sources[number], strict=True)
+        return {name: value for name, value in values if name not in self.spec["keys"]}
+
+    @cached_property
+    def _folds(self) -> list[Fold]:
+        inputs = self.spec["inputs"]
+        adds = (_kept,) * (1 if inputs is None else inputs["count"])
+        return [Fold(field.type, _nothing, adds, _kept, _no_rows) for field in self.accumulators]
+
+    def place(self, key: pa.RecordBatch) -> tuple[int, str]:
+        """What Spark knows the shard of a key by, and its sort key in hexadecimal digits.
+
+        The core tells both of a record of the key: where it is packed to, and between which keys its page is.
+        """
+        record = self._record(key)
+        packer = Query.of_rows(json.dumps(self.spec), self.schema).packer(0)
+        blocks = [*packer.push(record), *packer.finish()]
+        if not blocks:  # a key that is a gap too, and not a good one: it has no windows
+            return shard_keys(1)[0], ""
+        shard: int = blocks[0].column("shard")[0].as_py()
+        counted = {**self.spec, "aggregates": [{"name": "windrow.count", "function": "count"}]}
+        operator = Operator(json.dumps(counted), self.schema, [])
+        operator.push(record)
+        bounds = (pa.ipc.open_stream(page).schema.metadata or {} for page in operator.pages())
+        return shard, next(known[b"windrow.first_key"] for known in bounds if b"windrow.first_key" in known).decode()
+
+    def _record(self, key: pa.RecordBatch) -> pa.RecordBatch:
+        """A record of a key at time 0, null where a query does not ask for a value."""
+        inputs, windows = self.spec["inputs"], self.spec["windows"]
+        numbers = {self.spec["time"]: 0, windows.get("gap_column"): 1, inputs and inputs["column"]: 0}
+        columns = []
+        for field in self.schema:
+            if field.name in key.schema.names:
+                columns.append(key.column(field.name))
+            elif field.name in numbers:
+                columns.append(pa.array([numbers[field.name]], pa.int64()).cast(field.type))
+            else:
+                columns.append(pa.nulls(1, field.type))
+        return pa.RecordBatch.from_arrays(
+            columns, schema=pa.schema([field.with_nullable(True) for field in self.schema])
+        )
+
+
+def _nothing() -> None:
+    """The accumulator of no records."""
+
+
+def _kept(held: Any, _: Any) -> Any:
+    return held
+
+
+def _no_rows(_: pa.RecordBatch) -> list[Any]:
+    return []

@@ -1,0 +1,51 @@
+"""What a driver gives: changes of windows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+import pyarrow as pa
+
+from windrow._folds.python_values import values_of
+
+Kind = Literal["upsert", "delete", "final", "late"]
+"""What a change says of its window: a new value, that it is no more, its last value, or a late record alone."""
+
+
+class Window(NamedTuple):
+    """The bounds of a window, both inclusive, as the time column shows them."""
+
+    start: Any
+    end: Any
+
+
+@dataclass(frozen=True)
+class Change:
+    """One change of one window.
+
+    Attributes:
+        kind: what happened.
+        key: the key, by column.
+        window: the window.
+        values: the aggregates, by name; empty for a delete.
+        time: the time of the change: a session's end, the largest time of a sliding window's records.
+    """
+
+    kind: Kind
+    key: dict[str, Any]
+    window: Window
+    values: dict[str, Any]
+    time: Any
+
+
+def changes_of(batch: pa.RecordBatch, keys: int, *, final: bool) -> Iterator[Change]:
+    """The rows of the core: keys, window, aggregates, op and time. An upsert of close mode is final."""
+    names = batch.schema.names
+    columns = [values_of(name, column) for name, column in zip(names, batch.columns, strict=True)]
+    for *cells, op, time in zip(*columns, strict=True):
+        kind: Kind = "final" if final and op == "upsert" else op
+        aggregates = zip(names[keys + 1 : -2], cells[keys + 1 :], strict=True) if kind != "delete" else ()
+        key = dict(zip(names[:keys], cells[:keys], strict=True))
+        yield Change(kind, key, Window(cells[keys]["start"], cells[keys]["end"]), dict(aggregates), time)

@@ -1,0 +1,169 @@
+"""A pipeline definition without data: the same function that a job calls with its DataFrame."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from types import TracebackType
+from typing import Any, Self
+
+import pyarrow as pa
+
+from windrow._arguments.errors import bad_type, bad_value, listed
+from windrow._plan.input import Input
+from windrow._plan.plan import Origins, Plan
+from windrow._windows.session import SessionWindows
+from windrow._windows.sliding import SlidingWindows
+
+Definition = Callable[..., Any]
+"""A function from data to a query over it: `group_by(data, ...).windowed_by(...).agg(...)`; for a cogroup, of its
+inputs by name."""
+
+Schemas = pa.Schema | Mapping[str, pa.Schema]
+"""The columns of the data; for a cogroup, of its inputs by name."""
+
+
+_STEPS = (
+    "allowed: a function from data to group_by(data, ...).windowed_by(...).agg(...) and nothing else, with the steps "
+    "of Spark before and after it outside of the function"
+)
+
+
+class Answer:
+    """What `agg` gives a definition: its plan, and no rows that a step could go on with."""
+
+    def __init__(self, plan: Plan) -> None:
+        """Of a plan."""
+        self.plan = plan
+
+    def __getattr__(self, name: str) -> Any:
+        """There is nothing more."""
+        raise _step(name, "behind agg(...)")
+
+    def __getitem__(self, column: object) -> Any:
+        """There are no columns."""
+        raise _step(f"[{column!r}]", "behind agg(...)")
+
+
+class Blank(Input[Answer]):
+    """Columns without rows; a query over it is its plan."""
+
+    def __init__(self, schema: pa.Schema) -> None:
+        """Of the columns of a schema."""
+        self._schema = schema
+
+    @property
+    def columns(self) -> Sequence[str]:
+        """The names of all columns, in order."""
+        return self._schema.names
+
+    def check_observation(self, observation: object) -> None:
+        """Anything will do: a driver has its counters at hand."""
+
+    def check_threads(self, count: int) -> None:
+        """Raises nothing: a driver has one thread, whatever a query asks for."""
+
+    def check_progress(self, show: object) -> None:
+        """Anything will do: a driver takes record by record."""
+
+    def check_windows(self, windows: SessionWindows | SlidingWindows) -> None:
+        """Raises `ValueError` for sessions that are cut, as a stream does."""
+        windows._check_stream()
+
+    def union(self, inputs: Sequence[Self], schema: pa.Schema | None = None, origins: Origins | None = None) -> Blank:
+        """The columns of a cogroup; not the union of two DataFrames, which has no schema."""
+        if schema is None:
+            raise _step("union", "on the data")
+        return Blank(schema)
+
+    def run(self, plan: Plan) -> Answer:
+        """The plan itself."""
+        return Answer(plan)
+
+    def with_windows(self, plan: Plan) -> Answer:
+        """A driver gives windows, not rows."""
+        del plan
+        raise _step("with_columns", "in place of agg(...)")
+
+    def __getattr__(self, name: str) -> Any:
+        """There are no rows, so none of what DataFrames and tables have."""
+        raise _step(name, "on the data")
+
+    def __getitem__(self, column: object) -> Any:
+        """There are no columns of values."""
+        raise _step(f"[{column!r}]", "on the data")
+
+    def _field_at(self, argument: str, position: int, compared: bool) -> pa.Field[Any]:
+        return self._schema.field(position)
+
+
+def plan_of(definition: Definition, schema: Schemas) -> Plan:
+    """The plan that a definition makes over columns of these types; its own errors come through."""
+    for name, known in schema.items() if isinstance(schema, Mapping) else [("schema", schema)]:
+        if not isinstance(known, pa.Schema):
+            raise bad_type(name, known, "a pyarrow.Schema of the data; for a cogroup, a dict of them by input")
+    if not callable(definition):
+        raise bad_type("definition", definition, "a function from data to a query over it")
+    answer = _called(definition, schema)
+    if not isinstance(answer, Answer):
+        raise bad_type(
+            "definition", answer, "a function that returns what agg(...) returned, and does nothing after it"
+        )
+    plan = answer.plan
+    if plan.finish is not None:
+        allowed = "aggregates alone: a driver keeps and shows what they are computed of"
+        raise bad_value("definition", "a query with computed columns", allowed)
+    inputs = plan.origins.names if plan.origins is not None else ()
+    named = tuple(schema) if isinstance(schema, Mapping) else ()
+    if set(inputs) != set(named):
+        allowed = f"schemas of {listed(inputs)}, by name" if inputs else "the schema of the one input of the definition"
+        raise bad_value("schema", _shown(schema), allowed)
+    return plan
+
+
+def _called(definition: Definition, schema: Schemas) -> Any:
+    """What the function returns; it is called only with the arguments that it takes, so a `TypeError` is its own."""
+    named = {name: Blank(known) for name, known in schema.items()} if isinstance(schema, Mapping) else {}
+    single = () if isinstance(schema, Mapping) else (Blank(schema),)
+    try:
+        signature = inspect.signature(definition)
+    except (TypeError, ValueError):  # it is not known of some functions that are not written in Python
+        return _run(definition, single, named)
+    try:
+        signature.bind(*single, **named)
+    except TypeError as error:
+        allowed = f"schemas of what the definition takes, {signature} ({error})"
+        raise bad_value("schema", _shown(schema), allowed) from None
+    return _run(definition, single, named)
+
+
+def _run(definition: Definition, single: Sequence[Blank], named: Mapping[str, Blank]) -> Any:
+    try:
+        return definition(*single, **named)
+    except AttributeError:  # its own, or that of a step
+        raise
+    except Exception as error:
+        if not _in_pyspark(error.__traceback__):
+            raise
+        shown = f"{type(error).__name__}: {error}".rstrip(": ")
+        raise TypeError(f"definition: got a function of pyspark, which raised {shown}; {_STEPS}") from error
+
+
+def _in_pyspark(traceback: TracebackType | None) -> bool:
+    """Whether an exception came through PySpark."""
+    while traceback is not None:
+        if str(traceback.tb_frame.f_globals.get("__name__")).partition(".")[0] == "pyspark":
+            return True
+        traceback = traceback.tb_next
+    return False
+
+
+def _step(name: str, where: str) -> AttributeError:
+    if name.startswith("__"):  # what Python itself looks for
+        return AttributeError(name)
+    shown = name if name.startswith("[") else f".{name}"
+    return AttributeError(f"definition: got {shown} {where}; {_STEPS}")
+
+
+def _shown(schema: Schemas) -> object:
+    return tuple(schema) if isinstance(schema, Mapping) else "one schema"

@@ -1,0 +1,382 @@
+"""A driver of a query: virtual time, no Spark, one record at a time or batches cut at will."""
+
+from __future__ import annotations
+
+import functools
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from datetime import datetime
+from typing import Any, Self
+
+import pyarrow as pa
+
+from windrow._arguments.duration import Duration
+from windrow._arguments.errors import bad_type, bad_value
+from windrow._executor.tasks import Source
+from windrow._folds.python_values import values_of
+from windrow._plan.flat import flat
+from windrow._windows.session import SessionWindows
+from windrow.testing._batches import cut
+from windrow.testing._change import Change, changes_of
+from windrow.testing._definition import Definition, Schemas, plan_of
+from windrow.testing._feed import Fed, Feed, without_rows
+from windrow.testing._operators import operators_of
+from windrow.testing._pages import DRIVER, driver_page, read
+from windrow.testing._stores import SessionStore, Store, WindowStore
+from windrow.testing._wall_clock import WallClock
+
+_DROPPED = ("late", "windows_refused", "null_keys", "null_times", "null_values", "bad_gaps")
+
+
+class StreamDriver:
+    """Runs the query that a job runs on a stream, record by record, in this process.
+
+    Time is virtual: it moves by the records and by `tick`, never by a clock. The order of feeding is the order of the
+    stream, whatever `order=` says, though a record without an order is refused; each record is judged by the stream
+    time that those before it have reached, as Kafka Streams does it.
+
+    >>> from datetime import datetime, timedelta
+    >>> import pyarrow as pa
+    >>> import windrow as wr
+    >>> def sessions_of(clicks):  # what the job calls with its streaming DataFrame
+    ...     return (
+    ...         wr.group_by(clicks, "user", time="ts")
+    ...         .windowed_by(wr.SessionWindows.with_gap("5 minutes", grace="1 minute"))
+    ...         .agg(n=wr.count(), spent=wr.sum("amount"))
+    ...     )
+    >>> schema = pa.schema({"user": pa.string(), "ts": pa.timestamp("us"), "amount": pa.int64()})
+    >>> driver = StreamDriver(sessions_of, schema)
+    >>> eight = datetime(2026, 1, 1, 8)
+    >>> driver.pipe(user="ann", ts=eight, amount=3)
+    []
+    >>> driver.pipe(user="ann", ts=eight + timedelta(minutes=5), amount=4)
+    []
+    >>> (final,) = driver.tick(eight + timedelta(minutes=12))
+    >>> final.kind, final.window.end.minute, final.values
+    ('final', 5, {'n': 2, 'spent': 7})
+    >>> driver.pipe(user="ann", ts=eight + timedelta(minutes=2), amount=1)
+    []
+    >>> driver.counters["late"], driver.dropped
+    (1, 1)
+
+    A cogroup has a stream time for each input. A record is late by its own input, and a window closes by the slowest:
+
+    >>> def visits_of(clicks, orders):
+    ...     return (
+    ...         wr.cogroup(clicks=wr.group_by(clicks, "user", time="ts"), orders=wr.group_by(orders, "user", time="ts"))
+    ...         .windowed_by(wr.SessionWindows.with_gap("5 minutes", grace="1 minute"))
+    ...         .agg(clicks=wr.count("clicks.*"), spent=wr.sum("orders.amount"))
+    ...     )
+    >>> clicks = pa.schema({"user": pa.string(), "ts": pa.timestamp("us")})
+    >>> driver = StreamDriver(visits_of, {"clicks": clicks, "orders": schema})
+    >>> driver.pipe("clicks", user="ann", ts=eight)
+    []
+    >>> driver.pipe("clicks", user="bob", ts=eight + timedelta(minutes=30))  # orders have not come: nothing closes
+    []
+    >>> driver.pipe("clicks", user="ann", ts=eight + timedelta(minutes=1))  # late: clicks have come to 8:30
+    []
+    >>> driver.pipe("orders", user="ann", ts=eight + timedelta(minutes=1), amount=5)  # orders have not
+    []
+    >>> driver.counters["late"]
+    1
+    >>> (final,) = driver.tick(eight + timedelta(minutes=20), input="orders")
+    >>> final.key["user"], final.window.end.minute, final.values
+    ('ann', 1, {'clicks': 1, 'spent': 5})
+
+    With `source=` each source keeps its own time and its own windows, as each partition does in Kafka; or with
+    `stream_time="slowest"` all have one time, that of the source that is behind the others:
+
+    >>> def views_of(clicks):
+    ...     return (
+    ...         wr.group_by(clicks, "user", time="ts", source="partition")
+    ...         .windowed_by(wr.SessionWindows.with_gap("5 minutes", grace="1 minute"))
+    ...         .max_ahead("1 day")
+    ...         .agg(n=wr.count())
+    ...     )
+    >>> parts = pa.schema({"user": pa.string(), "ts": pa.timestamp("us"), "partition": pa.int32()})
+    >>> driver = StreamDriver(views_of, parts, wall_clock=eight)
+    >>> driver.pipe(user="ann", ts=eight, partition=0)
+    []
+    >>> driver.pipe(user="bob", ts=eight + timedelta(minutes=30), partition=1)  # moves no time of partition 0
+    []
+    >>> {source: time.minute for source, time in driver.stream_times.items()}
+    {(0,): 0, (1,): 30}
+    >>> [change.key["user"] for change in driver.tick(eight + timedelta(minutes=7), source=0)]
+    ['ann']
+    >>> driver.pipe(user="cid", ts=eight + timedelta(days=2), partition=1)  # more than a day ahead of the wall clock
+    []
+    >>> driver.advance_wall_clock("1 day")
+    >>> driver.pipe(user="cid", ts=eight + timedelta(days=2), partition=1)[0].key["user"]
+    'bob'
+    >>> driver.counters["ahead"]
+    1
+    """
+
+    def __init__(
+        self, definition: Definition, schema: Schemas, *, value: str | None = None, wall_clock: Any = None
+    ) -> None:
+        """A driver of what `definition` makes of data with the columns of `schema`.
+
+        Args:
+            definition: a function from data to `group_by(data, ...).windowed_by(...).agg(...)`; for a cogroup a
+                function that takes the inputs by name.
+            schema: the columns of the data and their Arrow types; for a cogroup a dict of those of its inputs.
+            value: the column that is the record's value in Kafka. With it, nulls there are what they are in Kafka:
+                sliding windows drop the record and count it (`null_values`), `reduce` is handed them. Not for a
+                cogroup.
+            wall_clock: the time that the wall clock shows, as the time column shows it, until `advance_wall_clock`
+                moves it. Needed, and looked at, only where the definition has `max_ahead`.
+
+        A single Python aggregate that becomes None deletes its window, as in Kafka; not where it leaves out the records
+        of an input.
+
+        Raises:
+            TypeError: no function, or one that returns anything but what `agg` returned, or calls PySpark.
+            AttributeError: the function takes steps on the data before `group_by` or after `agg`, such as `where` or
+                `select`: those stay outside of it.
+            ValueError: windows without a grace, which every stream needs, sliding windows without a resolution whose
+                lengths are no multiples of a driver's, a millisecond, schemas of other inputs than the definition has,
+                a column that is read under the name of the driver's own ticks, `windrow.tick`, or `max_ahead` without a
+                `wall_clock`.
+        """
+        plan = plan_of(definition, schema)
+        plan = replace(plan, windows=plan.windows._on_stream(plan.schema.field(plan.time)))
+        if plan.windows.grace is None:
+            allowed = "how far behind stream time a record may be, such as grace='1 hour'; '0 seconds' for not at all"
+            raise bad_value("grace", None, allowed)
+        self._plan = plan
+        self._feed = Feed(plan, schema, value)
+        self._schema = self._feed.schema
+        self._new = functools.partial(operators_of, plan, self._schema, self._feed.tick, value)
+        time = plan.schema.field(plan.time)
+        self._wall_clock = WallClock(wall_clock, plan.options.max_ahead, time, self._feed.tick)
+        self._operators = self._new()
+        self._set_aside = Counter[str]()
+        self._unread: list[pa.RecordBatch] = []
+
+    def pipe(self, input: str | None = None, /, **record: Any) -> list[Change]:
+        """Takes one record, by column; columns that are left out are null. Returns what it changes.
+
+        For a cogroup the name of the record's input comes first: `pipe("clicks", user="ann", ...)`.
+
+        Values are those of Python for the type of their column, and none is changed: a number is no time, as it has no
+        unit.
+
+        Raises:
+            TypeError: a value of another class than its column holds.
+            ValueError: a column that the data does not have, an input that the definition does not have, a record
+                with a null in the column of `order=`, or a value that its column does not hold as it is: finer than
+                its unit, or a time with a zone where it has none.
+                While the record is worked on: a gap that `invalid_gap="error"` refuses, or a string in data of Arrow
+                that is no UTF-8.
+            OverflowError: a result or a bound does not fit its type, or Python has no such time.
+            RuntimeError: a Python function failed; its exception is the cause.
+
+        An error of the work (the last two, such a gap or such a string) leaves a batch half done: then the driver takes
+        nothing more, nor can it be asked for windows or pages, until it is restored. All others come before anything is
+        taken.
+        """
+        return self._push(self._feed.record(input, record))
+
+    def pipe_batch(
+        self,
+        data: Any,
+        *,
+        input: str | None = None,
+        input_column: str | None = None,
+        rows: int | Iterable[int] | None = None,
+    ) -> list[Change]:
+        """Takes Arrow data in its order, cut into batches of `rows` rows. Returns what they change.
+
+        Unless the query asks for `every_record`, a batch gives one update for each window that it changed; of several
+        sources with their own time, those of one come after those of another.
+
+        Args:
+            data: a pyarrow Table or RecordBatch, or anything else that gives an Arrow stream.
+            input: for a cogroup, the name of the input that the data is of.
+            input_column: for a cogroup, in place of `input`: the column of the data that holds the name of each row's
+                input, in any order. A row's other columns are those of its input. A tick without a name is of all
+                inputs, its time in the columns of an input whose tick it is.
+            rows: the length of a batch, or the lengths of batches, after which the last batch takes what is left; None
+                for the batches of the data.
+
+        Raises:
+            TypeError: no Arrow data, a column of a type whose values are not those of the declared type, or `rows` that
+                are no whole numbers.
+            ValueError: a column that the data does not have, or has twice, a value that the declared type does not
+                hold exactly, a record with a null in the column of `order=`, an input that the definition does not
+                have, or batches of no rows.
+
+        All of these come before anything is taken. While the batches are worked on, errors are those of `pipe`, and as
+        there the driver has to be restored after one. The changes of the batches before it are then not returned, but
+        `read_table` has their rows.
+        """
+        fed = self._feed.taking(input, input_column)
+        if isinstance(data, pa.RecordBatch):
+            table = pa.Table.from_batches([data])
+        elif hasattr(data, "__arrow_c_stream__"):
+            table = pa.RecordBatchReader.from_stream(data).read_all()
+        else:
+            raise bad_type("data", data, "Arrow data: a pyarrow Table or RecordBatch, or any Arrow stream")
+        # All of them, so that an error comes before any is taken; of a named input its columns also without rows.
+        fed(without_rows(table.schema))
+        batches = [fed(batch).rebased() for batch in cut(table, rows)]
+        return [change for batch in batches for change in self._push(batch)]
+
+    def tick(self, time: Any, *, input: str | None = None, source: Any = None) -> list[Change]:
+        """Moves stream time, as a tick does: nothing else happens but what closes. Returns what that closes.
+
+        For a cogroup it is the time of all inputs, or of the one that is named. With `source=` in the definition it is
+        the time of every source that is known, or of the one that is named: by the value of the source column, or by a
+        tuple of the values of several. Raises as `pipe` does.
+        """
+        return self._push(self._feed.tick_at(input, time, source))
+
+    def advance_wall_clock(self, duration_or_time: Duration | datetime) -> None:
+        """Moves the wall clock on by a duration, or to a time (Kafka's `advanceWallClockTime`). Nothing else happens.
+
+        Raises:
+            TypeError: neither a duration nor a time as the time column shows it.
+            ValueError: a time before that of the clock, or a driver without a `wall_clock`.
+        """
+        self._wall_clock.advance(duration_or_time)
+
+    def finish(self) -> list[Change]:
+        """Closes every window that is open, as at the end of a batch query. Returns the finals.
+
+        Stream time does not move. So a record that is piped afterwards may still be in time, and then makes a new
+        window, also within the gap of a session that was final here.
+        """
+        return self._changes(self._operators.finish())
+
+    def read_table(self) -> pa.Table:
+        """The rows that the streaming query has given since this was last called or the state restored, in its schema.
+
+        With `emit("update")` every aggregate may be null there, as it is where a window is deleted.
+        """
+        output = self._operators.output_schema
+        if self._plan.options.emit == "update":  # where deletes come, which have no aggregates
+            output = pa.schema(list(self._operators.change_schema)[: len(output)])
+        batches = [pa.RecordBatch.from_arrays(batch.columns[: len(output)], schema=output) for batch in self._unread]
+        self._unread.clear()
+        table = pa.Table.from_batches(batches, schema=output)
+        return flat(table) if self._plan.options.flat else table
+
+    @property
+    def counters(self) -> dict[str, int]:
+        """What was counted over all sources, also in the part of a batch that came before an error of the work itself.
+
+        `ahead` are the records that `max_ahead` set aside; its ticks are among the `bad_ticks`. A tick of every source
+        is one in each, with `stream_time="source"`.
+        """
+        counted = Counter(self._operators.counters() | {"ahead": 0})
+        counted.update(self._set_aside)
+        return dict(counted)
+
+    @property
+    def dropped(self) -> int:
+        """Records and windows left out, as Kafka's `dropped-records` counts them."""
+        counters = self.counters
+        return sum(counters[name] for name in _DROPPED)
+
+    @property
+    def stream_time(self) -> Any:
+        """The largest time so far, as the time column shows it; None before the first record.
+
+        With `source=` it is the smallest over the sources, and over the inputs of a cogroup.
+
+        Raises:
+            OverflowError: a time that Python does not have, such as one past the year 9999.
+        """
+        return self._shown(self._operators.stream_time)
+
+    @property
+    def stream_times(self) -> dict[Source, Any]:
+        """The stream time of each source that is known, by the tuple of its values; without `source=` that of `()`.
+
+        Raises as `stream_time` does.
+        """
+        return {source: self._shown(time) for source, time in self._operators.stream_times.items()}
+
+    @property
+    def sessions(self) -> SessionStore:
+        """The visible sessions, to be queried; `TypeError` for sliding windows."""
+        if not isinstance(self._plan.windows, SessionWindows):
+            raise TypeError("sessions: got a query of sliding windows; allowed: .windows")
+        return SessionStore(self._store)
+
+    @property
+    def windows(self) -> WindowStore:
+        """The visible sliding windows, to be queried; `TypeError` for sessions."""
+        if isinstance(self._plan.windows, SessionWindows):
+            raise TypeError("windows: got a query of sessions; allowed: .sessions")
+        return WindowStore(self._store)
+
+    def snapshot(self) -> list[bytes]:
+        """The whole state as pages: Arrow IPC streams, as a checkpoint holds them.
+
+        With `source=` or `max_ahead` there is one more, which lists the sources and what was set aside
+        (`windrow.testing._pages`).
+        """
+        pages = self._operators.pages()
+        return [self._driver_page(), *pages] if self._has_page else pages
+
+    def changed_pages(self) -> dict[str, bytes | None]:
+        """The pages, by name, that differ from the last call, or from what was restored; None where one is no more."""
+        pages = self._operators.changed_pages()
+        return pages | {DRIVER: self._driver_page()} if self._has_page else pages
+
+    def restore(self, pages: Iterable[bytes]) -> Self:
+        """Goes on from a snapshot, and forgets the state so far, but not where it raises.
+
+        Of what `changed_pages` has given, a state is the last page of each name, without those that are no more.
+
+        Args:
+            pages: all pages of one state, in any order.
+
+        Raises:
+            TypeError: no pages, or a page that is no bytes.
+            ValueError: a page is damaged, missing, of another version or of another query.
+        """
+        if isinstance(pages, Mapping | str | bytes | bytearray | memoryview) or not isinstance(pages, Iterable):
+            hint = "; of the dict that its changes made, the values()" if isinstance(pages, Mapping) else ""
+            raise bad_type("pages", pages, f"all pages of a state, as snapshot() gives them{hint}")
+        held = list(pages)
+        for number, page in enumerate(held):
+            if not isinstance(page, bytes | bytearray):
+                raise bad_type(f"pages[{number}]", page, "bytes, as snapshot() gives them")
+        saved = read(held, self._plan.stream)
+        operators = self._new()
+        operators.restore(saved.sources, saved.pages)
+        self._operators, self._set_aside = operators, Counter(saved.counters)
+        self._unread.clear()
+        return self
+
+    @property
+    def _has_page(self) -> bool:
+        sources = self._plan.stream.source
+        return bool(sources) or self._plan.options.max_ahead is not None or self._set_aside.total() > 0
+
+    def _driver_page(self) -> bytes:
+        return driver_page(self._plan.stream, self._operators.sources, self._set_aside)
+
+    def _shown(self, ticks: int | None) -> Any:
+        times = pa.array([ticks], pa.int64()).cast(self._schema.field(self._plan.time).type)
+        (time,) = values_of(self._plan.time, times)
+        return time
+
+    def _push(self, fed: Fed) -> list[Change]:
+        admitted, set_aside = self._wall_clock.admitted(fed)
+        changes = self._operators.push(admitted)
+        self._set_aside.update(set_aside)
+        return self._changes(changes)
+
+    def _changes(self, batches: list[pa.RecordBatch]) -> list[Change]:
+        self._unread += [batch for batch in batches if batch.num_rows]
+        keys, final = len(self._plan.keys), self._plan.options.emit == "close"
+        return [change for batch in batches for change in changes_of(batch, keys, final=final)]
+
+    @property
+    def _store(self) -> Store:
+        return Store(lambda: self._operators, self._schema, self._plan.keys, self._plan.time)

@@ -1,0 +1,242 @@
+"""Records and Arrow data in the columns that an operator is fed with."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from windrow._arguments.column import column_position
+from windrow._arguments.errors import bad_type, bad_value, listed, unknown_column, unknown_word
+from windrow._executor.batches import rebased
+from windrow._executor.tasks import Source
+from windrow._native import RowColumns
+from windrow._plan.plan import Plan
+from windrow.testing._definition import Schemas
+from windrow.testing._values import cast_of, cell_of
+
+_TICK = "windrow.tick"
+_ORDERED = "a value for every record, as the definition has order=; null for ticks only"
+
+
+class Fed(NamedTuple):
+    """What an operator is fed with.
+
+    Attributes:
+        batch: rows in the columns of the operator.
+        sources: the source of each row; None where it is a tick of every known one.
+    """
+
+    batch: pa.RecordBatch
+    sources: list[Source | None]
+
+    def rebased(self) -> Fed:
+        """The same; see `windrow._executor.batches.rebased`."""
+        return Fed(rebased(self.batch), self.sources)
+
+
+@dataclass(frozen=True)
+class _Origin:
+    """An input: its number, its columns, its own names for those of the operator, and what orders its records."""
+
+    number: int
+    columns: Sequence[str]
+    own: Mapping[str, str]
+    source: Sequence[pa.Field[Any]]
+    order: pa.Field[Any] | None
+
+
+class Feed:
+    """The way from the data of a plan's inputs to its operator.
+
+    Attributes:
+        schema: what the operator is fed with.
+        tick: the boolean column of ticks.
+    """
+
+    def __init__(self, plan: Plan, schema: Schemas, value: str | None) -> None:
+        """`value` is the column that is the record's value in Kafka, of a plan with one input."""
+        fields = {field.name: field for field in plan.schema}
+        self._time = plan.time
+        self._origins: dict[str | None, _Origin] = {}
+        if value is not None and not isinstance(value, str):
+            raise bad_type("value", value, "the name of a column")
+        if isinstance(schema, Mapping):
+            if value is not None:
+                raise bad_value("value", value, "None for a cogroup, where nulls are what they are in SQL")
+            for number, (name, own) in enumerate(zip(*_named(plan), strict=True)):
+                self._origins[name] = _origin_of(plan, number, schema[name], own)
+        else:
+            if value is not None and value not in schema.names:
+                raise unknown_column("value", value, schema.names)
+            fields |= {} if value is None else {value: schema.field(value)}
+            self._origins[None] = _origin_of(plan, 0, schema, {name: name for name in (*fields, *plan.stream.columns)})
+        self._number = plan.origins.column if plan.origins is not None else None
+        self.tick = plan.tick or _TICK
+        if plan.tick is None and _TICK in fields:
+            raise bad_value("schema", _TICK, "another name for a column that is read: the driver's own ticks have this")
+        fields.setdefault(self.tick, pa.field(self.tick, pa.bool_()))
+        self.schema = pa.schema(fields.values())
+
+    def record(self, name: str | None, record: Mapping[str, Any]) -> Fed:
+        """A record of an input; columns that are left out are null."""
+        origin = self._origin(name)
+        for column in record:
+            if column not in origin.columns:
+                raise unknown_column("record", column, origin.columns)
+
+        def cell(own: str, kind: pa.DataType) -> pa.Array[Any]:
+            return cell_of(f"record: column {own!r}", record.get(own), kind)
+
+        read = {field.name: field.type for field in self.schema if field.name in origin.own}
+        cells = {name: cell(origin.own[name], kind) for name, kind in read.items()}
+        ticking = self.tick in cells and cells[self.tick][0].as_py() is True
+        order = origin.order
+        if order is not None and cell(order.name, order.type).null_count and not ticking:
+            raise bad_value(f"record: column {order.name!r}", None, _ORDERED)
+        columns = [cell(known.name, known.type) for known in origin.source]
+        return Fed(self._row(cells, origin.number), _sources(columns, [ticking]))
+
+    def tick_at(self, name: str | None, time: Any, source: Any = None) -> Fed:
+        """A tick of an input and a source; of all that are known where none is named."""
+        number = self._origin(name).number if name is not None else None
+        at = cell_of("time", time, self.schema.field(self._time).type)
+        return Fed(self._row({self._time: at, self.tick: pa.array([True])}, number), [self._named(name, source)])
+
+    def taking(self, name: str | None, column: str | None) -> Callable[[pa.RecordBatch], Fed]:
+        """The way of batches: of the input that is named, or of those that a column of the data names."""
+        if column is None:
+            self._origin(name)
+            return functools.partial(self.batch, name)
+        if not isinstance(column, str):
+            raise bad_type("input_column", column, "the name of a column")
+        if name is not None or self._number is None:
+            allowed = "none beside input=" if name is not None else "none: the definition has one input"
+            raise bad_value("input_column", column, allowed)
+        return functools.partial(self.interleaved, column)
+
+    def batch(self, name: str | None, batch: pa.RecordBatch, *, of_all: bool = False) -> Fed:
+        """Data of an input; with `of_all` rows in its columns that are of all inputs."""
+        origin = self._origin(name)
+        columns: list[pa.Array[Any]] = []
+        for field in self.schema:
+            if field.name == self._number and not of_all:
+                columns.append(pa.repeat(pa.scalar(origin.number, field.type), batch.num_rows))
+            elif field.name not in origin.own:
+                columns.append(pa.nulls(batch.num_rows, field.type))
+            else:
+                own = origin.own[field.name]
+                columns.append(cast_of(own, _column("data", own, batch), field.type))
+        own_rows = pa.RecordBatch.from_arrays(columns, schema=self.schema)
+        if not origin.source and origin.order is None:
+            return Fed(own_rows, [()] * batch.num_rows)
+
+        def read(known: pa.Field[Any]) -> pa.Array[Any]:
+            return cast_of(known.name, _column("data", known.name, batch), known.type)
+
+        ticking = own_rows.column(self.tick).to_pylist()
+        if origin.order is not None:
+            nulls = zip(read(origin.order).is_null().to_pylist(), ticking, strict=True)
+            if any(null and not tick for null, tick in nulls):
+                raise bad_value(f"data: column {origin.order.name!r}", None, _ORDERED)
+        return Fed(own_rows, _sources([read(known) for known in origin.source], ticking))
+
+    def interleaved(self, column: str, batch: pa.RecordBatch) -> Fed:
+        """Data of all inputs of a cogroup; the column holds the name of each row's input, null for ticks of all."""
+        told: list[str | None] = _column("input_column", column, batch).to_pylist()
+        ticking = self._ticking(batch) if None in told else {}
+        read = {own for origin in self._origins.values() for own in origin.own.values()}
+        batch = batch.select([i for i, known in enumerate(batch.schema.names) if known in read])
+        rows: dict[tuple[str | None, bool], list[int]] = {}
+        for row, name in enumerate(told):
+            of = name if name is not None else ticking.get(row)
+            self._origin(of, "input_column")
+            rows.setdefault((of, name is None), []).append(row)
+        pieces = [self.batch(of, taken(batch, own), of_all=of_all) for (of, of_all), own in rows.items()]
+        whole = pa.Table.from_batches([without_rows(self.schema), *(piece.batch for piece in pieces)], self.schema)
+        together = [column.combine_chunks() for column in whole.columns]
+        sources = [source for piece in pieces for source in piece.sources]
+        place = {row: place for place, row in enumerate(itertools.chain.from_iterable(rows.values()))}
+        order = [place[row] for row in range(len(told))]
+        in_order = taken(pa.RecordBatch.from_arrays(together, schema=self.schema), order)
+        return Fed(in_order, [sources[place] for place in order])
+
+    def _ticking(self, batch: pa.RecordBatch) -> dict[int, str | None]:
+        """For each row that is a tick the first input whose column says so."""
+        found: dict[int, str | None] = {}
+        for name, origin in self._origins.items():
+            if self.tick in origin.own:
+                ticks = _column("data", origin.own[self.tick], batch).to_pylist()
+                found = {row: name for row, tick in enumerate(ticks) if tick} | found
+        return found
+
+    def _row(self, cells: Mapping[str, pa.Array[Any]], number: int | None) -> pa.RecordBatch:
+        shown = dict(cells)
+        if self._number is not None:
+            shown[self._number] = pa.array([number], pa.int32())
+        columns = [shown.get(field.name, pa.nulls(1, field.type)) for field in self.schema]
+        return pa.RecordBatch.from_arrays(columns, schema=self.schema)
+
+    def _named(self, name: str | None, source: Any) -> Source | None:
+        if source is None:
+            return None
+        columns = self._origins[name if name is not None else next(iter(self._origins))].source
+        if not columns:
+            raise bad_value("source", source, "none: the definition names no source columns")
+        values = source if isinstance(source, tuple) else (source,)
+        if len(values) != len(columns):
+            raise bad_value("source", source, f"a tuple of the values of {listed([known.name for known in columns])}")
+        cells = zip(columns, values, strict=True)
+        return tuple(cell_of(f"source: column {known.name!r}", value, known.type)[0].as_py() for known, value in cells)
+
+    def _origin(self, name: str | None, argument: str = "input") -> _Origin:
+        if (name is None or isinstance(name, str)) and name in self._origins:
+            return self._origins[name]
+        if None in self._origins:
+            raise bad_value(argument, name, "none: the definition has one input")
+        raise unknown_word(argument, name, [known for known in self._origins if known is not None])
+
+
+def without_rows(schema: pa.Schema) -> pa.RecordBatch:
+    """Columns of any type, and no rows."""
+    return pa.RecordBatch.from_arrays([pa.nulls(0, field.type) for field in schema], schema=schema)
+
+
+def _sources(columns: Sequence[pa.Array[Any]], ticking: Sequence[bool | None]) -> list[Source | None]:
+    """The source of each row: the values of the columns; of a tick without any value every known one."""
+    if not columns:
+        return [()] * len(ticking)
+    sources = zip(*(column.to_pylist() for column in columns), strict=True)
+    return [
+        None if tick and all(value is None for value in source) else source
+        for source, tick in zip(sources, ticking, strict=True)
+    ]
+
+
+def taken(batch: pa.RecordBatch, rows: Sequence[int]) -> pa.RecordBatch:
+    """These rows, in this order."""
+    # pyarrow takes single rows of some types only, the core of all.
+    places = pa.record_batch({"row": pa.array(rows, pa.int64())})
+    found = RowColumns([rebased(batch)], places, None, 1).read_all()
+    columns = []
+    for number, column in enumerate(batch.columns):
+        columns.append(pa.concat_arrays([column.slice(0, 0), *(rows_of.column(number) for rows_of in found)]))
+    return pa.RecordBatch.from_arrays(columns, schema=batch.schema)
+
+
+def _column(argument: str, name: str, batch: pa.RecordBatch) -> pa.Array[Any]:
+    return batch.column(column_position(argument, name, batch.schema.names))
+
+
+def _origin_of(plan: Plan, number: int, schema: pa.Schema, own: Mapping[str, str]) -> _Origin:
+    fields = [known.with_name(own[known.name]) for known in plan.stream.fields]
+    count = len(plan.stream.source)
+    return _Origin(number, schema.names, own, fields[:count], fields[count] if plan.stream.order is not None else None)
+
+
+def _named(plan: Plan) -> tuple[Sequence[str], Sequence[Mapping[str, str]]]:
+    return (plan.origins.names, plan.origins.columns) if plan.origins is not None else ((), ())

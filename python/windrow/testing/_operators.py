@@ -1,0 +1,316 @@
+"""The operators of a driver: one for all records, or one for each source (rules 1.4).
+
+| `source=` | `stream_time=` | operators |
+|---|---|---|
+| none | | one, one stream time |
+| columns | `"source"` | one a source, each in a world of its own |
+| columns | `"slowest"` | one that knows its sources, and goes by the slowest |
+"""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from windrow._arguments.column import Names
+from windrow._executor.tasks import Source, Tasks
+from windrow._native import Operator
+from windrow._plan.plan import Plan
+from windrow.testing._feed import Fed, taken
+from windrow.testing._pages import task_page
+
+Make = Callable[[], "Operator"]
+"""Makes an operator that has seen no record."""
+
+
+class Operators(ABC):
+    """What a driver does with its operators."""
+
+    def __init__(self, blank: Operator) -> None:
+        """`blank` is an operator of the plan, whatever it has seen."""
+        self.change_schema = blank.change_schema
+        self.output_schema = blank.output_schema
+
+    @abstractmethod
+    def push(self, fed: Fed) -> list[pa.RecordBatch]:
+        """The changes that rows make, taken in their order."""
+
+    @abstractmethod
+    def finish(self) -> list[pa.RecordBatch]:
+        """The changes that make all windows final."""
+
+    @abstractmethod
+    def counters(self) -> dict[str, int]:
+        """What was counted."""
+
+    @abstractmethod
+    def select(
+        self,
+        first: pa.RecordBatch | None,
+        last: pa.RecordBatch | None,
+        start: int | None,
+        end: int | None,
+        *,
+        by: str = "bounds",
+        backward: bool = False,
+    ) -> list[pa.RecordBatch]:
+        """Visible windows, as `Operator.select` gives them."""
+
+    @property
+    @abstractmethod
+    def stream_time(self) -> int | None:
+        """Stream time, in ticks of the time column."""
+
+    @property
+    @abstractmethod
+    def stream_times(self) -> dict[Source, int | None]:
+        """How far each source has come."""
+
+    @property
+    @abstractmethod
+    def sources(self) -> Sequence[Source]:
+        """The sources that are known, by their numbers."""
+
+    @abstractmethod
+    def pages(self) -> list[bytes]:
+        """The whole state, but for the sources themselves."""
+
+    @abstractmethod
+    def changed_pages(self) -> dict[str, bytes | None]:
+        """What has changed of the pages."""
+
+    @abstractmethod
+    def restore(self, sources: Sequence[Source], pages: Iterable[tuple[int | None, bytes]]) -> None:
+        """Reads a state into operators that have seen nothing."""
+
+
+class SharedOperator(Operators):
+    """One operator for all records."""
+
+    def __init__(self, make: Make, column: str | None) -> None:
+        """`column` is that in which the operator reads the number of each row's source, if it asks for it."""
+        self._operator = make()
+        self._column = column
+        self._numbers: dict[Source, int] = {}
+        super().__init__(self._operator)
+
+    def push(self, fed: Fed) -> list[pa.RecordBatch]:
+        """The changes that rows make, taken in their order."""
+        if self._column is None:
+            return self._operator.push(fed.batch)
+        numbers = self._numbers
+        told = [None if known is None else numbers.setdefault(known, len(numbers)) for known in fed.sources]
+        schema = fed.batch.schema.append(pa.field(self._column, pa.int32()))
+        columns = [*fed.batch.columns, pa.array(told, pa.int32())]
+        return self._operator.push(pa.RecordBatch.from_arrays(columns, schema=schema))
+
+    def finish(self) -> list[pa.RecordBatch]:
+        """The changes that make all windows final."""
+        return self._operator.finish()
+
+    def counters(self) -> dict[str, int]:
+        """What was counted."""
+        return self._operator.counters()
+
+    def select(self, *bounds: Any, **how: Any) -> list[pa.RecordBatch]:
+        """Visible windows, as `Operator.select` gives them."""
+        return self._operator.select(*bounds, **how)
+
+    @property
+    def stream_time(self) -> int | None:
+        """Stream time, in ticks of the time column: that of the slowest source."""
+        return self._operator.stream_time
+
+    @property
+    def stream_times(self) -> dict[Source, int | None]:
+        """How far each source has come; of a cogroup, the smallest over the inputs that have the source."""
+        if self._column is None:
+            return {(): self._operator.stream_time}
+        times: dict[int, int] = {}
+        for _, number, time in self._operator.source_times:
+            times[number] = min(time, times.get(number, time))
+        return {source: times.get(number) for source, number in self._numbers.items()}
+
+    @property
+    def sources(self) -> Sequence[Source]:
+        """The sources that are known, by their numbers."""
+        return list(self._numbers)
+
+    def pages(self) -> list[bytes]:
+        """The whole state, but for the sources themselves."""
+        return self._operator.pages()
+
+    def changed_pages(self) -> dict[str, bytes | None]:
+        """What has changed of the pages."""
+        return dict(self._operator.changed_pages())
+
+    def restore(self, sources: Sequence[Source], pages: Iterable[tuple[int | None, bytes]]) -> None:
+        """Reads a state into an operator that has seen nothing."""
+        self._operator.restore([page for _, page in pages])
+        self._numbers = {source: number for number, source in enumerate(sources)}
+
+
+class SourceOperators(Operators):
+    """One operator for each source."""
+
+    def __init__(self, make: Make, keys: int, *, in_order: bool) -> None:
+        """Without sources. `keys` is the number of key columns.
+
+        With `in_order` changes are in the order of the rows, so that a batch is cut wherever its source changes; else
+        each source takes its rows of a batch at once, and the updates of a batch are coalesced.
+        """
+        self._blank = make()
+        self._tasks = Tasks(make)
+        self._keys = keys
+        self._in_order = in_order
+        self._failed: Operator | None = None
+        super().__init__(self._blank)
+
+    def push(self, fed: Fed) -> list[pa.RecordBatch]:
+        """The changes that rows make, taken in their order."""
+        self._check()
+        changes: list[pa.RecordBatch] = []
+        for source, rows in self._parts(fed.sources):
+            whole = len(rows) == fed.batch.num_rows
+            batch = fed.batch if whole else taken(fed.batch, rows)
+            with self._working(self._tasks.of(source)) as operator:
+                changes += operator.push(batch)
+        return changes
+
+    def finish(self) -> list[pa.RecordBatch]:
+        """The changes that make all windows final, one source after the other."""
+        self._check()
+        changes: list[pa.RecordBatch] = []
+        for operator in self._tasks.values():
+            with self._working(operator):
+                changes += operator.finish()
+        return changes
+
+    def counters(self) -> dict[str, int]:
+        """What was counted, over all sources."""
+        return self._blank.counters() | self._tasks.counters()
+
+    def select(
+        self,
+        first: pa.RecordBatch | None,
+        last: pa.RecordBatch | None,
+        start: int | None,
+        end: int | None,
+        *,
+        by: str = "bounds",
+        backward: bool = False,
+    ) -> list[pa.RecordBatch]:
+        """The visible windows of all sources, in the order of rules 6.9."""
+        self._check()
+        operators = [*self._tasks.values()] or [self._blank]
+        found = [batch for operator in operators for batch in operator.select(first, last, start, end, by=by)]
+        table = pa.Table.from_batches(found)
+        whole = pa.RecordBatch.from_arrays([column.combine_chunks() for column in table.columns], schema=table.schema)
+        names = self._blank.sort_keys(whole.select(range(self._keys)))
+        starts, ends = (
+            pc.struct_field(whole.column(self._keys), bound).cast(pa.int64()).to_pylist() for bound in ("start", "end")
+        )
+
+        def place(row: int) -> tuple[Any, ...]:
+            bounds = (ends[row], starts[row])
+            return (*bounds, names[row]) if by == "due" else (names[row], *bounds)
+
+        order = sorted(range(whole.num_rows), key=place)
+        return [taken(whole, order[::-1] if backward else order)]
+
+    @property
+    def stream_time(self) -> int | None:
+        """Stream time, in ticks of the time column: the smallest over the sources that have one."""
+        return self._tasks.stream_time
+
+    @property
+    def stream_times(self) -> dict[Source, int | None]:
+        """How far each source has come."""
+        return {source: operator.stream_time for source, operator in self._tasks.items()}
+
+    @property
+    def sources(self) -> Sequence[Source]:
+        """The sources that are known, by their numbers."""
+        return list(self._tasks)
+
+    def pages(self) -> list[bytes]:
+        """The whole state, but for the sources themselves."""
+        self._check()
+        numbered = enumerate(self._tasks.values())
+        return [task_page(number, page) for number, operator in numbered for page in operator.pages()]
+
+    def changed_pages(self) -> dict[str, bytes | None]:
+        """What has changed of the pages; their names begin with the number of the source."""
+        self._check()
+        return {
+            f"{number}/{name}": None if page is None else task_page(number, page)
+            for number, operator in enumerate(self._tasks.values())
+            for name, page in operator.changed_pages()
+        }
+
+    def restore(self, sources: Sequence[Source], pages: Iterable[tuple[int | None, bytes]]) -> None:
+        """Reads a state into operators that have seen nothing."""
+        own: list[list[bytes]] = [[] for _ in sources]
+        for number, page in pages:
+            if number is None or not 0 <= number < len(own):
+                raise ValueError(f"page: it is of source {number}, of {len(own)} in this state")
+            own[number].append(page)
+        for source, held in zip(sources, own, strict=True):
+            self._tasks.of(source).restore(held)
+
+    def _parts(self, sources: Sequence[Source | None]) -> Iterable[tuple[Source, list[int]]]:
+        """The rows of each source that go to its operator together; a tick without a source goes to every known one."""
+        known = dict.fromkeys(self._tasks)
+        runs: list[tuple[Source, list[int]]] = []
+        whole: dict[Source, list[int]] = {}
+        for row, named in enumerate(sources):
+            if named is not None:
+                known[named] = None
+            for source in (named,) if named is not None else known:
+                whole.setdefault(source, []).append(row)
+                if not runs or runs[-1][0] != source:
+                    runs.append((source, []))
+                runs[-1][1].append(row)
+        return runs if self._in_order else whole.items()
+
+    @contextmanager
+    def _working(self, operator: Operator) -> Iterator[Operator]:
+        """Where one of the operators fails, none goes on."""
+        try:
+            yield operator
+        except BaseException:
+            self._failed = operator
+            raise
+
+    def _check(self) -> None:
+        """Raises what the operator that failed says to all that it is asked."""
+        if self._failed is not None:
+            self._failed.pages()
+
+
+def operators_of(plan: Plan, schema: pa.Schema, tick: str, value: str | None) -> Operators:
+    """The operators of a plan, which have seen nothing, for rows of `schema` with ticks in the column `tick`.
+
+    `value` is the column that is the record's value in Kafka, if nulls are to be what they are there.
+    """
+    stream, asked = plan.stream, plan.asked() | {"tick": tick, "kafka": {"value": value}}
+    number = None
+    if stream.source and stream.stream_time == "slowest":
+        number = Names(schema.names).unused("windrow.source")
+        schema = schema.append(pa.field(number, pa.int32()))
+        asked["sources"] = number
+    spec, folds = json.dumps(asked), plan.folds(kafka=value is not None)
+
+    def made() -> Operator:
+        return Operator(spec, schema, folds)
+
+    if stream.source and number is None:
+        in_order = plan.options.emit == "close" or plan.options.every_record
+        return SourceOperators(made, len(plan.keys), in_order=in_order)
+    return SharedOperator(made, number)

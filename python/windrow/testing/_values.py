@@ -1,0 +1,81 @@
+"""What a driver is handed, held to the types of its columns: a value goes over as it is, or is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import isnan
+from typing import Any
+
+import pyarrow as pa
+
+from windrow._arguments.errors import bad_column_type, bad_value
+from windrow._folds.check import check_of
+from windrow._folds.check_scalar import UnfitError
+
+
+def cell_of(name: str, value: Any, kind: Any) -> pa.Array[Any]:
+    """One Python value as an array of one row. None is null.
+
+    Raises:
+        TypeError: a value of a class that the type does not allow; the message starts with `name`.
+        ValueError: a value that the type cannot hold as it is.
+    """
+    try:
+        # pa.array knows no null of a union, and makes a wrong one of a struct of dictionaries.
+        cell: pa.Array[Any] = pa.nulls(1, kind) if value is None else pa.array([check_of(kind)(value)], kind)
+    except UnfitError as unfit:
+        raise unfit.told(name) from None
+    except (pa.ArrowException, ValueError, OverflowError) as error:
+        raise bad_value(name, value, f"a value of {kind} ({error})") from None
+    return cell
+
+
+def cast_of(name: str, column: pa.Array[Any], kind: pa.DataType) -> pa.Array[Any]:
+    """A column of the data in the type that is declared for it; none of its values changes.
+
+    A number is the same only where both types hold it exactly: of a float64, 0.5 goes over to float32 and to decimals,
+    0.1 to neither. Integers beyond 2**53 do not go over to floats, nor integers to decimals narrower than their type,
+    whatever their value.
+
+    Raises:
+        TypeError: a type whose values are others.
+        ValueError: a value that the declared type cannot hold.
+    """
+    if column.type == kind:
+        return column
+    own, declared = (known.value_type if pa.types.is_dictionary(known) else known for known in (column.type, kind))
+    if own != declared and not pa.types.is_null(own) and not any(of(own) and of(declared) for of in _ALIKE):
+        raise bad_column_type("data", name, column.type, f"{kind}, the declared type")
+    try:
+        held = column.cast(kind)
+    except (pa.ArrowException, ValueError) as error:
+        raise ValueError(f"data: column {name!r} has values that {kind} does not hold: {error}") from None
+    if _is_number(own) and _is_number(declared):
+        # Arrow rounds on its way to floats, and from floats to decimals; Python compares numbers as they are.
+        for value, cell in zip(_numbers(column), _numbers(held), strict=True):
+            if value != cell and not (isnan(value) and isnan(cell)):
+                raise bad_value(f"data: column {name!r}", value, f"numbers that {kind} holds exactly")
+    return held
+
+
+def _numbers(column: pa.Array[Any]) -> list[Any]:
+    """Numbers for Python to compare; half a float would round what it is compared with."""
+    wide: list[Any] = (column.cast(pa.float64()) if pa.types.is_float16(column.type) else column).to_pylist()
+    return wide
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    return pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+
+
+_ALIKE: tuple[Callable[[Any], bool], ...] = (
+    _is_number,
+    lambda kind: str(kind) in ("string", "large_string", "string_view"),
+    lambda kind: str(kind) in ("binary", "large_binary", "binary_view"),
+    lambda kind: pa.types.is_timestamp(kind) and kind.tz is None,
+    lambda kind: pa.types.is_timestamp(kind) and kind.tz is not None,
+    pa.types.is_duration,
+    pa.types.is_date,
+    pa.types.is_time,
+)
+"""Types in which the same value may be held; which zone a timestamp is shown in does not matter."""

@@ -1,0 +1,72 @@
+"""The wall clock of a driver: it stands still until it is moved, and tells which times are too far ahead of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+import pyarrow as pa
+
+from windrow._arguments.duration import LONGEST, TIME_UNITS, Duration, microseconds
+from windrow._arguments.errors import bad_value
+from windrow.testing._feed import Fed, taken
+from windrow.testing._values import cell_of
+
+_NEEDED = "the time that the clock shows, as the time column shows it: StreamDriver(..., wall_clock=datetime(...))"
+
+
+class WallClock:
+    """A wall clock, and the rows that `max_ahead` sets aside (rules 1.1 and 1.5)."""
+
+    def __init__(self, now: Any, max_ahead: int | None, time: pa.Field[Any], tick: str) -> None:
+        """Shows `now`, a time as the column `time` shows it; without one there is no clock, and no `max_ahead`."""
+        self._kind = pa.timestamp("us", time.type.tz)
+        self._unit = time.type.unit
+        self._time, self._tick = time.name, tick
+        self._max_ahead = max_ahead
+        self._now = self._ticks("wall_clock", now) if now is not None else None
+        if now is None and max_ahead is not None:
+            raise bad_value("wall_clock", None, f"{_NEEDED}; the definition has max_ahead(...)")
+
+    def advance(self, by: Duration | datetime) -> None:
+        """Moves the clock on by a duration, or to a time."""
+        if self._now is None:
+            raise bad_value("wall_clock", None, _NEEDED)
+        if isinstance(by, str | timedelta):
+            to = self._now + microseconds("duration_or_time", by, zero=True)
+        else:
+            to = self._ticks("duration_or_time", by)
+        if not self._now <= to <= LONGEST:
+            raise bad_value("duration_or_time", by, "a duration, or a time that is not before that of the clock")
+        self._now = to
+
+    def admitted(self, fed: Fed) -> tuple[Fed, Mapping[str, int]]:
+        """The rows whose time is not too far ahead, and how many others there are, by the name of their counter."""
+        latest = self._latest
+        if latest is None:
+            return fed, {}
+        times: list[Any] = fed.batch.column(self._time).cast(pa.int64()).to_pylist()
+        ahead = [time is not None and time > latest for time in times]
+        if not any(ahead):
+            return fed, {}
+        ticks = fed.batch.column(self._tick).to_pylist()
+        bad_ticks = sum(1 for early, tick in zip(ahead, ticks, strict=True) if early and tick)
+        rows = [row for row, early in enumerate(ahead) if not early]
+        kept = Fed(taken(fed.batch, rows), [fed.sources[row] for row in rows])
+        return kept, {"ahead": sum(ahead) - bad_ticks, "bad_ticks": bad_ticks}
+
+    @property
+    def _latest(self) -> int | None:
+        """The latest time that is not too far ahead, in ticks of the time column; None for any."""
+        if self._now is None or self._max_ahead is None:
+            return None
+        latest = self._now + self._max_ahead
+        latest = latest * 1_000 if self._unit == "ns" else latest // TIME_UNITS[self._unit].microseconds
+        return min(latest, LONGEST)
+
+    def _ticks(self, argument: str, time: Any) -> int:
+        ticks: int | None = cell_of(argument, time, self._kind).cast(pa.int64())[0].as_py()
+        if ticks is None:
+            raise bad_value(argument, None, "a time")
+        return ticks

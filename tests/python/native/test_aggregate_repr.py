@@ -1,0 +1,69 @@
+"""The repr of an aggregate is what a user writes."""
+
+from __future__ import annotations
+
+import pyarrow.compute as pc
+import pytest
+
+import windrow as wr
+
+
+def longest(one: str, next: str) -> str:
+    return max(one, next, key=len)
+
+
+AGGREGATES = [
+    ("count()", wr.count()),
+    ("count('a')", wr.count("a")),
+    ("count().where('paid')", wr.count_if("paid")),
+    ("sum('a')", wr.sum("a")),
+    ("sum('a').where('paid')", wr.sum("a").where("paid")),
+    ("count_distinct('a', 'b')", wr.count_distinct("a", "b")),
+    ("min_by('a', 'b')", wr.min_by("a", "b")),
+    ("stddev('a')", wr.stddev_samp("a")),
+    ("first('a')", wr.first("a")),
+    ("first('a', ignore_nulls=True)", wr.first("a", ignore_nulls=True)),
+    ("collect_list('a')", wr.collect_list("a")),
+    ("collect_list('a', ignore_nulls=False)", wr.collect_list("a", ignore_nulls=False)),
+    ("percentile('a', 0.5)", wr.percentile("a", 0.5)),
+    ("percentile('a', [0.0, 1.0])", wr.percentile("a", [0, 1])),
+    ("approx_percentile('a', 0.5)", wr.approx_percentile("a", 0.5)),
+    ("approx_percentile('a', 0.5, accuracy=100)", wr.approx_percentile("a", 0.5, accuracy=100)),
+    ("approx_count_distinct('a')", wr.approx_count_distinct("a")),
+    ("approx_count_distinct('a', rsd=0.01)", wr.approx_count_distinct("a", rsd=0.01)),
+    ("top_k('a', 2)", wr.top_k("a", 2)),
+    ("histogram_numeric('a', 9)", wr.histogram_numeric("a", 9)),
+    ("window_id()", wr.window_id()),
+    ("reduce('a', longest)", wr.reduce("a", longest)),
+    ("reduce('a', longest).where('paid')", wr.reduce("a", longest).where("paid")),
+    ("aggregate(int, max, schema='bigint')", wr.aggregate(int, max, schema="bigint")),
+    (
+        "aggregate(int, max, min, schema='bigint', columns=['a'])",
+        wr.aggregate(int, max, min, schema="bigint", columns=["a"]),
+    ),
+    (
+        "aggregate(int, {'clicks': max, 'orders': min}, schema='bigint')",
+        wr.aggregate(int, {"clicks": max, "orders": min}, schema="bigint"),
+    ),
+    ("sum('a') / count()", wr.sum("a") / wr.count()),
+    ("(1 - sum('a')) * 2.5", (1 - wr.sum("a")) * 2.5),
+    ("sum('a').where('paid') + count().where('paid')", (wr.sum("a") + wr.count()).where("paid")),
+    ("sum('a').then(round)", wr.sum("a").then(pc.round)),
+    ("(sum('a') / count()).then(round, max('b'))", (wr.sum("a") / wr.count()).then(pc.round, wr.max("b"))),
+    ("sum('a').then(round, schema=DataType(int64))", wr.sum("a").then(pc.round, schema="bigint")),
+    ("apply(round, 'a', 'b', schema=DataType(int64))", wr.apply(pc.round, "a", "b", schema="bigint")),
+    (
+        "apply(round, 'a', schema=DataType(int64)).where('paid')",
+        wr.apply(pc.round, "a", schema="bigint").where("paid"),
+    ),
+    ("apply(round, 'a', schema=DataType(int64)) - 1", wr.apply(pc.round, "a", schema="bigint") - 1),
+]
+
+
+@pytest.mark.parametrize(("written", "aggregate"), AGGREGATES, ids=[written for written, _ in AGGREGATES])
+def test_the_repr_is_what_a_user_writes(written: str, aggregate: wr.Aggregate) -> None:
+    assert repr(aggregate) == written
+
+
+def test_no_field_of_an_aggregate_is_public() -> None:
+    assert sorted(name for name in dir(wr.sum("a")) if not name.startswith("_")) == ["then", "where"]
