@@ -37,6 +37,7 @@ SOAK_SEED := $(or $(SOAK_SEED),$(shell date +%s))
 SOAK_CASES ?= 5000
 SOAK_EXAMPLES ?= 1000
 SOAK_STREAMS ?= 12000
+SOAK_RECORDS ?= 100000
 SOAK_KILLS ?= 50
 SOAK_BATCHES ?= 2000
 SOAK_SECONDS ?= 600
@@ -133,6 +134,7 @@ soak: package maven ## long random tests (SOAK_CASES=, SOAK_EXAMPLES=, SOAK_STRE
 		-m "hypothesis and not spark and not soak" tests/python
 	WINDROW_FIRST_SEED=$(SOAK_SEED) WINDROW_STREAMS=$(SOAK_STREAMS) WINDROW_KILLS=$(SOAK_KILLS) WINDROW_MICRO_BATCHES=$(SOAK_BATCHES) \
 		WINDROW_QUERY_SECONDS=$(SOAK_SECONDS) $(PYTEST) -m soak tests/python
+	WINDROW_RECORDS=$(SOAK_RECORDS) $(PYTEST) tests/kafka/test_streams.py
 	@echo "soak: passed: Rust properties of $(SOAK_CASES) cases (costly ones fewer), Python ones of $(SOAK_EXAMPLES)" \
 		"examples, $(SOAK_STREAMS) streams in 3 ways each from seed $(SOAK_SEED)"
 
