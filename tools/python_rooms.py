@@ -84,7 +84,7 @@ def _wrong(module: str, imported: Import) -> str | None:
 
 
 def _module(name: str) -> str:
-    """`python/windrow/_local/query.py` is `_local.query`, a room's `__init__.py` the room, that of the package empty."""
+    """`python/windrow/_local/query.py` is `_local.query`; `__init__.py` is its room, that of the package is empty."""
     parts = Path(name.removeprefix(PACKAGE)).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 

@@ -1,4 +1,4 @@
-"""The binding to the core. Only `windrow._executor.batch` imports it.
+"""The binding to the core. Private packages of windrow import it.
 
 Arrow data goes over by the PyCapsule interface and is not copied. While the core works, other threads of Python run;
 not so while it calls Python functions. Long work on the main thread hears signals: what a handler raises, such as

@@ -14,7 +14,6 @@ Names and results are those of `pyspark.sql.functions`; what each aggregate does
 [{'n': 2, 'spend': 7}]
 """
 
-from windrow._aggregates.aggregate import Aggregate
 from windrow._aggregates.bits import bit_and, bit_or, bit_xor, bool_and, bool_or
 from windrow._aggregates.builtin import (
     any_value,
@@ -45,12 +44,10 @@ from windrow._aggregates.builtin import (
 from windrow._aggregates.frequencies import histogram_numeric, mode, top_k
 from windrow._aggregates.percentiles import approx_percentile, median, percentile
 from windrow._aggregates.statistics import corr, covar_pop, covar_samp, kurtosis, skewness
-from windrow._aggregates.user_function import aggregate, reduce
-from windrow._aggregates.vectorised import apply
+from windrow._aggregates.user_function import aggregate, apply, reduce
 from windrow._aggregates.window_id import window_id
 
 __all__ = [
-    "Aggregate",
     "aggregate",
     "any_value",
     "apply",

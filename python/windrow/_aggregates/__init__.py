@@ -2,12 +2,12 @@
 
 | file | what |
 |---|---|
-| `aggregate` | `Aggregate`: a function by its name, its columns, and its options |
+| `aggregate` | `Aggregate`, the public class |
+| `call` | what it holds: a function by its name, its columns, and its options |
 | `builtin` | those of the core: `count`, `sum`, `mean` and so on |
 | `bits` | those of booleans and of the bits of integers |
 | `percentiles` | values by their place among the sorted ones |
 | `frequencies` | values with how often they occur: `mode`, `top_k`, `histogram_numeric` |
 | `statistics` | measures of shape and relation |
-| `named` | aggregates by name, as `agg` takes them |
-| `user_function` | those of Python functions: `reduce`, `aggregate` |
+| `user_function` | those of Python functions: `reduce`, `aggregate`, `apply` |
 """

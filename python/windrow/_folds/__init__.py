@@ -9,7 +9,6 @@
 | `plain_values` | what most functions return, as arrays of many values at once |
 | `python_shape` | of which class a value is, by its Arrow type and by what `init` makes |
 | `python_values` | values of Arrow as Python has them, or has not: times past the year 9999 |
-| `row` | a record as `add` is handed it |
-| `returned` | whether a function returns anything |
-| `user_frame` | where in the user's own code an exception was raised |
+| `user_code` | whether a function returns anything, and where in it an exception was raised |
+| `collector` | Python's garbage collector |
 """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import namedtuple
 from collections.abc import Callable, Iterable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
@@ -12,15 +13,45 @@ from typing import Any
 
 import pyarrow as pa
 
+from windrow._arguments.errors import listed
 from windrow._folds.check import array_of, check_of, fitted, is_rounded
 from windrow._folds.check_scalar import Check
 from windrow._folds.collector import paused
 from windrow._folds.plain_values import plain_array
 from windrow._folds.python_shape import Shaper, can_change, in_shape, plain, shaped, shaper_of
 from windrow._folds.python_values import values_of
-from windrow._folds.row import row_class
 from windrow._folds.runs import Runs, Step, copied, runs_of, runs_of_reduce
-from windrow._folds.user_frame import user_frame
+from windrow._folds.user_code import user_frame
+
+
+def row_class(columns: Sequence[str]) -> Any:
+    """The class of rows of these columns, which are the user's.
+
+    In brackets a name is that of the column, whatever it is; behind a dot a name that is none of Python's is `_` and
+    its number.
+
+    >>> row = row_class(["amount", "paid by"])(5, "card")
+    >>> row.amount, row["amount"], row["paid by"], row[-1], row[:1]
+    (5, 5, 'card', 'card', (5,))
+    >>> row["amout"]
+    Traceback (most recent call last):
+        ...
+    KeyError: "no column 'amout'; the columns of the row are 'amount', 'paid by'"
+    """
+    places = {name: place for place, name in enumerate(columns)}
+
+    class Row(namedtuple("Row", columns, rename=True)):  # type: ignore[misc]  # the names are known at run time
+        __slots__ = ()
+
+        def __getitem__(self, key: Any) -> Any:
+            if type(key) is not str:
+                return super().__getitem__(key)
+            if key not in places:
+                raise KeyError(f"no column {key!r}; the columns of the row are {listed(list(places))}")
+            return super().__getitem__(places[key])
+
+    return Row
+
 
 Adder = Callable[[Any, Any], Any]
 """Adds a record to an accumulator."""

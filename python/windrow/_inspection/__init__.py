@@ -10,4 +10,7 @@
 | `rows` | the rows of the data, in their order |
 | `batch` | the windows of a batch, in which nothing is late |
 | `stream` | the rows as a stream brings them, record by record |
+| `explain` | `windrow.explain_record` |
+| `explained_session` | a record of a session, with one gap or with its own |
+| `explained_sliding` | a record of sliding windows |
 """

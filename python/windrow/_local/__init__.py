@@ -4,8 +4,7 @@
 |---|---|
 | `sources` | pyarrow, Polars, DuckDB, pandas and any Arrow stream, read column by column |
 | `counters` | what a query counted, with its result; the warning where records are left out |
-| `free_memory` | how much memory this process may still take |
 | `progress` | how far a query has come: a callback, a bar |
 | `query` | one crossing into the core, a `pyarrow.Table` out |
-| `reader`, `blocks` | a result in batches; packed blocks that wait on disk |
+| `reader` | a result in batches |
 """

@@ -10,7 +10,7 @@ from typing import Any, Protocol, Self
 
 import pyarrow as pa
 
-from windrow._plan.options import Callback
+from windrow._plan.plan import Callback
 
 RECORDS, WINDOWS = "records", "windows"
 """The steps of a query: records are read, windows are made of them. Both are told in records."""

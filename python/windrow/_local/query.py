@@ -33,7 +33,7 @@ class LocalInput(Input[pa.Table]):
         self._table = table
 
     @classmethod
-    def over(cls, data: object, libraries: set[str]) -> Self:
+    def of(cls, data: object, libraries: set[str]) -> Self:
         """Over any Arrow data; `TypeError` for anything else."""
         return cls(columns_of(data, libraries))
 

@@ -195,7 +195,7 @@ def _cogrouped(inputs: Mapping[str, GroupedData[Result]], first: GroupedData[Res
     names = Names(first.keys, inputs=inputs)
     time = names.unused(first.time)
     tick = names.unused("windrow.tick") if any(grouped.tick is not None for grouped in inputs.values()) else None
-    column = names.unused("windrow._plan.input")
+    column = names.unused("windrow.input")
     shared = [*zip((*first.keys, time), first._fields, strict=False)]
     fields = [known.with_name(name).with_nullable(True) for name, known in shared]
     fields += [pa.field(tick, pa.bool_())] if tick is not None else []

@@ -32,19 +32,19 @@ def open_input(data: object) -> Input[Any]:
         raise bad_type("data", data, _FILE)
     libraries = {kind.__module__.partition(".")[0] for kind in type(data).__mro__}
     if "pyspark" in libraries:
-        from windrow._spark.version import check_pyspark
+        from windrow._spark.environment import check_pyspark
 
         check_pyspark("data", "a DataFrame")  # an older one lacks what the next import names
         if getattr(data, "isStreaming", False) is True:
             from windrow._spark.streaming import StreamInput
 
-            return StreamInput.over(data)
-        from windrow._spark.dataframe import SparkInput
+            return StreamInput.of(data)
+        from windrow._spark.batch import BatchInput
 
-        return SparkInput.over(data)
+        return BatchInput.of(data)
     is_file = "pyarrow" in libraries and any(kind.__name__ in _FILES for kind in type(data).__mro__)
     if is_file and not hasattr(data, "__arrow_c_stream__"):
         raise bad_type("data", data, _FILE)
     from windrow._local.query import LocalInput
 
-    return LocalInput.over(data, libraries)
+    return LocalInput.of(data, libraries)

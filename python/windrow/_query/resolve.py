@@ -16,8 +16,7 @@ from windrow._arguments.errors import NO_NULL_CHARACTER, aggregate_argument, bad
 from windrow._native import compares
 from windrow._plan.computed import finish_of, parts_of
 from windrow._plan.flat import BOUNDS, WINDOW
-from windrow._plan.options import Options
-from windrow._plan.plan import INPUT, Plan
+from windrow._plan.plan import INPUT, Options, Plan
 from windrow._query.grouping import Grouping
 from windrow._windows.session import SessionWindows
 from windrow._windows.sliding import SlidingWindows

@@ -33,8 +33,7 @@ from windrow._arguments.errors import bad_type, bad_value, no_attribute, unknown
 from windrow._arguments.integer import integer
 from windrow._plan.flat import BOUNDS
 from windrow._plan.input import Result
-from windrow._plan.options import Callback, Emit, Late, Options
-from windrow._plan.plan import Plan
+from windrow._plan.plan import Callback, Emit, Late, Options, Plan
 from windrow._query.grouping import Grouping
 from windrow._query.resolve import resolved, without_names
 from windrow._windows.session import SessionWindows

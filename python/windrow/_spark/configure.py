@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
 from windrow._arguments.errors import bad_type, calls_to_user
-from windrow._spark.version import check_pyspark
+from windrow._spark.environment import check_pyspark
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -43,9 +43,8 @@ from windrow._executor.stream.query import Asked, StreamQuery, asked_of, read_co
 from windrow._executor.stream.shard import SUMS, changes
 from windrow._plan.plan import Origins, Plan
 from windrow._spark.configure import warn_of_idle_partitions, warn_unless_configured
-from windrow._spark.dataframe import SparkInput, projected
-from windrow._spark.flat import flat
-from windrow._spark.interpreter import warn_of_interpreter
+from windrow._spark.environment import warn_of_interpreter
+from windrow._spark.frame import FrameInput, flat, projected
 from windrow._spark.types import returned_type
 from windrow._windows.session import SessionWindows
 from windrow._windows.sliding import SlidingWindows
@@ -62,12 +61,12 @@ _CHANGED = StructType(
 )
 
 
-class StreamInput(SparkInput):
+class StreamInput(FrameInput):
     """A streaming DataFrame."""
 
     @classmethod
-    def over(cls, data: object) -> Self:
-        """Over a streaming DataFrame; `ValueError` where it has a watermark."""
+    def of(cls, data: object) -> Self:
+        """The input of a streaming DataFrame; `ValueError` for one with a watermark."""
         if not isinstance(data, DataFrame):
             raise bad_type("data", data, "a streaming DataFrame")
         given = cls(data)
@@ -101,13 +100,13 @@ class StreamInput(SparkInput):
         """One frame of the rows of several; `ValueError` where the records come back, as they are of one input."""
         if origins.shown:
             raise bad_value("with_columns", "a cogroup of streaming DataFrames", "one of batches, or one stream")
-        return StreamInput(super().union(inputs, schema, origins)._frame)
+        return StreamInput(self._united(inputs, schema, origins))
 
     def run(self, plan: Plan) -> DataFrame:
         """The streaming frame of the result."""
         plan = self._on_stream(plan)
-        output = self._output(plan)
-        read, core = self._asked(plan, self._core_output(plan)), self._arrow_output(plan)
+        output = self._output(plan, counted=False)
+        read, core = self._asked(plan, self._core_output(plan, counted=False)), self._arrow_output(plan)
         unpack = _last_step(plan, core, change_block.unpack, _shown(core).serialize().to_pybytes())
         return self._unpacked(plan, *read, unpack, output)
 
@@ -115,14 +114,10 @@ class StreamInput(SparkInput):
         """The streaming frame of all records, each with its window."""
         needed = self._on_stream(plan)
         returned_records.check(needed)
-        plan, core, output = self._over(needed)
-        asked, frame = self._asked_over(needed, _shown(core))
+        plan, core, output = self._with_rows(needed)
+        asked, frame = self._asked_of_records(needed, _shown(core))
         unpack = _last_step(plan, core, returned_records.unpack_records, asked)
         return self._unpacked(plan, asked, frame, unpack, output)
-
-    def _has_counter_rows(self, plan: Plan) -> bool:
-        """They do not come to the last step."""
-        return False
 
     def _on_stream(self, plan: Plan) -> Plan:
         """A plan as a stream takes it."""
@@ -152,7 +147,7 @@ class StreamInput(SparkInput):
         frame, clock = self._read(plan, list(read_columns(plan)))
         return asked_of(plan, pickled_for_stream(plan), clock, self._stored(plan, output).json()), frame
 
-    def _asked_over(self, plan: Plan, shown: pa.Schema) -> tuple[Asked, DataFrame]:
+    def _asked_of_records(self, plan: Plan, shown: pa.Schema) -> tuple[Asked, DataFrame]:
         """The same of a plan whose records come back; `shown` are the columns of its result."""
         records = pa.schema(list(shown)[: len(self.columns)])
         core = returned_records.core_plan(plan, records)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from windrow._arguments.duration import Duration, microseconds
 from windrow._arguments.errors import bad_type, bad_value
-from windrow._spark.version import check_pyspark
+from windrow._spark.environment import check_pyspark
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

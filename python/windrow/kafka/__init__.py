@@ -10,20 +10,20 @@ reading takes Spark alone. Neither is imported before it is used.
 
 | file | what |
 |---|---|
-| `control` | the control message: its bytes, written and read |
-| `options` | `progress.control.*` |
-| `schedule` | when control messages are due |
-| `written` | what a producer knows of its partitions |
-| `sender` | who sends control messages, after a look at where the partitions end |
-| `producer` | `ProgressProducer` |
-| `callbacks` | the callbacks of its records, and what they raise |
-| `watch` | partitions that others write to, and when they are quiet |
+| `_control` | the control message: its bytes, written and read |
+| `_options` | `progress.control.*` |
+| `_schedule` | when control messages are due |
+| `_written` | what a producer knows of its partitions |
+| `_sender` | who sends control messages, after a look at where the partitions end |
+| `_producer` | `ProgressProducer` |
+| `_callbacks` | the callbacks of its records, and what they raise |
+| `_watch` | partitions that others write to, and when they are quiet |
 | `ticker` | the command that ticks those |
-| `stop` | signals that end it |
-| `cluster` | what is asked of a Kafka cluster |
-| `timer` | clock, deadline and thread |
-| `frame` | `with_ticks`: ticks and data of a frame of Spark |
-| `library` | `confluent_kafka`, when it is asked for |
+| `_stop` | signals that end it |
+| `_cluster` | what is asked of a Kafka cluster |
+| `_timer` | clock, deadline and thread |
+| `_frame` | `with_ticks`: ticks and data of a frame of Spark |
+| `_library` | `confluent_kafka`, when it is asked for |
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from windrow._arguments.errors import ambiguous_column, bad_column_type, bad_type, listed, unknown_column
-from windrow._spark.version import check_pyspark
+from windrow._spark.environment import check_pyspark
 from windrow.kafka._control import HEADER, LATEST, POC_DIGITS, POC_HEADER, SIZE, VERSION
 
 if TYPE_CHECKING:

@@ -5,9 +5,9 @@ is made.
 
 | file | what |
 |---|---|
-| `timeline` | `timeline`, and `Timeline`, the picture |
-| `layout` | which window is drawn in which lane |
-| `drawing` | the picture, by matplotlib |
+| `_timeline` | `timeline`, and `Timeline`, the picture |
+| `_layout` | which window is drawn in which lane |
+| `_drawing` | the picture, by matplotlib |
 """
 
 from __future__ import annotations

@@ -22,10 +22,10 @@ not notice. Spark's own source of states (`spark.read.format("statestore")`) rea
 
 | file | what |
 |---|---|
-| `checkpoint` | the entries of a checkpoint |
-| `stored_query` | the query, as its shards have written it |
-| `shard` | the open windows of whole shards, on executors |
-| `key` | those of one key, of the pages that may hold them |
+| `_checkpoint` | the entries of a checkpoint |
+| `_stored_query` | the query, as its shards have written it |
+| `_shard` | the open windows of whole shards, on executors |
+| `_key` | those of one key, of the pages that may hold them |
 """
 
 from __future__ import annotations

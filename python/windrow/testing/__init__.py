@@ -12,18 +12,17 @@ driver.tick(datetime(2026, 1, 1, 12))          # time moves on: the session is f
 
 | file | what |
 |---|---|
-| `definition` | the function that a job calls, and the plan that it makes without data |
-| `driver` | `StreamDriver`: the query record by record, in virtual time |
-| `feed` | records and Arrow data in the columns that an operator is fed with |
-| `values` | single values of a record, held to the types of their columns |
-| `batches` | Arrow data, cut to the lengths that are asked for |
-| `wall_clock` | the clock that `max_ahead` looks at |
-| `operators` | what a driver feeds: one operator, or one for each source |
-| `pages` | the pages of a driver beside those of its operators |
-| `change` | what a driver gives: changes of windows |
-| `stores` | queries of a driver's windows |
-| `scenario` | recorded runs of Kafka Streams: parameters and answers |
-| `recording` | files of them |
+| `_definition` | the function that a job calls, and the plan that it makes without data |
+| `_driver` | `StreamDriver`: the query record by record, in virtual time |
+| `_feed` | records and Arrow data in the columns that an operator is fed with |
+| `_values` | single values of a record, held to the types of their columns |
+| `_wall_clock` | the clock that `max_ahead` looks at |
+| `_operators` | what a driver feeds: one operator, or one for each source |
+| `_pages` | the pages of a driver beside those of its operators |
+| `_change` | what a driver gives: changes of windows |
+| `_stores` | queries of a driver's windows |
+| `_scenario` | recorded runs of Kafka Streams: parameters and answers |
+| `_recording` | files of them |
 | `replay` | the command that replays them |
 """
 

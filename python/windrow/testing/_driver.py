@@ -17,10 +17,9 @@ from windrow._executor.tasks import Source
 from windrow._folds.python_values import values_of
 from windrow._plan.flat import flat
 from windrow._windows.session import SessionWindows
-from windrow.testing._batches import cut
 from windrow.testing._change import Change, changes_of
 from windrow.testing._definition import Definition, Schemas, plan_of
-from windrow.testing._feed import Fed, Feed, without_rows
+from windrow.testing._feed import Fed, Feed, cut, without_rows
 from windrow.testing._operators import operators_of
 from windrow.testing._pages import DRIVER, driver_page, read
 from windrow.testing._stores import SessionStore, Store, WindowStore

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from windrow._arguments.column import column_position
 from windrow._arguments.errors import bad_type, bad_value, listed, unknown_column, unknown_word
+from windrow._arguments.integer import integer
 from windrow._executor.batches import rebased
 from windrow._executor.tasks import Source
 from windrow._native import RowColumns
@@ -240,3 +241,34 @@ def _origin_of(plan: Plan, number: int, schema: pa.Schema, own: Mapping[str, str
 
 def _named(plan: Plan) -> tuple[Sequence[str], Sequence[Mapping[str, str]]]:
     return (plan.origins.names, plan.origins.columns) if plan.origins is not None else ((), ())
+
+
+def cut(table: pa.Table, rows: int | Iterable[int] | None) -> Sequence[pa.RecordBatch]:
+    """Batches of `rows` rows, or of several lengths, the last one of what is left; None: those of the table.
+
+    Raises:
+        TypeError: `rows` that are no whole numbers.
+        ValueError: batches of no rows.
+    """
+    if rows is None:
+        return table.to_batches()
+    whole = table.combine_chunks()
+    lengths: Iterator[int]
+    if isinstance(rows, Iterable) and not isinstance(rows, str):
+        lengths = map(_length, itertools.chain(rows, [whole.num_rows]))
+    else:
+        lengths = itertools.repeat(_length(rows))
+    batches: list[pa.RecordBatch] = []
+    start = 0
+    while start < whole.num_rows:
+        length = min(next(lengths), whole.num_rows)
+        batches.extend(whole.slice(start, length).to_batches())
+        start += length
+    return batches
+
+
+_ROWS = "a whole number of rows in a batch, or several"
+
+
+def _length(rows: Any) -> int:
+    return integer("rows", rows, _ROWS, least=1, bounds="one row or more in a batch")

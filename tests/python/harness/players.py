@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 import windrow as wr
+from windrow._aggregates.aggregate import call_of
 from windrow._folds.fold import Fold, of_reduce
 from windrow._native import Operator
 from windrow.testing import Change as Driven
@@ -228,7 +229,7 @@ def windows_spec(asked: Scenario) -> dict[str, Any]:
 
 def _aggregates(asked: Scenario) -> list[dict[str, Any]]:
     python = {"name": "text", "function": "python", "columns": ["word"]}
-    plans = [aggregate.plan(name) for name, aggregate in BUILT_IN.items()]
+    plans = [call_of(aggregate).plan(name) for name, aggregate in BUILT_IN.items()]
     return plans if asked.values == "built_in" else [*plans[:3], python] if asked.values == "mixed" else [python]
 
 

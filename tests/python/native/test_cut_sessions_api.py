@@ -17,7 +17,7 @@ import pytest
 
 import windrow as wr
 from windrow.__main__ import main
-from windrow.plot import _timeline as timeline
+from windrow.plot import timeline
 from windrow.testing import StreamDriver
 
 from ..scenes import all_at, at

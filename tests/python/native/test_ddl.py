@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 import windrow as wr
+from windrow._aggregates.aggregate import call_of
 from windrow.testing import StreamDriver
 
 
@@ -59,7 +60,8 @@ def test_types_are_read_in_sparks_words(text: str, expected: pa.DataType | str) 
         with pytest.raises(ValueError, match=rf"aggregate\(schema=\): got .*{re.escape(expected)}"):
             wr.aggregate(int, max, schema=text)
     else:
-        assert wr.aggregate(int, max, schema=text).type == expected  # type: ignore[attr-defined]
+        call = call_of(wr.aggregate(int, max, schema=text))
+        assert vars(call)["type"] == expected
 
 
 NESTED = {
@@ -79,7 +81,7 @@ def test_types_nest_24_deep_and_deeper_ones_are_refused_in_words(opening: str, c
             lambda: None, lambda held, row: None, lambda a, b: None, schema=opening * times + "int" + closing * times
         )
 
-    deepest = deep(most).type
+    deepest = vars(call_of(deep(most)))["type"]
     named = f"n {opening * most}int{closing * most}"  # the fields' own struct is one more
     for text in [opening * (most + 1) + "int" + closing * (most + 1), named, opening * 100_000]:
         with pytest.raises(ValueError, match="at most 24 arrays, maps and structs are nested in each other"):

@@ -199,7 +199,7 @@ def test_without_matplotlib(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_package_imports_no_matplotlib() -> None:
-    code = "import sys, windrow; windrow.plot._timeline; print('matplotlib' in sys.modules)"
+    code = "import sys, windrow; windrow.plot.timeline; print('matplotlib' in sys.modules)"
     assert subprocess.check_output([sys.executable, "-c", code], text=True) == "False\n"
 
 

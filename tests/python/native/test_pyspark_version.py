@@ -81,7 +81,7 @@ def extra() -> dict[str, Requirement]:
 
 
 def test_the_extra_asks_for_the_pyspark_that_works() -> None:
-    from windrow._spark.version import OLDEST
+    from windrow._spark.environment import OLDEST
 
     assert str(extra()["pyspark"].specifier) == f">={OLDEST[0]}.{OLDEST[1]}"
 

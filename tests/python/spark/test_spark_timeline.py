@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import windrow as wr
-from windrow.plot import _timeline as timeline
+from windrow.plot import timeline
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -1,4 +1,4 @@
-"""What runs on executors in a streaming query: imported there by name, and without Spark where it is tested.
+"""The steps of a streaming query.
 
 | file | what |
 |---|---|
@@ -10,7 +10,6 @@
 | `shard` | the second step: the blocks of a shard and its state to changes |
 | `pages` | the state of a shard as pages in Spark's state store |
 | `index` | what these pages are |
-| `change_block` | changes on their way to the last step |
-| `over` | records that come back with their windows |
-| `unpack` | the last step: changes as typed rows |
+| `change_block` | changes on their way to the last step, and that step |
+| `returned_records` | records that come back with their windows |
 """

@@ -20,7 +20,7 @@ ORDER = "windrow.order"
 ROW = "windrow.row"
 """Of sessions whose records come back: the column of whole records."""
 
-ROWS = "windrow._plan.cogroup_rows"
+ROWS = "windrow.rows"
 """The list of them beside the aggregates of a session."""
 
 

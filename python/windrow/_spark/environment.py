@@ -1,7 +1,11 @@
-"""The Python that Spark runs workers with, as far as the machine of the driver can tell."""
+"""The PySpark that windrow works with, and the Python that Spark runs workers with.
+
+Nothing of PySpark is imported before a call.
+"""
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import sys
@@ -11,6 +15,25 @@ from typing import Any
 from weakref import WeakSet
 
 from windrow._arguments.errors import calls_to_user
+
+OLDEST = (4, 1)
+"""The oldest PySpark, as (major, minor)."""
+
+
+def check_pyspark(argument: str, what: str) -> None:
+    """Raises `ImportError`, as of this argument, unless the PySpark that is imported is one that windrow works with."""
+    import pyspark
+
+    found = re.match(r"(\d+)\.(\d+)", pyspark.__version__)
+    # A version that is no number, as a vendor may have it, is taken to be a new one.
+    if found is not None and tuple(map(int, found.groups())) < OLDEST:
+        oldest = ".".join(map(str, OLDEST))
+        raise ImportError(
+            f"{argument}: got {what} of PySpark {pyspark.__version__}; allowed: PySpark {oldest} or later "
+            f"(pip install 'pyspark>={oldest}', on a cluster a Spark of {oldest} or later)",
+            name="pyspark",
+        )
+
 
 _NEEDED = "google.protobuf.descriptor, pandas, pyarrow"
 """What Spark's worker of a stateful step imports."""

@@ -1,12 +1,41 @@
-"""Where in the user's own code an exception was raised: Spark hands on the text of an error, without its causes."""
+"""The user's own code: whether a function returns anything, and where in it an exception was raised."""
 
 from __future__ import annotations
 
+import dis
+import inspect
 import linecache
 import sysconfig
 import traceback
+from itertools import pairwise
 from pathlib import Path
-from types import FrameType, TracebackType
+from types import CodeType, FrameType, TracebackType
+
+
+def returns_nothing(function: object) -> bool:
+    """Whether a function that was written with `def` has no `return` of a value, as one that changes its argument.
+
+    Of what is not written in Python, and of a `lambda`, whose value is always meant, it is not told.
+
+    >>> def add(held, row):
+    ...     held.append(row)
+    >>> returns_nothing(add), returns_nothing(list.append), returns_nothing(lambda held, row: None)
+    (True, False, False)
+    """
+    code = getattr(function, "__code__", None)
+    if not isinstance(code, CodeType) or code.co_name == "<lambda>":
+        return False
+    if code.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
+        return False
+    found = []
+    for before, step in pairwise(dis.get_instructions(code)):
+        if step.opname == "RETURN_CONST":
+            found.append(step.argval is None)
+        elif step.opname == "RETURN_VALUE":
+            is_none = before.opname == "LOAD_CONST" and before.argval is None
+            found.append(is_none and not step.is_jump_target)
+    return bool(found) and all(found)
+
 
 _PACKAGE = Path(__file__).parent.parent
 
@@ -21,7 +50,7 @@ def user_frame(raised: TracebackType | None) -> str | None:
     ...     int("text")
     ... except ValueError as error:
     ...     print(user_frame(error.__traceback__))
-    <doctest windrow._folds.user_frame.user_frame[0]>:2, in <module>: int("text")
+    <doctest windrow._folds.user_code.user_frame[0]>:2, in <module>: int("text")
     """
     frames = [(frame, line) for frame, line in traceback.walk_tb(raised) if not _is_windrow(frame)]
     if not frames:

@@ -1,0 +1,10 @@
+"""A query that was checked, as plain data.
+
+| file | what |
+|---|---|
+| `plan` | `Plan` and its `Options`: what crosses to the core and to executors |
+| `input` | `Input`: the columns that a query may name, and the way to run it over them |
+| `computed` | the aggregates that computed columns need, and the step that makes those columns |
+| `cogroup_rows` | the records of several inputs as rows of one schema |
+| `flat` | `window_start` and `window_end` in place of `window` |
+"""

@@ -1,0 +1,11 @@
+"""From data to a plan: `group_by(...).windowed_by(...).agg(...)`.
+
+| file | what |
+|---|---|
+| `grouping` | what windows and aggregates are resolved against |
+| `grouped` | `group_by` |
+| `cogrouped` | `cogroup` |
+| `windowed` | options and aggregates |
+| `resolve` | the plan of a query |
+| `detect` | the library that data is of |
+"""

@@ -1,0 +1,162 @@
+"""Queries over a batch DataFrame of Spark, by its public interface alone.
+
+```text
+select(referenced columns)
+└─ mapInArrow(pack)                            rows of (shard, first time, block)
+   └─ repartition("shard")                     the blocks of a shard meet
+      └─ sortWithinPartitions(shard, first)    in order of time, so that windows leave early
+         └─ mapInArrow(merge)                  typed rows
+
+select(all columns)
+└─ repartition(keys)                           the rows of a key meet, as they are
+   └─ mapInArrow(over)                         the same rows, with their windows
+```
+With Python functions among the aggregates the blocks hold the records as they are (`pack_rows`), and the second step
+(`fold`) feeds them, shard by shard and in the order of time, to what calls the functions: the record operator for
+sessions, `SlidingFolds` of the core for sliding windows.
+
+Nothing runs before an action of the caller does. Counters, when observed, travel as rows of their own: null in every
+column of the result, observed once at the end, and left out.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Self
+
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import (
+    BinaryType,
+    IntegerType,
+    LongType,
+    StructField,
+    StructType,
+)
+
+from windrow._arguments.column import Names
+from windrow._arguments.errors import bad_type
+from windrow._executor.batch import fold, merge, pack, pack_rows
+from windrow._executor.batches import Batches
+from windrow._executor.pickled import pickled_finish, pickled_functions
+from windrow._executor.row_windows import with_windows
+from windrow._executor.shipping import shipped
+from windrow._plan.flat import WINDOW
+from windrow._plan.plan import INPUT, PACK_COUNTERS, Origins, Plan
+from windrow._spark.configure import warn_unless_configured
+from windrow._spark.frame import FrameInput, flat, numbered, projected
+
+_PACKED = (
+    StructField("shard", IntegerType(), nullable=False),
+    StructField("first", LongType(), nullable=False),
+    StructField("block", BinaryType(), nullable=False),
+)
+
+
+class BatchInput(FrameInput):
+    """A batch DataFrame."""
+
+    @classmethod
+    def of(cls, data: object) -> Self:
+        """The input of what may be a batch DataFrame; `TypeError` for anything else of Spark."""
+        if not isinstance(data, DataFrame):
+            raise bad_type("data", data, "a DataFrame that is not grouped (of pandas on Spark: to_spark())")
+        return cls(data)
+
+    def check_observation(self, observation: object) -> None:
+        """Raises `TypeError` unless it is PySpark's `Observation`."""
+        kinds = type(observation).__mro__
+        if not any(kind.__name__ == "Observation" and kind.__module__.startswith("pyspark.") for kind in kinds):
+            raise bad_type("observation", observation, "a pyspark.sql.Observation")
+
+    def rows(self, schema: pa.Schema, keys: Sequence[str], wanted: Sequence[tuple[Any, ...]]) -> pa.Table:
+        """These columns of the rows that have one of the wanted keys, collected."""
+        places = {name: f"_{self.columns.index(name)}" for name in schema.names}
+        found = F.lit(False)
+        for key in wanted:
+            equal = F.lit(True)
+            for name, value in zip(keys, key, strict=True):
+                equal &= F.col(places[name]).eqNullSafe(F.lit(value))
+            found |= equal
+        rows = numbered(self._frame).where(found).select(*places.values()).toArrow()
+        return rows.rename_columns(schema.names).cast(schema)
+
+    def union(self, inputs: Sequence[Self], schema: pa.Schema, origins: Origins) -> BatchInput:
+        """One frame of the rows of several."""
+        return BatchInput(self._united(inputs, schema, origins))
+
+    def run(self, plan: Plan) -> DataFrame:
+        """The frame of the result, not yet computed."""
+        core, output = self._arrow_output(plan), self._output(plan, counted=plan.options.observation is not None)
+        query, observed = self._query(plan, output)
+        functions, broadcasts = pickled_functions(plan)
+        finish, held = pickled_finish(plan, core)
+        steps: tuple[Callable[..., Batches], ...] = (pack_rows, fold) if plan.functions else (pack, merge)
+        of_functions = (functions,) if plan.functions else ()
+        result = (
+            projected(self._frame, plan.schema.names)
+            .mapInArrow(
+                shipped(steps[0], *query, tuple(observed)),
+                StructType([*_PACKED, *_nullable_longs(observed)]),
+            )
+            .repartition("shard")
+            .sortWithinPartitions("shard", "first")
+            .mapInArrow(
+                shipped(steps[1], *query, observed, *of_functions, finish=finish, broadcasts=(*held, *broadcasts)),
+                StructType([*output.fields, *_nullable_longs(observed.values())]),
+            )
+        )
+        return _result(plan, result, observed, F.count("window").alias("windows"))
+
+    def with_windows(self, plan: Plan) -> DataFrame:
+        """The frame of all rows, each with its window, not yet computed."""
+        plan, core, output = self._with_rows(plan)
+        query, observed = self._query(plan, output)
+        finish, held = pickled_finish(plan, core)
+        step = shipped(with_windows, *query, observed, finish=finish, broadcasts=held)
+        rows = projected(self._frame, plan.schema.names)
+        columns = {name: F.col(given) for name, given in zip(plan.schema.names, rows.columns, strict=True)}
+        keys = [columns[key] for key in plan.keys]
+        lacks_key = functools.reduce(Column.__and__, map(F.isnull, keys))
+        # Rows whose keys are all null have no window and need not meet: there may be many.
+        apart = F.when(lacks_key, columns[plan.time])
+        schema = StructType([*output.fields, *_nullable_longs(observed.values())])
+        return _result(plan, rows.repartition(*keys, apart).mapInArrow(step, schema), observed)
+
+    def _query(self, plan: Plan, output: StructType) -> tuple[tuple[str, bytes], dict[str, str]]:
+        """A query as it travels, and the columns of observed counters by their names; warns of missing settings."""
+        warn_unless_configured(self._frame.sparkSession)
+        spec = plan.spec_in_order if plan.functions else plan.spec
+        counters, names = PACK_COUNTERS if plan.options.observation is not None else (), Names(output.names)
+        observed = {counter: names.unused(f"windrow_{counter}") for counter in counters}
+        return (spec, plan.schema.serialize().to_pybytes()), observed
+
+
+def _result(plan: Plan, frame: DataFrame, observed: dict[str, str], *counts: Any) -> DataFrame:
+    """What the last step gives, as it is asked for; `counts` are observed beside the counters."""
+    if plan.options.observation is not None:
+        frame = _observed(frame, plan.options.observation, observed, *counts)
+    if plan.origins is not None and plan.origins.shown:
+        frame = _shown(frame, plan.origins)
+    return flat(frame) if plan.options.flat else frame
+
+
+def _shown(frame: DataFrame, origins: Origins) -> DataFrame:
+    """The rows of a cogroup without the plan's own columns, and with the name of each one's input behind the data's."""
+    names, columns = frame.columns, numbered(frame)
+    of_input = F.element_at(F.array(*map(F.lit, origins.names)), F.col(f"_{names.index(origins.column)}") + 1)
+    own = [F.col(f"_{names.index(name)}").alias(name) for name in origins.shown]
+    added = [F.col(f"_{position}").alias(names[position]) for position in range(names.index(WINDOW), len(names))]
+    return columns.select(*own, of_input.alias(INPUT), *added)
+
+
+def _observed(frame: DataFrame, observation: Any, counters: dict[str, str], *counts: Any) -> DataFrame:
+    totals = [F.coalesce(F.sum(name), F.lit(0)).alias(counter) for counter, name in counters.items()]
+    is_row = F.col(next(iter(counters.values()))).isNull()
+    return frame.observe(observation, *totals, *counts).where(is_row).drop(*counters.values())
+
+
+def _nullable_longs(names: Iterable[str]) -> list[StructField]:
+    return [StructField(name, LongType()) for name in names]

@@ -1,0 +1,208 @@
+"""What batch and streaming DataFrames of Spark have alike: their columns, and those of results."""
+
+from __future__ import annotations
+
+import functools
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Self
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import (
+    ArrayType,
+    DataType,
+    DayTimeIntervalType,
+    DoubleType,
+    LongType,
+    StringType,
+    StructField,
+    StructType,
+)
+
+from windrow._aggregates.call import AggregateCall
+from windrow._aggregates.evaluation import Finish, Named
+from windrow._aggregates.user_function import Reduction
+from windrow._arguments.errors import bad_column_type
+from windrow._native import Operator, Query
+from windrow._plan.flat import BOUNDS, WINDOW
+from windrow._plan.input import Input, TimeCasts
+from windrow._plan.plan import Origins, Plan
+from windrow._spark.types import arrow_field, returned_type, spark_type
+
+_TIME_CASTS = TimeCasts(
+    text="F.to_timestamp({0})", milliseconds="F.timestamp_millis({0})", date='F.col({0}).cast("timestamp")'
+)
+_OF_COLUMN = ("min", "max", "first", "last", "any_value", "min_by", "max_by", "mode", "bit_and", "bit_or", "bit_xor")
+_SUMS = ("sum", "sum_distinct")
+_LISTS = ("collect_list", "collect_set")
+
+
+class FrameInput(Input[DataFrame]):
+    """A DataFrame. Its schema is asked for once; no job runs."""
+
+    def __init__(self, frame: DataFrame) -> None:
+        """Asks for the schema."""
+        self._frame = frame
+        self._schema = frame.schema
+
+    @property
+    def columns(self) -> Sequence[str]:
+        """The names of all columns, in order."""
+        return self._schema.names
+
+    @property
+    def allowed_gaps(self) -> str:
+        """What a column of gaps holds, and how one is made."""
+        return "a day-time interval, such as make_dt_interval(0, 0, minutes) gives"
+
+    @property
+    def time_casts(self) -> TimeCasts:
+        """How Spark makes timestamps."""
+        return _TIME_CASTS
+
+    def check_threads(self, count: int) -> None:
+        """Raises: Spark decides what runs at once."""
+        raise ValueError(
+            f"count: got {count} threads for a Spark DataFrame; allowed: threads for data in this process (Spark "
+            "runs as many tasks at once as it has cores)"
+        )
+
+    def check_progress(self, show: object) -> None:
+        """Raises: Spark shows the progress of its jobs by itself."""
+        raise ValueError(
+            f"show: got {show!r} for a Spark DataFrame; allowed: the progress of data in this process (Spark shows "
+            "that of its jobs in its console and its UI: spark.ui.showConsoleProgress)"
+        )
+
+    def _united(self, inputs: Sequence[Self], schema: pa.Schema, origins: Origins) -> DataFrame:
+        """One frame of the rows of several: the columns of the schema, then those of sources and order.
+
+        Columns go by number, as names may hold anything.
+        """
+        names = list(dict.fromkeys([*schema.names, *(name for own in origins.columns for name in own)]))
+        parts = list(zip(inputs, origins.columns, strict=True))
+        types = {name: given._type(own[name]) for given, own in parts for name in own}
+        frames = []
+        for number, (given, own) in enumerate(parts):
+            columns = []
+            for name in names:
+                if name == origins.column:
+                    columns.append(F.lit(number))
+                elif name in own:
+                    columns.append(F.col(f"_{given.columns.index(own[name])}"))
+                else:
+                    columns.append(F.lit(None).cast(types[name]))
+            frames.append(numbered(given._frame).select(*columns))
+        return functools.reduce(DataFrame.union, frames).toDF(*names)
+
+    def _with_rows(self, plan: Plan) -> tuple[Plan, pa.Schema, StructType]:
+        """A plan that gives the rows back, over all columns; those of its result, as the core and as Spark has them."""
+        fields = [arrow_field("with_columns", field, compared=False) for field in self._schema.fields]
+        plan = replace(plan, schema=pa.schema([self.field("with_columns", field.name) for field in fields]))
+        arrow = Query.over(plan.spec, plan.schema).output_schema
+        rows = [StructField(field.name, returned_type(field.dataType)) for field in self._schema.fields]
+        output = StructType([*rows, *self._window_columns(plan, arrow)])
+        if plan.finish is None:
+            return plan, arrow, output
+        columns = [column for column in plan.finish.columns if column[0] not in plan.keys]
+        own = [(name, Named(name)) for name in plan.schema.names]
+        finish = replace(plan.finish, columns=(*own, *columns))
+        return replace(plan, finish=finish), arrow, _finished(finish, arrow, output)
+
+    def _field_at(self, argument: str, position: int, compared: bool) -> pa.Field[Any]:
+        return arrow_field(argument, self._schema.fields[position], compared=compared)
+
+    def _arrow_output(self, plan: Plan) -> pa.Schema:
+        """The columns of the result, as the core gives them."""
+        if plan.functions:
+            return Operator(plan.spec_in_order, plan.schema, plan.folds()).output_schema
+        return Query(plan.spec, plan.schema).output_schema
+
+    def _output(self, plan: Plan, *, counted: bool) -> StructType:
+        """The columns of the result; `counted`: rows of counters, without a window, are among them."""
+        arrow, core = self._arrow_output(plan), self._core_output(plan, counted=counted)
+        return core if plan.finish is None else _finished(plan.finish, arrow, core)
+
+    def _core_output(self, plan: Plan, *, counted: bool) -> StructType:
+        keys = [StructField(key, self._type(key), counted or len(plan.keys) > 1) for key in plan.keys]
+        fields = [*keys, *self._window_columns(plan, self._arrow_output(plan), may_be_null=counted)]
+        return StructType([*fields, StructField("op", StringType(), counted)] if plan.options.op else fields)
+
+    def _window_columns(self, plan: Plan, arrow: pa.Schema, *, may_be_null: bool = True) -> list[StructField]:
+        """`window`, which may be null, and the aggregates; `arrow` are the columns as the core gives them."""
+        bounds = StructType([StructField(name, self._type(plan.time), may_be_null) for name in ("start", "end")])
+        aggregates = (
+            StructField(name, self._result_type(name, aggregate, arrow.field(name).type))
+            for name, aggregate in plan.aggregates
+        )
+        return [StructField("window", bounds, may_be_null), *aggregates]
+
+    def _type(self, column: str) -> DataType:
+        return returned_type(self._schema.fields[self._schema.names.index(column)].dataType)
+
+    def _result_type(self, name: str, aggregate: AggregateCall, arrow: pa.DataType) -> DataType:
+        if aggregate.function in _OF_COLUMN or isinstance(aggregate, Reduction):
+            return self._type(aggregate.columns[0])
+        if aggregate.function == "approx_percentile":
+            own = self._type(aggregate.columns[0])
+            return ArrayType(own, containsNull=False) if isinstance(aggregate.percentage, tuple) else own
+        if aggregate.function in _LISTS:
+            own, nulls = self._type(aggregate.columns[0]), aggregate.ignore_nulls is False
+            return returned_type(ArrayType(own, containsNull=nulls))
+        if aggregate.function in ("top_k", "histogram_numeric"):
+            is_top = aggregate.function == "top_k"
+            value = StructField("item" if is_top else "x", self._type(aggregate.columns[0]))
+            count = StructField("count", LongType(), nullable=False) if is_top else StructField("y", DoubleType())
+            return returned_type(ArrayType(StructType([value, count]), containsNull=not is_top))  # Spark's own
+        if aggregate.function in _SUMS and isinstance(self._type(aggregate.columns[0]), DayTimeIntervalType):
+            return self._type(aggregate.columns[0])
+        found = spark_type(arrow)
+        if found is None:
+            raise bad_column_type("aggregate(schema=)", name, arrow, 'a type that Spark has, such as "array<bigint>"')
+        return found
+
+
+def flat(frame: DataFrame) -> DataFrame:
+    """The frame with `window_start` and `window_end` in place of `window`."""
+    # Columns go by number, as names may hold anything.
+    names = [f"_{position}" for position in range(len(frame.columns))]
+    columns = []
+    for number, name in zip(names, frame.columns, strict=True):
+        if name == WINDOW:
+            columns += [
+                F.col(f"{number}.{part}").alias(bound) for part, bound in zip(("start", "end"), BOUNDS, strict=True)
+            ]
+        else:
+            columns.append(F.col(number).alias(name))
+    return frame.toDF(*names).select(*columns)
+
+
+def projected(frame: DataFrame, names: Sequence[str]) -> DataFrame:
+    """The columns of these names."""
+    # mapInArrow looks columns up by unquoted names, and Spark finds names whatever their case: columns whose names
+    # would then mean something else go by number. The packing function gives them their names back.
+    columns = frame.columns
+    times = Counter(name.casefold() for name in columns)
+    if all(name.isidentifier() and times[name.casefold()] == 1 for name in names):
+        return frame.select(*names)
+    return numbered(frame).select(*(f"_{columns.index(name)}" for name in names))
+
+
+def numbered(frame: DataFrame) -> DataFrame:
+    return frame.toDF(*(f"_{position}" for position in range(len(frame.columns))))
+
+
+def _finished(finish: Finish, arrow: pa.Schema, core: StructType) -> StructType:
+    """The columns of a result after its last step; `arrow` and `core` are those before it."""
+    held = {field.name: field for field in core.fields}
+    return StructType([held.get(field.name) or _computed_field(field) for field in finish.schema(arrow)])
+
+
+def _computed_field(field: pa.Field[Any]) -> StructField:
+    kind = spark_type(field.type)
+    if kind is None:
+        raise bad_column_type("then(schema=)", field.name, field.type, 'a type that Spark has, such as "double"')
+    return StructField(field.name, kind)
