@@ -111,9 +111,8 @@ def test_ticks_close_what_nothing_else_does(spark: SparkSession, tmp_path: Path)
 
 
 @pytest.mark.parametrize(
-    "windows", [GAP, wr.SlidingWindows.with_time_difference("5 minutes", grace="1 minute")], ids=repr
+    ("windows", "op"), [(GAP, False), (wr.SlidingWindows.with_time_difference("5 minutes", grace="1 minute"), True)]
 )
-@pytest.mark.parametrize("op", [False, True])
 def test_a_flat_stream_has_the_bounds_as_columns(spark: SparkSession, tmp_path: Path, windows: Any, op: bool) -> None:
     def query(data: DataFrame) -> Any:
         windowed = wr.group_by(data, "user", time="ts").windowed_by(windows)
@@ -206,8 +205,8 @@ def test_the_slowest_source_holds_all_open(spark: SparkSession, tmp_path: Path) 
     "options",
     [
         {},
-        {"order": "offset"},
-        {"source": "part"},
+        pytest.param({"order": "offset"}, marks=pytest.mark.soak),
+        pytest.param({"source": "part"}, marks=pytest.mark.soak),
         {"source": "part", "order": "offset"},
         {"source": ["part"], "stream_time": "slowest"},
     ],
