@@ -129,7 +129,7 @@ bench-kafka: package maven ## a topic through Spark and windrow beside Kafka Str
 	"$(PY)" benches/python/kafka.py --repeats $(KAFKA_REPEATS)
 
 soak: package maven ## long random tests (SOAK_CASES=, SOAK_EXAMPLES=, SOAK_STREAMS=), kills (SOAK_KILLS=), long streams (SOAK_BATCHES=, SOAK_SECONDS=)
-	SOAK_CASES=$(SOAK_CASES) cargo test --locked
+	SOAK_CASES=$(SOAK_CASES) CARGO_PROFILE_DEV_OPT_LEVEL=1 cargo test --locked
 	SOAK_EXAMPLES=$(SOAK_EXAMPLES) $(PYTEST) -n auto --dist worksteal --hypothesis-profile soak \
 		-m "hypothesis and not spark and not soak" tests/python
 	WINDROW_FIRST_SEED=$(SOAK_SEED) WINDROW_STREAMS=$(SOAK_STREAMS) WINDROW_KILLS=$(SOAK_KILLS) WINDROW_MICRO_BATCHES=$(SOAK_BATCHES) \
