@@ -33,8 +33,11 @@ REMAP := $(RUSTFLAGS) --remap-path-prefix=$(or $(CARGO_HOME),$(HOME)/.cargo)=.ca
 MANYLINUX := $(if $(filter Linux,$(shell uname -s)),--zig --compatibility manylinux_2_28)
 
 PYTEST := $(PY) -m pytest
+SOAK_SEED := $(or $(SOAK_SEED),$(shell date +%s))
 SOAK_CASES ?= 5000
+SOAK_EXAMPLES ?= 1000
 SOAK_STREAMS ?= 12000
+SOAK_RECORDS ?= 100000
 SOAK_KILLS ?= 50
 SOAK_BATCHES ?= 2000
 SOAK_SECONDS ?= 600
@@ -93,8 +96,8 @@ test-rust: ## the core: laws, properties, Kafka's steps, recorded runs
 test-python: package ## all Python tests that need no Spark, on all cores; no Java is found
 	JAVA_HOME=/dev/null $(PYTEST) -n auto --dist worksteal -m "not soak and not spark" --doctest-modules python/windrow tests/python
 
-test-spark: package ## the tests and examples that start a Spark
-	$(PYTEST) -m "spark and not soak" --doctest-modules python/windrow tests/python
+test-spark: package ## the tests and examples that start a Spark, in two Sparks side by side
+	$(PYTEST) -n 2 --dist loadfile -m "spark and not soak" --doctest-modules python/windrow tests/python
 
 test-kafka: package maven ## the tests on a broker of their own, on loopback: control messages, kills, and Kafka Streams beside windrow
 	$(PYTEST) tests/kafka
@@ -126,11 +129,15 @@ bench-stream: package ## streaming sessions beside session_window: micro-batches
 bench-kafka: package maven ## a topic through Spark and windrow beside Kafka Streams, Spark's own scan of it, idle producers (KAFKA_REPEATS=, some minutes)
 	"$(PY)" benches/python/kafka.py --repeats $(KAFKA_REPEATS)
 
-soak: package maven ## long random tests (SOAK_CASES=, SOAK_STREAMS=), kills (SOAK_KILLS=), long streams (SOAK_BATCHES=, SOAK_SECONDS=)
-	SOAK_CASES=$(SOAK_CASES) cargo test --locked
-	WINDROW_STREAMS=$(SOAK_STREAMS) WINDROW_KILLS=$(SOAK_KILLS) WINDROW_MICRO_BATCHES=$(SOAK_BATCHES) \
+soak: package maven ## long random tests (SOAK_CASES=, SOAK_EXAMPLES=, SOAK_STREAMS=), kills (SOAK_KILLS=), long streams (SOAK_BATCHES=, SOAK_SECONDS=)
+	SOAK_CASES=$(SOAK_CASES) CARGO_PROFILE_DEV_OPT_LEVEL=1 cargo test --locked
+	SOAK_EXAMPLES=$(SOAK_EXAMPLES) $(PYTEST) -n auto --dist worksteal --hypothesis-profile soak \
+		-m "hypothesis and not spark and not soak" tests/python
+	WINDROW_FIRST_SEED=$(SOAK_SEED) WINDROW_STREAMS=$(SOAK_STREAMS) WINDROW_KILLS=$(SOAK_KILLS) WINDROW_MICRO_BATCHES=$(SOAK_BATCHES) \
 		WINDROW_QUERY_SECONDS=$(SOAK_SECONDS) $(PYTEST) -m soak tests/python
-	@echo "soak: passed: Rust properties of $(SOAK_CASES) cases (costly ones fewer), $(SOAK_STREAMS) streams in 3 ways each"
+	WINDROW_RECORDS=$(SOAK_RECORDS) $(PYTEST) tests/kafka/test_streams.py
+	@echo "soak: passed: Rust properties of $(SOAK_CASES) cases (costly ones fewer), Python ones of $(SOAK_EXAMPLES)" \
+		"examples, $(SOAK_STREAMS) streams in 3 ways each from seed $(SOAK_SEED)"
 
 clean: ## removes what the other targets made
 	rm -rf .venv target build spark-warehouse metastore_db derby.log .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -17,8 +17,11 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parent
 
+# The same examples at each run, or random ones: `make soak`. What fails there prints a line that replays it.
+SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large]
+settings.register_profile("windrow", deadline=None, suppress_health_check=SLOW, derandomize=True, print_blob=True)
 settings.register_profile(
-    "windrow", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+    "soak", settings.get_profile("windrow"), derandomize=False, max_examples=int(os.environ.get("SOAK_EXAMPLES", "100"))
 )
 settings.load_profile("windrow")
 
@@ -54,7 +57,10 @@ def shared() -> Path:
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
-    """One Spark for all tests: two cores, UTC, few partitions, quiet. Workers run this very Python."""
+    """One Spark for all tests: two cores, UTC, few partitions, quiet. Workers run this very Python.
+
+    Its JVM compiles for a quick start: most plans run once.
+    """
     import pyspark.sql
 
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
@@ -67,6 +73,9 @@ def spark() -> Iterator[SparkSession]:
         .config("spark.driver.bindAddress", "127.0.0.1")
         .config("spark.driver.host", "127.0.0.1")
         .config("spark.driver.memory", "2g")
+        .config(
+            "spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=240m"
+        )
         .config("spark.sql.session.timeZone", "UTC")
         .config("spark.sql.shuffle.partitions", "2")
         .config("spark.default.parallelism", "2")
@@ -90,6 +99,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "spark" in getattr(item, "fixturenames", ()) or shows_spark(item):
             item.add_marker(pytest.mark.spark)
+        if isinstance(item, pytest.Function) and "given" in item.function.__code__.co_names:
+            item.add_marker(pytest.mark.hypothesis)  # its property is inside, so the plugin does not see it
 
 
 @pytest.fixture(autouse=True)

@@ -27,6 +27,10 @@ def spark() -> Iterator[SparkSession]:
     """In place of the Spark of all other tests, whose class path has no connector."""
     from . import session
 
-    started = session.start("windrow kafka tests", spark_sql_streaming_numRecentProgressUpdates="1000")
+    started = session.start(
+        "windrow kafka tests",
+        spark_sql_streaming_numRecentProgressUpdates="1000",
+        spark_driver_extraJavaOptions=session.QUICK_START,
+    )
     yield started
     started.stop()

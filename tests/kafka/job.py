@@ -47,7 +47,7 @@ def main() -> None:
     """Runs until it is told to end, or a query fails."""
     address, topic, updates, finals = sys.argv[1:5]
     place = Path(sys.argv[5])
-    spark = session.start("windrow kafka job", memory="800m")
+    spark = session.start("windrow kafka job", memory="800m", spark_driver_extraJavaOptions=session.QUICK_START)
     data = windowed(records_of(spark, address, topic, rows=ROWS)).shards(2)
     queries = [
         start(data.emit("update").agg(n=wr.count()), address, updates, place / "updates" / "checkpoint"),

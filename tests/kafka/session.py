@@ -13,6 +13,8 @@ import windrow as wr
 from .maven import built
 
 PROJECT = Path(__file__).resolve().parent / "connector"
+QUICK_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=240m"
+"""Options of a JVM that runs most plans once."""
 
 
 def start(name: str, memory: str = "1g", **settings: str) -> SparkSession:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from pathlib import Path
-from typing import Any
 
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
@@ -13,6 +11,8 @@ from windrow.kafka import with_ticks
 
 PATIENCE = 120
 """How many seconds a query may take."""
+COUNTERS = ("records", "late", "ahead", "null_keys", "null_times", "ticks", "bad_ticks", "windows_open")
+"""The counters that tests ask for."""
 
 
 def records_of(spark: SparkSession, address: str, *topics: str, rows: int | None = None) -> DataFrame:
@@ -65,13 +65,13 @@ class Query:
         return None if failure is None else str(failure)
 
     @property
-    def counters(self) -> Counter[str]:
+    def counters(self) -> dict[str, int]:
         """The counters of all micro-batches, added up, but `windows_open`, which is that of the last one."""
-        total: Counter[str] = Counter()
+        total = dict.fromkeys(COUNTERS, 0)
         for told in self._query.recentProgress:
             observed = (told["observedMetrics"] or {}).get("windrow")
             if observed is not None:
-                counted: dict[str, Any] = observed.asDict()
-                total.update({name: count for name, count in counted.items() if isinstance(count, int)})
-                total["windows_open"] = counted["windows_open"]
+                for name in COUNTERS:
+                    total[name] += observed[name]
+                total["windows_open"] = observed["windows_open"]
         return total

@@ -158,7 +158,7 @@ def under_way(place: Path) -> bool:
 def driver_of(sent: list[Record]) -> tuple[dict[Window, int], int, int]:
     """What a driver of each partition gives: its finals, how many windows are open at the end, and late records."""
     finals: dict[Window, int] = {}
-    counters: Counter[str] = Counter()
+    windows_open = late = 0
     for partition in range(PARTITIONS):
         rows = [row_of(record) for record in sent if record.partition == partition]
         driver = StreamDriver(lambda data: job.windowed(data).agg(n=wr.count()), SCHEMA)
@@ -167,8 +167,9 @@ def driver_of(sent: list[Record]) -> tuple[dict[Window, int], int, int]:
             window = Window(change.key["user"], *bounds)
             assert window not in finals, f"{window} is final twice"
             finals[window] = change.values["n"]
-        counters.update(driver.counters)
-    return finals, counters["windows_open"], counters["late"]
+        windows_open += driver.counters["windows_open"]
+        late += driver.counters["late"]
+    return finals, windows_open, late
 
 
 def row_of(record: Record) -> dict[str, Any]:

@@ -151,7 +151,7 @@ fn stored(operator: &Operator) -> (Vec<Row>, Vec<(String, RecordBatch)>) {
 }
 
 proptest! {
-    #![proptest_config(crate::cases::usually(256))]
+    #![proptest_config(crate::cases::usually(128))]
 
     #[test]
     fn differential_records_joined_together_equal_records_one_by_one((kind, more) in queries(), pieces in pieces()) {

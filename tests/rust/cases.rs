@@ -4,25 +4,29 @@
 use std::env;
 
 use proptest::prelude::ProptestConfig;
+use proptest::test_runner::RngSeed;
 
-/// `usual` cases, or in proportion as many as `SOAK_CASES` asks for where others are tried 256
-/// times.
+/// `usual` cases, the same at each run, or in proportion as many random ones as `SOAK_CASES` asks
+/// for where others are tried 256 times.
 pub(crate) fn usually(usual: u32) -> ProptestConfig {
-    let asked = env::var("SOAK_CASES").map_or(256, |cases| cases.parse().unwrap());
-    let cases = asked * u64::from(usual) / 256;
+    let soak: Option<u64> = env::var("SOAK_CASES")
+        .ok()
+        .map(|cases| cases.parse().unwrap());
+    let cases = soak.unwrap_or(256) * u64::from(usual) / 256;
     // However many are tried, none is too many to be passed over.
     ProptestConfig {
         cases: u32::try_from(cases.max(1)).unwrap(),
         max_global_rejects: u32::MAX,
+        rng_seed: soak.map_or(RngSeed::Fixed(0), |_| RngSeed::Random),
         ..ProptestConfig::default()
     }
 }
 
-/// The same for a property whose cases take seconds: never more than twice `usual`.
+/// The same for a property whose cases take seconds: never more than 16 times `usual`.
 pub(crate) fn costly(usual: u32) -> ProptestConfig {
     let asked = usually(usual);
     ProptestConfig {
-        cases: asked.cases.min(2 * usual),
+        cases: asked.cases.min(16 * usual),
         ..asked
     }
 }

@@ -15,6 +15,8 @@ fn characters(bytes: &[u8]) -> Vec<u8> {
 }
 
 proptest! {
+    #![proptest_config(crate::cases::usually(256))]
+
     #[test]
     fn seven_bits_are_a_character(bytes in prop::collection::vec(any::<u8>(), 0..100)) {
         let text = encode(&bytes).unwrap();

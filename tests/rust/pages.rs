@@ -58,7 +58,7 @@ fn queries() -> impl Strategy<Value = Spec> {
 }
 
 proptest! {
-    #![proptest_config(crate::cases::usually(256))]
+    #![proptest_config(crate::cases::usually(128))]
 
     #[test]
     fn an_operator_goes_on_from_its_pages(spec in queries(), records in feeds(60), cuts in prop::collection::vec(0..60_usize, 0..6)) {

@@ -98,7 +98,7 @@ fn windows() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(crate::cases::usually(150))]
+    #![proptest_config(crate::cases::usually(64))]
 
     #[test]
     fn differential_blocks_and_shards_give_what_one_run_gives(

@@ -249,7 +249,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(crate::cases::costly(12))]
+    #![proptest_config(crate::cases::costly(4))]
 
     #[test]
     fn oracle_thousands_of_shuffled_rows_take_the_sorted_way(seed: u64, keys in 1..40_usize, gap in 0..40_u64, cut in 0..9000_usize) {

@@ -16,7 +16,7 @@ use crate::operator_batches::{DYNAMIC, Fed, SESSIONS, batch, fed, feeds, schema,
 use crate::shard_stream::{AGGREGATES, Stream, joined, packed, restarts, small};
 
 proptest! {
-    #![proptest_config(crate::cases::usually(512))]
+    #![proptest_config(crate::cases::usually(128))]
 
     #[test]
     fn differential_runs_give_the_rows_of_the_operator_in_each_micro_batch(

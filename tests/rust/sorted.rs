@@ -152,6 +152,8 @@ fn ranks_are_roughly_in_order_and_few_of_them_exactly() {
 }
 
 proptest! {
+    #![proptest_config(crate::cases::usually(256))]
+
     #[test]
     fn oracle_any_ranks_are_roughly_in_order(ranks in prop::collection::vec(any::<u32>(), 0..99), shift in 0..32_u32) {
         check_rough(&ranks.into_iter().map(|rank| rank >> shift).collect::<Vec<_>>());

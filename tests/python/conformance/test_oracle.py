@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from hypothesis import given
-from hypothesis import settings as limits
 from hypothesis import strategies as st
 
+from ..harness.examples import usually
 from ..harness.golden import CHECKED, Finals, Run, content, runs
 from ..oracle.records import Record, by_key
 from ..oracle.sessions import dynamic_sessions, sessions
@@ -69,7 +69,7 @@ def test_records_with_their_own_gaps_are_linked_where_the_earlier_one_reaches_th
     assert as_text(clamped)[2:] == ["[20,20] 30", "[50,51] 2 3"]
 
 
-@limits(max_examples=100)
+@usually(100)
 @given(st.lists(st.tuples(st.integers(0, 30), st.integers(1, 6)), max_size=9))
 def test_sessions_of_their_own_gaps_are_the_connected_components_of_links(rows: list[tuple[int, int]]) -> None:
     records = [Record(("A",), time, arrival, {"gap": gap}) for arrival, (time, gap) in enumerate(rows)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from ..harness.scenes import events, rows, spark_sessions
+from ..harness.spark_scenes import events, rows, spark_sessions
 from ..harness.tables import records
 from ..oracle.records import by_key
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import random
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pyarrow as pa
 
-START = datetime(2026, 1, 1, tzinfo=UTC)
+from ..scenes import utc
+
 SCHEMA = pa.schema(
     [
         ("user", pa.string()),
@@ -36,7 +37,7 @@ def events(seed: int, files: int, rows: int) -> list[pa.Table]:
         found.append(
             {
                 "user": None if is_tick else draw.choice(USERS),
-                "ts": START + timedelta(minutes=now + draw.uniform(0, 2) if is_tick else now - draw.uniform(0, late)),
+                "ts": utc(now + draw.uniform(0, 2) if is_tick else now - draw.uniform(0, late)),
                 "amount": draw.randint(1, 99),
                 "pause": timedelta(minutes=draw.choice([1, 2, 3, 7])),
                 "part": part,
@@ -47,6 +48,6 @@ def events(seed: int, files: int, rows: int) -> list[pa.Table]:
         offsets[part] += 1
     inner = sorted(draw.sample(range(1, len(found)), files - 1))
     pieces = [found[first:last] for first, last in zip([0, *inner], [*inner, len(found)], strict=True)]
-    end = START + timedelta(minutes=files * rows)
+    end = utc(files * rows)
     pieces.append([{"ts": end, "tick": True, "part": part, "offset": offsets[part]} for part in (0, 1)])
     return [pa.Table.from_pylist(piece, SCHEMA) for piece in pieces]

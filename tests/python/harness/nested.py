@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from datetime import datetime, timedelta
 from typing import Any
 
 import pyarrow as pa
@@ -11,7 +10,8 @@ import pyarrow as pa
 import windrow as wr
 from windrow.testing import StreamDriver
 
-START = datetime(2026, 1, 1, 8)
+from ..scenes import at_second
+
 SESSIONS = wr.SessionWindows.with_gap("5 seconds", grace="1 minute")
 SLIDING = wr.SlidingWindows.with_time_difference("5 seconds", grace="1 minute")
 LIST = pa.list_(pa.int64())
@@ -28,10 +28,6 @@ SCHEMA = pa.schema(
         "map": WORDS,
     }
 )
-
-
-def at(second: float) -> datetime:
-    return START + timedelta(seconds=second)
 
 
 def driver(windows: Any, *, every: bool = True, **aggregates: Any) -> StreamDriver:
@@ -57,6 +53,6 @@ def records(seed: int, rows: int = 30) -> list[dict[str, Any]]:
             "map": {drawn.choice("ab"): numbers},
         }
         held = {name: value for name, value in shown.items() if name in ("n", "word", "x") or drawn.random() < 0.8}
-        return {"k": drawn.choice("uv"), "ts": at(row + drawn.randint(-9, 3)), **held}
+        return {"k": drawn.choice("uv"), "ts": at_second(row + drawn.randint(-9, 3)), **held}
 
     return [record(row) for row in range(rows)]

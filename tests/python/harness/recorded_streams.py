@@ -12,7 +12,7 @@ import random
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from pyspark.sql import functions as F
 
 import windrow as wr
 
+from ..scenes import EPOCH
 from .golden import FILES, Run
 
 SCHEMA = pa.schema(
@@ -41,7 +42,6 @@ GAP = 1_500
 """The gap of runs with gaps that divide it, in microseconds."""
 GRACE = 300
 """The grace of runs with gaps of their own, in microseconds."""
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 LATEST = 10**10
 """Times and lengths from here on are left to the replay: Python's dates end."""
 

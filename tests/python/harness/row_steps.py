@@ -9,10 +9,10 @@ from typing import Any
 import pyarrow as pa
 
 import windrow as wr
+from windrow import SessionWindows
 from windrow._executor.stream import returned_records
 from windrow._executor.stream.query import asked_of, read_columns
 from windrow._native import Query
-from windrow._windows.session import SessionWindows
 
 from .steps import LocalStream
 

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 import windrow as wr
 from windrow.testing import Change, StreamDriver
 
-START = datetime(2026, 1, 1, 8)
+from ..scenes import EIGHT, at
+
 SCHEMA = pa.schema(
     {
         "user": pa.string(),
@@ -26,10 +27,6 @@ SCHEMA = pa.schema(
 )
 SESSIONS = wr.SessionWindows.with_gap("5 minutes", grace="1 minute")
 SLIDING = wr.SlidingWindows.with_time_difference("5 minutes", grace="1 minute")
-
-
-def at(minute: float) -> datetime:
-    return START + timedelta(minutes=minute)
 
 
 def of(windows: Any = SESSIONS, every: bool | None = None, **stream: Any) -> Callable[[Any], Any]:
@@ -48,10 +45,10 @@ def driven(windows: Any = SESSIONS, every: bool | None = None, **stream: Any) ->
 
 
 def minutes(time: datetime) -> float:
-    return (time - START) / timedelta(minutes=1)
+    return (time - EIGHT) / timedelta(minutes=1)
 
 
-def told(changes: list[Change]) -> list[tuple[Any, ...]]:
+def change_counts(changes: list[Change]) -> list[tuple[Any, ...]]:
     """Kind, user, the minutes of the bounds, and how many records."""
     return [
         (change.kind, change.key["user"], *map(minutes, change.window), change.values.get("n")) for change in changes

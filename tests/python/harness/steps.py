@@ -10,11 +10,11 @@ from typing import Any
 import pyarrow as pa
 from pyspark import cloudpickle
 
+from windrow import SessionWindows
 from windrow._executor.stream.change_block import unpack
 from windrow._executor.stream.pack import pack
 from windrow._executor.stream.query import StreamQuery, asked_of, read_columns
 from windrow._executor.stream.shard import SUMS, changes
-from windrow._windows.session import SessionWindows
 from windrow.testing._definition import Schemas, plan_of
 
 
@@ -100,10 +100,10 @@ class LocalStream:
                 if block:
                     blocks = pa.RecordBatch.from_arrays([pa.array([block], pa.binary())], names=["block"])
                     gave += self._unpacked(blocks)
-                for name in SUMS:
-                    self.counters[name] += counted.get(name) or 0
                 if counted:
                     self.stream_time = counted["stream_time"]
+                    for name in SUMS:
+                        self.counters[name] += counted[name] or 0
         return gave
 
     def received(self, splits: Sequence[pa.Table]) -> dict[int, list[Row]]:

@@ -56,7 +56,9 @@ class Run:
 
     def total(self, counter: str) -> int:
         """The sum of a counter."""
-        return sum(known[counter] for known in self.counters())
+        counters = self.counters()
+        assert counters, "no micro-batch has counters"
+        return sum(known[counter] for known in counters)
 
     def sink(self, frame: DataFrame, number: int) -> None:
         """Takes a micro-batch: a repeated one replaces itself."""

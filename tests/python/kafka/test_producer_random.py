@@ -10,11 +10,12 @@ import struct
 from dataclasses import dataclass, field
 from typing import Any
 
-from hypothesis import event, given, settings
+from hypothesis import event, given
 from hypothesis import strategies as st
 
 from windrow.kafka import ProgressProducer
 
+from ..harness.examples import usually
 from ..harness.virtual_kafka import Entry, VirtualBroker, VirtualCluster, VirtualProducer, VirtualTimer
 
 NINE = 1_767_258_000_000
@@ -77,7 +78,7 @@ class Shared(VirtualTimer):
     def time(self, value: int) -> None: ...
 
 
-def told(entry: Entry) -> int | None:
+def control_time(entry: Entry) -> int | None:
     """The time of a control message, after nine."""
     for name, body in entry.headers:
         if name == "windrow.progress" and entry.value is None and body is not None:
@@ -102,7 +103,7 @@ steps = st.one_of(
 )
 
 
-@settings(max_examples=500)
+@usually(500)
 @given(
     plan=st.lists(steps, min_size=3, max_size=25),
     latency=st.sampled_from([0, 0, 100, 700]),
@@ -134,9 +135,9 @@ def test_what_stands_in_the_logs_is_what_may_stand_there(
     count = 0
     for partition in range(PARTITIONS):
         log = day.broker.log("events", partition)
-        data = [entry for entry in log if told(entry) is None and not entry.is_marker]
+        data = [entry for entry in log if control_time(entry) is None and not entry.is_marker]
         for entry in log:
-            time = told(entry)
+            time = control_time(entry)
             if time is None:
                 continue
             count += 1
@@ -154,7 +155,7 @@ def test_what_stands_in_the_logs_is_what_may_stand_there(
         # whoever wrote last has told its time to the end of the cycle, unless nothing could be told
         if data:
             last_writer = data[-1].writer
-            times = [time for entry in log if entry.writer == last_writer and (time := told(entry)) is not None]
+            times = [time for entry in log if entry.writer == last_writer and (time := control_time(entry)) is not None]
             largest = max(note[2] for note in day.acknowledged[last_writer, partition])
             assert max(times) >= largest + (end or 1_000) - allowance
     event(f"control messages: {min(count, 5)}")

@@ -8,9 +8,10 @@ from __future__ import annotations
 import struct
 from typing import Any
 
-from hypothesis import event, given, settings
+from hypothesis import event, given
 from hypothesis import strategies as st
 
+from ..harness.examples import usually
 from ..harness.virtual_kafka import Entry
 from .watch_scene import INTERVAL, NINE, Scene
 
@@ -25,7 +26,7 @@ steps = st.one_of(
 )
 
 
-def told(entry: Entry) -> int | None:
+def control_time(entry: Entry) -> int | None:
     """The time of a control message, after nine."""
     for name, body in entry.headers:
         if name == "windrow.progress" and body is not None:
@@ -33,7 +34,7 @@ def told(entry: Entry) -> int | None:
     return None
 
 
-@settings(max_examples=400)
+@usually(400)
 @given(plan=st.lists(steps, max_size=20), end=st.sampled_from([None, 3_200, 6_000]), tickers=st.sampled_from([1, 2]))
 def test_what_tickers_write_is_what_may_stand_there(plan: list[tuple[Any, ...]], end: int | None, tickers: int) -> None:
     options = {"start.ms": START, "backoff.ms": BACKOFF, "end.ms": end, "allowance.ms": ALLOWANCE}
@@ -64,7 +65,7 @@ def test_what_tickers_write_is_what_may_stand_there(plan: list[tuple[Any, ...]],
         log = scene.broker.log("events", partition)
         data = [one for one in log if one.writer == "others" and one.transaction is None]
         for entry in log:
-            time = told(entry)
+            time = control_time(entry)
             if time is None:
                 continue
             count += 1
@@ -75,7 +76,7 @@ def test_what_tickers_write_is_what_may_stand_there(plan: list[tuple[Any, ...]],
             assert time <= max(times) + entry.written - last - ALLOWANCE
         if data:
             largest = max(one.timestamp for one in data) - NINE
-            found = [time for one in log if (time := told(one)) is not None]
+            found = [time for one in log if (time := control_time(one)) is not None]
             assert max(found) >= largest + (end or START) - ALLOWANCE
         else:
             assert all(one.writer == "others" for one in log)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 import pandas as pd
@@ -15,7 +15,8 @@ import pytest
 import windrow as wr
 from windrow.testing import StreamDriver
 
-START = datetime(2026, 1, 1, 8)
+from ..scenes import EIGHT
+
 GAP = wr.SessionWindows.with_gap("5 minutes")
 SLIDING = wr.SlidingWindows.with_time_difference("5 minutes")
 
@@ -23,7 +24,7 @@ SLIDING = wr.SlidingWindows.with_time_difference("5 minutes")
 def rows(**columns: Any) -> pa.Table:
     """One row a minute."""
     length = len(next(iter(columns.values())))
-    times = pa.array([START + timedelta(minutes=minute) for minute in range(length)], pa.timestamp("us"))
+    times = pa.array([EIGHT + timedelta(minutes=minute) for minute in range(length)], pa.timestamp("us"))
     return pa.table({"user": pa.array([1] * length), "ts": times, **columns})
 
 
@@ -73,7 +74,7 @@ def test_python_functions_are_handed_the_values_of_all_dictionaries(count: int) 
 def test_categories_of_parquet_row_groups_and_of_two_files_are_read(tmp_path: Any) -> None:
     names = [f"name {number:03}" for number in range(240)]
     for file, part in (("a", names[:120]), ("b", names[120:])):
-        frame = pd.DataFrame({"v": pd.Categorical(part * 10), "ts": pd.to_datetime([START] * 1200), "user": 1})
+        frame = pd.DataFrame({"v": pd.Categorical(part * 10), "ts": pd.to_datetime([EIGHT] * 1200), "user": 1})
         pq.write_table(pa.Table.from_pandas(frame), tmp_path / f"{file}.parquet", row_group_size=120)
     table = ds.dataset(tmp_path).to_table()
     narrow = pa.dictionary(pa.int8(), pa.string())
@@ -103,7 +104,7 @@ def test_no_keys_can_be_chosen_that_make_the_table_of_keys_slow() -> None:
     count = 40_000
 
     def elapsed(keys: list[bytes]) -> float:
-        table = pa.table({"k": pa.array(keys, pa.binary()), "ts": pa.array([START] * count, pa.timestamp("us"))})
+        table = pa.table({"k": pa.array(keys, pa.binary()), "ts": pa.array([EIGHT] * count, pa.timestamp("us"))})
         start = time.perf_counter()
         assert wr.group_by(table, "k", time="ts").windowed_by(GAP).threads(1).count().num_rows == count
         return time.perf_counter() - start
@@ -234,7 +235,7 @@ def test_a_state_is_read_back_whatever_its_aggregates_are_called(name: str) -> N
         return wr.group_by(data, "user", time="ts").windowed_by(windows).agg(**dict.fromkeys(names, wr.sum("amount")))
 
     driver = StreamDriver(definition, schema)
-    driver.pipe(user=1, ts=START, amount=3)
+    driver.pipe(user=1, ts=EIGHT, amount=3)
     again = StreamDriver(definition, schema).restore(driver.snapshot())
     (final,) = again.finish()
     assert final.values == dict.fromkeys(names, 3)

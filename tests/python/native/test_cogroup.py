@@ -7,12 +7,13 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import windrow as wr
 
 from ..harness.cogroups import assert_cogroup, counts, of_input
+from ..harness.examples import usually
 from ..harness.families import FAMILIES, Family, flags, often, some
 from ..harness.tables import Asked, Windows, by_dynamic_gap, by_sessions, by_sliding, in_batches, rows_of
 
@@ -64,7 +65,7 @@ def inputs(draw: st.DrawFn, family: Family, names: tuple[str, ...]) -> dict[str,
 def test_aggregates_of_inputs_equal_the_oracle(name: str, kind: str) -> None:
     kept, oracle = windows(kind)
 
-    @settings(max_examples=10)
+    @usually(10)
     @given(st.integers(2, 3).flatmap(lambda many: inputs(FAMILIES[name], NAMES[:many])), st.integers(1, 4))
     def check(tables: dict[str, pa.Table], threads: int) -> None:
         asked = {**counts(tuple(tables)), **of_input("clicks", FAMILIES[name].asked())}
@@ -77,7 +78,7 @@ def test_aggregates_of_inputs_equal_the_oracle(name: str, kind: str) -> None:
     check()
 
 
-@settings(max_examples=40)
+@usually(40)
 @given(inputs(FAMILIES["duration"], NAMES), st.integers(1, 30))
 def test_records_of_all_inputs_bring_their_own_gaps(tables: dict[str, pa.Table], longest: int) -> None:
     kept = wr.SessionWindows.with_dynamic_gap("gap", max_gap=timedelta(microseconds=longest))

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import windrow as wr
@@ -17,6 +17,7 @@ from windrow.testing import StreamDriver
 from windrow.testing._definition import plan_of
 
 from ..harness.cogroups import assert_cogroup, counts, of_input
+from ..harness.examples import usually
 from ..harness.tables import Asked, by_sessions, by_sliding, rows_of
 
 ZERO = datetime(1970, 1, 1)
@@ -30,7 +31,7 @@ def us(ticks: int) -> timedelta:
     return timedelta(microseconds=ticks)
 
 
-def at(ticks: int) -> datetime:
+def at_tick(ticks: int) -> datetime:
     return ZERO + us(ticks)
 
 
@@ -55,7 +56,7 @@ def driven(windows: Any, **options: Any) -> StreamDriver:
     return StreamDriver(of(windows, **options), SCHEMAS)
 
 
-def told(changes: list[Any]) -> list[tuple[Any, ...]]:
+def changes_by_tick(changes: list[Any]) -> list[tuple[Any, ...]]:
     return [
         (change.kind, change.key["k"], *((bound - ZERO) // us(1) for bound in change.window), *change.values.values())
         for change in changes
@@ -68,13 +69,13 @@ def test_the_slowest_input_closes(windows: Any, reach: int, slow: str) -> None:
     """A window that ends at 100 is final when the slowest input is past 100 + grace (+ gap), not on it."""
     driver = driven(windows)
     fast = "orders" if slow == "clicks" else "clicks"
-    driver.pipe("clicks", k="a", ts=at(100))
-    assert driver.tick(at(10_000), input=fast) == []
-    assert driver.stream_time == (at(100) if slow == "clicks" else None)
+    driver.pipe("clicks", k="a", ts=at_tick(100))
+    assert driver.tick(at_tick(10_000), input=fast) == []
+    assert driver.stream_time == (at_tick(100) if slow == "clicks" else None)
     for time in (100 + reach - 1, 100 + reach):
-        assert driver.tick(at(time), input=slow) == []
-        assert driver.stream_time == at(time)
-    assert [row[:4] for row in told(driver.tick(at(100 + reach + 1), input=slow))][:1] == [
+        assert driver.tick(at_tick(time), input=slow) == []
+        assert driver.stream_time == at_tick(time)
+    assert [row[:4] for row in changes_by_tick(driver.tick(at_tick(100 + reach + 1), input=slow))][:1] == [
         ("final", "a", 100 if reach == 15 else 95, 100)
     ]
     assert driver.counters["ticks"] == 4
@@ -82,38 +83,38 @@ def test_the_slowest_input_closes(windows: Any, reach: int, slow: str) -> None:
 
 def test_an_input_that_has_not_been_seen_holds_everything_open() -> None:
     driver = driven(SESSIONS)
-    driver.pipe("clicks", k="a", ts=at(0))
-    assert driver.pipe("clicks", k="b", ts=at(10_000)) == []
+    driver.pipe("clicks", k="a", ts=at_tick(0))
+    assert driver.pipe("clicks", k="b", ts=at_tick(10_000)) == []
     assert driver.stream_time is None
-    assert told(driver.tick(at(10_000))) == [("final", "a", 0, 0, 1, None)]
+    assert changes_by_tick(driver.tick(at_tick(10_000))) == [("final", "a", 0, 0, 1, None)]
 
 
 @pytest.mark.parametrize(("windows", "late"), [(SESSIONS, "late"), (SLIDING, "late")])
 def test_a_record_is_late_by_its_own_input(windows: Any, late: str) -> None:
     """Clicks have come to 1000, orders to 100: an order at 90 is in time, a click of the same time is not."""
     driver = driven(windows)
-    driver.pipe("clicks", k="other", ts=at(1000))
-    driver.pipe("orders", k="other", at=at(100), amount=1)
-    driver.pipe("clicks", k="a", ts=at(90))
+    driver.pipe("clicks", k="other", ts=at_tick(1000))
+    driver.pipe("orders", k="other", at=at_tick(100), amount=1)
+    driver.pipe("clicks", k="a", ts=at_tick(90))
     assert driver.counters[late] == 1
-    driver.pipe("orders", k="a", at=at(90), amount=7)
+    driver.pipe("orders", k="a", at=at_tick(90), amount=7)
     assert driver.counters[late] == 1
-    finals = [row for row in told(driver.finish()) if row[1] == "a"]
+    finals = [row for row in changes_by_tick(driver.finish()) if row[1] == "a"]
     assert {row[4:] for row in finals} == {(0, 7)}
 
 
 def test_the_close_time_of_the_own_input_is_the_bound_of_lateness() -> None:
     for time, late in ((985, 0), (984, 1)):  # 1000 - gap - grace
         driver = driven(SESSIONS)
-        driver.pipe("clicks", k="other", ts=at(1000))
-        driver.pipe("clicks", k="a", ts=at(time))
+        driver.pipe("clicks", k="other", ts=at_tick(1000))
+        driver.pipe("clicks", k="a", ts=at_tick(time))
         assert driver.counters["late"] == late
 
 
 def test_a_late_record_alone_is_of_its_input() -> None:
     driver = driven(SESSIONS, late="emit")
-    driver.pipe("orders", k="other", at=at(1000), amount=1)
-    assert told(driver.pipe("orders", k="a", at=at(1), amount=9)) == [("late", "a", 1, 1, 0, 9)]
+    driver.pipe("orders", k="other", at=at_tick(1000), amount=1)
+    assert changes_by_tick(driver.pipe("orders", k="a", at=at_tick(1), amount=9)) == [("late", "a", 1, 1, 0, 9)]
 
 
 def test_an_update_shows_what_each_input_gave() -> None:
@@ -123,9 +124,9 @@ def test_an_update_shows_what_each_input_gave() -> None:
             0   4   8
     """
     driver = driven(SESSIONS, emit="update")
-    assert told(driver.pipe("clicks", k="a", ts=at(0))) == [("upsert", "a", 0, 0, 1, None)]
-    assert told(driver.pipe("clicks", k="a", ts=at(8))) == [("upsert", "a", 8, 8, 1, None)]
-    assert told(driver.pipe("orders", k="a", at=at(4), amount=3)) == [
+    assert changes_by_tick(driver.pipe("clicks", k="a", ts=at_tick(0))) == [("upsert", "a", 0, 0, 1, None)]
+    assert changes_by_tick(driver.pipe("clicks", k="a", ts=at_tick(8))) == [("upsert", "a", 8, 8, 1, None)]
+    assert changes_by_tick(driver.pipe("orders", k="a", at=at_tick(4), amount=3)) == [
         ("delete", "a", 0, 0),
         ("delete", "a", 8, 8),
         ("upsert", "a", 0, 8, 2, 3),
@@ -149,7 +150,7 @@ def interleaved(rows: list[tuple[str, int, int | None]]) -> pa.Table:
     )
 
 
-@settings(max_examples=40)
+@usually(40)
 @given(
     st.lists(st.tuples(st.sampled_from(["clicks", "orders"]), st.integers(0, 60), st.integers(0, 9)), max_size=25),
     st.integers(1, 9),
@@ -162,7 +163,7 @@ def test_batches_of_all_inputs_are_what_their_records_are(
     windows = SLIDING if sliding else SESSIONS
     one, many = (driven(windows, emit="update", every_record=True, **aggregates) for _ in range(2))
     for name, time, amount in rows:
-        own = {"ts": at(time), "url": f"{time}"} if name == "clicks" else {"at": at(time), "amount": amount}
+        own = {"ts": at_tick(time), "url": f"{time}"} if name == "clicks" else {"at": at_tick(time), "amount": amount}
         one.pipe(name, k="a", **own)
     many.pipe_batch(interleaved([*rows]), input_column="of", rows=length)
     for driver in (one, many):
@@ -180,7 +181,7 @@ def fed(draw: st.DrawFn) -> dict[str, list[tuple[str, int, int | None]]]:
     return {**inputs, "turns": turns}
 
 
-@settings(max_examples=60)
+@usually(60)
 @given(fed(), st.booleans(), st.booleans())
 def test_oracle_a_fast_input_neither_closes_nor_splits_what_a_slow_one_builds(
     feeding: Any, sliding: bool, restart: bool
@@ -199,9 +200,9 @@ def test_oracle_a_fast_input_neither_closes_nor_splits_what_a_slow_one_builds(
     for name in feeding["turns"]:
         key, time, value = next(left[name])
         own = (
-            {"ts": at(time), "url": None if value is None else f"{time}"}
+            {"ts": at_tick(time), "url": None if value is None else f"{time}"}
             if name == "clicks"
-            else {"at": at(time), "amount": value}
+            else {"at": at_tick(time), "amount": value}
         )
         driver.pipe(name, k=key, **own)
         if restart:
@@ -241,9 +242,9 @@ TEXTS = wr.aggregate(
 
 def test_python_functions_are_fed_in_the_order_of_arrival() -> None:
     driver = driven(SESSIONS, emit="update", texts=TEXTS, sum=wr.reduce("orders.amount", lambda a, b: a + b))
-    assert told(driver.pipe("orders", k="a", at=at(9), amount=1)) == [("upsert", "a", 9, 9, "1", 1)]
-    assert told(driver.pipe("clicks", k="a", ts=at(0), url="x")) == [("upsert", "a", 0, 0, "x", None)]
-    last = told(driver.pipe("clicks", k="a", ts=at(5), url="y"))[-1]
+    assert changes_by_tick(driver.pipe("orders", k="a", at=at_tick(9), amount=1)) == [("upsert", "a", 9, 9, "1", 1)]
+    assert changes_by_tick(driver.pipe("clicks", k="a", ts=at_tick(0), url="x")) == [("upsert", "a", 0, 0, "x", None)]
+    last = changes_by_tick(driver.pipe("clicks", k="a", ts=at_tick(5), url="y"))[-1]
     assert last[2:4] == (0, 9)
     assert last[4].endswith("(x|1)y") or last[4].replace("(|x)", "x").endswith("|1)y")
     assert last[5] == 1
@@ -267,7 +268,7 @@ def test_python_functions_are_fed_in_the_order_of_arrival() -> None:
 )
 def test_a_single_function_deletes_a_window_only_where_it_sees_every_input(aggregate: Any, kept: bool) -> None:
     driver = driven(SESSIONS, emit="update", x=aggregate)
-    assert [change.kind for change in driver.pipe("clicks", k="a", ts=at(0))] == ["upsert"] * kept
+    assert [change.kind for change in driver.pipe("clicks", k="a", ts=at_tick(0))] == ["upsert"] * kept
     assert driver.sessions.all().num_rows == kept
 
 
@@ -276,9 +277,9 @@ def test_one_batch_of_one_input_moves_that_input() -> None:
     table = pa.table({"k": ["a", "b"], "ts": pa.array([0, 500], US), "url": ["x", "y"]})
     assert driver.pipe_batch(table, input="clicks") == []
     order = pa.table({"k": ["a"], "at": pa.array([100], US), "amount": [1], "tick": [True]})
-    assert told(driver.pipe_batch(order.to_batches()[0], input="orders")) == [("final", "a", 0, 0, 1, None)]
-    assert driver.pipe("orders", k="z", at=at(200), tick=True) == []
-    assert driver.stream_time == at(200)
+    assert changes_by_tick(driver.pipe_batch(order.to_batches()[0], input="orders")) == [("final", "a", 0, 0, 1, None)]
+    assert driver.pipe("orders", k="z", at=at_tick(200), tick=True) == []
+    assert driver.stream_time == at_tick(200)
 
 
 def test_no_rows_are_no_changes() -> None:
@@ -297,7 +298,7 @@ REFUSED: dict[str, tuple[Any, type[Exception], str]] = {
     "no input": (lambda: driven(SESSIONS).pipe(k="a"), ValueError, "input: got None; allowed: 'clicks' or 'orders'"),
     "another input": (lambda: driven(SESSIONS).pipe("click", k="a"), ValueError, "did you mean 'clicks'"),
     "another column": (lambda: driven(SESSIONS).pipe("clicks", amount=1), ValueError, "record: got 'amount'"),
-    "a tick of another": (lambda: driven(SESSIONS).tick(at(0), input="x"), ValueError, "input: got 'x'"),
+    "a tick of another": (lambda: driven(SESSIONS).tick(at_tick(0), input="x"), ValueError, "input: got 'x'"),
     "a batch of none": (lambda: driven(SESSIONS).pipe_batch(interleaved([])), ValueError, "input: got None"),
     "a batch of both": (
         lambda: driven(SESSIONS).pipe_batch(interleaved([]), input="clicks", input_column="of"),
@@ -365,7 +366,7 @@ def test_a_fold_without_a_function_for_an_input_names_the_input() -> None:
 
     plan = plan_of(of(SESSIONS, spent=wr.reduce("orders.amount", summed)), SCHEMAS)
     assert plan.origins is not None
-    order = {"k": "a", plan.time: at(0), plan.origins.column: 1, "orders.amount": 3}
+    order = {"k": "a", plan.time: at_tick(0), plan.origins.column: 1, "orders.amount": 3}
     batch = pa.RecordBatch.from_pylist([order], plan.schema)
     (fold,) = plan.folds()
     fed, left_out, short = (

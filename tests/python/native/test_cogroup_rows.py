@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 import polars as pl
@@ -10,16 +10,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 from hypothesis import given
-from hypothesis import settings as limits
 from hypothesis import strategies as st
 
 import windrow as wr
 
+from ..harness.examples import usually
 from ..harness.families import often, some
 from ..harness.tables import in_batches
 from ..oracle.cogroup import Told, together
 from ..oracle.records import Record, by_key
 from ..oracle.row_windows import RowWindows, of_dynamic_sessions, of_sessions, of_sliding
+from ..scenes import all_at
 
 TICK = timedelta(microseconds=1)
 LONGEST = 9
@@ -76,7 +77,7 @@ def ticks(times: Any) -> list[int | None]:
     return times.cast(pa.int64()).to_pylist()
 
 
-def told(tables: Tables, times: dict[str, str]) -> list[Told]:
+def oracle_rows(tables: Tables, times: dict[str, str]) -> list[Told]:
     return together(
         {
             name: [
@@ -92,7 +93,7 @@ def told(tables: Tables, times: dict[str, str]) -> list[Told]:
 
 def check(tables: Tables, times: dict[str, str], answer: pa.Table, windows: RowWindows) -> None:
     """All records, one input after the other, in the columns of all, with the name of the input and their windows."""
-    records = told(tables, times)
+    records = oracle_rows(tables, times)
     columns = list(dict.fromkeys(name for table in tables.values() for name in table.column_names))
     assert answer.column_names == [*columns, "input", "window", *ASKED]
     unioned = pa.concat_tables(tables.values(), promote_options="default").select(columns)
@@ -128,14 +129,14 @@ def total(values: Any) -> int | None:
     return sum(held) if held else None
 
 
-@limits(max_examples=60)
+@usually(60)
 @given(inputs(), st.integers(1, 12))
 def test_sessions_of_all_inputs_equal_the_oracle(drawn: tuple[Tables, dict[str, str]], gap: int) -> None:
     windows = wr.SessionWindows.with_gap(gap * TICK)
     check(*drawn, cogrouped(*drawn, windows).with_columns(**ASKED), of_sessions(gap))
 
 
-@limits(max_examples=40)
+@usually(40)
 @given(inputs())
 def test_sessions_of_own_gaps_equal_the_oracle(drawn: tuple[Tables, dict[str, str]]) -> None:
     windows = wr.SessionWindows.with_dynamic_gap("gap", max_gap=LONGEST * TICK)
@@ -143,7 +144,7 @@ def test_sessions_of_own_gaps_equal_the_oracle(drawn: tuple[Tables, dict[str, st
     check(*drawn, cogrouped(*drawn, windows).with_columns(**ASKED), oracle)
 
 
-@limits(max_examples=60)
+@usually(60)
 @given(inputs(), st.integers(1, 8), st.integers(1, 4))
 def test_sliding_windows_end_at_the_records_of_any_input(
     drawn: tuple[Tables, dict[str, str]], steps: int, resolution: int
@@ -153,12 +154,8 @@ def test_sliding_windows_end_at_the_records_of_any_input(
     check(*drawn, cogrouped(*drawn, windows).with_columns(**ASKED), of_sliding(difference, resolution))
 
 
-def at(*minutes: int) -> list[datetime]:
-    return [datetime(2026, 1, 1, 8) + timedelta(minutes=minute) for minute in minutes]
-
-
-CLICKS = pa.table({"user": ["ann", "bob", "ann", None], "ts": at(0, 1, 3, 4), "url": ["/", "/a", "/b", "/c"]})
-ORDERS = pa.table({"user": ["ann", "bob"], "paid": at(4, 30), "amount": [30, 5], "ts": ["noon", "later"]})
+CLICKS = pa.table({"user": ["ann", "bob", "ann", None], "ts": all_at(0, 1, 3, 4), "url": ["/", "/a", "/b", "/c"]})
+ORDERS = pa.table({"user": ["ann", "bob"], "paid": all_at(4, 30), "amount": [30, 5], "ts": ["noon", "later"]})
 SESSIONS = wr.SessionWindows.with_gap("5 minutes")
 
 
@@ -168,11 +165,11 @@ def visits(clicks: Any, orders: Any, **options: Any) -> Any:
 
 
 def test_a_time_column_of_one_input_may_be_any_column_of_another() -> None:
-    orders = ORDERS.set_column(3, "ts", pa.array([None, at(50)[0]], pa.timestamp("us")))
+    orders = ORDERS.set_column(3, "ts", pa.array([None, all_at(50)[0]], pa.timestamp("us")))
     answer = visits(CLICKS, orders).with_columns(n=wr.count(), spent=wr.sum("orders.amount"))
     assert answer.column_names == ["user", "ts", "url", "paid", "amount", "input", "window", "n", "spent"]
-    assert answer["ts"].to_pylist() == [*at(0, 1, 3, 4), None, *at(50)]
-    assert answer["paid"].to_pylist() == [None, None, None, None, *at(4, 30)]
+    assert answer["ts"].to_pylist() == [*all_at(0, 1, 3, 4), None, *all_at(50)]
+    assert answer["paid"].to_pylist() == [None, None, None, None, *all_at(4, 30)]
     assert answer["n"].to_pylist() == [3, 1, 3, None, 3, 1]
     assert answer["spent"].to_pylist() == [30, None, 30, None, 30, 5]
     assert wr.counters(answer)["windows"] == 3

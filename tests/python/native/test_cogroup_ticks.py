@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
 from typing import Any
 
 import pyarrow as pa
@@ -11,15 +10,13 @@ import pytest
 import windrow as wr
 from windrow.testing import StreamDriver
 
+from ..scenes import at
+
 TIME = pa.timestamp("us")
 CLICKS = pa.schema({"k": pa.string(), "ts": TIME, "beat": pa.bool_()})
 ORDERS = pa.schema({"k": pa.string(), "at": TIME, "tick": pa.bool_()})
 ROWS = pa.schema({"of": pa.string(), "k": pa.string(), "ts": TIME, "beat": pa.bool_(), "at": TIME, "tick": pa.bool_()})
 SESSIONS = wr.SessionWindows.with_gap("5 minutes", grace="10 minutes")
-
-
-def at(minute: int) -> datetime:
-    return datetime(2026, 1, 1, 8) + timedelta(minutes=minute)
 
 
 def driven(beat: str | None = None) -> StreamDriver:

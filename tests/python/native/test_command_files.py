@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from windrow._command.main import main
+from windrow.__main__ import main
 
 SESSIONS = ["--key", "user", "--time", "ts", "--gap", "5 minutes"]
 HEADER = '"user","window_start","window_end","n","spend"\n'

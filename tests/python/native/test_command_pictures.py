@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from windrow._command.main import main
+from windrow.__main__ import main
 
 from .test_command import CLICKS, ROOT, SESSIONS
 

@@ -13,7 +13,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 from hypothesis import example, given
-from hypothesis import settings as limits
 from hypothesis import strategies as st
 
 import windrow as wr
@@ -22,6 +21,7 @@ from windrow._inspection.query import trace
 from windrow._native import Operator, Query
 from windrow._plan.plan import Plan
 
+from ..harness.examples import usually
 from ..harness.families import often, some
 from ..harness.tables import cut, in_batches, rows_of, ticks
 from ..oracle.cut_sessions import cut_sessions
@@ -161,7 +161,7 @@ def folded_after_a_shuffle(plan: Plan, table: pa.Table, cuts: list[int]) -> pa.T
     return pa.Table.from_batches(list(found), Operator(plan.spec_in_order, plan.schema, plan.folds()).output_schema)
 
 
-@limits(max_examples=80)
+@usually(80)
 @given(tables(), RULES, st.integers(1, 5), st.lists(st.integers(0, 40), max_size=4))
 @example(table_of([(1, 0, 1, True), (1, 0, 1, None), (1, 1, 1, False)], []), (1, None, True), 1, [])
 @example(table_of([(1, 0, 40, True), (1, 10, 1, False), (1, 30, 1, False)], []), (None, None, True), 1, [])
@@ -174,7 +174,7 @@ def test_oracle_sessions_and_aggregates_on_every_way(table: pa.Table, rule: Rule
     check(folded_after_a_shuffle(grouped._plan(FOLDED), table, cuts), wanted)
 
 
-@limits(max_examples=50)
+@usually(50)
 @given(tables(), RULES, st.lists(st.integers(0, 40), max_size=4), st.randoms(use_true_random=False))
 def test_oracle_every_row_with_its_session(table: pa.Table, rule: Rule, cuts: list[int], random: Any) -> None:
     order = list(range(table.num_rows))
@@ -209,7 +209,7 @@ def _plain(answer: pa.Table) -> list[dict[str, Any]]:
     return answer.select(["k", "id", "n", "ids", "window_id"]).to_pylist()
 
 
-@limits(max_examples=20)
+@usually(20)
 @given(tables(), RULES)
 def test_a_length_that_no_session_reaches_changes_nothing(table: pa.Table, rule: Rule) -> None:
     gap = rule[0]
@@ -274,7 +274,7 @@ def counts(answer: pa.Table) -> dict[Any, int]:
     return found
 
 
-@limits(max_examples=40)
+@usually(40)
 @given(tables(), RULES)
 def test_oracle_the_trace_has_the_same_windows(table: pa.Table, rule: Rule) -> None:
     wanted = expected(table, rule)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import pickle
 from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -16,27 +16,30 @@ import pyarrow as pa
 import pytest
 
 import windrow as wr
-from windrow._command.main import main
+from windrow.__main__ import main
 from windrow.plot import timeline
 from windrow.testing import StreamDriver
 
+from ..scenes import all_at, at
+
 TICK = timedelta(microseconds=1)
-
-
-def at(*minutes: float) -> list[datetime]:
-    return [datetime(2026, 1, 1, 8) + timedelta(minutes=minute) for minute in minutes]
 
 
 CLICKS = pa.table(
     {
         "user": ["ann"] * 5 + ["bob"],
-        "ts": at(0, 4, 8, 12, 13, 1),
+        "ts": all_at(0, 4, 8, 12, 13, 1),
         "logout": [False, False, None, True, False, True],
         "url": ["/", "/a", "/b", "/c", "/d", "/"],
     }
 )
 CUT = wr.SessionWindows.with_gap("5 minutes", max_duration="10 minutes", end_when="logout")
-SESSIONS = [("ann", *at(0, 8), 3), ("ann", *at(12, 12), 1), ("ann", *at(13, 13), 1), ("bob", *at(1, 1), 1)]
+SESSIONS = [
+    ("ann", *all_at(0, 8), 3),
+    ("ann", *all_at(12, 12), 1),
+    ("ann", *all_at(13, 13), 1),
+    ("bob", *all_at(1, 1), 1),
+]
 
 
 def shown(answer: pa.Table) -> list[tuple[Any, ...]]:
@@ -76,10 +79,10 @@ def test_bounds_as_columns_and_counters_go_along() -> None:
 
 def test_what_is_left_out_ends_no_session() -> None:
     # at 8:12 logout is true in a record that is left out, and so nothing ends there
-    more = {"user": ["ann"], "ts": at(14), "logout": [False], "url": ["/e"]}
+    more = {"user": ["ann"], "ts": all_at(14), "logout": [False], "url": ["/e"]}
     table = pa.concat_tables([CLICKS, pa.table(more)])
     table = table.set_column(2, "logout", pa.array([True, False, None, True, False, True, False]))
-    wanted = [("ann", *at(0, 0), 1), ("ann", *at(4, 14), 4), ("bob", *at(1, 1), 1)]
+    wanted = [("ann", *all_at(0, 0), 1), ("ann", *all_at(4, 14), 4), ("bob", *all_at(1, 1), 1)]
     gaps = pa.array([timedelta(minutes=minutes) for minutes in (5, 5, 5, 0, 5, 5, 5)])
     windows = wr.SessionWindows.with_dynamic_gap("pause", end_when="logout")
     grouped = wr.group_by(table.append_column("pause", gaps), "user", time="ts").windowed_by(windows)
@@ -102,11 +105,16 @@ def added(one: int, other: int) -> int:
 
 
 def test_a_cogroup_is_cut_by_a_column_of_one_input() -> None:
-    orders = pa.table({"user": ["ann", "ann"], "paid": at(3, 11), "amount": [30, 40], "logout": [True, True]})
+    orders = pa.table({"user": ["ann", "ann"], "paid": all_at(3, 11), "amount": [30, 40], "logout": [True, True]})
     both = wr.cogroup(clicks=wr.group_by(CLICKS, "user", time="ts"), orders=wr.group_by(orders, "user", time="paid"))
     windows = wr.SessionWindows.with_gap("5 minutes", max_duration="11 minutes", end_when="clicks.logout")
     asked = {"n": wr.count(), "clicks": wr.count("clicks.*"), "spent": wr.sum("orders.amount")}
-    wanted = [("ann", *at(0, 11), 5), ("ann", *at(12, 12), 1), ("ann", *at(13, 13), 1), ("bob", *at(1, 1), 1)]
+    wanted = [
+        ("ann", *all_at(0, 11), 5),
+        ("ann", *all_at(12, 12), 1),
+        ("ann", *all_at(13, 13), 1),
+        ("bob", *all_at(1, 1), 1),
+    ]
     answer = both.windowed_by(windows).agg(**asked)
     assert shown(answer) == wanted
     assert sorted(answer["spent"].to_pylist(), key=str) == [70, None, None, None]
@@ -196,21 +204,19 @@ def test_a_stream_is_refused_with_the_reason(options: dict[str, str], named: str
     reason = f"{named}; allowed: None on a stream: .* a late record would move the cuts"
     refused(ValueError, reason, lambda: StreamDriver(visits, CLICKS.schema))
     grouped = wr.group_by(CLICKS, "user", time="ts").windowed_by(windows)
-    refused(ValueError, reason, lambda: wr.explain_record(grouped, "ann", at(0)[0], stream=True))
-    assert "closes" not in wr.explain_record(grouped, "ann", at(0)[0])  # as a batch
+    refused(ValueError, reason, lambda: wr.explain_record(grouped, "ann", at(0), stream=True))
+    assert "closes" not in wr.explain_record(grouped, "ann", at(0))  # as a batch
 
 
 def test_it_is_told_what_ended_a_session() -> None:
     told = functools.partial(wr.explain_record, wr.group_by(CLICKS, "user", time="ts").windowed_by(CUT), "ann")
     too_long = "4 minutes away, at most the gap of 5 minutes, but its session would be longer than 10 minutes"
     logout = "1 minute away, at most the gap of 5 minutes, but 'logout' is true at 2026-01-01 08:12:00, which ends its"
-    assert f"next record: 2026-01-01 08:12:00, {too_long}: the session ends here" in told(at(8)[0])
-    assert f"previous record: 2026-01-01 08:08:00, {too_long}: the session starts here" in told(at(12)[0])
-    assert f"next record: 2026-01-01 08:13:00, {logout} session: the session ends here" in told(at(12)[0])
-    assert f"previous record: 2026-01-01 08:12:00, {logout} session: the session starts here" in told(at(13)[0])
-    assert "next record: 2026-01-01 08:04:00, 4 minutes away, at most the gap of 5 minutes: one session" in told(
-        at(0)[0]
-    )
+    assert f"next record: 2026-01-01 08:12:00, {too_long}: the session ends here" in told(at(8))
+    assert f"previous record: 2026-01-01 08:08:00, {too_long}: the session starts here" in told(at(12))
+    assert f"next record: 2026-01-01 08:13:00, {logout} session: the session ends here" in told(at(12))
+    assert f"previous record: 2026-01-01 08:12:00, {logout} session: the session starts here" in told(at(13))
+    assert "next record: 2026-01-01 08:04:00, 4 minutes away, at most the gap of 5 minutes: one session" in told(at(0))
 
 
 def test_it_is_told_what_ended_a_session_of_own_gaps() -> None:
@@ -220,10 +226,10 @@ def test_it_is_told_what_ended_a_session_of_own_gaps() -> None:
     told = functools.partial(wr.explain_record, wr.group_by(table, "user", time="ts").windowed_by(windows), "ann")
     first = "that of 2026-01-01 08:00:00 with its gap of 1 hour reaches to 2026-01-01 09:00:00"
     too_long = "but its session would be longer than 10 minutes"
-    assert f"next record: 2026-01-01 08:12:00; {first}, {too_long}: the session ends here" in told(at(8)[0])
-    assert f"previous record: {first}, {too_long}: the session starts here" in told(at(12)[0])
+    assert f"next record: 2026-01-01 08:12:00; {first}, {too_long}: the session ends here" in told(at(8))
+    assert f"previous record: {first}, {too_long}: the session starts here" in told(at(12))
     ended = "but 'logout' is true at 2026-01-01 08:12:00, which ends its session"
-    assert f"{ended}: the session ends here" in told(at(12)[0])
+    assert f"{ended}: the session ends here" in told(at(12))
 
 
 def test_a_picture_has_the_sessions_and_no_closing_times() -> None:

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as parquet
 import pytest
 from hypothesis import given
-from hypothesis import settings as limits
 from hypothesis import strategies as st
 
 import windrow as wr
 from windrow.testing import StreamDriver
 
-START = datetime(2026, 1, 1, 8)
-SCHEMA = pa.schema({"user": pa.string(), "ts": pa.timestamp("us"), "amount": pa.int64()})
-
-
-def at(minute: float) -> datetime:
-    return START + timedelta(minutes=minute)
+from ..harness.examples import usually
+from ..scenes import EIGHT, PAYMENTS, at
 
 
 def sessions(data: Any) -> Any:
@@ -40,9 +35,9 @@ def sliding(data: Any) -> Any:
     return grouped.emit("update").late("emit").agg(n=wr.count())
 
 
-def told(changes: list[Any]) -> list[tuple[Any, ...]]:
+def user_changes(changes: list[Any]) -> list[tuple[Any, ...]]:
     return [
-        (change.kind, change.key["user"], *((bound - START).seconds / 60 for bound in change.window), change.values)
+        (change.kind, change.key["user"], *((bound - EIGHT).seconds / 60 for bound in change.window), change.values)
         for change in changes
     ]
 
@@ -52,14 +47,14 @@ def test_the_definition_of_a_job_is_driven_as_it_is() -> None:
     ann   x────x·····|·      gap 5, grace 1: final when time passes 3 + 5 + 1
           0    3     8 9
     """
-    table = pa.table({"user": ["ann"], "ts": [at(0)], "amount": [3]}, schema=SCHEMA)
+    table = pa.table({"user": ["ann"], "ts": [at(0)], "amount": [3]}, schema=PAYMENTS)
     assert sessions(table).num_rows == 1
-    driver = StreamDriver(sessions, SCHEMA)
+    driver = StreamDriver(sessions, PAYMENTS)
     assert driver.stream_time is None
     assert driver.pipe(user="ann", ts=at(0), amount=3) == []
     assert driver.pipe(user="ann", ts=at(3), amount=4) == []
     assert driver.tick(at(9)) == []
-    assert told(driver.tick(at(9.1))) == [("final", "ann", 0.0, 3.0, {"n": 2, "spent": 7})]
+    assert user_changes(driver.tick(at(9.1))) == [("final", "ann", 0.0, 3.0, {"n": 2, "spent": 7})]
     assert driver.stream_time == at(9.1)
     assert driver.read_table().to_pylist() == [
         {"user": "ann", "window": {"start": at(0), "end": at(3)}, "n": 2, "spent": 7}
@@ -69,17 +64,17 @@ def test_the_definition_of_a_job_is_driven_as_it_is() -> None:
 
 
 def test_sliding_windows_of_a_driver_count_in_milliseconds_where_nothing_else_is_said() -> None:
-    driver = StreamDriver(sliding, SCHEMA)
-    one, other = (START + timedelta(microseconds=odd) for odd in (1500, 1999))
+    driver = StreamDriver(sliding, PAYMENTS)
+    one, other = (EIGHT + timedelta(microseconds=odd) for odd in (1500, 1999))
     driver.pipe(user="ann", ts=one)
     (change,) = driver.pipe(user="ann", ts=other)
-    assert (change.window.end, change.values) == (START + timedelta(milliseconds=1), {"n": 2})
+    assert (change.window.end, change.values) == (EIGHT + timedelta(milliseconds=1), {"n": 2})
 
     seconds = pa.schema({"user": pa.string(), "ts": pa.timestamp("s"), "amount": pa.int64()})
     coarse = StreamDriver(sliding, seconds)
-    coarse.pipe(user="ann", ts=START)
-    ends = [change.window.end for change in coarse.pipe(user="ann", ts=START + timedelta(seconds=1))]
-    assert sorted(ends) == [START + timedelta(seconds=1), START + timedelta(minutes=5, seconds=1)]
+    coarse.pipe(user="ann", ts=EIGHT)
+    ends = [change.window.end for change in coarse.pipe(user="ann", ts=EIGHT + timedelta(seconds=1))]
+    assert sorted(ends) == [EIGHT + timedelta(seconds=1), EIGHT + timedelta(minutes=5, seconds=1)]
 
 
 @pytest.mark.parametrize(("argument", "difference", "grace"), [("difference", 1500, 1000), ("grace", 1000, 1500)])
@@ -90,15 +85,15 @@ def test_a_driver_refuses_lengths_that_are_no_milliseconds(argument: str, differ
     def definition(data: Any) -> Any:
         return wr.group_by(data, "user", time="ts").windowed_by(windows).count()
 
-    assert definition(pa.table({"user": ["ann"], "ts": [START], "amount": [1]}, schema=SCHEMA)).num_rows == 1
+    assert definition(pa.table({"user": ["ann"], "ts": [EIGHT], "amount": [1]}, schema=PAYMENTS)).num_rows == 1
     with pytest.raises(ValueError, match=f"{argument}: got '1 millisecond 500 .*a multiple of 1 millisecond, the reso"):
-        StreamDriver(definition, SCHEMA)
+        StreamDriver(definition, PAYMENTS)
 
 
 def test_updates_have_tombstones_before_the_window_that_takes_their_place() -> None:
-    driver = StreamDriver(updates, SCHEMA)
-    assert told(driver.pipe(user="ann", ts=at(0))) == [("upsert", "ann", 0.0, 0.0, {"n": 1})]
-    assert told(driver.pipe(user="ann", ts=at(3))) == [
+    driver = StreamDriver(updates, PAYMENTS)
+    assert user_changes(driver.pipe(user="ann", ts=at(0))) == [("upsert", "ann", 0.0, 0.0, {"n": 1})]
+    assert user_changes(driver.pipe(user="ann", ts=at(3))) == [
         ("delete", "ann", 0.0, 0.0, {}),
         ("upsert", "ann", 0.0, 3.0, {"n": 2}),
     ]
@@ -106,7 +101,7 @@ def test_updates_have_tombstones_before_the_window_that_takes_their_place() -> N
 
 
 def test_late_records_are_counted_and_may_be_rows() -> None:
-    driver = StreamDriver(sliding, SCHEMA)
+    driver = StreamDriver(sliding, PAYMENTS)
     driver.pipe(user="ann", ts=at(60))
     (late,) = driver.pipe(user="ann", ts=at(30))
     assert (late.kind, late.values, late.window.end) == ("late", {"n": 1}, at(30))
@@ -117,19 +112,19 @@ def test_late_records_are_counted_and_may_be_rows() -> None:
 
 
 def test_a_batch_gives_one_update_for_each_window_it_changed() -> None:
-    table = pa.table({"user": ["ann"] * 3, "ts": [at(0), at(1), at(2)], "amount": [1, 2, 3]}, schema=SCHEMA)
+    table = pa.table({"user": ["ann"] * 3, "ts": [at(0), at(1), at(2)], "amount": [1, 2, 3]}, schema=PAYMENTS)
 
     def coalesced(data: Any) -> Any:
         windows = wr.SessionWindows.with_gap("5 minutes", grace="1 minute")
         return wr.group_by(data, "user", time="ts").windowed_by(windows).emit("update").agg(n=wr.count())
 
-    assert told(StreamDriver(coalesced, SCHEMA).pipe_batch(table)) == [("upsert", "ann", 0.0, 2.0, {"n": 3})]
-    assert len(StreamDriver(updates, SCHEMA).pipe_batch(table)) == 5
-    assert [len(StreamDriver(coalesced, SCHEMA).pipe_batch(table, rows=rows)) for rows in (1, 2, [1, 2])] == [5, 3, 3]
+    assert user_changes(StreamDriver(coalesced, PAYMENTS).pipe_batch(table)) == [("upsert", "ann", 0.0, 2.0, {"n": 3})]
+    assert len(StreamDriver(updates, PAYMENTS).pipe_batch(table)) == 5
+    assert [len(StreamDriver(coalesced, PAYMENTS).pipe_batch(table, rows=rows)) for rows in (1, 2, [1, 2])] == [5, 3, 3]
 
 
 def test_sessions_are_queried_in_kafkas_words() -> None:
-    driver = StreamDriver(updates, SCHEMA)
+    driver = StreamDriver(updates, PAYMENTS)
     for user, minute in (("b", 0), ("a", 0), ("a", 3), ("ab", 1), ("a", 9)):
         driver.pipe(user=user, ts=at(minute))
     store = driver.sessions
@@ -152,7 +147,7 @@ def test_sessions_are_queried_in_kafkas_words() -> None:
 
 
 def test_sliding_windows_are_queried_by_their_starts() -> None:
-    driver = StreamDriver(sliding, SCHEMA)
+    driver = StreamDriver(sliding, PAYMENTS)
     for user, minute in (("a", 10), ("a", 12), ("b", 12)):
         driver.pipe(user=user, ts=at(minute))
     store = driver.windows
@@ -164,29 +159,29 @@ def test_sliding_windows_are_queried_by_their_starts() -> None:
 
 
 def test_a_snapshot_is_gone_on_from() -> None:
-    driver = StreamDriver(sessions, SCHEMA)
+    driver = StreamDriver(sessions, PAYMENTS)
     driver.pipe(user="ann", ts=at(0), amount=3)
     pages = driver.snapshot()
     assert pa.ipc.open_stream(pages[1]).read_all()["user"].to_pylist() == ["ann"]
-    again = StreamDriver(sessions, SCHEMA).restore(pages)
-    assert told(again.tick(at(60))) == [("final", "ann", 0.0, 0.0, {"n": 1, "spent": 3})]
+    again = StreamDriver(sessions, PAYMENTS).restore(pages)
+    assert user_changes(again.tick(at(60))) == [("final", "ann", 0.0, 0.0, {"n": 1, "spent": 3})]
     assert set(driver.changed_pages()) > {"head"}
     assert set(driver.changed_pages()) == {"head"}
     with pytest.raises(ValueError, match="another specification: aggregates was"):
-        StreamDriver(updates, SCHEMA).restore(pages)
+        StreamDriver(updates, PAYMENTS).restore(pages)
     with pytest.raises(ValueError, match="checksum"):
-        StreamDriver(sessions, SCHEMA).restore([page[:-1] for page in pages])
+        StreamDriver(sessions, PAYMENTS).restore([page[:-1] for page in pages])
 
 
-@limits(max_examples=40)
+@usually(40)
 @given(
     st.lists(st.tuples(st.sampled_from("ab"), st.integers(0, 60), st.integers(-3, 3)), max_size=25),
     st.lists(st.integers(1, 6), max_size=6),
 )
 def test_any_cut_gives_the_same_finals(records: list[tuple[str, int, int]], lengths: list[int]) -> None:
     users, minutes, amounts = zip(*records, strict=True) if records else ((), (), ())
-    table = pa.table({"user": users, "ts": [at(minute) for minute in minutes], "amount": amounts}, schema=SCHEMA)
-    whole, cut, single = (StreamDriver(sessions, SCHEMA) for _ in range(3))
+    table = pa.table({"user": users, "ts": [at(minute) for minute in minutes], "amount": amounts}, schema=PAYMENTS)
+    whole, cut, single = (StreamDriver(sessions, PAYMENTS) for _ in range(3))
     changes = [*whole.pipe_batch(table), *whole.finish()]
     assert [*cut.pipe_batch(table, rows=lengths), *cut.finish()] == changes
     one_by_one = [change for row in table.to_pylist() for change in single.pipe(**row)]
@@ -196,7 +191,7 @@ def test_any_cut_gives_the_same_finals(records: list[tuple[str, int, int]], leng
 
 @pytest.mark.parametrize("definition", [updates, sliding])
 def test_a_table_of_updates_is_null_where_it_says_that_it_may_be(definition: Any) -> None:
-    driver = StreamDriver(definition, SCHEMA)
+    driver = StreamDriver(definition, PAYMENTS)
     for minute in (0, 3, -2):
         driver.pipe(user="ann", ts=at(minute))
     table = driver.read_table()
@@ -213,12 +208,12 @@ def test_a_table_of_updates_is_null_where_it_says_that_it_may_be(definition: Any
 
 def test_finish_closes_what_is_open_and_moves_no_time() -> None:
     """A record that comes after it, and is not late, makes a window of its own, though a final is within its gap."""
-    driver = StreamDriver(sessions, SCHEMA)
+    driver = StreamDriver(sessions, PAYMENTS)
     driver.pipe(user="ann", ts=at(0), amount=1)
-    assert told(driver.finish()) == [("final", "ann", 0.0, 0.0, {"n": 1, "spent": 1})]
+    assert user_changes(driver.finish()) == [("final", "ann", 0.0, 0.0, {"n": 1, "spent": 1})]
     assert (driver.finish(), driver.stream_time) == ([], at(0))
     driver.pipe(user="ann", ts=at(1), amount=2)
-    assert told(driver.finish()) == [("final", "ann", 1.0, 1.0, {"n": 1, "spent": 2})]
+    assert user_changes(driver.finish()) == [("final", "ann", 1.0, 1.0, {"n": 1, "spent": 2})]
 
 
 def test_an_error_of_the_definition_comes_through() -> None:
@@ -226,17 +221,17 @@ def test_an_error_of_the_definition_comes_through() -> None:
         return len(data, 1)  # type: ignore[call-arg]
 
     with pytest.raises(TypeError, match=r"len\(\) takes exactly one argument"):
-        StreamDriver(failing, SCHEMA)
+        StreamDriver(failing, PAYMENTS)
 
 
 @pytest.mark.parametrize(
     ("definition", "schema", "message"),
     [
-        (lambda a, b: a, {"a": SCHEMA, "c": SCHEMA}, r"schema: got \('a', 'c'\); allowed: .*takes, \(a, b\)"),
-        (lambda a, b: a, {"a": SCHEMA}, r"schema: got \('a',\); allowed: .*takes, \(a, b\)"),
-        (lambda a, b: a, SCHEMA, r"schema: got 'one schema'; allowed: .*takes, \(a, b\)"),
-        (lambda: 3, SCHEMA, r"schema: got 'one schema'; allowed: .*takes, \(\)"),
-        (lambda a: a, {1: SCHEMA}, r"schema: got \(1,\); allowed: .*takes, \(a\)"),
+        (lambda a, b: a, {"a": PAYMENTS, "c": PAYMENTS}, r"schema: got \('a', 'c'\); allowed: .*takes, \(a, b\)"),
+        (lambda a, b: a, {"a": PAYMENTS}, r"schema: got \('a',\); allowed: .*takes, \(a, b\)"),
+        (lambda a, b: a, PAYMENTS, r"schema: got 'one schema'; allowed: .*takes, \(a, b\)"),
+        (lambda: 3, PAYMENTS, r"schema: got 'one schema'; allowed: .*takes, \(\)"),
+        (lambda a: a, {1: PAYMENTS}, r"schema: got \(1,\); allowed: .*takes, \(a\)"),
     ],
 )
 def test_schemas_that_the_definition_does_not_take_are_named(definition: Any, schema: Any, message: str) -> None:
@@ -251,13 +246,13 @@ def no_grace(data: Any) -> Any:
 @pytest.mark.parametrize(
     ("make", "error", "message"),
     [
-        (lambda: StreamDriver(no_grace, SCHEMA), ValueError, "grace: got None"),
-        (lambda: StreamDriver(lambda data: 3, SCHEMA), TypeError, "definition: got 3"),
-        (lambda: StreamDriver("query", SCHEMA), TypeError, "definition: got 'query'"),  # type: ignore[arg-type]
+        (lambda: StreamDriver(no_grace, PAYMENTS), ValueError, "grace: got None"),
+        (lambda: StreamDriver(lambda data: 3, PAYMENTS), TypeError, "definition: got 3"),
+        (lambda: StreamDriver("query", PAYMENTS), TypeError, "definition: got 'query'"),  # type: ignore[arg-type]
         (lambda: StreamDriver(sessions, ["user"]), TypeError, "schema: got"),  # type: ignore[arg-type]
-        (lambda: StreamDriver(sessions, SCHEMA, value="amont"), ValueError, "did you mean 'amount'"),
-        (lambda: StreamDriver(sessions, SCHEMA).pipe(usr="ann"), ValueError, "did you mean 'user'"),
-        (lambda: StreamDriver(sessions, SCHEMA).pipe_batch([1]), TypeError, "data: got"),
+        (lambda: StreamDriver(sessions, PAYMENTS, value="amont"), ValueError, "did you mean 'amount'"),
+        (lambda: StreamDriver(sessions, PAYMENTS).pipe(usr="ann"), ValueError, "did you mean 'user'"),
+        (lambda: StreamDriver(sessions, PAYMENTS).pipe_batch([1]), TypeError, "data: got"),
         (lambda: StreamDriver(sessions, pa.schema({"user": pa.string()})), ValueError, "time: got 'ts'"),
     ],
 )

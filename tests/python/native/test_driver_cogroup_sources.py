@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from ..harness.sources import CLICKS, ORDERS, at, cogrouped
+from ..harness.sources import CLICKS, ORDERS, cogrouped
+from ..scenes import at
 
 
 def test_sources_of_the_inputs_are_paired_by_equal_values() -> None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from hypothesis import given
-from hypothesis import settings as limits
 from hypothesis import strategies as st
 
-from ..harness.sources import SESSIONS, SLIDING, at, cogrouped, driven, feeds, table, told
+from ..harness.examples import usually
+from ..harness.sources import SESSIONS, SLIDING, change_counts, cogrouped, driven, feeds, table
+from ..scenes import at
 
 
 def test_stream_time_is_that_of_the_slowest_source() -> None:
@@ -24,8 +25,8 @@ def test_stream_time_is_that_of_the_slowest_source() -> None:
     assert (driver.stream_time, driver.stream_times) == (at(0), {(0,): at(0), (1,): at(30)})
     assert driver.pipe(user="bob", ts=at(1), partition=1) == []  # far behind its own source, in time by the slowest
     assert driver.counters["late"] == 0
-    assert told(driver.pipe(user="bob", ts=at(9), partition=0)) == [("final", "bob", 1.0, 1.0, 1)]
-    assert told(driver.pipe(user="bob", ts=at(9.1), partition=0)) == [("final", "ann", 0.0, 3.0, 2)]
+    assert change_counts(driver.pipe(user="bob", ts=at(9), partition=0)) == [("final", "bob", 1.0, 1.0, 1)]
+    assert change_counts(driver.pipe(user="bob", ts=at(9.1), partition=0)) == [("final", "ann", 0.0, 3.0, 2)]
 
 
 def test_a_new_source_that_is_behind_turns_no_time_back() -> None:
@@ -44,15 +45,15 @@ def test_ticks_move_a_quiet_source() -> None:
     driver.pipe(user="ann", ts=at(0), partition=0)
     driver.pipe(user="ann", ts=at(30), partition=1)
     assert driver.tick(at(50), source=1) == []
-    assert told(driver.tick(at(7), source=0)) == [("final", "ann", 0.0, 0.0, 1)]
-    assert told(driver.tick(at(60))) == [("final", "ann", 30.0, 30.0, 1)]
+    assert change_counts(driver.tick(at(7), source=0)) == [("final", "ann", 0.0, 0.0, 1)]
+    assert change_counts(driver.tick(at(60))) == [("final", "ann", 30.0, 30.0, 1)]
     assert driver.stream_times == {(0,): at(60), (1,): at(60)}
     assert driver.counters["ticks"] == 3
     assert driver.pipe_batch(table((None, 70, None), (None, 80, 1))) == []
     assert driver.stream_times == {(0,): at(70), (1,): at(80)}
 
 
-@limits(max_examples=60)
+@usually(60)
 @given(feeds(), st.integers(1, 9), st.sampled_from([SESSIONS, SLIDING]))
 def test_any_cut_gives_the_same_by_the_slowest(rows: list[tuple[Any, int, Any]], size: int, windows: Any) -> None:
     piped, cut, whole = (driven(windows, stream_time="slowest") for _ in range(3))

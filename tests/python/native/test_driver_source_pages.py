@@ -10,7 +10,8 @@ import pytest
 
 from windrow.testing import StreamDriver
 
-from ..harness.sources import ROWS, SCHEMA, at, driven, of
+from ..harness.sources import ROWS, SCHEMA, driven, of
+from ..scenes import at
 
 
 def state(driver: StreamDriver) -> dict[str, bytes]:

@@ -11,13 +11,26 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from hypothesis import given
-from hypothesis import settings as limits
 from hypothesis import strategies as st
 
 import windrow as wr
 from windrow.testing import Change, StreamDriver
 
-from ..harness.sources import ORDERS, ROWS, SCHEMA, SESSIONS, SLIDING, at, cogrouped, driven, feeds, of, table, told
+from ..harness.examples import usually
+from ..harness.sources import (
+    ORDERS,
+    ROWS,
+    SCHEMA,
+    SESSIONS,
+    SLIDING,
+    change_counts,
+    cogrouped,
+    driven,
+    feeds,
+    of,
+    table,
+)
+from ..scenes import at
 
 
 def test_each_source_has_its_own_time_and_its_own_windows() -> None:
@@ -34,7 +47,7 @@ def test_each_source_has_its_own_time_and_its_own_windows() -> None:
     assert driver.pipe(user="ann", ts=at(2), partition=1) == []  # behind by its own source
     assert driver.counters["late"] == 1
     assert driver.tick(at(7), source=0) == []
-    assert told(driver.tick(at(7.1), source=0)) == [("final", "ann", 0.0, 1.0, 2)]
+    assert change_counts(driver.tick(at(7.1), source=0)) == [("final", "ann", 0.0, 1.0, 2)]
     assert driver.sessions.all()["window"].to_pylist() == [{"start": at(30), "end": at(30)}]
     assert driver.stream_times == {(0,): at(7.1), (1,): at(30)}
     assert driver.stream_time == at(7.1)
@@ -45,7 +58,7 @@ def test_a_key_in_two_sources_has_windows_in_each() -> None:
     for partition, minute in ((0, 0), (1, 3)):
         driver.pipe(user="ann", ts=at(minute), partition=partition)
     assert driver.sessions.fetch("ann")["n"].to_pylist() == [1, 1]
-    assert told(driver.finish()) == [("final", "ann", 0.0, 0.0, 1), ("final", "ann", 3.0, 3.0, 1)]
+    assert change_counts(driver.finish()) == [("final", "ann", 0.0, 0.0, 1), ("final", "ann", 3.0, 3.0, 1)]
 
 
 def test_a_tick_without_a_source_is_one_of_every_source_that_is_known() -> None:
@@ -54,7 +67,7 @@ def test_a_tick_without_a_source_is_one_of_every_source_that_is_known() -> None:
     assert (driver.stream_time, driver.stream_times, driver.counters["ticks"]) == (None, {}, 0)
     driver.pipe(user="bob", ts=at(30), partition=1)
     driver.pipe(user="ann", ts=at(0), partition=0)
-    assert told(driver.tick(at(40))) == [("final", "bob", 30.0, 30.0, 1), ("final", "ann", 0.0, 0.0, 1)]
+    assert change_counts(driver.tick(at(40))) == [("final", "bob", 30.0, 30.0, 1), ("final", "ann", 0.0, 0.0, 1)]
     assert driver.stream_times == {(1,): at(40), (0,): at(40)}
     assert driver.counters["ticks"] == 2
     driver.pipe(user="ann", ts=at(0), partition=2)  # a source that is new starts without a time
@@ -94,18 +107,18 @@ def test_a_source_has_the_values_of_all_its_columns() -> None:
 def test_a_batch_gives_its_changes_in_the_order_of_its_rows() -> None:
     finals = [("final", "ann", 0.0, 0.0, 1)] * 2 + [("final", "bob", 9.0, 9.0, 1), ("final", "bob", 20.0, 20.0, 1)]
     whole = driven()
-    assert told(whole.pipe_batch(ROWS)) == finals
+    assert change_counts(whole.pipe_batch(ROWS)) == finals
     assert whole.stream_times == {(0,): at(41), (1,): at(30), (2,): at(40)}
     assert whole.counters | {"windows_open": 2, "records": 6, "ticks": 2, "windows_closed": 4} == whole.counters
     for rows in (1, 2, 3):
         cut = driven()
-        assert told(cut.pipe_batch(ROWS, rows=rows)) == finals
+        assert change_counts(cut.pipe_batch(ROWS, rows=rows)) == finals
         assert cut.counters == whole.counters
 
 
 def test_updates_of_a_batch_are_coalesced_in_each_source() -> None:
     rows = table(("ann", 0, 0), ("ann", 1, 1), ("ann", 2, 0), ("ann", 3, 1))
-    assert told(driven(every=False).pipe_batch(rows)) == [
+    assert change_counts(driven(every=False).pipe_batch(rows)) == [
         ("upsert", "ann", 0.0, 2.0, 2),
         ("upsert", "ann", 1.0, 3.0, 2),
     ]
@@ -172,7 +185,7 @@ class Alone:
 
 
 @pytest.mark.parametrize("name", DEFINITIONS)
-@limits(max_examples=40)
+@usually(40)
 @given(feeds(), st.integers(1, 9), st.integers(0, 30))
 def test_each_source_is_what_a_driver_of_its_own_is(
     name: str, rows: list[tuple[Any, int, Any]], size: int, restart: int

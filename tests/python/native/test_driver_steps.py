@@ -6,13 +6,13 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-import pyarrow as pa
 import pytest
 
 import windrow as wr
 from windrow.testing import StreamDriver
 
-SCHEMA = pa.schema({"user": pa.string(), "ts": pa.timestamp("us"), "amount": pa.int64()})
+from ..scenes import PAYMENTS
+
 SESSIONS = wr.SessionWindows.with_gap("5 minutes", grace="1 minute")
 INSTEAD = re.escape(
     "allowed: a function from data to group_by(data, ...).windowed_by(...).agg(...) and nothing else, with the steps "
@@ -43,7 +43,7 @@ STEPS: dict[str, tuple[Callable[[Any], Any], str]] = {
 def test_a_step_around_the_windows_is_told(step: str) -> None:
     definition, message = STEPS[step]
     with pytest.raises(AttributeError, match=f"^definition: {message}.*; {INSTEAD}$"):
-        StreamDriver(definition, SCHEMA)
+        StreamDriver(definition, PAYMENTS)
 
 
 def test_a_step_on_an_input_of_a_cogroup_is_told() -> None:
@@ -54,7 +54,7 @@ def test_a_step_on_an_input_of_a_cogroup_is_told() -> None:
         return wr.cogroup(**grouped).windowed_by(SESSIONS).count()
 
     with pytest.raises(AttributeError, match=r"got \.where on the data"):
-        StreamDriver(definition, {"clicks": SCHEMA, "orders": SCHEMA})
+        StreamDriver(definition, {"clicks": PAYMENTS, "orders": PAYMENTS})
 
 
 def test_functions_of_pyspark_are_told() -> None:
@@ -66,7 +66,7 @@ def test_functions_of_pyspark_are_told() -> None:
         pytest.fail("this test is for a process without a session")
     for called in (lambda _: F.col("amount") > 1, lambda data: F.broadcast(data), lambda _: F.sum("amount")):
         with pytest.raises(TypeError, match=f"definition: got a function of pyspark, which raised .*; {INSTEAD}$"):
-            StreamDriver(lambda data, called=called: counted(data) if called(data) else None, SCHEMA)
+            StreamDriver(lambda data, called=called: counted(data) if called(data) else None, PAYMENTS)
 
 
 def test_what_python_asks_of_any_object_is_answered() -> None:
@@ -76,7 +76,7 @@ def test_what_python_asks_of_any_object_is_answered() -> None:
         assert list(data.columns) == ["user", "ts", "amount"]
         return counted(data)
 
-    assert StreamDriver(definition, SCHEMA)._plan.keys == ("user",)
+    assert StreamDriver(definition, PAYMENTS)._plan.keys == ("user",)
 
 
 def test_other_errors_of_a_definition_come_through() -> None:
@@ -84,6 +84,6 @@ def test_other_errors_of_a_definition_come_through() -> None:
         raise LookupError("its own")
 
     with pytest.raises(LookupError, match="^'?its own'?$"):
-        StreamDriver(definition, SCHEMA)
+        StreamDriver(definition, PAYMENTS)
     with pytest.raises(TypeError, match="definition: got a function|definition: got <"):
-        StreamDriver(lambda data: data, SCHEMA)
+        StreamDriver(lambda data: data, PAYMENTS)

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import functools
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 import pyarrow as pa
 import pytest
 from hypothesis import given
-from hypothesis import settings as limits
 from hypothesis import strategies as st
 
 import windrow as wr
 from windrow.testing import StreamDriver
 
+from ..harness.examples import usually
 from ..harness.families import often, some
 from ..harness.tables import Asked, Rows, assert_windows, by_dynamic_gap, gap_of, in_batches, records, rows_of
 from ..oracle.sessions import bad_gaps, clamped_gaps
+from ..scenes import EIGHT, at
 
-START = datetime(2026, 1, 1, 8)
 US = timedelta(microseconds=1)
 ASKED = {"n": Asked("count"), "ids": Asked("collect_list", ("id",)), "total": Asked("sum", ("id",))}
 TEN = wr.SessionWindows.with_dynamic_gap("gap", max_gap=10 * US)
@@ -67,7 +67,7 @@ def events(draw: st.DrawFn) -> pa.Table:
 
 @pytest.mark.parametrize("threads", [1, 2, 4])
 def test_sessions_of_any_gaps_equal_the_oracle(threads: int) -> None:
-    @limits(max_examples=60)
+    @usually(60)
     @given(events())
     def check(table: pa.Table) -> None:
         result = sessions(table, wr.SessionWindows.with_dynamic_gap("gap", max_gap=25 * US), threads)
@@ -79,7 +79,7 @@ def test_sessions_of_any_gaps_equal_the_oracle(threads: int) -> None:
     check()
 
 
-@limits(max_examples=40)
+@usually(40)
 @given(events())
 def test_record_by_record_gives_the_same(table: pa.Table) -> None:
     windows = wr.SessionWindows.with_dynamic_gap("gap", grace="1 day", max_gap=25 * US)
@@ -98,7 +98,7 @@ def test_record_by_record_gives_the_same(table: pa.Table) -> None:
     assert rows_of(driver.read_table(), ["k"]) == rows_of(many, ["k"])
 
 
-@limits(max_examples=40)
+@usually(40)
 @given(events(), st.integers(1, 12))
 def test_gaps_that_are_all_alike_are_one_gap(table: pa.Table, gap: int) -> None:
     alike = table.set_column(2, "gap", pa.array([gap] * table.num_rows, pa.int64()).cast(pa.duration("us")))
@@ -142,7 +142,7 @@ def test_a_gap_of_any_length_is_whole_where_no_longest_is_given(days: int, threa
 
 
 def test_record_by_record_sessions_of_any_gap_equal_the_batch() -> None:
-    @limits(max_examples=40)
+    @usually(40)
     @given(events())
     def check(table: pa.Table) -> None:
         windowed = wr.group_by(table, "k", time="ts").windowed_by(wr.SessionWindows.with_dynamic_gap("gap"))
@@ -260,10 +260,6 @@ def test_a_column_that_is_there_twice_is_refused() -> None:
         wr.group_by(twice, "k", time="ts").windowed_by(TEN)
 
 
-def at(minute: float) -> datetime:
-    return START + timedelta(minutes=minute)
-
-
 SCHEMA = pa.schema({"user": pa.string(), "ts": pa.timestamp("us"), "pause": pa.duration("us")})
 PAUSED = functools.partial(wr.SessionWindows.with_dynamic_gap, "pause", grace="1 minute", max_gap="10 minutes")
 PAUSES = PAUSED()
@@ -279,12 +275,12 @@ def driver(emit: Any = "update", windows: Any = PAUSES) -> StreamDriver:
 
 def pipe(driven: StreamDriver, minute: float, pause: float | None) -> list[tuple[Any, ...]]:
     own = None if pause is None else timedelta(minutes=pause)
-    return told(driven.pipe(user="ann", ts=at(minute), pause=own))
+    return changes_by_minute(driven.pipe(user="ann", ts=at(minute), pause=own))
 
 
-def told(changes: list[Any]) -> list[tuple[Any, ...]]:
+def changes_by_minute(changes: list[Any]) -> list[tuple[Any, ...]]:
     return [
-        (change.kind, *((bound - START).seconds / 60 for bound in change.window), change.values) for change in changes
+        (change.kind, *((bound - EIGHT).seconds / 60 for bound in change.window), change.values) for change in changes
     ]
 
 
@@ -303,14 +299,14 @@ def test_finals_of_a_driver_wait_for_the_reach_and_the_grace() -> None:
     # 0 ├─────┤ 5 + 1       the second record does not shorten what the first reaches
     driven = driver("close")
     assert pipe(driven, 0, 5) == pipe(driven, 1, 1) == []
-    assert told(driven.tick(at(6))) == []
-    assert told(driven.tick(at(6.1))) == [("final", 0.0, 1.0, {"n": 2})]
+    assert changes_by_minute(driven.tick(at(6))) == []
+    assert changes_by_minute(driven.tick(at(6.1))) == [("final", 0.0, 1.0, {"n": 2})]
     # Far behind: a gap that reaches the close time, 5.1, is in time, and so is what joins it
     assert pipe(driven, 2, 3) == []
     assert driver_counts(driven) == (1, 0, 0)
     assert pipe(driven, 2, 3.1) == pipe(driven, 1, 3) == []
     assert driver_counts(driven) == (1, 0, 0)
-    assert told(driven.finish()) == [("final", 1.0, 2.0, {"n": 2})]
+    assert changes_by_minute(driven.finish()) == [("final", 1.0, 2.0, {"n": 2})]
 
 
 @pytest.mark.parametrize(("retention", "start"), [(None, 1), ("11 minutes", 0)])
@@ -318,9 +314,9 @@ def test_the_least_retention_keeps_sessions_that_closed_before(retention: str | 
     # max_gap 10, grace 1: the least is 11. [0], gap 1, closes past 2; 1, gap 9, touches it and is in time at 9
     driven = driver("close", PAUSED(retention=retention))
     assert pipe(driven, 0, 1) == []
-    assert told(driven.tick(at(9))) == [("final", 0.0, 0.0, {"n": 1})]
+    assert changes_by_minute(driven.tick(at(9))) == [("final", 0.0, 0.0, {"n": 1})]
     assert pipe(driven, 1, 9) == []
-    assert told(driven.finish()) == [("final", float(start), 1.0, {"n": 2 - start})]
+    assert changes_by_minute(driven.finish()) == [("final", float(start), 1.0, {"n": 2 - start})]
 
 
 def driver_counts(driven: StreamDriver) -> tuple[int, ...]:
@@ -346,8 +342,10 @@ def test_a_driver_cuts_gaps_to_one_day_where_no_longest_is_given(hours: float, c
     driven = driver("close", wr.SessionWindows.with_dynamic_gap("pause", grace="1 minute"))
     pipe(driven, 0, 60 * hours)
     assert driver_counts(driven) == (0, 0, clamped)
-    assert told(driven.tick(at(24 * 60 + 1))) == []
-    assert told(driven.tick(at(24 * 60 + 1.001))) == ([("final", 0.0, 0.0, {"n": 1})] if clamped or hours == 24 else [])
+    assert changes_by_minute(driven.tick(at(24 * 60 + 1))) == []
+    assert changes_by_minute(driven.tick(at(24 * 60 + 1.001))) == (
+        [("final", 0.0, 0.0, {"n": 1})] if clamped or hours == 24 else []
+    )
 
 
 def test_a_driver_goes_on_with_the_reach_after_a_restart() -> None:
@@ -356,12 +354,12 @@ def test_a_driver_goes_on_with_the_reach_after_a_restart() -> None:
     pipe(driven, 1, 1)
     again = driver("close").restore(driven.snapshot())
     assert pipe(again, 8, 1) == []
-    assert told(again.tick(at(20))) == [("final", 0.0, 8.0, {"n": 3})]
+    assert changes_by_minute(again.tick(at(20))) == [("final", 0.0, 8.0, {"n": 3})]
     with pytest.raises(ValueError, match="another specification"):
         driver("close", wr.SessionWindows.with_gap("8 minutes", grace="1 minute")).restore(driven.snapshot())
 
 
-@limits(max_examples=40)
+@usually(40)
 @given(events(), st.lists(st.integers(1, 6), max_size=6))
 def test_any_cut_and_restart_of_a_driver_gives_the_same_finals(table: pa.Table, lengths: list[int]) -> None:
     windows = wr.SessionWindows.with_dynamic_gap("gap", grace=9 * US, max_gap=25 * US)

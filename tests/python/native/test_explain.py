@@ -11,13 +11,14 @@ import duckdb
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import windrow as wr
 from windrow._inspection.query import trace
 from windrow._inspection.trace import Trace
 
+from ..harness.examples import usually
 from ..oracle.records import Record
 from ..oracle.scenario import Row, Scenario
 from ..oracle.sessions import dynamic_sessions, sessions
@@ -97,7 +98,7 @@ EVENTS = st.lists(
 )
 
 
-@settings(max_examples=250)
+@usually(250)
 @given(EVENTS, st.sampled_from(KINDS))
 def test_windows_of_a_batch_and_their_records(events: list[Event], kind: str) -> None:
     for user in ("ann", "bob"):
@@ -109,7 +110,7 @@ def test_windows_of_a_batch_and_their_records(events: list[Event], kind: str) ->
         ]
 
 
-@settings(max_examples=250)
+@usually(250)
 @given(EVENTS, st.sampled_from(KINDS), st.integers(0, 12))
 def test_windows_of_a_stream_and_what_was_late(events: list[Event], kind: str, grace: int) -> None:
     stream, finals, judged = streamed(events, kind, grace)
@@ -126,7 +127,7 @@ def test_windows_of_a_stream_and_what_was_late(events: list[Event], kind: str, g
 BOUNDS = re.compile(r"\[(\S+ \S+), (\S+ \S+)\]")
 
 
-def told(text: str) -> list[tuple[int, int]]:
+def windows_in(text: str) -> list[tuple[int, int]]:
     """The windows that a text says a record is in, in milliseconds since 1970."""
     lines = [line for line in text.splitlines() if re.match(r"  (in the session|  \[)", line)]
     found = [BOUNDS.search(line) for line in lines]
@@ -138,7 +139,7 @@ def _milliseconds(text: str) -> int:
     return (datetime.fromisoformat(text) - datetime(1970, 1, 1)) // timedelta(milliseconds=1)
 
 
-@settings(max_examples=100)
+@usually(100)
 @given(EVENTS, st.sampled_from(KINDS), st.none() | st.integers(0, 12))
 def test_a_text_names_every_window_of_its_record(events: list[Event], kind: str, grace: int | None) -> None:
     query = windowed(events, kind, grace)
@@ -158,7 +159,7 @@ def test_a_text_names_every_window_of_its_record(events: list[Event], kind: str,
             assert ("  late: " in own) == (judged[row] == -1)
             assert ("  in time: " in own) == (judged[row] >= 0)
             assert ("refused it" in own) == (judged[row] > 0)
-        assert set(told(own)) == windows
+        assert set(windows_in(own)) == windows
 
 
 AT = datetime(2026, 1, 1, 9)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from datetime import datetime, timedelta
 from typing import Any
 
 import pyarrow as pa
@@ -14,11 +13,9 @@ from windrow._native import Operator
 from windrow.testing import StreamDriver
 from windrow.testing._definition import plan_of
 
+from ..scenes import at_second
+
 SCHEMA = pa.schema([("k", pa.string()), ("ts", pa.timestamp("us")), ("v", pa.int64())])
-
-
-def at(second: int) -> datetime:
-    return datetime(2026, 1, 1) + timedelta(seconds=second)
 
 
 def driver(aggregate: wr.Aggregate) -> StreamDriver:
@@ -35,9 +32,9 @@ def test_a_batch_that_failed_half_way_leaves_nothing_to_save_or_to_ask() -> None
         return [*held, row.v]
 
     failing = driver(wr.aggregate(list, add, lambda a, b: a + b, schema="array<bigint>", columns=["v"]))
-    failing.pipe(k="a", ts=at(0), v=1)
+    failing.pipe(k="a", ts=at_second(0), v=1)
     with pytest.raises(RuntimeError, match="KeyError"):
-        failing.pipe(k="a", ts=at(1), v=9)
+        failing.pipe(k="a", ts=at_second(1), v=9)
     for ask in (failing.snapshot, failing.changed_pages, failing.sessions.all):
         with pytest.raises(ValueError, match="an earlier batch failed half way: restore"):
             ask()
@@ -54,7 +51,7 @@ def test_what_the_batches_before_a_failed_one_changed_is_in_the_table() -> None:
     updating = StreamDriver(
         lambda rows: wr.group_by(rows, "k", time="ts").windowed_by(windows).emit("update").agg(a=summed), SCHEMA
     )
-    rows = pa.table({"k": ["a"] * 4, "ts": [at(0)] * 4, "v": [1, 2, 9, 4]}, SCHEMA)
+    rows = pa.table({"k": ["a"] * 4, "ts": [at_second(0)] * 4, "v": [1, 2, 9, 4]}, SCHEMA)
     saved = updating.snapshot()
     with pytest.raises(RuntimeError, match="KeyError"):
         updating.pipe_batch(rows, rows=1)
@@ -72,8 +69,8 @@ def test_what_the_batches_before_a_failed_one_changed_is_in_the_table() -> None:
 def test_values_that_are_refused_are_no_failure_of_a_batch() -> None:
     counting = driver(wr.count())
     with pytest.raises(TypeError, match="column 'k'"):
-        counting.pipe(k=1, ts=at(0), v=1)
-    assert counting.pipe(k="a", ts=at(0), v=1) == []
+        counting.pipe(k=1, ts=at_second(0), v=1)
+    assert counting.pipe(k="a", ts=at_second(0), v=1) == []
 
 
 def test_a_gap_that_is_refused_and_a_string_that_is_no_text_fail_their_batch() -> None:
@@ -81,14 +78,14 @@ def test_a_gap_that_is_refused_and_a_string_that_is_no_text_fail_their_batch() -
     schema = SCHEMA.append(pa.field("gap", pa.duration("s")))
     strict = StreamDriver(lambda rows: wr.group_by(rows, "k", time="ts").windowed_by(gaps).count(), schema)
     with pytest.raises(ValueError, match='column "gap": the gap of key a at'):
-        strict.pipe(k="a", ts=at(0))
+        strict.pipe(k="a", ts=at_second(0))
     counting = driver(wr.count())
     broken = pa.StringArray.from_buffers(1, pa.py_buffer(b"\0\0\0\0\1\0\0\0"), pa.py_buffer(b"\xff"))
     with pytest.raises(ValueError, match='column "k": it has a string whose bytes are no UTF-8'):
-        counting.pipe_batch(pa.record_batch([broken, [at(0)], [1]], schema=SCHEMA))
+        counting.pipe_batch(pa.record_batch([broken, [at_second(0)], [1]], schema=SCHEMA))
     for failed in (strict, counting):
         with pytest.raises(ValueError, match="an earlier batch failed half way: restore"):
-            failed.tick(at(1))
+            failed.tick(at_second(1))
 
 
 PAGES: dict[str, tuple[Any, str]] = {
@@ -108,7 +105,7 @@ PAGES: dict[str, tuple[Any, str]] = {
 def test_what_are_no_pages_is_told_and_nothing_is_forgotten(case: str) -> None:
     pages, message = PAGES[case]
     counting = driver(wr.count())
-    counting.pipe(k="a", ts=at(0), v=1)
+    counting.pipe(k="a", ts=at_second(0), v=1)
     with pytest.raises(TypeError, match=message):
         counting.restore(pages)
     assert counting.sessions.all().num_rows == 1
@@ -118,7 +115,7 @@ def test_after_a_restore_that_failed_nothing_is_counted() -> None:
     windows = wr.SessionWindows.with_gap("5 seconds", grace="100 seconds")
     plan = plan_of(lambda rows: wr.group_by(rows, "k", time="ts").windowed_by(windows).count(), SCHEMA)
     first, second = (Operator(json.dumps(plan.asked()), plan.schema, []) for _ in range(2))
-    first.push(pa.record_batch({"k": ["a"], "ts": pa.array([at(0)], pa.timestamp("us"))}, plan.schema))
+    first.push(pa.record_batch({"k": ["a"], "ts": pa.array([at_second(0)], pa.timestamp("us"))}, plan.schema))
     head, *_ = first.pages()
     with pytest.raises(ValueError, match="page"):
         second.restore([head])
@@ -131,7 +128,7 @@ def test_the_changes_of_pages_together_are_the_state() -> None:
     counting = driver(wr.count())
     held: dict[str, bytes] = {}
     for second, key in ((0, "a"), (1, "b"), (500, "c")):
-        counting.pipe(k=key, ts=at(second), v=1)
+        counting.pipe(k=key, ts=at_second(second), v=1)
         for name, page in counting.changed_pages().items():
             if page is None:
                 del held[name]
@@ -146,13 +143,13 @@ def test_the_changes_of_pages_together_are_the_state() -> None:
 def test_a_store_is_that_of_its_driver_also_after_a_restore() -> None:
     counting = driver(wr.count())
     store = counting.sessions
-    counting.pipe(k="a", ts=at(0), v=1)
+    counting.pipe(k="a", ts=at_second(0), v=1)
     saved = counting.snapshot()
-    counting.pipe(k="b", ts=at(1), v=1)
+    counting.pipe(k="b", ts=at_second(1), v=1)
     assert store.all()["k"].to_pylist() == ["a", "b"]
     counting.restore(saved)
     assert store.all()["k"].to_pylist() == ["a"]
-    counting.pipe(k="c", ts=at(2), v=1)
+    counting.pipe(k="c", ts=at_second(2), v=1)
     assert store.all()["k"].to_pylist() == ["a", "c"]
 
 
@@ -165,8 +162,8 @@ def test_pages_that_could_not_be_written_are_not_passed_over() -> None:
     closing = StreamDriver(
         lambda rows: wr.group_by(rows, "k", time="ts").windowed_by(windows).emit("close").agg(a=aggregate), SCHEMA
     )
-    closing.pipe(k="a", ts=at(0), v=1)
-    closing.pipe(k="b", ts=at(1), v=9)
+    closing.pipe(k="a", ts=at_second(0), v=1)
+    closing.pipe(k="b", ts=at_second(1), v=9)
     for _ in range(2):
         with pytest.raises(RuntimeError, match="conversion to its type failed"):
             closing.changed_pages()
@@ -176,7 +173,7 @@ def test_a_key_of_nulls_only_has_no_windows_to_ask_for() -> None:
     schema = pa.schema([("a", pa.string()), ("b", pa.string()), ("ts", pa.timestamp("us"))])
     windows = wr.SessionWindows.with_gap("5 seconds", grace="1 minute")
     both = StreamDriver(lambda rows: wr.group_by(rows, "a", "b", time="ts").windowed_by(windows).count(), schema)
-    both.pipe(a="x", b=None, ts=at(0))
+    both.pipe(a="x", b=None, ts=at_second(0))
     assert both.sessions.fetch(("x", None)).num_rows == 1
     with pytest.raises(ValueError, match=r"key: got \(None, None\); allowed: a key with a value in it"):
         both.sessions.fetch((None, None))
@@ -185,6 +182,6 @@ def test_a_key_of_nulls_only_has_no_windows_to_ask_for() -> None:
 def test_a_reduce_of_categories_gives_their_values() -> None:
     categories = pa.array(["x", "y"]).dictionary_encode()
     for values, expected in ((categories, "xy"), (pa.array([["x"], ["y"]]), ["x", "y"])):
-        rows = pa.table({"k": ["a", "a"], "ts": [at(0), at(1)], "v": values})
+        rows = pa.table({"k": ["a", "a"], "ts": [at_second(0), at_second(1)], "v": values})
         sessions = wr.group_by(rows, "k", time="ts").windowed_by(wr.SessionWindows.with_gap("5 seconds"))
         assert sessions.agg(all=wr.reduce("v", lambda a, b: a + b))["all"].to_pylist() == [expected]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 import pyarrow as pa
@@ -12,15 +12,15 @@ import pytest
 import windrow as wr
 from windrow.testing import StreamDriver
 
-START = datetime(2026, 1, 1, 8)
-SCHEMA = pa.schema({"user": pa.string(), "ts": pa.timestamp("us"), "amount": pa.int64()})
+from ..scenes import EIGHT, PAYMENTS
+
 SESSIONS = wr.SessionWindows.with_gap("5 minutes", grace="1 hour")
 SLIDING = wr.SlidingWindows.with_time_difference("5 minutes", grace="1 hour")
 
 
 def table(*minutes: int) -> pa.Table:
-    rows = [{"user": "u", "ts": START + timedelta(minutes=minute), "amount": minute} for minute in minutes]
-    return pa.Table.from_pylist(rows, SCHEMA)
+    rows = [{"user": "u", "ts": EIGHT + timedelta(minutes=minute), "amount": minute} for minute in minutes]
+    return pa.Table.from_pylist(rows, PAYMENTS)
 
 
 def here(windows: Any, data: pa.Table, function: Any) -> pa.Table:
@@ -28,7 +28,7 @@ def here(windows: Any, data: pa.Table, function: Any) -> pa.Table:
 
 
 def driven(windows: Any, data: pa.Table, function: Any) -> pa.Table:
-    driver = StreamDriver(lambda given: here(windows, given, function), SCHEMA)
+    driver = StreamDriver(lambda given: here(windows, given, function), PAYMENTS)
     driver.pipe_batch(data, rows=1)
     driver.restore(driver.snapshot()).finish()
     return driver.read_table()
@@ -81,7 +81,7 @@ def test_a_function_that_returned_none_is_named_before_the_one_that_was_handed_i
 
 def test_none_after_a_restart_is_still_of_add() -> None:
     function = wr.aggregate(list, appended, joined, schema="array<bigint>", columns=["amount"])
-    driver = StreamDriver(lambda given: here(SESSIONS, given, function), SCHEMA)
+    driver = StreamDriver(lambda given: here(SESSIONS, given, function), PAYMENTS)
     driver.pipe_batch(table(0))
     with pytest.raises(RuntimeError, match="add returned None, not the accumulator, then merge failed"):
         driver.restore(driver.snapshot()).pipe_batch(table(1))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 import numpy as np
@@ -18,9 +18,9 @@ from windrow._folds.runs import copied
 
 from ..harness.tables import by_sliding, records
 from ..oracle.records import by_key
+from ..scenes import EIGHT
 
 US = timedelta(microseconds=1)
-START = datetime(2026, 1, 1, 8)
 SLIDING = wr.SlidingWindows.with_time_difference(12 * US)
 
 
@@ -101,7 +101,7 @@ def test_the_record_and_the_first_window_that_fails_are_told(failing: int, windo
     def add(held: int, row: Any) -> int:
         return held + 1 // (row.n - failing)
 
-    times = [START + timedelta(minutes=minute) for minute in range(6)]
+    times = [EIGHT + timedelta(minutes=minute) for minute in range(6)]
     table = pa.table({"user": ["u"] * 6, "ts": times, "n": list(range(6))})
     windows = wr.SlidingWindows.with_time_difference("2 minutes")
     told = f'^aggregate "x": add failed for the record at 2026-01-01T08:0{failing}:00, in the window {window}: Zero'

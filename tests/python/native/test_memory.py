@@ -45,7 +45,7 @@ def kibibytes(kind: str, rare: int, threads: int) -> int:
     return int(done.stdout)
 
 
-@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("threads", [pytest.param(1, marks=pytest.mark.soak), 2])
 @pytest.mark.parametrize("rare", [1, 40])
 @pytest.mark.parametrize("kind", ["string", "string_view"])
 def test_rare_keys_hold_on_to_few_steps_of_a_run(kind: str, rare: int, threads: int) -> None:

@@ -6,7 +6,6 @@ import re
 import signal
 import subprocess
 import sys
-from datetime import datetime, timedelta
 
 import numpy as np
 import pyarrow as pa
@@ -15,6 +14,8 @@ import pytest
 
 import windrow as wr
 from windrow._local import query as local_query
+
+from ..scenes import all_at
 
 SETUP = """
 import re, resource
@@ -72,7 +73,7 @@ def run(work: str, limit: int, keys: int, threads: int = 1, batches: int = 120) 
 # Limits of which some calls keep within and most do not.
 @pytest.mark.parametrize("work", ["sliding", "sessions", "lists"])
 @pytest.mark.parametrize("keys", [1, 4999])
-@pytest.mark.parametrize("limit", [200, 450])
+@pytest.mark.parametrize("limit", [pytest.param(200, marks=pytest.mark.soak), 450])
 @pytest.mark.parametrize("threads", [1, 2])
 def test_a_call_beyond_the_limit_is_an_error(work: str, keys: int, limit: int, threads: int) -> None:
     code, told = run(work, limit, keys, threads)
@@ -87,10 +88,7 @@ def test_a_limit_of_little_more_than_nothing_is_an_error_of_the_first_step(work:
     assert (code, told) == (0, "MemoryError out of memory: a block of 64 MiB was refused\ngoes on 1\n")
 
 
-START = datetime(2026, 1, 1, 8)
-CLICKS = pa.table(
-    {"user": ["ann"] * 3, "ts": [START + timedelta(minutes=minute) for minute in range(3)], "x": [1, 2, None]}
-)
+CLICKS = pa.table({"user": ["ann"] * 3, "ts": all_at(0, 1, 2), "x": [1, 2, None]})
 SLIDING = wr.SlidingWindows.with_time_difference("5 minutes")
 
 

@@ -11,8 +11,9 @@ import pytest
 
 import windrow as wr
 
+from ..scenes import EIGHT
+
 GAP = wr.SessionWindows.with_gap("5 minutes")
-START = datetime.datetime(2026, 1, 1, 8)
 
 NAMES = ["a", None, "b", "a", "c", "b"]
 CODED = pa.array(NAMES).dictionary_encode()
@@ -23,7 +24,7 @@ ENTRIES = [[0, 1], [], [2, 3, 4], [5]]
 VIEWED = [[4, 5], [], [3], [0, 1, 2]]
 
 
-def told(rows: list[list[int]]) -> list[Any]:
+def names_of(rows: list[list[int]]) -> list[Any]:
     return [[NAMES[row] for row in rows_of_one] for rows_of_one in rows]
 
 
@@ -32,12 +33,12 @@ RUNS = pa.RunEndEncodedArray.from_arrays(pa.array([1, 2, 4], pa.int32()), pa.arr
 LARGE = [column.cast(pa.int64()) for column in (STARTS, SIZES)]
 
 SHAPES: dict[str, tuple[pa.Array[Any], list[Any]]] = {
-    "list": (pa.ListArray.from_arrays(OFFSETS, CODED), told(ENTRIES)),
+    "list": (pa.ListArray.from_arrays(OFFSETS, CODED), names_of(ENTRIES)),
     "map of values": (pa.MapArray.from_arrays(OFFSETS, KEYS.dictionary_decode(), CODED), PAIRS),
     "map of keys": (pa.MapArray.from_arrays(OFFSETS, KEYS, CODED.dictionary_decode()), PAIRS),
     "map of both": (pa.MapArray.from_arrays(OFFSETS, KEYS, CODED), PAIRS),
-    "list view": (pa.ListViewArray.from_arrays(STARTS, SIZES, CODED), told(VIEWED)),
-    "large list view": (pa.LargeListViewArray.from_arrays(*LARGE, CODED), told(VIEWED)),
+    "list view": (pa.ListViewArray.from_arrays(STARTS, SIZES, CODED), names_of(VIEWED)),
+    "large list view": (pa.LargeListViewArray.from_arrays(*LARGE, CODED), names_of(VIEWED)),
     "runs": (RUNS, ["a", "b", "c", "c"]),
     "struct of runs": (pa.StructArray.from_arrays([RUNS], ["r"]), [{"r": name} for name in "abcc"]),
     "map of lists": (
@@ -52,7 +53,7 @@ SHAPES: dict[str, tuple[pa.Array[Any], list[Any]]] = {
 
 
 def sessions(values: pa.Array[Any], **aggregates: Any) -> dict[str, Any]:
-    times = [START + datetime.timedelta(minutes=minute) for minute in range(len(values))]
+    times = [EIGHT + datetime.timedelta(minutes=minute) for minute in range(len(values))]
     events = pa.table({"user": [1] * len(values), "ts": pa.array(times, pa.timestamp("us")), "v": values})
     (row,) = wr.group_by(events, "user", time="ts").windowed_by(GAP).agg(**aggregates).to_pylist()
     found: dict[str, Any] = row
@@ -72,6 +73,6 @@ def test_nested_dictionaries_come_out_as_their_values(shape: str, part: slice) -
 @pytest.mark.parametrize("function", [wr.first, wr.collect_list])
 def test_the_type_of_the_result_has_no_dictionary(shape: str, function: Callable[[str], Any]) -> None:
     values, _ = SHAPES[shape]
-    events = pa.table({"user": [1], "ts": pa.array([START], pa.timestamp("us")), "v": values[:1]})
+    events = pa.table({"user": [1], "ts": pa.array([EIGHT], pa.timestamp("us")), "v": values[:1]})
     result = wr.group_by(events, "user", time="ts").windowed_by(GAP).agg(v=function("v"))
     assert "dictionary" not in str(result.schema.field("v").type)

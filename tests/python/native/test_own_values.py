@@ -10,7 +10,8 @@ import pytest
 
 import windrow as wr
 
-from ..harness.nested import LIST, SCHEMA, SESSIONS, SLIDING, START, at, driver, records
+from ..harness.nested import LIST, SCHEMA, SESSIONS, SLIDING, driver, records
+from ..scenes import EIGHT, at_second
 
 
 def extended(one: list[int], other: list[int]) -> list[int]:
@@ -24,7 +25,7 @@ def test_a_function_that_changes_a_value_in_place_changes_it_in_one_window() -> 
     ·   ·  [1] [2]     [8, 13] holds the first list, [9, 14] and [12.001, 17.001] hold both
     """
     rows = [(10, None), (12, None), (13, [1]), (14, [2])]
-    table = pa.Table.from_pylist([{"k": "a", "ts": at(second), "l": value} for second, value in rows], SCHEMA)
+    table = pa.Table.from_pylist([{"k": "a", "ts": at_second(second), "l": value} for second, value in rows], SCHEMA)
     in_place, fresh = wr.reduce("l", extended), wr.reduce("l", lambda one, other: one + other)
     windows = wr.SlidingWindows.with_time_difference("5 seconds", grace="1 minute", resolution="1 millisecond")
     stream = driver(windows, x=in_place, n=wr.count())  # alone, an aggregate that is None deletes its window
@@ -32,7 +33,7 @@ def test_a_function_that_changes_a_value_in_place_changes_it_in_one_window() -> 
     here = wr.group_by(table, "k", time="ts").windowed_by(windows).agg(x=in_place, y=fresh)
     assert here["x"].to_pylist() == here["y"].to_pylist()
     for found in (here, stream.windows.all()):
-        by_start = {(row["window"]["start"] - START).total_seconds(): row["x"] for row in found.to_pylist()}
+        by_start = {(row["window"]["start"] - EIGHT).total_seconds(): row["x"] for row in found.to_pylist()}
         assert (by_start[8], by_start[9], by_start[12.001]) == ([1], [1, 2], [1, 2])
 
 
@@ -91,7 +92,9 @@ def test_values_of_a_row_belong_to_one_window(column: str, windows: Any, every: 
     ids=lambda column: str(column.type)[:10],
 )
 def test_values_of_any_layout_belong_to_one_window(column: Any) -> None:
-    table = pa.table({"k": ["a"] * 3, "ts": pa.array([at(0), at(1), at(2)], pa.timestamp("us")), "c": column})
+    table = pa.table(
+        {"k": ["a"] * 3, "ts": pa.array([at_second(0), at_second(1), at_second(2)], pa.timestamp("us")), "c": column}
+    )
 
     def joined(change: Callable[[Any], Any]) -> wr.Aggregate:
         return wr.aggregate(list, lambda held, row: [*held, change(row.c)], schema=pa.list_(LIST), columns=["c"])

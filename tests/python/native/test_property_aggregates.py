@@ -8,11 +8,12 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import windrow as wr
 
+from ..harness.examples import usually
 from ..harness.families import FAMILIES, Family, flags, often, some
 from ..harness.tables import Asked, Windows, assert_windows, by_sessions, by_sliding, in_batches, rows_of
 
@@ -55,7 +56,7 @@ def test_aggregates_equal_the_oracle(name: str, kind: str) -> None:
     asked = family.asked()
     kept, oracle = windows(kind)
 
-    @settings(max_examples=15)
+    @usually(15)
     @given(events(family))
     def check(table: pa.Table) -> None:
         aggregates = {name: aggregate.build(wr) for name, aggregate in asked.items()}

@@ -11,7 +11,6 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from hypothesis import given
-from hypothesis import settings as limits
 from hypothesis import strategies as st
 
 import windrow as wr
@@ -20,6 +19,7 @@ from windrow._native import Operator, Query
 from windrow._plan.plan import Plan
 from windrow.testing._definition import plan_of
 
+from ..harness.examples import usually
 from ..harness.families import often, some
 from ..harness.tables import assert_same, by_dynamic_gap, by_sessions, by_sliding, cut, records, rows_of
 from ..oracle.records import Record, by_key, null_keys, null_times
@@ -124,7 +124,7 @@ def tables(draw: st.DrawFn) -> pa.Table:
 
 @pytest.mark.parametrize("kind", KINDS)
 @given(data=st.data())
-@limits(max_examples=150)
+@usually(150)
 def test_oracle_folds_in_the_order_of_time(kind: str, data: st.DataObject) -> None:
     windows, oracle = KINDS[kind]
     table = data.draw(tables())

@@ -8,11 +8,12 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import windrow as wr
 
+from ..harness.examples import usually
 from ..harness.families import some
 from ..harness.tables import Asked, assert_windows, by_sessions, by_sliding, in_batches, records, rows_of
 from ..oracle.records import null_keys, null_times
@@ -101,7 +102,7 @@ def check(table: pa.Table, keys: list[str]) -> None:
 
 @pytest.mark.parametrize("name", KEYS)
 def test_windows_of_one_key_column_equal_the_oracle(name: str) -> None:
-    settings(max_examples=8)(given(table=events(KEYS[name]))(lambda table: check(table, ["k0"])))()
+    usually(8)(given(table=events(KEYS[name]))(lambda table: check(table, ["k0"])))()
 
 
 @pytest.mark.parametrize(
@@ -109,4 +110,4 @@ def test_windows_of_one_key_column_equal_the_oracle(name: str) -> None:
 )
 def test_windows_of_several_key_columns_equal_the_oracle(names: tuple[str, ...]) -> None:
     keys = [f"k{at}" for at in range(len(names))]
-    settings(max_examples=12)(given(table=events(*(KEYS[name] for name in names)))(lambda table: check(table, keys)))()
+    usually(12)(given(table=events(*(KEYS[name] for name in names)))(lambda table: check(table, keys)))()

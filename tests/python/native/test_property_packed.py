@@ -11,11 +11,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given
-from hypothesis import settings as limits
 from hypothesis import strategies as st
 
 from windrow import _native as native
 
+from ..harness.examples import usually
 from ..harness.families import FAMILIES, flags, often, some
 from ..harness.tables import (
     Asked,
@@ -137,7 +137,7 @@ def test_shards_and_splits_do_not_change_the_answer(name: str, kind: str, ties: 
     if ties:  # the order of equal times is open across splits
         asked = {name: aggregate for name, aggregate in asked.items() if aggregate.function not in BY_ORDER}
 
-    @limits(max_examples=10)
+    @usually(10)
     @given(scattered(family.values, family.type, ties), st.integers(1, 40), st.integers(1, 3), st.integers(1, 9))
     def check(scene: tuple[pa.Table, Any], shards: int, tasks: int, rows: int) -> None:
         table, dealt = scene
@@ -154,7 +154,7 @@ def test_shards_and_splits_do_not_change_the_answer(name: str, kind: str, ties: 
     check()
 
 
-@limits(max_examples=40)
+@usually(40)
 @given(scattered(st.integers(-9, 9), pa.int64(), ties=True), st.integers(1, 40))
 def test_the_packed_way_equals_the_in_process_way(scene: tuple[pa.Table, Any], shards: int) -> None:
     table, dealt = scene
@@ -167,7 +167,7 @@ def test_the_packed_way_equals_the_in_process_way(scene: tuple[pa.Table, Any], s
             pa.Table.from_batches([pa.record_batch(b) for b in batches], pa.schema(query.output_schema)), ["k"]
         )
         blocks, packed_counters = packed(query, dealt)
-        assert packed_counters == Counter(counters)
+        assert dict(packed_counters) == counters
         assert_same(rows_of(merged(query, blocks, 2, 5), ["k"]), direct)
 
 

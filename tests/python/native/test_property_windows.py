@@ -8,11 +8,11 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from hypothesis import given
-from hypothesis import settings as limits
 from hypothesis import strategies as st
 
 import windrow as wr
 
+from ..harness.examples import usually
 from ..harness.families import often, some
 from ..harness.tables import Asked, assert_windows, by_sessions, by_sliding, in_batches, rows_of
 
@@ -58,20 +58,20 @@ def check(table: pa.Table, windows: Any, oracle: Any) -> None:
     assert_windows(rows_of(result, ["k"]), table, ["k"], oracle, ASKED)
 
 
-@limits(max_examples=60)
+@usually(60)
 @given(events("us"), st.integers(1, 12))
 def test_sessions_of_any_gap_equal_the_oracle(table: pa.Table, gap: int) -> None:
     check(table, wr.SessionWindows.with_gap(gap * ADD), by_sessions(gap))
 
 
-@limits(max_examples=60)
+@usually(60)
 @given(events("us"), st.integers(1, 30))
 def test_sliding_windows_of_any_difference_equal_the_oracle(table: pa.Table, difference: int) -> None:
     windows = wr.SlidingWindows.with_time_difference(difference * ADD, resolution=ADD)
     check(table, windows, by_sliding(difference, 1))
 
 
-@limits(max_examples=60)
+@usually(60)
 @given(events("us"), st.integers(1, 8), st.integers(1, 6))
 def test_sliding_windows_of_any_resolution_equal_the_oracle(table: pa.Table, steps: int, resolution: int) -> None:
     windows = wr.SlidingWindows.with_time_difference(steps * resolution * ADD, resolution=resolution * ADD)
@@ -80,7 +80,7 @@ def test_sliding_windows_of_any_resolution_equal_the_oracle(table: pa.Table, ste
 
 @pytest.mark.parametrize(("unit", "scale"), [("s", 1), ("ms", 1000), ("us", 10**6), ("ns", 10**9)])
 def test_sessions_do_not_mind_the_unit_of_time(unit: str, scale: int) -> None:
-    @limits(max_examples=15)
+    @usually(15)
     @given(events(unit, scale))
     def seconds(table: pa.Table) -> None:
         check(table, wr.SessionWindows.with_gap("5 seconds"), by_sessions(5 * scale))
@@ -90,7 +90,7 @@ def test_sessions_do_not_mind_the_unit_of_time(unit: str, scale: int) -> None:
 
 @pytest.mark.parametrize(("unit", "scale"), [("s", 1), ("ms", 1000), ("us", 10**6), ("ns", 10**9)])
 def test_sliding_windows_floor_to_the_resolution_in_any_unit(unit: str, scale: int) -> None:
-    @limits(max_examples=15)
+    @usually(15)
     @given(events(unit, scale))
     def seconds(table: pa.Table) -> None:
         windows = wr.SlidingWindows.with_time_difference("9 seconds", resolution="3 seconds")
@@ -101,7 +101,7 @@ def test_sliding_windows_floor_to_the_resolution_in_any_unit(unit: str, scale: i
 
 @pytest.mark.parametrize(("unit", "scale"), [("s", 1), ("ms", 1000), ("us", 10**6), ("ns", 10**9)])
 def test_a_resolution_that_is_not_said_is_one_tick_of_the_time_column(unit: str, scale: int) -> None:
-    @limits(max_examples=15)
+    @usually(15)
     @given(events(unit, scale))
     def seconds(table: pa.Table) -> None:
         check(table, wr.SlidingWindows.with_time_difference("9 seconds"), by_sliding(9 * scale, 1))

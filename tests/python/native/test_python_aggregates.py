@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -12,15 +11,12 @@ import pytest
 import windrow as wr
 from windrow.testing import StreamDriver
 
-START = datetime(2026, 1, 1, 8)
+from ..scenes import at
+
 SCHEMA = pa.schema({"user": pa.string(), "ts": pa.timestamp("us"), "word": pa.string(), "amount": pa.int64()})
 SESSIONS = wr.SessionWindows.with_gap("5 minutes", grace="1 hour")
 SLIDING = wr.SlidingWindows.with_time_difference("5 minutes", grace="1 hour")
 WORDS = wr.reduce("word", lambda a, b: f"{a}+{b}")
-
-
-def at(minute: float) -> datetime:
-    return START + timedelta(minutes=minute)
 
 
 def driver(windows: Any, value: str | None = None, **aggregates: Any) -> StreamDriver:

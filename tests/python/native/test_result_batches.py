@@ -13,13 +13,14 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import windrow as wr
 from windrow._executor import blocks
 from windrow.testing import StreamDriver
 
+from ..harness.examples import usually
 from ..harness.families import often, some
 from ..harness.tables import (
     Asked,
@@ -70,7 +71,7 @@ def test_batches_hold_the_windows_of_the_oracle(name: str, in_memory: int, monke
     monkeypatch.setattr(blocks, "_IN_MEMORY", in_memory or 1)
     windows, oracle = WINDOWS[name]
 
-    @settings(max_examples=60)
+    @usually(60)
     @given(events(), st.integers(1, 5))
     def check(table: pa.Table, shards: int) -> None:
         query = wr.group_by(table, "k", time="ts").windowed_by(windows).shards(shards)

@@ -12,7 +12,8 @@ import pytest
 import windrow as wr
 from windrow.testing import StreamDriver
 
-from ..harness.nested import SCHEMA, SESSIONS, SLIDING, WORDS, at, driver, records
+from ..harness.nested import SCHEMA, SESSIONS, SLIDING, WORDS, driver, records
+from ..scenes import at_second
 
 # A restart changes nothing
 
@@ -143,7 +144,11 @@ def test_a_restart_changes_no_reduction(column: str) -> None:
 
 def test_a_float_is_rounded_after_each_record() -> None:
     table = pa.table(
-        {"k": ["a"] * 3, "ts": [at(0), at(1), at(2)], "x": pa.array([1.0, 2.0**-24, 2.0**-24], pa.float32())}
+        {
+            "k": ["a"] * 3,
+            "ts": [at_second(0), at_second(1), at_second(2)],
+            "x": pa.array([1.0, 2.0**-24, 2.0**-24], pa.float32()),
+        }
     )
     made = (
         wr.group_by(table, "k", time="ts").windowed_by(SESSIONS).agg(x=wr.reduce("x", lambda one, other: one + other))
@@ -207,7 +212,7 @@ def test_a_float_is_rounded_after_each_record() -> None:
 )
 def test_what_would_not_come_back_as_it_is_is_refused(init: Any, held: Any, schema: str, message: str) -> None:
     asked = wr.aggregate(init, lambda _held, _row: held, lambda one, other: other, schema=schema)
-    table = pa.Table.from_pylist([{"k": "a", "ts": at(0)}], SCHEMA)
+    table = pa.Table.from_pylist([{"k": "a", "ts": at_second(0)}], SCHEMA)
     place = r'"x": conversion to its type failed in the window \[2026-01-01T08:00:00, 2026-01-01T08:00:00\]: \w+: '
     with pytest.raises(RuntimeError, match=place + message):
         driver(SESSIONS, x=asked).pipe_batch(table)
@@ -222,7 +227,7 @@ def test_a_snapshot_names_the_window_that_it_cannot_hold(windows: Any) -> None:
     )
     stream = StreamDriver(lambda data: wr.group_by(data, "k", time="ts").windowed_by(windows).agg(x=asked), SCHEMA)
     for second, key in enumerate("abc"):
-        assert stream.pipe(k=key, ts=at(second), n=second + 1) == []
+        assert stream.pipe(k=key, ts=at_second(second), n=second + 1) == []
     start = "08:00:01" if windows is SESSIONS else "07:59:56"
     with pytest.raises(
         RuntimeError, match=rf'"x": .* in the window \[2026-01-01T{start}, 2026-01-01T08:00:01\]: .*\'many\''
@@ -238,7 +243,7 @@ def test_a_row_has_the_shapes_of_an_accumulator() -> None:
     kinds = {"nested": pa.list_(WORDS), "pair": pa.struct([("m", WORDS)]), "hard": hard}
     values = {"nested": [{"a": [1]}, None], "pair": {"m": {"b": [2]}}, "hard": [({"a": 1}, 2)]}
     columns: dict[str, Any] = {name: pa.array([values[name], None], kind) for name, kind in kinds.items()}
-    table = pa.table({"k": ["a"] * 2, "ts": [at(0), at(1)], **columns})
+    table = pa.table({"k": ["a"] * 2, "ts": [at_second(0), at_second(1)], **columns})
     seen: list[Any] = []
 
     def add(held: None, row: Any) -> None:
@@ -261,7 +266,7 @@ def test_a_row_has_the_shapes_of_an_accumulator() -> None:
 )
 def test_a_map_with_a_key_twice_is_told_with_its_column(fold: wr.Aggregate) -> None:
     table = pa.table(
-        {"k": ["a"], "ts": [at(0)], "m": pa.array([[("a", 1), ("a", 2)]], pa.map_(pa.string(), pa.int64()))}
+        {"k": ["a"], "ts": [at_second(0)], "m": pa.array([[("a", 1), ("a", 2)]], pa.map_(pa.string(), pa.int64()))}
     )
     with pytest.raises(ValueError, match="^column 'm': a map has the key 'a' twice; allowed: each key once"):
         wr.group_by(table, "k", time="ts").windowed_by(SESSIONS).agg(x=fold)

@@ -11,7 +11,7 @@ import random
 import re
 from collections import Counter, namedtuple
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 import pyarrow as pa
@@ -24,8 +24,8 @@ from windrow.state._shard import open_windows
 from windrow.testing import StreamDriver
 
 from ..harness.steps import LocalStream
+from ..scenes import utc
 
-START = datetime(2026, 1, 1, tzinfo=UTC)
 SCHEMA = pa.schema(
     [
         ("user", pa.string()),
@@ -62,10 +62,6 @@ AGGREGATES: dict[str, dict[str, Any]] = {
 }
 
 
-def at(minutes: float) -> datetime:
-    return START + timedelta(minutes=minutes)
-
-
 def rows(seed: int, count: int, minutes: float = 300) -> pa.Table:
     draw = random.Random(seed)
     return pa.Table.from_pylist(
@@ -73,7 +69,7 @@ def rows(seed: int, count: int, minutes: float = 300) -> pa.Table:
             {
                 "user": draw.choice(["ann", "bob", "", None]),
                 "start": draw.choice([0.0, 1.5, float("nan"), None]),
-                "ts": at(round(number / count * minutes + draw.uniform(0, 20), 3)),
+                "ts": utc(round(number / count * minutes + draw.uniform(0, 20), 3)),
                 "amount": draw.randint(0, 99),
                 "part": draw.randrange(2),
                 "pause": timedelta(minutes=draw.choice([1, 2, 5])),
@@ -140,7 +136,7 @@ def test_differential_windows_of_a_key_are_those_of_the_driver(kind: str, aggreg
     store: Any = driver.windows if is_sliding else driver.sessions
     seen = 0
     for key in [("ann", 1.5), ("bob", float("nan")), ("", None), (None, 0.0), (None, -0.0), ("nobody", 0.0)]:
-        for start, end in ((None, None), (at(250), None), (None, at(250)), (at(240), at(260.5)), (at(2000), None)):
+        for start, end in ((None, None), (utc(250), None), (None, utc(250)), (utc(240), utc(260.5)), (utc(2000), None)):
             for backward in (False, True):
                 got = stored.fetch(key, start, end, backward=backward)
                 find = "fetch" if is_sliding else "find_sessions"
@@ -189,11 +185,11 @@ def test_pages_out_of_the_times_and_keys_are_not_opened() -> None:
     pages = [name for name in stored.stream.states[0].pages if re.fullmatch(r"0/[-\d]+/\d+/\d+", name)]
     everything = stored.fetch("ann")
     assert len(stored.asked) == len(pages) > 4
-    assert stored.fetch("ann", at(50_000), at(50_001)) == [
-        row for row in everything if row["window"]["end"] >= at(50_000) and row["window"]["start"] <= at(50_001)
+    assert stored.fetch("ann", utc(50_000), utc(50_001)) == [
+        row for row in everything if row["window"]["end"] >= utc(50_000) and row["window"]["start"] <= utc(50_001)
     ]
     assert len(stored.asked) < 3
-    for start, end in ((at(200_000), None), (None, at(-1))):
+    for start, end in ((utc(200_000), None), (None, utc(-1))):
         assert stored.fetch("ann", start, end) == []
         assert stored.asked == []
     assert stored.fetch("zoe") == []
@@ -205,7 +201,7 @@ def test_pages_out_of_the_times_and_keys_are_not_opened() -> None:
 
 def test_a_page_of_many_windows_is_found_by_the_keys_in_it() -> None:
     users = [f"a long prefix of every user {number:05d}" for number in range(4000)]
-    table = pa.Table.from_pylist([{"user": user, "ts": at(0), "amount": 1} for user in users], SCHEMA)
+    table = pa.Table.from_pylist([{"user": user, "ts": utc(0), "amount": 1} for user in users], SCHEMA)
     stored = Stored(
         lambda data: wr.group_by(data, "user", time="ts").windowed_by(KINDS["sessions"]).agg(n=wr.count()),
         ["user", "window", "n", "stream_time"],

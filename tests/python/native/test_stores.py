@@ -52,7 +52,7 @@ def stored(seed: int, kind: str) -> tuple[Scenario, DriverPlayer, Stream]:
     return asked, played, oracle
 
 
-def told(oracle: Stream, windows: list[Window]) -> list[Found]:
+def window_answers(oracle: Stream, windows: list[Window]) -> list[Found]:
     return [(*window.name, answers(oracle.asked, window.held), oracle.time_of(window)) for window in windows]
 
 
@@ -104,7 +104,7 @@ def both(forward: Callable[..., pa.Table], backward: Callable[..., pa.Table], *a
 def test_sessions_are_found_as_in_a_sorted_list(seed: int) -> None:
     asked, played, oracle = stored(seed, "session")
     store, windows = played.driver.sessions, oracle.shown()
-    assert both(store.all, store.backward_all) == told(oracle, windows)
+    assert both(store.all, store.backward_all) == window_answers(oracle, windows)
     bounds = Bounds(seed, windows)
     for _ in range(12):
         keys, earliest, latest = bounds.keys(), bounds.time(), bounds.time()
@@ -112,12 +112,12 @@ def test_sessions_are_found_as_in_a_sorted_list(seed: int) -> None:
         named = [window for window in windows if within(window.key, keys)]
         expected = [window for window in named if at_least(window.end, earliest) and at_most(window.start, latest)]
         found = both(store.find_sessions, store.backward_find_sessions, **keys, **times)
-        assert found == told(oracle, expected), (asked.line(), keys, times)
-        assert both(store.fetch, store.backward_fetch, **keys) == told(oracle, named)
+        assert found == window_answers(oracle, expected), (asked.line(), keys, times)
+        assert both(store.fetch, store.backward_fetch, **keys) == window_answers(oracle, named)
         due = [window for window in windows if at_least(window.reach, earliest) and at_most(window.reach, latest)]
         due.sort(key=lambda window: (window.end, window.start, window.key.encode()))
         closed = both(store.find_closed, store.backward_find_closed, moment(earliest), moment(latest))
-        assert closed == told(oracle, due)
+        assert closed == window_answers(oracle, due)
     for window in windows:
         start, end = window.start * TICK + EPOCH, window.end * TICK + EPOCH
         exact = store.fetch_session(window.key, start, end)
@@ -131,19 +131,19 @@ def test_sessions_are_found_as_in_a_sorted_list(seed: int) -> None:
 def test_sliding_windows_are_found_as_in_a_sorted_list(seed: int) -> None:
     asked, played, oracle = stored(seed, "sliding")
     store, windows = played.driver.windows, oracle.shown()
-    assert both(store.all, store.backward_all) == told(oracle, windows)
+    assert both(store.all, store.backward_all) == window_answers(oracle, windows)
     bounds = Bounds(seed, windows)
     for _ in range(12):
         keys, earliest, latest = bounds.keys(), bounds.time(), bounds.time()
         times = {"start": moment(earliest), "end": moment(latest)}
         inside = [window for window in windows if at_least(window.start, earliest) and at_most(window.start, latest)]
-        assert both(store.fetch_all, store.backward_fetch_all, **times) == told(oracle, inside)
+        assert both(store.fetch_all, store.backward_fetch_all, **times) == window_answers(oracle, inside)
         expected = [window for window in inside if within(window.key, keys)]
         found = both(store.fetch, store.backward_fetch, **keys, **times)
-        assert found == told(oracle, expected), (asked.line(), keys, times)
+        assert found == window_answers(oracle, expected), (asked.line(), keys, times)
         inside.sort(key=lambda window: (window.start, window.key.encode()))
         closed = both(store.find_closed, store.backward_find_closed, moment(earliest), moment(latest))
-        assert closed == told(oracle, inside)
+        assert closed == window_answers(oracle, inside)
     for window in windows:
         exact = store.fetch_window(window.key, moment(window.start))
         assert exact is not None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 import pyarrow as pa
@@ -12,8 +12,8 @@ import pytest
 import windrow as wr
 
 from ..harness.steps import LocalStream
+from ..scenes import MIDNIGHT
 
-START = datetime(2026, 1, 1, tzinfo=UTC)
 SCHEMA = pa.schema(
     [
         ("user", pa.string()),
@@ -50,7 +50,7 @@ def query(
 
 
 def record(user: str | None, minutes: float, **columns: Any) -> pa.Table:
-    row = {"user": user, "page": "a", "ts": START + timedelta(minutes=minutes), "amount": 1, "part": 0, "offset": 0}
+    row = {"user": user, "page": "a", "ts": MIDNIGHT + timedelta(minutes=minutes), "amount": 1, "part": 0, "offset": 0}
     return pa.Table.from_pylist([{**row, **columns}], SCHEMA)
 
 
@@ -120,4 +120,4 @@ def test_what_the_state_does_not_carry_may_change(after: Any) -> None:
     stream.define(after)
     assert stream.push([record("ann", 4)]) == []
     (row,) = stream.push([record("bob", 100)])
-    assert (row["user"], row["n"], row["window"]["end"]) == ("ann", 2, START + timedelta(minutes=4))
+    assert (row["user"], row["n"], row["window"]["end"]) == ("ann", 2, MIDNIGHT + timedelta(minutes=4))

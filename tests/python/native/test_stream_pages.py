@@ -6,7 +6,7 @@ import json
 import random
 import zlib
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 import pyarrow as pa
@@ -19,8 +19,8 @@ from windrow._executor.stream.query import StreamQuery
 from windrow._executor.stream.shard import changes
 
 from ..harness.steps import DictState, LocalStream, Row
+from ..scenes import MIDNIGHT
 
-START = datetime(2026, 1, 1, tzinfo=UTC)
 SCHEMA = pa.schema(
     [("user", pa.string()), ("ts", pa.timestamp("us", "UTC")), ("part", pa.int32()), ("amount", pa.int64())]
 )
@@ -59,7 +59,7 @@ def micro_batch(number: int) -> pa.Table:
     rows = [
         {
             "user": f"user {draw.randint(0, 20)}",
-            "ts": START + timedelta(minutes=10 * number + draw.uniform(0, 10)),
+            "ts": MIDNIGHT + timedelta(minutes=10 * number + draw.uniform(0, 10)),
             "part": draw.randint(0, 1),
             "amount": draw.randint(1, 9),
         }

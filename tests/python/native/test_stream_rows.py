@@ -10,16 +10,17 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from hypothesis import given
-from hypothesis import settings as limits
 from hypothesis import strategies as st
 
 import windrow as wr
 
+from ..harness.examples import usually
 from ..harness.families import often
 from ..harness.row_steps import LocalRows
 from ..oracle.records import Record, by_key
 from ..oracle.row_windows import RowWindows, of_dynamic_sessions, of_sessions
 from ..oracle.stream_rows import RowStream, StreamRecord
+from ..scenes import all_at
 
 TICK = timedelta(microseconds=1)
 LONGEST = 9
@@ -99,7 +100,7 @@ def check_row(row: dict[str, Any], window: tuple[int, int, list[int]] | None, id
         assert sorted(row["ids"]) == members
 
 
-@limits(max_examples=80, deadline=None)
+@usually(80)
 @given(
     streams(),
     st.tuples(st.integers(1, 8), st.integers(1, 3), st.integers(0, 6)),
@@ -150,7 +151,7 @@ def test_the_sliding_window_of_each_record_is_that_of_its_moment(
 WAYS: dict[str, Any] = {"as they come": {}, "in their order": {"order": "place"}}
 
 
-@limits(max_examples=60, deadline=None)
+@usually(60)
 @given(
     streams(),
     st.lists(often(st.integers(-1, 15)), min_size=75, max_size=75),
@@ -197,13 +198,9 @@ def test_the_rows_of_sessions_come_when_these_close_and_are_those_of_the_oracle(
     assert stream.counters["late"] == 0
 
 
-def at(*minutes: float) -> list[datetime]:
-    return [datetime(2026, 1, 1, 8) + timedelta(minutes=minute) for minute in minutes]
-
-
 def clicks(*rows: tuple[str | None, float, str]) -> pa.Table:
     users, minutes, urls = zip(*rows, strict=True)
-    return pa.table({"user": pa.array(users, pa.string()), "ts": at(*minutes), "url": list(urls)})
+    return pa.table({"user": pa.array(users, pa.string()), "ts": all_at(*minutes), "url": list(urls)})
 
 
 EMPTY = clicks(("ann", 0, "/")).slice(0, 0)
@@ -229,10 +226,10 @@ def test_a_late_record_of_a_session_is_counted_and_one_of_a_sliding_window_comes
     assert sessions.counters["late"] == 1
     rows = [row for batch in batches for row in sliding.push([batch])]
     assert [(row["url"], row["window"] and row["window"]["end"], row["n"]) for row in rows] == [
-        ("/", at(0)[0], 1),
-        ("/a", at(30)[0], 1),
+        ("/", all_at(0)[0], 1),
+        ("/a", all_at(30)[0], 1),
         ("late", None, None),
-        ("/b", at(20)[0], 1),
+        ("/b", all_at(20)[0], 1),
     ]
     assert sliding.counters["late"] == 1
 
@@ -277,7 +274,7 @@ def test_times_leave_the_state_when_no_window_sees_them_any_more() -> None:
 
 def test_a_record_that_is_too_far_ahead_comes_back_without_a_window() -> None:
     for windows in (SESSIONS, SLIDING):
-        stream = stream_of(windows, max_ahead=60_000_000, clock=ticks_of(at(0)[0]))
+        stream = stream_of(windows, max_ahead=60_000_000, clock=ticks_of(all_at(0)[0]))
         rows = stream.push([clicks(("ann", 0, "/"), ("ann", 5, "ahead"))])
         assert [(row["url"], row["window"]) for row in rows if row["url"] == "ahead"] == [("ahead", None)]
         assert stream.counters["ahead"] == 1

@@ -101,7 +101,7 @@ def splits(draw: random.Random, asked: StreamingScenario, rows: tuple[Row, ...])
     return [table_of(asked, part) for part in parts]
 
 
-def told(batch: pa.RecordBatch) -> Iterator[Told]:
+def stream_rows(batch: pa.RecordBatch) -> Iterator[Told]:
     """The rows that a stream gives; lists in the order of values."""
     bounds = [batch.column("window").field(name).cast(pa.int64()).to_pylist() for name in ("start", "end")]
     for row, start, end in zip(batch.to_pylist(), *bounds, strict=True):
@@ -137,7 +137,7 @@ def check(seed: int) -> bool:
         if not rows:
             continue  # Spark runs no micro-batch: what a smaller grace closes comes with the next one
         tables = [named(stream, table) for table in splits(draw, oracle.asked, rows)]
-        got = [row for batch in stream.push_batches(tables) for row in told(batch)]
+        got = [row for batch in stream.push_batches(tables) for row in stream_rows(batch)]
         place = f"seed {seed}, batch {number}\n{asked.line()}"
         if asked.every_record and not asked.sourced:
             assert by_key(got) == by_key(expected), place

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 import pyarrow as pa
@@ -12,8 +12,8 @@ import pytest
 import windrow as wr
 
 from ..harness.steps import DictState, LocalStream
+from ..scenes import MIDNIGHT
 
-START = datetime(2026, 1, 1, tzinfo=UTC)
 SCHEMA = pa.schema(
     [("user", pa.string()), ("ts", pa.timestamp("us", "UTC")), ("page", pa.string()), ("at", pa.int64())]
 )
@@ -71,7 +71,7 @@ def user(number: int) -> str:
 
 def records(numbers: range, at: timedelta) -> pa.Table:
     rows = [
-        {"user": user(number), "ts": START + at, "page": f"a page of {number:060}", "at": nth}
+        {"user": user(number), "ts": MIDNIGHT + at, "page": f"a page of {number:060}", "at": nth}
         for nth, number in enumerate(numbers)
     ]
     return pa.Table.from_pylist(rows, SCHEMA)
@@ -93,7 +93,7 @@ def test_a_record_reads_and_writes_the_pages_of_its_key(name: str) -> None:
         assert len(state.names) <= 5, state.names
         assert written <= 5, written
         if name == "update":
-            ends = [(row["op"], row["window"]["end"] - START, row["n"]) for row in rows]
+            ends = [(row["op"], row["window"]["end"] - MIDNIGHT, row["n"]) for row in rows]
             is_known = number in (0, USERS // 2)
             before = [("delete", timedelta(), None)] if is_known else []
             assert ends == [*before, ("upsert", timedelta(seconds=30), 1 + is_known)]
@@ -101,7 +101,7 @@ def test_a_record_reads_and_writes_the_pages_of_its_key(name: str) -> None:
         return
     closed = stream.push([records(range(1), timedelta(hours=3))])
     finals = [row for row in closed if row.get("op", "upsert") == "upsert"]
-    ends = {row["user"] for row in finals if row["window"]["end"] < START + timedelta(hours=2)}
+    ends = {row["user"] for row in finals if row["window"]["end"] < MIDNIGHT + timedelta(hours=2)}
     if name == "every record":
         assert stream.counters["windows_closed"] == USERS // 2 + 2
     else:

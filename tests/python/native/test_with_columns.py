@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -15,17 +15,18 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
-from hypothesis import settings as limits
 from hypothesis import strategies as st
 
 import windrow as wr
 from windrow._executor.row_windows import MOST, with_windows
 from windrow._native import Query
 
+from ..harness.examples import usually
 from ..harness.families import often, some
 from ..harness.tables import in_batches
 from ..oracle.records import Record, by_key
 from ..oracle.row_windows import RowWindows, of_dynamic_sessions, of_sessions, of_sliding
+from ..scenes import all_at
 
 TICK = timedelta(microseconds=1)
 LONGEST = 9
@@ -111,7 +112,7 @@ def after_a_shuffle(
     return rows.filter(rows["_1"].is_null()).drop_columns(["_1", "_2"]).sort_by("id")
 
 
-@limits(max_examples=60)
+@usually(60)
 @given(tables(), st.integers(1, 12), ON_DISK)
 def test_sessions_equal_the_oracle(table: pa.Table, gap: int, most: int) -> None:
     windows = wr.SessionWindows.with_gap(gap * TICK)
@@ -119,7 +120,7 @@ def test_sessions_equal_the_oracle(table: pa.Table, gap: int, most: int) -> None
     check(table, after_a_shuffle(table, windows, most, 2), of_sessions(gap))
 
 
-@limits(max_examples=60)
+@usually(60)
 @given(tables(), ON_DISK)
 def test_sessions_of_own_gaps_equal_the_oracle(table: pa.Table, most: int) -> None:
     windows = wr.SessionWindows.with_dynamic_gap("gap", max_gap=LONGEST * TICK)
@@ -128,7 +129,7 @@ def test_sessions_of_own_gaps_equal_the_oracle(table: pa.Table, most: int) -> No
     check(table, after_a_shuffle(table, windows, most, 2), oracle)
 
 
-@limits(max_examples=60)
+@usually(60)
 @given(tables(), st.integers(1, 8), st.integers(1, 4), ON_DISK)
 def test_sliding_windows_end_at_their_record(table: pa.Table, steps: int, resolution: int, most: int) -> None:
     difference = steps * resolution
@@ -202,11 +203,7 @@ def test_long_lists_come_back_in_several_batches() -> None:
         assert all(one.values.equals(pa.array(list(range(rows)) * len(one), pa.int64())) for one in lists)
 
 
-def at(*minutes: int) -> list[datetime]:
-    return [datetime(2026, 1, 1, 8) + timedelta(minutes=minute) for minute in minutes]
-
-
-CLICKS = pa.table({"user": ["ann", "bob", "ann", None], "ts": at(0, 1, 3, 4), "url": ["/", "/a", "/b", "/c"]})
+CLICKS = pa.table({"user": ["ann", "bob", "ann", None], "ts": all_at(0, 1, 3, 4), "url": ["/", "/a", "/b", "/c"]})
 SESSIONS = wr.SessionWindows.with_gap("5 minutes")
 
 
@@ -244,7 +241,7 @@ def test_bounds_as_columns_computed_columns_and_progress_go_along() -> None:
     with pytest.warns(wr.LeftOut, match="1 of 4 records"):
         answer = flat.with_columns(share=wr.count("url") / wr.count(), later=wr.count().then(lambda n: pc.add(n, 1)))
     assert answer.column_names == ["user", "ts", "url", "window_start", "window_end", "share", "later"]
-    assert answer["window_end"].to_pylist() == [*at(3, 1, 3), None]
+    assert answer["window_end"].to_pylist() == [*all_at(3, 1, 3), None]
     assert answer["share"].to_pylist() == [1.0, 1.0, 1.0, None]
     assert answer["later"].to_pylist() == [3, 2, 3, None]
     assert wr.counters(answer)["windows"] == 2
@@ -255,7 +252,7 @@ def test_results_of_any_type_of_arrow_come_back() -> None:
     views = pa.table(
         {
             "user": pa.array(["ann", "ann", None], pa.string_view()),
-            "ts": at(0, 1, 2),
+            "ts": all_at(0, 1, 2),
             "text": pa.array(["a", "b", "c"], pa.string_view()),
             "bytes": pa.array([b"a", b"b", b"c"], pa.binary_view()),
             "nested": pa.array([{"t": ["a"]}, {"t": ["b"]}, None], pa.struct([("t", pa.list_(pa.string_view()))])),
@@ -268,7 +265,7 @@ def test_results_of_any_type_of_arrow_come_back() -> None:
     assert answer["bytes_of"].to_pylist() == [b"a", b"a", None]
     assert answer["nested_of"].to_pylist() == [{"t": ["a"]}, {"t": ["a"]}, None]
     assert answer["all_of"].to_pylist() == [["a", "b"], ["a", "b"], None]
-    polars = pl.DataFrame({"user": ["ann"] * 2, "ts": at(0, 1), "page": ["/", "/a"]})
+    polars = pl.DataFrame({"user": ["ann"] * 2, "ts": all_at(0, 1), "page": ["/", "/a"]})
     landing = wr.group_by(polars, "user", time="ts").windowed_by(SESSIONS).with_columns(landing=wr.first("page"))
     assert pl.from_arrow(landing)["landing"].to_list() == ["/", "/"]
 
@@ -332,7 +329,7 @@ def test_what_cannot_be_is_refused_with_the_reason() -> None:
 )
 def test_a_column_that_is_no_arrow_data_is_named_though_no_aggregate_reads_it(column: Any, reason: str) -> None:
     library = pl if isinstance(column, pl.Series) else pd
-    data = library.DataFrame({"user": ["ann"] * 2, "ts": at(0, 1), "odd": column})
+    data = library.DataFrame({"user": ["ann"] * 2, "ts": all_at(0, 1), "odd": column})
     grouped = wr.group_by(data, "user", time="ts").windowed_by(SESSIONS)
     assert grouped.agg(n=wr.count())["n"].to_pylist() == [2]
     refused(grouped.with_columns, TypeError, "with_columns: column 'odd' cannot be read as Arrow data", reason)
@@ -342,7 +339,7 @@ def test_a_column_that_is_no_arrow_data_is_named_though_no_aggregate_reads_it(co
 
 
 def test_a_name_that_two_columns_of_pandas_have_is_told() -> None:
-    data = pd.DataFrame([["ann", at(0)[0], 1, 2]], columns=["user", "ts", "x", "x"])
+    data = pd.DataFrame([["ann", all_at(0)[0], 1, 2]], columns=["user", "ts", "x", "x"])
     grouped = wr.group_by(data, "user", time="ts").windowed_by(SESSIONS)
     refused(grouped.with_columns, ValueError, "with_columns: got 'x'", "a name that one column has")
 

@@ -19,15 +19,17 @@ import pyarrow.parquet as pq
 
 import windrow as wr
 
-START = datetime(2026, 1, 1, tzinfo=UTC)
+MIDNIGHT = datetime(2026, 1, 1, tzinfo=UTC)
 DDL = "user string, ts timestamp, amount bigint"
 FILES = 3
 
 
 def events() -> pa.Table:
     """Records of five users, an hour of them a file, and at last one that closes all sessions."""
-    rows = [{"user": f"user {n * 31 % 5}", "ts": START + timedelta(minutes=n), "amount": n} for n in range(FILES * 60)]
-    rows.append({"user": "last", "ts": START + timedelta(days=1), "amount": 0})
+    rows = [
+        {"user": f"user {n * 31 % 5}", "ts": MIDNIGHT + timedelta(minutes=n), "amount": n} for n in range(FILES * 60)
+    ]
+    rows.append({"user": "last", "ts": MIDNIGHT + timedelta(days=1), "amount": 0})
     schema = pa.schema({"user": pa.string(), "ts": pa.timestamp("us", "UTC"), "amount": pa.int64()})
     return pa.Table.from_pylist(rows, schema)
 
@@ -38,7 +40,7 @@ def sessions(data: Any) -> Any:
     return wr.group_by(data, "user", time="ts").windowed_by(windows).shards(4).agg(n=wr.count(), total=wr.sum("amount"))
 
 
-def told(rows: Any) -> list[list[Any]]:
+def json_rows(rows: Any) -> list[list[Any]]:
     """Rows as JSON has them, in one order."""
     found = [
         [row["user"], *(round(row["window"][bound].timestamp()) for bound in ("start", "end")), row["n"], row["total"]]
@@ -85,7 +87,7 @@ def main(master: str, place: Path) -> None:
     query = writer.start()
     query.awaitTermination()
     closed = spark.read.parquet(str(place / "out")).collect()
-    print(json.dumps({"batch": told(batch), "stream": told(closed)}), flush=True)
+    print(json.dumps({"batch": json_rows(batch), "stream": json_rows(closed)}), flush=True)
     spark.stop()
 
 

@@ -23,7 +23,7 @@ from pyspark.sql import functions as F
 import windrow as wr
 
 from ..harness.flights import flights
-from ..harness.scenes import spark_sessions
+from ..harness.spark_scenes import spark_sessions
 from ..harness.tables import Asked, assert_windows, by_sessions, by_sliding, rows_of, ticks
 from ..oracle import vectorised
 

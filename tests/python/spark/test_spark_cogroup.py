@@ -15,7 +15,7 @@ from pyspark.sql.types import LongType, StringType
 import windrow as wr
 
 from ..harness.cogroups import AskedOfInput, assert_cogroup, counts
-from ..harness.scenes import START, rows, typed
+from ..harness.spark_scenes import START, rows, typed
 from ..harness.tables import Asked, assert_same, by_sessions, by_sliding, rows_of
 
 SECOND = 10**6

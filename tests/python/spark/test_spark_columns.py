@@ -12,7 +12,7 @@ from pyspark.testing.objects import ExamplePoint, ExamplePointUDT
 
 import windrow as wr
 
-from ..harness.scenes import rows, spark_sessions, typed
+from ..harness.spark_scenes import rows, spark_sessions, typed
 from ..harness.tables import assert_same
 
 

@@ -15,7 +15,8 @@ import windrow as wr
 
 from ..harness.streams import applied, play
 from ..harness.tables import alike, assert_same, rows_of
-from .test_stream_sessions import DDL, KINDS, SCHEMA, at, cut, events
+from ..scenes import utc
+from .test_stream_sessions import DDL, KINDS, SCHEMA, cut, events
 
 HIGH = pa.field("high", pa.bool_())
 
@@ -104,7 +105,7 @@ QUERIES = {"close": ASKED, "update": {name: ASKED[name] for name in ("high", "sh
 def test_a_stream_gives_what_a_batch_gives(spark: SparkSession, tmp_path: Path, emit: Any) -> None:
     table = flagged(events(7))
     end = pa.Table.from_pylist(
-        [{"user": "end", "ts": at(600), "offset": 10**6, "amount": 1.0, "high": True}], SCHEMA.append(HIGH)
+        [{"user": "end", "ts": utc(600), "offset": 10**6, "amount": 1.0, "high": True}], SCHEMA.append(HIGH)
     )
     ddl = f"{DDL}, high boolean"
 

@@ -22,7 +22,7 @@ CLIENT = Path(connect_client.__file__)
 
 
 @pytest.fixture(scope="module")
-def told(remote: str) -> list[dict[str, Any]]:
+def output(remote: str) -> list[dict[str, Any]]:
     """What the client printed."""
     command = [sys.executable, str(CLIENT), remote]
     plain = {name: value for name, value in os.environ.items() if not name.startswith(("SPARK_", "PYSPARK_"))}
@@ -31,14 +31,14 @@ def told(remote: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in ran.stdout.splitlines()]
 
 
-def test_the_session_is_of_connect_and_takes_the_settings(told: list[dict[str, Any]]) -> None:
-    assert told[0]["session"] == "pyspark.sql.connect.session"
-    assert told[0]["set"]["spark.sql.execution.arrow.maxBytesPerBatch"] == "2147483647"
+def test_the_session_is_of_connect_and_takes_the_settings(output: list[dict[str, Any]]) -> None:
+    assert output[0]["session"] == "pyspark.sql.connect.session"
+    assert output[0]["set"]["spark.sql.execution.arrow.maxBytesPerBatch"] == "2147483647"
 
 
 @pytest.mark.parametrize("case", connect_client.CASES)
-def test_rows_and_counters_are_those_of_this_process(told: list[dict[str, Any]], case: str) -> None:
-    (found,) = [line for line in told if line.get("case") == case]
+def test_rows_and_counters_are_those_of_this_process(output: list[dict[str, Any]], case: str) -> None:
+    (found,) = [line for line in output if line.get("case") == case]
     here = connect_client.CASES[case](connect_client.asked(connect_client.events()))
     table = pa.ipc.open_stream(base64.b64decode(found["rows"])).read_all()
     got, wanted = rows_of(table, ["user"]), rows_of(here, ["user"])
@@ -49,24 +49,24 @@ def test_rows_and_counters_are_those_of_this_process(told: list[dict[str, Any]],
     assert min(counted["null_keys"], counted["null_times"]) > 0
 
 
-def test_a_plain_column_stands_for_its_name(told: list[dict[str, Any]]) -> None:
-    (found,) = [line for line in told if "plain" in line]
+def test_a_plain_column_stands_for_its_name(output: list[dict[str, Any]]) -> None:
+    (found,) = [line for line in output if "plain" in line]
     assert found["plain"] == ["user", "amount", "ts"]
 
 
-def test_control_messages_are_told_from_data(told: list[dict[str, Any]]) -> None:
-    (found,) = [line for line in told if "ticks" in line]
+def test_control_messages_are_told_from_data(output: list[dict[str, Any]]) -> None:
+    (found,) = [line for line in output if "ticks" in line]
     assert found == {"ticks": [[False, None], [True, 1_767_258_000_000], [True, None]], "streams": True}
 
 
-def test_far_more_partitions_than_shards_are_told_once(told: list[dict[str, Any]]) -> None:
-    (found,) = [line for line in told if "warned" in line]
+def test_far_more_partitions_than_shards_are_told_once(output: list[dict[str, Any]]) -> None:
+    (found,) = [line for line in output if "warned" in line]
     (warning,) = found["warned"]
     assert "spark.sql.shuffle.partitions is 200, and the stream has 49 shards" in warning
 
 
-def test_a_failing_function_is_told_with_its_line(told: list[dict[str, Any]]) -> None:
+def test_a_failing_function_is_told_with_its_line(output: list[dict[str, Any]]) -> None:
     line = connect_client.failing.__code__.co_firstlineno + 1
-    raised = told[-1]["raised"]
+    raised = output[-1]["raised"]
     assert 'aggregate "x": add failed for the record at 2026-01-01T' in raised
     assert f"ZeroDivisionError: integer division or modulo by zero ({CLIENT}:{line}, in failing: return held" in raised

@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 
 import windrow as wr
 
-from ..harness.scenes import events, rows
+from ..harness.spark_scenes import events, rows
 from ..harness.tables import Asked, assert_windows, gap_of, records, rows_of
 from ..oracle.cut_sessions import cut_sessions
 from ..oracle.records import Record

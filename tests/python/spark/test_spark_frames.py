@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 
 import windrow as wr
 
-from ..harness.scenes import events, quoted, rows, spark_sessions, typed
+from ..harness.spark_scenes import events, quoted, rows, spark_sessions, typed
 from ..harness.tables import assert_same
 
 GAP = wr.SessionWindows.with_gap("10 minutes")

@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 import windrow as wr
 
 from ..harness.flights import flights
-from ..harness.scenes import START, frame
+from ..harness.spark_scenes import START, frame
 from ..harness.tables import Asked, assert_windows, by_dynamic_gap, gap_of, records, rows_of
 from ..oracle.sessions import bad_gaps, clamped_gaps
 

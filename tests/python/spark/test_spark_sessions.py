@@ -12,7 +12,7 @@ from pyspark.sql.types import LongType, StringType, StructField, StructType, Tim
 
 import windrow as wr
 
-from ..harness.scenes import START, events, frame, rows, spark_sessions, typed
+from ..harness.spark_scenes import START, events, frame, rows, spark_sessions, typed
 from ..harness.tables import Asked, alike, assert_same, assert_windows, by_sliding, rows_of
 
 SECOND = 10**6

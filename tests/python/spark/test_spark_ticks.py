@@ -22,8 +22,8 @@ import windrow as wr
 from windrow.kafka import with_ticks
 
 from ..harness.streams import Folder, Run, play, source
+from ..scenes import EPOCH
 
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 NINE = 1_767_258_000_000  # 2026-01-01 09:00
 END_OF_9999 = 253_402_300_799_999
 DEADLINE = 90  # seconds
@@ -113,14 +113,14 @@ def milliseconds(moment: datetime | None) -> float | None:
     return None if moment is None else (moment - EPOCH) / timedelta(milliseconds=1)
 
 
-def told(spark: SparkSession, rows: list[dict[str, Any]], **given: Any) -> list[tuple[bool, float | None]]:
+def tick_times(spark: SparkSession, rows: list[dict[str, Any]], **given: Any) -> list[tuple[bool, float | None]]:
     """Whether each row is a tick, and its time in milliseconds."""
     found = with_ticks(spark.createDataFrame(kafka(rows)), **given).orderBy("offset").select("tick", "event_time")
     return [(row["tick"], milliseconds(row["event_time"])) for row in found.toArrow().to_pylist()]
 
 
 def test_rows_are_ticks_or_data_and_have_their_time(spark: SparkSession) -> None:
-    found = told(spark, [row for row, _, _ in CASES.values()])
+    found = tick_times(spark, [row for row, _, _ in CASES.values()])
     assert dict(zip(CASES, found, strict=True)) == {name: (tick, at) for name, (_, tick, at) in CASES.items()}
 
 
@@ -161,7 +161,7 @@ def test_random_rows_are_what_plain_python_says(spark: SparkSession) -> None:
         key, data = (b"k" if random.random() < 0.2 else None), (b"v" if random.random() < 0.2 else None)
         rows.append({"key": key, "value": data, "headers": headers})
     wanted = [oracle(row) for row in rows]
-    assert told(spark, rows) == wanted
+    assert tick_times(spark, rows) == wanted
     good = [at for tick, at in wanted if tick and at is not None]
     assert len(good) > 500
     assert sum(tick and at is None for tick, at in wanted) > 300

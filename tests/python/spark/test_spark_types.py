@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 
 import windrow as wr
 
-from ..harness.scenes import rows, spark_sessions, typed
+from ..harness.spark_scenes import rows, spark_sessions, typed
 from ..harness.tables import assert_same
 
 TYPES = {

@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 
 import windrow as wr
 
-from ..harness.scenes import events
+from ..harness.spark_scenes import events
 
 ASKED = {"n": wr.count(), "spend": wr.sum("items"), "most": wr.max("items"), "window_id": wr.window_id()}
 SESSIONS = wr.SessionWindows.with_gap("10 minutes")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +18,8 @@ from pyspark.sql import functions as F
 import windrow as wr
 
 from ..harness.streams import Folder, Run, play, source, start
+from ..scenes import MIDNIGHT, utc
 
-START = datetime(2026, 1, 1, tzinfo=UTC)
 SCHEMA = pa.schema(
     [
         ("user", pa.string()),
@@ -34,21 +34,17 @@ DDL = "user string, ts timestamp, amount bigint, part int, offset bigint, tick b
 GAP = wr.SessionWindows.with_gap("5 minutes", grace="1 minute")
 
 
-def at(minutes: float) -> datetime:
-    return START + timedelta(minutes=minutes)
-
-
 def table(*rows: tuple[Any, ...], part: int | None = None) -> pa.Table:
     """Rows of (user, minutes, amount); the amount may be missing."""
     records = []
     for user, minutes, *rest in rows:
-        records.append({"user": user, "ts": at(minutes), "amount": rest[0] if rest else 1, "part": part})
+        records.append({"user": user, "ts": utc(minutes), "amount": rest[0] if rest else 1, "part": part})
     return pa.Table.from_pylist(records, SCHEMA)
 
 
 def tick(minutes: float, part: int | None = None) -> pa.Table:
     """A tick of a source, or of all."""
-    return pa.Table.from_pylist([{"ts": at(minutes), "tick": True, "part": part}], SCHEMA)
+    return pa.Table.from_pylist([{"ts": utc(minutes), "tick": True, "part": part}], SCHEMA)
 
 
 def grouped(data: DataFrame, **options: Any) -> Any:
@@ -59,7 +55,7 @@ def short(rows: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
     """Rows as (user, first minute, last minute, count, op)."""
     found = []
     for row in rows:
-        bounds = [(bound.replace(tzinfo=UTC) - START) / timedelta(minutes=1) for bound in row["window"].values()]
+        bounds = [(bound.replace(tzinfo=UTC) - MIDNIGHT) / timedelta(minutes=1) for bound in row["window"].values()]
         found.append((row["user"], *bounds, row["n"], *([row["op"]] if "op" in row else [])))
     return sorted(found, key=repr)
 
@@ -115,9 +111,8 @@ def test_ticks_close_what_nothing_else_does(spark: SparkSession, tmp_path: Path)
 
 
 @pytest.mark.parametrize(
-    "windows", [GAP, wr.SlidingWindows.with_time_difference("5 minutes", grace="1 minute")], ids=repr
+    ("windows", "op"), [(GAP, False), (wr.SlidingWindows.with_time_difference("5 minutes", grace="1 minute"), True)]
 )
-@pytest.mark.parametrize("op", [False, True])
 def test_a_flat_stream_has_the_bounds_as_columns(spark: SparkSession, tmp_path: Path, windows: Any, op: bool) -> None:
     def query(data: DataFrame) -> Any:
         windowed = wr.group_by(data, "user", time="ts").windowed_by(windows)
@@ -210,8 +205,8 @@ def test_the_slowest_source_holds_all_open(spark: SparkSession, tmp_path: Path) 
     "options",
     [
         {},
-        {"order": "offset"},
-        {"source": "part"},
+        pytest.param({"order": "offset"}, marks=pytest.mark.soak),
+        pytest.param({"source": "part"}, marks=pytest.mark.soak),
         {"source": "part", "order": "offset"},
         {"source": ["part"], "stream_time": "slowest"},
     ],

@@ -17,9 +17,9 @@ from pyspark.sql import DataFrame, SparkSession
 import windrow as wr
 
 from ..harness.streams import Folder, Run, source, start
+from ..scenes import EPOCH
 
 DEADLINE = 90  # seconds
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MINUTE = 60_000  # milliseconds
 SPACE = 200  # of records, in milliseconds
 SCHEMA = pa.schema(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +16,8 @@ import windrow as wr
 from windrow.testing import StreamDriver
 
 from ..harness.streams import applied, play
+from ..scenes import utc
 
-START = datetime(2026, 1, 1, tzinfo=UTC)
 SCHEMA = pa.schema(
     [
         ("user", pa.string()),
@@ -31,10 +31,6 @@ DDL = "user string, ts timestamp, amount double, offset bigint, pause interval d
 USERS = ["ann", "bob", "cem", "", None]
 
 
-def at(minutes: float) -> datetime:
-    return START + timedelta(minutes=minutes)
-
-
 def events(seed: int, count: int = 240, lag: float = 4) -> pa.Table:
     """Events of a few users, some minutes out of order."""
     draw = random.Random(seed)
@@ -42,7 +38,7 @@ def events(seed: int, count: int = 240, lag: float = 4) -> pa.Table:
     for number in range(count):
         minutes = number / 2 - draw.uniform(0, lag)
         pause = timedelta(minutes=draw.choice([1, 2, 3, 7]))
-        rows.append((draw.choice(USERS), at(minutes), float(draw.randint(1, 99)), number, pause))
+        rows.append((draw.choice(USERS), utc(minutes), float(draw.randint(1, 99)), number, pause))
     columns = zip(*rows, strict=True)
     return pa.table(
         [pa.array(column, field.type) for column, field in zip(columns, SCHEMA, strict=True)], schema=SCHEMA
@@ -99,7 +95,9 @@ def batch(spark: SparkSession, table: pa.Table, kind: str, aggregates: str) -> d
 )
 def test_finals_equal_the_batch_query(spark: SparkSession, tmp_path: Path, kind: str, aggregates: str) -> None:
     table = events(7)
-    end = pa.Table.from_pylist([{"user": "end", "ts": at(600), "offset": 10**6, "pause": timedelta(minutes=1)}], SCHEMA)
+    end = pa.Table.from_pylist(
+        [{"user": "end", "ts": utc(600), "offset": 10**6, "pause": timedelta(minutes=1)}], SCHEMA
+    )
 
     def query(data: DataFrame) -> DataFrame:
         return wr.group_by(data, "user", time="ts").windowed_by(KINDS[kind]).shards(3).agg(**AGGREGATES[aggregates])

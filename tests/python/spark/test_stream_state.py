@@ -17,9 +17,8 @@ from windrow.testing import StreamDriver
 
 from ..harness.streams import Folder, Run, play, source, start
 from ..oracle.sliding import world
+from ..scenes import EPOCH, MIDNIGHT, utc
 
-START = datetime(2026, 1, 1, tzinfo=UTC)
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 TICK = timedelta(milliseconds=1)
 SCHEMA = pa.schema(
     [
@@ -43,17 +42,13 @@ USERS = ["ann", "bob", "cem", ""]
 Bounds = tuple[datetime, datetime]
 
 
-def at(minutes: float) -> datetime:
-    return START + timedelta(minutes=minutes)
-
-
 def events(seed: int, count: int = 60) -> list[dict[str, Any]]:
     """Records of a few users, up to four minutes out of order."""
     draw = random.Random(seed)
     return [
         {
             "user": draw.choice(USERS),
-            "ts": START + timedelta(milliseconds=draw.randint(number * 30_000, number * 30_000 + 240_000)),
+            "ts": MIDNIGHT + timedelta(milliseconds=draw.randint(number * 30_000, number * 30_000 + 240_000)),
             "amount": draw.randint(1, 99),
             "part": draw.randrange(2),
             "pause": timedelta(minutes=draw.choice([1, 2, 3, 7])),
@@ -152,7 +147,7 @@ def test_open_windows_are_those_of_the_records_so_far(
     found = [row.asDict(recursive=True) for row in frame.collect()]
     brute = expected(kind, rows, now)
     assert by_window(found) == brute
-    assert len(brute) < len(expected(kind, rows, at(-1000)))  # some are closed
+    assert len(brute) < len(expected(kind, rows, utc(-1000)))  # some are closed
     assert {row["stream_time"].replace(tzinfo=UTC) for row in found} == {now}
 
     driver = StreamDriver(query, SCHEMA)

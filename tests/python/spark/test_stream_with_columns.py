@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +17,8 @@ import windrow.state
 
 from ..harness.streams import Run, play
 from ..oracle.stream_rows import RowStream, StreamRecord
+from ..scenes import EPOCH, MIDNIGHT, utc
 
-START = datetime(2026, 1, 1, tzinfo=UTC)
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 TICK = timedelta(microseconds=1)
 TYPES: list[Any] = [
     ("user", pa.string()),
@@ -47,22 +46,18 @@ SESSIONS = wr.SessionWindows.with_dynamic_gap("pause", grace="5 minutes", max_ga
 SLIDING = wr.SlidingWindows.with_time_difference("3 minutes", grace="1 minute")
 
 
-def at(minutes: float) -> datetime:
-    return START + timedelta(minutes=minutes)
-
-
 def events(seed: int, count: int = 120, lag: float = 4) -> list[dict[str, Any]]:
     """Records of a few users, up to `lag` minutes out of order, some without a key, a time or a good pause."""
     draw = random.Random(seed)
     return [
         {
             "user": draw.choice(USERS),
-            "ts": None if number % 17 == 5 else at(number / 2 - draw.uniform(0, lag)),
+            "ts": None if number % 17 == 5 else utc(number / 2 - draw.uniform(0, lag)),
             "id": number,
             "pause": draw.choice([None, timedelta(minutes=1), timedelta(minutes=7)]),
             "is tick": False,
             "tags": [("at", [number])] if number % 3 else None,
-            "pair": {"price": None, "day": START.date()},
+            "pair": {"price": None, "day": MIDNIGHT.date()},
             "a.b": bytes([number]),
         }
         for number in range(count)
@@ -74,7 +69,7 @@ def table(rows: list[dict[str, Any]]) -> pa.Table:
 
 
 def tick(minutes: float) -> pa.Table:
-    return table([{"ts": at(minutes), "is tick": True}])
+    return table([{"ts": utc(minutes), "is tick": True}])
 
 
 def grouped(data: Any, **options: Any) -> Any:
