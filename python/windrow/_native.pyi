@@ -68,7 +68,7 @@ def groupable(data_type: pa.DataType) -> bool:
 
 @final
 class RowColumns:
-    """The columns of `windows`, at least one batch, for the rows `of_row` of `Query.run_over`: an iterator of batches."""
+    """The columns of `windows`, at least one batch, for the rows `of_row` of `Query.run_over`: batch after batch."""
 
     def __new__(
         cls, windows: list[pa.RecordBatch], of_row: pa.RecordBatch, memory: int | None = ..., threads: int | None = ...

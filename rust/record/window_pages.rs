@@ -193,7 +193,7 @@ fn allocate(
 ) -> Result<Vec<Slot>> {
     let slots = (0..count).map(|_| accumulators.allocate());
     let slots = slots.collect::<Result<Vec<_>>>()?;
-    accumulators.merge(&slots, states, &Slot::below(count))?;
+    accumulators.merge(&slots, states, &Slot::below(count)?)?;
     Ok(slots)
 }
 

@@ -88,13 +88,13 @@ pub(super) fn join(
     }
     if is_foreign {
         let whole = incoming.sessions.coalesce(interrupt)?;
-        let slots = Slot::below(whole.extents.len()).into_iter();
+        let slots = Slot::below(whole.extents.len())?.into_iter();
         let extent = |slot: &Slot| whole.extents.get(slot.0 as usize).copied();
         let is_visible = |slot: &Slot| extent(slot).is_some_and(|own| own.is_visible(before));
         let (visible, others): (Vec<Slot>, Vec<Slot>) = slots.partition(is_visible);
         spans = Spans {
-            keys: pick(&whole.keys, Slot::numbers(&visible)),
-            extents: pick(&whole.extents, Slot::numbers(&visible)),
+            keys: pick(&whole.keys, Slot::numbers(&visible))?,
+            extents: pick(&whole.extents, Slot::numbers(&visible))?,
         };
         let slots = incoming.sessions.add_sessions(&whole, &visible)?;
         let own = spans.extents.iter().zip(slots);
@@ -106,7 +106,7 @@ pub(super) fn join(
         hidden = Some((whole, others));
     }
     let (mut changed, late) = incoming.judge(&[&spans], before.close, interrupt)?;
-    let all = Slot::below(partials.extents.len());
+    let all = Slot::below(partials.extents.len())?;
     changed.extend(incoming.sessions.add_sessions(&partials, &all)?);
     let joined = incoming.sessions.coalesce(interrupt)?;
     for session in &mut stored {
@@ -194,7 +194,7 @@ fn write_segment(
     let has_changed = |number: &u32| rows.changed_runs.contains(number);
     let mut is_changed: Vec<bool> = numbers.iter().map(has_changed).collect();
     let mut places = Vec::with_capacity(rows.changed.len());
-    let keys: Vec<KeyId> = pick(&sessions.keys, &rows.changed);
+    let keys: Vec<KeyId> = pick(&sessions.keys, &rows.changed)?;
     each_sort_key(&shard.sort_keys, table, &keys, |key| {
         places.push(place(runs, key));
         ControlFlow::Continue(())
@@ -205,7 +205,7 @@ fn write_segment(
         }
     }
     shard.snapshot.check_read(segment, &is_changed)?;
-    update_statistics(shard, sessions, segment, &rows, &is_changed);
+    update_statistics(shard, sessions, segment, &rows, &is_changed)?;
     if rows.changed.is_empty() && !is_changed.contains(&true) {
         return Ok(());
     }
@@ -231,17 +231,20 @@ fn update_statistics(
     segment: i64,
     rows: &SegmentRows,
     is_changed: &[bool],
-) {
+) -> Result<()> {
     let after = shard.clock.horizon();
     let runs = shard.snapshot.table.segment(segment).iter().enumerate();
     let changes = |run: &StoredRun| run.windows.change_before(after.close, after.kept);
     let updated = runs.filter_map(|(place, run)| {
         let own = rows.stored.get(&run.number)?;
         let is_updated = changes(run) && is_changed.get(place) == Some(&false);
-        let extents: Vec<Extent> = pick(&sessions.extents, own);
-        is_updated.then(|| (place, WindowStatistics::of(&extents, after.close)))
+        is_updated.then(|| {
+            let extents: Vec<Extent> = pick(&sessions.extents, own)?;
+            Ok((place, WindowStatistics::of(&extents, after.close)))
+        })
     });
-    for (place, windows) in updated.collect::<Vec<_>>() {
+    for (place, windows) in updated.collect::<Result<Vec<_>>>()? {
         shard.snapshot.table.set_statistics(segment, place, windows);
     }
+    Ok(())
 }

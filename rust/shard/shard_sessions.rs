@@ -261,7 +261,7 @@ impl ShardSessions {
     ) -> Result<ChangedPages> {
         let hidden = joined.hidden.iter();
         let hidden = hidden.map(|(sessions, slots)| (sessions, slots.clone()));
-        let all = Slot::below(joined.sessions.extents.len());
+        let all = Slot::below(joined.sessions.extents.len())?;
         for (sessions, mut slots) in hidden.chain([(&joined.sessions, all)]) {
             slots.retain(|slot| {
                 let extent = sessions.extents.get(slot.0 as usize);

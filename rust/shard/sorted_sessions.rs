@@ -42,7 +42,7 @@ fn sorted_part(
     sessions: &SessionColumns,
     rows: &[u32],
 ) -> Result<SortedWindows> {
-    let keys = table.key_columns(&pick(&sessions.keys, rows))?;
+    let keys = table.key_columns(&pick(&sessions.keys, rows)?)?;
     let names = sort_keys.of(&keys)?;
     let mut order: Vec<(u128, u32)> = (0..rows.len())
         .map(|row| (prefix(names.get(row).unwrap_or_default()), row as u32))
@@ -60,10 +60,10 @@ fn sorted_part(
             .then_with(|| extent(a).cmp(&extent(b)))
     });
     let order: Vec<u32> = order.into_iter().map(|(_, row)| row).collect();
-    let rows = pick(rows, &order);
+    let rows = pick(rows, &order)?;
     let slots: Vec<Slot> = rows.iter().copied().map(Slot).collect();
-    let extents = pick(&sessions.extents, &rows);
-    let keys = table.key_columns(&pick(&sessions.keys, &rows))?;
+    let extents = pick(&sessions.extents, &rows)?;
+    let keys = table.key_columns(&pick(&sessions.keys, &rows)?)?;
     let fields = sort_keys.fields().into_iter();
     let fields = fields.map(|field| field.name().clone());
     let bounds: [ArrayRef; 3] = [

@@ -12,12 +12,12 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
-
-import windrow as wr
 from windrow.command.file import File
 from windrow.command.progress import Bar
 from windrow.command.source import CsvFormat, Source
 from windrow.command.time_column import TimeColumn
+
+import windrow as wr
 
 PROCESSES = 2
 ROWS = 100_000
