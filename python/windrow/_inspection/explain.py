@@ -20,7 +20,8 @@ _MOST = 50_000
 
 
 def explain_record(windowed: WindowedData[Any], key: object, at: object, *, stream: bool | None = None) -> str:
-    """Why a record is in its window, or late: its neighbours, the gaps between them, and when the window closes.
+    """Explains why a record is in its window, or late: its neighbours, the gaps between them, and when the window
+    closes.
 
     If the windows have a `grace`, the rows of data in this process are read as a stream, one after the other in their
     order (by `order=`, if `group_by` has one). Each is judged by the stream time of the rows before it, as in Kafka
@@ -29,17 +30,17 @@ def explain_record(windowed: WindowedData[Any], key: object, at: object, *, stre
     sessions with `max_duration` or `end_when`, which a stream does not have.
 
     Args:
-        windowed: what `windowed_by` returned. A reader that can be read once is read by this.
-        key: the value of the key column, a tuple of those of several.
+        windowed: the result of `windowed_by`. A reader that can be read once is read by this call.
+        key: the value of the key column, a tuple for several.
         at: the time of the record, as the time column shows it, or as text in ISO 8601.
-        stream: whether the rows come as a stream; None for as is said above.
+        stream: True reads the rows as a stream, False as a batch; None chooses as above.
 
     Returns:
-        Some lines for the record; of a stream for each of several at that time, which may fare differently.
+        Some lines for the record; of a stream for each of several records at that time, because they may differ.
 
     Raises:
-        ValueError: no record of the key has this time, the key has more than 50,000 records, or `stream` of windows
-            without a grace, of sessions with `max_duration` or `end_when`, or of a Spark DataFrame.
+        ValueError: no record of the key has this time, the key has more than 50,000 records, or `stream` with windows
+            without a grace, with `max_duration` or `end_when`, or with a Spark DataFrame.
         TypeError: not windowed, a cogroup, a streaming DataFrame, a key or a time of another type than its column.
 
     >>> from datetime import datetime
@@ -50,8 +51,8 @@ def explain_record(windowed: WindowedData[Any], key: object, at: object, *, stre
     >>> print(wr.explain_record(sessions, "ann", datetime(2026, 1, 1, 8, 5)))
     user 'ann' at 2026-01-01 08:05:00
       in the session [2026-01-01 08:00:00, 2026-01-01 08:05:00], which has 2 records
-      before it: 2026-01-01 08:00:00, 5 minutes away, at most the gap of 5 minutes: one session
-      behind it: 2026-01-01 08:11:00, 6 minutes away, more than the gap of 5 minutes: the session ends here
+      previous record: 2026-01-01 08:00:00, 5 minutes away, at most the gap of 5 minutes: one session
+      next record: 2026-01-01 08:11:00, 6 minutes away, more than the gap of 5 minutes: the session ends here
     """
     found = trace(None, windowed, [key], stream, _MOST, argument="key")
     text = Text(found.time)

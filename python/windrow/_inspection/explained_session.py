@@ -72,20 +72,20 @@ def _before(found: Trace, record: Record, members: Sequence[Record], taken: Sequ
     if found.lengths.gap is None:
         if inside:
             far = max(inside, key=_reach)
-            return f"before it: {_reaching(far, text)}, as far as it or further: one session"
+            return f"previous record: {_reaching(far, text)}, as far as it or further: one session"
         if not outside:
-            return "before it: no record: the session starts here"
+            return "previous record: none: the session starts here"
         far = max(outside, key=_reach)
         why = "which is not so far" if _reach(far) < record.time else _between(far, found, text)
-        return f"before it: {_reaching(far, text)}, {why}: the session starts here"
+        return f"previous record: {_reaching(far, text)}, {why}: the session starts here"
     if inside:
         near = inside[-1]
-        return f"before it: {_distance(near, record, found.lengths.gap, text)}: one session"
+        return f"previous record: {_distance(near, record, found.lengths.gap, text)}: one session"
     if not outside:
-        return "before it: no record: the session starts here"
+        return "previous record: none: the session starts here"
     near = outside[-1]
     away = f"{_distance(near, record, found.lengths.gap, text)}{_apart(near, record, near, found, text)}"
-    return f"before it: {away}: the session starts here"
+    return f"previous record: {away}: the session starts here"
 
 
 def _behind(found: Trace, record: Record, members: Sequence[Record], taken: Sequence[Record], text: Text) -> str:
@@ -100,19 +100,19 @@ def _behind(found: Trace, record: Record, members: Sequence[Record], taken: Sequ
             else f"its own gap of {text.length(record.gap or 0)} reaches to {text.time(_reach(record))}"
         )
         if inside:
-            return f"behind it: {text.time(inside[0].time)}; {reach}: one session"
+            return f"next record: {text.time(inside[0].time)}; {reach}: one session"
         if not outside:
-            return f"behind it: no record; {reach}: the session ends here"
+            return f"next record: none; {reach}: the session ends here"
         near = outside[0]
         why = "which is not so far" if _reach(far) < near.time else _between(record, found, text)
-        return f"behind it: {text.time(near.time)}; {reach}, {why}: the session ends here"
+        return f"next record: {text.time(near.time)}; {reach}, {why}: the session ends here"
     if inside:
-        return f"behind it: {_distance(inside[0], record, found.lengths.gap, text)}: one session"
+        return f"next record: {_distance(inside[0], record, found.lengths.gap, text)}: one session"
     if not outside:
-        return "behind it: no record: the session ends here"
+        return "next record: none: the session ends here"
     near = outside[0]
     away = f"{_distance(near, record, found.lengths.gap, text)}{_apart(near, record, record, found, text)}"
-    return f"behind it: {away}: the session ends here"
+    return f"next record: {away}: the session ends here"
 
 
 def _distance(other: Record, record: Record, gap: int, text: Text) -> str:

@@ -24,7 +24,7 @@ def sliding_lines(found: Trace, record: Record, text: Text) -> list[str]:
     ]
     before = [each for each in near if (each.time, each.row) < (record.time, record.row)]
     behind = [each for each in near if (each.time, each.row) > (record.time, record.row)]
-    for where, those in (("before", before[::-1]), ("behind", behind)):
+    for where, those in (("before", before[::-1]), ("after", behind)):
         told = ", ".join(text.time(each.time) for each in those[:_NEAR]) or "no record"
         more = f" and {len(those) - _NEAR:,} more" if len(those) > _NEAR else ""
         lines.append(f"at most {text.length(difference)} {where} it: {told}{more}")

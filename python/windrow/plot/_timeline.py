@@ -64,7 +64,7 @@ class Timeline:
 
 
 def timeline(events: object, windowed: WindowedData[Any], keys: object, *, stream: bool | None = None) -> Timeline:
-    """A picture of some keys: their events, the windows that hold them, what was late, and when windows close.
+    """Draws some keys: their events, the windows that hold them, late records, and when windows close.
 
     A session is followed by its gap: an event up to the end of the gap joins. A sliding window has a round end next to
     an event that it does not hold, such as the one just before its start.
@@ -73,23 +73,23 @@ def timeline(events: object, windowed: WindowedData[Any], keys: object, *, strea
     then has the stream time at which each window closes, late events with the stream time when they came, and the
     windows that refused an event. The rows are a batch, in which nothing is late, in three cases: without a grace, of a
     Spark DataFrame, whose rows have no order, and of sessions with `max_duration` or `end_when`.
-    `windrow.explain_record` puts the same in words.
+    `windrow.explain_record` says the same in words.
 
     Args:
-        events: the data, of any kind that `group_by` takes, with the columns of the query; of a Spark DataFrame the
-            rows of these keys are collected, and no others. A stream has no end, so it is refused: read what it reads
-            as a batch.
-        windowed: what `windowed_by` returned.
-        keys: a key, or a list of at most 12: values of the key column, tuples of those of several.
-        stream: whether the rows come as a stream; None for as is said above.
+        events: the data, of any kind that `group_by` takes, with the columns of the query. Only the rows of these keys
+            are collected from a Spark DataFrame. A streaming DataFrame is refused, because it has no end: read its
+            source as a batch.
+        windowed: the result of `windowed_by`.
+        keys: a key, or a list of at most 12: values of the key column, tuples for several.
+        stream: True reads the rows as a stream, False as a batch; None chooses as above.
 
     Returns:
-        The picture: shown by a notebook, written by `save("sessions.svg")`, as text by `svg`.
+        The picture: a notebook shows it, `save("sessions.svg")` writes it, and `svg` is its text.
 
     Raises:
-        ImportError: matplotlib is not installed, the extra `plot`.
-        ValueError: no key, more than 12, or more than 1,000 records of them, or none; or `stream` of windows without a
-            grace, of sessions with `max_duration` or `end_when`, or of a Spark DataFrame.
+        ImportError: matplotlib, the extra `plot`, is not installed.
+        ValueError: no key or more than 12, no records or more than 1,000, or `stream` with windows without a grace,
+            with `max_duration` or `end_when`, or with a Spark DataFrame.
         TypeError: not windowed, a cogroup, a streaming DataFrame, or a key of another type than its column.
 
     >>> from datetime import datetime
