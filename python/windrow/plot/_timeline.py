@@ -73,7 +73,7 @@ def timeline(events: object, windowed: WindowedData[Any], keys: object, *, strea
     then has the stream time at which each window closes, late events with the stream time when they came, and the
     windows that refused an event. The rows are a batch, in which nothing is late, in three cases: without a grace, of a
     Spark DataFrame, whose rows have no order, and of sessions with `max_duration` or `end_when`.
-    `windrow.explain_record` puts the same in words.
+    `windrow.explain_record` says the same in words.
 
     Args:
         events: the data, of any kind that `group_by` takes, with the columns of the query. Only the rows of these keys
@@ -109,13 +109,13 @@ def timeline(events: object, windowed: WindowedData[Any], keys: object, *, strea
         raise bad_value("keys", f"{len(wanted)} keys", f"at most {_MOST_KEYS}, as a picture of more cannot be read")
     if events is None:
         raise bad_type("events", events, "the data that is windowed")
-    traced = trace(events, windowed, wanted, stream, _MOST_RECORDS, argument="keys")
-    if not traced.records:
+    found = trace(events, windowed, wanted, stream, _MOST_RECORDS, argument="keys")
+    if not found.records:
         raise bad_value("keys", keys, "keys of which the events have records")
-    return _picture(traced, windowed, wanted)
+    return _picture(found, windowed, wanted)
 
 
-def _picture(traced: Trace, windowed: WindowedData[Any], wanted: list[object]) -> Timeline:
+def _picture(found: Trace, windowed: WindowedData[Any], wanted: list[object]) -> Timeline:
     fields = [windowed.grouped._input.field("keys", key) for key in windowed.grouped.keys]
     title = str(windowed.windows)
-    return Timeline(drawing.drawn(traced, [key_of("keys", key, fields) for key in wanted], title), title)
+    return Timeline(drawing.drawn(found, [key_of("keys", key, fields) for key in wanted], title), title)
