@@ -283,7 +283,7 @@ class SourceOperators(Operators):
 
     @contextmanager
     def _working(self, operator: Operator) -> Iterator[Operator]:
-        """Where one of the operators fails, none goes on."""
+        """If one of the operators fails, none continues."""
         try:
             yield operator
         except BaseException:

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute
 
 from windrow._executor.batches import Batches, conformed, partition
-from windrow._executor.stream import returned_records as over
+from windrow._executor.stream import returned_records
 from windrow._executor.stream.control import Control
 from windrow._executor.stream.order import in_order
 from windrow._executor.stream.query import Asked, StreamQuery
@@ -67,11 +67,11 @@ class Split:
         if query.asked["clock"] is not None:
             ahead = self._ahead(batch, query.asked["clock"])
             if query.record_names:
-                yield from self._left_out(batch, pc.and_not(ahead, over.is_tick(query, batch)))
+                yield from self._left_out(batch, pc.and_not(ahead, returned_records.is_tick(query, batch)))
             batch = batch.filter(pc.invert(ahead))
         if query.record_names:
-            yield from self._left_out(batch, over.lacks_window(query, batch))
-            batch = over.with_row(query, batch)
+            yield from self._left_out(batch, returned_records.lacks_window(query, batch))
+            batch = returned_records.with_row(query, batch)
         if query.asked["order"] is not None:
             self._held.append(batch)
             return
@@ -97,7 +97,7 @@ class Split:
             self._control.count(counters.items())
 
     def controls(self) -> pa.RecordBatch:
-        """A row for every shard; the counters are told to the first one."""
+        """A row for every shard; the counters go to the first one."""
         keys = self._query.shard_keys
         texts = [self._control.write(counted=True)] + [self._control.write(counted=False)] * (len(keys) - 1)
         columns: list[pa.Array[Any]] = [
@@ -120,8 +120,8 @@ class Split:
         """Blocks of the records of a batch that come back without a window."""
         query = self._query
         shard = query.shard_keys[partition() % len(query.shard_keys)]
-        for block in over.left_out(query, batch.filter(which)):
-            row = {"shard": shard, "source": over.LEFT_OUT, "first": 0, "block": block, "control": None}
+        for block in returned_records.left_out(query, batch.filter(which)):
+            row = {"shard": shard, "source": returned_records.LEFT_OUT, "first": 0, "block": block, "control": None}
             yield pa.RecordBatch.from_pylist([row], schema=PACKED)
 
     def _ahead(self, batch: pa.RecordBatch, clock: str) -> Any:
@@ -131,7 +131,7 @@ class Split:
         ahead = pc.fill_null(pc.greater(batch.column(query.time).cast(pa.int64()), latest), False)
         count = pc.sum(ahead).as_py() or 0
         if count:
-            ticks = pc.sum(pc.and_(ahead, over.is_tick(query, batch))).as_py()
+            ticks = pc.sum(pc.and_(ahead, returned_records.is_tick(query, batch))).as_py()
             self._control.count([("ahead", count - ticks), ("bad_ticks", ticks)])
         return ahead
 

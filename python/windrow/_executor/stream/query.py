@@ -21,7 +21,7 @@ ROW = "windrow.row"
 """Of sessions whose records come back: the column of whole records."""
 
 ROWS = "windrow.rows"
-"""The list of them beside the aggregates of a session."""
+"""The list of them among the aggregates of a session."""
 
 
 class Asked(TypedDict):

@@ -2,7 +2,7 @@
 
 | | in the state | comes back |
 |---|---|---|
-| a record of a session | whole, in a list beside the aggregates of its session | when the session closes |
+| a record of a session | whole, in a list among the aggregates of its session | when the session closes |
 | a record of sliding windows | what aggregates read of it | in its own micro-batch |
 | one that is left out: no key, no time, a bad gap, too far ahead | nothing | in its own micro-batch, without a window |
 
@@ -110,7 +110,7 @@ def with_row(query: StreamQuery, rows: pa.RecordBatch) -> pa.RecordBatch:
     return rows.append_column(pa.field(ROW, row.type), row)
 
 
-def beside(records: pa.RecordBatch, windows: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def with_windows(records: pa.RecordBatch, windows: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Records and the columns of their windows, which are in as many batches as they need."""
     at = 0
     for batch in windows:

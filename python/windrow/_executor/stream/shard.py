@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from windrow._executor.stream import returned_records as over
+from windrow._executor.stream import returned_records
 from windrow._executor.stream.change_block import blocks_of
 from windrow._executor.stream.control import Control
 from windrow._executor.stream.order import judging_times
@@ -37,7 +37,7 @@ def changes(rows: Iterable[Any], state: PageState, query: StreamQuery) -> Iterat
         query: the query.
 
     Returns:
-        Blocks of changes, and the counters of `SUMS` and `stream_time` beside the last one.
+        Blocks of changes, and the counters of `SUMS` and `stream_time` with the last one.
 
     Raises:
         ValueError: a state that is damaged or of another query, or rows of one shard that do not fit one batch.
@@ -68,7 +68,7 @@ def changes(rows: Iterable[Any], state: PageState, query: StreamQuery) -> Iterat
     # operators wait for that.
     yield from ((block, {}) for block in left_out)
     for batch in given:
-        # The record operator tells more of a window: the time of the change, and `op` of final windows.
+        # The record operator gives more of a window: the time of the change, and `op` of final windows.
         needed = batch if query.at_once else batch.select(range(query.window_columns))
         yield from ((block, {}) for block in blocks_of(needed))
     pages.finish(query.stored)
@@ -85,7 +85,7 @@ def _received(rows: Iterable[Any], shard_keys: list[int]) -> tuple[int, dict[Sou
         shard = shard_keys.index(row.shard)
         if row.control is not None:
             control.add(Control.read(row.control))
-        elif row.source == over.LEFT_OUT:
+        elif row.source == returned_records.LEFT_OUT:
             left_out.append(row.block)
         else:
             blocks.setdefault(tuple(json.loads(row.source)), []).append(row)
@@ -193,7 +193,7 @@ class Shard:
             operator = self._operator(number, records.select(query.keys), progress, times)
             before = operator.counters()
             if query.at_once:
-                changes = list(over.beside(records, operator.push_over(records, progress, times)))
+                changes = list(returned_records.with_windows(records, operator.push_over(records, progress, times)))
             else:
                 changes = operator.push_micro_batch(records, progress, times)
         after = operator.counters()
