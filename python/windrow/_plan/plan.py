@@ -153,15 +153,15 @@ class Plan:
     @property
     def spec(self) -> str:
         """The plan as the JSON text that crosses to the core."""
-        return json.dumps(self.asked())
+        return json.dumps(self.to_dict())
 
     @property
     def spec_in_order(self) -> str:
         """The plan for a batch's records in the order of time: none is late, and time that passes closes windows."""
         batch = {"grace": 0, "until": None, "emit": "close", "every_record": False, "late": "drop"}
-        return json.dumps(self.asked() | batch | {"inputs": self._inputs(one_time=True)})
+        return json.dumps(self.to_dict() | batch | {"inputs": self._inputs(one_time=True)})
 
-    def asked(self) -> dict[str, object]:
+    def to_dict(self) -> dict[str, object]:
         """What `spec` says."""
         return {
             "keys": list(self.keys),

@@ -23,7 +23,7 @@ from windrow._aggregates.call import AggregateCall
 from windrow._arguments.errors import bad_column_type, bad_value
 from windrow._executor.batches import Batches
 from windrow._executor.stream.change_block import blocks_of, rows_of
-from windrow._executor.stream.query import ROW, ROWS, Asked, StreamQuery
+from windrow._executor.stream.query import ROW, ROWS, Shipment, StreamQuery
 from windrow._native import Query
 from windrow._plan.plan import Plan
 from windrow._windows.session import SessionWindows
@@ -66,7 +66,7 @@ def core_plan(plan: Plan, records: pa.Schema) -> Plan:
 
 
 def _check_waits(plan: Plan, field: pa.Field[Any]) -> None:
-    spec = plan.asked() | {"aggregates": [AggregateCall("collect_list", (field.name,)).plan(ROWS)]}
+    spec = plan.to_dict() | {"aggregates": [AggregateCall("collect_list", (field.name,)).plan(ROWS)]}
     schema = pa.schema({each.name: each for each in (*plan.schema, field)}.values())
     try:
         Query(json.dumps(spec), schema)
@@ -120,9 +120,9 @@ def with_windows(records: pa.RecordBatch, windows: list[pa.RecordBatch]) -> Iter
         at += batch.num_rows
 
 
-def unpack_records(batches: Batches, asked: Asked) -> Batches:
+def unpack_records(batches: Batches, shipment: Shipment) -> Batches:
     """The last step: the records of the blocks in the first column, with their windows."""
-    query = StreamQuery(asked)
+    query = StreamQuery(shipment)
     for rows in rows_of(batches):
         yield _of_records(query, rows)
 

@@ -42,9 +42,9 @@ def changes(rows: Iterable[Any], state: PageState, query: StreamQuery) -> Iterat
     Raises:
         ValueError: a state that is damaged or of another query, or rows of one shard that do not fit one batch.
     """
-    asked = query.asked
+    shipment = query.shipment
     shard, blocks, left_out, control = _received(rows, query.shard_keys)
-    pages = Pages(state, shard, asked["source"], "slowest" if asked["slowest"] else "source")
+    pages = Pages(state, shard, shipment["source"], "slowest" if shipment["slowest"] else "source")
     work = Shard(query, pages)
     counters = dict.fromkeys(SUMS, 0)
     for name in _SPLIT:
@@ -53,7 +53,7 @@ def changes(rows: Iterable[Any], state: PageState, query: StreamQuery) -> Iterat
     tasks = list(work.tasks(control, blocks))
     pages.operators = len(tasks)
     for number, rows_of_task, progress in tasks:
-        has_runs = asked["runs"] and work.goes_on(number)
+        has_runs = shipment["runs"] and work.goes_on(number)
         changed = (
             work.join(number, rows_of_task, progress)
             if has_runs
@@ -141,7 +141,7 @@ class Shard:
     ) -> Operator:
         """The operator with a number, with those of its pages that records need: all, where the query was another."""
         query, pages = self._query, self._pages
-        folds = [pickle.loads(function).fold(query.schema, kafka=False) for function in query.asked["functions"]]
+        folds = [pickle.loads(function).fold(query.schema, kafka=False) for function in query.shipment["functions"]]
         operator = Operator(query.operator_spec, query.schema, folds)
         head = pages.head(number) if pages.is_of(query.stored) else None
         touched = None if head is None else operator.touched(head, keys, progress, times)
@@ -153,7 +153,7 @@ class Shard:
 
     def tasks(self, control: Control, blocks: dict[Source, list[Any]]) -> Iterator[tuple[int, list[Any], Progress]]:
         """For each operator that has something to do: its number, its blocks, and how far its sources have come."""
-        pages, is_slowest = self._pages, self._query.asked["slowest"]
+        pages, is_slowest = self._pages, self._query.shipment["slowest"]
         for source, number in sorted(control.times, key=repr):
             pages.see(source, number)
         for source in sorted(blocks, key=repr):
@@ -181,7 +181,7 @@ class Shard:
     def push(self, number: int, rows: list[Any], progress: Progress, control: Control) -> Changed:
         """The records of blocks are pushed to an operator that has the pages that they need."""
         query = self._query
-        if query.asked["partials"]:
+        if query.shipment["partials"]:
             combiner = query.block_query.combiner()
             combiner.push(_packed(rows))
             partials = combiner.finish()
@@ -212,7 +212,7 @@ class Shard:
                 "more shards (.shards(...)), or smaller micro-batches (maxFilesPerTrigger, maxOffsetsPerTrigger)"
             )
         records = batches[0] if batches else pa.RecordBatch.from_pylist([], schema=query.rows_schema)
-        times = judging_times(query, records, control) if query.asked["order"] is not None else None
+        times = judging_times(query, records, control) if query.shipment["order"] is not None else None
         return records.select(query.schema.names), times
 
 
