@@ -51,7 +51,7 @@ def as_type(array: pa.Array[Any], kind: pa.DataType) -> pa.Array[Any]:
 
 
 def _without_hidden(array: Any) -> Any:
-    """The same values; none stand behind nulls or outside of lists, where a cast would look at them."""
+    """The same values, without the hidden ones behind nulls and outside of lists, which a cast would read."""
     kind = array.type
     if pa.types.is_struct(kind):
         fields = [_without_hidden(field) for field in array.flatten()]

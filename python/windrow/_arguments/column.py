@@ -1,4 +1,4 @@
-"""The name of a column, also where an expression of a library stands for one."""
+"""The name of a column, from text or from a plain column of a library."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class Names:
     """
 
     def __init__(self, taken: Iterable[str], *, inputs: Collection[str] = ()) -> None:
-        """Over these names, and all that stand for a column of one of some inputs: its name, a dot and the column."""
+        """Over these names, and over every name that means a column of an input: its name, a dot and the column."""
         self._taken = {name.casefold() for name in taken}
         self._inputs = inputs
         self._next = dict[str, int]()

@@ -5,7 +5,7 @@ words   [sign] {number unit}        "5 minutes"  "1 hour 30 minutes"  "1h30m"  "
 ISO     [sign] P[nW][nD][T[nH][nM][n[.n]S]]       "PT5M"  "P1DT12H"  "PT0.5S"             as java.time writes them
 ```
 
-Units are those of `_SPELLED`: names in any case, short forms as they stand there. A day is 24 hours and a week seven of
+Units are those of `_SPELLED`: names in any case, short forms exactly as listed. A day is 24 hours and a week seven of
 them. Months and years have no fixed length and a bare number has no unit, so neither is a duration; `"5M"` is refused,
 as it is five months to pandas and five minutes to others.
 """

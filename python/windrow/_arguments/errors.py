@@ -79,7 +79,7 @@ def unknown_word(argument: str, got: object, words: Sequence[str]) -> ValueError
 
 
 def positional_options(call: str, got: Sequence[object], options: Sequence[str]) -> TypeError:
-    """Options were given by position, where only their names tell them apart; these are their names, in order."""
+    """Options were given by position, but go by name; these are their names, in order."""
     named = ", ".join(f"{option}={_shown(value)}" for option, value in zip(options, got, strict=False))
     shown = ", ".join(_shown(value) for value in got)
     return TypeError(f"{call}: got {shown} by position; allowed: options by name, such as {named}")

@@ -62,7 +62,7 @@ def pickled_for_stream(plan: Plan) -> tuple[bytes, ...]:
 
 
 def _pickled(name: str, function: AggregateCall | Finish) -> tuple[bytes, list[Any]]:
-    """An aggregate with its functions, by value where they are the user's own: they may stand in a notebook."""
+    """An aggregate with its functions, by value where they are the user's own: they may be in a notebook."""
     file = io.BytesIO()
     pickler = _Pickler(file)
     try:

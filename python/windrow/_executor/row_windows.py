@@ -23,7 +23,7 @@ MOST = 128 << 20
 """Bytes of rows, as Arrow has them, above which a partition waits on disk."""
 
 _MOST_ROWS = 1 << 21
-"""The same in rows: each takes some 100 bytes beside its own."""
+"""The same in rows: each takes some 100 bytes in addition."""
 
 
 def with_windows(batches: Batches, spec: str, schema: bytes, observed: dict[str, str], most: int = MOST) -> Batches:

@@ -1,6 +1,6 @@
 """Values of Python's plain classes as arrays, many at once.
 
-What a function returns is held to its type one value at a time (`windrow._folds.check`), which tells where one does
+What a function returns is held to its type one value at a time (`windrow._folds.check`), which shows where one does
 not fit. Here columns of values of the one class that a type takes as it is become arrays without that: several times as
 quick. Whatever is anything else is left to the check.
 """

@@ -1,6 +1,6 @@
 """Folds over runs of rows: what Python functions make of the windows of sorted rows.
 
-Windows that begin at one row are next to each other, shorter ones first: the fold of a longer one goes on from that of
+Windows that begin at one row are next to each other, shorter ones first: the fold of a longer one continues that of
 a shorter one, so that a row is added once for all of them.
 """
 
@@ -16,7 +16,7 @@ from typing import Any
 Runs = Callable[[list[Any], Sequence[int], Sequence[int], list[Any], list["Step"]], None]
 """Folds windows: of the rows, from a first one to before another; appends the values to a list, as far as it comes.
 
-Where a function raises, its step is appended to the last list, and the exception goes on.
+Where a function raises, its step is appended to the last list, and the exception is raised again.
 """
 
 Step = tuple[int, str, bool, bool]

@@ -15,7 +15,7 @@ from types import CodeType, FrameType, TracebackType
 def returns_nothing(function: object) -> bool:
     """Whether a function that was written with `def` has no `return` of a value, as one that changes its argument.
 
-    Of what is not written in Python, and of a `lambda`, whose value is always meant, it is not told.
+    False for code that is not Python, and for a `lambda`, which always returns a value.
 
     >>> def add(held, row):
     ...     held.append(row)

@@ -26,7 +26,7 @@ def windows_of_batch(
     """The windows of the picked rows, each with its records; sliding ones before 1970 hold only records before it."""
     name = "windows" if "windows" not in grouped.keys else "windows_"
     picked = rows.table.take(pa.array(rows.picked, pa.int64())).select(list(dict.fromkeys(_needed(rows, grouped))))
-    with warnings.catch_warnings():  # of records that are left out, which the trace tells
+    with warnings.catch_warnings():  # about records that are left out, which the trace shows
         warnings.simplefilter("ignore")
         result = group_by(picked, *grouped.keys, time=grouped.time).windowed_by(windows).agg(**{name: builtin.count()})
     bounds = [pc.struct_field(result["window"], bound).cast("int64").to_pylist() for bound in ("start", "end")]

@@ -92,7 +92,7 @@ class LocalInput(Input[pa.Table]):
             stream = pa.RecordBatchReader.from_stream(self._stream(plan, progress))
             blocks, counters = self._read(progress, lambda: packed(plan, stream))
             reader = reader_of(plan, blocks, counters, progress)
-            failed.pop_all()  # the bar goes on while the reader is read
+            failed.pop_all()  # the bar stays while the reader is read
             return reader
 
     def _all_at_once(self, plan: Plan, progress: Progress | None) -> pa.Table:
@@ -175,7 +175,7 @@ class LocalInput(Input[pa.Table]):
 
 
 def _finish(plan: Plan, core: pa.Schema) -> Finish | None:
-    """The last step of a plan over a core that gives these columns; what is wrong with it is told before it is run."""
+    """The last step of a plan over a core that gives these columns; its errors are raised before the query runs."""
     return None if plan.finish is None else plan.finish.typed(core)
 
 
@@ -201,7 +201,7 @@ def _shown(plan: Plan, table: pa.Table) -> pa.Table:
 
 
 def _told(plan: Plan, work: Callable[[Plan, Progress | None], pa.Table]) -> pa.Table:
-    """What work makes, which tells its progress to the end."""
+    """The result of work that reports its progress to the end."""
     with _progress(plan) as progress:
         made = work(plan, progress)
         if progress is not None:

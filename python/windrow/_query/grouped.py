@@ -221,7 +221,7 @@ def _stream(opened: Input[Result], source: object, order: ColumnName | None, str
         if not _is_integer(field.type):
             raise bad_column_type("order", offsets, field.type, "integers, as offsets are")
         if stream_time == "slowest":
-            raise bad_value("order", offsets, 'None beside stream_time="slowest", where sources have no common order')
+            raise bad_value("order", offsets, 'None with stream_time="slowest", where sources have no common order')
         fields.append(field)
     return Stream(sources, offsets, stream_time, tuple(fields))
 

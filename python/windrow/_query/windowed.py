@@ -83,7 +83,7 @@ class WindowedData(Generic[Result]):
         if not isinstance(every_record, bool):
             raise bad_type("every_record", every_record, "True or False")
         if every_record and when != "update":
-            raise bad_value("every_record", every_record, "False beside emit('close'), which gives each window once")
+            raise bad_value("every_record", every_record, "False with emit('close'), which gives each window once")
         return self._with(emit=when, every_record=every_record)._checked_op("emit('update')")
 
     def late(self, policy: Late) -> WindowedData[Result]:

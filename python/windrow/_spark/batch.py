@@ -142,7 +142,7 @@ class BatchInput(FrameInput):
 
 
 def _result(plan: Plan, frame: DataFrame, observed: dict[str, str], *counts: Any) -> DataFrame:
-    """What the last step gives, as it is asked for; `counts` are observed beside the counters."""
+    """The result of the last step, as the options ask for it; `counts` are observed with the counters."""
     if plan.options.observation is not None:
         frame = _observed(frame, plan.options.observation, observed, *counts)
     if plan.origins is not None and plan.origins.shown:

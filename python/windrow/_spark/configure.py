@@ -32,7 +32,7 @@ SETTINGS = {
 
 _PARTITIONS = "spark.sql.shuffle.partitions"
 _PARTITIONS_A_SHARD = 4
-"""So many tasks a shard a stream may have before a user is told that most of them are idle."""
+"""More tasks than this for each shard of a stream warn that most of them are idle."""
 
 _warned: WeakSet[Any] = WeakSet()
 _warned_of_partitions: WeakSet[Any] = WeakSet()

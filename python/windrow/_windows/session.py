@@ -215,7 +215,7 @@ class SessionWindows(Windows):
 
     @property
     def _is_cut(self) -> bool:
-        """Whether sessions may end although the gap goes on."""
+        """Whether sessions may end before their gap."""
         return self.max_duration is not None or self.end_when is not None
 
     def _ending(self, column: str) -> Self:

@@ -36,7 +36,7 @@ class Callbacks:
         self.raised = 0
 
     def of(self, *callbacks: Delivered | None) -> Delivered | None:
-        """The first that is there: as in the library, None alone stands for nothing."""
+        """The first that is not None, as in the library."""
         return next((one for one in (*callbacks, self._of_settings) if one is not None), None)
 
     def keep(self, error: BaseException) -> None:

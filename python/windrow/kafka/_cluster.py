@@ -1,4 +1,4 @@
-"""What is asked of a Kafka cluster: which partitions there are, where they end, and what stands near their ends."""
+"""What is asked of a Kafka cluster: which partitions there are, where they end, and what is near their ends."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class Cluster(Protocol):
         """The partitions of these topics; raises what the client raises, `LookupError` for a topic that is absent."""
 
     def ends(self, partitions: Iterable[TopicPartition]) -> Mapping[TopicPartition, Ends | Exception]:
-        """Where these partitions end; for each that could not be told, the error."""
+        """Where these partitions end; the error for each whose end is unknown."""
 
     def records(self, partition: TopicPartition, start: int, end: int) -> Iterator[Record]:
         """The records of a partition from offset `start` to below `end`, without markers of transactions."""
@@ -144,7 +144,7 @@ class KafkaCluster:
         for partition in wanted:
             both = high[partition], stable[partition]
             failed = next((one for one in both if isinstance(one, Exception)), None)
-            # The stable offset was asked for later: it may be past the end that was told before it.
+            # The stable offset was asked for later: it may be past the end that was read before.
             ends[partition] = failed if failed is not None else Ends(both[0], min(both))
         return ends
 
@@ -196,7 +196,7 @@ class KafkaCluster:
                 "group.id": f"windrow-progress-{uuid4()}",
                 "enable.auto.commit": False,
                 "enable.partition.eof": True,
-                "fetch.wait.max.ms": 50,  # an end is told at once, not when more might have come
+                "fetch.wait.max.ms": 50,  # an end is reported at once, without a wait for more
                 "auto.offset.reset": "earliest",
                 "isolation.level": "read_committed" if self._committed else "read_uncommitted",
             }

@@ -1,4 +1,4 @@
-"""A producer that tells event time while it has nothing else to say."""
+"""A producer that sends event time while it has no records to send."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class ProgressProducer:
         producer: a `confluent_kafka.Producer`.
         config: the settings of a client of the same cluster (`bootstrap.servers` and what a connection takes), by which
             ends of partitions are asked for, and the options of control messages, `progress.control.*`. An
-            `on_delivery` that the producer has is called for its records when it stands here too.
+            `on_delivery` that the producer has is called for its records if it is here, too.
         control_producer: who sends control messages; by default the producer itself, and where that is transactional
             (`transactional.id`, or `init_transactions` is called) one without transactions, made of `config`.
         on_error: called for each control message that was not sent or did not arrive, with a `ProgressError`.
@@ -225,7 +225,7 @@ class ProgressProducer:
         self._begin_transactions()
 
     def commit_transaction(self, *args: Any) -> None:
-        """As `confluent_kafka.Producer.commit_transaction`; from here on the records' times are told.
+        """As `confluent_kafka.Producer.commit_transaction`; from here on the records' times are sent.
 
         Raises:
             BaseException: what a callback raised meanwhile; the transaction is committed all the same.
@@ -238,7 +238,7 @@ class ProgressProducer:
         self._raise()
 
     def abort_transaction(self, *args: Any) -> None:
-        """As `confluent_kafka.Producer.abort_transaction`; the records' times are never told.
+        """As `confluent_kafka.Producer.abort_transaction`; the records' times are never sent.
 
         Raises:
             BaseException: what a callback raised meanwhile; the transaction is aborted all the same.
@@ -267,7 +267,7 @@ class ProgressProducer:
     def close(self, timeout: float = -1) -> int:
         """Ends the thread and waits for all records; how many are left, when time is up.
 
-        Nothing is told any more. The producer that was given stays open.
+        Nothing is sent any more. The producer that was given stays open.
 
         Raises:
             BaseException: what a callback raised, the first where there were several; all records were waited for.
@@ -356,7 +356,7 @@ class ProgressProducer:
             self._callbacks.call(delivered, error, message)
 
     def _stands(self, message: Any) -> None:
-        """A record stands in a partition; the thread, which was woken when it went out, sees that at its next look."""
+        """A record is in a partition; the thread, which was woken when it went out, sees that at its next look."""
         now, offset, (kind, at) = self._timer.now(), message.offset(), message.timestamp()
         if offset is None or offset < 0 or kind == _UNTIMED:
             self._ledger.counters["untimed"] += 1

@@ -47,7 +47,7 @@ class Watched:
         quiet_since: since when there is no new data; None while that is not known.
         event_time: the largest time of its data, as far as it was read.
         base: the time that it had when it became quiet.
-        told: the largest time that a control message told.
+        told: the largest time of a control message.
         cycle: when it is looked at, and ticked, again.
         is_moving: whether the log says so.
         sequence: how many control messages were sent.
@@ -76,7 +76,7 @@ class Watch:
         log: Callable[[str], None],
         tail: int = TAIL,
     ) -> None:
-        """A watch that has seen nothing yet; without `send` it tells what it would send."""
+        """A watch that has seen nothing yet; without `send` it says what it would send."""
         self._options = options
         self._cluster = cluster
         self._send = send
@@ -127,7 +127,7 @@ class Watch:
             self._decide(partition, watched, end, now)
 
     def _decide(self, partition: TopicPartition, watched: Watched, end: Ends, now: int) -> None:
-        """What becomes of a partition whose end stands still and whose time has come."""
+        """Handles a partition whose end has not moved and whose time has come."""
         if end.stable < end.high:
             self.counters["open_transactions"] += 1
             self._say(partition, "a transaction is open")

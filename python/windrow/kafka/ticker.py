@@ -3,7 +3,7 @@
 It watches where partitions end. One that has stood still for `progress.control.start.ms` gets control messages, as
 `ProgressProducer` sends them: the largest time of its last records, plus the time it has stood still, less the
 allowance. One that moves is never touched, nor one with an open transaction; one without any record has no windows,
-so it needs no tick. What was ticked stands in the topic, so that reading it again gives the same windows.
+so it needs no tick. Ticks are in the topic, so that reading it again gives the same windows.
 
 A line of log for each decision goes to the standard output; SIGINT and SIGTERM end it (exit code 0). With a topic that
 is absent, or options that are wrong, it does not begin (exit code 2).
@@ -45,7 +45,7 @@ def arguments(given: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--command-config", metavar="FILE", type=Path, help="settings of a client, a name=value a line")
     parser.add_argument("--interval-ms", type=_positive, default=1_000, help="how often ends are looked at (1000)")
     parser.add_argument("--tail", type=_positive, default=TAIL, help=f"how many last offsets are read ({TAIL})")
-    parser.add_argument("--dry-run", action="store_true", help="tell what would be sent, and send nothing")
+    parser.add_argument("--dry-run", action="store_true", help="say what would be sent, and send nothing")
     for option in OPTIONS:
         if option.name != _TOPICS:
             default = "" if option.default is None else f" ({option.default})"

@@ -80,7 +80,7 @@ class StoredQuery:
         return operator
 
     def shown(self, operator: Operator, windows: pa.RecordBatch, source: dict[str, Any]) -> pa.RecordBatch:
-        """Selected windows beside the source columns and stream time, named as in the result."""
+        """Selected windows with the source columns and stream time, named as in the result."""
         count = windows.num_rows
         columns = windows.columns[:-1]  # the last one is the largest time of the records
         for name, value in source.items():
@@ -109,7 +109,7 @@ class StoredQuery:
     def place(self, key: pa.RecordBatch) -> tuple[int, str]:
         """What Spark knows the shard of a key by, and its sort key in hexadecimal digits.
 
-        The core tells both of a record of the key: where it is packed to, and between which keys its page is.
+        The core knows both for a record of the key: where it is packed to, and between which keys its page is.
         """
         record = self._record(key)
         packer = Query.of_rows(json.dumps(self.spec), self.schema).packer(0)

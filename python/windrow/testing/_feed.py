@@ -116,7 +116,7 @@ class Feed:
         if not isinstance(column, str):
             raise bad_type("input_column", column, "the name of a column")
         if name is not None or self._number is None:
-            allowed = "none beside input=" if name is not None else "none: the definition has one input"
+            allowed = "none with input=" if name is not None else "none: the definition has one input"
             raise bad_value("input_column", column, allowed)
         return functools.partial(self.interleaved, column)
 

@@ -283,7 +283,7 @@ class SourceOperators(Operators):
 
     @contextmanager
     def _working(self, operator: Operator) -> Iterator[Operator]:
-        """Where one of the operators fails, none goes on."""
+        """If one of the operators fails, none continues."""
         try:
             yield operator
         except BaseException:
@@ -301,7 +301,7 @@ def operators_of(plan: Plan, schema: pa.Schema, tick: str, value: str | None) ->
 
     `value` is the column that is the record's value in Kafka, if nulls are to be what they are there.
     """
-    stream, operator_plan = plan.stream, plan.asked() | {"tick": tick, "kafka": {"value": value}}
+    stream, operator_plan = plan.stream, plan.to_dict() | {"tick": tick, "kafka": {"value": value}}
     number = None
     if stream.source and stream.stream_time == "slowest":
         number = Names(schema.names).unused("windrow.source")

@@ -1,4 +1,4 @@
-"""What the pages of a driver hold beside those of its operators, where it has sources or a wall clock.
+"""The pages of a driver in addition to those of its operators, if it has sources or a wall clock.
 
 | `windrow.page` | one row is | columns |
 |---|---|---|

@@ -1,4 +1,4 @@
-"""Files of recorded runs: one JSON object a line, read strictly. Fields beside those that are read here are notes."""
+"""Files of recorded runs: one JSON object a line, read strictly. All other fields are notes."""
 
 from __future__ import annotations
 

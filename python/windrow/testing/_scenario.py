@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from windrow._folds.fold import Fold, of_reduce
 
-# A unit of a run is a millisecond, and here a tick of the column: in microseconds, in which the core is told lengths,
+# A unit of a run is a millisecond, and here a tick of the column: in microseconds, in which the core gets lengths,
 # so that each of 64 bits goes over as it is.
 TIME = pa.timestamp("us")
 _COLUMNS: list[tuple[str, pa.DataType]] = [

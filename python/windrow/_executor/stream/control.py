@@ -1,4 +1,4 @@
-"""How far sources have come in a split, and what was counted there: what a split tells every shard."""
+"""How far sources have come in a split, and what was counted there: sent by a split to every shard."""
 
 from __future__ import annotations
 

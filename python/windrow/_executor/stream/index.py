@@ -22,7 +22,7 @@
 | `accumulators` | the types of what Python functions give, as Arrow IPC in base64 |
 | `result` | the columns of `windrow.state.read`, as Spark's JSON |
 
-A state store may be damaged, or hold values of two states or of another shard: the index tells.
+A state store may be damaged, or hold values of two states or of another shard: the index shows it.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ FORMAT = 5
 INDEX = "index"
 QUERY = "query"
 HEAD = "head"
-"""The page of an operator that tells how far it has come."""
+"""The page of an operator with its progress."""
 
 _CHECKSUM = ', "checksum": '
 _KEY_DIGITS = 32

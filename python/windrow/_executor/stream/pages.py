@@ -1,6 +1,6 @@
 """The state of a shard in Spark's state store: pages by name, and an index of them (`index.py`).
 
-A state store may be damaged, or hold values of two states or of another shard: the index tells, and the query fails.
+A state store may be damaged, or hold values of two states or of another shard. The index shows it, and the query fails.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 | | in the state | comes back |
 |---|---|---|
-| a record of a session | whole, in a list beside the aggregates of its session | when the session closes |
+| a record of a session | whole, in a list among the aggregates of its session | when the session closes |
 | a record of sliding windows | what aggregates read of it | in its own micro-batch |
 | one that is left out: no key, no time, a bad gap, too far ahead | nothing | in its own micro-batch, without a window |
 
@@ -23,7 +23,7 @@ from windrow._aggregates.call import AggregateCall
 from windrow._arguments.errors import bad_column_type, bad_value
 from windrow._executor.batches import Batches
 from windrow._executor.stream.change_block import blocks_of, rows_of
-from windrow._executor.stream.query import ROW, ROWS, Asked, StreamQuery
+from windrow._executor.stream.query import ROW, ROWS, Shipment, StreamQuery
 from windrow._native import Query
 from windrow._plan.plan import Plan
 from windrow._windows.session import SessionWindows
@@ -66,7 +66,7 @@ def core_plan(plan: Plan, records: pa.Schema) -> Plan:
 
 
 def _check_waits(plan: Plan, field: pa.Field[Any]) -> None:
-    spec = plan.asked() | {"aggregates": [AggregateCall("collect_list", (field.name,)).plan(ROWS)]}
+    spec = plan.to_dict() | {"aggregates": [AggregateCall("collect_list", (field.name,)).plan(ROWS)]}
     schema = pa.schema({each.name: each for each in (*plan.schema, field)}.values())
     try:
         Query(json.dumps(spec), schema)
@@ -110,7 +110,7 @@ def with_row(query: StreamQuery, rows: pa.RecordBatch) -> pa.RecordBatch:
     return rows.append_column(pa.field(ROW, row.type), row)
 
 
-def beside(records: pa.RecordBatch, windows: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def with_windows(records: pa.RecordBatch, windows: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Records and the columns of their windows, which are in as many batches as they need."""
     at = 0
     for batch in windows:
@@ -120,9 +120,9 @@ def beside(records: pa.RecordBatch, windows: list[pa.RecordBatch]) -> Iterator[p
         at += batch.num_rows
 
 
-def unpack_records(batches: Batches, asked: Asked) -> Batches:
+def unpack_records(batches: Batches, shipment: Shipment) -> Batches:
     """The last step: the records of the blocks in the first column, with their windows."""
-    query = StreamQuery(asked)
+    query = StreamQuery(shipment)
     for rows in rows_of(batches):
         yield _of_records(query, rows)
 

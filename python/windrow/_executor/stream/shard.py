@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from windrow._executor.stream import returned_records as over
+from windrow._executor.stream import returned_records
 from windrow._executor.stream.change_block import blocks_of
 from windrow._executor.stream.control import Control
 from windrow._executor.stream.order import judging_times
@@ -37,14 +37,14 @@ def changes(rows: Iterable[Any], state: PageState, query: StreamQuery) -> Iterat
         query: the query.
 
     Returns:
-        Blocks of changes, and the counters of `SUMS` and `stream_time` beside the last one.
+        Blocks of changes, and the counters of `SUMS` and `stream_time` with the last one.
 
     Raises:
         ValueError: a state that is damaged or of another query, or rows of one shard that do not fit one batch.
     """
-    asked = query.asked
+    shipment = query.shipment
     shard, blocks, left_out, control = _received(rows, query.shard_keys)
-    pages = Pages(state, shard, asked["source"], "slowest" if asked["slowest"] else "source")
+    pages = Pages(state, shard, shipment["source"], "slowest" if shipment["slowest"] else "source")
     work = Shard(query, pages)
     counters = dict.fromkeys(SUMS, 0)
     for name in _SPLIT:
@@ -55,7 +55,7 @@ def changes(rows: Iterable[Any], state: PageState, query: StreamQuery) -> Iterat
     for number, rows_of_task, progress in tasks:
         changed = (
             work.join(number, rows_of_task, progress)
-            if asked["partials"]
+            if shipment["partials"]
             else work.push(number, rows_of_task, progress, control)
         )
         given += changed.rows
@@ -67,7 +67,7 @@ def changes(rows: Iterable[Any], state: PageState, query: StreamQuery) -> Iterat
     # operators wait for that.
     yield from ((block, {}) for block in left_out)
     for batch in given:
-        # The record operator tells more of a window: the time of the change, and `op` of final windows.
+        # The record operator gives more of a window: the time of the change, and `op` of final windows.
         needed = batch if query.at_once else batch.select(range(query.window_columns))
         yield from ((block, {}) for block in blocks_of(needed))
     pages.finish(query.stored)
@@ -84,7 +84,7 @@ def _received(rows: Iterable[Any], shard_keys: list[int]) -> tuple[int, dict[Sou
         shard = shard_keys.index(row.shard)
         if row.control is not None:
             control.add(Control.read(row.control))
-        elif row.source == over.LEFT_OUT:
+        elif row.source == returned_records.LEFT_OUT:
             left_out.append(row.block)
         else:
             blocks.setdefault(tuple(json.loads(row.source)), []).append(row)
@@ -134,7 +134,7 @@ class Shard:
     ) -> Operator:
         """The operator with a number, with those of its pages that records need: all, where the query was another."""
         query, pages = self._query, self._pages
-        folds = [pickle.loads(function).fold(query.schema, kafka=False) for function in query.asked["functions"]]
+        folds = [pickle.loads(function).fold(query.schema, kafka=False) for function in query.shipment["functions"]]
         operator = Operator(query.operator_spec, query.schema, folds)
         head = pages.head(number) if pages.is_of(query.stored) else None
         touched = None if head is None else operator.touched(head, keys, progress, times)
@@ -146,7 +146,7 @@ class Shard:
 
     def tasks(self, control: Control, blocks: dict[Source, list[Any]]) -> Iterator[tuple[int, list[Any], Progress]]:
         """For each operator that has something to do: its number, its blocks, and how far its sources have come."""
-        pages, is_slowest = self._pages, self._query.asked["slowest"]
+        pages, is_slowest = self._pages, self._query.shipment["slowest"]
         for source, number in sorted(control.times, key=repr):
             pages.see(source, number)
         for source in sorted(blocks, key=repr):
@@ -178,7 +178,7 @@ class Shard:
         operator = self._operator(number, records.select(query.keys), progress, times)
         before = operator.counters()
         if query.at_once:
-            changes = list(over.beside(records, operator.push_over(records, progress, times)))
+            changes = list(returned_records.with_windows(records, operator.push_over(records, progress, times)))
         else:
             changes = operator.push_micro_batch(records, progress, times)
         after = operator.counters()
@@ -197,7 +197,7 @@ class Shard:
                 "more shards (.shards(...)), or smaller micro-batches (maxFilesPerTrigger, maxOffsetsPerTrigger)"
             )
         records = batches[0] if batches else pa.RecordBatch.from_pylist([], schema=query.rows_schema)
-        times = judging_times(query, records, control) if query.asked["order"] is not None else None
+        times = judging_times(query, records, control) if query.shipment["order"] is not None else None
         return records.select(query.schema.names), times
 
 

@@ -23,9 +23,9 @@ def observe_ticks(query: StreamQuery, ticks: pa.RecordBatch | pa.Table, control:
     if query.input is not None:
         numbers = ticks.column(query.input).to_pylist()
     orders: list[int | None] = [None] * len(times)
-    if query.asked["order"] is not None:
-        orders = ticks.column(query.asked["order"]).to_pylist()
-    sources = _values(ticks, query.asked["source"])
+    if query.shipment["order"] is not None:
+        orders = ticks.column(query.shipment["order"]).to_pylist()
+    sources = _values(ticks, query.shipment["source"])
     for source, number, time, order in zip(sources, numbers, times, orders, strict=True):
         if time is None:
             control.count([("bad_ticks", 1)])
