@@ -16,11 +16,11 @@ use crate::core::error::{Error, Result};
 pub struct AggregatePlan {
     /// Name of its result column.
     pub name: String,
-    /// Which of the query's inputs it takes; none for a Python function, which is handed the batch.
+    /// Which of the query's inputs it takes; none for a Python function, which takes the batch.
     pub inputs: Vec<usize>,
-    /// Which of the query's inputs is true in the rows that it sees; none where it sees all.
+    /// The boolean input that selects its rows; none if it sees all rows.
     pub filter: Option<usize>,
-    /// The input of a cogroup whose rows alone it sees.
+    /// It sees only the rows of this input of a cogroup.
     pub only: Option<u32>,
     output: Output,
 }
@@ -144,7 +144,7 @@ impl AggregatePlan {
         }
     }
 
-    /// A vector of states without slots; none where something else gives the results.
+    /// A vector of states without slots; none if something else gives the results.
     pub fn states(&self) -> Option<Box<dyn Aggregate>> {
         match &self.output {
             Output::BuiltIn(states, _) => Some(states.fresh()),
@@ -153,7 +153,7 @@ impl AggregatePlan {
     }
 }
 
-/// The boolean column that tells which rows an aggregate sees.
+/// The boolean column that selects the rows of an aggregate.
 fn filter_column(argument: &str, name: &str, input: &Schema) -> Result<InputColumn> {
     Ok(InputColumn {
         source: SourceColumn::of_booleans(input, &format!("{argument}: where"), name)?,
@@ -162,7 +162,7 @@ fn filter_column(argument: &str, name: &str, input: &Schema) -> Result<InputColu
     })
 }
 
-/// Values that take no bytes cannot be moved: of them Arrow's arrays do not know how many they are.
+/// Refuses values that take no bytes: an Arrow array does not know how many of them it holds.
 fn has_width(field: &Field, argument: &str) -> Result<()> {
     if !zero_width::within(field.data_type()) {
         return Ok(());

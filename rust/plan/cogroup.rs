@@ -1,4 +1,4 @@
-//! Which input of a cogroup each row is of.
+//! The inputs of a cogroup, and which of them each row belongs to.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
@@ -15,7 +15,7 @@ use crate::core::error::{Error, Result};
 /// The column of the inputs' numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cogroup {
-    /// Which of a query's inputs it is.
+    /// Its position among the query's inputs.
     pub position: usize,
     /// Whether all inputs share one stream time.
     pub one_time: bool,
@@ -69,7 +69,7 @@ impl Cogroup {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] where it is not.
+    /// [`Error::Argument`] if it is not.
     pub(crate) fn check_aggregate(cogroup: Option<&Self>, spec: &AggregateSpec) -> Result<()> {
         let count = cogroup.map_or(0, |cogroup| cogroup.count);
         match spec.input {
@@ -94,11 +94,11 @@ impl Cogroup {
         numbers.ok_or(Error::Internal("the numbers of inputs are integers"))
     }
 
-    /// Checks that all rows are of an input.
+    /// Checks that every row belongs to an input.
     ///
     /// # Errors
     ///
-    /// [`Error::Record`] of the first row that is not.
+    /// [`Error::Record`] for the first row that does not.
     pub(crate) fn check_rows(&self, inputs: &[ArrayRef]) -> Result<()> {
         let numbers = self.numbers(inputs)?;
         (0..numbers.len()).try_for_each(|row| self.number(numbers, row).map(drop))
@@ -108,7 +108,7 @@ impl Cogroup {
     ///
     /// # Errors
     ///
-    /// [`Error::Record`] where there is no such input.
+    /// [`Error::Record`] if there is no such input.
     pub(crate) fn number(&self, numbers: &Int64Array, row: usize) -> Result<usize> {
         let number = (row < numbers.len() && numbers.is_valid(row)).then(|| numbers.value(row));
         let known = number

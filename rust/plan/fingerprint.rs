@@ -1,4 +1,5 @@
-//! What a saved state belongs to: the specification without what may change between two runs.
+//! The query that a saved state belongs to: the specification without the parts that may change when a
+//! query restarts.
 
 use std::fmt::Write;
 
@@ -10,7 +11,7 @@ use super::query::Query;
 use super::spec::Spec;
 use crate::core::error::{Error, Result};
 
-/// What may change: grace and late policy.
+/// The parts that may change.
 const MAY_CHANGE: [&str; 2] = ["grace", "late"];
 
 /// A specification as JSON with sorted names, and the hash of it.
@@ -57,8 +58,8 @@ impl Fingerprint {
         Ok(Self { text, hash })
     }
 
-    /// What differs from another specification, for an error: name, then the saved value and this
-    /// one.
+    /// The differences from a saved specification, for an error: the name of each part, the saved value
+    /// and this one.
     pub fn difference(&self, saved: &str) -> String {
         let read =
             |text: &str| serde_json::from_str::<Map<String, Value>>(text).unwrap_or_default();
@@ -90,7 +91,7 @@ impl Fingerprint {
     }
 }
 
-/// A type's name: ours, so that it outlives a version of Arrow.
+/// The name of a type. It is our own, so that it does not change with Arrow's.
 fn name(data_type: &DataType) -> String {
     use DataType::*;
     match data_type {

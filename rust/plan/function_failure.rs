@@ -7,14 +7,14 @@ use crate::core::window::Window;
 
 /// A function that failed.
 pub struct FunctionFailure {
-    /// Which of the user's functions, by the argument that takes it; before it, where another one
-    /// returned None that it was handed, that other one.
+    /// The name of the argument that takes the function. If the function failed on a None that another
+    /// one returned, the name of that one comes first.
     pub function: String,
     /// Why.
     pub cause: Cause,
-    /// At which of several slots or windows.
+    /// The position among several slots or windows.
     pub nth: Option<usize>,
-    /// Whether the values of several slots do not fit one array, and those of fewer may.
+    /// Whether the values of fewer slots may fit, because all of them do not fit one array.
     pub crowded: bool,
 }
 
@@ -22,7 +22,7 @@ pub struct FunctionFailure {
 pub type Outcome<T> = Result<T, FunctionFailure>;
 
 impl Query {
-    /// The error of the `nth` function of the user, at a record and in a window where these are known.
+    /// The error of the `nth` function of the user, with its record and its window if there are any.
     pub fn failed(
         &self,
         nth: usize,

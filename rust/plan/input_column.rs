@@ -14,13 +14,13 @@ pub struct InputColumn {
     pub source: SourceColumn,
     /// Its declared name and type.
     pub field: Field,
-    /// Whether floats inside its values are brought to one NaN and one zero first, since row bytes
-    /// are compared.
+    /// Whether floats inside its values are first replaced by ones with a single NaN and a single zero,
+    /// because row bytes are compared.
     pub canonical_floats: bool,
 }
 
 impl InputColumn {
-    /// What aggregates take of the column's array.
+    /// The column's array as aggregates take it.
     ///
     /// # Errors
     ///
@@ -33,7 +33,7 @@ impl InputColumn {
         }
     }
 
-    /// The position of this column among others, to which it is added where it is new.
+    /// The position of this column among others. A new one is added.
     pub(crate) fn position_in(self, inputs: &mut Vec<Self>) -> usize {
         inputs
             .iter()

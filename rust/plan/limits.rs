@@ -1,36 +1,37 @@
-//! How many rows and bytes wait before they move on. No limit changes an answer.
+//! How many rows and bytes wait before they move on. No limit changes a result.
 
 /// The sizes at which rows, blocks and windows move on.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// Rows that an in-process run groups at once.
     pub run_rows: usize,
-    /// Rows that go through all steps of an in-process run together, about: few enough to stay in
-    /// the caches.
+    /// The approximate number of rows that go through all steps of an in-process run together. They
+    /// should fit into the caches.
     pub step_rows: usize,
     /// Bytes of short batches that are joined to a step.
     pub step_bytes: usize,
     /// Rows that a packer gathers before it packs them.
     pub pack_rows: usize,
-    /// Bytes of rows that a packer gathers before it packs them, where rows are wide.
+    /// Bytes of wide rows that a packer gathers before it packs them.
     pub pack_bytes: usize,
     /// Bytes of rows that a packer buffers before it groups those that come in order.
     pub buffer_bytes: usize,
-    /// Rows that a packer looks at, whether it pays to group them.
+    /// Rows that a packer looks at to decide whether to group them.
     pub pack_loose: usize,
     /// Keys that a packer remembers from one block to the next.
     pub pack_keys: usize,
-    /// Bytes in a block, about: a worker holds an Arrow batch of 10,000 of them at once.
+    /// The approximate number of bytes in a block. A worker holds an Arrow batch of 10,000 blocks at
+    /// once.
     pub block_bytes: usize,
-    /// Bytes of blocks that a merger takes in before it lets windows leave.
+    /// Bytes of blocks that a merger reads before it emits windows.
     pub merge_bytes: usize,
-    /// Bytes in a page of a state before they are compressed, about.
+    /// The approximate number of bytes in a page of a state before compression.
     pub page_bytes: usize,
-    /// Sessions of a run that has an index; of a shorter one all is read.
+    /// A run of so many sessions has an index. A shorter one is read as a whole.
     pub index_rows: usize,
-    /// Runs of a segment, above which they are compacted.
+    /// A segment with more runs is compacted.
     pub segment_runs: usize,
-    /// Bytes that results may take where they grow with the rows of their windows; none for any.
+    /// The largest size in bytes of results that grow with the rows of their windows; none: any size.
     pub result_bytes: Option<usize>,
 }
 

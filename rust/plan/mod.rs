@@ -1,4 +1,4 @@
-//! The query: as it was asked for, and resolved against the schema of its input.
+//! The query: as the user wrote it, and resolved against the schema of its input.
 //!
 //! | file | noun |
 //! |---|---|
@@ -11,7 +11,7 @@
 //! | [`results`] | batches of results, times and windows as text |
 //! | [`source_column`] | a column of the input that a query names |
 //! | [`input_column`] | a column that aggregates take |
-//! | [`cogroup`] | the column that tells the input of each row of a cogroup |
+//! | [`cogroup`] | the column that numbers the input of each row of a cogroup |
 //! | `over_query` | queries that give the rows back, each with its window |
 //! | `window_id` | the id of a window |
 //! | [`limits`] | how many rows and bytes wait before they move on |

@@ -1,5 +1,5 @@
-//! Queries that give the rows back, each with its window, as SQL's `OVER` does: a session has the rows
-//! that it is made of, a sliding window those at its end, so that each row has one.
+//! Queries that give back each row with its window, as SQL's `OVER` does. The window of a row is the
+//! session that holds it, or the sliding window that ends at it.
 
 use std::sync::Arc;
 
@@ -18,9 +18,9 @@ const ROW: &str = "windrow.row";
 const ROWS: &str = "windrow.rows";
 
 impl Query {
-    /// Resolves a spec as a query for windows whose last column lists the rows of each: the numbers
-    /// that the last column of the input, which is not among `input`, gives them. Of sliding windows
-    /// those leave that end at a record.
+    /// Resolves a spec as a query for windows whose last column lists the numbers of their rows. The
+    /// numbers come from an extra last column of the input, which `input` does not have. Only the
+    /// sliding windows that end at a record are emitted.
     ///
     /// # Errors
     ///
@@ -32,7 +32,7 @@ impl Query {
         spec.aggregates.push(rows);
         let mut query = Self::new(&spec, &numbered(input))?;
         if let Some(rows) = query.aggregates.pop() {
-            // Of the rows that come back none is written to a block, and the list of them is none of the aggregates.
+            // The rows are not written to a block, and the list of their numbers is not an aggregate of the user.
             let mut own = spec.aggregates.iter().rev().skip(1);
             query.needs_seq_no = own.any(|aggregate| aggregate.function.is_ordered());
             query.row_number = rows.inputs.first().copied();
@@ -41,7 +41,7 @@ impl Query {
         Ok(query)
     }
 
-    /// Resolves a spec as a query for the rows, each with its window and the aggregates of that; both
+    /// Resolves a spec as a query for the rows, each with its window and the window's aggregates. Both
     /// are null for a row that is left out.
     ///
     /// # Errors
@@ -69,7 +69,7 @@ impl Query {
         Ok(of_rows)
     }
 
-    /// Of a query [with rows](Self::with_rows), the fields of `window` and the aggregates.
+    /// The fields of `window` and the aggregates in a query [with rows](Self::with_rows).
     pub(crate) fn window_columns(&self) -> impl Iterator<Item = &Arc<Field>> {
         let fields = self.output.fields().iter();
         let last = fields.len().saturating_sub(1);

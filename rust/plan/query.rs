@@ -43,7 +43,7 @@ pub enum QueryOutput {
     },
 }
 
-/// The columns that a query names, beside those of its aggregates.
+/// The columns that a query names, without those of its aggregates.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct QuerySources {
     /// The key columns.
@@ -62,35 +62,35 @@ pub(crate) struct QuerySources {
     pub source_number: Option<SourceColumn>,
 }
 
-/// A checked query. Everything that can be wrong before data arrives is wrong here.
+/// A checked query. Everything that can be checked before data arrives was checked.
 pub struct Query {
     /// Number of shards.
     pub shards: u32,
     /// The kind of windows, in ticks of the time column.
     pub windows: WindowLengths,
-    /// Where sessions are cut, if anywhere: their records are taken in the order of time.
+    /// Where sessions are cut, if anywhere. The records of cut sessions are read in the order of time.
     pub cut: Option<Cut>,
     /// The key columns.
     pub keys: Vec<Field>,
     /// The time column.
     pub time: Field,
-    /// Where keys, time and the like stand in the input.
+    /// The columns of keys, time and so on in the input.
     pub(crate) columns: QuerySources,
     /// What happens to a record whose own gap is null, zero or negative.
     pub invalid_gap: InvalidGap,
     /// The distinct columns that aggregates take.
     pub inputs: Vec<InputColumn>,
-    /// Of a cogroup: the column that holds the input of each row.
+    /// The column that numbers the input of each row of a cogroup.
     pub cogroup: Option<Cogroup>,
     /// The aggregates, in order.
     pub aggregates: Vec<AggregatePlan>,
-    /// Of windows with their rows, of sliding ones those at the end of each: the input that numbers rows.
+    /// The input that numbers rows, for windows with their rows (a sliding window: those at its end).
     pub(crate) row_number: Option<usize>,
     /// Whether the order of rows with equal times counts.
     pub needs_seq_no: bool,
     /// What leaves the query.
     pub output_kind: QueryOutput,
-    /// The columns of what leaves, none of them a dictionary.
+    /// The columns of the output. None is a dictionary.
     pub output: SchemaRef,
     /// When rows, blocks and windows move on.
     pub limits: Limits,
@@ -106,8 +106,7 @@ impl Query {
         Self::with_python(spec, input, &[])
     }
 
-    /// Resolves a spec as a query for its rows, which leave for record operators: its aggregates do
-    /// not count.
+    /// Resolves a spec as a query that gives its rows to record operators, without its aggregates.
     ///
     /// # Errors
     ///
@@ -128,7 +127,7 @@ impl Query {
         })
     }
 
-    /// Resolves a spec whose Python functions, in their order, have results as these fields say.
+    /// Resolves a spec whose Python functions have results of these fields, in order.
     ///
     /// # Errors
     ///
@@ -216,7 +215,7 @@ impl Query {
             inputs,
             cogroup,
             aggregates,
-            // Sliding rows are moved as they are, with all that the next one may ask of them.
+            // Rows for sliding windows move unchanged, so that they keep all that a later step may need.
             needs_seq_no: matches!(windows, WindowLengths::Sliding(_))
                 || spec
                     .aggregates
@@ -236,7 +235,7 @@ impl Query {
         let parts = self.aggregates.iter().filter_map(|aggregate| {
             let range = from..from + aggregate.inputs.len();
             from = range.end + usize::from(aggregate.filter.is_some());
-            // The first of the columns that are the same: a filter's rows are selected once.
+            // The first of equal columns, so that the rows of one filter are selected once.
             let same = |filter| positions.iter().position(|&position| position == filter);
             let filter = RowFilter {
                 input: aggregate.only,
@@ -247,13 +246,13 @@ impl Query {
         Accumulators::filtered(parts.collect::<Vec<_>>())
     }
 
-    /// Whether records have gaps of their own: from a column, or as they end their session.
+    /// Whether records have gaps of their own, from a column or because they end their session.
     pub(crate) fn has_own_gaps(&self) -> bool {
         self.columns.gap.is_some() || self.columns.ends.is_some()
     }
 
-    /// Which of the query's inputs the accumulators take: of one aggregate after the other those that
-    /// it takes and the one that tells its rows, then the one that tells each row's input.
+    /// The inputs that the accumulators take: for each aggregate its columns and the column of its
+    /// filter, and at the end the column that numbers the input of each row.
     pub fn positions(&self) -> impl Iterator<Item = usize> {
         let cogroup = self.cogroup.as_ref().map(|cogroup| cogroup.position);
         self.aggregates
@@ -262,7 +261,7 @@ impl Query {
             .chain(cogroup)
     }
 
-    /// The aggregates whose results are lists, where windows overlap: together these may be many times the
+    /// The aggregates whose results are lists, if windows overlap. Such lists may hold many times the
     /// rows.
     pub fn overlapping_lists(&self) -> Vec<&str> {
         let lists = self.aggregates.iter().filter(|known| known.is_list());

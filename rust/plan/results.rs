@@ -34,7 +34,7 @@ impl Query {
     ///
     /// # Errors
     ///
-    /// [`Error::Overflow`] of a result that does not fit its type, [`Error::Crowded`] of a column
+    /// [`Error::Overflow`] for a result that does not fit its type, [`Error::Crowded`] for a column
     /// that does not fit one batch.
     pub fn result_with(
         &self,
@@ -88,7 +88,7 @@ impl Query {
     ///
     /// # Errors
     ///
-    /// None of times of the time column.
+    /// None for times of the time column.
     pub fn window(&self, windows: &[Window]) -> Result<ArrayRef> {
         let [start, end] = [
             self.times(windows.iter().map(|window| window.start))?,
@@ -106,7 +106,7 @@ impl Query {
     ///
     /// # Errors
     ///
-    /// None of times of the time column.
+    /// None for times of the time column.
     pub fn times(&self, times: impl Iterator<Item = Time>) -> Result<ArrayRef> {
         result_array::result(
             Column::new(Values::Int(times.map(|time| time.0).collect())),
@@ -114,7 +114,7 @@ impl Query {
         )
     }
 
-    /// The same error; an overflow names its column and, of `windows`, the one that it is in.
+    /// The same error. An overflow gets the name of its column and its window of `windows`.
     pub fn name_overflow(&self, error: Error, windows: &[Window]) -> Error {
         match error {
             Error::ResultOverflow {

@@ -20,7 +20,7 @@ impl SourceColumn {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] where there is none.
+    /// [`Error::Argument`] if there is none.
     pub(crate) fn find<'s>(
         input: &'s Schema,
         argument: &str,
@@ -31,7 +31,7 @@ impl SourceColumn {
         Ok((Self { name, position }, field))
     }
 
-    /// The column of this name, of booleans, or of nulls alone: it is never true.
+    /// The boolean column of this name. A column of type null counts as never true.
     ///
     /// # Errors
     ///
@@ -69,12 +69,12 @@ impl SourceColumn {
         &self.name
     }
 
-    /// The position of this column in a batch, which may have others beside those declared, and in
-    /// another order.
+    /// The position of this column in a batch. The batch may have more columns than the declared
+    /// schema, in another order.
     ///
     /// # Errors
     ///
-    /// [`Error::Format`] where the batch does not have the column.
+    /// [`Error::Format`] if the batch does not have the column.
     pub(crate) fn position(&self, batch: &RecordBatch) -> Result<usize> {
         let schema = batch.schema_ref();
         let declared = schema.fields().get(self.position);
@@ -88,7 +88,7 @@ impl SourceColumn {
     ///
     /// # Errors
     ///
-    /// [`Error::Format`] where the batch does not have the column.
+    /// [`Error::Format`] if the batch does not have the column.
     pub(crate) fn array<'b>(&self, batch: &'b RecordBatch) -> Result<&'b ArrayRef> {
         batch
             .columns()

@@ -1,5 +1,5 @@
-//! The query as it travels to executors: JSON, checked in shape here and against the input in
-//! [`crate::plan::query`].
+//! The query as it travels to executors, in JSON. Its shape is checked here; [`crate::plan::query`]
+//! checks it against the input.
 
 use std::fmt::Display;
 
@@ -14,10 +14,10 @@ use crate::core::operator::change::{Emit, Late};
 /// The largest number of shards.
 pub(crate) const MOST_SHARDS: u32 = 1 << 16;
 
-/// The largest number of inputs: each has a stream time of its own, which is held and saved.
+/// The largest number of inputs. Each has its own stream time, which is part of the state.
 pub(crate) const MOST_INPUTS: u32 = 1 << 16;
 
-/// What a user asked for. Times are in microseconds.
+/// A query. Times are in microseconds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Spec {
@@ -37,16 +37,16 @@ pub struct Spec {
     pub op: bool,
     /// Number of shards.
     pub shards: u32,
-    /// How long windows wait for late records; none: for ever.
+    /// How long windows wait for late records; none: forever.
     #[serde(default)]
     pub grace: Option<i64>,
-    /// How long closed windows stay visible at least.
+    /// How long closed windows at least stay visible.
     #[serde(default)]
     pub until: Option<i64>,
     /// When windows are emitted.
     #[serde(default)]
     pub emit: Emit,
-    /// Whether each change of a window is emitted, not only the last one of a batch.
+    /// Whether each change of a window is emitted, and not only the last one of a batch.
     #[serde(default)]
     pub every_record: bool,
     /// What happens to late records.
@@ -58,18 +58,18 @@ pub struct Spec {
     /// Kafka's treatment of null values, which only the driver has.
     #[serde(default)]
     pub kafka: Option<KafkaSemantics>,
-    /// The integer column that numbers the source of each row, where stream time is that of the
-    /// slowest source; none: all rows are of one.
+    /// The integer column that numbers the source of each row, if the slowest source sets the stream
+    /// time; none: all rows have one source.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sources: Option<String>,
-    /// Whether the records of a stream come back, each with the sliding window that ends at it.
+    /// Whether a stream gives back its records, each with the sliding window that ends at it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub over: bool,
 }
 
 impl Spec {
-    /// Whether the records of a micro-batch may be made partial sessions before they are judged: no
-    /// aggregate and no change asks for the records themselves.
+    /// Whether the records of a micro-batch may be joined to partial sessions before late ones are
+    /// found: no aggregate and no change needs the records themselves.
     pub(crate) fn takes_partials(&self) -> bool {
         let is_built_in = |aggregate: &AggregateSpec| aggregate.function != Function::Python;
         self.aggregates.iter().all(is_built_in)
@@ -84,11 +84,11 @@ impl Spec {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CogroupSpec {
-    /// The integer column that tells the input of each row, from 0 on.
+    /// The integer column that numbers the input of each row, from 0.
     pub column: String,
     /// How many inputs there are.
     pub count: u32,
-    /// Whether they share one stream time: for records of all inputs in the order of time.
+    /// Whether they share one stream time. Records of all inputs then come in the order of time.
     #[serde(default)]
     pub one_time: bool,
 }
@@ -101,8 +101,8 @@ pub struct KafkaSemantics {
     /// The column of record values: sliding windows drop a record whose value is null.
     #[serde(default)]
     pub value: Option<String>,
-    /// Whether an end of a window beyond the latest time is shown as that, where it is an error
-    /// otherwise.
+    /// Whether the end of a window beyond the latest time is shown as the latest time. Otherwise it is
+    /// an error.
     #[serde(default)]
     pub saturate: bool,
 }
@@ -119,14 +119,14 @@ pub enum WindowSpec {
         /// The duration column that holds each record's own gap.
         #[serde(default)]
         gap_column: Option<String>,
-        /// The longest gap of `gap_column`, longer ones are cut to it; none: no gap is cut. KIP-362
+        /// The largest gap of `gap_column`: larger ones are cut to it; none: no gap is cut. KIP-362
         /// calls it retention, and so do saved states.
         #[serde(default, rename = "retention")]
         longest_gap: Option<i64>,
         /// What happens to a record whose gap is null, zero or negative.
         #[serde(default)]
         invalid_gap: InvalidGap,
-        /// The longest distance from the start of a session to its end; none: any.
+        /// The largest duration of a session from start to end; none: any.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         longest: Option<i64>,
         /// The boolean column that is true in the records that end their session.
@@ -144,7 +144,7 @@ pub enum WindowSpec {
 }
 
 impl WindowSpec {
-    /// Whether sessions end although the gap goes on.
+    /// Whether sessions may end before their gap is over.
     pub(crate) fn is_cut(&self) -> bool {
         match self {
             Self::Session { longest, ends, .. } => longest.is_some() || ends.is_some(),
@@ -175,26 +175,26 @@ pub struct AggregateSpec {
     /// Its input columns.
     #[serde(default)]
     pub columns: Vec<String>,
-    /// Whether `first`, `last` and `any_value` pass over nulls.
+    /// Whether `first`, `last` and `any_value` skip nulls.
     #[serde(default)]
     pub ignore_nulls: bool,
     /// Whether `collect_list` keeps nulls in their places.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub keep_nulls: bool,
-    /// The input of a cogroup whose records alone it sees; none: those of all inputs.
+    /// It sees only the records of this input of a cogroup; none: the records of all inputs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<u32>,
-    /// The boolean column that is true in the records that it sees; none: it sees all.
+    /// It sees only the records where this boolean column is true; none: it sees all records.
     #[serde(default, rename = "where", skip_serializing_if = "Option::is_none")]
     pub filter: Option<String>,
-    /// Which shares of the values `percentile` and `approx_percentile` look for.
+    /// The shares of `percentile` and `approx_percentile`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub percentage: Option<Percentage>,
     /// One over the relative error of `approx_percentile`, or the relative standard deviation of
     /// `approx_count_distinct`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accuracy: Option<Number>,
-    /// How many elements the list of `top_k` or `histogram_numeric` has at most.
+    /// The largest number of elements in the list of `top_k` or `histogram_numeric`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub most: Option<u32>,
 }
@@ -232,9 +232,9 @@ impl AggregateSpec {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Percentage {
-    /// One, whose result is a number.
+    /// One share, whose result is a number.
     One(Number),
-    /// Some, whose result is a list.
+    /// Several shares, whose result is a list.
     Some(Vec<Number>),
 }
 
@@ -326,8 +326,8 @@ impl Spec {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] of a count that is no number from 0 on or far too large, [`Error::Format`]
-    /// of text that is no spec.
+    /// [`Error::Argument`] for a count that is negative, no integer or far too large, [`Error::Format`]
+    /// for text that is no spec.
     pub fn parse(json: &str) -> Result<Self> {
         serde_json::from_str(json).map_err(|error| {
             bad_count(json).unwrap_or_else(|| Error::Format {
@@ -338,7 +338,7 @@ impl Spec {
     }
 }
 
-/// The error of a count, of the text of a spec, that is a number, but none that a [`Spec`] holds.
+/// The error for a count in the text of a spec that a [`Spec`] cannot hold.
 fn bad_count(json: &str) -> Option<Error> {
     let asked: Value = serde_json::from_str(json).ok()?;
     let counts = [
@@ -354,7 +354,7 @@ fn bad_count(json: &str) -> Option<Error> {
     })
 }
 
-/// The error of a count that is not one of 1 to `most`.
+/// The error for a count that is not between 1 and `most`.
 pub(crate) fn wrong_count(argument: &str, got: impl Display, most: u32) -> Error {
     Error::Argument {
         argument: argument.into(),

@@ -1,4 +1,4 @@
-//! The id of a window: a hash of its key and its start, the same in every run, on every machine.
+//! The id of a window: a hash of its key and its start, the same in every run and on every machine.
 //!
 //! `xxh3_64` (seed 0) of 24 bytes, as a signed number: the hash of the key
 //! ([`crate::keys::shard_hash`]), 8 bytes, then the start in nanoseconds since 1970, 16 bytes; both

@@ -8,7 +8,7 @@ use crate::core::session::session_windows::{Cut, Gap};
 use crate::core::sliding::plan::Sliding;
 use crate::core::time::Span;
 
-/// The resolution of sliding windows, unless the spec says another (rules 4.1).
+/// The default resolution of sliding windows (rules 4.1).
 const ONE_TICK: Span = Span(1);
 
 /// The kind of windows, in ticks.
@@ -25,7 +25,7 @@ impl WindowLengths {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] of a length that the time column does not count.
+    /// [`Error::Argument`] for a length that is no whole number of ticks.
     pub(crate) fn in_ticks(windows: &WindowSpec, unit: TimeUnit) -> Result<Self> {
         let wrong = |argument: &str, got, allowed: &str| wrong(argument, got, allowed, unit);
         let exact = |argument: &str, micros: i64| {
@@ -86,7 +86,7 @@ impl WindowLengths {
 ///
 /// # Errors
 ///
-/// [`Error::Argument`] of a length that the time column does not count.
+/// [`Error::Argument`] for a length that is no whole number of ticks.
 pub(crate) fn cut(windows: &WindowSpec, unit: TimeUnit) -> Result<Option<Cut>> {
     let &WindowSpec::Session { longest, .. } = windows else {
         return Ok(None);
@@ -106,7 +106,7 @@ fn wrong(argument: &str, got: i64, allowed: &str, unit: TimeUnit) -> Error {
     }
 }
 
-/// A length of more than nothing, rounded down.
+/// A positive length, rounded down.
 fn positive(argument: &str, micros: i64, unit: TimeUnit) -> Result<Span> {
     match micros {
         1.. => to_ticks(micros, unit)
@@ -115,7 +115,7 @@ fn positive(argument: &str, micros: i64, unit: TimeUnit) -> Result<Span> {
     }
 }
 
-/// The same, of one tick at least.
+/// A length of at least one tick, rounded down.
 fn one_tick(argument: &str, micros: i64, unit: TimeUnit) -> Result<Span> {
     match positive(argument, micros, unit)? {
         Span(0) => Err(wrong(argument, micros, "at least one tick", unit)),
@@ -132,7 +132,7 @@ fn name(unit: TimeUnit) -> &'static str {
     }
 }
 
-/// Ticks of a unit in one second, against microseconds.
+/// Ticks of a unit in one second.
 pub(crate) fn per_second(unit: TimeUnit) -> i128 {
     match unit {
         TimeUnit::Second => 1,
@@ -142,7 +142,7 @@ pub(crate) fn per_second(unit: TimeUnit) -> i128 {
     }
 }
 
-/// Whole ticks in so many microseconds; none beyond the range of 64 bits.
+/// The whole ticks in a number of microseconds; none beyond the range of 64 bits.
 pub(crate) fn to_ticks(micros: i64, unit: TimeUnit) -> Option<Span> {
     let ticks = i128::from(micros) * per_second(unit) / per_second(TimeUnit::Microsecond);
     i64::try_from(ticks)

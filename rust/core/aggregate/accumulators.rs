@@ -6,8 +6,8 @@
 //!   sum(x)       12        9        ·        4        slot 2 is free: released, not allocated again
 //! ```
 //!
-//! An aggregate may see some rows only: those of one input of a cogroup, whose last column then tells
-//! the input of each row, or those where a boolean column is true.
+//! An aggregate may see only some of the rows: the rows of one input of a cogroup, where the last
+//! column numbers the input of each row, or the rows where a boolean column is true.
 
 use std::ops::Range;
 
@@ -46,7 +46,7 @@ impl Accumulators {
         )
     }
 
-    /// The same, each aggregate also with the rows that it sees.
+    /// The same for aggregates that see only some rows.
     pub fn filtered(
         aggregates: impl IntoIterator<Item = (Box<dyn Aggregate>, Range<usize>, RowFilter)>,
     ) -> Self {
@@ -73,7 +73,7 @@ impl Accumulators {
         self.longest_lists().next().is_some()
     }
 
-    /// Whether results of a window grow with its rows, beyond a few hundred values.
+    /// Whether the results of a window grow with its rows to more than a few hundred values.
     pub fn result_grows(&self) -> bool {
         self.longest_lists().any(|most| most > SHORT_LIST)
     }
@@ -310,7 +310,7 @@ impl Accumulators {
         )
     }
 
-    /// What work makes of each aggregate, and of the spans of the rows that it sees.
+    /// Runs `work` for each aggregate over spans of the rows that it sees.
     fn over_spans<T>(
         &self,
         times: &[Time],

@@ -1,4 +1,4 @@
-//! What an aggregate takes of each row: nothing, a value, a value and the row's position, ...
+//! What an aggregate takes from each row: nothing, a value, a value and the row's position, ...
 
 use std::marker::PhantomData;
 
@@ -9,7 +9,7 @@ use super::validity::Validity;
 use super::{InputRows, RowPosition};
 use crate::core::error::{Error, Result};
 
-/// What an aggregate takes of a row.
+/// What an aggregate takes from a row.
 pub trait Argument: 'static {
     /// The columns that it is read from.
     type Columns<'a>: Copy;
@@ -23,7 +23,7 @@ pub trait Argument: 'static {
     /// A column is missing, superfluous or of another kind.
     fn columns<'a>(rows: InputRows<'a>) -> Result<Self::Columns<'a>>;
 
-    /// The argument of a row; none where the row does not count.
+    /// The argument of a row; none if the row does not count.
     fn get<'a>(columns: Self::Columns<'a>, row: usize) -> Option<Self::Row<'a>>;
 
     /// Calls `visit` for each row that counts; `slots` is parallel to the rows.
@@ -55,7 +55,7 @@ fn one_column<'a>(rows: InputRows<'a>) -> Result<&'a Column<'a>> {
     }
 }
 
-/// Whether the row holds a value; it always does where there is no column.
+/// Whether the row holds a value. Without a column every row does.
 pub struct Presence;
 
 impl Argument for Presence {
@@ -75,7 +75,7 @@ impl Argument for Presence {
     }
 }
 
-/// The value, of rows that hold one.
+/// The value. Rows without a value do not count.
 pub struct Value<V>(PhantomData<V>);
 
 impl<V: Scalar> Argument for Value<V> {
@@ -141,7 +141,8 @@ impl<V: Scalar> Argument for PositionedValue<V> {
     }
 }
 
-/// What the row ranks by, and its value or null and position; of rows that can be ranked.
+/// The value that ranks the row, the row's position, and its value or null. Rows without a rank do
+/// not count.
 pub struct RankedValue<V, B>(PhantomData<(V, B)>);
 
 impl<V: Scalar, B: Scalar> Argument for RankedValue<V, B> {
@@ -166,7 +167,7 @@ impl<V: Scalar, B: Scalar> Argument for RankedValue<V, B> {
     }
 }
 
-/// The values of two columns, of rows that hold both.
+/// The values of two columns. Rows without both do not count.
 pub struct Pair<X, Y>(PhantomData<(X, Y)>);
 
 impl<X: Scalar, Y: Scalar> Argument for Pair<X, Y> {

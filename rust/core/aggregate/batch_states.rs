@@ -15,7 +15,7 @@ const SCRATCH: Slot = Slot(0);
 /// Accumulators and the batch that they are updated from. A row is named by its number.
 pub struct BatchStates<'a> {
     accumulators: &'a mut Accumulators,
-    /// One slot, which a merge of two slots of `accumulators` goes by.
+    /// One slot for merging two slots of `accumulators`.
     scratch: Accumulators,
     times: &'a [Time],
     seq_nos: &'a [SeqNo],

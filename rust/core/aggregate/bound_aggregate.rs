@@ -20,7 +20,7 @@ pub(super) struct BoundAggregate {
 }
 
 impl BoundAggregate {
-    /// Of an aggregate without slots.
+    /// Binds an aggregate without slots.
     pub fn new((states, arguments, filter): (Box<dyn Aggregate>, Range<usize>, RowFilter)) -> Self {
         Self {
             state_columns: states.save(&[]).len(),

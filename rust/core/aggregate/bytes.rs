@@ -12,7 +12,7 @@ pub struct Bytes<'a> {
 }
 
 impl Bytes<'_> {
-    /// The bytes of a row; empty where the offsets do not fit the data.
+    /// The bytes of a row; empty if the offsets do not fit the data.
     #[inline]
     pub fn get(&self, row: usize) -> &[u8] {
         match (self.offsets.get(row), self.offsets.get(row + 1)) {

@@ -1,4 +1,4 @@
-//! How often each code of a dictionary is in a window, with the sums and the maxima of ranges.
+//! How often each code of a dictionary occurs in a window, with sums and maxima over ranges of codes.
 //!
 //! ```text
 //!                  7·4                    sum · maximum of the two below
@@ -47,7 +47,7 @@ impl CodeCounts {
         self.change(code, |count| count + 1);
     }
 
-    /// Takes off a row with a code.
+    /// Removes a row with a code.
     pub fn evict(&mut self, code: u32) {
         self.change(code, |count| count - 1);
     }
@@ -73,7 +73,7 @@ impl CodeCounts {
         }
     }
 
-    /// The code of the row at a place, rows being in the order of codes; the last one beyond all.
+    /// The code of the row at a place in the order of codes; the last code for a place beyond all rows.
     pub fn nth(&self, place: u32) -> u32 {
         let mut rest = place;
         self.descend(|left, _| {
@@ -88,8 +88,8 @@ impl CodeCounts {
         self.descend(|left, right| right.most > left.most)
     }
 
-    /// The codes with the most rows, so many of them that have any, and how many each has: most
-    /// first, of equal ones the least code first.
+    /// The most frequent codes with their numbers of rows: the most frequent first, and the smaller
+    /// code first where numbers are equal.
     pub fn top(&self, k: usize) -> Vec<(u32, u32)> {
         let (mut top, mut open) = (Vec::new(), BinaryHeap::new());
         open.push((self.node(1).most, Reverse(0), 1));

@@ -49,7 +49,7 @@ pub struct Lists<'b, 'a> {
 }
 
 impl Lists<'_, '_> {
-    /// Where a row's elements stand in all elements; empty beyond the last row.
+    /// The range of a row's elements in all elements; empty beyond the last row.
     pub fn range(&self, row: usize) -> Range<usize> {
         match (self.offsets.get(row), self.offsets.get(row + 1)) {
             (Some(&from), Some(&to)) => from as usize..to as usize,
@@ -61,7 +61,7 @@ impl Lists<'_, '_> {
 /// A column: values and validity. Without validity, no row is null.
 #[derive(Clone, Debug)]
 pub struct Column<'a> {
-    /// The values; what stands at a null row means nothing.
+    /// The values. The value at a null row has no meaning.
     pub values: Values<'a>,
     /// Which rows hold a value.
     pub validity: Option<Validity<'a>>,
@@ -166,7 +166,7 @@ impl Column<'_> {
         Column { values, validity }
     }
 
-    /// One row, borrowed: a column of length one, or of none where the row is not there.
+    /// One row, borrowed: a column of length one, or of length zero if there is no such row.
     pub fn row(&self, row: usize) -> Column<'_> {
         let values = match &self.values {
             Values::Int(values) => {

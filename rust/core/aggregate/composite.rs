@@ -1,4 +1,4 @@
-//! An aggregate over the values of several columns as one value, which is null where any of them is.
+//! An aggregate that takes the values of several columns as one value. It is null if any of them is.
 
 use super::bytes::Bytes;
 use super::column::{Column, Values};
@@ -10,8 +10,8 @@ use super::validity::Validity;
 use super::{Aggregate, InputRows, downcast};
 use crate::core::error::{Error, Result};
 
-/// An aggregate of one column of bytes, handed the values of all columns as bytes: they are equal
-/// where the values are. Their order means nothing.
+/// An aggregate of one column of bytes. It gets the values of all columns as bytes, which are equal
+/// exactly if the values are. Their order has no meaning.
 pub struct Composite(Box<dyn Aggregate>);
 
 impl Composite {
@@ -21,7 +21,7 @@ impl Composite {
     }
 }
 
-/// The values of each row, one after the other; null where any of them is.
+/// The values of each row, one after the other; null if any of them is.
 fn composite(columns: &[Column<'_>], rows: usize) -> Result<Column<'static>> {
     let (mut offsets, mut data) = (Vec::with_capacity(rows + 1), Vec::new());
     let mut valid = Vec::with_capacity(rows);
@@ -42,7 +42,7 @@ fn composite(columns: &[Column<'_>], rows: usize) -> Result<Column<'static>> {
     })
 }
 
-/// Appends the value of a row, with its length where that is not fixed.
+/// Appends the value of a row, after its length if that is not fixed.
 fn push(bytes: &mut Vec<u8>, column: &Column<'_>, row: usize) -> Result<()> {
     match &column.values {
         Values::Int(values) => bytes.extend(i64::at(values, row).to_le_bytes()),
@@ -62,7 +62,7 @@ fn push(bytes: &mut Vec<u8>, column: &Column<'_>, row: usize) -> Result<()> {
     Ok(())
 }
 
-/// Rows of one column, which `work` takes.
+/// Runs `work` over the rows as rows of one column.
 fn with_one<T>(
     rows: InputRows<'_>,
     count: usize,

@@ -1,4 +1,4 @@
-//! Distances between values: what variances and the like add up.
+//! Distances between values, which variances and similar measures add up.
 
 use super::double_double::DoubleDouble;
 use super::total::Summable;
@@ -11,7 +11,7 @@ pub trait Distance: Summable {
     /// `self - other`: exact for integers and floats, to 30 digits for decimals.
     fn distance(self, other: Self) -> DoubleDouble;
 
-    /// [`Self::distance`] over `2^exponent`, where the distance itself may be beyond the largest
+    /// [`Self::distance`] divided by `2^exponent`. The distance itself may be beyond the largest
     /// float.
     fn distance_over(self, other: Self, exponent: i32) -> DoubleDouble {
         self.distance(other).times_power_of_two(-exponent)

@@ -1,5 +1,5 @@
-//! Sums of floats in twice the precision, so that cancellation and the order of rows leave no trace
-//! that a user sees (rules 6.6). Dekker 1971, Knuth TAOCP 4.2.2.
+//! Sums of floats in twice the precision, so that neither cancellation nor the order of rows shows in
+//! a result (rules 6.6). Dekker 1971, Knuth TAOCP 4.2.2.
 
 use super::power_of_two::times_power_of_two;
 
@@ -111,7 +111,7 @@ impl DoubleDouble {
         }
     }
 
-    /// The same sum with all that fits in `high`.
+    /// The same sum with as much as fits in `high`.
     pub fn normal(self) -> Self {
         let (high, low) = two_sum(self.high, self.low);
         if high.is_finite() {

@@ -1,4 +1,4 @@
-//! Floats as integers that have their order, which compare without a branch.
+//! Floats as integers of the same order, which compare without a branch.
 
 use std::cmp::Ordering;
 
@@ -14,7 +14,7 @@ pub struct OrderedFloat(i64);
 /// The rank of every NaN, with a sign or without.
 const NAN: i64 = f64::NAN.to_bits().cast_signed();
 
-/// The rank of the smallest float; below it are NaNs with a sign.
+/// The rank of the smallest float. NaNs with a sign would rank below it.
 const SMALLEST: i64 = flip(f64::NEG_INFINITY.to_bits().cast_signed());
 
 /// Negative floats descend as their bits ascend: with all bits but the sign flipped they ascend

@@ -1,5 +1,5 @@
-//! An aggregate function: its name, what it takes, what it needs of its input, and how a call of it
-//! becomes states.
+//! An aggregate function: its name, the columns and options that it takes, what it needs to know about
+//! the input, and the states of a call.
 //!
 //! Each function is a static of its own file in [`functions`](super::functions), next to its states:
 //!
@@ -21,7 +21,7 @@ use super::result_type::ResultType;
 use super::value_type::{NumberKind, ValueType};
 use crate::core::error::{Error, Result};
 
-/// The largest number of elements that a bounded list may be asked to have.
+/// The largest number of elements that a query may ask of a bounded list.
 const MOST_ELEMENTS: u32 = 1_000_000;
 
 /// An aggregate function. Two are equal if their names are.

@@ -1,5 +1,5 @@
-//! What the lists of sliding windows come to, before they are made: windows overlap, so that a value is in
-//! many of them.
+//! The size of the lists of sliding windows before they are built. Windows overlap, so a value may be
+//! in many lists.
 
 use std::ops::AddAssign;
 
@@ -13,14 +13,14 @@ use crate::core::error::Result;
 /// The values of lists, all together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ListValues {
-    /// How many they are.
+    /// Their number.
     pub values: usize,
-    /// The bytes that they take, about.
+    /// Their approximate size in bytes.
     pub bytes: usize,
 }
 
 impl ListValues {
-    /// So many values of the columns that an aggregate takes, each with `more` bytes beside it.
+    /// So many values of the columns that an aggregate takes, each with `more` extra bytes.
     pub(super) fn of(values: usize, rows: InputRows<'_>, more: usize) -> Self {
         let width = |column: &Column<'_>| column.value_bytes().div_ceil(column.len().max(1));
         let width = rows.inputs.iter().map(width).sum::<usize>() + more;
@@ -31,7 +31,8 @@ impl ListValues {
     }
 }
 
-/// The lists of distinct values that spans have, at most `most` in each, with `more` bytes beside each value.
+/// The lists of the distinct values of spans: at most `most` values in each list, and `more` extra
+/// bytes for each value.
 pub(super) fn of_distinct<V: Scalar>(
     rows: InputRows<'_>,
     spans: RowSpans<'_>,

@@ -1,8 +1,8 @@
-//! Aggregates: identity, lift, combine, lower; one aggregate a file.
+//! Aggregates: identity, lift, combine, lower.
 //!
-//! An aggregate is a vector of states, one per [`Slot`]. A state keeps the time and the arrival of
-//! its rows where they matter, so every `merge` is associative and commutative: the answer does not
-//! depend on how rows were cut into batches, splits or shards.
+//! An aggregate is a vector of states, one per [`Slot`]. A state keeps the time and the arrival of its
+//! rows if they matter, so every `merge` is associative and commutative: the result does not depend on
+//! how rows were cut into batches, splits or shards.
 //!
 //! | files | hold |
 //! |---|---|
@@ -144,12 +144,12 @@ pub trait Aggregate: Any + Send + Sync {
     /// An empty vector of the same kind.
     fn fresh(&self) -> Box<dyn Aggregate>;
 
-    /// How many values the list of a window has at most; none where its result is no list.
+    /// The largest number of values in the list of a window; none if the result is no list.
     fn longest_list(&self) -> Option<usize> {
         None
     }
 
-    /// The lists that [`Self::sweep`] makes of these, all together.
+    /// The total size of the lists that [`Self::sweep`] makes of these rows.
     ///
     /// # Errors
     ///
@@ -235,8 +235,8 @@ fn state_columns<'b, 'a, const N: usize>(
     Ok((columns, common_len(states)?))
 }
 
-/// The numbers of rows in a state column. Larger ones than a run of any query has are damage, and
-/// would overflow.
+/// The numbers of rows in a state column. A number that no query reaches is damage, and might
+/// overflow later.
 fn row_counts(column: &Column<'_>) -> Result<Vec<i64>> {
     let counts = i64::view(column)?;
     if counts.iter().all(|count| (0..1 << 48).contains(count)) {
@@ -248,8 +248,7 @@ fn row_counts(column: &Column<'_>) -> Result<Vec<i64>> {
     }
 }
 
-/// The error of a result that does not fit. Which of several aggregates it is of, [`accumulators`]
-/// knows.
+/// The error of a result that does not fit. [`accumulators`] fills in which aggregate it is.
 fn overflow(window: usize, reason: &'static str) -> Error {
     Error::ResultOverflow {
         aggregate: 0,

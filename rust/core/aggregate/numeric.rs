@@ -1,4 +1,4 @@
-//! Numbers as floats, for aggregates whose results are floats whatever they take.
+//! Numbers as floats, for aggregates that take any kind of numbers and give floats.
 
 use super::scalar::Scalar;
 
@@ -7,11 +7,11 @@ pub trait Numeric: for<'a> Scalar<Ref<'a> = Self> + Copy {
     /// The nearest float.
     fn float(self) -> f64;
 
-    /// The value with so many of its significant bits, from 1 to 53, and zeros behind them.
+    /// The value cut to `bits` significant bits, from 1 to 53; the others become zero.
     fn cut(self, bits: u32) -> Self;
 
-    /// The value of a mean of several: as Spark has it, integers without what is behind the point,
-    /// decimals rounded, ties away from zero.
+    /// A mean as a value, as in Spark: integers are cut at the point, decimals are rounded, ties away
+    /// from zero.
     fn of_centre(centre: f64) -> Self;
 }
 

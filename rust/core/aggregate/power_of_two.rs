@@ -15,8 +15,8 @@ const STEP: i32 = 1000;
 /// Beyond this every float is 0 or infinite.
 const MOST: i32 = 4 * STEP;
 
-/// The least exponent with `|value| < 2^exponent`; none of zero and of what is no number. An
-/// infinite value counts as one just beyond the largest float.
+/// The least exponent with `|value| < 2^exponent`; none for zero and NaN. An infinite value counts as
+/// one just beyond the largest float.
 #[inline]
 pub(super) fn exponent_of(value: f64) -> Option<i32> {
     const BIAS: i32 = 1022;

@@ -1,5 +1,5 @@
-//! The rows that an aggregate sees, among all rows: those of one input of a cogroup, those where a
-//! boolean column is true (SQL's `FILTER`), or both.
+//! The rows that an aggregate sees: the rows of one input of a cogroup, the rows where a boolean column
+//! is true (SQL's `FILTER`), or both.
 //!
 //! ```text
 //!   row        0  1  2  3  4  5  6
@@ -19,9 +19,9 @@ use crate::core::time::Time;
 /// Which rows an aggregate sees. The default is all of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RowFilter {
-    /// The input of a cogroup whose rows alone it sees.
+    /// It sees only the rows of this input of a cogroup.
     pub input: Option<u32>,
-    /// Which of the input columns holds 1 where it sees the row; null is no 1.
+    /// It sees only the rows where this input column holds 1. Null does not count as 1.
     pub column: Option<usize>,
 }
 
@@ -46,7 +46,7 @@ impl RowFilter {
     }
 }
 
-/// Whether a column, where there is one, holds an integer in a row.
+/// Whether a column holds an integer in a row; true without a column.
 fn holds(column: Option<&Column<'_>>, wanted: Option<i64>, row: usize) -> Result<bool> {
     match column {
         None => Ok(true),
@@ -61,7 +61,7 @@ fn numbers<'b, 'a>(inputs: &'b [Column<'a>]) -> Result<&'b Column<'a>> {
     ))
 }
 
-/// The column that tells which rows are seen.
+/// The boolean column of a filter.
 fn flags<'b, 'a>(inputs: &'b [Column<'a>], column: usize) -> Result<&'b Column<'a>> {
     inputs.get(column).ok_or(Error::Internal(
         "an aggregate of some rows needs the column that tells which",
@@ -103,7 +103,7 @@ impl<'a> Selections<'a> {
         }
     }
 
-    /// The rows that a filter takes; none where it takes all, whatever they are.
+    /// The rows that a filter takes; none if it takes every row.
     pub fn get(&mut self, filter: RowFilter) -> Result<Option<&Selection>> {
         if filter.takes_all() {
             return Ok(None);
@@ -159,7 +159,7 @@ impl Selection {
         self.rows.is_empty()
     }
 
-    /// Whether all rows are taken; then they are used as they are.
+    /// Whether all rows are taken. They are then used without a copy.
     pub fn is_all(&self) -> bool {
         self.all
     }

@@ -5,10 +5,11 @@ use std::ops::{Deref, Range};
 use super::RowSpan;
 use crate::core::interrupt::Interrupt;
 
-/// Row spans between two checks: a sweep spends less than a millisecond on them, unless they are apart.
+/// The number of spans between two checks. A sweep spends less than a millisecond on them, unless they
+/// are far apart.
 const STRETCH: usize = 1 << 12;
 
-/// The spans of the windows that a sweep gives the results of, in their order.
+/// The spans of the windows of a sweep, in order.
 #[derive(Clone, Copy)]
 pub struct RowSpans<'a> {
     spans: &'a [RowSpan],
@@ -16,7 +17,7 @@ pub struct RowSpans<'a> {
 }
 
 impl<'a> RowSpans<'a> {
-    /// Row spans, of which both bounds never go back.
+    /// Spans whose bounds never go back.
     pub fn new(spans: &'a [RowSpan], interrupt: &'a Interrupt) -> Self {
         Self { spans, interrupt }
     }
@@ -29,13 +30,13 @@ impl<'a> RowSpans<'a> {
         RowSpans { spans, ..self }
     }
 
-    /// Whether the interrupt is stopped: for results that take long each, which nobody uses then.
+    /// Whether the interrupt is stopped. A sweep with slow results asks before each of them.
     pub fn is_stopped(self) -> bool {
         self.interrupt.is_stopped()
     }
 
-    /// The spans, some thousands at a time; none follow once the interrupt is stopped. The results
-    /// are then too few: whoever asked for them checks the interrupt before it uses them.
+    /// The spans, some thousands at a time, until the interrupt is stopped. The results are then too
+    /// few: the caller checks the interrupt before it uses them.
     pub fn stretches(self) -> impl Iterator<Item = &'a [RowSpan]> {
         self.spans
             .chunks(STRETCH)

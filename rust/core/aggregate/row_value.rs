@@ -41,7 +41,7 @@ impl<V: Scalar> RowValue<V> {
         self.valid.then(|| self.value.get())
     }
 
-    /// State columns: times (null where there is no row), arrivals, values.
+    /// State columns: times (null without a row), arrivals, values.
     pub(super) fn save<'s>(
         rows: impl Iterator<Item = Option<&'s Self>> + Clone,
     ) -> [Column<'static>; 3] {

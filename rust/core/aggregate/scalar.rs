@@ -24,7 +24,7 @@ pub trait Scalar: Clone + Default + Send + Sync + std::fmt::Debug + 'static {
     ///
     /// The column is of another kind.
     fn view<'a>(column: &'a Column<'_>) -> Result<Self::View<'a>>;
-    /// The value of a row; means nothing where the row is null.
+    /// The value of a row; without a meaning if the row is null.
     fn at<'a>(view: Self::View<'a>, row: usize) -> Self::Ref<'a>;
     /// The order of this kind: NaN is equal to itself and above all else, -0.0 is equal to 0.0.
     fn compare(left: Self::Ref<'_>, right: Self::Ref<'_>) -> Ordering;

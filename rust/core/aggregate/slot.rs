@@ -1,4 +1,4 @@
-//! A slot: the number of a session or window in vectors of states, one vector for each aggregate.
+//! A slot: the number of a session or window. Its states are in vectors, one vector per aggregate.
 
 use std::ops::{Index, IndexMut};
 

@@ -1,5 +1,4 @@
-//! An aggregate by the state of one slot: [`State`] says what one state does, [`StateVec`] makes an
-//! [`Aggregate`] of it.
+//! The state of one slot. [`State`] defines it, and [`StateVec`] turns it into an [`Aggregate`].
 
 use super::argument::Argument;
 use super::column::Column;
@@ -14,11 +13,11 @@ use crate::core::error::Result;
 /// [`Self::merge`] is associative and commutative, and adding a row is merging the state of that
 /// row alone.
 pub trait State: Clone + Default + Send + Sync + 'static {
-    /// What the aggregate was asked for, the same for all slots.
+    /// The options of the aggregate, the same for all slots.
     type Options: Clone + Send + Sync + 'static;
-    /// What it takes of a row.
+    /// What it takes from a row.
     type Argument: Argument;
-    /// How many values the list of a window has at most; none where its result is no list.
+    /// The largest number of values in the list of a window; none if the result is no list.
     fn longest_list(_options: &Self::Options) -> Option<usize> {
         None
     }
@@ -40,8 +39,7 @@ pub trait State: Clone + Default + Send + Sync + 'static {
         states: impl Iterator<Item = &'s Self> + Clone,
     ) -> Result<Column<'static>>;
 
-    /// The columns of a page or a block, with one row for each state; always the same number of
-    /// columns.
+    /// The columns of a page or a block, with one row for each state. Their number is always the same.
     fn save<'s>(states: impl Iterator<Item = &'s Self> + Clone) -> Vec<Column<'static>>;
 
     /// Reads what [`Self::save`] wrote.
@@ -51,7 +49,7 @@ pub trait State: Clone + Default + Send + Sync + 'static {
     /// The columns are not what `save` writes.
     fn load(columns: &[Column<'_>]) -> Result<Vec<Self>>;
 
-    /// The lists that [`Self::sweep`] makes of these, all together: for results that are lists.
+    /// The total size of the lists that [`Self::sweep`] makes of these rows, if results are lists.
     ///
     /// # Errors
     ///
@@ -65,7 +63,7 @@ pub trait State: Clone + Default + Send + Sync + 'static {
     }
 
     /// The results of sliding windows over rows sorted by (key, time, arrival), one for each span.
-    /// Any state can be merged; what can do better than that does so here.
+    /// The default merges states. Override it where another way is faster.
     ///
     /// # Errors
     ///
@@ -92,7 +90,7 @@ pub trait State: Clone + Default + Send + Sync + 'static {
     }
 }
 
-/// An aggregate with one state a slot.
+/// An aggregate with one state per slot.
 #[derive(Clone, Debug)]
 pub struct StateVec<S: State> {
     options: S::Options,

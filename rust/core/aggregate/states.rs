@@ -1,7 +1,7 @@
-//! States as the record operators see them: whatever is aggregated, one slot per window.
+//! States as the record operators see them: one slot per window.
 //!
-//! Kafka's fold order is kept: a merged session starts from the identity, takes its sessions from
-//! the oldest on, and the new record last.
+//! They keep Kafka's fold order: a merged session starts from the identity, then takes its sessions from
+//! the oldest to the newest, and the new record last.
 
 use super::slot::Slot;
 use crate::core::error::Result;
@@ -9,7 +9,7 @@ use crate::core::window::Window;
 
 /// States by slot, with the rows they are updated from.
 pub trait States {
-    /// How a row is named: an index into the batch, or the value itself.
+    /// A row: an index into the batch, or the value itself.
     type Row: Copy;
 
     /// A slot that holds the identity.
@@ -22,14 +22,14 @@ pub trait States {
     /// Gives a slot back.
     fn release(&mut self, slot: Slot);
 
-    /// Adds a row. `window` is the window that the slot stands for, for messages.
+    /// Adds a row. Messages name `window`, the window of the slot.
     ///
     /// # Errors
     ///
     /// A row that cannot be added: a function of the user failed.
     fn update(&mut self, slot: Slot, row: Self::Row, window: Window) -> Result<()>;
 
-    /// Adds a row to slots, each of which stands for a window; none is there twice.
+    /// Adds a row to distinct slots, each with its window.
     ///
     /// # Errors
     ///
@@ -39,8 +39,7 @@ pub trait States {
         slots.try_for_each(|&(slot, window)| self.update(slot, row, window))
     }
 
-    /// Merges slot `from` into slot `into`, which holds what is older. `window` is the merged
-    /// window.
+    /// Merges slot `from` into slot `into`, which holds older rows. `window` is the merged window.
     ///
     /// # Errors
     ///
@@ -54,8 +53,8 @@ pub trait States {
     /// States that cannot be copied: a function of the user failed.
     fn copy(&mut self, to: Slot, from: Slot) -> Result<()>;
 
-    /// The identity merged with slot `from`, which is given back. Where merging with the identity
-    /// changes nothing, that is `from` itself.
+    /// The identity merged with slot `from`, which is released. If merging with the identity changes
+    /// nothing, the result is `from` itself.
     ///
     /// # Errors
     ///

@@ -5,9 +5,9 @@
 //!
 //! | algorithm | for |
 //! |---|---|
-//! | [`subtract_on_evict`] | what can be subtracted without a trace: counts, exact totals |
+//! | [`subtract_on_evict`] | values that can be subtracted exactly: counts, exact totals |
 //! | [`monotonic_deque`] | choices of one row: min, max, `min_by`, ... |
-//! | [`two_stacks`] | whatever merges |
+//! | [`two_stacks`] | all states that merge |
 
 use std::collections::VecDeque;
 
@@ -25,7 +25,7 @@ fn ranges(spans: &[RowSpan]) -> impl Iterator<Item = (usize, usize)> {
         .map(|span| (span.from as usize, span.to as usize))
 }
 
-/// One state: rows are added at one end and taken off at the other.
+/// One state: rows are added at one end and removed at the other.
 ///
 /// ```text
 ///        from ─────────── to
@@ -53,9 +53,9 @@ pub(super) fn subtract_on_evict<S>(
     }
 }
 
-/// A deque of rows, each beaten by none after it; the first one is the choice.
+/// A deque of rows, none of which is beaten by a later one. The first one is the choice.
 ///
-/// `valid` tells which rows take part; `beats(new, old)` whether a later row makes an earlier one
+/// `valid` selects the rows. `beats(new, old)` says whether a later row makes an earlier one
 /// superfluous.
 pub(super) fn monotonic_deque(
     spans: RowSpans<'_>,
@@ -129,8 +129,8 @@ pub(super) fn two_stacks<S: Clone>(
     }
 }
 
-/// The states of spans, each made of the total and the number of its rows' values: by
-/// [`subtract_on_evict`] where totals are exact, else by [`two_stacks`].
+/// The states of spans, each made from the total and the number of its values: by
+/// [`subtract_on_evict`] if totals are exact, else by [`two_stacks`].
 pub(super) fn totals<V: Copy, T: Total<V>, S>(
     value: impl Fn(usize) -> Option<V>,
     spans: RowSpans<'_>,
@@ -163,7 +163,7 @@ pub(super) fn totals<V: Copy, T: Total<V>, S>(
     states
 }
 
-/// The values of rows; null where there is no row, or the row is null.
+/// The values of rows; null for no row and for a null row.
 pub(super) fn gather<V: Scalar>(
     column: &Column<'_>,
     rows: impl IntoIterator<Item = Option<usize>>,

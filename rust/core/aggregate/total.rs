@@ -1,4 +1,4 @@
-//! Totals: what sums and means add up in, wide enough never to overflow on the way (rules 6.7).
+//! Totals of sums and means, wide enough never to overflow before the end (rules 6.7).
 
 use ethnum::I256;
 
@@ -9,7 +9,7 @@ use crate::core::error::{Error, Result};
 
 /// A value kind that can be added up.
 pub trait Summable: for<'a> Scalar<Ref<'a> = Self> + Copy {
-    /// What it is added up in.
+    /// The type of its totals.
     type Total: Total<Self>;
 
     /// The total as a value; none unless it is below `limit` in size (decimals) or fits the type
@@ -26,12 +26,12 @@ pub trait Summable: for<'a> Scalar<Ref<'a> = Self> + Copy {
 
 /// A running total. No number of rows overflows it; a damaged state wraps and does not panic.
 pub trait Total<V>: Clone + Default + Send + Sync + std::fmt::Debug + 'static {
-    /// Whether values can be taken off again without a trace.
+    /// Whether subtracting a value exactly undoes adding it.
     const EXACT: bool;
 
     /// Adds a value.
     fn add(&mut self, value: V);
-    /// Takes a value off; only where `EXACT`.
+    /// Subtracts a value, if `EXACT`.
     fn subtract(&mut self, value: V);
     /// Adds another total.
     fn merge(&mut self, other: &Self);

@@ -1,5 +1,5 @@
-//! The states of many spans of elements. As in a sweep each element is lifted at most twice, however many
-//! spans it is in:
+//! The states of many spans of elements. As in a sweep, each element is lifted at most twice, no matter how
+//! many spans hold it:
 //!
 //! ```text
 //!        from        middle        to

@@ -36,7 +36,7 @@ impl Validity<'_> {
 }
 
 impl Validity<'static> {
-    /// Of rows that hold a value where their flag is set; none where all do.
+    /// The validity of rows that hold a value if their flag is set; none if all do.
     pub fn of(flags: &[bool]) -> Option<Self> {
         (!flags.iter().all(|&flag| flag)).then(|| flags.iter().copied().collect())
     }

@@ -1,5 +1,5 @@
-//! The values of a window with how often each occurs: the state of `percentile`, `median` and
-//! `mode`. The zeros are one value, 0.0, and all NaNs are one.
+//! The values of a window and how often each occurs: the state of `percentile`, `median`, `mode` and
+//! others. Both zeros count as 0.0, and all NaNs as one value.
 
 use super::argument::{Argument, Value};
 use super::code_counts::CodeCounts;
@@ -135,8 +135,8 @@ impl<V: Scalar> ValueCounts<V> {
         Ok(states)
     }
 
-    /// Calls `emit` with the counts of the codes of each span's values; `value` of what it is handed
-    /// gives the value of a code.
+    /// Calls `emit` with the counts of the codes of each span's values, and with a function that gives
+    /// the value of a code.
     pub fn sweep<'a>(
         rows: InputRows<'a>,
         spans: RowSpans<'_>,

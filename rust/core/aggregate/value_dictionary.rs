@@ -1,4 +1,4 @@
-//! The distinct values of the rows of a sweep, numbered in their order.
+//! The distinct values of the rows of a sweep, numbered in ascending order.
 
 use std::ops::Range;
 
@@ -18,7 +18,7 @@ pub(super) struct Dictionary {
 }
 
 impl Dictionary {
-    /// Of the rows of a column from the first span to the last one.
+    /// The dictionary of a column's rows from the first span to the last one.
     pub fn new<V: Scalar>(column: &Column<'_>, values: V::View<'_>, spans: &[RowSpan]) -> Self {
         let Range { start, end } = spanned(spans);
         let compare =

@@ -1,8 +1,9 @@
-//! `approx_count_distinct(column)`: about how many distinct values there are that are not null; 0 over
-//! none. A `HyperLogLog` of Apache `DataSketches`.
+//! `approx_count_distinct(column)`: the approximate number of distinct values, without null; 0 over no
+//! values. It is a `HyperLogLog` of Apache `DataSketches`.
 //!
-//! Only its registers are asked (the composite estimate), not the order in which they were filled: so
-//! the answer depends on the set of values alone. The zeros are one value, and all NaNs are one.
+//! The estimate uses only its registers (the composite estimate) and not the order in which they were
+//! filled, so the result depends only on the set of values. Both zeros count as one value, and so do
+//! all NaNs.
 
 use std::marker::PhantomData;
 
@@ -34,7 +35,7 @@ pub static APPROX_COUNT_DISTINCT: AggregateFunction = AggregateFunction {
     })
 };
 
-/// An empty sketch of the size that is asked for.
+/// An empty sketch of the size of a query.
 #[derive(Clone)]
 pub struct SketchSize(HllSketch);
 
@@ -53,7 +54,7 @@ impl SketchSize {
     }
 }
 
-/// The sketch of the values; none of no values.
+/// The sketch of the values; none over no values.
 #[derive(Clone)]
 pub struct ApproxCountDistinctState<V> {
     sketch: Option<HllSketch>,

@@ -1,9 +1,9 @@
 //! `approx_percentile(column, percentage, accuracy)`: the value at a place of the sorted values, cut to
 //! some significant bits; null over no values. NaN is the largest value.
 //!
-//! Values that are the same when they are cut are counted together, so that a state holds some
-//! thousand values for each power of two, however many rows there are. A cut value depends on nothing
-//! but the value, and so does the answer: not on the order of rows, nor on how states were merged.
+//! Values with the same cut value are counted together, so a state holds at most some thousand values for
+//! each power of two, however many rows there are. A cut value depends only on the value. The result
+//! therefore depends neither on the order of rows nor on how states were merged.
 //!
 //! ```text
 //!   1_000_003   11110100001001000011 (20 bits)  cut to 8 bits  11110100000000000000   999_424
@@ -55,12 +55,11 @@ pub static APPROX_PERCENTILE: AggregateFunction = AggregateFunction {
 /// Which percentiles, and how exact they are.
 #[derive(Clone, Debug)]
 pub struct ApproxPercentiles {
-    /// The shares of values that are below or there, from 0 to 1.
+    /// The shares of values up to the result, from 0 to 1.
     pub shares: Vec<f64>,
     /// Whether the result is a list of them; else it is the first one.
     pub list: bool,
-    /// How many significant bits are kept: cut values are less than `2^(1 - bits)` of themselves
-    /// below, in size.
+    /// The number of significant bits. The relative error of a cut value is below `2^(1 - bits)`.
     pub bits: u32,
 }
 
@@ -68,12 +67,12 @@ pub struct ApproxPercentiles {
 #[derive(Clone, Debug, Default)]
 pub struct ApproxPercentileState<V>(ValueCounts<V>);
 
-/// The place of the least value that so large a share is not above.
+/// The place of the smallest value that has at least this share of the values up to it.
 fn place(share: f64, count: i64) -> i64 {
     ((share * count as f64).ceil() as i64 - 1).clamp(0, (count - 1).max(0))
 }
 
-/// A column of the values that windows have at their places; none where they have no values.
+/// A column of the values at the places of each window; null for a window without values.
 fn column<V: Numeric>(asked: &ApproxPercentiles, windows: Vec<Option<Vec<V>>>) -> Column<'static> {
     if !asked.list {
         let first = |window: Option<Vec<V>>| window?.first().copied();

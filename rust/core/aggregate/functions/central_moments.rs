@@ -1,5 +1,5 @@
-//! `skewness(column)` and `kurtosis(column)` of a population: null over no values and where all are
-//! equal; NaN where a value is NaN or infinite.
+//! `skewness(column)` and `kurtosis(column)` of a population: null over no values or equal values; NaN if
+//! a value is NaN or infinite.
 //!
 //! Sums of the powers of distances from one of the window's own values, as in
 //! [`variance`](super::variance):
@@ -11,7 +11,7 @@
 //! ```
 //!
 //! Distances are divided by a power of two above the largest of them, so that no power leaves the
-//! range of floats; what smaller ones lose there is far below the last bit of the largest one's.
+//! range of floats. Smaller distances lose only bits far below the last bit of the largest one.
 
 use crate::core::aggregate::argument::Value;
 use crate::core::aggregate::column::{Column, Values};
@@ -59,7 +59,7 @@ fn resolve(call: &FunctionCall<'_>, shape: Shape) -> Result<ResolvedFunction> {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CentralMomentsState<V> {
     count: i64,
-    /// A value of the window; one that is not a number where there is such a one.
+    /// A value of the window. If a value is not a number, it is such a value.
     center: V,
     /// Distances are divided by 2 to this.
     exponent: i32,
@@ -78,13 +78,13 @@ fn total<const N: usize>(terms: [DoubleDouble; N]) -> DoubleDouble {
 }
 
 impl<V: Distance> CentralMomentsState<V> {
-    /// The exponent of the sums; none where all distances are zero, which have none.
+    /// The exponent of the sums; none if all distances are zero.
     fn exponent(&self) -> Option<i32> {
         let [_, squares, ..] = self.sums;
         (squares.high != 0.0).then_some(self.exponent)
     }
 
-    /// Divides by a power of two that is not below the own one.
+    /// Divides by a power of two that is not below the current one.
     fn raise(&mut self, exponent: Option<i32>) {
         let exponent = exponent.unwrap_or_default();
         let mut shift = 0;

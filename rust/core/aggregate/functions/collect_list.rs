@@ -1,5 +1,5 @@
-//! `collect_list(column)`: all values that are not null, by event time, ties by arrival; an empty
-//! list over no values, as in Spark. On request nulls are kept in their places.
+//! `collect_list(column)`: all values by event time, ties by arrival; an empty list over no values, as in
+//! Spark. Nulls are left out unless the query keeps them.
 
 use crate::core::aggregate::argument::{Argument, PositionedValue, Value};
 use crate::core::aggregate::column::Column;

@@ -1,6 +1,6 @@
-//! `collect_set(column)`: the distinct values that are not null, ascending, so that the answer does
-//! not depend on the order of rows; an empty list over no values. The zeros are one value, 0.0, and
-//! all NaNs are one.
+//! `collect_set(column)`: the distinct values without null; an empty list over no values. They ascend, so
+//! that the result does not depend on the order of rows. Both zeros count as 0.0, and all NaNs as one
+//! value.
 
 use crate::core::aggregate::argument::{Argument, Value};
 use crate::core::aggregate::column::Column;

@@ -1,5 +1,5 @@
-//! `count_distinct(column)`: how many distinct values there are that are not null; 0 over none. The
-//! zeros are one value, and all NaNs are one.
+//! `count_distinct(column)`: the number of distinct values without null; 0 over no values. Both zeros
+//! count as one value, and so do all NaNs.
 
 use super::collect_set::CollectSetState;
 use crate::core::aggregate::InputRows;

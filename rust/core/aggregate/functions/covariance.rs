@@ -1,6 +1,5 @@
-//! `covar_pop`, `covar_samp` and `corr` of two columns, over the rows that hold a value in both: null
-//! over no such rows, of a sample and of a correlation also over one; NaN where a value is NaN or
-//! infinite.
+//! `covar_pop`, `covar_samp` and `corr` of two columns, over the rows with a value in both. They are null
+//! over no such row, and `covar_samp` and `corr` also over one; NaN if a value is NaN or infinite.
 //!
 //! Sums of distances from one of the window's own pairs, as in [`variance`](super::variance):
 //!
@@ -36,13 +35,13 @@ pub enum Relation {
     Correlation,
 }
 
-/// What is asked of two columns.
+/// The measure of a query.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Measure {
     /// The measure.
     pub relation: Relation,
-    /// What one unit of a product is divided by: 100 where two decimals have one decimal each, else
-    /// 1.
+    /// What one unit of a product is divided by: 100 for two decimals with one digit behind the point
+    /// each, 1 for integers and floats.
     pub scale: f64,
 }
 
@@ -89,7 +88,7 @@ pub struct CovarianceState<X, Y> {
 /// The sums of one column.
 #[derive(Clone, Copy, Debug, Default)]
 struct Axis<V> {
-    /// A value of the window; one that is not a number where there is such a one.
+    /// A value of the window. If a value is not a number, it is such a value.
     center: V,
     /// Distances are divided by 2 to this.
     exponent: i32,
@@ -102,12 +101,12 @@ fn integer(value: i64) -> DoubleDouble {
 }
 
 impl<V: Distance> Axis<V> {
-    /// The exponent of the sums; none where all distances are zero, which have none.
+    /// The exponent of the sums; none if all distances are zero.
     fn exponent(&self) -> Option<i32> {
         (self.squares.high != 0.0).then_some(self.exponent)
     }
 
-    /// Divides by a power of two that is not below the own one; gives by how many powers more.
+    /// Divides by a power of two that is not below the current one. Returns the change of the exponent.
     fn raise(&mut self, exponent: Option<i32>) -> i32 {
         let exponent = exponent.unwrap_or_default();
         let shift = self.exponent - exponent;

@@ -20,8 +20,7 @@ use crate::core::aggregate::value_type::dispatch_kind;
 use crate::core::aggregate::{InputRows, RowPosition, RowSpan, sweep};
 use crate::core::error::Result;
 
-/// `first(column)`, or where `LAST` is set `last(column)`. The option is whether rows without a
-/// value are passed over.
+/// `first(column)`, or `last(column)` if `LAST`. The option is whether to skip rows without a value.
 pub type FirstLast<V, const LAST: bool> = StateVec<FirstLastState<V, LAST>>;
 /// `first(column)`.
 pub type First<V> = FirstLast<V, false>;

@@ -1,9 +1,9 @@
-//! `histogram_numeric(column, bins)`: the values in bins, each with the mean of its values and how
-//! many they are, ascending; null over no values. NaN is the largest value.
+//! `histogram_numeric(column, bins)`: ascending bins with the mean and the number of their values; null
+//! over no values. NaN is the largest value.
 //!
-//! Each distinct value begins as a bin of its own. While there are too many, the two whose means are
-//! nearest to each other, of several such pairs the lowest, become one. So the answer depends on
-//! the values alone, where Spark's depends on their order.
+//! Each distinct value starts as a bin of its own. While there are too many bins, the two with the nearest
+//! means become one; of several such pairs, the lowest one. The result depends only on the values, while
+//! Spark's depends on their order.
 //!
 //! ```text
 //!   value   1   2       5  6            9    3 bins: 1 and 2, then 5 and 6 are nearest
@@ -28,7 +28,7 @@ use crate::core::aggregate::value_counts::ValueCounts;
 use crate::core::aggregate::value_type::{ValueKind, ValueType, dispatch_number};
 use crate::core::error::Result;
 
-/// `histogram_numeric(column, bins)`. The option is how many bins there are at most.
+/// `histogram_numeric(column, bins)`. The option is the largest number of bins.
 pub type HistogramNumeric<V> = StateVec<HistogramNumericState<V>>;
 
 /// `histogram_numeric(column, bins)`: a list of structs of a value and how many values are near it.
@@ -63,7 +63,7 @@ struct Bin<V> {
     /// The least and the largest of them.
     least: V,
     largest: V,
-    /// Their sum; infinite where it is too large for a float.
+    /// Their sum; infinite if it is too large for a float.
     sum: f64,
     mean: f64,
     count: i64,

@@ -1,4 +1,4 @@
-//! `mean(column)`: null over no values; never overflows on the way.
+//! `mean(column)`: null over no values. Its total never overflows.
 
 use super::sum::ADDABLE;
 use crate::core::aggregate::argument::{Argument, Value};
@@ -22,8 +22,8 @@ pub enum MeanType {
     Float,
     /// The kind of the values, ties away from zero: decimals and durations, as in Spark.
     Rounded {
-        /// What the mean is multiplied by before it is rounded: a power of ten where the result has
-        /// more decimals.
+        /// The factor of the mean before it is rounded: a power of ten if the result has more digits
+        /// behind the point.
         factor: i128,
         /// A decimal result is below this in size.
         limit: i128,

@@ -1,5 +1,6 @@
-//! `min(column)` and `max(column)`: null over no values; NaN is the largest float, as in Spark, and
-//! of the two zeros -0.0 is the smaller, so that the answer does not depend on the order of rows.
+//! `min(column)` and `max(column)`, and for booleans `bool_and(column)` and `bool_or(column)`: null over
+//! no values. NaN is the largest float, as in Spark. -0.0 is smaller than 0.0, so that the result does
+//! not depend on the order of rows.
 
 use std::cmp::Ordering;
 
@@ -17,7 +18,7 @@ use crate::core::aggregate::value_type::{NumberKind, ValueKind, ValueType, dispa
 use crate::core::aggregate::{InputRows, state_columns, sweep};
 use crate::core::error::Result;
 
-/// `min(column)`, or where `MAX` is set `max(column)`.
+/// `min(column)`, or `max(column)` if `MAX`.
 pub type MinMax<V, const MAX: bool> = StateVec<MinMaxState<V, MAX>>;
 /// `min(column)`.
 pub type Min<V> = MinMax<V, false>;

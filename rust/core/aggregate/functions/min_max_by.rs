@@ -20,7 +20,7 @@ use crate::core::aggregate::value_type::dispatch_kind;
 use crate::core::aggregate::{InputRows, RowPosition, common_len, sweep};
 use crate::core::error::{Error, Result};
 
-/// `min_by(value, by)`, or where `MAX` is set `max_by(value, by)`.
+/// `min_by(value, by)`, or `max_by(value, by)` if `MAX`.
 pub type MinMaxBy<V, B, const MAX: bool> = StateVec<MinMaxByState<V, B, MAX>>;
 /// `min_by(value, by)`.
 pub type MinBy<V, B> = MinMaxBy<V, B, false>;

@@ -1,5 +1,5 @@
-//! `percentile(column, percentage)` and `median(column)`: exact, between two values in proportion;
-//! null over no values. NaN is the largest value.
+//! `percentile(column, percentage)` and `median(column)`: exact, interpolated between two values; null over
+//! no values. NaN is the largest value.
 //!
 //! ```text
 //!   place     0    1    2    3        of 4 values, sorted
@@ -58,11 +58,12 @@ fn resolve(call: &FunctionCall<'_>) -> Result<ResolvedFunction> {
 /// Which percentiles.
 #[derive(Clone, Debug)]
 pub struct Percentiles {
-    /// The shares of values that are below, from 0 to 1.
+    /// The shares of values below the result, from 0 to 1.
     pub shares: Vec<f64>,
     /// Whether the result is a list of them; else it is the first one.
     pub list: bool,
-    /// What one unit of the value is divided by: 100 where a decimal has two decimals, else 1.
+    /// What one unit of the value is divided by: 100 for a decimal with two digits behind the
+    /// point, 1 for integers and floats.
     pub scale: f64,
 }
 
@@ -70,7 +71,7 @@ pub struct Percentiles {
 #[derive(Clone, Debug, Default)]
 pub struct PercentileState<V>(ValueCounts<V>);
 
-/// The percentile of so many values of which `nth` gives one by its place.
+/// The percentile of `count` values; `nth` gives the value at a place.
 fn percentile(share: f64, count: i64, nth: impl Fn(i64) -> f64) -> f64 {
     let place = share * (count - 1) as f64;
     let (lower, higher) = (nth(place.floor() as i64), nth(place.ceil() as i64));

@@ -1,5 +1,5 @@
-//! `product(column)`: a float; null over no values. What a product passes on its way does not
-//! matter, only what it comes to: 1e300 · 1e300 · 1e-300 is 1e300 in any order.
+//! `product(column)`: a float; null over no values. A product may leave the range of floats before the
+//! end: 1e300 · 1e300 · 1e-300 is 1e300 in any order.
 
 use crate::core::aggregate::argument::Value;
 use crate::core::aggregate::column::{Column, Values};
@@ -13,8 +13,8 @@ use crate::core::aggregate::state_columns;
 use crate::core::aggregate::value_type::dispatch_number;
 use crate::core::error::Result;
 
-/// `product(column)`. The option is what one unit of a value is divided by: 100 where a decimal has
-/// two decimals, else 1.
+/// `product(column)`. The option is what one unit of a value is divided by: 100 for a decimal
+/// with two digits behind the point, 1 for integers and floats.
 pub type Product<V> = StateVec<ProductState<V>>;
 
 /// `product(column)`: `float64`.

@@ -1,5 +1,5 @@
-//! `sum_distinct(column)`: the sum of the distinct values; null over none. Values are told apart as
-//! in `count_distinct`, and summed as in `sum`.
+//! `sum_distinct(column)`: the sum of the distinct values; null over no values. Values are distinct as in
+//! `count_distinct`, and added up as in `sum`.
 
 use super::collect_set::CollectSetState;
 use super::sum::{SumState, sum_type};
@@ -97,8 +97,8 @@ impl<V: Summable> State for SumDistinctState<V> {
     }
 }
 
-/// The sum of the distinct values of a window, by the codes of values: nothing is subtracted, so that
-/// floats do not drift.
+/// The sum of the distinct values of a window, by their codes. Nothing is subtracted, so floats do not
+/// drift.
 ///
 /// ```text
 ///                  9                     the sum of all
@@ -108,8 +108,7 @@ impl<V: Summable> State for SumDistinctState<V> {
 struct DistinctSum<V: Summable> {
     /// How many rows of the window have each code.
     rows: Vec<u32>,
-    /// Where the values of codes begin among the nodes of a complete binary tree, the first of
-    /// which is node 1.
+    /// The node of code 0 in a complete binary tree, whose root is node 1.
     leaves: usize,
     nodes: Vec<SumState<V>>,
 }
@@ -143,7 +142,7 @@ impl<V: Summable> DistinctSum<V> {
         }
     }
 
-    /// Takes off a row with a code.
+    /// Removes a row with a code.
     fn evict(&mut self, code: u32) {
         if let Some(rows) = self.rows.get_mut(code as usize) {
             *rows -= 1;

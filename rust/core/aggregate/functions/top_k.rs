@@ -1,6 +1,6 @@
-//! `top_k(column, k)`: the values that occur most often, each with how often it does, most often
-//! first; of those that occur equally often the smaller ones first, and null last. Null is a value
-//! here, as in Spark's `approx_top_k`, and counted like others. An empty list over no rows.
+//! `top_k(column, k)`: the most frequent values with their counts, the most frequent first; where counts
+//! are equal, the smaller value first and null last. Null counts as a value, as in Spark's
+//! `approx_top_k`. An empty list over no rows.
 
 use std::cmp::Reverse;
 
@@ -64,7 +64,7 @@ impl<'v, V: Scalar> FrequentValues<'v, V> {
         }
     }
 
-    /// Adds the list of a window with so many nulls; `values` come most frequent first.
+    /// Adds the list of a window. The most frequent of its `values` comes first.
     fn push(&mut self, values: Vec<(Option<V::Ref<'v>>, i64)>, nulls: i64) {
         let before = values.partition_point(|(_, count)| *count >= nulls);
         let (more, fewer) = values.split_at(before);

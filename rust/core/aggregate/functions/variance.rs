@@ -1,5 +1,5 @@
-//! `variance`, `var_pop`, `stddev`, `stddev_pop`: null over no values, and over one value where a
-//! sample is meant (as Spark 4); NaN where a value is NaN or infinite.
+//! `variance`, `var_pop`, `stddev`, `stddev_pop`: null over no values, and for a sample over one value (as
+//! Spark 4); NaN if a value is NaN or infinite.
 //!
 //! Sums of distances from one of the window's own values `c`, and of their squares:
 //!
@@ -8,9 +8,9 @@
 //! ```
 //!
 //! `(c - mean)²` is at most `n` times the variance, whatever the mean is, so the subtraction loses
-//! at most a factor of `n`: far from what `DoubleDouble` keeps beyond rule 6.6. Equal values give
+//! at most a factor of `n`, far less than `DoubleDouble` keeps beyond rule 6.6. Equal values give
 //! exactly 0. Where squares would leave the range of floats, distances are divided by a power of two
-//! above the largest of them; what smaller ones lose there is far below the last bit of its square.
+//! above the largest of them. Smaller distances lose only bits far below the last bit of its square.
 
 use std::ops::Range;
 
@@ -36,9 +36,10 @@ use crate::core::error::Result;
 pub struct Spread {
     /// Whether the values are a whole population, not a sample.
     pub population: bool,
-    /// Whether the root of the variance is meant: the standard deviation.
+    /// Whether the result is the root of the variance, the standard deviation.
     pub root: bool,
-    /// What one unit of the value is divided by: 100 where a decimal has two decimals, else 1.
+    /// What one unit of the value is divided by: 100 for a decimal with two digits behind the
+    /// point, 1 for integers and floats.
     pub scale: f64,
 }
 
@@ -83,31 +84,31 @@ pub struct Moments<V> {
     squares: DoubleDouble,
 }
 
-/// The sizes of distances that are added undivided: 2^48 squares of these, times 2^48, are within the
-/// range of floats.
+/// The sizes of distances that need no division: the sum of 2^48 of their squares, times 2^48, is
+/// within the range of floats.
 const MIDDLE: Range<f64> = power_of_two(-400)..power_of_two(450);
 
-/// Whether a distance is added undivided where the others are.
+/// Whether a distance needs no division.
 #[inline]
 fn is_middle(distance: DoubleDouble) -> bool {
     distance.high == 0.0 || MIDDLE.contains(&distance.high.abs())
 }
 
-/// What a distance is divided by, as a power of two; none for zero, which any power divides.
+/// The exponent of the power of two that divides a distance; none for zero, which any power divides.
 fn divisor_of(distance: DoubleDouble) -> Option<i32> {
     let exponent = exponent_of(distance.high)?;
     Some(if is_middle(distance) { 0 } else { exponent })
 }
 
 impl<V: Distance> Moments<V> {
-    /// Adds a distance, divided as the sums are.
+    /// Adds a distance that is divided like the sums.
     #[inline]
     fn add_distance(&mut self, distance: DoubleDouble) {
         self.sum.merge(distance);
         self.squares.merge(distance.times(distance));
     }
 
-    /// Adds a value whose distance or the sums are outside of [`MIDDLE`].
+    /// Adds a value whose distance or sums are outside of [`MIDDLE`].
     #[cold]
     #[inline(never)]
     fn add_extreme(&mut self, value: V) {
