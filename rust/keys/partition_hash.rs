@@ -68,7 +68,7 @@ impl HashedColumn {
         let column = KeyColumn::new(declared)?;
         let data_type = column.field().data_type();
         let rows =
-            !column.is_bytes() && *data_type != DataType::Boolean && width(data_type) == None;
+            !column.is_bytes() && *data_type != DataType::Boolean && width(data_type).is_none();
         let rows = rows.then(|| RowConverter::new(vec![SortField::new(data_type.clone())]));
         Ok(Self {
             rows: rows.transpose()?,
