@@ -140,13 +140,13 @@ class GroupedData(Grouping[Result]):
                 where that matters (sliding windows, `max_gap`, `max_duration`); or `max_duration` or `end_when` over a
                 streaming DataFrame.
 
-                >>> import pyarrow as pa
-                >>> empty = pa.table({"card": pa.array([], pa.int64()), "ts": pa.array([], pa.timestamp("us"))})
-                >>> group_by(empty, "card", time="ts").windowed_by(SlidingWindows.with_time_difference("10 minutes"))
-                WindowedData(grouped=GroupedData(keys=('card',), time='ts', tick=None), \
-        windows=SlidingWindows.with_time_difference('10 minutes'), options=Options(emit='close', every_record=False, \
-        late='drop', shards=32, threads=None, observation=None, max_ahead=None, \
-        flat=False, progress=False))
+        >>> import pyarrow as pa
+        >>> empty = pa.table({"card": pa.array([], pa.int64()), "ts": pa.array([], pa.timestamp("us"))})
+        >>> group_by(empty, "card", time="ts").windowed_by(SlidingWindows.with_time_difference("10 minutes"))
+        WindowedData(grouped=GroupedData(keys=('card',), time='ts', tick=None), \
+windows=SlidingWindows.with_time_difference('10 minutes'), options=Options(emit='close', every_record=False, \
+late='drop', shards=32, threads=None, observation=None, max_ahead=None, \
+flat=False, progress=False))
         """
         if not isinstance(windows, SessionWindows | SlidingWindows):
             ways = "SessionWindows.with_gap(...) or with_dynamic_gap(...), or SlidingWindows.with_time_difference(...)"
