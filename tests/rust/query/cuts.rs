@@ -136,7 +136,9 @@ fn a_longest_session_is_one_tick_at_least_and_ends_is_a_boolean() {
     );
     let of_text = cut(&fixed(5), None, true).replace(r#""ends": "ends""#, r#""ends": "s""#);
     assert!(
-        told(&of_text).unwrap().starts_with("end_when: column \"s\""),
+        told(&of_text)
+            .unwrap()
+            .starts_with("end_when: column \"s\""),
         "{:?}",
         told(&of_text)
     );
