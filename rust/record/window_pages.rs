@@ -128,8 +128,7 @@ fn put_all<E: WindowRow>(
 ///
 /// As [`read`].
 pub(super) fn join(state: &mut StateStore, pages: &[StoredWindows]) -> Result<()> {
-    let (&Windows::Sessions(ref sessions), true) = (&state.windows, state.functions.is_empty())
-    else {
+    let (Windows::Sessions(sessions), true) = (&state.windows, state.functions.is_empty()) else {
         return Err(broken("it holds parts of windows that are not stored so"));
     };
     let query = Arc::clone(&state.query);

@@ -14,11 +14,9 @@
 //! | [`page`] | a part of a run, as sealed rows |
 //! | `page_writer` | rows to pages |
 //! | [`page_text`] | a page as text |
-//! | `byte_planes` | the bytes of integers by their place |
 //! | `hexadecimal` | bytes as digits |
 //! | [`source_time`] | how far a source has come in a micro-batch |
 
-mod byte_planes;
 pub(crate) mod head;
 mod hexadecimal;
 pub mod page;

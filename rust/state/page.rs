@@ -6,7 +6,7 @@
 //! | `head` | a source of an input | `input`, `source`, `time` |
 //! | `sessions` | a session | key columns, `start`, `end`, `reach`, `source`, state columns |
 //! | `windows` | a sliding window | key columns, `start`, `largest`, `source`, state columns |
-//! | `index` | a session of the run with its number | key columns, `start`, `reach`; 64-bit integers as `byte_planes` has them |
+//! | `index` | a session of the run with its number | key columns, `start`, `reach` |
 //!
 //! | metadata | of | value |
 //! |---|---|---|
@@ -27,7 +27,6 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_array::{Array, ArrayRef, RecordBatch};
 
-use super::byte_planes;
 use super::hexadecimal;
 use crate::core::error::{Error, Result};
 use crate::core::time::Time;
@@ -243,12 +242,7 @@ impl Label {
 /// [`Error::Format`] for bytes that are damaged, of another version or no page.
 pub fn read(bytes: &[u8]) -> Result<(Label, RecordBatch)> {
     let (metadata, rows) = envelope::unseal(WHAT, bytes)?;
-    let label = Label::new(metadata)?;
-    let rows = match label.form {
-        PageKind::Index => byte_planes::join(&rows)?,
-        PageKind::Head | PageKind::Sessions | PageKind::Windows => rows,
-    };
-    Ok((label, rows))
+    Ok((Label::new(metadata)?, rows))
 }
 
 /// The 64-bit integers of a column of a page.

@@ -7,8 +7,8 @@ use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch};
 use arrow_ipc::CompressionType;
 use arrow_schema::{Field, Schema};
 
+use super::hexadecimal;
 use super::page::{NamedPage, PageBounds, PageId, PageKind, PageName};
-use super::{byte_planes, hexadecimal};
 use crate::array::result_array;
 use crate::core::aggregate::column::Column;
 use crate::core::error::{Error, Result};
@@ -113,10 +113,7 @@ impl RunRows {
             ] {
                 metadata.insert(name.to_owned(), text);
             }
-            let mut own = self.rows.slice(from, length);
-            if is_index {
-                own = byte_planes::split(&own)?;
-            }
+            let own = self.rows.slice(from, length);
             let bytes = envelope::seal(&own, metadata, COMPRESSION)?;
             pages.push((PageName { id, is_index }, bytes));
         }
