@@ -52,7 +52,10 @@ impl Windows {
             to_ticks(micros, unit).ok_or_else(wrong)
         };
         let grace = spec.grace.map(|grace| ticks("grace", grace)).transpose()?;
-        let until = spec.until.map(|until| ticks("retention", until)).transpose()?;
+        let until = spec
+            .until
+            .map(|until| ticks("retention", until))
+            .transpose()?;
         let (emit, late) = (spec.emit, spec.late);
         match query.windows {
             WindowLengths::Session(gap) => {

@@ -161,7 +161,7 @@ fn another_query_is_refused_by_what_differs() {
     let until = format!(r#"{UPDATES},"until":60000000"#);
     let told = refusal(&spec(SESSIONS, &until), &pages);
     assert!(
-        told.ends_with("specification: until was null and is 60000000, in microseconds"),
+        told.ends_with("specification: retention was null and is 60000000, in microseconds"),
         "{told}"
     );
 }

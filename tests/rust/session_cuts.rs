@@ -233,7 +233,7 @@ fn sessions_that_wait_for_late_records_are_not_cut() {
         assert_eq!(windows.emit, Emit::Close);
         let refused = SessionOperator::new(windows, 1).unwrap_err();
         assert!(
-            matches!(&refused, Error::Argument { argument, .. } if argument == "longest, ends"),
+            matches!(&refused, Error::Argument { argument, .. } if argument == "max_duration, end_when"),
             "{refused}"
         );
     }

@@ -51,16 +51,16 @@ class Aggregate:
             raise no_attribute(self, name, hint)
 
     def where(self, column: ColumnName) -> Aggregate:
-        """The same aggregate of the records alone in which a boolean column is true; SQL's `FILTER (WHERE ...)`.
+        """The same aggregate of the records in which a boolean column is true; SQL's `FILTER (WHERE ...)`.
 
-        Null counts as false. A window is there whether or not it has such a record; where it has none, the aggregate is
-        what it is over no records: 0 for `count`, null for `sum`.
+        Null counts as false. The condition does not change which windows there are. A window without such a record gets
+        the value of no records: 0 for `count`, null for `sum`.
 
-        Of a cogroup both are columns of one input: `wr.sum("orders.amount").where("orders.paid")`.
+        For a cogroup both are columns of one input: `wr.sum("orders.amount").where("orders.paid")`.
 
         Raises:
             TypeError: `column` is not a name; from `agg`, a column of anything but booleans.
-            ValueError: the aggregate has a condition already; from `agg`, a column that the data does not have.
+            ValueError: the aggregate has a condition already; from `agg`, a column that the data lacks.
 
         >>> from datetime import datetime
         >>> import pyarrow as pa
@@ -74,18 +74,18 @@ class Aggregate:
         return Aggregate(self._call.where(column))
 
     def then(self, fn: Callable[..., Any], *others: Aggregate, schema: str | pa.DataType | None = None) -> Aggregate:
-        """What a function makes of the finished column, as a column in its place.
+        """The result of a function over the finished aggregate, as a column in its place.
 
-        `fn(column)` is called with the `pyarrow.Array` of many windows at once, `fn(column, *others)` with those of
-        other aggregates too, and gives an array of as many values. It is called when windows have closed, with those of
-        a batch; how windows are cut into batches is not defined, so a value may depend on its own window alone. It is
-        not handed windows that a stream deletes, where the result is null.
+        `fn(column)` gets the `pyarrow.Array` of many windows at once; `fn(column, *others)` also the arrays of other
+        aggregates. It returns an array of as many values. It runs when windows have closed, once for each batch of
+        windows. The split of windows into batches is undefined, so each value may depend on its own window only.
+        Windows that a stream deletes are not passed to `fn`; their result is null.
 
         Args:
-            fn: a function of arrays; on Spark it travels to executors, as the functions of `reduce` do.
-            others: aggregates whose columns it is called with too.
+            fn: a function of arrays; on Spark it travels to executors like those of `reduce`.
+            others: further aggregates whose columns it gets.
             schema: the type of the result, in Spark's words or as an Arrow type; without it `agg` calls `fn` once with
-                empty arrays, and takes the type of what that gives.
+                empty arrays and takes the type of the result.
 
         Raises:
             TypeError: `fn` is no function, `others` are no aggregates, or `schema` is no type.
@@ -136,11 +136,11 @@ class Aggregate:
         return _arithmetic(arithmetic.product, other, self)
 
     def __truediv__(self, other: Aggregate | Number) -> Aggregate:
-        """One result over another, or over a number: a float64, null where it would be divided by zero."""
+        """One result divided by another, or by a number: a float64, null for a division by zero."""
         return _arithmetic(arithmetic.quotient, self, other)
 
     def __rtruediv__(self, other: Number) -> Aggregate:
-        """A number over a result: a float64, null where it would be divided by zero."""
+        """A number divided by a result: a float64, null for a division by zero."""
         return _arithmetic(arithmetic.quotient, other, self)
 
 

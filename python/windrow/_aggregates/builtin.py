@@ -1,12 +1,11 @@
-"""The built-in aggregates, which the core computes: `count`, `sum` and the like.
+"""The built-in aggregates, computed by the core: `count`, `sum` and the like.
 
-Names and results are those of `pyspark.sql.functions`: nulls are left out (a window without a value gives null, a count
-0), NaN is larger than any number, a sum that does not fit its type is an error. What each does with each type is listed
-in `docs/semantics.md`. A column of Spark or Polars, `F.col("amount")`, stands for its name where it is one plain
-column. Each raises `TypeError` at once for a column that is neither; `agg` raises `ValueError` for a
-column that the data does not have.
+Names and results are those of `pyspark.sql.functions`. Nulls are left out: a window without a value gives null, a count
+0. NaN is larger than any number. A sum that does not fit its type is an error. `docs/semantics.md` lists what each does
+with each type. A plain column of Spark or Polars, such as `F.col("amount")`, works as its name. Every function raises
+`TypeError` at once for anything else; `agg` raises `ValueError` for a column that the data lacks.
 
-The examples of this module go on from here:
+The examples of this module share these lines:
 
 >>> from datetime import datetime
 >>> import pyarrow as pa
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
 
 
 def count(column: ColumnName | None = None) -> Aggregate:
-    """How many records a window has (Kafka's `count`), or how many of them have a value in `column`, of any type.
+    """The number of records (Kafka's `count`), or the number of records with a value in `column`, of any type.
 
     The result is an int64 and never null.
 
@@ -48,7 +47,7 @@ def count(column: ColumnName | None = None) -> Aggregate:
 
 
 def count_if(column: ColumnName) -> Aggregate:
-    """In how many records a boolean column is true: short for `count().where(column)`. An int64, never null.
+    """The number of records in which a boolean column is true: short for `count().where(column)`. An int64, never null.
 
     Raises:
         TypeError: from `agg`, for a column of anything but booleans.
@@ -60,10 +59,10 @@ def count_if(column: ColumnName) -> Aggregate:
 
 
 def count_distinct(column: ColumnName, *columns: ColumnName) -> Aggregate:
-    """How many distinct values a column has, or how many distinct rows several columns have; an int64, never null.
+    """The number of distinct values of a column, or of distinct rows of several columns; an int64, never null.
 
-    It is exact, and holds each distinct value. Nulls are left out, and of several columns rows in which any of them is
-    null. All NaNs are one value, and so are the zeros.
+    It is exact and holds each distinct value. Nulls are left out; of several columns, rows in which any of them is
+    null. All NaNs count as one value, and so do the zeros.
 
     Raises:
         TypeError: from `agg`, for a column of maps or unions.
@@ -76,14 +75,14 @@ def count_distinct(column: ColumnName, *columns: ColumnName) -> Aggregate:
 
 
 def approx_count_distinct(column: ColumnName, rsd: float = 0.05) -> Aggregate:
-    """About how many distinct values a column has; an int64, never null.
+    """The approximate number of distinct values of a column; an int64, never null.
 
-    A HyperLogLog of Apache DataSketches, of 512 bytes a window for the default, less for some ten values, which are
-    counted exactly. The answer depends on the values alone, not on their order.
+    It uses a HyperLogLog of Apache DataSketches, by default of 512 bytes a window. About ten distinct values are
+    counted exactly, in less. The answer depends on the values alone and not on their order.
 
     Args:
         column: any type but maps and unions.
-        rsd: the relative standard deviation of answers, 0.005 to 0.25: two in three are that near, and 99 in 100 within
+        rsd: the relative standard deviation of answers, 0.005 to 0.25: 68 % of answers are within ±rsd, 99 % within
             three times as much.
 
     Raises:
@@ -104,8 +103,9 @@ def approx_count_distinct(column: ColumnName, rsd: float = 0.05) -> Aggregate:
 def sum(column: ColumnName) -> Aggregate:
     """The sum of numbers or day-time intervals.
 
-    Integers give int64 (unsigned ones of 64 bits a decimal), floats float64, decimals ten digits more, at most 38,
-    intervals their own type. It is built wider than its type: only what a whole window comes to has to fit.
+    Integers give int64 (unsigned 64-bit integers a decimal), floats float64, decimals ten more digits up to 38,
+    intervals their own type. The sum is accumulated in a wider type, so only the result for the whole window has to
+    fit.
 
     Raises:
         TypeError: from `agg`, for a column of anything else.
@@ -133,7 +133,7 @@ def sum_distinct(column: ColumnName) -> Aggregate:
 def product(column: ColumnName) -> Aggregate:
     """The product of numbers, as a float64.
 
-    What it comes to on its way does not matter: 1e300, 1e300 and 1e-300 give 1e300 in any order, up to rounding.
+    Intermediate results may exceed a float64: 1e300, 1e300 and 1e-300 give 1e300 in any order, up to rounding.
 
     Raises:
         TypeError: from `agg`, for a column of anything but numbers.
@@ -147,8 +147,8 @@ def product(column: ColumnName) -> Aggregate:
 def mean(column: ColumnName) -> Aggregate:
     """The mean of numbers or day-time intervals; Spark's `avg`.
 
-    Integers and floats give float64, decimals four digits more behind the point, at most 38 in all,
-    intervals their own type (on Spark `interval day to second`, whatever they were).
+    Integers and floats give float64, decimals four more digits after the point, up to 38 in all, intervals their own
+    type (on Spark always `interval day to second`).
 
     Raises:
         TypeError: from `agg`, for a column of anything else.
@@ -161,7 +161,7 @@ def mean(column: ColumnName) -> Aggregate:
 
 
 def avg(column: ColumnName) -> Aggregate:
-    """The mean, by Spark's and SQL's name: another name of `mean`.
+    """The mean: another name of `mean`, as in Spark and SQL.
 
     >>> wr.avg("fare") == wr.mean("fare")
     True
@@ -170,7 +170,7 @@ def avg(column: ColumnName) -> Aggregate:
 
 
 def min(column: ColumnName) -> Aggregate:
-    """The smallest value of anything that has an order; the result has the column's type.
+    """The smallest value of a column that has an order; the result has the column's type.
 
     Raises:
         TypeError: from `agg`, for a column of maps or unions.
@@ -182,7 +182,7 @@ def min(column: ColumnName) -> Aggregate:
 
 
 def max(column: ColumnName) -> Aggregate:
-    """The largest value of anything that has an order; the result has the column's type.
+    """The largest value of a column that has an order; the result has the column's type.
 
     Raises:
         TypeError: from `agg`, for a column of maps or unions.
@@ -222,7 +222,7 @@ def last(column: ColumnName, *, ignore_nulls: bool = False) -> Aggregate:
 
 
 def any_value(column: ColumnName, *, ignore_nulls: bool = False) -> Aggregate:
-    """Some value of the window; with `ignore_nulls` one that is not null, where there is one.
+    """Some value of the window; with `ignore_nulls` one that is not null, if there is one.
 
     The result has the column's type, which may be any.
 
@@ -302,9 +302,10 @@ def var_pop(column: ColumnName) -> Aggregate:
 
 
 def collect_list(column: ColumnName, *, ignore_nulls: bool = True) -> Aggregate:
-    """The values that are not null as a list, by event time; equal times go by arrival. Any type; never null.
+    """The values as a list in the order of event time; equal times keep the order of arrival. Any type; never null.
 
-    With `ignore_nulls=False` nulls keep their places, so that lists of several columns have one length.
+    Nulls are left out. With `ignore_nulls=False` they keep their places, so that lists of several columns have one
+    length.
 
     Raises:
         TypeError: `ignore_nulls` is not True or False.
@@ -318,7 +319,7 @@ def collect_list(column: ColumnName, *, ignore_nulls: bool = True) -> Aggregate:
 
 
 def collect_set(column: ColumnName) -> Aggregate:
-    """The distinct values that are not null as a list, in no order that one may rely on; never null.
+    """The distinct values that are not null, as a list in no particular order; never null.
 
     Raises:
         TypeError: from `agg`, for a column of maps or unions.
@@ -330,9 +331,9 @@ def collect_set(column: ColumnName) -> Aggregate:
 
 
 def min_by(column: ColumnName, by: ColumnName) -> Aggregate:
-    """The value of `column`, of any type, in the record whose `by` is smallest; records with a null `by` are left out.
+    """The value of `column`, of any type, in the record with the smallest `by`. Records with a null `by` are left out.
 
-    Equal values of `by` go to the earliest record, by event time, then by arrival.
+    If several records have the smallest `by`, it is the earliest one, by event time, then by arrival.
 
     Raises:
         TypeError: from `agg`, where `by` is a column of maps or unions.
@@ -344,9 +345,9 @@ def min_by(column: ColumnName, by: ColumnName) -> Aggregate:
 
 
 def max_by(column: ColumnName, by: ColumnName) -> Aggregate:
-    """The value of `column`, of any type, in the record whose `by` is largest; records with a null `by` are left out.
+    """The value of `column`, of any type, in the record with the largest `by`. Records with a null `by` are left out.
 
-    Equal values of `by` go to the earliest record, by event time, then by arrival.
+    If several records have the largest `by`, it is the earliest one, by event time, then by arrival.
 
     Raises:
         TypeError: from `agg`, where `by` is a column of maps or unions.

@@ -51,23 +51,23 @@ def as_type(array: pa.Array[Any], kind: pa.DataType) -> pa.Array[Any]:
 
 
 def _without_hidden(array: Any) -> Any:
-    """The same values; none stand behind nulls or outside of lists, where a cast would look at them."""
+    """The same values, without the hidden ones behind nulls and outside of lists, which a cast would read."""
     kind = array.type
     if pa.types.is_struct(kind):
         fields = [_without_hidden(field) for field in array.flatten()]
         return pa.StructArray.from_arrays(fields, fields=list(kind), mask=array.is_null()) if fields else array
     if not isinstance(kind, (*_LISTS, pa.MapType)):
         return array
-    held = _copied(array)
-    given, made = {"type": kind, "mask": held.is_null()}, type(held)
+    copied = _copied(array)
+    given, made = {"type": kind, "mask": copied.is_null()}, type(copied)
     if pa.types.is_map(kind):
-        return made.from_arrays(held.offsets, _without_hidden(held.keys), _without_hidden(held.items), **given)
-    values = _without_hidden(held.values)
+        return made.from_arrays(copied.offsets, _without_hidden(copied.keys), _without_hidden(copied.items), **given)
+    values = _without_hidden(copied.values)
     if pa.types.is_fixed_size_list(kind):
         return made.from_arrays(values, **given)
     if pa.types.is_list(kind) or pa.types.is_large_list(kind):
-        return made.from_arrays(held.offsets, values, **given)
-    return held
+        return made.from_arrays(copied.offsets, values, **given)
+    return copied
 
 
 def _copied(lists: Any) -> Any:
@@ -81,27 +81,27 @@ def _copied(lists: Any) -> Any:
     return pa.concat_arrays(pieces)
 
 
-def _becomes(found: Any, wanted: Any) -> bool:
+def _becomes(actual: Any, wanted: Any) -> bool:
     """Whether values of a type are values of another, if these hold them."""
-    if found == wanted or pa.types.is_null(found):
+    if actual == wanted or pa.types.is_null(actual):
         return True
-    if pa.types.is_dictionary(found) or pa.types.is_run_end_encoded(found):
-        return _becomes(found.value_type, wanted)
+    if pa.types.is_dictionary(actual) or pa.types.is_run_end_encoded(actual):
+        return _becomes(actual.value_type, wanted)
     if pa.types.is_dictionary(wanted) or pa.types.is_run_end_encoded(wanted):
-        return _becomes(found, wanted.value_type)
-    if isinstance(found, pa.BaseExtensionType) or isinstance(wanted, pa.BaseExtensionType):
-        return bool(getattr(found, "storage_type", found) == getattr(wanted, "storage_type", wanted))
-    if pa.types.is_map(found) or pa.types.is_map(wanted):
-        both = pa.types.is_map(found) and pa.types.is_map(wanted)
-        return both and _becomes(found.key_type, wanted.key_type) and _becomes(found.item_type, wanted.item_type)
-    if isinstance(found, _LISTS) and isinstance(wanted, _LISTS):
-        return _becomes(found.value_type, wanted.value_type)
-    if pa.types.is_struct(found) and pa.types.is_struct(wanted):
-        theirs, ours = {field.name: field.type for field in found}, {field.name: field.type for field in wanted}
+        return _becomes(actual, wanted.value_type)
+    if isinstance(actual, pa.BaseExtensionType) or isinstance(wanted, pa.BaseExtensionType):
+        return bool(getattr(actual, "storage_type", actual) == getattr(wanted, "storage_type", wanted))
+    if pa.types.is_map(actual) or pa.types.is_map(wanted):
+        both = pa.types.is_map(actual) and pa.types.is_map(wanted)
+        return both and _becomes(actual.key_type, wanted.key_type) and _becomes(actual.item_type, wanted.item_type)
+    if isinstance(actual, _LISTS) and isinstance(wanted, _LISTS):
+        return _becomes(actual.value_type, wanted.value_type)
+    if pa.types.is_struct(actual) and pa.types.is_struct(wanted):
+        theirs, ours = {field.name: field.type for field in actual}, {field.name: field.type for field in wanted}
         return theirs.keys() == ours.keys() and all(_becomes(kind, ours[name]) for name, kind in theirs.items())
-    if pa.types.is_timestamp(found) and pa.types.is_timestamp(wanted):
-        return (found.tz is None) is (wanted.tz is None)
-    return any(belongs(found) and belongs(wanted) for belongs in _FAMILIES)
+    if pa.types.is_timestamp(actual) and pa.types.is_timestamp(wanted):
+        return (actual.tz is None) is (wanted.tz is None)
+    return any(belongs(actual) and belongs(wanted) for belongs in _FAMILIES)
 
 
 def _is_number(kind: Any) -> bool:

@@ -138,7 +138,7 @@ class Finish:
 
     def batch(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """The rows of a batch of the core's result; columns that are not of it, such as counters, follow."""
-        known, rows = {name for name, _ in self.columns} | set(self.parts), _Rows(batch)
+        names, rows = {name for name, _ in self.columns} | set(self.parts), _Rows(batch)
         arrays: list[Any] = []
         fields: list[pa.Field[Any]] = []
         for name, column in self.columns:
@@ -149,7 +149,7 @@ class Finish:
                 arrays.append(_computed(name, column, rows))
                 fields.append(pa.field(name, arrays[-1].type))
         for field in batch.schema:
-            if field.name not in known:
+            if field.name not in names:
                 arrays.append(batch.column(field.name))
                 fields.append(field)
         return pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields))
@@ -207,6 +207,6 @@ def _named(name: str, error: Exception) -> Exception:
     """The error of a computed column, which it names: one of Python's own kinds."""
     # pyarrow's own errors are some of these.
     kinds: tuple[type[Exception], ...] = (TypeError, OverflowError, ValueError)
-    kind = next((known for known in kinds if isinstance(error, known)), RuntimeError)
-    told = f"{type(error).__name__}: {error}" if kind is RuntimeError else str(error)
-    return kind(f"{aggregate_argument(name)}: {told}")
+    kind = next((each for each in kinds if isinstance(error, each)), RuntimeError)
+    text = f"{type(error).__name__}: {error}" if kind is RuntimeError else str(error)
+    return kind(f"{aggregate_argument(name)}: {text}")

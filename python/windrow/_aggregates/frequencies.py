@@ -1,9 +1,9 @@
-"""Values with how often they occur: `mode`, `top_k`, `histogram_numeric`.
+"""Values by their frequency: `mode`, `top_k`, `histogram_numeric`.
 
-A state holds each distinct value with how often it occurs, so that answers are exact, and depend on the values alone:
-not on their order, nor on how records were cut into batches.
+The state holds each distinct value and its count. Answers are exact and depend on the values alone: not on their order,
+nor on the batches in which records arrive.
 
-The examples of this module go on from here:
+The examples of this module share these lines:
 
 >>> from datetime import datetime
 >>> import pyarrow as pa
@@ -33,13 +33,13 @@ _MOST = 1_000_000
 
 
 def mode(column: ColumnName) -> Aggregate:
-    """The value that occurs most often, of several the smallest (Spark's `mode(column, deterministic=True)`).
+    """The most frequent value, the smallest of several (Spark's `mode(column, deterministic=True)`).
 
     Nulls are left out; a window without a value gives null. The result has the column's type.
 
     Raises:
-        TypeError: from `agg`, for a column without an order, such as maps, or of ordered
-            dictionaries: cast these to their values or codes.
+        TypeError: from `agg`, for a column without an order, such as maps, or of ordered dictionaries: cast these to
+            their values or codes.
 
     >>> day.agg(city=wr.mode("city"))["city"].to_pylist()
     ['Ulm']
@@ -48,18 +48,19 @@ def mode(column: ColumnName) -> Aggregate:
 
 
 def top_k(column: ColumnName, k: int = 5) -> Aggregate:
-    """The values that occur most often, each with how often it does: an array of structs of `item` and `count`.
+    """The most frequent values with their counts: an array of structs of `item` and `count`.
 
-    Spark's `approx_top_k`, but exact: most often first, of those that occur equally often the smaller ones first. Null
-    is an item as in Spark, behind values that occur as often; `.where(...)` leaves it out. Empty over no records.
+    Spark's `approx_top_k`, but exact. The most frequent value comes first; equally frequent ones are in ascending
+    order. As in Spark null is an item, after the values of the same count; `.where(...)` leaves it out. Empty over no
+    records.
 
     Args:
         column: anything that has an order; `item` has its type.
-        k: how many at most, 1 to 1,000,000.
+        k: the length of the array at most, 1 to 1,000,000.
 
     Raises:
-        TypeError: `k` is no int; from `agg`, for a column without an order, such as maps, or of ordered
-            dictionaries: cast these to their values or codes.
+        TypeError: `k` is no int; from `agg`, for a column without an order, such as maps, or of ordered dictionaries:
+            cast these to their values or codes.
         ValueError: `k` out of its bounds.
 
     >>> day.agg(cities=wr.top_k("city", 2))["cities"].to_pylist()
@@ -69,21 +70,21 @@ def top_k(column: ColumnName, k: int = 5) -> Aggregate:
 
 
 def histogram_numeric(column: ColumnName, n_bins: int) -> Aggregate:
-    """The values in bins of unequal width: an array of structs of `x`, the mean of a bin, and `y`, how many are in it.
+    """A histogram with bins of unequal width: an array of structs of `x`, the mean of a bin, and `y`, its count.
 
-    Spark's `histogram_numeric`. Bins are ascending. Each distinct value begins as a bin of its own; while there are
-    more than `n_bins`, the two with the nearest means, of several such pairs the lowest, become one. So `y` counts
-    exactly the values of a stretch, and `x` is their mean, as a double has it, where they are several; with no more
-    than `n_bins` distinct values each has a bin. Spark merges bins as values come: there both depend on their order.
+    Spark's `histogram_numeric`. Bins are ascending. At first each distinct value is a bin. While there are more than
+    `n_bins`, the two bins with the nearest means become one; of several such pairs the lowest. So `y` is the exact
+    count of a range of values, and `x` their mean in double precision. With at most `n_bins` distinct values each has a
+    bin. Spark merges bins as values arrive, so its `x` and `y` depend on their order.
 
     Nulls are left out; a window without a value gives null. NaN is the largest value. An infinity shares a bin with
-    others only where all numbers are in one bin already. Over sliding windows each window's bins are made anew, which
-    takes time for each distinct value in each window.
+    other values only if all numbers are in one bin already. Sliding windows compute the bins of each window from
+    scratch, in time proportional to its distinct values.
 
     Args:
-        column: numbers, dates, times of day, timestamps or day-time intervals. `x` has its type: of integers, dates and
-            times the mean without what is behind the point, of decimals the rounded one. `y` is a float64.
-        n_bins: how many bins at most, 2 to 1,000,000; 20 to 40 show most distributions.
+        column: numbers, dates, times of day, timestamps or day-time intervals. `x` has its type: for integers, dates
+            and times the mean without its fraction, for decimals the rounded mean. `y` is a float64.
+        n_bins: the number of bins at most, 2 to 1,000,000; 20 to 40 show most distributions.
 
     Raises:
         TypeError: `n_bins` is no int; from `agg`, for a column of anything else.

@@ -1,9 +1,9 @@
-"""Values by their place among the sorted ones: `median`, `percentile`, `approx_percentile`.
+"""Values by their place in sorted order: `median`, `percentile`, `approx_percentile`.
 
-Nulls are left out; a window without a value gives null; NaN is the largest of numbers. A state holds each distinct
-value, that of `approx_percentile` each distinct one of cut values, with how often it occurs.
+Nulls are left out; a window without a value gives null; NaN is the largest number. The state holds each distinct value
+and its count; for `approx_percentile`, each distinct rounded value.
 
-The examples of this module go on from here:
+The examples of this module share these lines:
 
 >>> from datetime import datetime
 >>> import pyarrow as pa
@@ -31,7 +31,8 @@ _MOST_ACCURACY = 1_000_000
 
 
 def median(column: ColumnName) -> Aggregate:
-    """The value in the middle, as a float64; between two of them their mean. The same as `percentile(column, 0.5)`.
+    """The value in the middle, as a float64, or the mean of the two in the middle. The same as `percentile(column,
+    0.5)`.
 
     Raises:
         TypeError: from `agg`, for a column of anything but numbers.
@@ -43,11 +44,12 @@ def median(column: ColumnName) -> Aggregate:
 
 
 def percentile(column: ColumnName, percentage: float | Sequence[float]) -> Aggregate:
-    """The value that so large a share of all values is below, exact: a float64, or a list of them for several shares.
+    """The exact value below which the share `percentage` of all values lies: a float64, or a list of them for several
+    shares.
 
-    It stands at place `percentage * (count - 1)` of the sorted values, counted from 0; between two places it lies
-    between their values, in proportion (Spark's `percentile`): between a number and an infinity that is the infinity,
-    between the two infinities NaN.
+    It is at place `percentage * (count - 1)` of the sorted values, counted from 0. Between two places it is
+    interpolated (Spark's `percentile`): between a number and an infinity that is the infinity, between the two
+    infinities NaN.
 
     Args:
         column: numbers.
@@ -65,12 +67,13 @@ def percentile(column: ColumnName, percentage: float | Sequence[float]) -> Aggre
 
 
 def approx_percentile(column: ColumnName, percentage: float | Sequence[float], accuracy: int = 10_000) -> Aggregate:
-    """About the value that so large a share of all values is not above: of the column's type, or a list of such.
+    """The approximate value that the share `percentage` of all values does not exceed: of the column's type, or a list.
 
-    Values are cut to some significant bits first, so that a state holds no more than about two times `accuracy` values
-    for each power of two that they span, however many records there are. The answer is below the exact value, in size,
-    by less than one part in `accuracy`; integers below `accuracy` are exact. The order of records makes no difference.
-    (Spark's bound is one of ranks: among the sorted values its answer is less than `count / accuracy` places off.)
+    Values are first rounded toward zero to some significant bits. So the state holds at most about twice `accuracy`
+    values for each power of two that the values span, however many records there are. The answer is smaller in size
+    than the exact value by less than one part in `accuracy`; integers below `accuracy` are exact. The order of records
+    does not matter. (Spark bounds ranks instead: in sorted order its answer is less than `count / accuracy` places
+    off.)
 
     Args:
         column: numbers.

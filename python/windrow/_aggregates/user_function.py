@@ -101,27 +101,26 @@ class Accumulation(AggregateCall):
 
 
 def reduce(column: ColumnName, fn: Callable[[Any, Any], Any]) -> Aggregate:
-    """The values of a column combined by a Python function (Kafka's `reduce`); the result has the column's type.
+    """The values of a column, combined by a Python function (Kafka's `reduce`); the result has the column's type.
 
-    `fn(a, b)` combines the result so far with the value of the next record, and the results of two sessions that
-    become one, the older first. Nulls are passed over; a window without a value gives null.
+    `fn(a, b)` combines the result so far with the value of the next record. When two sessions become one it combines
+    their results, the older one first. Nulls are skipped; a window without a value gives null.
 
-    The next record of a batch, on Spark and in this process, is the next by event time; equal times go by arrival,
-    which is the order of rows inside one partition and not defined across partitions. So a batch gives what Kafka
-    gives for a stream in the order of time. In `windrow.testing.StreamDriver` the order is that of feeding.
+    In a batch, on Spark and in this process, the next record is the next by event time. Records of equal time keep
+    their order of arrival: the order of rows within a partition, undefined between partitions. So a batch gives what
+    Kafka gives for a stream in the order of time. In `windrow.testing.StreamDriver` the order is that of feeding.
 
-    Values are handed over as `aggregate` tells for its rows, and `fn` may change them. A result has the same shape.
+    Values have the classes that `aggregate` describes for rows, and `fn` may change them. A result has the same shape.
 
-    What `fn` raises surfaces as a `RuntimeError` that names the window, the record's time, and file, line and source of
-    where it was raised, and has the exception as its cause. A result that the column's type does not hold as it is
-    surfaces in the same way when the window is shown or saved, with the window but without a record. On Spark the job
-    fails with it.
-    Functions travel to Spark's executors as those of PySpark's UDFs do (cloudpickle): by value from a notebook or
+    An exception of `fn` is raised as a `RuntimeError` that names the window, the time of the record, and the file, line
+    and source where it was raised; the exception is its cause. A result that the column's type does not hold exactly is
+    raised in the same way when the window is shown or saved, with the window but without a record. On Spark the job
+    fails with it. Functions travel to executors like those of PySpark's UDFs (cloudpickle): by value from a notebook or
     script, by name from a module, which the executors then need.
 
     Raises:
-        TypeError: `column` is not a name, or `fn` not a function or one without a `return` of a value. From `agg` on
-            Spark: `fn` cannot be pickled.
+        TypeError: `column` is not a name, or `fn` is not a function or has no `return` of a value. From `agg` on Spark:
+            `fn` cannot be pickled.
 
     >>> from datetime import datetime
     >>> import pyarrow as pa
@@ -152,34 +151,34 @@ def aggregate(
 
     Args:
         init: makes the accumulator of no records; a new one at each call.
-        add: gives the accumulator with a record added: `add(accumulator, row)`. It may change the one it is handed.
-            For a cogroup a dict of such functions by the names of inputs; the records of the others are left out.
-        merge: gives one accumulator for two, that of the older session first. Session windows need it: a record starts
-            with what `init` gives, into which each session that it joins is merged.
+        add: returns the accumulator with a record added: `add(accumulator, row)`. It may change its argument. For a
+            cogroup a dict of such functions by the names of inputs; the records of other inputs are left out.
+        merge: returns one accumulator for two, the older session's first. Session windows need it: a record starts with
+            the value of `init`, and each session that it joins is merged with that.
         schema: the type of the accumulator in Spark's words (`"bigint"`, `"n bigint, total double"`), or as an Arrow
-            type. It is the type of the result, and what is saved and comes back after a restart.
-        columns: the columns that `row`, a named tuple, holds: `row.amount` or `row["amount"]`. Nulls are None. For a
-            cogroup they name their input (`"orders.amount"`), and `row` holds those of the record's own input, without
-            its name (`row.amount`).
+            type. It is the type of the result and of the saved state.
+        columns: the columns of `row`, a named tuple: `row.amount` or `row["amount"]`. Nulls are None. For a cogroup
+            they name their input (`"orders.amount"`), and `row` holds those of the record's own input, without its name
+            (`row.amount`).
 
-    Records are added in the order that `reduce` tells, and functions travel and fail as it says. Each window has its
-    own accumulator and its own values of a row: `add` and `merge` may change what they are handed.
+    Records are added in the order that `reduce` describes, and functions travel and fail as described there. Each
+    window has its own accumulator and its own values of a row, so `add` and `merge` may change their arguments.
 
-    The type tells the shape of accumulators and of what rows hold: an array is a list, a struct a dict with all of its
-    names, a map a dict (a list of tuples where its keys are no keys of a dict). Where `init` makes a value of another
-    class, alone or as a part of a struct, it is that class: a set, frozenset or tuple for an array, a tuple or named
-    tuple for a struct, a `Counter` or another kind of dict, or a list of tuples, for a map, a bytearray for a binary.
-    So an accumulator is equal after a restart (an int in a double comes back as a float). One of another shape is an
-    error that names the window, at the latest when it is saved or shown; so is one that `schema` does not hold as it is
-    (2.75 for a bigint, an unknown name): nothing is cut. Only a `float` of Spark, of 32 bits, takes the nearest value,
-    at each record.
+    The type determines the classes of accumulators and of values in rows: a list for an array, a dict with all of its
+    names for a struct, a dict for a map (a list of tuples if its keys cannot be keys of a dict). If `init` makes a
+    value of another class, alone or in a struct, that class is kept: a set, frozenset or tuple for an array, a tuple or
+    named tuple for a struct, a `Counter`, another kind of dict or a list of tuples for a map, a bytearray for a binary.
+    So an accumulator is equal after a restart (an int in a double comes back as a float). An accumulator of another
+    shape is an error that names the window, at the latest when it is saved or shown. So is one that `schema` does not
+    hold exactly (2.75 for a bigint, an unknown name); no value is cut. Only a `float` of Spark, of 32 bits, takes the
+    nearest value, at each record.
 
-    None gives null; what is merged with it or added to it next is handed None. Where that fails, as it does after an
-    `add` that forgets to return the accumulator, the error names first the function that returned None.
+    None gives null, and is passed on to the next `add` or `merge`. If that fails, as it does after an `add` that
+    forgets to return the accumulator, the error names first the function that returned None.
 
     Raises:
         TypeError: not functions, an `add` or `merge` without a `return` of a value, not a type, not names. From `agg`
-            on Spark: functions that cannot be pickled, or a type that Spark does not have.
+            on Spark: functions that cannot be pickled, or a type that Spark lacks.
         ValueError: `schema` spells no type, or one of more than 24 arrays, maps and structs nested in each other.
 
     >>> from datetime import datetime
@@ -223,7 +222,7 @@ def aggregate(
         raise bad_value("aggregate(schema=)", schema, f"at most {DEEPEST} lists, maps and structs nested in each other")
     if not is_made(kind):
         raise bad_value("aggregate(schema=)", schema, _MADE)
-    fields = [known.name for known in kind.fields] if isinstance(kind, pa.StructType) else []
+    fields = [field.name for field in kind.fields] if isinstance(kind, pa.StructType) else []
     if len(set(fields)) < len(fields):
         raise bad_value("aggregate(schema=)", schema, "each name once")
     return Aggregate(Accumulation("python", names, init=init, add=add, merge=merge, type=kind, schema=schema))
@@ -241,7 +240,7 @@ def _filtered(fold: Fold, condition: str | None) -> Fold:
 
 
 def _if_true(add: Adder) -> Adder:
-    return lambda held, row: add(held, row[1]) if row[0] else held
+    return lambda accumulator, row: add(accumulator, row[1]) if row[0] else accumulator
 
 
 def _no_merge(_older: object, _later: object) -> Any:
@@ -249,23 +248,23 @@ def _no_merge(_older: object, _later: object) -> Any:
 
 
 def apply(fn: Callable[..., Any], *columns: ColumnName, schema: str | pa.DataType) -> Aggregate:
-    """What a function makes of the values of windows: for what no other aggregate covers.
+    """The result of a function over the values of windows, for what no other aggregate covers.
 
-    `fn` is called with a `pyarrow.ListArray` for each column: a list for each window, with the values of its records by
-    event time, then by arrival, nulls included, so that the lists of a window have one length. It gives an array with
-    one value for each window. So it is called once for many windows, not for each; `values.flatten()` has the values of
-    all of them, `values.offsets` where each window starts. A function may depend on one window at a time alone: how
-    windows are cut into batches is not defined. A window's state holds all values.
+    `fn` gets a `pyarrow.ListArray` for each column: a list for each window, with the values of its records in the order
+    of event time, then arrival. Nulls are included, so the lists of a window have one length. It returns an array with
+    one value for each window. So one call covers many windows: `values.flatten()` has the values of all of them, and
+    `values.offsets` the start of each window. Each value may depend on its own window only, because the split of
+    windows into batches is undefined. The state of a window holds all values.
 
     Args:
-        fn: a function of list arrays that gives an array; on Spark it travels to executors, as those of `reduce` do.
-        columns: the columns whose values it is handed, one at least.
+        fn: a function of list arrays that returns an array; on Spark it travels to executors like those of `reduce`.
+        columns: the columns whose values it gets, one at least.
         schema: the type of the result, in Spark's words or as an Arrow type.
 
     Raises:
         TypeError: `fn` is no function, a column is not a name, or `schema` no type.
-        ValueError: no column, or `schema` spells no type. From `agg`, on Spark as the job fails: a result of another
-            length.
+        ValueError: no column, or `schema` spells no type. From `agg`: a result of another length; on Spark the job
+            fails with it.
 
     >>> from datetime import datetime
     >>> import numpy as np

@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 
 def window_id() -> Aggregate:
-    """A number for the window, for `with_columns` alone: the same in every run, in Spark and in this process.
+    """A number for the window, for `with_columns` only: the same in every run, in Spark and in this process.
 
-    An int64 (in Spark a bigint) that is never null in a window: a hash, xxh3 of 64 bits, of the key and the window's
-    start, so that two windows have the same number with a chance of one in 10^19 for each pair. The start is taken in
-    nanoseconds, so that the unit of the time column does not matter; the type of a key does, but not its width: an
-    int32 and an int64 of one value are the same.
+    An int64 (in Spark a bigint), never null in a window: the 64-bit hash xxh3 of the key and the start of the window.
+    Two windows have the same number with a probability of one in 10^19. The start is taken in nanoseconds, so the unit
+    of the time column does not matter. The type of a key matters, its width does not: an int32 and an int64 of one
+    value have the same hash.
 
     >>> from datetime import datetime
     >>> import pyarrow as pa
@@ -35,8 +35,8 @@ def window_id() -> Aggregate:
 
 @dataclass(frozen=True, repr=False)
 class WindowId(AggregateCall):
-    """What `window_id` makes."""
+    """The call that `window_id` makes."""
 
     def where(self, column: ColumnName) -> Never:
-        """Raises `ValueError`: a window has its number whatever is in it."""
+        """Raises `ValueError`: a window has its number whatever its records are."""
         raise bad_value("window_id().where(column=)", column, "no condition: a window has its number whatever is in it")

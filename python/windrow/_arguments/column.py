@@ -1,4 +1,4 @@
-"""The name of a column, also where an expression of a library stands for one."""
+"""The name of a column, from text or from a plain column of a library."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ def column_name(argument: str, column: object, allowed: str = _NAME) -> str:
     """
     if isinstance(column, str):
         return column
-    kind = next((known for known in type(column).__mro__ if known.__module__ != "builtins"), object)
+    kind = next((each for each in type(column).__mro__ if each.__module__ != "builtins"), object)
     library = kind.__module__.partition(".")[0]
     if library == "pyspark" and kind.__name__ == "Column":
-        found = _SPARK.fullmatch(repr(column))
-        if found is None:
+        match = _SPARK.fullmatch(repr(column))
+        if match is None:
             raise bad_type(argument, column, _COMPUTED)
-        return found[1]
+        return match[1]
     if library == "polars" and kind.__name__ == "Expr":
         return _of_polars(argument, column)
     raise bad_type(argument, column, allowed)
@@ -77,7 +77,7 @@ class Names:
     """
 
     def __init__(self, taken: Iterable[str], *, inputs: Collection[str] = ()) -> None:
-        """Over these names, and all that stand for a column of one of some inputs: its name, a dot and the column."""
+        """Over these names, and over every name that means a column of an input: its name, a dot and the column."""
         self._taken = {name.casefold() for name in taken}
         self._inputs = inputs
         self._next = dict[str, int]()
@@ -86,12 +86,12 @@ class Names:
         """The name, or where that is taken, one made of it; it is taken from now on."""
         while "." in name and name.partition(".")[0] in self._inputs:
             name = f"_{name}"
-        own, number = name, self._next.get(name, 2)
-        while own.casefold() in self._taken:
-            own, number = f"{name}_{number}", number + 1
+        unused, number = name, self._next.get(name, 2)
+        while unused.casefold() in self._taken:
+            unused, number = f"{name}_{number}", number + 1
         self._next[name] = number
-        self._taken.add(own.casefold())
-        return own
+        self._taken.add(unused.casefold())
+        return unused
 
 
 def _of_polars(argument: str, column: Any) -> str:

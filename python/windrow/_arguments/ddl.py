@@ -59,10 +59,10 @@ def arrow_type(argument: str, text: str) -> pa.DataType:
     reader = _Reader(argument, text)
     first, *more = reader.tokens
     alone = not more or more[0] in ("<", "(") or (first.lower() == "interval" and more[0].lower() in _SPANS + _VARYING)
-    found = reader.type() if alone else reader.fields("")
+    kind = reader.type() if alone else reader.fields("")
     if reader.tokens[reader.place :]:
         raise reader.wrong(f"{reader.tokens[reader.place]!r} cannot stand after {reader.tokens[reader.place - 1]!r}")
-    return found
+    return kind
 
 
 class _Reader:
@@ -141,21 +141,21 @@ class _Reader:
             close = closest(name, _WORDS)
             raise self.wrong(f"{name!r} is no type{f', did you mean {close!r}?' if close else ''}")
         self._next("<")
-        found: pa.DataType
+        kind: pa.DataType
         if name == "struct":
-            found = self.fields(">")
+            kind = self.fields(">")
             self._next(">")
-            return found
+            return kind
         self._deepen()
         if name == "array":
-            found = pa.list_(pa.field("element", self.type()))
+            kind = pa.list_(pa.field("element", self.type()))
         else:
             key = self.type()
             self._next(",")
-            found = pa.map_(key, self.type())
+            kind = pa.map_(key, self.type())
         self._next(">")
         self._depth -= 1
-        return found
+        return kind
 
     def _deepen(self) -> None:
         self._depth += 1

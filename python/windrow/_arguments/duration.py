@@ -5,7 +5,7 @@ words   [sign] {number unit}        "5 minutes"  "1 hour 30 minutes"  "1h30m"  "
 ISO     [sign] P[nW][nD][T[nH][nM][n[.n]S]]       "PT5M"  "P1DT12H"  "PT0.5S"             as java.time writes them
 ```
 
-Units are those of `_SPELLED`: names in any case, short forms as they stand there. A day is 24 hours and a week seven of
+Units are those of `_SPELLED`: names in any case, short forms exactly as listed. A day is 24 hours and a week seven of
 them. Months and years have no fixed length and a bare number has no unit, so neither is a duration; `"5M"` is refused,
 as it is five months to pandas and five minutes to others.
 """
@@ -192,9 +192,9 @@ def _parsed(argument: str, text: str) -> int:
     return -length if negative else length
 
 
-def _of_iso(argument: str, text: str, found: re.Match[str]) -> int:
+def _of_iso(argument: str, text: str, match: re.Match[str]) -> int:
     """The length of an ISO 8601 duration without its sign."""
-    years, months, *others = found.groups()
+    years, months, *others = match.groups()
     *counts, fraction = others
     for count, unit in ((years, "year"), (months, "month")):
         if count is not None:

@@ -22,7 +22,9 @@ def bad_value(argument: str, got: object, allowed: str) -> ValueError:
 
 def bad_type(argument: str, got: object, allowed: str) -> TypeError:
     """An argument has a type that is not allowed."""
-    return TypeError(f"{argument}: got {_shown(got)}, {_a_type(got)}; allowed: {allowed}")
+    literal = _literal(got)
+    shown = _a_type(got) if literal is None else f"{literal}, {_a_type(got)}"
+    return TypeError(f"{argument}: got {shown}; allowed: {allowed}")
 
 
 def returns_none(argument: str, function: object, allowed: str) -> TypeError:
@@ -77,7 +79,7 @@ def unknown_word(argument: str, got: object, words: Sequence[str]) -> ValueError
 
 
 def positional_options(call: str, got: Sequence[object], options: Sequence[str]) -> TypeError:
-    """Options were given by position, where only their names tell them apart; these are their names, in order."""
+    """Options were given by position, but go by name; these are their names, in order."""
     named = ", ".join(f"{option}={_shown(value)}" for option, value in zip(options, got, strict=False))
     shown = ", ".join(_shown(value) for value in got)
     return TypeError(f"{call}: got {shown} by position; allowed: options by name, such as {named}")
@@ -93,15 +95,15 @@ def unknown_option(call: str, got: Mapping[str, object], options: Sequence[str])
 
 def no_attribute(owner: object, name: str, hint: str | None) -> AttributeError:
     """An object has no such method; `hint` says what to write, where it is known what was meant."""
-    told = f"{type(owner).__name__!r} object has no attribute {name!r}"
-    return AttributeError(told if hint is None else f"{told}; {hint}", name=name, obj=owner)
+    text = f"{type(owner).__name__!r} object has no attribute {name!r}"
+    return AttributeError(text if hint is None else f"{text}; {hint}", name=name, obj=owner)
 
 
 def closest(name: str, names: Iterable[str]) -> str | None:
     """The name most like `name`, whatever its case; None when nothing is like it."""
     folded = {candidate.casefold(): candidate for candidate in reversed(list(names))}
-    found = get_close_matches(name.casefold(), folded, n=1, cutoff=0.6)
-    return folded[found[0]] if found else None
+    matches = get_close_matches(name.casefold(), folded, n=1, cutoff=0.6)
+    return folded[matches[0]] if matches else None
 
 
 def listed(names: Sequence[str]) -> str:
@@ -120,12 +122,18 @@ def calls_to_user() -> int:
 
 
 def _shown(value: object) -> str:
+    literal = _literal(value)
+    return _a_type(value) if literal is None else literal
+
+
+def _literal(value: object) -> str | None:
+    """The repr of a value; None where it is too long for a message."""
     text = repr(value)
     if len(text) <= 120 and "\n" not in text:
         return text
     if isinstance(value, str) and len(value) > 60:
         return f"{value[:60]!r} and {len(value) - 60:,} more characters"
-    return f"a value of {type(value).__qualname__}"
+    return None
 
 
 def _a_type(value: object) -> str:

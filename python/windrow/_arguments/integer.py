@@ -1,4 +1,4 @@
-"""Arguments that are whole numbers: an `int`, or what stands for one, as NumPy's integers do."""
+"""Arguments that are whole numbers: an `int`, or another integer such as NumPy's."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def integer(
     """The value of an argument as an `int`; `bounds` say what is allowed of integers, where `allowed` does not.
 
     Raises:
-        TypeError: what stands for no integer; True and False stand for none here.
+        TypeError: no integer; True and False are none here.
         ValueError: one below `least` or above `most`.
 
     >>> integer("k", 5, "an int from 1 to 9", least=1, most=9)
@@ -32,7 +32,7 @@ def integer(
 
 
 def index_of(value: object) -> int | None:
-    """The integer that a value stands for; None where it stands for none, as True and False do here."""
+    """A value as an integer; None if it is none. True and False are none here."""
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         return None
     try:

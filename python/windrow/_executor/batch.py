@@ -27,10 +27,10 @@ _EARLIEST = -(2**63)
 
 def folds_in_order(spec: str, schema: pa.Schema, folds: list[Fold]) -> Operator | SlidingFolds:
     """What makes a plan's windows of rows in the order of time, for `finals`; checked by the core as `operator`."""
-    asked = json.loads(spec)
-    if asked["windows"]["kind"] != "sliding":
+    plan = json.loads(spec)
+    if plan["windows"]["kind"] != "sliding":
         return Operator(spec, schema, folds)
-    inputs = asked["inputs"]
+    inputs = plan["inputs"]
     return SlidingFolds(spec, schema, folds if inputs is None else [fold.of_inputs(inputs["column"]) for fold in folds])
 
 

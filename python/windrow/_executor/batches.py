@@ -1,4 +1,4 @@
-"""Record batches: as Arrow IPC streams, as the core takes them, and with counters beside their rows."""
+"""Record batches: as Arrow IPC streams, as the core takes them, and with counters in their rows."""
 
 from __future__ import annotations
 

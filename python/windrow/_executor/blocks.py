@@ -56,9 +56,9 @@ class Blocks:
     def _add(self, packed: pa.RecordBatch) -> None:
         end = self._ends[-1]
         for shard, first, block in zip(*(packed.column(name) for name in _SCHEMA.names), strict=True):
-            held = block.as_buffer()
-            self._file.write(held)
-            end += held.size
+            buffer = block.as_buffer()
+            self._file.write(buffer)
+            end += buffer.size
             self._shards.append(shard.as_py())
             self._firsts.append(first.as_py())
             self._ends.append(end)
@@ -74,8 +74,8 @@ class Blocks:
             numbers = order[start : start + _TOGETHER]
             shards = pa.array([self._shards[number] for number in numbers], pa.int32())
             firsts = pa.array([self._firsts[number] for number in numbers], pa.int64())
-            held = pa.array([self._read(number) for number in numbers], pa.binary())
-            yield pa.RecordBatch.from_arrays([shards, firsts, held], schema=_SCHEMA)
+            blocks = pa.array([self._read(number) for number in numbers], pa.binary())
+            yield pa.RecordBatch.from_arrays([shards, firsts, blocks], schema=_SCHEMA)
 
     def close(self) -> None:
         """Frees memory and file."""

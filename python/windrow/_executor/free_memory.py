@@ -20,15 +20,15 @@ def free_memory() -> int | None:
 
 
 def _of_machine() -> int | None:
-    found = dict(re.findall(r"^(\w+):\s+(\d+) kB", _text(_MEMINFO), re.MULTILINE))
-    if "MemAvailable" not in found:
+    sizes = dict(re.findall(r"^(\w+):\s+(\d+) kB", _text(_MEMINFO), re.MULTILINE))
+    if "MemAvailable" not in sizes:
         return None
-    return 1024 * (int(found["MemAvailable"]) + int(found.get("SwapFree", 0)))
+    return 1024 * (int(sizes["MemAvailable"]) + int(sizes.get("SwapFree", 0)))
 
 
 def _of_group() -> int | None:
-    most, held = _text(_CGROUP / "memory.max").strip(), _text(_CGROUP / "memory.current").strip()
-    return int(most) - int(held) if most.isdecimal() and held.isdecimal() else None
+    most, used = _text(_CGROUP / "memory.max").strip(), _text(_CGROUP / "memory.current").strip()
+    return int(most) - int(used) if most.isdecimal() and used.isdecimal() else None
 
 
 def _of_process() -> int | None:
@@ -37,8 +37,8 @@ def _of_process() -> int | None:
     except ImportError:  # not a Unix
         return None
     most, _ = resource.getrlimit(resource.RLIMIT_AS)
-    held = re.search(r"^VmSize:\s+(\d+) kB", _text(_STATUS), re.MULTILINE)
-    return None if most == resource.RLIM_INFINITY or held is None else most - 1024 * int(held[1])
+    match = re.search(r"^VmSize:\s+(\d+) kB", _text(_STATUS), re.MULTILINE)
+    return None if most == resource.RLIM_INFINITY or match is None else most - 1024 * int(match[1])
 
 
 def _text(path: Path) -> str:

@@ -35,7 +35,7 @@ class _Pickler(cloudpickle.CloudPickler):
 def pickled_functions(plan: Plan) -> tuple[tuple[bytes, ...], tuple[Any, ...]]:
     """The aggregates of Python functions, each as bytes, and the broadcasts in all of them."""
     pairs = [_pickled(name, function) for name, function in plan.functions.items()]
-    return tuple(held for held, _ in pairs), tuple(each for _, found in pairs for each in found)
+    return tuple(pickled for pickled, _ in pairs), tuple(each for _, broadcasts in pairs for each in broadcasts)
 
 
 def pickled_finish(plan: Plan, core: pa.Schema) -> tuple[bytes | None, tuple[Any, ...]]:
@@ -43,26 +43,26 @@ def pickled_finish(plan: Plan, core: pa.Schema) -> tuple[bytes | None, tuple[Any
     if plan.finish is None:
         return None, ()
     name = next(name for name, column in plan.finish.columns if isinstance(column, Expression))
-    held, broadcasts = _pickled(name, plan.finish.typed(core))
-    return held, tuple(broadcasts)
+    pickled, broadcasts = _pickled(name, plan.finish.typed(core))
+    return pickled, tuple(broadcasts)
 
 
 def pickled_for_stream(plan: Plan) -> tuple[bytes, ...]:
     """The aggregates of Python functions, each as bytes; `TypeError` for one that uses a broadcast."""
     functions = []
     for name, function in plan.functions.items():
-        held, broadcasts = _pickled(name, function)
+        pickled, broadcasts = _pickled(name, function)
         if broadcasts:
             raise TypeError(
                 f"{aggregate_argument(name)}: got functions that use a broadcast, on a stream; allowed: the value "
                 "itself in its place, as Spark sends no broadcasts to stateful steps of a stream"
             )
-        functions.append(held)
+        functions.append(pickled)
     return tuple(functions)
 
 
 def _pickled(name: str, function: AggregateCall | Finish) -> tuple[bytes, list[Any]]:
-    """An aggregate with its functions, by value where they are the user's own: they may stand in a notebook."""
+    """An aggregate with its functions, by value where they are the user's own: they may be in a notebook."""
     file = io.BytesIO()
     pickler = _Pickler(file)
     try:

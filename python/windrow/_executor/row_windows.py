@@ -23,7 +23,7 @@ MOST = 128 << 20
 """Bytes of rows, as Arrow has them, above which a partition waits on disk."""
 
 _MOST_ROWS = 1 << 21
-"""The same in rows: each takes some 100 bytes beside its own."""
+"""The same in rows: each takes some 100 bytes in addition."""
 
 
 def with_windows(batches: Batches, spec: str, schema: bytes, observed: dict[str, str], most: int = MOST) -> Batches:
@@ -50,15 +50,15 @@ def with_windows(batches: Batches, spec: str, schema: bytes, observed: dict[str,
 
 
 def _at_once(
-    held: list[pa.RecordBatch], spec: str, schema: pa.Schema, output: pa.Schema
+    batches: list[pa.RecordBatch], spec: str, schema: pa.Schema, output: pa.Schema
 ) -> tuple[Batches, dict[str, int]]:
     """The rows in their order, and what was counted."""
     query = Query.with_rows(spec, schema, free_memory())
-    windows, of_row, counters = query.run_over(pa.RecordBatchReader.from_batches(schema, held), 1)
+    windows, of_row, counters = query.run_over(pa.RecordBatchReader.from_batches(schema, batches), 1)
     names = output.names[len(schema) :]
-    known = windows or [no_rows(query.output_schema)]
-    added = [batch.select(names) for batch in known]
-    rows = pa.Table.from_batches(held, schema)
+    some = windows or [no_rows(query.output_schema)]
+    added = [batch.select(names) for batch in some]
+    rows = pa.Table.from_batches(batches, schema)
     return _beside(rows, RowColumns(added, of_row, free_memory(), 1), output), counters
 
 
@@ -66,8 +66,8 @@ def _beside(rows: pa.Table, columns: Batches, output: pa.Schema) -> Batches:
     """The rows with further columns, which come in batches."""
     start = 0
     for added in columns:
-        for own in rows.slice(start, added.num_rows).combine_chunks().to_batches():
-            yield pa.RecordBatch.from_arrays([*own.columns, *added.columns], schema=output)
+        for of_rows in rows.slice(start, added.num_rows).combine_chunks().to_batches():
+            yield pa.RecordBatch.from_arrays([*of_rows.columns, *added.columns], schema=output)
         start += added.num_rows
 
 

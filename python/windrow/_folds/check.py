@@ -91,24 +91,24 @@ def _list(kind: Any, like: object) -> Check:
 
 
 def _struct(kind: pa.StructType, like: object) -> Check:
-    known = {field.name: field for field in kind}
-    parts = parts_of(like, known)
-    fields = {name: _nested(field, part) for (name, field), part in zip(known.items(), parts, strict=True)}
+    field_of = {field.name: field for field in kind}
+    parts = parts_of(like, field_of)
+    fields = {name: _nested(field, part) for (name, field), part in zip(field_of.items(), parts, strict=True)}
     names = ", ".join(fields)
     of_class = _of_class(kind, like, f" of {names}")
 
     def check(value: Any) -> dict[str, Any]:
-        held = of_class(value)
-        if isinstance(held, tuple):
-            if len(held) != len(fields):
+        shaped = of_class(value)
+        if isinstance(shaped, tuple):
+            if len(shaped) != len(fields):
                 raise UnfitError(value, f"a tuple of {len(fields)} values, {names}", fits=True)
-            held = dict(zip(fields, held, strict=True))
-        for name in held:
+            shaped = dict(zip(fields, shaped, strict=True))
+        for name in shaped:
             if name not in fields:
                 raise UnfitError(name, f"the names {names}", fits=True)
-        if len(held) != len(fields):
+        if len(shaped) != len(fields):
             raise UnfitError(value, f"all of the names {names}, with None for no value", fits=True)
-        return {name: _at(".{}", name, field, held[name]) for name, field in fields.items()}
+        return {name: _at(".{}", name, field, shaped[name]) for name, field in fields.items()}
 
     return check
 
@@ -119,8 +119,8 @@ def _map(kind: Any, like: object) -> Check:
     of_class = _of_class(kind, like, " of tuples (key, value)" if issubclass(wanted, list) else "")
 
     def check(value: Any) -> list[tuple[Any, Any]]:
-        held = of_class(value)
-        pairs = list(held.items()) if isinstance(held, dict) else held
+        shaped = of_class(value)
+        pairs = list(shaped.items()) if isinstance(shaped, dict) else shaped
         if not all(type(pair) is tuple and len(pair) == 2 for pair in pairs):
             raise UnfitError(value, f"tuples (key, value) ({kind})")
         return [(_at("[{!r}]", key, of_key, key), _at("[{!r}]", key, of_value, each)) for key, each in pairs]

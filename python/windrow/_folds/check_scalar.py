@@ -92,12 +92,12 @@ def _floating(kind: pa.DataType) -> Check:
         if not plain and not whole and (not isinstance(value, Real) or isinstance(value, Rational)):
             raise UnfitError(value, f"a float or an int ({kind})")
         try:
-            (held,) = unpack(pack(float(value)))
+            (stored,) = unpack(pack(float(value)))
         except OverflowError:
             raise UnfitError(value, f"a number in the range of a {kind}", fits=True) from None
-        if whole and held != value:
+        if whole and stored != value:
             raise UnfitError(value, f"an int that a {kind} holds exactly, or a float", fits=True)
-        nearest: float = held
+        nearest: float = stored
         return nearest
 
     return check

@@ -106,15 +106,15 @@ class Fold:
             numbers: list[Any] = batch.column(column).to_pylist()
             return [(adds[number], row) for number, row in zip(numbers, of_rows(batch), strict=True)]
 
-        def add(held: Any, record: tuple[Adder | None, Any]) -> Any:
+        def add(accumulator: Any, record: tuple[Adder | None, Any]) -> Any:
             of_input, row = record
-            return held if of_input is None else of_input(held, row)
+            return accumulator if of_input is None else of_input(accumulator, row)
 
         return replace(self, adds=(add,), rows=rows, each=None, runs=None)
 
-    def copied(self, held: Any) -> Any:
+    def copied(self, accumulator: Any) -> Any:
         """An equal accumulator that does not change with the other."""
-        return copied(held)
+        return copied(accumulator)
 
     def to_arrow(self, values: list[Any]) -> pa.Array[Any]:
         """Accumulators as an array of the type; `TypeError` or `ValueError` for what would not come back as it is."""
@@ -125,8 +125,8 @@ class Fold:
 
     def from_arrow(self, array: pa.Array[Any]) -> list[Any]:
         """Accumulators as they were; those of an extension type come as what it is stored in."""
-        own = self.type.wrap_array(array) if isinstance(self.type, pa.BaseExtensionType) else array
-        return shaped(own, self._shaper)
+        wrapped = self.type.wrap_array(array) if isinstance(self.type, pa.BaseExtensionType) else array
+        return shaped(wrapped, self._shaper)
 
     def user_frame(self, raised: TracebackType | None) -> str | None:
         """Where in the functions an exception was raised: file, line, function and source."""
@@ -175,10 +175,10 @@ def of_reduce(fn: Callable[[Any, Any], Any], field: pa.Field[Any], *, kafka: boo
     A null is passed over; with `kafka` it is handed to the function, as Kafka does.
     """
 
-    def add(held: Any, value: Any) -> Any:
-        if held is None or (value is None and not kafka):
-            return value if held is None else held
-        return fn(held, value)
+    def add(accumulator: Any, value: Any) -> Any:
+        if accumulator is None or (value is None and not kafka):
+            return value if accumulator is None else accumulator
+        return fn(accumulator, value)
 
     def each(helds: list[Any], value: Any, added: list[Any]) -> None:
         if value is None and not kafka:
@@ -229,19 +229,19 @@ def of_cogroup(
     kind: pa.DataType,
 ) -> Fold:
     """The fold of `aggregate` over a cogroup, with an add of `of_input` for each input: a record is a plain tuple."""
-    own = tuple(add and _of_own(add, columns) for add in adds)
-    return Fold(kind, init, own, merge, _values(columns)).rounding()
+    copying = tuple(add and _of_own(add, columns) for add in adds)
+    return Fold(kind, init, copying, merge, _values(columns)).rounding()
 
 
 def of_input(add: Adder, name: str, columns: Sequence[str]) -> Adder:
     """The `add` of one input for tuples of `columns`: it sees those of its input, without the input's name."""
     places = [place for place, column in enumerate(columns) if column.startswith(f"{name}.")]
     row = row_class([columns[place].removeprefix(f"{name}.") for place in places])
-    return lambda held, values: add(held, row(*(values[place] for place in places)))
+    return lambda accumulator, values: add(accumulator, row(*(values[place] for place in places)))
 
 
-def _same(held: Any, _record: object) -> Any:
-    return held
+def _same(accumulator: Any, _record: object) -> Any:
+    return accumulator
 
 
 def _each_of(add: Adder) -> Each:
@@ -259,7 +259,7 @@ def _of_own(add: Adder, columns: Sequence[pa.Field[Any]]) -> Adder:
     """An `add` that has its record for itself: sliding windows share a record, and a function may change its values."""
     if not any(can_change(column.type) for column in columns):
         return add
-    return lambda held, record: add(held, deepcopy(record))
+    return lambda accumulator, record: add(accumulator, deepcopy(record))
 
 
 def _values(columns: Sequence[pa.Field[Any]]) -> Callable[[pa.RecordBatch], list[tuple[Any, ...]]]:

@@ -1,6 +1,6 @@
 """Values of Python's plain classes as arrays, many at once.
 
-What a function returns is held to its type one value at a time (`windrow._folds.check`), which tells where one does
+What a function returns is held to its type one value at a time (`windrow._folds.check`), which shows where one does
 not fit. Here columns of values of the one class that a type takes as it is become arrays without that: several times as
 quick. Whatever is anything else is left to the check.
 """
@@ -63,9 +63,9 @@ def _structs(values: Sequence[Any], kind: pa.StructType, like: object) -> Any:
     if any(value is not None and len(value) != len(names) for value in values):
         return None
     blank = dict.fromkeys(names)
-    held = [blank if value is None else value for value in values]
+    dicts = [blank if value is None else value for value in values]
     parts = zip(kind, parts_of(like, names), strict=True)
-    columns = [_field([value[field.name] for value in held], field, part) for field, part in parts]
+    columns = [_field([value[field.name] for value in dicts], field, part) for field, part in parts]
     if not columns or not all(isinstance(column, pa.Array) for column in columns):
         return None
     nulls = pa.array([value is None for value in values], pa.bool_())
@@ -81,13 +81,13 @@ def _lists(values: Sequence[Any], kind: Any) -> Any:
 
 
 def _maps(values: Sequence[Any], kind: Any) -> Any:
-    held = [value for value in values if value is not None]
-    keys = _field(list(chain.from_iterable(held)), kind.key_field)
-    items = _field(list(chain.from_iterable(value.values() for value in held)), kind.item_field)
+    maps = [value for value in values if value is not None]
+    keys = _field(list(chain.from_iterable(maps)), kind.key_field)
+    items = _field(list(chain.from_iterable(value.values() for value in maps)), kind.item_field)
     if not isinstance(keys, pa.Array) or not isinstance(items, pa.Array):
         return None
     offsets: list[int | None] = _offsets(values)
-    if len(held) < len(values):
+    if len(maps) < len(values):
         offsets = [None if value is None else offset for value, offset in zip([*values, ()], offsets, strict=True)]
     made: Any = pa.MapArray  # its stub knows some types of values
     return made.from_arrays(pa.array(offsets, pa.int32()), keys, items, type=kind)

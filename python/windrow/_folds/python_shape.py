@@ -34,8 +34,8 @@ def decoded(kind: Any) -> pa.DataType:
     """The type of the values of a dictionary or of runs."""
     while pa.types.is_dictionary(kind) or pa.types.is_run_end_encoded(kind):
         kind = kind.value_type
-    known: pa.DataType = kind
-    return known
+    decoded_kind: pa.DataType = kind
+    return decoded_kind
 
 
 def plain(kind: Any) -> pa.DataType:
@@ -51,8 +51,8 @@ def plain(kind: Any) -> pa.DataType:
         return pa.list_(kind.value_field.with_type(plain(kind.value_type)))
     if isinstance(kind, pa.LargeListType):
         return pa.large_list(kind.value_field.with_type(plain(kind.value_type)))
-    known: pa.DataType = kind
-    return known
+    plain_kind: pa.DataType = kind
+    return plain_kind
 
 
 def is_made(kind: Any, *, inside: bool = False) -> bool:
@@ -88,17 +88,17 @@ def can_change(kind: pa.DataType) -> bool:
 
 def class_of(kind: Any, like: object) -> type:
     """The class of the values of a type that has several: that of `like` where the type allows it."""
-    own: type
+    python_class: type
     allowed: tuple[type, ...]
     if is_list(kind):
-        own, allowed = list, (list, tuple, set, frozenset)
+        python_class, allowed = list, (list, tuple, set, frozenset)
     elif pa.types.is_map(kind):
-        own, allowed = (list if pa.types.is_nested(decoded(kind.key_type)) else dict), (dict, list)
+        python_class, allowed = (list if pa.types.is_nested(decoded(kind.key_type)) else dict), (dict, list)
     elif pa.types.is_struct(kind):
-        own, allowed = dict, (dict, tuple)
+        python_class, allowed = dict, (dict, tuple)
     else:
-        own, allowed = bytes, (bytes, bytearray)
-    return type(like) if isinstance(like, allowed) else own
+        python_class, allowed = bytes, (bytes, bytearray)
+    return type(like) if isinstance(like, allowed) else python_class
 
 
 def parts_of(like: object, names: Iterable[str]) -> list[Any]:
@@ -135,8 +135,8 @@ def in_shape(shaper: Shaper | None, value: Any) -> Any:
 
 def shaped(values: pa.Array[Any], shaper: Shaper | None) -> list[Any]:
     """The values of an array in their shape."""
-    found: list[Any] = values.to_pylist()
-    return found if shaper is None else [in_shape(shaper, value) for value in found]
+    listed: list[Any] = values.to_pylist()
+    return listed if shaper is None else [in_shape(shaper, value) for value in listed]
 
 
 def _list(kind: Any, like: object) -> Shaper | None:

@@ -44,5 +44,5 @@ def _is_python(values: pa.Array[Any]) -> bool:
 
 
 def _listed(values: pa.Array[Any]) -> list[Any]:
-    found: list[Any] = values.to_pylist()
-    return found
+    listed: list[Any] = values.to_pylist()
+    return listed

@@ -15,7 +15,7 @@ from types import CodeType, FrameType, TracebackType
 def returns_nothing(function: object) -> bool:
     """Whether a function that was written with `def` has no `return` of a value, as one that changes its argument.
 
-    Of what is not written in Python, and of a `lambda`, whose value is always meant, it is not told.
+    False for code that is not Python, and for a `lambda`, which always returns a value.
 
     >>> def add(held, row):
     ...     held.append(row)
@@ -27,14 +27,14 @@ def returns_nothing(function: object) -> bool:
         return False
     if code.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
         return False
-    found = []
+    nones = []
     for before, step in pairwise(dis.get_instructions(code)):
         if step.opname == "RETURN_CONST":
-            found.append(step.argval is None)
+            nones.append(step.argval is None)
         elif step.opname == "RETURN_VALUE":
             is_none = before.opname == "LOAD_CONST" and before.argval is None
-            found.append(is_none and not step.is_jump_target)
-    return bool(found) and all(found)
+            nones.append(is_none and not step.is_jump_target)
+    return bool(nones) and all(nones)
 
 
 _PACKAGE = Path(__file__).parent.parent
@@ -56,9 +56,9 @@ def user_frame(raised: TracebackType | None) -> str | None:
     if not frames:
         return None
     library = sysconfig.get_path("stdlib")
-    own = [known for known in frames if not _is_library(known[0].f_code.co_filename, library)]
+    of_user = [each for each in frames if not _is_library(each[0].f_code.co_filename, library)]
     called = _package(frames[0][0])
-    frame, line = (own or [known for known in frames if _package(known[0]) == called])[-1]
+    frame, line = (of_user or [each for each in frames if _package(each[0]) == called])[-1]
     file, function = frame.f_code.co_filename, frame.f_code.co_name
     source = linecache.getline(file, line, frame.f_globals).strip()
     return f"{file}:{line}, in {function}" + (f": {source}" if source else "")

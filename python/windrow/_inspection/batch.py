@@ -25,13 +25,13 @@ def windows_of_batch(
 ) -> list[Window]:
     """The windows of the picked rows, each with its records; sliding ones before 1970 hold only records before it."""
     name = "windows" if "windows" not in grouped.keys else "windows_"
-    own = rows.table.take(pa.array(rows.picked, pa.int64())).select(list(dict.fromkeys(_needed(rows, grouped))))
-    with warnings.catch_warnings():  # of records that are left out, which the trace tells
+    picked = rows.table.take(pa.array(rows.picked, pa.int64())).select(list(dict.fromkeys(_needed(rows, grouped))))
+    with warnings.catch_warnings():  # about records that are left out, which the trace shows
         warnings.simplefilter("ignore")
-        result = group_by(own, *grouped.keys, time=grouped.time).windowed_by(windows).agg(**{name: builtin.count()})
+        result = group_by(picked, *grouped.keys, time=grouped.time).windowed_by(windows).agg(**{name: builtin.count()})
     bounds = [pc.struct_field(result["window"], bound).cast("int64").to_pylist() for bound in ("start", "end")]
     keys = zip(*(result[key].to_pylist() for key in grouped.keys), strict=True)
-    found = []
+    windows_found = []
     by_key: dict[tuple[object, ...], tuple[list[Record], list[int]]] = {}
     for key, start, end in zip(keys, *bounds, strict=True):
         shown = tuple(repr(value) for value in key)
@@ -42,9 +42,9 @@ def windows_of_batch(
         last = min(end, -1) if start < 0 and lengths.difference is not None else end
         members = _members(*by_key[shown], start, last)
         reach = max((record.time + (record.gap or 0) for record in members), default=end)
-        held = frozenset(record.row for record in members)
-        found.append(Window(key, start, end, held, lengths.closes(end, reach)))
-    return found
+        row_numbers = frozenset(record.row for record in members)
+        windows_found.append(Window(key, start, end, row_numbers, lengths.closes(end, reach)))
+    return windows_found
 
 
 def _needed(rows: Rows, grouped: Grouping[Any]) -> list[str]:

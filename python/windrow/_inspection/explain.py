@@ -20,7 +20,8 @@ _MOST = 50_000
 
 
 def explain_record(windowed: WindowedData[Any], key: object, at: object, *, stream: bool | None = None) -> str:
-    """Why a record is in its window, or late: its neighbours, the gaps between them, and when the window closes.
+    """Explains why a record is in its window, or late: its neighbours, the gaps between them, and when the window
+    closes.
 
     If the windows have a `grace`, the rows of data in this process are read as a stream, one after the other in their
     order (by `order=`, if `group_by` has one). Each is judged by the stream time of the rows before it, as in Kafka
@@ -29,17 +30,17 @@ def explain_record(windowed: WindowedData[Any], key: object, at: object, *, stre
     sessions with `max_duration` or `end_when`, which a stream does not have.
 
     Args:
-        windowed: what `windowed_by` returned. A reader that can be read once is read by this.
-        key: the value of the key column, a tuple of those of several.
+        windowed: the result of `windowed_by`. A reader that can be read once is read by this call.
+        key: the value of the key column, a tuple for several.
         at: the time of the record, as the time column shows it, or as text in ISO 8601.
-        stream: whether the rows come as a stream; None for as is said above.
+        stream: True reads the rows as a stream, False as a batch; None chooses as above.
 
     Returns:
-        Some lines for the record; of a stream for each of several at that time, which may fare differently.
+        Some lines for the record; of a stream for each of several records at that time, because they may differ.
 
     Raises:
-        ValueError: no record of the key has this time, the key has more than 50,000 records, or `stream` of windows
-            without a grace, of sessions with `max_duration` or `end_when`, or of a Spark DataFrame.
+        ValueError: no record of the key has this time, the key has more than 50,000 records, or `stream` with windows
+            without a grace, with `max_duration` or `end_when`, or with a Spark DataFrame.
         TypeError: not windowed, a cogroup, a streaming DataFrame, a key or a time of another type than its column.
 
     >>> from datetime import datetime
@@ -50,31 +51,31 @@ def explain_record(windowed: WindowedData[Any], key: object, at: object, *, stre
     >>> print(wr.explain_record(sessions, "ann", datetime(2026, 1, 1, 8, 5)))
     user 'ann' at 2026-01-01 08:05:00
       in the session [2026-01-01 08:00:00, 2026-01-01 08:05:00], which has 2 records
-      before it: 2026-01-01 08:00:00, 5 minutes away, at most the gap of 5 minutes: one session
-      behind it: 2026-01-01 08:11:00, 6 minutes away, more than the gap of 5 minutes: the session ends here
+      previous record: 2026-01-01 08:00:00, 5 minutes away, at most the gap of 5 minutes: one session
+      next record: 2026-01-01 08:11:00, 6 minutes away, more than the gap of 5 minutes: the session ends here
     """
-    found = trace(None, windowed, [key], stream, _MOST, argument="key")
-    text = Text(found.time)
-    time = _ticks(at, found.time)
-    records = [record for record in found.records if record.time == time]
+    traced = trace(None, windowed, [key], stream, _MOST, argument="key")
+    text = Text(traced.time)
+    time = _ticks(at, traced.time)
+    records = [record for record in traced.records if record.time == time]
     if not records:
-        raise _no_record(at, found, time)
-    if found.stream:
-        told = [_lines(found, record, text, 1) for record in records]
+        raise _no_record(at, traced, time)
+    if traced.stream:
+        paragraphs = [_lines(traced, record, text, 1) for record in records]
     else:  # records of one time are in the same windows, but for those that were left out
         alike = [[record for record in records if record.bad_gap is bad] for bad in (False, True)]
-        told = [_lines(found, each[0], text, len(each)) for each in alike if each]
-    return "\n\n".join("\n".join(lines) for lines in told)
+        paragraphs = [_lines(traced, each[0], text, len(each)) for each in alike if each]
+    return "\n\n".join("\n".join(lines) for lines in paragraphs)
 
 
-def _lines(found: Trace, record: Record, text: Text, alike: int) -> list[str]:
-    row = f", row {record.row:,}" if found.stream else ""
+def _lines(traced: Trace, record: Record, text: Text, alike: int) -> list[str]:
+    row = f", row {record.row:,}" if traced.stream else ""
     others = f" ({counted(alike, 'record')} of this time)" if alike > 1 else ""
-    head = f"{key_text(found.keys, record.key)} at {text.time(record.time)}{row}{others}"
+    head = f"{key_text(traced.keys, record.key)} at {text.time(record.time)}{row}{others}"
     if record.bad_gap:
         return [head, "  left out: its own gap is null, zero or negative (bad_gaps)"]
-    lines = sliding_lines if isinstance(found.windows_of, SlidingWindows) else session_lines
-    return [head, *(f"  {line}" for line in lines(found, record, text))]
+    lines = sliding_lines if isinstance(traced.windows_of, SlidingWindows) else session_lines
+    return [head, *(f"  {line}" for line in lines(traced, record, text))]
 
 
 def _ticks(at: object, time: pa.Field[Any]) -> int:
@@ -89,9 +90,9 @@ def _ticks(at: object, time: pa.Field[Any]) -> int:
     return int(cells.cast(pa.int64())[0].as_py())
 
 
-def _no_record(at: object, found: Trace, time: int) -> ValueError:
-    text = Text(found.time)
-    times = [record.time for record in found.records]
+def _no_record(at: object, traced: Trace, time: int) -> ValueError:
+    text = Text(traced.time)
+    times = [record.time for record in traced.records]
     before, behind = (
         max((t for t in times if t < time), default=None),
         min((t for t in times if t > time), default=None),

@@ -9,27 +9,27 @@ from windrow._inspection.trace import Record, Trace, Window
 from windrow._windows.session import SessionWindows
 
 
-def session_lines(found: Trace, record: Record, text: Text) -> list[str]:
+def session_lines(trace: Trace, record: Record, text: Text) -> list[str]:
     """What became of a record, its neighbours, and when its session closes."""
-    held = [window for window in found.windows if record.row in window.rows]
-    lines = _judged(found, record, text)
-    if not held:
-        return lines + _missed(found, record, text)
-    for window in held:
+    sessions = [window for window in trace.windows if record.row in window.rows]
+    lines = _judged(trace, record, text)
+    if not sessions:
+        return lines + _missed(trace, record, text)
+    for window in sessions:
         count = counted(len(window.rows), "record")
         lines.append(f"in the session {text.window(window)}, which has {count}")
-        taken = _taken(found)
+        taken = _taken(trace)
         members = [each for each in taken if each.row in window.rows]
-        lines.append(_before(found, record, members, taken, text))
-        lines.append(_behind(found, record, members, taken, text))
-        lines += _closing(found, window, text)
+        lines.append(_before(trace, record, members, taken, text))
+        lines.append(_behind(trace, record, members, taken, text))
+        lines += _closing(trace, window, text)
     return lines
 
 
-def _judged(found: Trace, record: Record, text: Text) -> list[str]:
+def _judged(trace: Trace, record: Record, text: Text) -> list[str]:
     """Of a stream: by which stream time the record was judged."""
-    judgement = found.judgements.get(record.row)
-    lengths = found.lengths
+    judgement = trace.judgements.get(record.row)
+    lengths = trace.lengths
     if judgement is None or judgement.stream_time is None:
         return []
     grace = lengths.grace or 0
@@ -47,52 +47,52 @@ def _judged(found: Trace, record: Record, text: Text) -> list[str]:
     ]
 
 
-def _missed(found: Trace, record: Record, text: Text) -> list[str]:
+def _missed(trace: Trace, record: Record, text: Text) -> list[str]:
     """The closed sessions that a late record would have joined."""
     lines = []
-    for window in found.windows:
-        reach = window.closes - (found.lengths.grace or 0)
-        own = found.lengths.gap if found.lengths.gap is not None else record.gap or 0
-        if window.start <= record.time + own and record.time <= reach and window.closed is not None:
+    for window in trace.windows:
+        reach = window.closes - (trace.lengths.grace or 0)
+        gap = trace.lengths.gap if trace.lengths.gap is not None else record.gap or 0
+        if window.start <= record.time + gap and record.time <= reach and window.closed is not None:
             lines.append(
                 f"near it: the session {text.window(window)}, closed since stream time {text.time(window.closed)}"
             )
     return lines
 
 
-def _taken(found: Trace) -> list[Record]:
-    rows = {row for window in found.windows for row in window.rows}
-    return [record for record in found.records if record.row in rows]
+def _taken(trace: Trace) -> list[Record]:
+    rows = {row for window in trace.windows for row in window.rows}
+    return [record for record in trace.records if record.row in rows]
 
 
-def _before(found: Trace, record: Record, members: Sequence[Record], taken: Sequence[Record], text: Text) -> str:
+def _before(trace: Trace, record: Record, members: Sequence[Record], taken: Sequence[Record], text: Text) -> str:
     place = (record.time, record.row)
     inside = [each for each in members if (each.time, each.row) < place]
     outside = [each for each in taken if each not in members and (each.time, each.row) < place]
-    if found.lengths.gap is None:
+    if trace.lengths.gap is None:
         if inside:
             far = max(inside, key=_reach)
-            return f"before it: {_reaching(far, text)}, as far as it or further: one session"
+            return f"previous record: {_reaching(far, text)}, as far as it or further: one session"
         if not outside:
-            return "before it: no record: the session starts here"
+            return "previous record: none: the session starts here"
         far = max(outside, key=_reach)
-        why = "which is not so far" if _reach(far) < record.time else _between(far, found, text)
-        return f"before it: {_reaching(far, text)}, {why}: the session starts here"
+        why = "which is not so far" if _reach(far) < record.time else _between(far, trace, text)
+        return f"previous record: {_reaching(far, text)}, {why}: the session starts here"
     if inside:
         near = inside[-1]
-        return f"before it: {_distance(near, record, found.lengths.gap, text)}: one session"
+        return f"previous record: {_distance(near, record, trace.lengths.gap, text)}: one session"
     if not outside:
-        return "before it: no record: the session starts here"
+        return "previous record: none: the session starts here"
     near = outside[-1]
-    away = f"{_distance(near, record, found.lengths.gap, text)}{_apart(near, record, near, found, text)}"
-    return f"before it: {away}: the session starts here"
+    away = f"{_distance(near, record, trace.lengths.gap, text)}{_apart(near, record, near, trace, text)}"
+    return f"previous record: {away}: the session starts here"
 
 
-def _behind(found: Trace, record: Record, members: Sequence[Record], taken: Sequence[Record], text: Text) -> str:
+def _behind(trace: Trace, record: Record, members: Sequence[Record], taken: Sequence[Record], text: Text) -> str:
     place = (record.time, record.row)
     inside = [each for each in members if (each.time, each.row) > place]
     outside = [each for each in taken if each not in members and (each.time, each.row) > place]
-    if found.lengths.gap is None:
+    if trace.lengths.gap is None:
         far = max((each for each in members if (each.time, each.row) <= place), key=_reach)
         reach = (
             _reaching(far, text)
@@ -100,19 +100,19 @@ def _behind(found: Trace, record: Record, members: Sequence[Record], taken: Sequ
             else f"its own gap of {text.length(record.gap or 0)} reaches to {text.time(_reach(record))}"
         )
         if inside:
-            return f"behind it: {text.time(inside[0].time)}; {reach}: one session"
+            return f"next record: {text.time(inside[0].time)}; {reach}: one session"
         if not outside:
-            return f"behind it: no record; {reach}: the session ends here"
+            return f"next record: none; {reach}: the session ends here"
         near = outside[0]
-        why = "which is not so far" if _reach(far) < near.time else _between(record, found, text)
-        return f"behind it: {text.time(near.time)}; {reach}, {why}: the session ends here"
+        why = "which is not so far" if _reach(far) < near.time else _between(record, trace, text)
+        return f"next record: {text.time(near.time)}; {reach}, {why}: the session ends here"
     if inside:
-        return f"behind it: {_distance(inside[0], record, found.lengths.gap, text)}: one session"
+        return f"next record: {_distance(inside[0], record, trace.lengths.gap, text)}: one session"
     if not outside:
-        return "behind it: no record: the session ends here"
+        return "next record: none: the session ends here"
     near = outside[0]
-    away = f"{_distance(near, record, found.lengths.gap, text)}{_apart(near, record, record, found, text)}"
-    return f"behind it: {away}: the session ends here"
+    away = f"{_distance(near, record, trace.lengths.gap, text)}{_apart(near, record, record, trace, text)}"
+    return f"next record: {away}: the session ends here"
 
 
 def _distance(other: Record, record: Record, gap: int, text: Text) -> str:
@@ -122,24 +122,24 @@ def _distance(other: Record, record: Record, gap: int, text: Text) -> str:
     return f"{text.time(other.time)}, {text.length(away)} away, {than} the gap of {text.length(gap)}"
 
 
-def _apart(other: Record, record: Record, earlier: Record, found: Trace, text: Text) -> str:
+def _apart(other: Record, record: Record, earlier: Record, trace: Trace, text: Text) -> str:
     """Why a record within the gap is in another session; `earlier` is the earlier of the two."""
-    if abs(record.time - other.time) > (found.lengths.gap or 0):
+    if abs(record.time - other.time) > (trace.lengths.gap or 0):
         return ""
-    if found.stream:
+    if trace.stream:
         return ", but one of them came when the session of the other was closed"
-    return f", {_between(earlier, found, text)}"
+    return f", {_between(earlier, trace, text)}"
 
 
-def _between(earlier: Record, found: Trace, text: Text) -> str:
+def _between(earlier: Record, trace: Trace, text: Text) -> str:
     """What ended the session of a record before the next record, which it reaches."""
-    if found.stream:
+    if trace.stream:
         return "but its session was closed when the other record came"
-    ends = found.windows_of.end_when if isinstance(found.windows_of, SessionWindows) else None
-    own = next(window for window in found.windows if earlier.row in window.rows)
-    if any(record.ends for record in found.records if record.row in own.rows):
-        return f"but {ends!r} is true at {text.time(own.end)}, which ends its session"
-    return f"but its session would be longer than {text.length(found.lengths.session or 0)}"
+    ends = trace.windows_of.end_when if isinstance(trace.windows_of, SessionWindows) else None
+    session = next(window for window in trace.windows if earlier.row in window.rows)
+    if any(record.ends for record in trace.records if record.row in session.rows):
+        return f"but {ends!r} is true at {text.time(session.end)}, which ends its session"
+    return f"but its session would be longer than {text.length(trace.lengths.session or 0)}"
 
 
 def _reach(record: Record) -> int:
@@ -152,9 +152,9 @@ def _reaching(record: Record, text: Text) -> str:
     return f"that of {text.time(record.time)} with its gap of {gap} reaches to {text.time(_reach(record))}"
 
 
-def _closing(found: Trace, window: Window, text: Text) -> list[str]:
+def _closing(trace: Trace, window: Window, text: Text) -> list[str]:
     """When the session closes on a stream; nothing where there is no grace."""
-    lengths = found.lengths
+    lengths = trace.lengths
     if lengths.grace is None:
         return []
     since = (
@@ -163,4 +163,4 @@ def _closing(found: Trace, window: Window, text: Text) -> list[str]:
     how = f"{text.time(window.closes)}: {since} + grace ({text.length(lengths.grace)})"
     if window.closed is not None:
         return [f"closed by stream time {text.time(window.closed)}, past {how}"]
-    return [f"{'still open: it' if found.stream else 'on a stream it'} closes when stream time passes {how}"]
+    return [f"{'still open: it' if trace.stream else 'on a stream it'} closes when stream time passes {how}"]

@@ -9,36 +9,36 @@ _SHOWN = 20
 _NEAR = 5
 
 
-def sliding_lines(found: Trace, record: Record, text: Text) -> list[str]:
+def sliding_lines(trace: Trace, record: Record, text: Text) -> list[str]:
     """What became of a record, its neighbours, and the windows that hold it."""
-    lengths = found.lengths
+    lengths = trace.lengths
     difference, time = lengths.difference or 0, lengths.floored(record.time)
     lines = (
         []
         if time == record.time
         else [f"its time counts as {text.time(time)} (resolution {text.length(lengths.resolution)})"]
     )
-    lines += _judged(found, record, time, text)
+    lines += _judged(trace, record, time, text)
     near = [
-        each for each in found.records if each is not record and abs(lengths.floored(each.time) - time) <= difference
+        each for each in trace.records if each is not record and abs(lengths.floored(each.time) - time) <= difference
     ]
     before = [each for each in near if (each.time, each.row) < (record.time, record.row)]
     behind = [each for each in near if (each.time, each.row) > (record.time, record.row)]
-    for where, those in (("before", before[::-1]), ("behind", behind)):
-        told = ", ".join(text.time(each.time) for each in those[:_NEAR]) or "no record"
-        more = f" and {len(those) - _NEAR:,} more" if len(those) > _NEAR else ""
-        lines.append(f"at most {text.length(difference)} {where} it: {told}{more}")
-    held = [window for window in found.windows if record.row in window.rows]
-    if not held:
-        return [*lines, "in no window: all that would hold it were closed" if found.stream else "in no window"]
-    lines.append(f"in {counted(len(held), 'window')}, both ends inclusive:")
-    lines += [f"  {_window(found, record, window, text)}" for window in held[:_SHOWN]]
-    return lines + ([f"  and {len(held) - _SHOWN:,} more"] if len(held) > _SHOWN else [])
+    for where, neighbours in (("before", before[::-1]), ("after", behind)):
+        shown = ", ".join(text.time(each.time) for each in neighbours[:_NEAR]) or "no record"
+        more = f" and {len(neighbours) - _NEAR:,} more" if len(neighbours) > _NEAR else ""
+        lines.append(f"at most {text.length(difference)} {where} it: {shown}{more}")
+    windows = [window for window in trace.windows if record.row in window.rows]
+    if not windows:
+        return [*lines, "in no window: all that would hold it were closed" if trace.stream else "in no window"]
+    lines.append(f"in {counted(len(windows), 'window')}, both ends inclusive:")
+    lines += [f"  {_window(trace, record, window, text)}" for window in windows[:_SHOWN]]
+    return lines + ([f"  and {len(windows) - _SHOWN:,} more"] if len(windows) > _SHOWN else [])
 
 
-def _judged(found: Trace, record: Record, time: int, text: Text) -> list[str]:
+def _judged(trace: Trace, record: Record, time: int, text: Text) -> list[str]:
     """Of a stream: by which stream time the record was judged, and what refused it."""
-    judgement, lengths = found.judgements.get(record.row), found.lengths
+    judgement, lengths = trace.judgements.get(record.row), trace.lengths
     if judgement is None or judgement.stream_time is None:
         return []
     grace = lengths.grace or 0
@@ -55,11 +55,11 @@ def _judged(found: Trace, record: Record, time: int, text: Text) -> list[str]:
     return lines + ([f"{refused} that ended before that refused it (windows_refused)"] if judgement.refused else [])
 
 
-def _window(found: Trace, record: Record, window: Window, text: Text) -> str:
+def _window(trace: Trace, record: Record, window: Window, text: Text) -> str:
     """The bounds of a window, why it is there, how many records it has, and when it closes."""
-    lengths = found.lengths
+    lengths = trace.lengths
     difference = lengths.difference or 0
-    times = {lengths.floored(each.time) for each in found.records}
+    times = {lengths.floored(each.time) for each in trace.records}
     reasons = []
     if window.start == 0 and window.end == difference and lengths.floored(record.time) < difference:
         reasons.append("the early window, as windows do not cross 1970")

@@ -19,13 +19,13 @@ def key_of(argument: str, value: object, fields: Sequence[pa.Field[Any]]) -> Key
         ValueError: another number of values, values that are all null, or one that its column does not hold.
         TypeError: a value of another type.
     """
-    names = ", ".join(repr(known.name) for known in fields)
+    names = ", ".join(repr(field.name) for field in fields)
     values = value if isinstance(value, tuple) and len(fields) > 1 else (value,)
     if len(values) != len(fields):
         raise bad_value(argument, value, f"a tuple of {len(fields)} values, of {names}")
     if all(each is None for each in values):
         raise bad_value(argument, value, "a key: where all its values are null, records are left out (null_keys)")
-    return tuple(_held(argument, each, known) for each, known in zip(values, fields, strict=True))
+    return tuple(_held(argument, each, field) for each, field in zip(values, fields, strict=True))
 
 
 def _held(argument: str, value: object, field: pa.Field[Any]) -> Any:
@@ -38,14 +38,14 @@ def _held(argument: str, value: object, field: pa.Field[Any]) -> Any:
 
 def places(keys: Iterable[Key], columns: Sequence[pa.ChunkedArray[Any]]) -> list[int]:
     """The rows that have one of the keys, in order."""
-    found = pa.repeat(pa.scalar(False), len(columns[0]))
+    is_wanted = pa.repeat(pa.scalar(False), len(columns[0]))
     for key in keys:
-        own: Any = None
+        is_key: Any = None
         for value, column in zip(key, columns, strict=True):
             equal = _equal(column, value)
-            own = equal if own is None else pc.and_(own, equal)
-        found = pc.or_(found, own)
-    rows: list[Any] = pc.indices_nonzero(found).to_pylist()
+            is_key = equal if is_key is None else pc.and_(is_key, equal)
+        is_wanted = pc.or_(is_wanted, is_key)
+    rows: list[Any] = pc.indices_nonzero(is_wanted).to_pylist()
     return rows
 
 

@@ -68,11 +68,13 @@ def trace(
     rows = rows_of(opened, grouped, windows, lengths, wanted, most=most)
     records = sorted(rows.records, key=lambda record: (record.time, record.row))
     if not streamed:
-        found = windows_of_batch(rows, grouped, windows, lengths)
-        return Trace(grouped.keys, time, windows, lengths, records, _sorted(found), {}, stream=False)
+        traced_windows = windows_of_batch(rows, grouped, windows, lengths)
+        return Trace(grouped.keys, time, windows, lengths, records, _sorted(traced_windows), {}, stream=False)
     run = Stream(rows, grouped, windows, lengths)
-    found = run.run()
-    return Trace(grouped.keys, time, windows, lengths, records, _sorted(found), run.judgements, True, run.stream_time)
+    traced_windows = run.run()
+    return Trace(
+        grouped.keys, time, windows, lengths, records, _sorted(traced_windows), run.judgements, True, run.stream_time
+    )
 
 
 def _grouped(opened: Input[Any], grouped: Grouping[Any]) -> GroupedData[Any]:

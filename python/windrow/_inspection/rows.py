@@ -55,18 +55,18 @@ def rows_of(
     """
     gaps = windows.gap.column if isinstance(windows, SessionWindows) and isinstance(windows.gap, DynamicGap) else None
     ends = windows.end_when if isinstance(windows, SessionWindows) else None
-    own = [name for name in (grouped.tick, gaps, ends) if name is not None]
-    names = list(dict.fromkeys([*grouped.keys, grouped.time, *own, *grouped._stream.columns]))
+    extra = [name for name in (grouped.tick, gaps, ends) if name is not None]
+    names = list(dict.fromkeys([*grouped.keys, grouped.time, *extra, *grouped._stream.columns]))
     table = opened.rows(pa.schema([opened.field("events", name) for name in names]), grouped.keys, keys)
-    table = table.cast(pa.schema([known.with_type(_whole(known.type)) for known in table.schema]))
+    table = table.cast(pa.schema([field.with_type(_whole(field.type)) for field in table.schema]))
     if grouped._stream.order is not None:
         table = table.take(pc.sort_indices(table, sort_keys=[(grouped._stream.order, "ascending")]))
-    known: Any = pc.is_valid(table[grouped.time])
+    field: Any = pc.is_valid(table[grouped.time])
     if grouped.tick is not None:
         ticking: Any = table[grouped.tick]
-        known = pc.and_not(known, pc.fill_null(ticking, False))
+        field = pc.and_not(field, pc.fill_null(ticking, False))
     rows = places(keys, [table[key] for key in grouped.keys])
-    valid = pc.take(known, pa.array(rows, pa.int64())).to_pylist()
+    valid = pc.take(field, pa.array(rows, pa.int64())).to_pylist()
     picked = [row for row, counts in zip(rows, valid, strict=True) if counts]
     if len(picked) > most:
         allowed = f"keys with at most {most:,} records together: filter the events by time, or ask for fewer keys"
@@ -83,7 +83,7 @@ def _whole(kind: pa.DataType) -> pa.DataType:
     if pa.types.is_string_view(kind) or pa.types.is_binary_view(kind):
         return pa.large_string() if pa.types.is_string_view(kind) else pa.large_binary()
     if isinstance(kind, pa.StructType):
-        return pa.struct([known.with_type(_whole(known.type)) for known in kind])
+        return pa.struct([field.with_type(_whole(field.type)) for field in kind])
     if isinstance(kind, pa.ListType):
         return pa.list_(_whole(kind.value_type))
     return pa.large_list(_whole(kind.value_type)) if isinstance(kind, pa.LargeListType) else kind
@@ -92,13 +92,13 @@ def _whole(kind: pa.DataType) -> pa.DataType:
 def _records(
     table: pa.Table, grouped: Grouping[Any], gaps: str | None, lengths: Lengths, picked: Sequence[int]
 ) -> list[Record]:
-    own = table.take(pa.array(picked, pa.int64()))
-    keys = list(zip(*(own[key].to_pylist() for key in grouped.keys), strict=True))
-    times: list[Any] = own[grouped.time].cast(pa.int64()).to_pylist()
+    rows = table.take(pa.array(picked, pa.int64()))
+    keys = list(zip(*(rows[key].to_pylist() for key in grouped.keys), strict=True))
+    times: list[Any] = rows[grouped.time].cast(pa.int64()).to_pylist()
     if gaps is None:
-        found = zip(picked, keys, times, strict=True)
-        return [Record(row, key, time) for row, key, time in found]
-    lengths_of = gap_ticks(own[gaps], own[grouped.time].type.unit)
+        cells = zip(picked, keys, times, strict=True)
+        return [Record(row, key, time) for row, key, time in cells]
+    lengths_of = gap_ticks(rows[gaps], rows[grouped.time].type.unit)
     records = []
     for row, key, time, gap in zip(picked, keys, times, lengths_of, strict=True):
         cut = gap if gap is None or lengths.longest is None else min(gap, lengths.longest)

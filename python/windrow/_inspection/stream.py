@@ -65,12 +65,12 @@ class Stream:
                 self._take(row, ticking=True)
                 continue
             source, before = self._source(row), dict(self._driver.counters)
-            known = self._time(source)
+            stream_time = self._time(source)
             self._take(row, ticking=False)
             counted = self._driver.counters
             late = counted["late"] > before["late"]
             refused = counted.get("windows_refused", 0) - before.get("windows_refused", 0)
-            self.judgements[row] = Judgement(self._time(source), known, late, refused)
+            self.judgements[row] = Judgement(self._time(source), stream_time, late, refused)
         self._closed(self._driver.finish(), None)
         return self._windows
 
@@ -92,10 +92,10 @@ class Stream:
             return
         # The latest row between two records says all that those between them do to stream time.
         times = self._rows.table[self._grouped.time].cast(pa.int64())
-        known = pc.if_else(moving, times, pa.scalar(None, pa.int64()))
+        moved = pc.if_else(moving, times, pa.scalar(None, pa.int64()))
         begin = 0
         for row in [*self._rows.picked, self._rows.table.num_rows]:
-            between = known.slice(begin, row - begin)
+            between = moved.slice(begin, row - begin)
             latest = pc.max(between)
             if latest.is_valid:
                 yield begin + pc.index(between, latest).as_py(), True
@@ -139,11 +139,11 @@ class Stream:
 
     def _closed(self, changes: list[Change], time: int | None) -> None:
         for change in changes:
-            held = frozenset(change.values[self._held])
+            row_numbers = frozenset(change.values[self._held])
             start, end = (self._ticks(bound) for bound in change.window)
-            reach = max((self._reach(self._records[row]) for row in held), default=end)
+            reach = max((self._reach(self._records[row]) for row in row_numbers), default=end)
             key = tuple(change.key.values())
-            self._windows.append(Window(key, start, end, held, self._lengths.closes(end, reach), time))
+            self._windows.append(Window(key, start, end, row_numbers, self._lengths.closes(end, reach), time))
 
     def _reach(self, record: Record) -> int:
         return record.time + (record.gap or 0)

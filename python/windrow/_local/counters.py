@@ -1,4 +1,4 @@
-"""What a query in this process counted: kept with its result, and told where rows are left out."""
+"""The counters of a query in this process: kept with its result, and in a warning if rows are left out."""
 
 from __future__ import annotations
 
@@ -24,11 +24,12 @@ _ALLOWED = (
 class LeftOut(UserWarning):
     """A query in this process left records out or cut gaps; the message has the counters, by their names.
 
-    A call warns once, at the line that called `agg`, `count` or `to_reader`. `windrow.counters(result)` has the same
-    numbers; `warnings.filterwarnings("ignore", category=windrow.LeftOut)` silences them, `"error"` makes them an error.
+    A call warns once, at the line that calls `agg`, `count` or `to_reader`. `windrow.counters(result)` returns the same
+    numbers. `warnings.filterwarnings("ignore", category=windrow.LeftOut)` silences the warning, `"error"` makes it an
+    error.
 
     Attributes:
-        counters: the counters of records that were left out, and of gaps that were cut, and `records`.
+        counters: `records`, and the counters of records that were left out and of gaps that were cut.
 
     >>> import warnings
     >>> from datetime import datetime
@@ -48,24 +49,23 @@ class LeftOut(UserWarning):
 
 
 def counters(result: Any) -> dict[str, int]:
-    """What a query in this process counted.
+    """Returns the counters of a query in this process.
 
-    The counters are in the schema metadata of the result (`b"windrow.records"` and so on), so they stay with what keeps
-    that: slices, filters, sorted and projected tables, Parquet and Arrow files, and `to_pandas()`, which puts them into
-    `DataFrame.attrs["windrow"]` (pyarrow 22 or later). Polars and DuckDB have no place for them: take them from the
-    result before it is converted.
+    They are in the schema metadata of the result (`b"windrow.records"` and so on). So whatever keeps the metadata keeps
+    them: slices, filters, sorted and projected tables, Parquet and Arrow files, and `to_pandas()`, which puts them into
+    `DataFrame.attrs["windrow"]` (pyarrow 22 or later). Polars and DuckDB drop them: take them before the conversion.
 
     Args:
         result: a pyarrow Table, RecordBatch, RecordBatchReader or Schema, or a pandas DataFrame.
 
     Returns:
-        `records`, of them left out `null_keys`, `null_times` and `bad_gaps`, of them cut `clamped_gaps`, then `ticks`
-        and, but of a reader, `windows`, the number of rows of the result.
+        `records`; the records left out: `null_keys`, `null_times` and `bad_gaps`; the records whose gap was cut:
+        `clamped_gaps`; then `ticks` and, except for a reader, `windows`, the number of windows.
 
     Raises:
-        TypeError: a Polars frame, a DuckDB relation, a Spark DataFrame (whose counters are those of `observe`), or
-            something else that has none.
-        ValueError: a result without counters: not of a query of windrow, or of an operation that keeps no metadata.
+        TypeError: a Polars frame, a DuckDB relation, a Spark DataFrame (`observe` reports its counters), or something
+            else without counters.
+        ValueError: a result without counters: not from a query of windrow, or from an operation that drops metadata.
 
     >>> from datetime import datetime
     >>> import pyarrow as pa
@@ -75,13 +75,13 @@ def counters(result: Any) -> dict[str, int]:
     >>> counters(visits)["records"], counters(visits.to_pandas())["windows"]
     (2, 2)
     """
-    found = _of_pandas(result) if _is_pandas(result) else _of_metadata(_schema(result).metadata)
-    if not found:
+    counted = _of_pandas(result) if _is_pandas(result) else _of_metadata(_schema(result).metadata)
+    if not counted:
         raise ValueError(
             f"result: got a {type(result).__name__} without counters; allowed: {_ALLOWED}. Grouping, joining and "
             "conversion by way of Polars or DuckDB do not keep them: take them before"
         )
-    return found
+    return counted
 
 
 def metadata(counted: Mapping[str, int]) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""How far a query in this process has come: told to a callback, or shown as a bar."""
+"""The progress of a query in this process: a callback, or a bar."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pyarrow as pa
 from windrow._plan.plan import Callback
 
 RECORDS, WINDOWS = "records", "windows"
-"""The steps of a query: records are read, windows are made of them. Both are told in records."""
+"""The steps of a query: records are read, windows are made of them. Both are counted in records."""
 
 PARTS = 32
 """The parts of the keys in which the core makes windows."""
@@ -28,7 +28,7 @@ class _Shown(Protocol):
 
 
 class Progress:
-    """The progress of one call: tells at most ten times a second, and the end of each step.
+    """The progress of one call: reported at most ten times a second, and at the end of each step.
 
     Attributes:
         raised: what the callback raised, so that it comes out as it is where Arrow passes on a message alone.
@@ -54,7 +54,7 @@ class Progress:
         self._shown.close()
 
     def reading(self, stream: Any, total: int | None) -> pa.RecordBatchReader:
-        """A stream of the same rows, which are told as they are read."""
+        """A stream of the same rows, which are counted as they are read."""
         reader = pa.RecordBatchReader.from_stream(stream)
         return pa.RecordBatchReader.from_batches(reader.schema, self._told(reader, total))
 
@@ -68,7 +68,7 @@ class Progress:
         self._tell(WINDOWS, min(records, self._read), self._read, end=False)
 
     def making(self, rows: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """The same rows, which are told when they are left behind."""
+        """The same rows, which are counted when they are done."""
         done = 0
         for batch in rows:
             yield batch
@@ -76,7 +76,7 @@ class Progress:
             self.made(done)
 
     def merging(self, blocks: Iterator[pa.RecordBatch], total: int) -> Iterator[pa.RecordBatch]:
-        """The same blocks, which are told as their part of all records."""
+        """The same blocks, which are counted as their part of all records."""
         done = 0
         for batch in blocks:
             yield batch

@@ -92,15 +92,15 @@ class LocalInput(Input[pa.Table]):
             stream = pa.RecordBatchReader.from_stream(self._stream(plan, progress))
             blocks, counters = self._read(progress, lambda: packed(plan, stream))
             reader = reader_of(plan, blocks, counters, progress)
-            failed.pop_all()  # the bar goes on while the reader is read
+            failed.pop_all()  # the bar stays while the reader is read
             return reader
 
     def _all_at_once(self, plan: Plan, progress: Progress | None) -> pa.Table:
         query = Query(plan.spec, plan.schema, free_memory())
         finish = _finish(plan, query.output_schema)
-        told = None if progress is None else progress.parts
+        parts = None if progress is None else progress.parts
         stream = self._stream(plan, progress)
-        batches, counters = self._read(progress, lambda: query.run(stream, plan.options.threads, told))
+        batches, counters = self._read(progress, lambda: query.run(stream, plan.options.threads, parts))
         windows = _table(finish, iter(batches), query.output_schema)
         return _counted(plan, windows, counters, windows.num_rows)
 
@@ -126,15 +126,15 @@ class LocalInput(Input[pa.Table]):
         finish = _finish(plan, core)
         named = table.select([self.columns.index(name) for name in plan.schema.names])
         table = _shown(plan, table)
-        told = named if progress is None else progress.reading(named, table.num_rows)
-        read = rebased_stream(told, plan.schema)
+        counted_rows = named if progress is None else progress.reading(named, table.num_rows)
+        read = rebased_stream(counted_rows, plan.schema)
         parts = None if progress is None else progress.parts
         batches, of_row, counters = self._read(progress, lambda: query.run_over(read, plan.options.threads, parts))
         windows = _table(finish, iter(batches), core)
         added = windows.drop_columns(list(plan.keys))
-        known = added.to_batches() or [no_rows(added.schema)]
+        batches_of_windows = added.to_batches() or [no_rows(added.schema)]
         threads = plan.options.threads
-        of_rows = RowColumns([*map(rebased, known)], of_row, free_memory(), threads).read_all(threads)
+        of_rows = RowColumns([*map(rebased, batches_of_windows)], of_row, free_memory(), threads).read_all(threads)
         for field in added.schema:
             column = pa.chunked_array([batch.column(field.name) for batch in of_rows], field.type)
             table = table.append_column(field.name, column)
@@ -151,8 +151,8 @@ class LocalInput(Input[pa.Table]):
 
     def _stream(self, plan: Plan, progress: Progress | None) -> Any:
         stream = self._table.stream([self.columns.index(name) for name in plan.schema.names])
-        told = stream if progress is None else progress.reading(stream, self._table.rows)
-        return rebased_stream(told, plan.schema)
+        counted = stream if progress is None else progress.reading(stream, self._table.rows)
+        return rebased_stream(counted, plan.schema)
 
     def _all_columns(self) -> Any:
         """All columns as a stream; `TypeError` that names one which is no Arrow data."""
@@ -175,7 +175,7 @@ class LocalInput(Input[pa.Table]):
 
 
 def _finish(plan: Plan, core: pa.Schema) -> Finish | None:
-    """The last step of a plan over a core that gives these columns; what is wrong with it is told before it is run."""
+    """The last step of a plan over a core that gives these columns; its errors are raised before the query runs."""
     return None if plan.finish is None else plan.finish.typed(core)
 
 
@@ -201,7 +201,7 @@ def _shown(plan: Plan, table: pa.Table) -> pa.Table:
 
 
 def _told(plan: Plan, work: Callable[[Plan, Progress | None], pa.Table]) -> pa.Table:
-    """What work makes, which tells its progress to the end."""
+    """The result of work that reports its progress to the end."""
     with _progress(plan) as progress:
         made = work(plan, progress)
         if progress is not None:

@@ -39,9 +39,9 @@ def by_name(plan: Plan, origins: Origins, fields: Mapping[str, Mapping[str, pa.F
         # Null in the records of other inputs, which may have a column of this name.
         names[windows.end_when] = _hidden(windows.end_when, shown)
         windows = windows._ending(names[windows.end_when])
-    held = {names[known.name]: known.with_name(names[known.name]) for known in plan.schema} | shown
-    own = (
-        {name: name for name in columns} | {names[column]: known for column, known in given.items() if column in names}
+    fields_by_name = {names[field.name]: field.with_name(names[field.name]) for field in plan.schema} | shown
+    columns_of_inputs = (
+        {name: name for name in columns} | {names[column]: field for column, field in given.items() if column in names}
         for columns, given in zip(fields.values(), origins.columns, strict=True)
     )
     by_own_names = replace(
@@ -50,17 +50,17 @@ def by_name(plan: Plan, origins: Origins, fields: Mapping[str, Mapping[str, pa.F
         time=names[plan.time],
         tick=None if plan.tick is None else names[plan.tick],
         aggregates=tuple((name, _renamed(aggregate, names)) for name, aggregate in plan.aggregates),
-        schema=pa.schema([held[name] for name in dict.fromkeys(names.values())]),
-        origins=replace(origins, column=names[origins.column], columns=tuple(own), shown=tuple(shown)),
+        schema=pa.schema([fields_by_name[name] for name in dict.fromkeys(names.values())]),
+        origins=replace(origins, column=names[origins.column], columns=tuple(columns_of_inputs), shown=tuple(shown)),
     )
-    return by_own_names, pa.schema(held.values())
+    return by_own_names, pa.schema(fields_by_name.values())
 
 
-def check_type(argument: str, own: pa.Field[Any], first: str, known: pa.Field[Any]) -> None:
+def check_type(argument: str, field: pa.Field[Any], first: str, first_field: pa.Field[Any]) -> None:
     """Raises `TypeError` unless a column has the type of a column of the first input."""
-    if _whatever_layout(own.type) != _whatever_layout(known.type):
+    if _whatever_layout(field.type) != _whatever_layout(first_field.type):
         raise bad_column_type(
-            argument, own.name, own.type, f"{known.type}, the type of column {known.name!r} of {first}"
+            argument, field.name, field.type, f"{first_field.type}, the type of column {first_field.name!r} of {first}"
         )
 
 
@@ -81,11 +81,11 @@ def _united(fields: Mapping[str, Mapping[str, pa.Field[Any]]]) -> dict[str, pa.F
 
 def _row_name(column: str, origins: Origins, shown: Collection[str]) -> str:
     """What a column of a cogroup's plan is called among the rows: its own name, or one that no column has."""
-    own = {given.get(column) for given in origins.columns}
+    names = {given.get(column) for given in origins.columns}
     if column.partition(".")[0] in origins.names:
-        own.discard(None)  # it is of that input alone
-    if len(own) == 1 and (known := next(iter(own))) is not None:
-        return known
+        names.discard(None)  # it is of that input alone
+    if len(names) == 1 and (name := next(iter(names))) is not None:
+        return name
     return _hidden(column, shown)
 
 

@@ -12,9 +12,9 @@ from windrow._arguments.column import Names
 class _Parts:
     """The aggregates of the core by what they are."""
 
-    def __init__(self, asked: Mapping[str, AggregateCall]) -> None:
+    def __init__(self, calls: Mapping[str, AggregateCall]) -> None:
         self._alike: dict[str, list[tuple[AggregateCall, str]]] = {}
-        for name, aggregate in asked.items():
+        for name, aggregate in calls.items():
             self.add(name, aggregate)
 
     def add(self, name: str, aggregate: AggregateCall) -> None:
@@ -23,7 +23,7 @@ class _Parts:
 
     def names_of(self, part: AggregateCall) -> list[str]:
         """The names of those that are equal."""
-        return [name for known, name in self._alike.get(_kind(part), ()) if known == part]
+        return [name for call, name in self._alike.get(_kind(part), ()) if call == part]
 
 
 def parts_of(chosen: Mapping[str, AggregateCall], taken: Collection[str]) -> dict[str, AggregateCall]:
@@ -31,27 +31,27 @@ def parts_of(chosen: Mapping[str, AggregateCall], taken: Collection[str]) -> dic
 
     `taken` are names that no part may have, whatever their case.
     """
-    asked = {name: aggregate for name, aggregate in chosen.items() if not isinstance(aggregate, Computed)}
-    names, parts = Names((*taken, *chosen)), _Parts(asked)
+    calls = {name: aggregate for name, aggregate in chosen.items() if not isinstance(aggregate, Computed)}
+    names, parts = Names((*taken, *chosen)), _Parts(calls)
     for name, aggregate in chosen.items():
         for part in aggregate.aggregates if isinstance(aggregate, Computed) else ():
             if not parts.names_of(part):
-                own = names.unused(_part_name(name, part))
-                asked[own] = part
-                parts.add(own, part)
-    return asked
+                unused = names.unused(_part_name(name, part))
+                calls[unused] = part
+                parts.add(unused, part)
+    return calls
 
 
 def finish_of(
     chosen: Mapping[str, AggregateCall],
-    asked: Mapping[str, AggregateCall],
+    calls: Mapping[str, AggregateCall],
     before: Collection[str],
     after: Collection[str],
 ) -> Finish | None:
     """The step that makes the columns `before`, the chosen ones and `after` of the core's; None where it has those."""
     if not any(isinstance(aggregate, Computed) for aggregate in chosen.values()):
         return None
-    parts = _Parts(asked)
+    parts = _Parts(calls)
 
     def column(name: str) -> Named | Expression:
         aggregate = chosen.get(name)
@@ -60,13 +60,13 @@ def finish_of(
         return aggregate.expression(lambda part: parts.names_of(part)[0])
 
     columns = tuple((name, column(name)) for name in (*before, *chosen, *after))
-    return Finish(columns, tuple(name for name in asked if name not in chosen))
+    return Finish(columns, tuple(name for name in calls if name not in chosen))
 
 
 def _kind(aggregate: AggregateCall) -> str:
     """What aggregates have in common that may be equal: there are such that no hash finds."""
-    own = (aggregate.columns, aggregate.condition, aggregate.percentage, aggregate.accuracy, aggregate.most)
-    return f"{aggregate.function}{own!r}"
+    options = (aggregate.columns, aggregate.condition, aggregate.percentage, aggregate.accuracy, aggregate.most)
+    return f"{aggregate.function}{options!r}"
 
 
 def _part_name(name: str, part: AggregateCall) -> str:

@@ -18,12 +18,12 @@ _Rows = TypeVar("_Rows", pa.Table, pa.RecordBatch)
 def flat_schema(schema: pa.Schema) -> pa.Schema:
     """The schema of `flat` rows, with the same metadata."""
     fields: list[pa.Field[pa.DataType]] = []
-    for known in schema:
-        if known.name == WINDOW:
-            of_struct = zip(BOUNDS, (known.type.field(0), known.type.field(1)), strict=True)
-            fields += [bound.with_name(name).with_nullable(known.nullable) for name, bound in of_struct]
+    for field in schema:
+        if field.name == WINDOW:
+            of_struct = zip(BOUNDS, (field.type.field(0), field.type.field(1)), strict=True)
+            fields += [bound.with_name(name).with_nullable(field.nullable) for name, bound in of_struct]
         else:
-            fields.append(known)
+            fields.append(field)
     return pa.schema(fields).with_metadata(schema.metadata)
 
 
@@ -35,7 +35,7 @@ def flat(rows: _Rows) -> _Rows:
     [{'user': 'ann', 'window_start': 1, 'window_end': 2, 'n': 3}]
     """
     columns: list[Any] = []
-    held: list[Any] = rows.columns
-    for name, column in zip(rows.schema.names, held, strict=True):
+    arrays: list[Any] = rows.columns
+    for name, column in zip(rows.schema.names, arrays, strict=True):
         columns += column.flatten() if name == WINDOW else [column]
     return type(rows).from_arrays(columns, schema=flat_schema(rows.schema))

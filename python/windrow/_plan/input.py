@@ -25,7 +25,7 @@ ALLOWED = (
 
 
 class TimeCasts(NamedTuple):
-    """How a library makes timestamps of a column of other types; `{0}` stands for its name in Python, `{1}` in SQL.
+    """How a library makes timestamps of a column of other types; `{0}` is its name in Python, `{1}` in SQL.
 
     Attributes:
         text: of text in ISO 8601.
@@ -77,7 +77,7 @@ class Input(ABC, Generic[Result]):
 
     @abstractmethod
     def check_progress(self, show: object) -> None:
-        """Raises unless a query over this input tells how far it has come."""
+        """Raises unless a query over this input reports its progress."""
 
     def check_windows(self, windows: SessionWindows | SlidingWindows) -> None:
         """Raises unless a query over this input can make these windows."""
@@ -117,7 +117,7 @@ class Input(ABC, Generic[Result]):
     def position(self, argument: str, column: str) -> int:
         """Where the column is; `ValueError` when the data has none of this name, or several."""
         columns = list(self.columns)
-        struct = next((known for known in _before_dots(column) if self._is_struct(known)), None)
+        struct = next((before for before in _before_dots(column) if self._is_struct(before)), None)
         if struct is not None and column not in columns:
             raise unknown_column(argument, column, columns, struct=struct)
         return column_position(argument, column, columns)
@@ -159,5 +159,5 @@ def _names(field: pa.Field[Any]) -> Iterator[str]:
 
 
 def _before_dots(column: str) -> Iterator[str]:
-    """What stands before each dot of a name, the shortest first."""
+    """The parts before each dot of a name, the shortest first."""
     return (column[:place] for place, letter in enumerate(column) if letter == ".")

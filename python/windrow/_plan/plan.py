@@ -23,7 +23,7 @@ Late = Literal["drop", "emit"]
 """What becomes of a late record: it is counted and left out, or also a row of its own."""
 
 Callback = Callable[[str, int, int | None], object]
-"""Is told the step, how many records are done in it, and how many there are in all, None where that is not known."""
+"""Called with the step, the records that are done in it, and all records, None if their number is unknown."""
 
 SHARDS = 32
 """Ranges of key hashes, unless `shards` says otherwise."""
@@ -41,7 +41,7 @@ class Options:
         threads: how many threads a query in this process uses; None for one a core.
         observation: where Spark reports the counters, if anywhere; on a stream the name that they have.
         max_ahead: on a stream, how far ahead of the wall clock a record may be, in microseconds; None for any.
-        progress: whether a query in this process shows a bar; or the function that is told how far it has come.
+        progress: whether a query in this process shows a bar; or the function that is called with its progress.
         flat: whether the bounds of windows are two columns in place of a struct.
     """
 
@@ -124,7 +124,7 @@ class Plan:
         options: when windows give rows, what becomes of late records, how the work is cut.
         schema: the columns that are read, and no others.
         origins: the inputs of a cogroup; None where there is one input.
-        stream: what a stream reads beside the schema, and how it keeps time; of no effect in a batch.
+        stream: what a stream reads in addition to the schema, and how it keeps time; no effect in a batch.
         finish: what is computed of finished aggregates; None where the core's columns are the result.
     """
 
@@ -153,15 +153,15 @@ class Plan:
     @property
     def spec(self) -> str:
         """The plan as the JSON text that crosses to the core."""
-        return json.dumps(self.asked())
+        return json.dumps(self.to_dict())
 
     @property
     def spec_in_order(self) -> str:
         """The plan for a batch's records in the order of time: none is late, and time that passes closes windows."""
         batch = {"grace": 0, "until": None, "emit": "close", "every_record": False, "late": "drop"}
-        return json.dumps(self.asked() | batch | {"inputs": self._inputs(one_time=True)})
+        return json.dumps(self.to_dict() | batch | {"inputs": self._inputs(one_time=True)})
 
-    def asked(self) -> dict[str, object]:
+    def to_dict(self) -> dict[str, object]:
         """What `spec` says."""
         return {
             "keys": list(self.keys),

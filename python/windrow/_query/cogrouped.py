@@ -28,25 +28,25 @@ from windrow._windows.sliding import SlidingWindows
 
 
 def cogroup(**inputs: GroupedData[Result]) -> CogroupedData[Result]:
-    """Groups the records of several inputs by the keys they share, to be windowed together by `windowed_by`.
+    """Groups the records of several inputs by the keys they share. `windowed_by` follows and windows them together.
 
-    A window of a key holds the records of all inputs. Each aggregate names columns of one input, as the input's name, a
-    dot and the column, and sees the records of that input only: `sum("orders.amount")`, `first("clicks.url")`. What
-    stands before the first dot is the input. `count()` counts the records of all inputs, `count("clicks.*")` those of
-    one. Python functions: `reduce("orders.amount", fn)` sees one input, `aggregate(init, {"clicks": add, ...}, ...)`
-    has one function for each input.
+    A window of a key holds the records of all inputs. An aggregate names columns of one input, as the name of the
+    input, a dot and the column, and sees the records of that input only: `sum("orders.amount")`, `first("clicks.url")`.
+    The part before the first dot is the input. `count()` counts the records of all inputs, `count("clicks.*")` those of
+    one. Of Python functions, `reduce("orders.amount", fn)` sees one input, and `aggregate(init, {"clicks": add, ...},
+    ...)` has one function for each input.
+
+    Every input has its own stream time. A record is late by the time of its own input, and a window closes when the
+    slowest input has passed it. An input without any record yet keeps every window open.
 
     Args:
-        **inputs: two or more, by name; each is what `group_by` returned. The time columns may have different names.
-
-    Every input has its own stream time: a record is late by the records of its own input, and a window closes when the
-    slowest input has passed it. An input that has not been seen yet holds every window open.
+        **inputs: two or more, by name; each is a result of `group_by`. Their time columns may have different names.
 
     Raises:
-        ValueError: one input or none, a name that is no Python name, other keys than the first input has, `source` or
-            `order` on some inputs only, or a key that looks like a column of an input.
-        TypeError: an input that is not what `group_by` returned, keys, times, sources or orders of different types, or
-            inputs of Spark beside inputs in this process.
+        ValueError: fewer than two inputs, a name that is no Python name, keys that differ, `source` or `order` on some
+            inputs only, or a key that looks like a column of an input.
+        TypeError: an input that `group_by` did not return, keys, times, sources or orders of different types, or
+            inputs of Spark with inputs in this process.
 
     >>> from datetime import datetime
     >>> import pyarrow as pa
@@ -104,15 +104,15 @@ class CogroupedData(GroupedData[Result]):
 
     def _resolved(self, argument: str, aggregate: AggregateCall) -> AggregateCall:
         inputs = tuple(self.inputs)
-        rows = aggregate.columns if aggregate.columns in [(f"{known}.*",) for known in inputs] else ()
+        rows = aggregate.columns if aggregate.columns in [(f"{name}.*",) for name in inputs] else ()
         if rows and aggregate.function == "count":
             aggregate = replace(aggregate, columns=())
         for reader, column in aggregate.read_by:
             self._input.field(f"{argument}: {reader}", column)
         named = tuple(dict.fromkeys(_split(column)[0] for column in (*rows, *aggregate.read)))
         if isinstance(aggregate, Accumulation):
-            own = tuple(dict.fromkeys(_split(column)[0] for column in aggregate.columns))
-            adds, condition = _adds(argument, aggregate, inputs, own), aggregate.condition
+            of_columns = tuple(dict.fromkeys(_split(column)[0] for column in aggregate.columns))
+            adds, condition = _adds(argument, aggregate, inputs, of_columns), aggregate.condition
             if condition is not None and list(adds) != [_split(condition)[0]]:
                 raise bad_value(f"{argument}: where(column=)", condition, "a column of the one input that has an add")
             return replace(aggregate, add=adds, inputs=inputs)
@@ -181,8 +181,8 @@ class _Inputs(Input[Result]):
 
     def _field_at(self, argument: str, position: int, compared: bool) -> pa.Field[Any]:
         name, column = _split(self.columns[position])
-        known = self._inputs[name].field(argument, column, compared=compared)
-        return known.with_name(f"{name}.{column}").with_nullable(True)
+        field = self._inputs[name].field(argument, column, compared=compared)
+        return field.with_name(f"{name}.{column}").with_nullable(True)
 
 
 def _origins_of(plan: Plan) -> Origins:
@@ -197,7 +197,7 @@ def _cogrouped(inputs: Mapping[str, GroupedData[Result]], first: GroupedData[Res
     tick = names.unused("windrow.tick") if any(grouped.tick is not None for grouped in inputs.values()) else None
     column = names.unused("windrow.input")
     shared = [*zip((*first.keys, time), first._fields, strict=False)]
-    fields = [known.with_name(name).with_nullable(True) for name, known in shared]
+    fields = [field.with_name(name).with_nullable(True) for name, field in shared]
     fields += [pa.field(tick, pa.bool_())] if tick is not None else []
     fields.append(pa.field(column, pa.int32()))
     opened = _Inputs({name: grouped._input for name, grouped in inputs.items()})
@@ -210,7 +210,7 @@ def _stream_of(first: Stream, names: Names) -> Stream:
     sources = tuple(names.unused(f"windrow.source.{position}") for position in range(len(first.source)))
     order = None if first.order is None else names.unused("windrow.order")
     stream = replace(first, source=sources, order=order)
-    fields = (known.with_name(name) for name, known in zip(stream.columns, first.fields, strict=True))
+    fields = (each.with_name(name) for name, each in zip(stream.columns, first.fields, strict=True))
     return replace(stream, fields=tuple(fields))
 
 
@@ -222,15 +222,15 @@ def _check_alike(name: str, other: GroupedData[Any], first: str, grouped: Groupe
         )
     if other.keys != grouped.keys:
         raise bad_value(f"{name}: keys", other.keys, f"the keys of {first}, {listed(grouped.keys)}")
-    for own, known in zip(other._fields, grouped._fields[: len(grouped.keys) + 1], strict=False):
-        check_type(name, own, first, known)
+    for key_or_time, first_field in zip(other._fields, grouped._fields[: len(grouped.keys) + 1], strict=False):
+        check_type(name, key_or_time, first, first_field)
     ours, theirs = other._stream, grouped._stream
     if len(ours.source) != len(theirs.source):
         raise bad_value(f"{name}: source", ours.source, f"as many columns as {first} has, {len(theirs.source)}")
     if (ours.order is None) != (theirs.order is None):
         raise bad_value(f"{name}: order", ours.order, f"one for all inputs or for none; {first} has {theirs.order!r}")
-    for mine, known in zip(ours.fields, theirs.fields, strict=True):
-        check_type(name, mine, first, known)
+    for mine, first_field in zip(ours.fields, theirs.fields, strict=True):
+        check_type(name, mine, first, first_field)
     if ours.stream_time != theirs.stream_time:
         raise bad_value(f"{name}: stream_time", ours.stream_time, f"that of {first}, {theirs.stream_time!r}")
 
@@ -242,9 +242,9 @@ def _adds(argument: str, aggregate: Accumulation, inputs: Sequence[str], named: 
         example = f"{{{inputs[0]!r}: add, {inputs[1]!r}: add}}"
         allowed = f"a function for each input, such as {example}, or columns of one input"
         raise bad_value(f"{argument}: aggregate(add=)", f"one function and columns of {len(named)} inputs", allowed)
-    for known in aggregate.add:
-        if known not in inputs:
-            raise bad_value(f"{argument}: aggregate(add=)", known, f"the inputs {listed(inputs)}")
+    for name in aggregate.add:
+        if name not in inputs:
+            raise bad_value(f"{argument}: aggregate(add=)", name, f"the inputs {listed(inputs)}")
     for column in aggregate.columns:
         if _split(column)[0] not in aggregate.add:
             allowed = f"columns of inputs that have an add, {listed(list(aggregate.add))}"
@@ -254,5 +254,5 @@ def _adds(argument: str, aggregate: Accumulation, inputs: Sequence[str], named: 
 
 def _split(column: str) -> tuple[str, str]:
     """The input's name, empty where none is named, and the column."""
-    name, dot, own = column.partition(".")
-    return (name, own) if dot else ("", column)
+    name, dot, rest = column.partition(".")
+    return (name, rest) if dot else ("", column)

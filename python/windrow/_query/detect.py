@@ -1,4 +1,4 @@
-"""Which library data is of, told by where its type is defined."""
+"""The library that data is of, by the module of its type."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _FILES = ("ParquetFile", "ParquetDataset", "Dataset", "Scanner")
 
 
 def open_input(data: object) -> Input[Any]:
-    """The input that fits `data`, told by where its type is defined: no library is imported that is not in use.
+    """The input that fits `data`, by the module of its type: no library is imported that is not in use.
 
     Raises:
         TypeError: nothing that windrow reads.

@@ -1,7 +1,7 @@
-"""From data to a query: `group_by`, then `windowed_by`; options and aggregates follow in `windowed`.
+"""From data to a query: `group_by`, then `windowed_by`. Options and aggregates follow in `windowed`.
 
-Every step is checked when it is called and returns a new frozen object; nothing is computed before `agg`, and on Spark
-nothing before an action of the caller.
+Every step checks its arguments and returns a new frozen object. Nothing is computed before `agg`, and on Spark nothing
+before an action.
 """
 
 from __future__ import annotations
@@ -63,34 +63,34 @@ def group_by(
     order: ColumnName | None = None,
     stream_time: StreamTime = "source",
 ) -> GroupedData[DataFrame] | GroupedData[pa.Table]:
-    """Groups records by key columns (Kafka's `KStream.groupBy`), to be windowed by `windowed_by`.
+    """Groups records by key columns (Kafka's `KStream.groupBy`). `windowed_by` follows.
 
     Args:
         data: a DataFrame of Spark, classic or Connect, batch or streaming; or, in this process, a pyarrow Table,
             RecordBatch or RecordBatchReader, a list of Tables or RecordBatches, a Polars frame, a DuckDB relation, a
-            pandas frame (whose NaNs are nulls, as they mark what is missing there, and whose index counts as columns
-            where it has names), or any Arrow stream.
-        keys: one or more columns, by their exact names, upper and lower case too, or all of them in one list. A record
-            whose keys are all null is left out and counted (`null_keys`). Here and below a column of Spark or Polars
-            stands for its name where it is one plain column: `F.col("user")`, `pl.col("user")`.
+            pandas frame, or any Arrow stream. The NaNs of a pandas frame are nulls, and the names of its index are
+            columns.
+        keys: one or more columns, by their exact names, or all of them in one list. A record whose keys are all null is
+            left out and counted (`null_keys`). A plain column of Spark or Polars works as a name, here and below:
+            `F.col("user")`, `pl.col("user")`.
         time: the timestamp column, in any order. A record without a time is left out and counted (`null_times`).
-        tick: a boolean column. A row where it is true moves stream time on a stream and is no record; in a batch it is
-            left out.
+        tick: a boolean column. A row in which it is true is no record: on a stream it moves stream time, in a batch it
+            is left out.
         source: the columns that name a record's source partition, such as Kafka's topic and partition: strings or
-            integers. Checked, and of no effect in a batch.
-        order: the integer column that orders the records of a source, such as Kafka's offset. Checked, and of no effect
-            in a batch; in a `StreamDriver` the order of feeding is the order.
-        stream_time: `"source"`: on a stream each source has its own time and its own windows, as each partition has in
-            Kafka; or `"slowest"`: all have one time, that of the slowest, for sources that share keys. Checked, and of
-            no effect in a batch.
+            integers. They have no effect in a batch.
+        order: the integer column that orders the records of a source, such as Kafka's offset. It has no effect in a
+            batch, and in a `StreamDriver` the order of feeding is the order.
+        stream_time: with `"source"` each source of a stream has its own time and its own windows, like a partition in
+            Kafka. With `"slowest"` all have one time, that of the slowest, for sources that share keys. It has no
+            effect in a batch.
 
     Raises:
-        ValueError: no key, a key or a source column twice, a column that the data does not have or has twice, an
-            unknown word, `order` beside `stream_time="slowest"`, or a streaming DataFrame with a watermark.
-        TypeError: data that cannot be read or is grouped already, a source that is no names, a key type that cannot be
-            grouped, a time column that is no timestamp, a tick column that is no boolean, a source column of other
-            values than strings and integers, or an order of other values than integers.
-        ImportError: a DataFrame of a PySpark that is older than 4.1.
+        ValueError: no key, a key or a source column twice, a column that the data lacks or has twice, an unknown word,
+            `order` with `stream_time="slowest"`, or a streaming DataFrame with a watermark.
+        TypeError: data that cannot be read or is grouped already, a source that is no name, a key type that cannot be
+            grouped, a time column without timestamps, a tick column without booleans, or a source or order column of
+            another type.
+        ImportError: a DataFrame of a PySpark older than 4.1.
 
     >>> from datetime import datetime
     >>> import pyarrow as pa
@@ -133,12 +133,12 @@ class GroupedData(Grouping[Result]):
         """Windows the records of each key (Kafka's `KGroupedStream.windowedBy`).
 
         Raises:
-            TypeError: not windows of windrow, the column of a dynamic gap holds no durations, or that of `end_when` no
-                booleans.
-            ValueError: a key column is called `window`, as the column of the windows is; the data does not have the
-                column of a dynamic gap or of `end_when`, or has it twice; a length that the time column cannot count:
-                beyond its range, or finer than its unit where that matters (sliding windows, `max_gap`,
-                `max_duration`); or `max_duration` or `end_when` over a streaming DataFrame.
+            TypeError: not windows of windrow, a dynamic gap whose column holds no durations, or an `end_when` whose
+                column holds no booleans.
+            ValueError: a key column with the name `window`; a column of a dynamic gap or of `end_when` that the data
+                lacks or has twice; a length that the time column cannot count: beyond its range, or finer than its unit
+                where that matters (sliding windows, `max_gap`, `max_duration`); or `max_duration` or `end_when` over a
+                streaming DataFrame.
 
         >>> import pyarrow as pa
         >>> empty = pa.table({"card": pa.array([], pa.int64()), "ts": pa.array([], pa.timestamp("us"))})
@@ -188,41 +188,41 @@ _KEYS = (
 
 
 def _key_field(opened: Input[Result], key: str) -> pa.Field[pa.DataType]:
-    known = opened.field("keys", key, compared=True)
-    if not groupable(known.type):
-        raise bad_column_type("keys", key, known.type, _KEYS)
-    return known
+    field = opened.field("keys", key, compared=True)
+    if not groupable(field.type):
+        raise bad_column_type("keys", key, field.type, _KEYS)
+    return field
 
 
 def _time_field(opened: Input[Result], time: str) -> pa.Field[pa.DataType]:
-    known = opened.field("time", time)
-    if not pa.types.is_timestamp(known.type):
-        cast = opened.time_casts.of(time, known.type)
+    field = opened.field("time", time)
+    if not pa.types.is_timestamp(field.type):
+        cast = opened.time_casts.of(time, field.type)
         made = "" if cast is None else f": {cast}"
-        raise bad_column_type("time", time, known.type, f"a timestamp, with or without a zone{made}")
-    return known
+        raise bad_column_type("time", time, field.type, f"a timestamp, with or without a zone{made}")
+    return field
 
 
 def _stream(opened: Input[Result], source: object, order: ColumnName | None, stream_time: StreamTime) -> Stream:
     sources = _sources(opened, source)
     fields = [opened.field("source", column) for column in sources]
-    for known in fields:
+    for field in fields:
         if (
-            not _is_integer(known.type)
-            and not pa.types.is_string(known.type)
-            and not pa.types.is_large_string(known.type)
+            not _is_integer(field.type)
+            and not pa.types.is_string(field.type)
+            and not pa.types.is_large_string(field.type)
         ):
             raise bad_column_type(
-                "source", known.name, known.type, "strings or integers, as a topic and a partition are"
+                "source", field.name, field.type, "strings or integers, as a topic and a partition are"
             )
     offsets = None if order is None else column_name("order", order)
     if offsets is not None:
-        known = opened.field("order", offsets)
-        if not _is_integer(known.type):
-            raise bad_column_type("order", offsets, known.type, "integers, as offsets are")
+        field = opened.field("order", offsets)
+        if not _is_integer(field.type):
+            raise bad_column_type("order", offsets, field.type, "integers, as offsets are")
         if stream_time == "slowest":
-            raise bad_value("order", offsets, 'None beside stream_time="slowest", where sources have no common order')
-        fields.append(known)
+            raise bad_value("order", offsets, 'None with stream_time="slowest", where sources have no common order')
+        fields.append(field)
     return Stream(sources, offsets, stream_time, tuple(fields))
 
 

@@ -54,10 +54,10 @@ class Grouping(Generic[Result]):
 
 def boolean_field(argument: str, opened: Input[Result], column: str) -> pa.Field[pa.DataType]:
     """The column that `argument` names: of booleans, or of nulls alone, which are never true."""
-    known = opened.field(argument, column)
-    if not pa.types.is_boolean(known.type) and not pa.types.is_null(known.type):
-        raise bad_column_type(argument, column, known.type, "a boolean")
-    return known
+    column_field = opened.field(argument, column)
+    if not pa.types.is_boolean(column_field.type) and not pa.types.is_null(column_field.type):
+        raise bad_column_type(argument, column, column_field.type, "a boolean")
+    return column_field
 
 
 def gap_field(argument: str, opened: Input[Result], column: str) -> pa.Field[pa.DataType]:
@@ -65,7 +65,7 @@ def gap_field(argument: str, opened: Input[Result], column: str) -> pa.Field[pa.
     if column not in opened.columns and is_duration(column):
         one = f"the name of a column; with_gap({column!r}) has one gap for all records"
         raise bad_value(argument, column, one)
-    known = opened.field(argument, column)
-    if not pa.types.is_duration(known.type):
-        raise bad_column_type(argument, column, known.type, opened.allowed_gaps)
-    return known
+    column_field = opened.field(argument, column)
+    if not pa.types.is_duration(column_field.type):
+        raise bad_column_type(argument, column, column_field.type, opened.allowed_gaps)
+    return column_field

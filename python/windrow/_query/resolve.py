@@ -97,7 +97,7 @@ def _read(grouped: Grouping[Any], argument: str, aggregate: AggregateCall) -> It
 
 
 def _check_name(name: str, aggregate: Aggregate, taken: dict[str, str]) -> None:
-    """Raises unless it is an aggregate under a name that nothing in `taken` has, which tells what has it."""
+    """Raises unless it is an aggregate under a name that is not in `taken`, which says what has each name."""
     if not isinstance(aggregate, Aggregate):
         called = getattr(aggregate, "__name__", "")
         hint = f"; write windrow.{called}(...)" if called in functions.__all__ else ""

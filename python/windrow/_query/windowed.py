@@ -1,9 +1,9 @@
 """The options and the aggregates of a query.
 
-Every method is checked when it is called and returns a new frozen object; nothing is computed before `agg`, and on
-Spark nothing before an action of the caller.
+Every method checks its arguments and returns a new frozen object. Nothing is computed before `agg`, and on Spark
+nothing before an action.
 
-The examples of this module go on from here:
+The examples of this module share these lines:
 
 >>> from datetime import datetime
 >>> import pyarrow as pa
@@ -48,12 +48,12 @@ _MOST_THREADS = 1_024
 
 @dataclass(frozen=True)
 class WindowedData(Generic[Result]):
-    """Records grouped by key and windowed; its methods choose options and aggregates. Made by `windowed_by`.
+    """Records grouped by key and windowed. Made by `windowed_by`; its methods choose options and aggregates.
 
     Attributes:
-        grouped: what was grouped.
+        grouped: the grouped records.
         windows: the windows.
-        options: what its methods have chosen.
+        options: the options that are chosen so far.
     """
 
     grouped: Grouping[Result]
@@ -61,17 +61,18 @@ class WindowedData(Generic[Result]):
     options: Options = field(default_factory=Options)
 
     def emit(self, when: Emit, *, every_record: bool = False) -> WindowedData[Result]:
-        """When windows give rows: `"close"` (the default), once and final, or `"update"`, whenever they change.
+        """Chooses when windows give rows: once they are final (`"close"`, the default), or whenever they change
+        (`"update"`).
 
         Kafka's `EmitStrategy.onWindowClose` and `onWindowUpdate` (KIP-825).
 
-        A batch query gives the same final windows for both; with `"update"` the result ends with the column `op`, in
-        which each row says `upsert`, so that one sink serves batch and stream. With `every_record` each record's
-        changes give rows of their own, as in Kafka without a cache; without it, a batch gives one row for each window
-        that it changed.
+        A batch query gives the same final windows for both. With `"update"` the result ends with the column `op`, which
+        is `upsert` in each row of a batch, so that one sink serves batch and stream. By default a micro-batch gives one
+        row for each window that it changed. With `every_record` each record gives rows for the windows that it changed,
+        as Kafka does without a cache.
 
         Raises:
-            ValueError: any other word, `every_record` without `"update"`, or a key column is called `op`.
+            ValueError: another word, `every_record` without `"update"`, or a key column with the name `op`.
             TypeError: `every_record` is not True or False.
 
         >>> sessions.emit("update").agg(n=wr.count()).column_names
@@ -82,18 +83,19 @@ class WindowedData(Generic[Result]):
         if not isinstance(every_record, bool):
             raise bad_type("every_record", every_record, "True or False")
         if every_record and when != "update":
-            raise bad_value("every_record", every_record, "False beside emit('close'), which gives each window once")
+            raise bad_value("every_record", every_record, "False with emit('close'), which gives each window once")
         return self._with(emit=when, every_record=every_record)._checked_op("emit('update')")
 
     def late(self, policy: Late) -> WindowedData[Result]:
-        """What becomes of late records on a stream: `"drop"` (the default) or `"emit"`.
+        """Chooses what a stream does with late records: `"drop"` (the default) counts them, `"emit"` also gives them
+        out.
 
-        With `"emit"` a late record is also a row of its own, with `late` in the column `op`: the window and the
-        aggregates of that record alone. Kafka only counts it (`dropped-records`). A batch query has nothing late, and
-        its rows all say `upsert`.
+        With `"emit"` a late record becomes a row of its own, with `late` in the column `op`, its window, and the
+        aggregates of that record alone. Kafka only counts it (`dropped-records`). Nothing is late in a batch query,
+        where each row has `upsert`.
 
         Raises:
-            ValueError: any other word, or a key column is called `op` beside `"emit"`.
+            ValueError: another word, or a key column with the name `op` and `"emit"`.
 
         >>> sessions.late("emit").count()["op"].to_pylist()
         ['upsert', 'upsert']
@@ -103,12 +105,12 @@ class WindowedData(Generic[Result]):
         return self._with(late=policy)._checked_op("late('emit')")
 
     def max_ahead(self, duration: Duration) -> WindowedData[Result]:
-        """How far ahead of the wall clock a time on a stream may be: any, unless this says how far.
+        """Limits how far ahead of the wall clock a record of a stream may be. There is no limit by default.
 
-        A record or tick of a stream whose time is more than `duration` ahead of the wall clock at the start of its
-        micro-batch is set aside and counted: a record as `ahead`, a tick as `bad_ticks`. It moves no time, so that one
-        clock that is wrong by years does not make late what comes after it. Over a batch and in this process it
-        changes nothing (rules 1.8). A `StreamDriver` has a wall clock of its own.
+        A record whose time is more than `duration` ahead of the wall clock at the start of its micro-batch is left out
+        and counted as `ahead`, a tick as `bad_ticks`. Neither moves stream time. So one clock that is wrong by years
+        does not make all later records late. The option has no effect on data in this process or in a batch (rules
+        1.8). A `StreamDriver` has a wall clock of its own.
 
         Args:
             duration: zero or more, in words or as a `timedelta`.
@@ -123,12 +125,12 @@ class WindowedData(Generic[Result]):
         return self._with(max_ahead=microseconds("duration", duration, zero=True))
 
     def flat(self) -> WindowedData[Result]:
-        """Has the result the columns `window_start` and `window_end` in place of the struct `window`.
+        """Gives the columns `window_start` and `window_end` in place of the struct `window`.
 
-        For CSV files and libraries without structs. Both bounds are inclusive, of the type of the time column.
+        For CSV files and libraries without structs. Both bounds are inclusive and have the type of the time column.
 
         Raises:
-            ValueError: a key column is called `window_start` or `window_end`.
+            ValueError: a key column with the name `window_start` or `window_end`.
 
         >>> sessions.flat().count().column_names
         ['user', 'window_start', 'window_end', 'count']
@@ -139,10 +141,10 @@ class WindowedData(Generic[Result]):
         return self._with(flat=True)
 
     def shards(self, count: int) -> WindowedData[Result]:
-        """Cuts the work into `count` ranges of key hashes: 1 to 65,536, 32 unless said otherwise.
+        """Splits the work into `count` ranges of key hashes: 1 to 65,536, by default 32.
 
-        The result is the same for any number. More shards mean more tasks after the shuffle and less memory in each;
-        Spark's adaptive execution joins small ones. In this process `to_reader` alone cuts it so.
+        The result is the same for any number. More shards mean more tasks after the shuffle and less memory in each
+        task; Spark's adaptive execution joins small ones. In this process only `to_reader` splits its work.
 
         Raises:
             TypeError: not an int.
@@ -154,10 +156,10 @@ class WindowedData(Generic[Result]):
         return self._with(shards=_count(count, _MOST_SHARDS))
 
     def threads(self, count: int) -> WindowedData[Result]:
-        """Uses `count` threads, 1 to 1,024, for data in this process; one a core unless said otherwise.
+        """Uses `count` threads, 1 to 1,024, for data in this process; by default one for each core.
 
-        The threads live as long as the call of `agg`. Records are shared among them by key, in 32 parts, so that more
-        than 32 threads are as fast as 32; up to 65,536 records take one, and so do Python functions.
+        The threads live as long as the call of `agg`. They share the records by key, in 32 parts, so more than 32
+        threads are not faster. Up to 65,536 records are computed by one thread, and so are Python functions.
 
         Raises:
             TypeError: not an int.
@@ -171,23 +173,23 @@ class WindowedData(Generic[Result]):
         return self._with(threads=number)
 
     def progress(self, show: bool | Callback = True) -> WindowedData[Result]:
-        """Shows how far a query over data in this process has come, where it takes long.
+        """Shows the progress of a long query over data in this process.
 
-        Two steps are told, both in records: `"records"`, which are read (sessions grow meanwhile), and `"windows"`,
-        which are made of them. True shows a bar: that of `tqdm` in a notebook or a terminal where tqdm is installed,
-        else a line of text on stderr where that is a terminal. A callback is told on the calling thread, at most ten
-        times a second and at the end of each step. What it raises ends the query, and comes out as it is.
+        A query has two steps, both counted in records: `"records"` reads them (and builds sessions), `"windows"` makes
+        windows of them. True shows a bar: tqdm's in a notebook or a terminal if tqdm is installed, otherwise a line of
+        text on stderr if that is a terminal. A callback runs in the calling thread, at most ten times a second and at
+        the end of each step. An exception of the callback ends the query and is raised unchanged.
 
         Args:
-            show: True, False, or `callback(step, done, total)`; `total` is None where it is not known, as of a reader.
+            show: True, False, or `callback(step, done, total)`; `total` is None if it is unknown, as for a reader.
 
         Raises:
             TypeError: neither.
             ValueError: the data is a Spark DataFrame.
 
-        >>> told = []
-        >>> counted = sessions.progress(lambda *step: told.append(step)).count()
-        >>> told[-1]
+        >>> steps = []
+        >>> counted = sessions.progress(lambda *step: steps.append(step)).count()
+        >>> steps[-1]
         ('windows', 3, 3)
         """
         if not isinstance(show, bool) and not callable(show):
@@ -199,19 +201,19 @@ class WindowedData(Generic[Result]):
     def observe(self, observation: Observation | str) -> WindowedData[Result]:
         """Has Spark report the counters of the query to PySpark's `Observation`, at the first action on the result.
 
-        Of a stream they are always in the progress of the query (`StreamingQueryProgress.observedMetrics`), for each
-        micro-batch; `observation` is then the name that they have there, in place of `windrow`.
+        A streaming query always reports them in its progress (`StreamingQueryProgress.observedMetrics`), for each
+        micro-batch; `observation` is then their name there, in place of `windrow`.
 
-        Of a batch they are `records` (rows that are no ticks), of them left out `null_keys` (every key column is null),
-        `null_times` and `bad_gaps`, of them cut `clamped_gaps` (both 0 unless records have their own gaps), then
-        `ticks` and `windows`. Of a query in this process `windrow.counters` tells them.
+        The counters of a batch are `records` (all rows except ticks); the records left out: `null_keys` (all key
+        columns are null), `null_times` and `bad_gaps`; the records whose gap was cut: `clamped_gaps` (records with
+        their own gaps only); then `ticks` and `windows`. For a query in this process `windrow.counters` returns them.
 
-        Only an action that reads the whole result, such as `count()`, `collect()` or a write, reports all. One that
-        stops early (`show()`, `first()`, `take()`, `isEmpty()`, any with `limit()`) reports what ran until there, which
-        may be `records` of 0 beside some `windows`; later actions do not report again.
+        Only an action that reads the whole result reports all records, such as `count()`, `collect()` or a write. An
+        action that stops early (`show()`, `first()`, `take()`, `isEmpty()`, any with `limit()`) reports what ran until
+        then, which may be 0 `records` and some `windows`. Later actions do not report again.
 
         Raises:
-            TypeError: not an `Observation`, of a stream not a name, or the data is not a Spark DataFrame.
+            TypeError: not an `Observation`, for a stream not a name, or the data is not a Spark DataFrame.
             ValueError: an empty name.
 
         >>> from pyspark.sql import Observation, SparkSession
@@ -226,27 +228,27 @@ class WindowedData(Generic[Result]):
         return self._with(observation=observation)
 
     def agg(self, /, *_by_position: Never, **aggregates: Aggregate) -> Result:
-        """The windows of each key and the aggregates over their records (Kafka's `aggregate`, several at once).
+        """Gives the windows of each key with aggregates over their records (Kafka's `aggregate`, several at once).
 
         Returns:
-            A DataFrame for a DataFrame, lazily; a `pyarrow.Table` for anything else, whose counters
-            `windrow.counters` tells; where records are left out, it warns (`windrow.LeftOut`). Columns: the keys,
-            `window` (a struct of `start` and `end`, both inclusive, of the type of the time column; after `flat()` two
-            columns), one column for each aggregate, and `op` after `emit("update")`. Rows are in no particular order.
+            A lazy DataFrame for a DataFrame of Spark, a `pyarrow.Table` for anything else. The columns are the keys,
+            `window` (a struct of `start` and `end`, both inclusive, of the type of the time column; two columns after
+            `flat()`), one column for each aggregate, and `op` after `emit("update")` or `late("emit")`. Rows have no
+            particular order. `windrow.counters` returns the counters of a table. A query that leaves records out warns
+            (`windrow.LeftOut`).
 
         Raises:
-            ValueError: no aggregate, a column that the data does not have or has twice, or a name that a key, `window`
-                or `op` has too (names that differ in case only are the same to Spark).
-            TypeError: not an aggregate, one without a name, one that is not defined for the type of its column, or, on
+            ValueError: no aggregate, a column that the data lacks or has twice, or a name that a key, `window` or `op`
+                has too (Spark ignores the case of names). For a streaming DataFrame also windows without a grace,
+                `every_record` without `order`, or a session whose state store is not RocksDB (`windrow.configure` sets
+                it). With `invalid_gap="error"` also a null, zero or negative gap; the message has its key and time.
+            TypeError: not an aggregate, an aggregate without a name or not defined for the type of its column, or, on
                 Spark, Python functions that cannot be pickled.
-            RuntimeError: a Python function of `reduce` or `aggregate` raised. On Spark the job fails with it.
-            ValueError: of a streaming DataFrame, windows without a grace, `every_record` without `order`, or a session
-                whose state store is not RocksDB (`windrow.configure` sets it).
-            OverflowError: a result or a bound of a window does not fit its type. On Spark the job fails with it.
+            RuntimeError: a Python function of `reduce` or `aggregate` raised.
+            OverflowError: a result or a bound of a window does not fit its type.
             MemoryError: in this process, memory is refused, or lists of sliding windows would take more than is free.
 
-        With a dynamic gap and `invalid_gap="error"` a record whose gap is null, zero or negative is a `ValueError`
-        that names its key and time; on Spark the job fails with it.
+        What goes wrong with the data itself, such as a bad gap or a result that does not fit, fails the job on Spark.
 
         >>> answer = sessions.agg(n=wr.count(), spend=wr.sum("amount"))
         >>> for row in answer.sort_by("spend").to_pylist():
@@ -259,44 +261,43 @@ class WindowedData(Generic[Result]):
         return self._result(aggregates)
 
     def with_columns(self, /, *_by_position: Never, **aggregates: Aggregate) -> Result:
-        """Every record with all its columns, its window, and the aggregates of that window.
+        """Gives every record with all its columns, its window, and the aggregates of that window.
 
-        As SQL's `OVER`: of sessions it is the session that the record belongs to; of sliding windows the one that ends
-        at the record, `[t - difference, t]`, both inclusive, so that a record sees those before it, itself, and those
-        of the same time: `RANGE BETWEEN difference PRECEDING AND CURRENT ROW`. Kafka Streams has no such thing.
+        Like SQL's `OVER`. For sessions it is the session of the record. For sliding windows it is the window that ends
+        at the record, `[t - difference, t]`, both inclusive: `RANGE BETWEEN difference PRECEDING AND CURRENT ROW`.
+        Kafka Streams has no such query.
 
         Returns:
-            A DataFrame for a DataFrame, lazily, in any order; for anything else a `pyarrow.Table` in the order of the
-            data, with the counters in its schema metadata. Columns: those of the data, then `window` (a struct of
-            `start` and `end`, both inclusive, of the type of the time column), one column for each aggregate, if there
-            is any. A record that is left out, as its key or its time is null or its gap not allowed, comes back too,
-            with null for `window` and for all aggregates. So do ticks, which are no records, but not on a stream.
+            A lazy DataFrame in any order for a DataFrame of Spark; for anything else a `pyarrow.Table` in the order of
+            the data, with the counters in its schema metadata. The columns are those of the data, then `window` (a
+            struct of `start` and `end`, both inclusive, of the type of the time column) and one column for each
+            aggregate, if there is any. A record that is left out for a null key, a null time or a bad gap comes back,
+            too, with a null `window` and null aggregates. So do ticks, except on a stream.
 
-            Of a cogroup the records of all inputs, in this process one input after the other: the columns are those of
-            all inputs by name, null where an input has none, and before `window` comes `input`, the name of the
-            record's input.
+            A cogroup gives the records of all inputs, in this process one input after the other. The columns are those
+            of all inputs by name, null if an input lacks them; `input`, the name of the record's input, comes before
+            `window`.
 
-            In Spark a task holds the rows of its keys in memory, or where they are more than 128 MiB or two million in
-            a temporary file; then those of a window are in memory together until it is final, those of one very long
-            session as well. Not `shards` decides how many tasks there are, but `spark.sql.shuffle.partitions`. A
-            window's aggregates are the same in each of its rows.
+            In Spark a task holds the rows of its keys in memory, and more than 128 MiB or two million rows in a
+            temporary file. Even then the rows of one window are in memory together until it is final, so one very long
+            session is, too. `spark.sql.shuffle.partitions` sets the number of tasks; `shards` does not.
 
-            Of a streaming DataFrame records of sessions come when their session closes, and wait in the state until
-            then; records of sliding windows come in their own micro-batch, with the window as it is then. A late record
-            of a session does not come back, one of sliding windows does, with nulls; both are counted (`late`).
-            `docs/streaming.md` has all of it.
+            On a streaming DataFrame the records of a session come when it closes, and wait in the state until then. A
+            record of sliding windows comes in its own micro-batch, with the window as it is at that time. A late record
+            of a session does not come back; a late record of sliding windows comes back with nulls. Both are counted
+            (`late`). `docs/streaming.md` has the details.
 
         Raises:
             ValueError: a name that the data, `window` or another aggregate has, `emit("update")` or `late("emit")`, a
-                cogroup with a streaming DataFrame, or a Python function of `reduce` or `aggregate`. Of a streaming
+                cogroup with a streaming DataFrame, or a Python function of `reduce` or `aggregate`. For a streaming
                 DataFrame also windows without a grace or with `retention`, and a session whose state store is not
                 RocksDB.
-            TypeError: not an aggregate, one without a name, one that is not defined for the type of its column, columns
-                of one name and different types in the inputs of a cogroup, a column of the data that cannot be read as
-                Arrow data, or, on Spark, one of a type that Spark does not hand over to Python.
-            OverflowError: as of `agg`.
-            MemoryError: in this process, memory is refused, or lists, of which each row has that of its window, would
-                take more than is free.
+            TypeError: not an aggregate, an aggregate without a name or not defined for the type of its column, columns
+                of one name and different types in the inputs of a cogroup, a column that cannot be read as Arrow data,
+                or, on Spark, a column of a type that Spark does not hand to Python.
+            OverflowError: as for `agg`.
+            MemoryError: in this process, memory is refused, or the lists of the windows, repeated in each of their
+                rows, would take more than is free.
 
         >>> tagged = sessions.with_columns(n=wr.count(), spend=wr.sum("amount"))
         >>> for row in tagged.to_pylist():
@@ -315,7 +316,7 @@ class WindowedData(Generic[Result]):
         return self.grouped._input.with_windows(self._plan(aggregates, rows=True))
 
     def count(self) -> Result:
-        """How many records each window has: short for `agg(count=windrow.count())`, and raises what that raises.
+        """Counts the records of each window: short for `agg(count=windrow.count())`, with the same errors.
 
         >>> sorted(sessions.count()["count"].to_pylist())
         [1, 2]
@@ -323,20 +324,20 @@ class WindowedData(Generic[Result]):
         return self._result({"count": builtin.count()})
 
     def to_reader(self, /, *_by_position: Never, **aggregates: Aggregate) -> pa.RecordBatchReader:
-        """The same as `agg` over data in this process, as a `pyarrow.RecordBatchReader`: the result in batches.
+        """Gives the result of `agg` over data in this process as a `pyarrow.RecordBatchReader`.
 
-        For results, and inputs, larger than memory: hand over a reader, and write what comes as it comes. The call
-        itself reads all records; what is packed of them beyond 16 MiB waits in an unnamed temporary file (where
-        `tempfile.gettempdir()` says, so `TMPDIR`) until the reader is read to its end or dropped. Batches have about
-        65,536 rows, in no particular order. Memory holds some million records while they are read, and then what is
-        open at a time in one shard: for records that come in no order of time that is a whole shard, so more `shards`
-        take less. One thread works.
+        For results and inputs larger than memory: pass a reader, and write the batches as they come. The call itself
+        reads all records. Packed records beyond 16 MiB wait in an unnamed temporary file (in `tempfile.gettempdir()`,
+        which `TMPDIR` sets) until the reader is read to its end or dropped. A batch has about 65,536 rows, in no
+        particular order. Memory holds some million records during the call, and then the open windows of one shard: if
+        the records have no order of time, all of the shard, so more `shards` take less memory. One thread computes.
 
-        `windrow.counters` of the reader tells what was counted, without `windows`.
+        `windrow.counters` of the reader returns the counters except `windows`.
 
         Raises:
-            TypeError: a Spark DataFrame. Else as `agg`.
-            ValueError, OverflowError, RuntimeError: as `agg`; of results, when their batch is read.
+            TypeError: a Spark DataFrame. Otherwise as for `agg`.
+            ValueError, OverflowError, RuntimeError: as for `agg`; an error in a result is raised when its batch is
+                read.
             OSError: the disk is full.
 
         >>> reader = sessions.to_reader(n=wr.count())

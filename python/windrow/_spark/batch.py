@@ -74,13 +74,13 @@ class BatchInput(FrameInput):
     def rows(self, schema: pa.Schema, keys: Sequence[str], wanted: Sequence[tuple[Any, ...]]) -> pa.Table:
         """These columns of the rows that have one of the wanted keys, collected."""
         places = {name: f"_{self.columns.index(name)}" for name in schema.names}
-        found = F.lit(False)
+        is_wanted = F.lit(False)
         for key in wanted:
             equal = F.lit(True)
             for name, value in zip(keys, key, strict=True):
                 equal &= F.col(places[name]).eqNullSafe(F.lit(value))
-            found |= equal
-        rows = numbered(self._frame).where(found).select(*places.values()).toArrow()
+            is_wanted |= equal
+        rows = numbered(self._frame).where(is_wanted).select(*places.values()).toArrow()
         return rows.rename_columns(schema.names).cast(schema)
 
     def union(self, inputs: Sequence[Self], schema: pa.Schema, origins: Origins) -> BatchInput:
@@ -92,7 +92,7 @@ class BatchInput(FrameInput):
         core, output = self._arrow_output(plan), self._output(plan, counted=plan.options.observation is not None)
         query, observed = self._query(plan, output)
         functions, broadcasts = pickled_functions(plan)
-        finish, held = pickled_finish(plan, core)
+        finish, finish_broadcasts = pickled_finish(plan, core)
         steps: tuple[Callable[..., Batches], ...] = (pack_rows, fold) if plan.functions else (pack, merge)
         of_functions = (functions,) if plan.functions else ()
         result = (
@@ -104,7 +104,14 @@ class BatchInput(FrameInput):
             .repartition("shard")
             .sortWithinPartitions("shard", "first")
             .mapInArrow(
-                shipped(steps[1], *query, observed, *of_functions, finish=finish, broadcasts=(*held, *broadcasts)),
+                shipped(
+                    steps[1],
+                    *query,
+                    observed,
+                    *of_functions,
+                    finish=finish,
+                    broadcasts=(*finish_broadcasts, *broadcasts),
+                ),
                 StructType([*output.fields, *_nullable_longs(observed.values())]),
             )
         )
@@ -114,8 +121,8 @@ class BatchInput(FrameInput):
         """The frame of all rows, each with its window, not yet computed."""
         plan, core, output = self._with_rows(plan)
         query, observed = self._query(plan, output)
-        finish, held = pickled_finish(plan, core)
-        step = shipped(with_windows, *query, observed, finish=finish, broadcasts=held)
+        finish, broadcasts = pickled_finish(plan, core)
+        step = shipped(with_windows, *query, observed, finish=finish, broadcasts=broadcasts)
         rows = projected(self._frame, plan.schema.names)
         columns = {name: F.col(given) for name, given in zip(plan.schema.names, rows.columns, strict=True)}
         keys = [columns[key] for key in plan.keys]
@@ -135,7 +142,7 @@ class BatchInput(FrameInput):
 
 
 def _result(plan: Plan, frame: DataFrame, observed: dict[str, str], *counts: Any) -> DataFrame:
-    """What the last step gives, as it is asked for; `counts` are observed beside the counters."""
+    """The result of the last step, as the options ask for it; `counts` are observed with the counters."""
     if plan.options.observation is not None:
         frame = _observed(frame, plan.options.observation, observed, *counts)
     if plan.origins is not None and plan.origins.shown:
@@ -147,9 +154,9 @@ def _shown(frame: DataFrame, origins: Origins) -> DataFrame:
     """The rows of a cogroup without the plan's own columns, and with the name of each one's input behind the data's."""
     names, columns = frame.columns, numbered(frame)
     of_input = F.element_at(F.array(*map(F.lit, origins.names)), F.col(f"_{names.index(origins.column)}") + 1)
-    own = [F.col(f"_{names.index(name)}").alias(name) for name in origins.shown]
+    shown = [F.col(f"_{names.index(name)}").alias(name) for name in origins.shown]
     added = [F.col(f"_{position}").alias(names[position]) for position in range(names.index(WINDOW), len(names))]
-    return columns.select(*own, of_input.alias(INPUT), *added)
+    return columns.select(*shown, of_input.alias(INPUT), *added)
 
 
 def _observed(frame: DataFrame, observation: Any, counters: dict[str, str], *counts: Any) -> DataFrame:

@@ -32,7 +32,7 @@ SETTINGS = {
 
 _PARTITIONS = "spark.sql.shuffle.partitions"
 _PARTITIONS_A_SHARD = 4
-"""So many tasks a shard a stream may have before a user is told that most of them are idle."""
+"""More tasks than this for each shard of a stream warn that most of them are idle."""
 
 _warned: WeakSet[Any] = WeakSet()
 _warned_of_partitions: WeakSet[Any] = WeakSet()
@@ -41,13 +41,14 @@ _warned_of_partitions: WeakSet[Any] = WeakSet()
 def configure(spark: SparkSession) -> dict[str, str]:
     """Sets the runtime configuration of a Spark session that windrow needs.
 
-    To be called before a query runs. The settings are the session's, not windrow's alone. Those of Arrow batches hold
-    for every function that works on such (`mapInArrow`, pandas UDFs and the like): without them a query gives the same
-    rows, about three times slower, and warns once. Those of the state store hold for every streaming query that starts
-    with a new checkpoint: without RocksDB a streaming query is refused. Works on Spark classic and on Spark Connect.
+    Call it before a query runs. The settings belong to the session, so they affect other code, too. Those of Arrow
+    batches apply to every function over Arrow data (`mapInArrow`, pandas UDFs and the like). Without them a query gives
+    the same rows, about three times slower, and warns once. Those of the state store apply to every streaming query
+    that starts with a new checkpoint. Without RocksDB a streaming query is refused. Works on Spark classic and on Spark
+    Connect.
 
     Returns:
-        What was set: each configuration key and its value.
+        Each configuration key with its new value.
 
     Raises:
         TypeError: not a SparkSession.

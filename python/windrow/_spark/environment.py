@@ -24,9 +24,9 @@ def check_pyspark(argument: str, what: str) -> None:
     """Raises `ImportError`, as of this argument, unless the PySpark that is imported is one that windrow works with."""
     import pyspark
 
-    found = re.match(r"(\d+)\.(\d+)", pyspark.__version__)
+    match = re.match(r"(\d+)\.(\d+)", pyspark.__version__)
     # A version that is no number, as a vendor may have it, is taken to be a new one.
-    if found is not None and tuple(map(int, found.groups())) < OLDEST:
+    if match is not None and tuple(map(int, match.groups())) < OLDEST:
         oldest = ".".join(map(str, OLDEST))
         raise ImportError(
             f"{argument}: got {what} of PySpark {pyspark.__version__}; allowed: PySpark {oldest} or later "
@@ -64,16 +64,16 @@ def warn_of_interpreter(spark: Any) -> None:
 
 def _problem(python: str) -> str | None:
     """Why a Python, by its name or path, cannot be that of a worker; None where nothing is known against it."""
-    found = shutil.which(python)
-    if found is None:
+    executable = shutil.which(python)
+    if executable is None:
         return f"this machine has no {python!r} to run Spark's workers"
-    if Path(found).absolute().parent == Path(sys.executable).absolute().parent:
+    if Path(executable).absolute().parent == Path(sys.executable).absolute().parent:
         return None
     try:
         done = subprocess.run(
-            [found, "-c", f"import {_NEEDED}"], capture_output=True, text=True, check=False, timeout=_LONGEST
+            [executable, "-c", f"import {_NEEDED}"], capture_output=True, text=True, check=False, timeout=_LONGEST
         )
     except (OSError, subprocess.TimeoutExpired):
         return None
     said = done.stderr.strip().splitlines() or [f"exit status {done.returncode}"]
-    return f"{found} cannot run Spark's workers ({said[-1]})" if done.returncode else None
+    return f"{executable} cannot run Spark's workers ({said[-1]})" if done.returncode else None

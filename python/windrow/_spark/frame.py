@@ -108,8 +108,8 @@ class FrameInput(Input[DataFrame]):
         if plan.finish is None:
             return plan, arrow, output
         columns = [column for column in plan.finish.columns if column[0] not in plan.keys]
-        own = [(name, Named(name)) for name in plan.schema.names]
-        finish = replace(plan.finish, columns=(*own, *columns))
+        passed = [(name, Named(name)) for name in plan.schema.names]
+        finish = replace(plan.finish, columns=(*passed, *columns))
         return replace(plan, finish=finish), arrow, _finished(finish, arrow, output)
 
     def _field_at(self, argument: str, position: int, compared: bool) -> pa.Field[Any]:
@@ -147,11 +147,13 @@ class FrameInput(Input[DataFrame]):
         if aggregate.function in _OF_COLUMN or isinstance(aggregate, Reduction):
             return self._type(aggregate.columns[0])
         if aggregate.function == "approx_percentile":
-            own = self._type(aggregate.columns[0])
-            return ArrayType(own, containsNull=False) if isinstance(aggregate.percentage, tuple) else own
+            column_type = self._type(aggregate.columns[0])
+            return (
+                ArrayType(column_type, containsNull=False) if isinstance(aggregate.percentage, tuple) else column_type
+            )
         if aggregate.function in _LISTS:
-            own, nulls = self._type(aggregate.columns[0]), aggregate.ignore_nulls is False
-            return returned_type(ArrayType(own, containsNull=nulls))
+            column_type, nulls = self._type(aggregate.columns[0]), aggregate.ignore_nulls is False
+            return returned_type(ArrayType(column_type, containsNull=nulls))
         if aggregate.function in ("top_k", "histogram_numeric"):
             is_top = aggregate.function == "top_k"
             value = StructField("item" if is_top else "x", self._type(aggregate.columns[0]))
@@ -159,10 +161,10 @@ class FrameInput(Input[DataFrame]):
             return returned_type(ArrayType(StructType([value, count]), containsNull=not is_top))  # Spark's own
         if aggregate.function in _SUMS and isinstance(self._type(aggregate.columns[0]), DayTimeIntervalType):
             return self._type(aggregate.columns[0])
-        found = spark_type(arrow)
-        if found is None:
+        kind = spark_type(arrow)
+        if kind is None:
             raise bad_column_type("aggregate(schema=)", name, arrow, 'a type that Spark has, such as "array<bigint>"')
-        return found
+        return kind
 
 
 def flat(frame: DataFrame) -> DataFrame:
@@ -197,8 +199,8 @@ def numbered(frame: DataFrame) -> DataFrame:
 
 def _finished(finish: Finish, arrow: pa.Schema, core: StructType) -> StructType:
     """The columns of a result after its last step; `arrow` and `core` are those before it."""
-    held = {field.name: field for field in core.fields}
-    return StructType([held.get(field.name) or _computed_field(field) for field in finish.schema(arrow)])
+    fields = {field.name: field for field in core.fields}
+    return StructType([fields.get(field.name) or _computed_field(field) for field in finish.schema(arrow)])
 
 
 def _computed_field(field: pa.Field[Any]) -> StructField:

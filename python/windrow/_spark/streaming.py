@@ -39,7 +39,7 @@ from windrow._executor.pickled import pickled_finish, pickled_for_stream
 from windrow._executor.shipping import remote, shipped
 from windrow._executor.stream import change_block, returned_records
 from windrow._executor.stream.pack import PACKED, pack
-from windrow._executor.stream.query import Asked, StreamQuery, asked_of, read_columns
+from windrow._executor.stream.query import Shipment, StreamQuery, read_columns, shipment_of
 from windrow._executor.stream.shard import SUMS, changes
 from windrow._plan.plan import Origins, Plan
 from windrow._spark.configure import warn_of_idle_partitions, warn_unless_configured
@@ -106,7 +106,7 @@ class StreamInput(FrameInput):
         """The streaming frame of the result."""
         plan = self._on_stream(plan)
         output = self._output(plan, counted=False)
-        read, core = self._asked(plan, self._core_output(plan, counted=False)), self._arrow_output(plan)
+        read, core = self._shipment(plan, self._core_output(plan, counted=False)), self._arrow_output(plan)
         unpack = _last_step(plan, core, change_block.unpack, _shown(core).serialize().to_pybytes())
         return self._unpacked(plan, *read, unpack, output)
 
@@ -115,9 +115,9 @@ class StreamInput(FrameInput):
         needed = self._on_stream(plan)
         returned_records.check(needed)
         plan, core, output = self._with_rows(needed)
-        asked, frame = self._asked_of_records(needed, _shown(core))
-        unpack = _last_step(plan, core, returned_records.unpack_records, asked)
-        return self._unpacked(plan, asked, frame, unpack, output)
+        shipment, frame = self._shipment_of_records(needed, _shown(core))
+        unpack = _last_step(plan, core, returned_records.unpack_records, shipment)
+        return self._unpacked(plan, shipment, frame, unpack, output)
 
     def _on_stream(self, plan: Plan) -> Plan:
         """A plan as a stream takes it."""
@@ -132,22 +132,22 @@ class StreamInput(FrameInput):
         return plan
 
     def _unpacked(
-        self, plan: Plan, asked: Asked, frame: DataFrame, unpack: Callable[..., Any], output: StructType
+        self, plan: Plan, shipment: Shipment, frame: DataFrame, unpack: Callable[..., Any], output: StructType
     ) -> DataFrame:
         """The rows that the last step, `unpack`, makes of what the shards give; `output` are their columns."""
-        packed = StructType([StructField(known.name, _TYPES[str(known.type)], known.nullable) for known in PACKED])
-        blocks = frame.mapInArrow(shipped(pack, asked), packed)
-        changed = blocks.groupBy("shard").transformWithState(_processor(asked), _CHANGED, "Append", "None")
+        packed = StructType([StructField(field.name, _TYPES[str(field.type)], field.nullable) for field in PACKED])
+        blocks = frame.mapInArrow(shipped(pack, shipment), packed)
+        changed = blocks.groupBy("shard").transformWithState(_processor(shipment), _CHANGED, "Append", "None")
         observed = changed.observe(str(plan.options.observation or OBSERVED), *_counters(self._type(plan.time)))
         result = observed.select("block").mapInArrow(unpack, output)
         return flat(result) if plan.options.flat else result
 
-    def _asked(self, plan: Plan, output: StructType) -> tuple[Asked, DataFrame]:
+    def _shipment(self, plan: Plan, output: StructType) -> tuple[Shipment, DataFrame]:
         """The query as it travels, and the frame of the columns that it reads."""
         frame, clock = self._read(plan, list(read_columns(plan)))
-        return asked_of(plan, pickled_for_stream(plan), clock, self._stored(plan, output).json()), frame
+        return shipment_of(plan, pickled_for_stream(plan), clock, self._stored(plan, output).json()), frame
 
-    def _asked_of_records(self, plan: Plan, shown: pa.Schema) -> tuple[Asked, DataFrame]:
+    def _shipment_of_records(self, plan: Plan, shown: pa.Schema) -> tuple[Shipment, DataFrame]:
         """The same of a plan whose records come back; `shown` are the columns of its result."""
         records = pa.schema(list(shown)[: len(self.columns)])
         core = returned_records.core_plan(plan, records)
@@ -161,7 +161,7 @@ class StreamInput(FrameInput):
             name = Names(field.name for field in fields).unused("records")
             output = StructType([*fields, StructField(name, waiting)])
             stored = self._stored(core, output).json()
-        return asked_of(core, (), clock, stored, over=shown, records=len(records)), frame
+        return shipment_of(core, (), clock, stored, over=shown, records=len(records)), frame
 
     def _read(self, plan: Plan, names: list[str]) -> tuple[DataFrame, str | None]:
         """The frame of these columns and the wall clock, if it is asked for: its name."""
@@ -229,7 +229,7 @@ def _counters(time: Any) -> list[Any]:
     return [*sums, (latest.cast(time) if isinstance(time, TimestampNTZType) else latest).alias("stream_time")]
 
 
-def _processor(asked: Asked) -> StatefulProcessor:
+def _processor(shipment: Shipment) -> StatefulProcessor:
     """What Spark calls for each shard; pickled by value, it finds windrow on the executor."""
     load_query, load_changes, counted = remote(StreamQuery), remote(changes), tuple(_CHANGED.names[1:])
 
@@ -240,7 +240,7 @@ def _processor(asked: Asked) -> StatefulProcessor:
             # Types as objects: as text each would cost a task two calls to the JVM.
             name, page = (StructType([StructField(column, StringType())]) for column in ("name", "page"))
             self.pages = handle.getMapState("pages", name, page)
-            self.query = load_query()(asked)
+            self.query = load_query()(shipment)
 
         def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Row]:  # noqa: N802, N803
             for block, counters in load_changes()(rows, self.pages, self.query):

@@ -1,4 +1,4 @@
-"""A stream of ticks: wall clock, for sources that tell nothing of time while they are quiet."""
+"""A stream of ticks by the wall clock, for sources that say nothing about time while they are quiet."""
 
 from __future__ import annotations
 
@@ -19,26 +19,27 @@ def ticks(
 ) -> DataFrame:
     """A streaming DataFrame of ticks by the wall clock, to be united with a stream that goes quiet.
 
-    A row is due once in each `every`, from the first start of the query on; its time is when it was due, less `delay`.
-    Spark's `rate` source records in the checkpoint when the query began and which seconds a micro-batch covers, so a
-    micro-batch that is tried again, also after a restart, has the ticks that it had. After a pause of the query come
-    those of the pause.
+    A tick is due once in each `every`, from the first start of the query on. Its time is that moment less `delay`.
+    Spark's `rate` source records in the checkpoint when the query began and which seconds a micro-batch covers. So a
+    micro-batch that runs again, also after a restart, has the same ticks. After a pause of the query the ticks of the
+    pause follow.
 
-    Wall clock is right where event time follows it: records come within `delay` of their time (and the grace of the
-    windows), and their clocks are right. It is wrong where history is read again, where a source may lag, and while a
-    query catches up: then ticks are ahead of records, and these are late. On Kafka take `windrow.kafka` instead, whose
-    control messages stand in the topic.
+    The wall clock is right if event time follows it: records arrive within `delay` of their time (and the grace of the
+    windows), and their clocks are right. It is wrong when history is read again, when a source may lag, and while a
+    query catches up. Then ticks are ahead of records and make them late. On Kafka use `windrow.kafka` instead, whose
+    control messages are in the topic.
 
     Args:
         spark: the session.
         every: the time from one tick to the next, in whole seconds.
-        delay: how far behind the wall clock stream time is kept; zero or more.
-        time: the name of the column of the time, a TIMESTAMP; that of the stream, so that the columns meet.
-        tick: the name of the boolean column that is true; for `group_by(tick=)`.
+        delay: how far stream time stays behind the wall clock; zero or more.
+        time: the name of the column of the time, a TIMESTAMP: the time column of the stream.
+        tick: the name of the boolean column, which is always true; for `group_by(tick=)`.
 
     Returns:
-        A streaming DataFrame of the two columns. United by `unionByName(..., allowMissingColumns=True)` a tick has null
-        for the source columns of the stream, which is every source, and a record null for the tick, which is none.
+        A streaming DataFrame of the two columns. After `unionByName(..., allowMissingColumns=True)` a tick has null in
+        the source columns of the stream, which means every source, and a record has null in `tick`, which means no
+        tick.
 
     Raises:
         TypeError: not a SparkSession, no durations, or names that are no text.

@@ -27,7 +27,7 @@ _SIMPLE: tuple[tuple[type[spark.DataType], pa.DataType], ...] = (
 )
 
 _BINARY_COLLATION = "UTF8_BINARY"
-# The metadata tells Spark a variant from a struct of two binaries.
+# The metadata distinguishes a variant of Spark from a struct of two binaries.
 _VARIANT = pa.struct(
     [
         pa.field("value", pa.binary(), nullable=False),
@@ -86,7 +86,7 @@ def _parts(data_type: spark.DataType) -> Iterator[spark.DataType]:
 def returned_type(data_type: spark.DataType) -> spark.DataType:
     """The type in which Spark takes values of a type back from Python: its own, wherever that may be.
 
-    CHAR and VARCHAR come back as strings, and void is nullable wherever it stands.
+    CHAR and VARCHAR come back as strings, and void is nullable everywhere.
     """
     if isinstance(data_type, spark.CharType | spark.VarcharType):
         return spark.StringType()

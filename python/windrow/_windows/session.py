@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from windrow._arguments.column import ColumnName
 
 InvalidGap = Literal["drop", "error"]
-"""What becomes of a record whose own gap is null, zero or negative: it is counted and left out, or the query fails."""
+"""A record whose own gap is null, zero or negative is left out and counted, or fails the query."""
 
 _DAY = 86_400_000_000
 _OPTIONS = ("grace", "max_duration", "end_when", "retention")
 _DYNAMIC_OPTIONS = ("grace", "max_gap", "invalid_gap", *_OPTIONS[1:])
 _NO_STREAM = (
-    "None on a stream: sessions are cut in the order of time, and a record that comes behind others would move the "
-    "cuts of sessions that have left; read the same data as a batch"
+    "None on a stream: sessions are cut in the order of time, and a late record would move the cuts of sessions that "
+    "are already emitted; read the same data as a batch"
 )
 
 
@@ -34,8 +34,8 @@ class DynamicGap:
 
     Attributes:
         column: the column of the gaps.
-        max_gap: the longest gap, in microseconds; longer ones are cut to it. None where no gap is cut.
-        invalid: what becomes of a record whose gap is null, zero or negative.
+        max_gap: the longest gap, in microseconds; longer ones are cut to it. None cuts none.
+        invalid: `"drop"` leaves out a record whose gap is null, zero or negative, `"error"` fails the query.
     """
 
     column: str
@@ -149,9 +149,9 @@ class SessionWindows(Windows):
     ) -> Self:
         """Sessions of records that each bring their own gap (KIP-362).
 
-        A record at `t` with the gap `g` reaches from `t` to `t + g`, both inclusive, and records that reach one
-        another, directly or by others between them, are one session. The order of records does not matter, and where
-        all gaps are equal, the sessions are those of `with_gap`.
+        A record at `t` with the gap `g` reaches from `t` to `t + g`, both inclusive. Records that reach one another,
+        directly or through others, are one session. The order of records does not matter. If all gaps are equal, the
+        sessions are those of `with_gap`.
 
         Args:
             column: the column of the gaps: a day-time interval in Spark, a duration in Arrow. Gaps count in ticks of
@@ -159,8 +159,8 @@ class SessionWindows(Windows):
             grace: as in `with_gap`.
             max_gap: longer gaps are cut to it and counted (`clamped_gaps`). None cuts none; on a stream it is one
                 day (KIP-362's retention).
-            invalid_gap: what becomes of a record whose gap is null, zero or negative: `"drop"` leaves it out and
-                counts it (`bad_gaps`), `"error"` fails the query with its key and time.
+            invalid_gap: `"drop"` leaves out and counts records whose gap is null, zero or negative (`bad_gaps`);
+                `"error"` fails the query with the key and time of such a record.
             max_duration: the longest distance from the first record of a session to its last, as in `with_gap`; batch
                 queries only. A record joins the session before it if one of its records reaches it, and opens a new one
                 otherwise.
@@ -215,7 +215,7 @@ class SessionWindows(Windows):
 
     @property
     def _is_cut(self) -> bool:
-        """Whether sessions may end although the gap goes on."""
+        """Whether sessions may end before their gap."""
         return self.max_duration is not None or self.end_when is not None
 
     def _ending(self, column: str) -> Self:

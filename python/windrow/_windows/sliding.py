@@ -81,8 +81,8 @@ class SlidingWindows(Windows):
         return 2 * self.difference + (self.grace or 0), "2 x difference + grace"
 
     def _lengths(self) -> dict[str, tuple[int, str]]:
-        own = {"difference": self.difference, "resolution": self.resolution, "grace": self.grace}
-        ticks = {argument: (length, "ticks") for argument, length in own.items() if length is not None}
+        lengths = {"difference": self.difference, "resolution": self.resolution, "grace": self.grace}
+        ticks = {argument: (length, "ticks") for argument, length in lengths.items() if length is not None}
         return {**super()._lengths(), **ticks}
 
     def _on_stream(self, time: pa.Field[Any]) -> Self:

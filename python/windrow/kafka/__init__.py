@@ -5,7 +5,7 @@
  records, and      ├─▶ partition ──▶ Spark's Kafka source ──▶ with_ticks        source=["topic", "partition"])
  python -m windrow.kafka.ticker
 ```
-The page `docs/stream-time.md` tells what they are for. Writing takes `confluent_kafka`, the extra `windrow[kafka]`;
+The page `docs/stream-time.md` says what they are for. Writing takes `confluent_kafka`, the extra `windrow[kafka]`;
 reading takes Spark alone. Neither is imported before it is used.
 
 | file | what |

@@ -35,9 +35,9 @@ class Callbacks:
         self._are_held = False
         self.raised = 0
 
-    def of(self, *own: Delivered | None) -> Delivered | None:
-        """The first that is there: as in the library, None alone stands for nothing."""
-        return next((one for one in (*own, self._of_settings) if one is not None), None)
+    def of(self, *callbacks: Delivered | None) -> Delivered | None:
+        """The first that is not None, as in the library."""
+        return next((one for one in (*callbacks, self._of_settings) if one is not None), None)
 
     def keep(self, error: BaseException) -> None:
         """Keeps what was raised where nobody takes it."""

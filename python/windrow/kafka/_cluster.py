@@ -1,4 +1,4 @@
-"""What is asked of a Kafka cluster: which partitions there are, where they end, and what stands near their ends."""
+"""What is asked of a Kafka cluster: which partitions there are, where they end, and what is near their ends."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class Cluster(Protocol):
         """The partitions of these topics; raises what the client raises, `LookupError` for a topic that is absent."""
 
     def ends(self, partitions: Iterable[TopicPartition]) -> Mapping[TopicPartition, Ends | Exception]:
-        """Where these partitions end; for each that could not be told, the error."""
+        """Where these partitions end; the error for each whose end is unknown."""
 
     def records(self, partition: TopicPartition, start: int, end: int) -> Iterator[Record]:
         """The records of a partition from offset `start` to below `end`, without markers of transactions."""
@@ -127,26 +127,26 @@ class KafkaCluster:
     def partitions(self, topics: Iterable[str]) -> list[TopicPartition]:
         """The partitions of these topics."""
         # Of all topics: a broker may make one that is asked for by name.
-        every, found = self._administrator().list_topics(timeout=self._timeout).topics, []
+        every, partitions = self._administrator().list_topics(timeout=self._timeout).topics, []
         for topic in topics:
-            known = every.get(topic)
-            if known is None or known.error is not None:
-                raise LookupError(f"topic {topic!r}: {'it is absent' if known is None else known.error.str()}")
-            found += [TopicPartition(topic, number) for number in sorted(known.partitions)]
-        return found
+            metadata = every.get(topic)
+            if metadata is None or metadata.error is not None:
+                raise LookupError(f"topic {topic!r}: {'it is absent' if metadata is None else metadata.error.str()}")
+            partitions += [TopicPartition(topic, number) for number in sorted(metadata.partitions)]
+        return partitions
 
     def ends(self, partitions: Iterable[TopicPartition]) -> Mapping[TopicPartition, Ends | Exception]:
         """Where these partitions end."""
-        asked = list(partitions)
+        wanted = list(partitions)
         level = self._library.IsolationLevel
-        high, stable = self._offsets(asked, level.READ_UNCOMMITTED), self._offsets(asked, level.READ_COMMITTED)
-        found: dict[TopicPartition, Ends | Exception] = {}
-        for partition in asked:
+        high, stable = self._offsets(wanted, level.READ_UNCOMMITTED), self._offsets(wanted, level.READ_COMMITTED)
+        ends: dict[TopicPartition, Ends | Exception] = {}
+        for partition in wanted:
             both = high[partition], stable[partition]
             failed = next((one for one in both if isinstance(one, Exception)), None)
-            # The stable offset was asked for later: it may be past the end that was told before it.
-            found[partition] = failed if failed is not None else Ends(both[0], min(both))
-        return found
+            # The stable offset was asked for later: it may be past the end that was read before.
+            ends[partition] = failed if failed is not None else Ends(both[0], min(both))
+        return ends
 
     def records(self, partition: TopicPartition, start: int, end: int) -> Iterator[Record]:
         """The records of a partition; `TimeoutError` when they do not come."""
@@ -170,9 +170,9 @@ class KafkaCluster:
                 if message.offset() >= end:
                     return
                 kind, timestamp = message.timestamp()
-                known = timestamp if kind != library.TIMESTAMP_NOT_AVAILABLE else None
+                record_time = timestamp if kind != library.TIMESTAMP_NOT_AVAILABLE else None
                 headers = message.headers() or []
-                yield Record(message.offset(), known, message.key(), message.value(), headers)
+                yield Record(message.offset(), record_time, message.key(), message.value(), headers)
                 if message.offset() == end - 1:
                     return
             raise TimeoutError(f"{partition}: no answer within {self._timeout} s")
@@ -192,27 +192,27 @@ class KafkaCluster:
 
     def _reader(self) -> Any:
         if self._consumer is None:
-            own = {
+            settings = {
                 "group.id": f"windrow-progress-{uuid4()}",
                 "enable.auto.commit": False,
                 "enable.partition.eof": True,
-                "fetch.wait.max.ms": 50,  # an end is told at once, not when more might have come
+                "fetch.wait.max.ms": 50,  # an end is reported at once, without a wait for more
                 "auto.offset.reset": "earliest",
                 "isolation.level": "read_committed" if self._committed else "read_uncommitted",
             }
-            self._consumer = self._library.Consumer(self._settings | own)
+            self._consumer = self._library.Consumer(self._settings | settings)
         return self._consumer
 
     def _offsets(self, partitions: list[TopicPartition], level: Any) -> dict[TopicPartition, Any]:
         latest = confluent_kafka("admin").OffsetSpec.latest()
-        asked = {self._library.TopicPartition(*partition): latest for partition in partitions}
+        requests = {self._library.TopicPartition(*partition): latest for partition in partitions}
         options = {"isolation_level": level, "request_timeout": self._timeout}
-        found: dict[TopicPartition, Any] = {}
-        for partition, answer in self._administrator().list_offsets(asked, **options).items():
-            known = TopicPartition(partition.topic, partition.partition)
+        offsets: dict[TopicPartition, Any] = {}
+        for partition, answer in self._administrator().list_offsets(requests, **options).items():
+            place = TopicPartition(partition.topic, partition.partition)
             try:
-                found[known] = answer.result(self._timeout + 1).offset
+                offsets[place] = answer.result(self._timeout + 1).offset
             except Exception as error:  # the library's own, of whatever went wrong with this partition
-                found[known] = error
+                offsets[place] = error
                 self._admin = None  # a client keeps the leader's epoch, and is refused for good after a restart
-        return found
+        return offsets

@@ -1,11 +1,11 @@
-"""The control message: a record without a value, whose header tells a partition's event time.
+"""The control message: a record without a value, whose header has a partition's event time.
 
 ```text
 header windrow.progress  ┌─ version ─┬─ event time ──┬─ sequence ────┬─ producer id ─┐
                          │ 1 byte: 1 │ 8 bytes, ms   │ 8 bytes       │ 16 bytes      │    33 bytes, big-endian
                          └───────────┴───────────────┴───────────────┴───────────────┘
 ```
-The page `docs/stream-time.md` tells why it looks so.
+The page `docs/stream-time.md` explains its form.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _FIELDS = struct.Struct(">BqQ16s")
 
 @dataclass(frozen=True)
 class ControlMessage:
-    """A partition's event time, told by a producer that knows it.
+    """A partition's event time, sent by a producer that knows it.
 
     Attributes:
         event_time: how far event time has come, in milliseconds since 1970 (0 to the end of the year 9999).
@@ -136,21 +136,21 @@ def is_control(key: object, value: object, headers: Headers | None) -> bool:
 
 
 def event_time(key: object, value: object, headers: Headers | None) -> int | None:
-    """The time that a control message of either form tells, in milliseconds; None for a damaged one, and for data.
+    """The time in a control message of either form, in milliseconds; None for a damaged one, and for data.
 
     >>> event_time(None, None, [("control", b"1767254400000")])
     1767254400000
     """
-    held = list(headers or ())
-    if not is_control(key, value, held):
+    pairs = list(headers or ())
+    if not is_control(key, value, pairs):
         return None
     try:
-        message = ControlMessage.read(value, held)
+        message = ControlMessage.read(value, pairs)
     except ValueError:
         return None
     if message is not None:
         return message.event_time
-    texts = [text for name, text in held if name == POC_HEADER]
+    texts = [text for name, text in pairs if name == POC_HEADER]
     if len(texts) != 1 or re.fullmatch(rb"[0-9]{1,%d}" % POC_DIGITS, texts[0] or b"") is None:
         return None
     time = int(texts[0] or b"")

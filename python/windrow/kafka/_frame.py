@@ -22,28 +22,29 @@ TIME = "event_time"
 
 
 def with_ticks(frame: DataFrame, *, time: str = "timestamp") -> DataFrame:
-    """Tells control messages from data in a frame of Spark's Kafka source.
+    """Adds the columns `tick` and `event_time` to a frame of Spark's Kafka source. No row is left out.
 
-    Two columns are added, and no row is left out:
+    * `tick`, a boolean: true for control messages, of this version or of the proof of concept (header `control`, no key
+    and
+      no value). A row with a value is always data.
+    * `event_time`: of data the column `time`. Of a tick its time; null if the message is damaged, of another version,
+    or
+      beyond the year 9999. windrow then ignores it and counts it (`bad_ticks`).
 
-    * `tick`, a boolean: whether the row is a control message, of this version or of the proof of concept (header
-      `control`, neither key nor value). A row with a value is always data.
-    * `event_time`: of a tick the time that it tells; null where the message is damaged, of another version, or beyond
-      the year 9999: windrow then ignores it and counts it (`bad_ticks`). Of data the column `time`.
-
-    For `group_by(..., tick="tick", time="event_time", source=["topic", "partition"])`, which gives each partition
-    stream time of its own; `.max_ahead(...)` sets aside ticks too far in the future, and counts them as `bad_ticks`.
+    Use them as `group_by(..., tick="tick", time="event_time", source=["topic", "partition"])`, which gives each
+    partition a stream time of its own. `.max_ahead(...)` also leaves out ticks too far in the future, and counts them
+    as `bad_ticks`.
 
     Args:
-        frame: a batch or streaming DataFrame with the columns `key`, `value` and `headers` of Spark's Kafka source, so
-            read with the option `includeHeaders`; there may be others.
-        time: the column with the event time of data, of Spark's type TIMESTAMP or TIMESTAMP_NTZ; by default that of
-            the record.
+        frame: a batch or streaming DataFrame with the columns `key`, `value` and `headers` of Spark's Kafka source,
+            read with the option `includeHeaders`; it may have others.
+        time: the column with the event time of data, of Spark's type TIMESTAMP or TIMESTAMP_NTZ; by default that of the
+            record.
 
     Raises:
         TypeError: not a DataFrame of Spark, or a column of another type.
-        ValueError: a column is absent or there twice, or `tick` or `event_time` is there already.
-        ImportError: a DataFrame of a PySpark that is older than 4.1.
+        ValueError: a column is missing or there twice, or the frame has a column `tick` or `event_time`.
+        ImportError: a DataFrame of a PySpark older than 4.1.
 
     Source: `docs/stream-time.md` has the bytes of a control message.
 
@@ -70,8 +71,8 @@ def with_ticks(frame: DataFrame, *, time: str = "timestamp") -> DataFrame:
     ours, theirs = _values(HEADER), _values(POC_HEADER)
     is_ours = bare & (F.size(ours) > 0)
     is_poc = bare & F.col("key").isNull() & (F.size(theirs) > 0)
-    told = F.when(is_ours, _told(ours)).otherwise(_digits(theirs))
-    event_time = F.when(told <= LATEST, F.timestamp_millis(told)).cast(kind)
+    tick_time = F.when(is_ours, _told(ours)).otherwise(_digits(theirs))
+    event_time = F.when(tick_time <= LATEST, F.timestamp_millis(tick_time)).cast(kind)
     is_tick = is_ours | is_poc
     data_time = F.col(f"`{time.replace('`', '``')}`")
     return frame.withColumns({TICK: is_tick, TIME: F.when(is_tick, event_time).otherwise(data_time)})
@@ -81,8 +82,8 @@ def _values(name: str) -> Any:
     """The values of all headers of a name."""
     from pyspark.sql import functions as F
 
-    held = F.filter("headers", lambda header: header["key"] == name)
-    return F.coalesce(F.transform(held, lambda header: header["value"]), F.array().cast("array<binary>"))
+    matching = F.filter("headers", lambda header: header["key"] == name)
+    return F.coalesce(F.transform(matching, lambda header: header["value"]), F.array().cast("array<binary>"))
 
 
 def _told(values: Any) -> Any:

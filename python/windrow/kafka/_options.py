@@ -55,7 +55,7 @@ class ProgressOptions:
     Attributes:
         schedule: when control messages are sent.
         topics: the topics that get them; empty for all.
-        allowance: how much less than the time that has passed they tell.
+        allowance: how much less than the time that has passed they send.
         key: their key.
         timeout: how long a broker is waited for.
     """
@@ -121,7 +121,7 @@ class ProgressOptions:
 
 
 def client_settings(config: Mapping[str, object]) -> dict[str, Any]:
-    """The settings of a client that are beside the options of control messages."""
+    """The settings of a client among the options of control messages."""
     return {name: value for name, value in config.items() if not name.startswith("progress.")}
 
 

@@ -1,4 +1,4 @@
-"""A producer that tells event time while it has nothing else to say."""
+"""A producer that sends event time while it has no records to send."""
 
 from __future__ import annotations
 
@@ -29,32 +29,33 @@ _UNTIMED = 0  # confluent_kafka.TIMESTAMP_NOT_AVAILABLE
 
 
 class ProgressProducer:
-    """A `confluent_kafka.Producer` that sends control messages to partitions which it has left quiet.
+    """A `confluent_kafka.Producer` that sends control messages to partitions that it has left quiet.
 
-    It is used as the producer is: `produce`, `poll`, `flush`, transactions, `len`, and all else that the producer has.
-    When the last record of a partition was acknowledged `progress.control.start.ms` ago, a thread sends a control
-    message to it (docs/stream-time.md): its time is the largest time of the records, plus the time that has passed
-    since that acknowledgement, less `progress.control.allowance.ms`. The time of a record is that of Kafka: pass
-    event time as `timestamp=`. More follow until `progress.control.end.ms`; a record begins anew. Nothing is sent
-    while records for the partition are in flight or in an open transaction, nor when anybody else has written to it
-    since: then it is theirs to tell. A partition that this producer has not written to gets nothing.
+    Use it like the producer: `produce`, `poll`, `flush`, transactions, `len`, and all its other methods. When the last
+    record of a partition was acknowledged `progress.control.start.ms` ago, a thread sends a control message to the
+    partition (docs/stream-time.md). Its time is the largest time of the records, plus the time since that
+    acknowledgement, less `progress.control.allowance.ms`. The time of a record is that of Kafka: pass event time as
+    `timestamp=`. More messages follow until `progress.control.end.ms`; a record starts over. Nothing is sent while
+    records for the partition are in flight or in an open transaction. Nothing is sent either if another producer has
+    written to the partition since, because that one is then responsible for it. A partition that this producer has not
+    written to gets nothing.
 
-    The thread polls, too: callbacks of records may be called there. What they raise is raised by the next `poll` or
-    `flush`. It sleeps until something is due.
+    The thread also polls, so callbacks of records may run in it. The next `poll` or `flush` raises their exceptions.
+    The thread sleeps until something is due.
 
     Args:
         producer: a `confluent_kafka.Producer`.
-        config: the settings of a client of the same cluster (`bootstrap.servers` and what a connection takes), by which
-            ends of partitions are asked for, and the options of control messages, `progress.control.*`. An
-            `on_delivery` that the producer has is called for its records when it stands here too.
-        control_producer: who sends control messages; by default the producer itself, and where that is transactional
-            (`transactional.id`, or `init_transactions` is called) one without transactions, made of `config`.
-        on_error: called for each control message that was not sent or did not arrive, with a `ProgressError`.
-        cluster: who is asked for ends of partitions, by default the cluster of `config`.
+        config: the settings of a client of the same cluster (`bootstrap.servers` and what a connection needs), which
+            asks for the ends of partitions, and the options of control messages, `progress.control.*`. An `on_delivery`
+            of the producer is called for its records if it is here, too.
+        control_producer: the producer of control messages; by default the producer itself, or, if that is transactional
+            (`transactional.id`, or `init_transactions` is called), one without transactions, made of `config`.
+        on_error: called with a `ProgressError` for each control message that was not sent or did not arrive.
+        cluster: the cluster that is asked for ends of partitions, by default that of `config`.
         timer: the clock and the thread, by default the system's.
 
     Raises:
-        TypeError: no producer, or an option that is not known or has a value of another type.
+        TypeError: no producer, or an option that is unknown or has a value of another type.
         ValueError: a value of an option that is not allowed, or settings without `bootstrap.servers`.
         ImportError: there is no `confluent_kafka`.
 
@@ -180,8 +181,10 @@ class ProgressProducer:
         for message in messages:
             number = self._depart(topic, message.get("partition", partition), message.get("timestamp", 0))
             numbers.append(number)
-            own = message.get("callback")
-            copies.append(message | {"callback": partial(self._settled, number, delivered if own is None else own)})
+            of_message = message.get("callback")
+            copies.append(
+                message | {"callback": partial(self._settled, number, delivered if of_message is None else of_message)}
+            )
         try:
             count = int(self._producer.produce_batch(topic, copies, partition=partition))
         except BaseException:
@@ -223,7 +226,7 @@ class ProgressProducer:
         self._begin_transactions()
 
     def commit_transaction(self, *args: Any) -> None:
-        """As `confluent_kafka.Producer.commit_transaction`; from here on the records' times are told.
+        """As `confluent_kafka.Producer.commit_transaction`; from here on the records' times are sent.
 
         Raises:
             BaseException: what a callback raised meanwhile; the transaction is committed all the same.
@@ -236,7 +239,7 @@ class ProgressProducer:
         self._raise()
 
     def abort_transaction(self, *args: Any) -> None:
-        """As `confluent_kafka.Producer.abort_transaction`; the records' times are never told.
+        """As `confluent_kafka.Producer.abort_transaction`; the records' times are never sent.
 
         Raises:
             BaseException: what a callback raised meanwhile; the transaction is aborted all the same.
@@ -265,7 +268,7 @@ class ProgressProducer:
     def close(self, timeout: float = -1) -> int:
         """Ends the thread and waits for all records; how many are left, when time is up.
 
-        Nothing is told any more. The producer that was given stays open.
+        Nothing is sent any more. The producer that was given stays open.
 
         Raises:
             BaseException: what a callback raised, the first where there were several; all records were waited for.
@@ -354,7 +357,7 @@ class ProgressProducer:
             self._callbacks.call(delivered, error, message)
 
     def _stands(self, message: Any) -> None:
-        """A record stands in a partition; the thread, which was woken when it went out, sees that at its next look."""
+        """A record is in a partition; the thread, which was woken when it went out, sees that at its next look."""
         now, offset, (kind, at) = self._timer.now(), message.offset(), message.timestamp()
         if offset is None or offset < 0 or kind == _UNTIMED:
             self._ledger.counters["untimed"] += 1

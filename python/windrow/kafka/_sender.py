@@ -122,7 +122,7 @@ class ControlSender:
                 self._decide(claim, end, is_last)
 
     def _is_last(self, claim: Claim, end: Ends) -> bool:
-        """Whether nobody else's data stands behind this producer's last record: markers and control messages may."""
+        """Whether no data of others follows this producer's last record; markers and control messages may follow."""
         start = claim.end if claim.end <= end.high else claim.newest
         if end.high < start:
             return False

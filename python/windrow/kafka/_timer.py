@@ -85,7 +85,7 @@ class ThreadTimer:
             wait = step()
             with self._changed:
                 if not self._woken and not self._stopped:
-                    # A thread can be told to wait for some 292 years; the step is then asked again.
+                    # A thread can wait for at most some 292 years; the step is then asked again.
                     self._changed.wait(None if wait is None else min(wait / 1000, threading.TIMEOUT_MAX))
                 self._woken = False
                 if self._stopped:

@@ -47,7 +47,7 @@ class Watched:
         quiet_since: since when there is no new data; None while that is not known.
         event_time: the largest time of its data, as far as it was read.
         base: the time that it had when it became quiet.
-        told: the largest time that a control message told.
+        told: the largest time of a control message.
         cycle: when it is looked at, and ticked, again.
         is_moving: whether the log says so.
         sequence: how many control messages were sent.
@@ -76,7 +76,7 @@ class Watch:
         log: Callable[[str], None],
         tail: int = TAIL,
     ) -> None:
-        """A watch that has seen nothing yet; without `send` it tells what it would send."""
+        """A watch that has seen nothing yet; without `send` it says what it would send."""
         self._options = options
         self._cluster = cluster
         self._send = send
@@ -88,16 +88,16 @@ class Watch:
 
     def look(self, partitions: Iterable[TopicPartition], now: int, ends: Callable[[], bool] = lambda: False) -> None:
         """Looks at these partitions once, `now` on a clock that never goes back, until `ends` says so."""
-        asked = list(partitions)
+        wanted = list(partitions)
         try:
-            found = self._cluster.ends(asked)
+            positions = self._cluster.ends(wanted)
         except Exception as error:
-            found = dict.fromkeys(asked, error)
-        for partition in asked:
+            positions = dict.fromkeys(wanted, error)
+        for partition in wanted:
             if ends():
                 return
             try:
-                end = found[partition]
+                end = positions[partition]
                 if isinstance(end, Exception):
                     raise end
                 self._see(partition, end, now)
@@ -127,7 +127,7 @@ class Watch:
             self._decide(partition, watched, end, now)
 
     def _decide(self, partition: TopicPartition, watched: Watched, end: Ends, now: int) -> None:
-        """What becomes of a partition whose end stands still and whose time has come."""
+        """Handles a partition whose end has not moved and whose time has come."""
         if end.stable < end.high:
             self.counters["open_transactions"] += 1
             self._say(partition, "a transaction is open")
@@ -185,24 +185,24 @@ class Watch:
         first = watched.known is None
         start = max(watched.known or 0, watched.end - self._tail)
         is_cut = not first and start > (watched.known or 0)
-        data, told, behind = list[int](), list[int](), list[int]()
+        data, ticks, behind = list[int](), list[int](), list[int]()
         for record in self._cluster.records(partition, start, watched.end):
             if is_control(record.key, record.value, record.headers):
                 time = event_time(record.key, record.value, record.headers)
                 if time is not None:
-                    told.append(time)
+                    ticks.append(time)
                     behind.append(time)
             else:
                 behind.clear()
                 data += [record.timestamp] if record.timestamp is not None else []
         watched.known = watched.end
-        watched.told = max([*told, *([] if watched.told is None else [watched.told])], default=None)
-        held = [] if watched.event_time is None else [watched.event_time]
-        watched.event_time = max([*data, *held], default=None)
+        watched.told = max([*ticks, *([] if watched.told is None else [watched.told])], default=None)
+        event_times = [] if watched.event_time is None else [watched.event_time]
+        watched.event_time = max([*data, *event_times], default=None)
         if data or is_cut or (first and behind):
             watched.quiet_since = watched.stands_since
             # A watch that begins goes on from where somebody has ticked to since: it did not see how long that is ago.
-            times = [*data, *held, *(behind if first else [])]
+            times = [*data, *event_times, *(behind if first else [])]
             watched.base = max(times, default=None)
         elif watched.quiet_since is not None:
             # Control messages alone: the quiet time goes on, and so do its ticks unless all of them were told.

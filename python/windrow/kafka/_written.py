@@ -44,7 +44,7 @@ class Written:
         since: when the last one was acknowledged.
         end: the offset after its last record there, control messages too.
         newest: the offset after the record that was acknowledged last; less than `end` where the topic was made anew.
-        told: the largest event time that was told or written.
+        told: the largest event time that was sent or written.
         version: counts what changes the above: a decision that was made for another one is void.
         sequence: how many control messages were sent.
         telling: whether a control message is in flight.
@@ -119,7 +119,7 @@ class Ledger:
         self._flights.pop(number, None)
 
     def acknowledge(self, place: tuple[str, int], offset: int, event_time: int, now: int) -> None:
-        """A record stands in a partition, at this offset: a new cycle begins."""
+        """A record is in a partition, at this offset: a new cycle begins."""
         written = self._written(place, now)
         if written.event_time is None or event_time > written.event_time:
             written.event_time = event_time
@@ -128,7 +128,7 @@ class Ledger:
         self._begin(written, offset, now)
 
     def hold(self, place: tuple[str, int], offset: int, event_time: int, now: int) -> None:
-        """A record of an open transaction stands in a partition: nobody may be told of its time before the commit."""
+        """A record of an open transaction is in a partition: its time may not be sent before the commit."""
         written = self._written(place, now)
         written.uncommitted.append((offset, event_time))
         written.version += 1
@@ -141,7 +141,7 @@ class Ledger:
                 self.acknowledge(partition, offset, event_time, now)
 
     def abort(self, now: int) -> None:
-        """The transaction is aborted: its records are none, but stand where they stand."""
+        """The transaction is aborted: its records do not count, but keep their places."""
         for written in self._partitions.values():
             records, written.uncommitted = written.uncommitted, []
             if records:
@@ -157,17 +157,17 @@ class Ledger:
         """The control messages that are due; those of partitions with records under way are put off."""
         due = [(partition, one) for partition, one in self._partitions.items() if one.cycle.is_due(now)]
         under_way = {(one.topic, one.partition) for one in self._flights.values()} if due else set()
-        found = []
+        claims = []
         for partition, written in due:
             if written.telling or written.uncommitted or tuple(partition) in under_way:
                 self.counters["put_off"] += 1
                 written.cycle.put_off(now)
             else:
-                found.append(Claim(partition, written.version, written.end, written.newest))
-        return found
+                claims.append(Claim(partition, written.version, written.end, written.newest))
+        return claims
 
     def tells(self, claim: Claim, now: int) -> int | None:
-        """The event time that a claimed message tells; None where there is nothing new to tell, and it is put off.
+        """The event time of a claimed message; None if there is nothing new to send, and it is put off.
 
         A record in flight may be on its way to this partition, where the caller did not choose one: what is told is
         never later than it.
@@ -182,7 +182,7 @@ class Ledger:
         return time if time > written.told else None
 
     def is_out_of_range(self, claim: Claim, now: int) -> bool:
-        """Whether no message can tell the time of a partition: it is before 1970, or the last one was told."""
+        """Whether no message can have the time of a partition: it is before 1970, or the last one was sent."""
         written = self._partitions[claim.partition]
         time = self._reached(written, now)
         return time is not None and (time < 0 or written.told >= LATEST)

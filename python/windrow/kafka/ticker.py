@@ -3,7 +3,7 @@
 It watches where partitions end. One that has stood still for `progress.control.start.ms` gets control messages, as
 `ProgressProducer` sends them: the largest time of its last records, plus the time it has stood still, less the
 allowance. One that moves is never touched, nor one with an open transaction; one without any record has no windows,
-so it needs no tick. What was ticked stands in the topic, so that reading it again gives the same windows.
+so it needs no tick. Ticks are in the topic, so that reading it again gives the same windows.
 
 A line of log for each decision goes to the standard output; SIGINT and SIGTERM end it (exit code 0). With a topic that
 is absent, or options that are wrong, it does not begin (exit code 2).
@@ -45,7 +45,7 @@ def arguments(given: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--command-config", metavar="FILE", type=Path, help="settings of a client, a name=value a line")
     parser.add_argument("--interval-ms", type=_positive, default=1_000, help="how often ends are looked at (1000)")
     parser.add_argument("--tail", type=_positive, default=TAIL, help=f"how many last offsets are read ({TAIL})")
-    parser.add_argument("--dry-run", action="store_true", help="tell what would be sent, and send nothing")
+    parser.add_argument("--dry-run", action="store_true", help="say what would be sent, and send nothing")
     for option in OPTIONS:
         if option.name != _TOPICS:
             default = "" if option.default is None else f" ({option.default})"
@@ -55,13 +55,13 @@ def arguments(given: Sequence[str]) -> argparse.Namespace:
 
 def main(given: Sequence[str] | None = None) -> int:
     """Runs until a signal comes; the exit code."""
-    asked = arguments(sys.argv[1:] if given is None else given)
+    arguments_given = arguments(sys.argv[1:] if given is None else given)
     with StopSignals() as signals:
         try:
-            config = _settings(asked)
+            config = _settings(arguments_given)
             options = ProgressOptions.of(config)
             cluster = KafkaCluster(config, timeout=options.timeout, committed=True)
-            send = None if asked.dry_run else sender(config, options)
+            send = None if arguments_given.dry_run else sender(config, options)
             topics = sorted(options.topics)
             cluster.partitions(topics)
         except Exception as error:  # of the arguments, of a file, or of the first answer of a broker
@@ -71,8 +71,8 @@ def main(given: Sequence[str] | None = None) -> int:
                 return 0
             print(f"ticker: {error}", file=sys.stderr)
             return 2
-        watch = Watch(options, cluster, send, log, asked.tail)
-        signal = run(watch, cluster, topics, signals.wait, asked.interval_ms / 1000)
+        watch = Watch(options, cluster, send, log, arguments_given.tail)
+        signal = run(watch, cluster, topics, signals.wait, arguments_given.interval_ms / 1000)
         cluster.close()
     log(f"{signal.name}: ends; " + ", ".join(f"{name} {watch.counters[name]}" for name in COUNTERS))
     return 0
@@ -86,14 +86,14 @@ def run(watch: Watch, cluster: Cluster, topics: Sequence[str], wait: Callable[[f
         now = clock.now()
         if refreshed is None or now - refreshed >= _REFRESH:
             try:
-                found = cluster.partitions(topics)
+                listed_partitions = cluster.partitions(topics)
             except Exception as error:
                 log(f"partitions are not known: {error}")
             else:
                 refreshed = now
-                if partitions != found:
-                    log(f"watches {', '.join(map(str, found))}")
-                partitions = found
+                if partitions != listed_partitions:
+                    log(f"watches {', '.join(map(str, listed_partitions))}")
+                partitions = listed_partitions
         watch.look(partitions, clock.now(), lambda: wait(0) is not None)
         wait(interval)
     return stopped
@@ -134,25 +134,27 @@ def log(what: str) -> None:
     print(f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%S.%f}"[:-3] + f"Z {what}", flush=True)
 
 
-def _settings(asked: argparse.Namespace) -> dict[str, object]:
+def _settings(options: argparse.Namespace) -> dict[str, object]:
     """The settings of a client and the options of control messages."""
     settings: dict[str, object] = {}
-    if asked.command_config is not None:
+    if options.command_config is not None:
         try:
-            text = asked.command_config.read_text(encoding="utf-8")
+            text = options.command_config.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
-            raise bad_value("--command-config", str(asked.command_config), f"a file of UTF-8 text ({error})") from None
+            raise bad_value(
+                "--command-config", str(options.command_config), f"a file of UTF-8 text ({error})"
+            ) from None
         for number, line in enumerate(text.splitlines(), 1):
             name, equals, value = (part.strip() for part in line.partition("="))
             if name and not name.startswith(("#", "!")):
                 if not equals:
-                    raise ValueError(f"{asked.command_config}, line {number}: got {line!r}; allowed: name=value")
+                    raise ValueError(f"{options.command_config}, line {number}: got {line!r}; allowed: name=value")
                 settings[name] = value
-    given = {option.name: getattr(asked, option.name, None) for option in OPTIONS}
+    given = {option.name: getattr(options, option.name, None) for option in OPTIONS}
     settings |= {name: value for name, value in given.items() if value is not None}
-    settings |= {"bootstrap.servers": asked.bootstrap, _TOPICS: asked.topics}
-    if not ProgressOptions.of({_TOPICS: asked.topics}).topics:
-        raise ValueError(f"--topics: got {asked.topics!r}; allowed: one topic at least")
+    settings |= {"bootstrap.servers": options.bootstrap, _TOPICS: options.topics}
+    if not ProgressOptions.of({_TOPICS: options.topics}).topics:
+        raise ValueError(f"--topics: got {options.topics!r}; allowed: one topic at least")
     return settings
 
 

@@ -145,7 +145,7 @@ class _Drawing:
     def _record(self, record: Record, y: float) -> None:
         (x,) = self._scale.days([record.time])
         judgement = self._trace.judgements.get(record.row)
-        held = any(record.row in window.rows for window in self._trace.windows)
+        in_window = any(record.row in window.rows for window in self._trace.windows)
         if judgement is not None and judgement.late and judgement.stream_time is not None:
             (met,) = self._scale.days([judgement.stream_time])
             self._axes.plot([x, met], [y, y], color=_LATE, linewidth=0.9, linestyle=(0, (2, 2)), zorder=2)
@@ -161,7 +161,7 @@ class _Drawing:
             )
         elif record.bad_gap:
             self._mark("left out: a bad gap", x, y, marker="x", color=_GREY, markersize=6, markeredgewidth=1.6)
-        elif not held:
+        elif not in_window:
             self._mark(
                 "in no window: they were closed", x, y, marker="o", color=_LATE, markersize=6, markerfacecolor="white"
             )

@@ -27,7 +27,7 @@ class Band:
 
 def bands(trace: Trace, keys: Sequence[Key], apart: int) -> list[Band]:
     """One band for each key, in the order of the keys; windows of a lane are at least `apart` ticks apart."""
-    found = []
+    lanes = []
     for key in keys:
         records, windows = trace.of(key)
         ends: list[int] = []
@@ -37,8 +37,8 @@ def bands(trace: Trace, keys: Sequence[Key], apart: int) -> list[Band]:
             lane = next(free, len(ends))
             ends[lane : lane + 1] = [far_end(trace, window)]
             placed.append((window, lane))
-        found.append(Band(key, records, placed, max(len(ends), 1)))
-    return found
+        lanes.append(Band(key, records, placed, max(len(ends), 1)))
+    return lanes
 
 
 def far_end(trace: Trace, window: Window) -> int:

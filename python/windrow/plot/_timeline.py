@@ -63,28 +63,28 @@ class Timeline:
 
 
 def timeline(events: object, windowed: WindowedData[Any], keys: object, *, stream: bool | None = None) -> Timeline:
-    """A picture of some keys: their events, the windows that hold them, what was late, and when windows close.
+    """Draws some keys: their events, the windows that hold them, late records, and when windows close.
 
     If the windows have a `grace`, the rows of data in this process are read as a stream, in their order. Late records
     are shown with the stream time that they met, and each window with its close time. The rows are a batch, in which
     nothing is late, in three cases: without a grace, of a Spark DataFrame, whose rows have no order, and of sessions
-    with `max_duration` or `end_when`. `windrow.explain_record` puts the same in words.
+    with `max_duration` or `end_when`. `windrow.explain_record` says the same in words.
 
     Args:
-        events: the data, of any kind that `group_by` takes, with the columns of the query; of a Spark DataFrame the
-            rows of these keys are collected, and no others. A stream has no end, so it is refused: read what it reads
-            as a batch.
-        windowed: what `windowed_by` returned.
-        keys: a key, or a list of at most 12: values of the key column, tuples of those of several.
-        stream: whether the rows come as a stream; None for as is said above.
+        events: the data, of any kind that `group_by` takes, with the columns of the query. Only the rows of these keys
+            are collected from a Spark DataFrame. A streaming DataFrame is refused, because it has no end: read its
+            source as a batch.
+        windowed: the result of `windowed_by`.
+        keys: a key, or a list of at most 12: values of the key column, tuples for several.
+        stream: True reads the rows as a stream, False as a batch; None chooses as above.
 
     Returns:
-        The picture: shown by a notebook, written by `save("sessions.svg")`, as text by `svg`.
+        The picture: a notebook shows it, `save("sessions.svg")` writes it, and `svg` is its text.
 
     Raises:
-        ImportError: matplotlib is not installed, the extra `plot`.
-        ValueError: no key, more than 12, or more than 1,000 records of them, or none; or `stream` of windows without a
-            grace, of sessions with `max_duration` or `end_when`, or of a Spark DataFrame.
+        ImportError: matplotlib, the extra `plot`, is not installed.
+        ValueError: no key or more than 12, no records or more than 1,000, or `stream` with windows without a grace,
+            with `max_duration` or `end_when`, or with a Spark DataFrame.
         TypeError: not windowed, a cogroup, a streaming DataFrame, or a key of another type than its column.
 
     >>> from datetime import datetime
@@ -104,13 +104,13 @@ def timeline(events: object, windowed: WindowedData[Any], keys: object, *, strea
         raise bad_value("keys", f"{len(wanted)} keys", f"at most {_MOST_KEYS}, as a picture of more cannot be read")
     if events is None:
         raise bad_type("events", events, "the data that is windowed")
-    found = trace(events, windowed, wanted, stream, _MOST_RECORDS, argument="keys")
-    if not found.records:
+    traced = trace(events, windowed, wanted, stream, _MOST_RECORDS, argument="keys")
+    if not traced.records:
         raise bad_value("keys", keys, "keys of which the events have records")
-    return _picture(found, windowed, wanted)
+    return _picture(traced, windowed, wanted)
 
 
-def _picture(found: Trace, windowed: WindowedData[Any], wanted: list[object]) -> Timeline:
+def _picture(traced: Trace, windowed: WindowedData[Any], wanted: list[object]) -> Timeline:
     fields = [windowed.grouped._input.field("keys", key) for key in windowed.grouped.keys]
     title = str(windowed.windows)
-    return Timeline(drawing.drawn(found, [key_of("keys", key, fields) for key in wanted], title), title)
+    return Timeline(drawing.drawn(traced, [key_of("keys", key, fields) for key in wanted], title), title)

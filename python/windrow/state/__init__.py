@@ -51,7 +51,7 @@ __all__ = ["fetch", "read"]
 
 
 def read(spark: SparkSession, checkpoint: str | os.PathLike[str], *, operator: int = 0) -> DataFrame:
-    """The open windows of a streaming query, as they were when this was called.
+    """The open windows of a streaming query at the time of this call.
 
     Args:
         spark: the session that reads.
@@ -59,10 +59,10 @@ def read(spark: SparkSession, checkpoint: str | os.PathLike[str], *, operator: i
         operator: the number of windrow's operator among the stateful operators of the query, as Spark numbers them.
 
     Returns:
-        A row for each window that is stored and not closed, in no order: the keys, `window`, the aggregates so far,
-        the source columns where each source has windows of its own, and `stream_time`, that of the window's source, or
-        of all. The types are those of the query's result. Spark keeps the states of the last micro-batches only
-        (`spark.sql.streaming.minBatchesToRetain`): an action on it long after fails, read again then.
+        A row for each window that is stored and not closed, in no order: the keys, `window`, the aggregates so far, the
+        source columns if each source has windows of its own, and `stream_time`, of the window's source or of all. The
+        types are those of the query's result. Spark keeps the states of the last micro-batches only
+        (`spark.sql.streaming.minBatchesToRetain`), so an action long after this call fails: then read again.
 
     Raises:
         TypeError: arguments of other types.
@@ -84,10 +84,10 @@ def read(spark: SparkSession, checkpoint: str | os.PathLike[str], *, operator: i
     from pyspark.sql.types import StructType
 
     stored = entries(spark, checkpoint, operator)
-    told = stored.where(stored["name"] == QUERY).head(1)
-    if not told:
+    stored_query = stored.where(stored["name"] == QUERY).head(1)
+    if not stored_query:
         raise ValueError(NO_SHARDS)
-    query = StoredQuery.open(told[0]["page"])
+    query = StoredQuery.open(stored_query[0]["page"])
     result = StructType.fromJson(json.loads(query.result))
     task = shipped(open_windows)
     return stored.sortWithinPartitions("shard").mapInArrow(task, result)
@@ -103,27 +103,27 @@ def fetch(
     backward: bool = False,
     operator: int = 0,
 ) -> pa.Table:
-    """The windows of one key, as they are now: as in Kafka's stores, open ones and closed ones that are still kept.
+    """The windows of one key now: open ones, and closed ones that are still kept, as in Kafka's stores.
 
-    Sliding windows are kept for three times their difference and the grace, sessions until they close, both for
-    `retention=` where that is longer; `read` leaves closed ones out.
+    Sliding windows are kept for three times their difference plus the grace, sessions until they close, both for
+    `retention=` if that is longer. `read` leaves closed ones out.
 
-    Only the shard of the key is looked at, and of its pages only those whose bounds may hold the key and the times: of
-    each page its index knows the first and the last time, and the first 16 bytes of the first and the last key. Two
-    jobs of Spark run: one for the indexes, one for the pages, which come to this process.
+    It reads only the shard of the key, and of its pages only those whose bounds may hold the key and the times. The
+    index has the first and the last time of each page, and the first 16 bytes of its first and last key. Two jobs of
+    Spark run: one for the indexes, one for the pages, which are collected into this process.
 
     Args:
         spark: the session that reads.
         checkpoint: the `checkpointLocation` of the query.
-        key: the value of the key column; of several a tuple of their values, or a dict by name. A part may be None.
+        key: the value of the key column; for several a tuple of their values, or a dict by name. A part may be None.
         start: sessions that end at this time or later; sliding windows that start at it or later. A value of the time
-            column (a `datetime`, aware where the column is a `TIMESTAMP`); None leaves the side open.
+            column (a `datetime`, aware for a `TIMESTAMP`); None leaves the side open.
         end: windows that start at this time or earlier; None leaves the side open.
-        backward: in reverse.
+        backward: whether the order is reversed.
         operator: the number of windrow's operator among the stateful operators of the query, as Spark numbers them.
 
     Returns:
-        The columns of `read`, by end, then start; where each source has windows of its own, source after source.
+        The columns of `read`, by end, then start; if each source has windows of its own, source by source.
 
     Raises:
         TypeError: arguments of other types; a key or a time of another type than its column.
@@ -141,12 +141,12 @@ def fetch(
     stored = entries(spark, checkpoint, operator)
 
     def pages(shard: int | None, names: list[str]) -> Shards:
-        asked = stored.where(stored["name"].isin(names))
+        wanted = stored.where(stored["name"].isin(names))
         if shard is not None:
-            asked = asked.where(stored["shard"] == shard)
-        found: Shards = {}
-        for row in asked.collect():
-            found.setdefault(row["shard"], {})[row["name"]] = row["page"]
-        return found
+            wanted = wanted.where(stored["shard"] == shard)
+        shards: Shards = {}
+        for row in wanted.collect():
+            shards.setdefault(row["shard"], {})[row["name"]] = row["page"]
+        return shards
 
     return fetch_key(pages, key, start, end, backward=backward)

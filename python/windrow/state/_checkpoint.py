@@ -40,19 +40,21 @@ def entries(spark: SparkSession, checkpoint: object, operator: object) -> DataFr
 
 
 def _last_batch(spark: Any, path: str, operator: int) -> int:
-    known = {row["operatorId"]: row for row in spark.read.format("state-metadata").load(path).collect()}
-    if not known:
+    operators = {row["operatorId"]: row for row in spark.read.format("state-metadata").load(path).collect()}
+    if not operators:
         raise bad_value("checkpoint", path, _COMMITTED)
-    if operator not in known:
-        numbers = ", ".join(map(str, sorted(known)))
+    if operator not in operators:
+        numbers = ", ".join(map(str, sorted(operators)))
         raise bad_value("operator", operator, f"the number of a stateful operator of the query in {path!r}: {numbers}")
-    found = known[operator]
-    properties = json.loads(found["operatorProperties"] or "{}") or {}
+    metadata = operators[operator]
+    properties = json.loads(metadata["operatorProperties"] or "{}") or {}
     names = [variable["stateName"] for variable in properties.get("stateVariables", ())]
     if names != [_MAP]:
-        what = f"one of windrow: operator {operator} in {path!r} is {found['operatorName']} and has no state of windrow"
+        what = (
+            f"one of windrow: operator {operator} in {path!r} is {metadata['operatorName']} and has no state of windrow"
+        )
         raise bad_value("operator", operator, what)
-    if found["maxBatchId"] < 0:
+    if metadata["maxBatchId"] < 0:
         raise bad_value("checkpoint", path, _COMMITTED)
-    last: int = found["maxBatchId"]
+    last: int = metadata["maxBatchId"]
     return last

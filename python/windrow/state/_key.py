@@ -27,10 +27,10 @@ def fetch_key(read: Reader, key: object, start: object, end: object, *, backward
     if not shards:
         raise ValueError(NO_SHARDS)
     _, query = opened(next(iter(shards.values())))
-    own = _key(query, key)
+    sort_key = _key(query, key)
     first, last = (_ticks(query, name, time) for name, time in (("start", start), ("end", end)))
-    shard, digits = query.place(own)
-    found = []
+    shard, digits = query.place(sort_key)
+    results = []
     if shard in shards:
         index, query = opened(shards[shard])
         # The parts of a session in close mode may be in pages of several times.
@@ -43,15 +43,15 @@ def fetch_key(read: Reader, key: object, start: object, end: object, *, backward
             prefix = f"{number}/"
             head = index.check(f"{prefix}{HEAD}", pages.get(f"{prefix}{HEAD}"))
             windows = [name for name in names if name.startswith(prefix) and name != f"{prefix}{HEAD}"]
-            held = [index.check(name, pages.get(name)) for name in windows]
-            operator = query.operator([decode_page(text) for text in (head, *held)], is_part=True)
-            selected = operator.select(own, own, first, last, backward=backward)
-            found.append([query.shown(operator, batch, query.source(index, number)) for batch in selected])
+            texts = [index.check(name, pages.get(name)) for name in windows]
+            operator = query.operator([decode_page(text) for text in (head, *texts)], is_part=True)
+            selected = operator.select(sort_key, sort_key, first, last, backward=backward)
+            results.append([query.shown(operator, batch, query.source(index, number)) for batch in selected])
     if backward:
-        found.reverse()
-    if not found:
+        results.reverse()
+    if not results:
         raise ValueError("state: the shard of the key has no state: the checkpoint is damaged")
-    return pa.Table.from_batches([batch for batches in found for batch in batches])
+    return pa.Table.from_batches([batch for batches in results for batch in batches])
 
 
 def _key(query: StoredQuery, key: object) -> pa.RecordBatch:

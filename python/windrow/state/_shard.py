@@ -50,17 +50,17 @@ def _of_shard(pages: dict[str, str]) -> Batches:
     index.check_all(pages)
     for number in operators(index):
         head = f"{number}/{HEAD}"
-        own = {name: decode_page(text) for name, text in pages.items() if name.startswith(f"{number}/")}
-        operator = query.operator(list(own.values()))
+        pages_of_operator = {name: decode_page(text) for name, text in pages.items() if name.startswith(f"{number}/")}
+        operator = query.operator(list(pages_of_operator.values()))
         # Sliding windows are kept for a while after they have closed, as are sessions with until().
-        for windows in operator.select(None, None, _closed(own[head]), None, by="due"):
+        for windows in operator.select(None, None, _closed(pages_of_operator[head]), None, by="due"):
             yield query.shown(operator, windows, query.source(index, number))
 
 
 def _closed(head: bytes) -> int:
     """The windows that are due before this time have closed."""
-    known = pa.ipc.open_stream(head).schema.metadata or {}
-    closed: int = json.loads(known[b"windrow.state"])["closed"]
+    metadata = pa.ipc.open_stream(head).schema.metadata or {}
+    closed: int = json.loads(metadata[b"windrow.state"])["closed"]
     return closed
 
 

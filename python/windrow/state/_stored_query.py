@@ -38,12 +38,12 @@ class StoredQuery:
     def open(cls, text: str) -> StoredQuery:
         """Of what a shard has written; `ValueError` for anything else."""
         try:
-            told = json.loads(text)
+            fields = json.loads(text)
             read, accumulators = (
-                pa.ipc.read_schema(pa.py_buffer(base64.b64decode(told[name]))) for name in ("schema", "accumulators")
+                pa.ipc.read_schema(pa.py_buffer(base64.b64decode(fields[name]))) for name in ("schema", "accumulators")
             )
-            plan = pa.schema(list(read)[: told["columns"]])
-            stored = cls(told["spec"], read, plan, accumulators, told["result"])
+            plan = pa.schema(list(read)[: fields["columns"]])
+            stored = cls(fields["spec"], read, plan, accumulators, fields["result"])
         except (ValueError, KeyError, TypeError, OSError) as error:
             raise ValueError(f"state: its query cannot be read ({error!r}): it is damaged") from None
         if stored.spec.get("over"):
@@ -80,7 +80,7 @@ class StoredQuery:
         return operator
 
     def shown(self, operator: Operator, windows: pa.RecordBatch, source: dict[str, Any]) -> pa.RecordBatch:
-        """Selected windows beside the source columns and stream time, named as in the result."""
+        """Selected windows with the source columns and stream time, named as in the result."""
         count = windows.num_rows
         columns = windows.columns[:-1]  # the last one is the largest time of the records
         for name, value in source.items():
@@ -109,7 +109,7 @@ class StoredQuery:
     def place(self, key: pa.RecordBatch) -> tuple[int, str]:
         """What Spark knows the shard of a key by, and its sort key in hexadecimal digits.
 
-        The core tells both of a record of the key: where it is packed to, and between which keys its page is.
+        The core knows both for a record of the key: where it is packed to, and between which keys its page is.
         """
         record = self._record(key)
         packer = Query.of_rows(json.dumps(self.spec), self.schema).packer(0)
@@ -121,7 +121,9 @@ class StoredQuery:
         operator = Operator(json.dumps(counted), self.schema, [])
         operator.push(record)
         bounds = (pa.ipc.open_stream(page).schema.metadata or {} for page in operator.pages())
-        return shard, next(known[b"windrow.first_key"] for known in bounds if b"windrow.first_key" in known).decode()
+        return shard, next(
+            metadata[b"windrow.first_key"] for metadata in bounds if b"windrow.first_key" in metadata
+        ).decode()
 
     def _record(self, key: pa.RecordBatch) -> pa.RecordBatch:
         """A record of a key at time 0, null where a query does not ask for a value."""

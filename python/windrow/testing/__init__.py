@@ -18,7 +18,7 @@ driver.tick(datetime(2026, 1, 1, 12))          # time moves on: the session is f
 | `_values` | single values of a record, held to the types of their columns |
 | `_wall_clock` | the clock that `max_ahead` looks at |
 | `_operators` | what a driver feeds: one operator, or one for each source |
-| `_pages` | the pages of a driver beside those of its operators |
+| `_pages` | the pages of a driver in addition to those of its operators |
 | `_change` | what a driver gives: changes of windows |
 | `_stores` | queries of a driver's windows |
 | `_scenario` | recorded runs of Kafka Streams: parameters and answers |

@@ -26,11 +26,11 @@ class Change:
     """One change of one window.
 
     Attributes:
-        kind: what happened.
+        kind: `"upsert"`, `"delete"` or `"late"`, as in the column `op`; `"final"` for the last value of a window.
         key: the key, by column.
         window: the window.
         values: the aggregates, by name; empty for a delete.
-        time: the time of the change: a session's end, the largest time of a sliding window's records.
+        time: the time of the change: the end of a session, the largest time of a sliding window's records.
     """
 
     kind: Kind

@@ -123,7 +123,7 @@ def plan_of(definition: Definition, schema: Schemas) -> Plan:
 
 def _called(definition: Definition, schema: Schemas) -> Any:
     """What the function returns; it is called only with the arguments that it takes, so a `TypeError` is its own."""
-    named = {name: Blank(known) for name, known in schema.items()} if isinstance(schema, Mapping) else {}
+    named = {name: Blank(columns) for name, columns in schema.items()} if isinstance(schema, Mapping) else {}
     single = () if isinstance(schema, Mapping) else (Blank(schema),)
     try:
         signature = inspect.signature(definition)

@@ -31,9 +31,9 @@ _DROPPED = ("late", "windows_refused", "null_keys", "null_times", "null_values",
 class StreamDriver:
     """Runs the query that a job runs on a stream, record by record, in this process.
 
-    Time is virtual: it moves by the records and by `tick`, never by a clock. The order of feeding is the order of the
-    stream, whatever `order=` says, though a record without an order is refused; each record is judged by the stream
-    time that those before it have reached, as Kafka Streams does it.
+    Time is virtual: records and `tick` move it, a clock never does. The order of feeding is the order of the stream,
+    whatever `order=` says, but a record without an order is refused. Each record is judged by the stream time of the
+    records before it, as in Kafka Streams.
 
     >>> from datetime import datetime, timedelta
     >>> import pyarrow as pa
@@ -59,7 +59,8 @@ class StreamDriver:
     >>> driver.counters["late"], driver.dropped
     (1, 1)
 
-    A cogroup has a stream time for each input. A record is late by its own input, and a window closes by the slowest:
+    A cogroup has a stream time for each input. A record is late by the time of its own input, and a window closes by
+    the time of the slowest:
 
     >>> def visits_of(clicks, orders):
     ...     return (
@@ -115,29 +116,28 @@ class StreamDriver:
     def __init__(
         self, definition: Definition, schema: Schemas, *, value: str | None = None, wall_clock: Any = None
     ) -> None:
-        """A driver of what `definition` makes of data with the columns of `schema`.
+        """A driver of the query that `definition` builds over data with the columns of `schema`.
 
         Args:
             definition: a function from data to `group_by(data, ...).windowed_by(...).agg(...)`; for a cogroup a
                 function that takes the inputs by name.
-            schema: the columns of the data and their Arrow types; for a cogroup a dict of those of its inputs.
-            value: the column that is the record's value in Kafka. With it, nulls there are what they are in Kafka:
-                sliding windows drop the record and count it (`null_values`), `reduce` is handed them. Not for a
-                cogroup.
-            wall_clock: the time that the wall clock shows, as the time column shows it, until `advance_wall_clock`
-                moves it. Needed, and looked at, only where the definition has `max_ahead`.
+            schema: the columns of the data and their Arrow types; for a cogroup a dict of the schemas of its inputs.
+            value: the column that is the record's value in Kafka. With it nulls mean what they mean in Kafka: sliding
+                windows drop the record and count it (`null_values`), `reduce` gets them. Not for a cogroup.
+            wall_clock: the time of the wall clock, as the time column shows it, until `advance_wall_clock` moves it. It
+                is needed and used only if the definition has `max_ahead`.
 
-        A single Python aggregate that becomes None deletes its window, as in Kafka; not where it leaves out the records
-        of an input.
+        A single Python aggregate that becomes None deletes its window, as in Kafka, unless it leaves out the records of
+        an input.
 
         Raises:
-            TypeError: no function, or one that returns anything but what `agg` returned, or calls PySpark.
+            TypeError: no function, or a function that returns anything but the result of `agg`, or calls PySpark.
             AttributeError: the function takes steps on the data before `group_by` or after `agg`, such as `where` or
-                `select`: those stay outside of it.
+                `select`; take them outside of it.
             ValueError: windows without a grace, which every stream needs, sliding windows without a resolution whose
-                lengths are no multiples of a driver's, a millisecond, schemas of other inputs than the definition has,
-                a column that is read under the name of the driver's own ticks, `windrow.tick`, or `max_ahead` without a
-                `wall_clock`.
+                lengths are no multiples of a millisecond, the resolution of a driver, schemas of other inputs than the
+                definition has, a column with the name of the driver's own ticks, `windrow.tick`, or `max_ahead` without
+                a `wall_clock`.
         """
         plan = plan_of(definition, schema)
         plan = replace(plan, windows=plan.windows._on_stream(plan.schema.field(plan.time)))
@@ -155,25 +155,23 @@ class StreamDriver:
         self._unread: list[pa.RecordBatch] = []
 
     def pipe(self, input: str | None = None, /, **record: Any) -> list[Change]:
-        """Takes one record, by column; columns that are left out are null. Returns what it changes.
+        """Takes one record, by column; columns that are left out are null. Returns its changes.
 
         For a cogroup the name of the record's input comes first: `pipe("clicks", user="ann", ...)`.
 
-        Values are those of Python for the type of their column, and none is changed: a number is no time, as it has no
-        unit.
+        Values are Python's for the type of their column, and none is converted: a number is no time, as it has no unit.
 
         Raises:
             TypeError: a value of another class than its column holds.
-            ValueError: a column that the data does not have, an input that the definition does not have, a record
-                with a null in the column of `order=`, or a value that its column does not hold as it is: finer than
-                its unit, or a time with a zone where it has none.
-                While the record is worked on: a gap that `invalid_gap="error"` refuses, or a string in data of Arrow
-                that is no UTF-8.
+            ValueError: a column that the data lacks, an input that the definition lacks, a record with a null in the
+                column of `order=`, or a value that its column does not hold exactly: finer than its unit, or a time
+                with a zone for a column without one. During the work: a gap that `invalid_gap="error"` refuses, or a
+                string in Arrow data that is no UTF-8.
             OverflowError: a result or a bound does not fit its type, or Python has no such time.
             RuntimeError: a Python function failed; its exception is the cause.
 
-        An error of the work (the last two, such a gap or such a string) leaves a batch half done: then the driver takes
-        nothing more, nor can it be asked for windows or pages, until it is restored. All others come before anything is
+        An error during the work (the last two, such a gap or such a string) leaves a batch half done. The driver then
+        takes nothing more, and has no windows or pages, until it is restored. All other errors come before anything is
         taken.
         """
         return self._push(self._feed.record(input, record))
@@ -186,30 +184,29 @@ class StreamDriver:
         input_column: str | None = None,
         rows: int | Iterable[int] | None = None,
     ) -> list[Change]:
-        """Takes Arrow data in its order, cut into batches of `rows` rows. Returns what they change.
+        """Takes Arrow data in its order, cut into batches of `rows` rows. Returns the changes.
 
-        Unless the query asks for `every_record`, a batch gives one update for each window that it changed; of several
-        sources with their own time, those of one come after those of another.
+        Unless the query asks for `every_record`, a batch gives one update for each window that it changed. If several
+        sources have their own time, the changes of one follow those of another.
 
         Args:
             data: a pyarrow Table or RecordBatch, or anything else that gives an Arrow stream.
-            input: for a cogroup, the name of the input that the data is of.
-            input_column: for a cogroup, in place of `input`: the column of the data that holds the name of each row's
-                input, in any order. A row's other columns are those of its input. A tick without a name is of all
-                inputs, its time in the columns of an input whose tick it is.
-            rows: the length of a batch, or the lengths of batches, after which the last batch takes what is left; None
-                for the batches of the data.
+            input: for a cogroup, the name of the input of the data.
+            input_column: for a cogroup, in place of `input`: the column of the data with the name of each row's input,
+                in any order. A row's other columns are those of its input. A tick without a name is of all inputs; its
+                time is in the columns of an input.
+            rows: the length of a batch, or the lengths of batches; the last batch takes the rest. None keeps the
+                batches of the data.
 
         Raises:
-            TypeError: no Arrow data, a column of a type whose values are not those of the declared type, or `rows` that
-                are no whole numbers.
-            ValueError: a column that the data does not have, or has twice, a value that the declared type does not
-                hold exactly, a record with a null in the column of `order=`, an input that the definition does not
-                have, or batches of no rows.
+            TypeError: no Arrow data, a column whose values do not have the declared type, or `rows` that are no whole
+                numbers.
+            ValueError: a column that the data lacks or has twice, a value that the declared type does not hold exactly,
+                a record with a null in the column of `order=`, an input that the definition lacks, or batches of no
+                rows.
 
-        All of these come before anything is taken. While the batches are worked on, errors are those of `pipe`, and as
-        there the driver has to be restored after one. The changes of the batches before it are then not returned, but
-        `read_table` has their rows.
+        All of these come before anything is taken. Errors during the work are those of `pipe`, and the driver has to be
+        restored after one. The changes of the batches before it are then not returned, but `read_table` has their rows.
         """
         fed = self._feed.taking(input, input_column)
         if isinstance(data, pa.RecordBatch):
@@ -224,16 +221,16 @@ class StreamDriver:
         return [change for batch in batches for change in self._push(batch)]
 
     def tick(self, time: Any, *, input: str | None = None, source: Any = None) -> list[Change]:
-        """Moves stream time, as a tick does: nothing else happens but what closes. Returns what that closes.
+        """Moves stream time, as a tick does, and closes windows. Returns the changes.
 
-        For a cogroup it is the time of all inputs, or of the one that is named. With `source=` in the definition it is
-        the time of every source that is known, or of the one that is named: by the value of the source column, or by a
-        tuple of the values of several. Raises as `pipe` does.
+        For a cogroup it is the time of all inputs, or of the named one. With `source=` in the definition it is the time
+        of every source so far, or of the named one: by the value of the source column, or by a tuple of the values of
+        several. Raises as `pipe` does.
         """
         return self._push(self._feed.tick_at(input, time, source))
 
     def advance_wall_clock(self, duration_or_time: Duration | datetime) -> None:
-        """Moves the wall clock on by a duration, or to a time (Kafka's `advanceWallClockTime`). Nothing else happens.
+        """Moves the wall clock by a duration, or to a time (Kafka's `advanceWallClockTime`). Stream time does not move.
 
         Raises:
             TypeError: neither a duration nor a time as the time column shows it.
@@ -242,17 +239,17 @@ class StreamDriver:
         self._wall_clock.advance(duration_or_time)
 
     def finish(self) -> list[Change]:
-        """Closes every window that is open, as at the end of a batch query. Returns the finals.
+        """Closes all open windows, as at the end of a batch query. Returns the finals.
 
-        Stream time does not move. So a record that is piped afterwards may still be in time, and then makes a new
-        window, also within the gap of a session that was final here.
+        Stream time does not move. So a later record may still be in time and open a new window, even within the gap of
+        a session that was final here.
         """
         return self._changes(self._operators.finish())
 
     def read_table(self) -> pa.Table:
-        """The rows that the streaming query has given since this was last called or the state restored, in its schema.
+        """The rows that the streaming query has given since the last call or restore, in its schema.
 
-        With `emit("update")` every aggregate may be null there, as it is where a window is deleted.
+        With `emit("update")` every aggregate may be null there, as it is in a deleted window.
         """
         output = self._operators.output_schema
         if self._plan.options.emit == "update":  # where deletes come, which have no aggregates
@@ -264,10 +261,10 @@ class StreamDriver:
 
     @property
     def counters(self) -> dict[str, int]:
-        """What was counted over all sources, also in the part of a batch that came before an error of the work itself.
+        """The counters of all sources, including those of a batch that failed, up to its error.
 
-        `ahead` are the records that `max_ahead` set aside; its ticks are among the `bad_ticks`. A tick of every source
-        is one in each, with `stream_time="source"`.
+        `ahead` counts the records that `max_ahead` left out; such ticks are among the `bad_ticks`. With
+        `stream_time="source"` a tick for all sources counts once in each.
         """
         counted = Counter(self._operators.counters() | {"ahead": 0})
         counted.update(self._set_aside)
@@ -292,7 +289,7 @@ class StreamDriver:
 
     @property
     def stream_times(self) -> dict[Source, Any]:
-        """The stream time of each source that is known, by the tuple of its values; without `source=` that of `()`.
+        """The stream time of each source so far, by the tuple of its values; without `source=` that of `()`.
 
         Raises as `stream_time` does.
         """
@@ -313,23 +310,22 @@ class StreamDriver:
         return WindowStore(self._store)
 
     def snapshot(self) -> list[bytes]:
-        """The whole state as pages: Arrow IPC streams, as a checkpoint holds them.
+        """The whole state as pages: Arrow IPC streams, as in a checkpoint.
 
-        With `source=` or `max_ahead` there is one more, which lists the sources and what was set aside
-        (`windrow.testing._pages`).
+        With `source=` or `max_ahead` there is one more page, which lists the sources and what `max_ahead` left out.
         """
         pages = self._operators.pages()
         return [self._driver_page(), *pages] if self._has_page else pages
 
     def changed_pages(self) -> dict[str, bytes | None]:
-        """The pages, by name, that differ from the last call, or from what was restored; None where one is no more."""
+        """The pages, by name, that differ from the last call or restore; None for a page that is no more."""
         pages = self._operators.changed_pages()
         return pages | {DRIVER: self._driver_page()} if self._has_page else pages
 
     def restore(self, pages: Iterable[bytes]) -> Self:
-        """Goes on from a snapshot, and forgets the state so far, but not where it raises.
+        """Continues from a snapshot and forgets the state so far, except when it raises.
 
-        Of what `changed_pages` has given, a state is the last page of each name, without those that are no more.
+        A state is the last page of each name that `changed_pages` gave, without those that are no more.
 
         Args:
             pages: all pages of one state, in any order.
@@ -341,11 +337,11 @@ class StreamDriver:
         if isinstance(pages, Mapping | str | bytes | bytearray | memoryview) or not isinstance(pages, Iterable):
             hint = "; of the dict that its changes made, the values()" if isinstance(pages, Mapping) else ""
             raise bad_type("pages", pages, f"all pages of a state, as snapshot() gives them{hint}")
-        held = list(pages)
-        for number, page in enumerate(held):
+        listed = list(pages)
+        for number, page in enumerate(listed):
             if not isinstance(page, bytes | bytearray):
                 raise bad_type(f"pages[{number}]", page, "bytes, as snapshot() gives them")
-        saved = read(held, self._plan.stream)
+        saved = read(listed, self._plan.stream)
         operators = self._new()
         operators.restore(saved.sources, saved.pages)
         self._operators, self._set_aside = operators, Counter(saved.counters)

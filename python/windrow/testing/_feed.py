@@ -69,8 +69,8 @@ class Feed:
         if isinstance(schema, Mapping):
             if value is not None:
                 raise bad_value("value", value, "None for a cogroup, where nulls are what they are in SQL")
-            for number, (name, own) in enumerate(zip(*_named(plan), strict=True)):
-                self._origins[name] = _origin_of(plan, number, schema[name], own)
+            for number, (name, names) in enumerate(zip(*_named(plan), strict=True)):
+                self._origins[name] = _origin_of(plan, number, schema[name], names)
         else:
             if value is not None and value not in schema.names:
                 raise unknown_column("value", value, schema.names)
@@ -90,8 +90,8 @@ class Feed:
             if column not in origin.columns:
                 raise unknown_column("record", column, origin.columns)
 
-        def cell(own: str, kind: pa.DataType) -> pa.Array[Any]:
-            return cell_of(f"record: column {own!r}", record.get(own), kind)
+        def cell(name: str, kind: pa.DataType) -> pa.Array[Any]:
+            return cell_of(f"record: column {name!r}", record.get(name), kind)
 
         read = {field.name: field.type for field in self.schema if field.name in origin.own}
         cells = {name: cell(origin.own[name], kind) for name, kind in read.items()}
@@ -116,7 +116,7 @@ class Feed:
         if not isinstance(column, str):
             raise bad_type("input_column", column, "the name of a column")
         if name is not None or self._number is None:
-            allowed = "none beside input=" if name is not None else "none: the definition has one input"
+            allowed = "none with input=" if name is not None else "none: the definition has one input"
             raise bad_value("input_column", column, allowed)
         return functools.partial(self.interleaved, column)
 
@@ -130,8 +130,8 @@ class Feed:
             elif field.name not in origin.own:
                 columns.append(pa.nulls(batch.num_rows, field.type))
             else:
-                own = origin.own[field.name]
-                columns.append(cast_of(own, _column("data", own, batch), field.type))
+                column = origin.own[field.name]
+                columns.append(cast_of(column, _column("data", column, batch), field.type))
         own_rows = pa.RecordBatch.from_arrays(columns, schema=self.schema)
         if not origin.source and origin.order is None:
             return Fed(own_rows, [()] * batch.num_rows)
@@ -148,12 +148,12 @@ class Feed:
 
     def interleaved(self, column: str, batch: pa.RecordBatch) -> Fed:
         """Data of all inputs of a cogroup; the column holds the name of each row's input, null for ticks of all."""
-        told: list[str | None] = _column("input_column", column, batch).to_pylist()
-        ticking = self._ticking(batch) if None in told else {}
+        names: list[str | None] = _column("input_column", column, batch).to_pylist()
+        ticking = self._ticking(batch) if None in names else {}
         read = {own for origin in self._origins.values() for own in origin.own.values()}
         batch = batch.select([i for i, known in enumerate(batch.schema.names) if known in read])
         rows: dict[tuple[str | None, bool], list[int]] = {}
-        for row, name in enumerate(told):
+        for row, name in enumerate(names):
             of = name if name is not None else ticking.get(row)
             self._origin(of, "input_column")
             rows.setdefault((of, name is None), []).append(row)
@@ -162,18 +162,18 @@ class Feed:
         together = [column.combine_chunks() for column in whole.columns]
         sources = [source for piece in pieces for source in piece.sources]
         place = {row: place for place, row in enumerate(itertools.chain.from_iterable(rows.values()))}
-        order = [place[row] for row in range(len(told))]
+        order = [place[row] for row in range(len(names))]
         in_order = taken(pa.RecordBatch.from_arrays(together, schema=self.schema), order)
         return Fed(in_order, [sources[place] for place in order])
 
     def _ticking(self, batch: pa.RecordBatch) -> dict[int, str | None]:
         """For each row that is a tick the first input whose column says so."""
-        found: dict[int, str | None] = {}
+        inputs: dict[int, str | None] = {}
         for name, origin in self._origins.items():
             if self.tick in origin.own:
                 ticks = _column("data", origin.own[self.tick], batch).to_pylist()
-                found = {row: name for row, tick in enumerate(ticks) if tick} | found
-        return found
+                inputs = {row: name for row, tick in enumerate(ticks) if tick} | inputs
+        return inputs
 
     def _row(self, cells: Mapping[str, pa.Array[Any]], number: int | None) -> pa.RecordBatch:
         shown = dict(cells)
@@ -222,10 +222,10 @@ def taken(batch: pa.RecordBatch, rows: Sequence[int]) -> pa.RecordBatch:
     """These rows, in this order."""
     # pyarrow takes single rows of some types only, the core of all.
     places = pa.record_batch({"row": pa.array(rows, pa.int64())})
-    found = RowColumns([rebased(batch)], places, None, 1).read_all()
+    batches = RowColumns([rebased(batch)], places, None, 1).read_all()
     columns = []
     for number, column in enumerate(batch.columns):
-        columns.append(pa.concat_arrays([column.slice(0, 0), *(rows_of.column(number) for rows_of in found)]))
+        columns.append(pa.concat_arrays([column.slice(0, 0), *(rows_of.column(number) for rows_of in batches)]))
     return pa.RecordBatch.from_arrays(columns, schema=batch.schema)
 
 
@@ -233,10 +233,12 @@ def _column(argument: str, name: str, batch: pa.RecordBatch) -> pa.Array[Any]:
     return batch.column(column_position(argument, name, batch.schema.names))
 
 
-def _origin_of(plan: Plan, number: int, schema: pa.Schema, own: Mapping[str, str]) -> _Origin:
-    fields = [known.with_name(own[known.name]) for known in plan.stream.fields]
+def _origin_of(plan: Plan, number: int, schema: pa.Schema, names: Mapping[str, str]) -> _Origin:
+    fields = [field.with_name(names[field.name]) for field in plan.stream.fields]
     count = len(plan.stream.source)
-    return _Origin(number, schema.names, own, fields[:count], fields[count] if plan.stream.order is not None else None)
+    return _Origin(
+        number, schema.names, names, fields[:count], fields[count] if plan.stream.order is not None else None
+    )
 
 
 def _named(plan: Plan) -> tuple[Sequence[str], Sequence[Mapping[str, str]]]:

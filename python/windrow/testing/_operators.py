@@ -105,9 +105,11 @@ class SharedOperator(Operators):
         if self._column is None:
             return self._operator.push(fed.batch)
         numbers = self._numbers
-        told = [None if known is None else numbers.setdefault(known, len(numbers)) for known in fed.sources]
+        source_numbers = [
+            None if source is None else numbers.setdefault(source, len(numbers)) for source in fed.sources
+        ]
         schema = fed.batch.schema.append(pa.field(self._column, pa.int32()))
-        columns = [*fed.batch.columns, pa.array(told, pa.int32())]
+        columns = [*fed.batch.columns, pa.array(source_numbers, pa.int32())]
         return self._operator.push(pa.RecordBatch.from_arrays(columns, schema=schema))
 
     def finish(self) -> list[pa.RecordBatch]:
@@ -209,8 +211,8 @@ class SourceOperators(Operators):
         """The visible windows of all sources, in the order of rules 6.9."""
         self._check()
         operators = [*self._tasks.values()] or [self._blank]
-        found = [batch for operator in operators for batch in operator.select(first, last, start, end, by=by)]
-        table = pa.Table.from_batches(found)
+        batches = [batch for operator in operators for batch in operator.select(first, last, start, end, by=by)]
+        table = pa.Table.from_batches(batches)
         whole = pa.RecordBatch.from_arrays([column.combine_chunks() for column in table.columns], schema=table.schema)
         names = self._blank.sort_keys(whole.select(range(self._keys)))
         starts, ends = (
@@ -256,23 +258,23 @@ class SourceOperators(Operators):
 
     def restore(self, sources: Sequence[Source], pages: Iterable[tuple[int | None, bytes]]) -> None:
         """Reads a state into operators that have seen nothing."""
-        own: list[list[bytes]] = [[] for _ in sources]
+        pages_of_sources: list[list[bytes]] = [[] for _ in sources]
         for number, page in pages:
-            if number is None or not 0 <= number < len(own):
-                raise ValueError(f"page: it is of source {number}, of {len(own)} in this state")
-            own[number].append(page)
-        for source, held in zip(sources, own, strict=True):
-            self._tasks.of(source).restore(held)
+            if number is None or not 0 <= number < len(pages_of_sources):
+                raise ValueError(f"page: it is of source {number}, of {len(pages_of_sources)} in this state")
+            pages_of_sources[number].append(page)
+        for source, pages_of_source in zip(sources, pages_of_sources, strict=True):
+            self._tasks.of(source).restore(pages_of_source)
 
     def _parts(self, sources: Sequence[Source | None]) -> Iterable[tuple[Source, list[int]]]:
         """The rows of each source that go to its operator together; a tick without a source goes to every known one."""
-        known = dict.fromkeys(self._tasks)
+        by_place = dict.fromkeys(self._tasks)
         runs: list[tuple[Source, list[int]]] = []
         whole: dict[Source, list[int]] = {}
         for row, named in enumerate(sources):
             if named is not None:
-                known[named] = None
-            for source in (named,) if named is not None else known:
+                by_place[named] = None
+            for source in (named,) if named is not None else by_place:
                 whole.setdefault(source, []).append(row)
                 if not runs or runs[-1][0] != source:
                     runs.append((source, []))
@@ -281,7 +283,7 @@ class SourceOperators(Operators):
 
     @contextmanager
     def _working(self, operator: Operator) -> Iterator[Operator]:
-        """Where one of the operators fails, none goes on."""
+        """If one of the operators fails, none continues."""
         try:
             yield operator
         except BaseException:
@@ -299,13 +301,13 @@ def operators_of(plan: Plan, schema: pa.Schema, tick: str, value: str | None) ->
 
     `value` is the column that is the record's value in Kafka, if nulls are to be what they are there.
     """
-    stream, asked = plan.stream, plan.asked() | {"tick": tick, "kafka": {"value": value}}
+    stream, operator_plan = plan.stream, plan.to_dict() | {"tick": tick, "kafka": {"value": value}}
     number = None
     if stream.source and stream.stream_time == "slowest":
         number = Names(schema.names).unused("windrow.source")
         schema = schema.append(pa.field(number, pa.int32()))
-        asked["sources"] = number
-    spec, folds = json.dumps(asked), plan.folds(kafka=value is not None)
+        operator_plan["sources"] = number
+    spec, folds = json.dumps(operator_plan), plan.folds(kafka=value is not None)
 
     def made() -> Operator:
         return Operator(spec, schema, folds)

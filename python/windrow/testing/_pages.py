@@ -1,4 +1,4 @@
-"""What the pages of a driver hold beside those of its operators, where it has sources or a wall clock.
+"""The pages of a driver in addition to those of its operators, if it has sources or a wall clock.
 
 | `windrow.page` | one row is | columns |
 |---|---|---|
@@ -50,9 +50,11 @@ class Saved(NamedTuple):
 
 def driver_page(stream: Stream, sources: Sequence[Source], counters: Mapping[str, int]) -> bytes:
     """The page `driver`."""
-    columns = [pa.array([source[place] for source in sources], own.type) for place, own in enumerate(_fields(stream))]
+    columns = [
+        pa.array([source[place] for source in sources], field.type) for place, field in enumerate(_fields(stream))
+    ]
     texts = {"specification": json.dumps(_specification(stream)), "counters": json.dumps(dict(counters))}
-    return _sealed(DRIVER, columns, pa.schema([own.with_nullable(True) for own in _fields(stream)]), texts)
+    return _sealed(DRIVER, columns, pa.schema([field.with_nullable(True) for field in _fields(stream)]), texts)
 
 
 def task_page(number: int, page: bytes) -> bytes:
@@ -83,10 +85,10 @@ def read(pages: Iterable[bytes], stream: Stream) -> Saved:
     if len(heads) != 1:
         raise _broken("a state of sources has one page of the driver")
     text = heads[0].schema.metadata
-    saved, own = json.loads(text[b"windrow.specification"]), _specification(stream)
-    if saved != own:
+    saved, specification = json.loads(text[b"windrow.specification"]), _specification(stream)
+    if saved != specification:
         raise _broken(
-            f"it belongs to another specification: sources were {json.dumps(saved)} and are {json.dumps(own)}"
+            f"it belongs to another specification: sources were {json.dumps(saved)} and are {json.dumps(specification)}"
         )
     columns = [column.to_pylist() for column in heads[0].columns]
     return Saved(list(zip(*columns, strict=True)), json.loads(text[b"windrow.counters"]), plain)
@@ -98,13 +100,13 @@ def _fields(stream: Stream) -> Sequence[pa.Field[pa.DataType]]:
 
 
 def _specification(stream: Stream) -> dict[str, Any]:
-    columns = {own.name: str(own.type) for own in _fields(stream)}
+    columns = {field.name: str(field.type) for field in _fields(stream)}
     return {"source": columns, "stream_time": stream.stream_time} if columns else {"source": {}}
 
 
 def _sealed(kind: str, columns: list[pa.Array[Any]], schema: pa.Schema, texts: Mapping[str, str]) -> bytes:
-    told = {"checksum": _DOTS.decode(), "format": _FORMAT, "page": kind, **texts}
-    labelled = schema.with_metadata({f"windrow.{name}": text for name, text in told.items()})
+    metadata = {"checksum": _DOTS.decode(), "format": _FORMAT, "page": kind, **texts}
+    labelled = schema.with_metadata({f"windrow.{name}": text for name, text in metadata.items()})
     page = ipc_stream(pa.RecordBatch.from_arrays(columns, schema=labelled)).to_pybytes()
     return page.replace(_DOTS, _digest(page), 1)
 
@@ -120,8 +122,8 @@ def _kind(page: bytes) -> str | None:
 def _opened(page: bytes) -> pa.RecordBatch:
     """The rows of a page that is as it was written."""
     page = bytes(page)
-    found = _CHECKSUM.search(page)
-    if found is None or _digest(_CHECKSUM.sub(_DOTS, page, count=1)) != found[0]:
+    match = _CHECKSUM.search(page)
+    if match is None or _digest(_CHECKSUM.sub(_DOTS, page, count=1)) != match[0]:
         raise _broken("its checksum is not that of its bytes: it is damaged")
     reader = pa.ipc.open_stream(pa.py_buffer(page))
     version = reader.schema.metadata.get(b"windrow.format")

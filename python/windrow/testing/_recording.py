@@ -1,4 +1,4 @@
-"""Files of recorded runs: one JSON object a line, read strictly. Fields beside those that are read here are notes."""
+"""Files of recorded runs: one JSON object a line, read strictly. All other fields are notes."""
 
 from __future__ import annotations
 
@@ -68,10 +68,10 @@ def _parameters(spec: dict[str, Any]) -> dict[str, Any]:
     _word("spec.emit", spec.get("emit", "update"), EMISSIONS)
     if "agg" in spec:
         _word("spec.agg", spec["agg"], AGGREGATES)
-    known = ("name", "kind", length, "grace", "retention", "emit", "agg")
+    names = ("name", "kind", length, "grace", "retention", "emit", "agg")
     for name in spec:
-        if name not in known:
-            raise bad_value("spec", name, f"the fields of a {kind} run, {listed(known)}")
+        if name not in names:
+            raise bad_value("spec", name, f"the fields of a {kind} run, {listed(names)}")
     return spec
 
 
@@ -106,16 +106,16 @@ def _row(place: str, row: Any, names: Sequence[str], least: int) -> list[Any]:
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """The object of a pair for each name; JSON itself would take the last of several."""
-    held = dict(pairs)
-    if len(held) < len(pairs):
+    entries = dict(pairs)
+    if len(entries) < len(pairs):
         names = [name for name, _ in pairs]
-        double = next(name for name in held if names.count(name) > 1)
+        double = next(name for name in entries if names.count(name) > 1)
         raise ValueError(f"it has an object with the name {double!r} twice")
-    return held
+    return entries
 
 
-def _field(place: str, held: dict[str, Any], name: str, fits: Callable[[Any], object], allowed: str) -> Any:
-    return _held(f"{place}{name}", held.get(name, _NOTHING), fits, allowed)
+def _field(place: str, entries: dict[str, Any], name: str, fits: Callable[[Any], object], allowed: str) -> Any:
+    return _held(f"{place}{name}", entries.get(name, _NOTHING), fits, allowed)
 
 
 def _held(place: str, value: Any, fits: Callable[[Any], object], allowed: str) -> Any:

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from windrow._folds.fold import Fold, of_reduce
 
-# A unit of a run is a millisecond, and here a tick of the column: in microseconds, in which the core is told lengths,
+# A unit of a run is a millisecond, and here a tick of the column: in microseconds, in which the core gets lengths,
 # so that each of 64 bits goes over as it is.
 TIME = pa.timestamp("us")
 _COLUMNS: list[tuple[str, pa.DataType]] = [
@@ -70,14 +70,14 @@ class Scenario:
 
     def spec(self) -> str:
         """The query, as it crosses to the core. Every record's changes are asked for."""
-        asked = self.parameters
-        grace, width = asked["grace"], self.difference
+        parameters = self.parameters
+        grace, width = parameters["grace"], self.difference
         if width is None:
-            windows, least = {"kind": "session", "gap": asked["gap"]}, asked["gap"] + grace
+            windows, least = {"kind": "session", "gap": parameters["gap"]}, parameters["gap"] + grace
         else:
             windows, least = {"kind": "sliding", "difference": width, "resolution": 1}, 2 * width + grace
-        retention = asked.get("retention", 0)
-        update = asked.get("emit", "update") == "update"
+        retention = parameters.get("retention", 0)
+        update = parameters.get("emit", "update") == "update"
         return json.dumps(
             {
                 "keys": ["key"],
@@ -91,7 +91,7 @@ class Scenario:
                 "emit": "update" if update else "close",
                 "every_record": update,
                 "shards": 1,
-                "inputs": {"column": "input", "count": 2} if asked["kind"].endswith("cogroup") else None,
+                "inputs": {"column": "input", "count": 2} if parameters["kind"].endswith("cogroup") else None,
                 "kafka": {"value": "value", "saturate": True},
             }
         )
@@ -114,7 +114,7 @@ def _texts(deletes: Callable[[str | None], bool]) -> Fold:
     """Strings that show how they were folded: `"0"`, then `+value`, of a second input `-value`, merged as `(a|b)`."""
 
     def add(sign: str) -> Callable[[Any, Any], Any]:
-        return lambda held, value: None if deletes(value) else f"{_text(held)}{sign}{_text(value)}"
+        return lambda text, value: None if deletes(value) else f"{_text(text)}{sign}{_text(value)}"
 
     def merge(older: Any, later: Any) -> str:
         return f"({_text(older)}|{_text(later)})"

@@ -21,7 +21,7 @@ records. The order is by key, then end and start; backward is its exact reverse.
 >>> users(driver.sessions.backward_fetch(None, "bob"))
 ['bob', 'ann']
 
-A store goes on with its driver: after a `restore` it has what was restored. With `source=` and `stream_time="source"`
+A store follows its driver: after a `restore` it has what was restored. With `source=` and `stream_time="source"`
 it has the windows of all sources together; of those that are alike, that of the source that was known first comes
 first, and is the one that `fetch_session` and `fetch_window` return.
 

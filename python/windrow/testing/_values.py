@@ -43,19 +43,19 @@ def cast_of(name: str, column: pa.Array[Any], kind: pa.DataType) -> pa.Array[Any
     """
     if column.type == kind:
         return column
-    own, declared = (known.value_type if pa.types.is_dictionary(known) else known for known in (column.type, kind))
-    if own != declared and not pa.types.is_null(own) and not any(of(own) and of(declared) for of in _ALIKE):
+    actual, declared = (each.value_type if pa.types.is_dictionary(each) else each for each in (column.type, kind))
+    if actual != declared and not pa.types.is_null(actual) and not any(of(actual) and of(declared) for of in _ALIKE):
         raise bad_column_type("data", name, column.type, f"{kind}, the declared type")
     try:
-        held = column.cast(kind)
+        casted = column.cast(kind)
     except (pa.ArrowException, ValueError) as error:
         raise ValueError(f"data: column {name!r} has values that {kind} does not hold: {error}") from None
-    if _is_number(own) and _is_number(declared):
+    if _is_number(actual) and _is_number(declared):
         # Arrow rounds on its way to floats, and from floats to decimals; Python compares numbers as they are.
-        for value, cell in zip(_numbers(column), _numbers(held), strict=True):
+        for value, cell in zip(_numbers(column), _numbers(casted), strict=True):
             if value != cell and not (isnan(value) and isnan(cell)):
                 raise bad_value(f"data: column {name!r}", value, f"numbers that {kind} holds exactly")
-    return held
+    return casted
 
 
 def _numbers(column: pa.Array[Any]) -> list[Any]:

@@ -1,4 +1,4 @@
-"""The wall clock of a driver: it stands still until it is moved, and tells which times are too far ahead of it."""
+"""The wall clock of a driver: it does not move by itself, and finds times that are too far ahead of it."""
 
 from __future__ import annotations
 

@@ -2,10 +2,10 @@
 
 Each run is fed record by record, and after every record the updates and the number of dropped records must be those of
 the recording. `--batch` feeds Arrow batches instead; updates are then compared as one sequence for each key, and the
-dropped records at the end of each batch. `--restart` saves all state to pages now and then, and goes on with a new
+dropped records at the end of each batch. `--restart` saves all state to pages now and then, and continues with a new
 operator that is restored from them.
 
-What cannot be read, be it a file or a line, is told and counts as failed.
+A file or a line that cannot be read is reported and counts as failed.
 """
 
 from __future__ import annotations
@@ -174,15 +174,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for number, line in lines:
             seed = f"{chosen.seed} {path.name} {number}"
             batch, restart = (_lengths(name, getattr(chosen, name), seed) for name in ("batch", "restart"))
-            told = _played(f"{path}:{number}", line, batch, restart)
-            passed, failed = (passed, failed + 1) if told else (passed + 1, failed)
-            print(*told, sep="\n", end="\n" if told else "")
+            played = _played(f"{path}:{number}", line, batch, restart)
+            passed, failed = (passed, failed + 1) if played else (passed + 1, failed)
+            print(*played, sep="\n", end="\n" if played else "")
     print(f"{passed} passed, {failed} failed")
     return 1 if failed else 0
 
 
 def _played(place: str, line: bytes, batch: Lengths | None, restart: Lengths | None) -> list[str]:
-    """What to tell of a line; empty where its run passed."""
+    """The report of a line; empty if its run passed."""
     try:
         scenario = scenario_of(line)
     except ValueError as error:

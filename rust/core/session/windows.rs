@@ -117,7 +117,7 @@ impl SessionWindows {
         }
         if self.cut.is_some() && (self.grace != Some(Span(0)) || self.until.is_some()) {
             return Err(Error::Argument {
-                argument: "longest, ends".into(),
+                argument: "max_duration, end_when".into(),
                 got: "sessions that wait for late records".into(),
                 allowed:
                     "records in the order of time: where one comes behind others, sessions that \

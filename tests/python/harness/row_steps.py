@@ -11,7 +11,7 @@ import pyarrow as pa
 import windrow as wr
 from windrow import SessionWindows
 from windrow._executor.stream import returned_records
-from windrow._executor.stream.query import asked_of, read_columns
+from windrow._executor.stream.query import read_columns, shipment_of
 from windrow._native import Query
 
 from .steps import LocalStream
@@ -38,8 +38,8 @@ class LocalRows(LocalStream):
         shown = pa.schema([field.with_nullable(True) for field in shown])
         self.plan = returned_records.core_plan(plan, records)
         clock = None if self.max_ahead is None else "windrow.clock"
-        self.asked = asked_of(self.plan, (), clock, over=shown, records=len(records))
+        self.shipment = shipment_of(self.plan, (), clock, over=shown, records=len(records))
         self.read = pa.schema(read_columns(self.plan, records).values())
 
     def _unpacked(self, blocks: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-        return returned_records.unpack_records(iter([blocks]), self.asked)
+        return returned_records.unpack_records(iter([blocks]), self.shipment)

@@ -13,7 +13,7 @@ from pyspark import cloudpickle
 from windrow import SessionWindows
 from windrow._executor.stream.change_block import unpack
 from windrow._executor.stream.pack import pack
-from windrow._executor.stream.query import StreamQuery, asked_of, read_columns
+from windrow._executor.stream.query import StreamQuery, read_columns, shipment_of
 from windrow._executor.stream.shard import SUMS, changes
 from windrow.testing._definition import Schemas, plan_of
 
@@ -82,7 +82,7 @@ class LocalStream:
         self.plan = replace(plan, options=options)
         functions = tuple(cloudpickle.dumps(function) for function in self.plan.functions.values())
         clock = None if options.max_ahead is None else "windrow.clock"
-        self.asked = asked_of(self.plan, functions, clock)
+        self.shipment = shipment_of(self.plan, functions, clock)
         self.read = pa.schema(read_columns(self.plan).values())
 
     def push(self, splits: Sequence[pa.Table]) -> list[dict[str, Any]]:
@@ -91,7 +91,7 @@ class LocalStream:
 
     def push_batches(self, splits: Sequence[pa.Table]) -> list[pa.RecordBatch]:
         """The same; gives its rows as batches."""
-        query = StreamQuery(self.asked)
+        query = StreamQuery(self.shipment)
         gave: list[pa.RecordBatch] = []
         for shard, rows in sorted(self.received(splits).items()):
             self.draw.shuffle(rows)
@@ -109,9 +109,9 @@ class LocalStream:
     def received(self, splits: Sequence[pa.Table]) -> dict[int, list[Row]]:
         """What each shard receives of a micro-batch of several splits."""
         received: dict[int, list[Row]] = {}
-        shard_keys = StreamQuery(self.asked).shard_keys
+        shard_keys = StreamQuery(self.shipment).shard_keys
         for split in splits:
-            for packed in pack(iter(self._batches(split)), self.asked):
+            for packed in pack(iter(self._batches(split)), self.shipment):
                 for row in packed.to_pylist():
                     received.setdefault(shard_keys.index(row["shard"]), []).append(Row(**row))
         return received
@@ -122,9 +122,9 @@ class LocalStream:
 
     def _batches(self, split: pa.Table) -> list[pa.RecordBatch]:
         rows = split.select(self.read.names).cast(self.read)
-        if self.asked["clock"] is not None:
+        if self.shipment["clock"] is not None:
             now = pa.repeat(self.clock, rows.num_rows).cast(self.plan.schema.field(self.plan.time).type)
-            rows = rows.append_column(self.asked["clock"], now)
+            rows = rows.append_column(self.shipment["clock"], now)
         smallest = 1 if rows.num_rows < 1000 else 1000
         return rows.to_batches(max_chunksize=self.draw.choice([1, 3, 100]) * smallest)
 

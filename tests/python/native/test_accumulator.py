@@ -100,7 +100,7 @@ def test_what_a_type_holds_goes_over_as_it_is(kind: Any, value: Any, expected: A
         ("float", 3.5e38, ValueError, "a number in the range of a float"),
         ("float", 2**24 + 1, ValueError, "an int that a float holds exactly"),
         ("double", 2**53 + 1, ValueError, "an int that a double holds exactly"),
-        ("double", 10**400, ValueError, "a number in the range of a double|got a value of int"),
+        ("double", 10**400, ValueError, "a number in the range of a double|got an int"),
         ("double", "1", TypeError, "a float or an int"),
         ("double", True, TypeError, "a float or an int"),
         ("double", Decimal(1), TypeError, "a float or an int"),

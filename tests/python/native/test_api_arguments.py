@@ -178,7 +178,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "an order beside the slowest": (
         lambda: grouped(order="partition", stream_time="slowest"),
         ValueError,
-        "order: got 'partition'; allowed: None beside stream_time=",
+        "order: got 'partition'; allowed: None with stream_time=",
     ),
     "an unknown stream time": (
         lambda: grouped(stream_time="fastest"),

@@ -269,7 +269,7 @@ def definition(emit: Any, late: Any = "drop") -> Any:
 def test_a_shard_gives_the_columns_of_the_result(asked: Any, columns: list[str]) -> None:
     schema = pa.schema([("key", pa.string()), ("ts", pa.timestamp("us")), ("v", pa.int64())])
     stream = LocalStream(asked, schema, shards=1)
-    query, state, seen = StreamQuery(stream.asked), DictState(), list[list[str]]()
+    query, state, seen = StreamQuery(stream.shipment), DictState(), list[list[str]]()
     for start in (0, 60, 120):
         ts = datetime.datetime(2026, 11, 24) + datetime.timedelta(seconds=start)
         table = pa.table({"key": ["a", "b"], "ts": [ts, ts], "v": [1, 2]}, schema=schema)
@@ -282,7 +282,7 @@ def test_a_shard_gives_the_columns_of_the_result(asked: Any, columns: list[str])
 def test_deletes_of_a_micro_batch_come_before_its_upserts() -> None:
     schema = pa.schema([("key", pa.int64()), ("ts", pa.timestamp("us")), ("v", pa.int64())])
     stream = LocalStream(definition("update"), schema, shards=1)
-    query, state, ops = StreamQuery(stream.asked), DictState(), list[list[str]]()
+    query, state, ops = StreamQuery(stream.shipment), DictState(), list[list[str]]()
     for seconds in (0, 2):
         ts = datetime.datetime(2026, 11, 24) + datetime.timedelta(seconds=seconds)
         table = pa.table({"key": range(100), "ts": [ts] * 100, "v": range(100)}, schema=schema)
@@ -306,7 +306,9 @@ def test_records_that_are_left_out_leave_in_small_blocks_too(windows: Any) -> No
     urls = [f"{draw.getrandbits(800):0200x}" for _ in range(10_000)]
     columns = [pa.nulls(10_000, pa.string()), pa.array([0] * 10_000, pa.timestamp("us")), pa.array(urls)]
     batch = pa.record_batch(columns, schema)
-    packed = [row for rows in pack(iter([batch]), stream.asked) for row in rows.to_pylist() if row["source"] == "null"]
+    packed = [
+        row for rows in pack(iter([batch]), stream.shipment) for row in rows.to_pylist() if row["source"] == "null"
+    ]
     blocks = pa.record_batch([pa.array([row["block"] for row in packed], pa.binary())], names=["block"])
     left_out = list(rows_of(iter([blocks])))
     assert [url for rows in left_out for url in rows.column("url").to_pylist()] == urls

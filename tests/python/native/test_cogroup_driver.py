@@ -303,7 +303,7 @@ REFUSED: dict[str, tuple[Any, type[Exception], str]] = {
     "a batch of both": (
         lambda: driven(SESSIONS).pipe_batch(interleaved([]), input="clicks", input_column="of"),
         ValueError,
-        "input_column: got 'of'; allowed: none beside input=",
+        "input_column: got 'of'; allowed: none with input=",
     ),
     "a column of inputs": (
         lambda: driven(SESSIONS).pipe_batch(interleaved([("clicks", 1, 1)]), input_column="oh"),

@@ -201,7 +201,7 @@ def test_a_stream_is_refused_with_the_reason(options: dict[str, str], named: str
     def visits(data: Any) -> Any:
         return wr.group_by(data, "user", time="ts").windowed_by(windows).agg(n=wr.count())
 
-    reason = f"{named}; allowed: None on a stream: .* a record that comes behind others would move the cuts"
+    reason = f"{named}; allowed: None on a stream: .* a late record would move the cuts"
     refused(ValueError, reason, lambda: StreamDriver(visits, CLICKS.schema))
     grouped = wr.group_by(CLICKS, "user", time="ts").windowed_by(windows)
     refused(ValueError, reason, lambda: wr.explain_record(grouped, "ann", at(0), stream=True))
@@ -212,11 +212,11 @@ def test_it_is_told_what_ended_a_session() -> None:
     told = functools.partial(wr.explain_record, wr.group_by(CLICKS, "user", time="ts").windowed_by(CUT), "ann")
     too_long = "4 minutes away, at most the gap of 5 minutes, but its session would be longer than 10 minutes"
     logout = "1 minute away, at most the gap of 5 minutes, but 'logout' is true at 2026-01-01 08:12:00, which ends its"
-    assert f"behind it: 2026-01-01 08:12:00, {too_long}: the session ends here" in told(at(8))
-    assert f"before it: 2026-01-01 08:08:00, {too_long}: the session starts here" in told(at(12))
-    assert f"behind it: 2026-01-01 08:13:00, {logout} session: the session ends here" in told(at(12))
-    assert f"before it: 2026-01-01 08:12:00, {logout} session: the session starts here" in told(at(13))
-    assert "behind it: 2026-01-01 08:04:00, 4 minutes away, at most the gap of 5 minutes: one session" in told(at(0))
+    assert f"next record: 2026-01-01 08:12:00, {too_long}: the session ends here" in told(at(8))
+    assert f"previous record: 2026-01-01 08:08:00, {too_long}: the session starts here" in told(at(12))
+    assert f"next record: 2026-01-01 08:13:00, {logout} session: the session ends here" in told(at(12))
+    assert f"previous record: 2026-01-01 08:12:00, {logout} session: the session starts here" in told(at(13))
+    assert "next record: 2026-01-01 08:04:00, 4 minutes away, at most the gap of 5 minutes: one session" in told(at(0))
 
 
 def test_it_is_told_what_ended_a_session_of_own_gaps() -> None:
@@ -226,8 +226,8 @@ def test_it_is_told_what_ended_a_session_of_own_gaps() -> None:
     told = functools.partial(wr.explain_record, wr.group_by(table, "user", time="ts").windowed_by(windows), "ann")
     first = "that of 2026-01-01 08:00:00 with its gap of 1 hour reaches to 2026-01-01 09:00:00"
     too_long = "but its session would be longer than 10 minutes"
-    assert f"behind it: 2026-01-01 08:12:00; {first}, {too_long}: the session ends here" in told(at(8))
-    assert f"before it: {first}, {too_long}: the session starts here" in told(at(12))
+    assert f"next record: 2026-01-01 08:12:00; {first}, {too_long}: the session ends here" in told(at(8))
+    assert f"previous record: {first}, {too_long}: the session starts here" in told(at(12))
     ended = "but 'logout' is true at 2026-01-01 08:12:00, which ends its session"
     assert f"{ended}: the session ends here" in told(at(12))
 

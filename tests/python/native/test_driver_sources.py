@@ -272,7 +272,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "an order beside the slowest": (
         lambda: driven(order="offset", stream_time="slowest"),
         ValueError,
-        "order: got 'offset'; allowed: None beside stream_time=",
+        "order: got 'offset'; allowed: None with stream_time=",
     ),
     "a source of a tick without sources": (
         lambda: StreamDriver(of(), SCHEMA).tick(at(0), source=0),

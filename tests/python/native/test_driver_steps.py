@@ -85,5 +85,5 @@ def test_other_errors_of_a_definition_come_through() -> None:
 
     with pytest.raises(LookupError, match="^'?its own'?$"):
         StreamDriver(definition, PAYMENTS)
-    with pytest.raises(TypeError, match="definition: got a value of|definition: got <"):
+    with pytest.raises(TypeError, match="definition: got a function|definition: got <"):
         StreamDriver(lambda data: data, PAYMENTS)

@@ -1,4 +1,4 @@
-"""`explain` and the trace behind it: the same windows, late records and refusals as brute force, told in words."""
+"""`explain` and the trace next record: the same windows, late records and refusals as brute force, told in words."""
 
 from __future__ import annotations
 
@@ -184,8 +184,8 @@ def test_the_gap_and_one_more() -> None:
     assert text.splitlines() == [
         "user 'ann' at 2026-01-01 09:05:00",
         "  in the session [2026-01-01 09:00:00, 2026-01-01 09:05:00], which has 2 records",
-        "  before it: 2026-01-01 09:00:00, 5 minutes away, at most the gap of 5 minutes: one session",
-        "  behind it: 2026-01-01 09:11:00, 6 minutes away, more than the gap of 5 minutes: the session ends here",
+        "  previous record: 2026-01-01 09:00:00, 5 minutes away, at most the gap of 5 minutes: one session",
+        "  next record: 2026-01-01 09:11:00, 6 minutes away, more than the gap of 5 minutes: the session ends here",
     ]
 
 
@@ -207,8 +207,9 @@ def test_a_late_record_and_the_one_on_the_bound() -> None:
         "  in time: stream time was 2026-01-01 09:12:00, and what ends before 2026-01-01 09:06:00 is closed "
         "(stream time - gap (5 minutes) - grace (1 minute))",
         "  in the session [2026-01-01 09:06:00, 2026-01-01 09:06:00], which has 1 record",
-        "  before it: 2026-01-01 09:00:00, 6 minutes away, more than the gap of 5 minutes: the session starts here",
-        "  behind it: no record: the session ends here",
+        "  previous record: 2026-01-01 09:00:00, 6 minutes away, more than the gap of 5 minutes: the "
+        "session starts here",
+        "  next record: none: the session ends here",
         "  still open: it closes when stream time passes 2026-01-01 09:12:00: its end + gap (5 minutes) + "
         "grace (1 minute)",
     ]
@@ -223,7 +224,8 @@ def test_a_record_within_the_gap_of_a_closed_session() -> None:
     lines = wr.explain_record(windows, "ann", minute(4)[0]).splitlines()
     assert lines[2] == "  in the session [2026-01-01 09:04:00, 2026-01-01 09:06:00], which has 2 records"
     assert lines[3] == (
-        "  before it: 2026-01-01 09:00:00, 4 minutes away, at most the gap of 5 minutes, but one of them came when the "
+        "  previous record: 2026-01-01 09:00:00, 4 minutes away, at most the gap of 5 minutes, but one of "
+        "them came when the "
         "session of the other was closed: the session starts here"
     )
 
@@ -233,9 +235,10 @@ def test_gaps_of_their_own() -> None:
     windows = visits(["ann"] * 4, [0, 5, 20, 23], pause=gaps).windowed_by(wr.SessionWindows.with_dynamic_gap("pause"))
     assert wr.explain_record(windows, "ann", minute(20)[0]).splitlines()[1:] == [
         "  in the session [2026-01-01 09:00:00, 2026-01-01 09:20:00], which has 3 records",
-        "  before it: that of 2026-01-01 09:00:00 with its gap of 20 minutes reaches to 2026-01-01 09:20:00, as far as "
+        "  previous record: that of 2026-01-01 09:00:00 with its gap of 20 minutes reaches to 2026-01-01 "
+        "09:20:00, as far as "
         "it or further: one session",
-        "  behind it: 2026-01-01 09:23:00; its own gap of 2 minutes reaches to 2026-01-01 09:22:00, "
+        "  next record: 2026-01-01 09:23:00; its own gap of 2 minutes reaches to 2026-01-01 09:22:00, "
         "which is not so far: the session ends here",
     ]
 
@@ -250,7 +253,7 @@ def test_sliding_windows_and_a_refusal() -> None:
         "(stream time - grace (2 minutes))",
         "  1 window that ended before that refused it (windows_refused)",
         "  at most 10 minutes before it: 2026-01-01 09:40:00",
-        "  at most 10 minutes behind it: 2026-01-01 09:52:00",
+        "  at most 10 minutes after it: 2026-01-01 09:52:00",
         "  in 2 windows, both ends inclusive:",
         "    [2026-01-01 09:41:00, 2026-01-01 09:51:00] of 1 record: starts just after the record at "
         "2026-01-01 09:40:00; closes when stream time passes 2026-01-01 09:53:00",

@@ -86,7 +86,7 @@ class Stored:
     def __init__(self, definition: Any, columns: list[str], shards: int = 2) -> None:
         self.stream = LocalStream(definition, SCHEMA, shards=shards)
         # what a streaming query of Spark adds: the names of the columns that are shown
-        self.stream.asked["result"] = json.dumps({"fields": [{"name": name} for name in columns]})
+        self.stream.shipment["result"] = json.dumps({"fields": [{"name": name} for name in columns]})
         self.asked = list[str]()
 
     def read(self, shard: int | None, names: list[str]) -> Shards:

@@ -21,7 +21,7 @@ SCHEMA = pa.schema([("key", pa.int64()), ("ts", pa.timestamp("us")), ("gap", pa.
 
 def operator_of(windows, aggregate, **spec):
     plan = plan_of(lambda rows: wr.group_by(rows, "key", time="ts").windowed_by(windows).EMIT.agg(a=aggregate), SCHEMA)
-    asked = plan.asked()
+    asked = plan.to_dict()
     asked["windows"] |= spec
     return Operator(json.dumps(asked), plan.schema, plan.folds())
 

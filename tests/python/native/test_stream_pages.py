@@ -78,7 +78,7 @@ class Played:
             assert self.stream.push([micro_batch(number)]) or number < 2
             self.history.append({shard: dict(state.pages) for shard, state in self.stream.states.items()})
         splits = iter(micro_batch(5).select(self.stream.read.names).to_batches())
-        self.next = [Row(**row) for packed in pack(splits, self.stream.asked) for row in packed.to_pylist()]
+        self.next = [Row(**row) for packed in pack(splits, self.stream.shipment) for row in packed.to_pylist()]
 
     def pages(self, shard: int = 0, ago: int = 0) -> dict[str, str]:
         """A copy of the pages of a shard, as they are now or some micro-batches ago."""
@@ -88,7 +88,7 @@ class Played:
         """What the next micro-batch gives from pages; an error comes after what was given."""
         state = DictState()
         state.pages = pages
-        query = StreamQuery(self.stream.asked)
+        query = StreamQuery(self.stream.shipment)
         rows = [row for row in self.next if row.shard == query.shard_keys[shard]]
         found: list[Any] = []
         try:

@@ -33,8 +33,8 @@ def test_a_text_of_a_data_frame_is_that_of_a_batch(clicks: DataFrame) -> None:
     assert text.splitlines() == [
         "user 'ann' at 2026-05-04 09:05:00",
         "  in the session [2026-05-04 09:00:00, 2026-05-04 09:05:00], which has 2 records",
-        "  before it: 2026-05-04 09:00:00, 5 minutes away, at most the gap of 5 minutes: one session",
-        "  behind it: 2026-05-04 09:11:00, 6 minutes away, more than the gap of 5 minutes: the session ends here",
+        "  previous record: 2026-05-04 09:00:00, 5 minutes away, at most the gap of 5 minutes: one session",
+        "  next record: 2026-05-04 09:11:00, 6 minutes away, more than the gap of 5 minutes: the session ends here",
         "  on a stream it closes when stream time passes 2026-05-04 09:11:00: its end + gap (5 minutes) "
         "+ grace (1 minute)",
     ]

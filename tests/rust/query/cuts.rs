@@ -132,11 +132,13 @@ fn a_longest_session_is_one_tick_at_least_and_ends_is_a_boolean() {
     assert!(
         told(&cut(&fixed(5), Some(0), false))
             .unwrap()
-            .starts_with("longest: got 0 microseconds")
+            .starts_with("max_duration: got 0 microseconds")
     );
     let of_text = cut(&fixed(5), None, true).replace(r#""ends": "ends""#, r#""ends": "s""#);
     assert!(
-        told(&of_text).unwrap().starts_with("ends: column \"s\""),
+        told(&of_text)
+            .unwrap()
+            .starts_with("end_when: column \"s\""),
         "{:?}",
         told(&of_text)
     );

@@ -6,7 +6,7 @@
 | `pack` | the first step: the rows of a split to blocks of shards, and control rows |
 | `order` | the records of a split in the order of their source, with the times that judge them |
 | `ticks` | the sources of rows, and the ticks that move their times |
-| `control` | how far sources have come, and what was counted: what a split tells every shard |
+| `control` | how far sources have come, and what was counted: sent by a split to every shard |
 | `shard` | the second step: the blocks of a shard and its state to changes |
 | `pages` | the state of a shard as pages in Spark's state store |
 | `index` | what these pages are |

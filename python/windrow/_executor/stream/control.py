@@ -1,4 +1,4 @@
-"""How far sources have come in a split, and what was counted there: what a split tells every shard."""
+"""How far sources have come in a split, and what was counted there: sent by a split to every shard."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Control:
     @classmethod
     def read(cls, text: str) -> Control:
         """Of what `write` wrote."""
-        known = json.loads(text)
-        ordered = [tuple(tick) for tick in known["ordered"]]
-        times = {(tuple(source), number): time for source, number, time in known["times"]}
-        return cls(times, dict(known["ticks"]), ordered, known["counters"])
+        fields = json.loads(text)
+        ordered = [tuple(tick) for tick in fields["ordered"]]
+        times = {(tuple(source), number): time for source, number, time in fields["times"]}
+        return cls(times, dict(fields["ticks"]), ordered, fields["counters"])

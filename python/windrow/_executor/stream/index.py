@@ -22,7 +22,7 @@
 | `accumulators` | the types of what Python functions give, as Arrow IPC in base64 |
 | `result` | the columns of `windrow.state.read`, as Spark's JSON |
 
-A state store may be damaged, or hold values of two states or of another shard: the index tells.
+A state store may be damaged, or hold values of two states or of another shard: the index shows it.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ FORMAT = 5
 INDEX = "index"
 QUERY = "query"
 HEAD = "head"
-"""The page of an operator that tells how far it has come."""
+"""The page of an operator with its progress."""
 
 _CHECKSUM = ', "checksum": '
 _KEY_DIGITS = 32
@@ -66,11 +66,11 @@ class Page:
     @classmethod
     def of(cls, page: bytes, text: str) -> Page:
         """Of a page and its text."""
-        known = pa.ipc.open_stream(page).schema.metadata or {}
-        if b"windrow.first_time" not in known:
+        metadata = pa.ipc.open_stream(page).schema.metadata or {}
+        if b"windrow.first_time" not in metadata:
             return cls.of_text(text)
-        first, last = (int(known[name]) for name in (b"windrow.first_time", b"windrow.last_time"))
-        least, most = (known[name].decode()[:_KEY_DIGITS] for name in (b"windrow.first_key", b"windrow.last_key"))
+        first, last = (int(metadata[name]) for name in (b"windrow.first_time", b"windrow.last_time"))
+        least, most = (metadata[name].decode()[:_KEY_DIGITS] for name in (b"windrow.first_key", b"windrow.last_key"))
         return replace(cls.of_text(text), times=(first, last), keys=(least, most))
 
     @classmethod
@@ -83,18 +83,18 @@ class Page:
         if self.times is None or self.keys is None:
             return False
         first, last = self.times
-        own = key[:_KEY_DIGITS]
+        digits = key[:_KEY_DIGITS]
         in_time = (end is None or first <= end) and (start is None or last >= start)
-        return in_time and self.keys[0] <= own <= self.keys[1]
+        return in_time and self.keys[0] <= digits <= self.keys[1]
 
     def write(self) -> list[int | str]:
         """As JSON has it."""
         return [self.checksum, self.size, *(self.times or ()), *(self.keys or ())]
 
     @classmethod
-    def read(cls, known: list[Any]) -> Page:
+    def read(cls, values: list[Any]) -> Page:
         """Of what `write` wrote."""
-        checksum, size, *bounds = known
+        checksum, size, *bounds = values
         if not bounds:
             return cls(checksum, size)
         first, last, least, most = bounds
@@ -129,16 +129,16 @@ class Index:
         if text != _sealed(text.rpartition(_CHECKSUM)[0] + "}"):
             raise ValueError("state: its index is not the one that was written: the checkpoint is damaged")
         try:
-            known = json.loads(text)
-            version = known["format"]
+            fields = json.loads(text)
+            version = fields["format"]
             index = cls(
-                known["shard"],
-                tuple(known["source"]),
-                known["stream_time"],
-                [tuple(source) for source in known["sources"]],
-                [set(inputs) for inputs in known["inputs"]],
-                {name: Page.read(page) for name, page in known["pages"].items()},
-                {number: (time, count) for number, (time, count) in known["gauges"].items()},
+                fields["shard"],
+                tuple(fields["source"]),
+                fields["stream_time"],
+                [tuple(source) for source in fields["sources"]],
+                [set(inputs) for inputs in fields["inputs"]],
+                {name: Page.read(page) for name, page in fields["pages"].items()},
+                {number: (time, count) for number, (time, count) in fields["gauges"].items()},
             )
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise ValueError(f"state: its index cannot be read ({error!r}): it is damaged") from None
@@ -164,16 +164,16 @@ class Index:
         """The text of a page that was found, or not; `ValueError` unless it is the one that was written last."""
         if text is None:
             raise ValueError(f"state: page {name!r} is missing: the checkpoint is damaged")
-        known = self.pages.get(name)
-        if known is None or _checksum(text) != known.checksum:
+        page = self.pages.get(name)
+        if page is None or _checksum(text) != page.checksum:
             raise ValueError(f"state: page {name!r} is not the one that was written last: the checkpoint is damaged")
         return text
 
-    def check_all(self, found: dict[str, str]) -> None:
+    def check_all(self, texts: dict[str, str]) -> None:
         """Raises `ValueError` unless the pages are those that were written last, and no others."""
         for name in self.pages:
-            self.check(name, found.get(name))
-        for name in found:
+            self.check(name, texts.get(name))
+        for name in texts:
             if name not in self.pages:
                 raise ValueError(f"state: page {name!r} is of no state: the checkpoint is damaged")
 

@@ -36,7 +36,7 @@ def in_order(
     if query.tick is not None and pc.any(rows[_TICK]).as_py():
         observe_ticks(query, rows.filter(rows[_TICK]), control)
         rows = rows.filter(pc.invert(pc.and_(rows[_TICK], _after_all(query, rows))))
-    for source, of_source in by_source(rows, query.asked["source"]):
+    for source, of_source in by_source(rows, query.shipment["source"]):
         yield from ((source, batch) for batch in _judged(query, source, of_source, control).to_batches())
 
 
@@ -70,7 +70,7 @@ def _marked(query: StreamQuery, rows: pa.Table, control: Control) -> pa.Table:
     if count:
         control.count([("null_times", count)])
         rows = rows.filter(pc.invert(timeless))
-    order = query.asked["order"] or ""
+    order = query.shipment["order"] or ""
     unordered = pc.and_(pc.is_null(rows[order]), pc.invert(rows[_TICK]))
     if pc.any(unordered).as_py():
         first = rows.filter(unordered).select([*query.spec["keys"], query.time]).slice(0, 1).to_pylist()[0]
@@ -80,11 +80,11 @@ def _marked(query: StreamQuery, rows: pa.Table, control: Control) -> pa.Table:
 
 def _after_all(query: StreamQuery, ticks: pa.Table) -> Column:
     """Which ticks come after all records: those without an order, a time or, where there are sources, a source."""
-    nowhere = pc.is_null(ticks[query.asked["order"] or ""])
+    nowhere = pc.is_null(ticks[query.shipment["order"] or ""])
     nowhere = pc.or_(nowhere, pc.is_null(ticks[_TIME]))
-    if query.asked["source"]:
+    if query.shipment["source"]:
         sourceless = _constant(True, ticks)
-        for column in query.asked["source"]:
+        for column in query.shipment["source"]:
             sourceless = pc.and_(sourceless, pc.is_null(ticks[column]))
         nowhere = pc.or_(nowhere, sourceless)
     return nowhere
@@ -92,15 +92,15 @@ def _after_all(query: StreamQuery, ticks: pa.Table) -> Column:
 
 def _judged(query: StreamQuery, source: Source, rows: pa.Table, control: Control) -> pa.Table:
     """The records of one source in its order; where orders are equal by input, and the latest one first."""
-    order = query.asked["order"] or ""
+    order = query.shipment["order"] or ""
     by = [(order, "ascending"), (_INPUT, "ascending"), (_TIME, "descending")]
     rows = rows.take(pc.sort_indices(rows, sort_keys=by)).combine_chunks()
     is_tick, moves = rows[_TICK], pc.and_(rows[_MOVES], pc.invert(rows[_TICK]))
     seen = []
     for number in range(query.inputs):
-        own = pc.fill_null(pc.equal(rows[_INPUT], number), False)
+        of_input = pc.fill_null(pc.equal(rows[_INPUT], number), False)
         of_all = pc.and_(is_tick, pc.is_null(rows[_INPUT]))
-        counts = pc.or_(pc.and_(pc.or_(moves, is_tick), own), of_all)
+        counts = pc.or_(pc.and_(pc.or_(moves, is_tick), of_input), of_all)
         times = pc.if_else(counts, rows[_TIME], pa.scalar(None, pa.int64()))
         latest = pc.fill_null_forward(pc.cumulative_max(times, skip_nulls=True))
         control.observe(source, number, pc.max(times).as_py())

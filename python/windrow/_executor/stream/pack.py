@@ -16,10 +16,10 @@ import pyarrow as pa
 import pyarrow.compute
 
 from windrow._executor.batches import Batches, conformed, partition
-from windrow._executor.stream import returned_records as over
+from windrow._executor.stream import returned_records
 from windrow._executor.stream.control import Control
 from windrow._executor.stream.order import in_order
-from windrow._executor.stream.query import Asked, StreamQuery
+from windrow._executor.stream.query import Shipment, StreamQuery
 from windrow._executor.stream.ticks import by_source, observe_ticks
 from windrow._executor.tasks import Source
 
@@ -38,9 +38,9 @@ PACKED = pa.schema(_FIELDS)
 """What travels to the shards: a block or a control."""
 
 
-def pack(batches: Batches, asked: Asked) -> Batches:
+def pack(batches: Batches, shipment: Shipment) -> Batches:
     """The rows of a split to blocks and control rows, both in the schema `PACKED`."""
-    split = Split(StreamQuery(asked))
+    split = Split(StreamQuery(shipment))
     seen = False
     for batch in batches:
         seen = seen or batch.num_rows > 0
@@ -64,20 +64,20 @@ class Split:
         """Takes rows; gives blocks when enough have come together."""
         query = self._query
         batch = conformed(batch, query.read)
-        if query.asked["clock"] is not None:
-            ahead = self._ahead(batch, query.asked["clock"])
+        if query.shipment["clock"] is not None:
+            ahead = self._ahead(batch, query.shipment["clock"])
             if query.record_names:
-                yield from self._left_out(batch, pc.and_not(ahead, over.is_tick(query, batch)))
+                yield from self._left_out(batch, pc.and_not(ahead, returned_records.is_tick(query, batch)))
             batch = batch.filter(pc.invert(ahead))
         if query.record_names:
-            yield from self._left_out(batch, over.lacks_window(query, batch))
-            batch = over.with_row(query, batch)
-        if query.asked["order"] is not None:
+            yield from self._left_out(batch, returned_records.lacks_window(query, batch))
+            batch = returned_records.with_row(query, batch)
+        if query.shipment["order"] is not None:
             self._held.append(batch)
             return
         if query.tick is not None:
             batch = self._records(batch, query.tick)
-        for source, records in by_source(batch, query.asked["source"]):
+        for source, records in by_source(batch, query.shipment["source"]):
             yield from self._packed(source, records.select(query.schema.names))
 
     def finish(self) -> Iterator[pa.RecordBatch]:
@@ -89,7 +89,7 @@ class Split:
         for source, packer in self._packers.items():
             for packed in packer.finish():
                 yield _of_source(packed, source)
-            if query.asked["order"] is None:
+            if query.shipment["order"] is None:
                 for number, time in enumerate(packer.latest()):
                     self._control.observe(source, number, time)
             counters = packer.counters()
@@ -97,7 +97,7 @@ class Split:
             self._control.count(counters.items())
 
     def controls(self) -> pa.RecordBatch:
-        """A row for every shard; the counters are told to the first one."""
+        """A row for every shard; the counters go to the first one."""
         keys = self._query.shard_keys
         texts = [self._control.write(counted=True)] + [self._control.write(counted=False)] * (len(keys) - 1)
         columns: list[pa.Array[Any]] = [
@@ -120,18 +120,18 @@ class Split:
         """Blocks of the records of a batch that come back without a window."""
         query = self._query
         shard = query.shard_keys[partition() % len(query.shard_keys)]
-        for block in over.left_out(query, batch.filter(which)):
-            row = {"shard": shard, "source": over.LEFT_OUT, "first": 0, "block": block, "control": None}
+        for block in returned_records.left_out(query, batch.filter(which)):
+            row = {"shard": shard, "source": returned_records.LEFT_OUT, "first": 0, "block": block, "control": None}
             yield pa.RecordBatch.from_pylist([row], schema=PACKED)
 
     def _ahead(self, batch: pa.RecordBatch, clock: str) -> Any:
         """Which rows are too far ahead of the wall clock; they are counted."""
         query = self._query
-        latest = pc.add(batch.column(clock).cast(pa.int64()), query.asked["max_ahead"])
+        latest = pc.add(batch.column(clock).cast(pa.int64()), query.shipment["max_ahead"])
         ahead = pc.fill_null(pc.greater(batch.column(query.time).cast(pa.int64()), latest), False)
         count = pc.sum(ahead).as_py() or 0
         if count:
-            ticks = pc.sum(pc.and_(ahead, over.is_tick(query, batch))).as_py()
+            ticks = pc.sum(pc.and_(ahead, returned_records.is_tick(query, batch))).as_py()
             self._control.count([("ahead", count - ticks), ("bad_ticks", ticks)])
         return ahead
 

@@ -1,6 +1,6 @@
 """The state of a shard in Spark's state store: pages by name, and an index of them (`index.py`).
 
-A state store may be damaged, or hold values of two states or of another shard: the index tells, and the query fails.
+A state store may be damaged, or hold values of two states or of another shard. The index shows it, and the query fails.
 """
 
 from __future__ import annotations
@@ -55,23 +55,23 @@ class Pages:
         for name, _ in state.iterator():
             raise ValueError(f"state: has pages such as {name[0]!r} and no index: it is damaged")
 
-    def _open(self, found: Index) -> None:
+    def _open(self, index: Index) -> None:
         differs = [
             f"{name} was {was!r} and is {now!r}"
             for name, was, now in (
-                ("source", list(found.source), list(self.index.source)),
-                ("stream_time", found.stream_time, self.index.stream_time),
+                ("source", list(index.source), list(self.index.source)),
+                ("stream_time", index.stream_time, self.index.stream_time),
             )
             if was != now
         ]
         if differs:
             raise ValueError(f"state: it belongs to another query: {'; '.join(differs)}: start from a new checkpoint")
-        if found.shard != self.index.shard:
+        if index.shard != self.index.shard:
             raise ValueError(
-                f"state: it is of shard {found.shard} and not of shard {self.index.shard}: the checkpoint is damaged"
+                f"state: it is of shard {index.shard} and not of shard {self.index.shard}: the checkpoint is damaged"
             )
-        self.index = found
-        self.numbers = {source: number for number, source in enumerate(found.sources)}
+        self.index = index
+        self.numbers = {source: number for number, source in enumerate(index.sources)}
 
     def see(self, source: Source, number: int | None = None) -> None:
         """A source is known from now on, and was seen by an input."""
@@ -95,17 +95,17 @@ class Pages:
             self.index.check_all(texts)
             self._texts = texts
 
-    def read(self, number: int, own: str) -> bytes:
+    def read(self, number: int, page: str) -> bytes:
         """A page of the operator with a number.
 
         Raises:
             ValueError: a page that is damaged or missing.
         """
-        name = f"{number}/{own}"
+        name = f"{number}/{page}"
         text = None if self._texts is None else self._texts.pop(name, None)
         if text is None:
-            found = self._state.getValue((name,))
-            text = self.index.check(name, None if found is None else found[0])
+            value = self._state.getValue((name,))
+            text = self.index.check(name, None if value is None else value[0])
         return decode_page(text)
 
     def knows(self, number: int) -> bool:
@@ -162,9 +162,9 @@ class Pages:
             self._write(QUERY, query, Page.of_text(query))
         self._state.updateValue((INDEX,), (self.index.write(),))
 
-    def _write(self, name: str, text: str, known: Page) -> None:
+    def _write(self, name: str, text: str, page: Page) -> None:
         self._state.updateValue((name,), (text,))
-        self.index.pages[name] = known
+        self.index.pages[name] = page
         self.written += 1
 
     @property

@@ -21,10 +21,10 @@ ROW = "windrow.row"
 """Of sessions whose records come back: the column of whole records."""
 
 ROWS = "windrow.rows"
-"""The list of them beside the aggregates of a session."""
+"""The list of them among the aggregates of a session."""
 
 
-class Asked(TypedDict):
+class Shipment(TypedDict):
     """A streaming query as it travels to executors.
 
     Attributes:
@@ -67,11 +67,11 @@ def read_columns(plan: Plan, records: Iterable[pa.Field[Any]] = ()) -> dict[str,
 
     `records` are the columns of records that come back.
     """
-    own = [field for field in plan.schema if field.name != ROW]
-    return {field.name: field for field in (*own, *plan.stream.fields, *records)}
+    of_plan = [field for field in plan.schema if field.name != ROW]
+    return {field.name: field for field in (*of_plan, *plan.stream.fields, *records)}
 
 
-def asked_of(
+def shipment_of(
     plan: Plan,
     functions: tuple[bytes, ...],
     clock: str | None = None,
@@ -79,7 +79,7 @@ def asked_of(
     *,
     over: pa.Schema | None = None,
     records: int = 0,
-) -> Asked:
+) -> Shipment:
     """A plan as it travels.
 
     Args:
@@ -95,8 +95,8 @@ def asked_of(
     at_ends = over is not None and not isinstance(plan.windows, SessionWindows)
     if clock is not None:
         read.append(plan.schema.field(plan.time).with_name(clock))
-    return Asked(
-        spec=json.dumps(plan.asked() | ({"over": True} if at_ends else {})),
+    return Shipment(
+        spec=json.dumps(plan.to_dict() | ({"over": True} if at_ends else {})),
         schema=pa.schema(read).serialize().to_pybytes(),
         columns=sum(field.name != ROW for field in plan.schema),
         functions=functions,
@@ -123,17 +123,19 @@ def _takes_partials(plan: Plan) -> bool:
 class StreamQuery:
     """The same, opened."""
 
-    def __init__(self, asked: Asked) -> None:
+    def __init__(self, shipment: Shipment) -> None:
         """Opens what travelled."""
-        self.asked = asked
-        self.spec: dict[str, Any] = json.loads(asked["spec"])
-        self.read = pa.ipc.read_schema(pa.py_buffer(asked["schema"]))
+        self.shipment = shipment
+        self.spec: dict[str, Any] = json.loads(shipment["spec"])
+        self.read = pa.ipc.read_schema(pa.py_buffer(shipment["schema"]))
         """The columns that are read."""
-        self.over = pa.ipc.read_schema(pa.py_buffer(asked["over"])) if asked["over"] is not None else pa.schema([])
+        self.over = (
+            pa.ipc.read_schema(pa.py_buffer(shipment["over"])) if shipment["over"] is not None else pa.schema([])
+        )
         """Where records come back, the columns of the result: those of the records first."""
-        self.record_names: list[str] = self.over.names[: asked["records"]]
+        self.record_names: list[str] = self.over.names[: shipment["records"]]
         """The columns of records that come back; none where windows do."""
-        self.row_type = pa.struct(list(self.over)[: asked["records"]])
+        self.row_type = pa.struct(list(self.over)[: shipment["records"]])
         """The type of whole records."""
         self.waits: bool = bool(self.record_names) and self.spec["windows"]["kind"] == "session"
         """Whether records come back when their sessions close."""
@@ -142,11 +144,11 @@ class StreamQuery:
         whole = [pa.field(ROW, self.row_type)] if self.waits else []
         self.taken = pa.schema([*self.read, *whole])
         """The columns that are read, and whole records where they wait."""
-        self.schema = pa.schema([*list(self.read)[: asked["columns"]], *whole])
+        self.schema = pa.schema([*list(self.read)[: shipment["columns"]], *whole])
         """The columns of the plan."""
         self.keys: list[str] = self.spec["keys"]
         self.window_columns: int = len(self.keys) + 1 + len(self.spec["aggregates"]) + self.spec["op"]
-        """How many columns the result has of a window: keys, `window`, aggregates, and `op` where it is asked for."""
+        """How many columns the result has of a window: keys, `window`, aggregates, and `op` if it is there."""
         self.tick: str | None = self.spec["tick"]
         self.time: str = self.spec["time"]
         inputs = self.spec["inputs"]
@@ -172,12 +174,12 @@ class StreamQuery:
     @cached_property
     def stored(self) -> str:
         """The query as it is in the state, for those who look into it."""
-        beside = list(self.read)[self.asked["columns"] :]
+        beside = list(self.read)[self.shipment["columns"] :]
         schema = pa.schema([*self.schema, *beside]).serialize().to_pybytes()
-        told: dict[str, Any] = {"spec": self._tickless, "columns": len(self.schema)}
-        for name, columns in (("schema", schema), ("accumulators", self.asked["accumulators"])):
-            told[name] = base64.b64encode(columns).decode()
-        return json.dumps({**told, "result": self.asked["result"]})
+        stored: dict[str, Any] = {"spec": self._tickless, "columns": len(self.schema)}
+        for name, columns in (("schema", schema), ("accumulators", self.shipment["accumulators"])):
+            stored[name] = base64.b64encode(columns).decode()
+        return json.dumps({**stored, "result": self.shipment["result"]})
 
     @cached_property
     def seen(self) -> list[str]:
@@ -187,7 +189,7 @@ class StreamQuery:
     @cached_property
     def rows_schema(self) -> pa.Schema:
         """The columns of blocks."""
-        if self.asked["order"] is None:
+        if self.shipment["order"] is None:
             return self.schema
         added = [pa.field(ORDER, pa.timestamp("us")), *(pa.field(name, pa.int64()) for name in self.seen)]
         return pa.schema([*self.schema, *added])
@@ -197,8 +199,8 @@ class StreamQuery:
         """The query of the blocks: of partial sessions, and how many records each is of; else of rows as they are, in
         the order of time, with `order=` in that of their source.
         """
-        if self.asked["partials"]:
+        if self.shipment["partials"]:
             counted = [*self.spec["aggregates"], {"name": "windrow.records", "function": "count"}]
             return Query(json.dumps({**self._tickless, "aggregates": counted}), self.schema)
-        time = self.time if self.asked["order"] is None else ORDER
+        time = self.time if self.shipment["order"] is None else ORDER
         return Query.of_rows(json.dumps({**self._tickless, "time": time}), self.rows_schema)

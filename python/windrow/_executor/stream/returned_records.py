@@ -2,7 +2,7 @@
 
 | | in the state | comes back |
 |---|---|---|
-| a record of a session | whole, in a list beside the aggregates of its session | when the session closes |
+| a record of a session | whole, in a list among the aggregates of its session | when the session closes |
 | a record of sliding windows | what aggregates read of it | in its own micro-batch |
 | one that is left out: no key, no time, a bad gap, too far ahead | nothing | in its own micro-batch, without a window |
 
@@ -23,7 +23,7 @@ from windrow._aggregates.call import AggregateCall
 from windrow._arguments.errors import bad_column_type, bad_value
 from windrow._executor.batches import Batches
 from windrow._executor.stream.change_block import blocks_of, rows_of
-from windrow._executor.stream.query import ROW, ROWS, Asked, StreamQuery
+from windrow._executor.stream.query import ROW, ROWS, Shipment, StreamQuery
 from windrow._native import Query
 from windrow._plan.plan import Plan
 from windrow._windows.session import SessionWindows
@@ -66,10 +66,10 @@ def core_plan(plan: Plan, records: pa.Schema) -> Plan:
 
 
 def _check_waits(plan: Plan, field: pa.Field[Any]) -> None:
-    asked = plan.asked() | {"aggregates": [AggregateCall("collect_list", (field.name,)).plan(ROWS)]}
-    schema = pa.schema({known.name: known for known in (*plan.schema, field)}.values())
+    spec = plan.to_dict() | {"aggregates": [AggregateCall("collect_list", (field.name,)).plan(ROWS)]}
+    schema = pa.schema({each.name: each for each in (*plan.schema, field)}.values())
     try:
-        Query(json.dumps(asked), schema)
+        Query(json.dumps(spec), schema)
     except TypeError:
         allowed = "types that collect_list takes, as a record waits for its session to close"
         raise bad_column_type("with_columns", field.name, field.type, allowed) from None
@@ -110,33 +110,33 @@ def with_row(query: StreamQuery, rows: pa.RecordBatch) -> pa.RecordBatch:
     return rows.append_column(pa.field(ROW, row.type), row)
 
 
-def beside(records: pa.RecordBatch, windows: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def with_windows(records: pa.RecordBatch, windows: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Records and the columns of their windows, which are in as many batches as they need."""
     at = 0
-    for own in windows:
-        of_records = records.slice(at, own.num_rows)
-        schema = pa.schema([*records.schema, *own.schema])
-        yield pa.RecordBatch.from_arrays([*of_records.columns, *own.columns], schema=schema)
-        at += own.num_rows
+    for batch in windows:
+        of_records = records.slice(at, batch.num_rows)
+        schema = pa.schema([*records.schema, *batch.schema])
+        yield pa.RecordBatch.from_arrays([*of_records.columns, *batch.columns], schema=schema)
+        at += batch.num_rows
 
 
-def unpack_records(batches: Batches, asked: Asked) -> Batches:
+def unpack_records(batches: Batches, shipment: Shipment) -> Batches:
     """The last step: the records of the blocks in the first column, with their windows."""
-    query = StreamQuery(asked)
+    query = StreamQuery(shipment)
     for rows in rows_of(batches):
         yield _of_records(query, rows)
 
 
 def _of_records(query: StreamQuery, rows: pa.RecordBatch) -> pa.RecordBatch:
-    schema, own = query.over, len(query.record_names)
+    schema, columns_of_records = query.over, len(query.record_names)
     if (rows.schema.metadata or {}).get(_KIND) == _OF_LEFT_OUT:
-        nulls = [pa.nulls(rows.num_rows, field.type) for field in list(schema)[own:]]
+        nulls = [pa.nulls(rows.num_rows, field.type) for field in list(schema)[columns_of_records:]]
         return pa.RecordBatch.from_arrays([*rows.columns, *nulls], schema=schema)
     if not query.waits:
         return pa.RecordBatch.from_arrays(rows.columns, schema=schema)
     # Of a session: the keys, `window` and the aggregates, and the list of its records.
     window = len(query.spec["keys"])
-    last = window + len(schema) - own
+    last = window + len(schema) - columns_of_records
     lists: Any = rows.column(last)
     of_session = pc.list_parent_indices(lists)
     columns = [rows.column(place).take(of_session) for place in range(window, last)]

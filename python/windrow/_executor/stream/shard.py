@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from windrow._executor.stream import returned_records as over
+from windrow._executor.stream import returned_records
 from windrow._executor.stream.change_block import blocks_of
 from windrow._executor.stream.control import Control
 from windrow._executor.stream.order import judging_times
@@ -37,14 +37,14 @@ def changes(rows: Iterable[Any], state: PageState, query: StreamQuery) -> Iterat
         query: the query.
 
     Returns:
-        Blocks of changes, and the counters of `SUMS` and `stream_time` beside the last one.
+        Blocks of changes, and the counters of `SUMS` and `stream_time` with the last one.
 
     Raises:
         ValueError: a state that is damaged or of another query, or rows of one shard that do not fit one batch.
     """
-    asked = query.asked
+    shipment = query.shipment
     shard, blocks, left_out, control = _received(rows, query.shard_keys)
-    pages = Pages(state, shard, asked["source"], "slowest" if asked["slowest"] else "source")
+    pages = Pages(state, shard, shipment["source"], "slowest" if shipment["slowest"] else "source")
     work = Shard(query, pages)
     counters = dict.fromkeys(SUMS, 0)
     for name in _SPLIT:
@@ -52,9 +52,13 @@ def changes(rows: Iterable[Any], state: PageState, query: StreamQuery) -> Iterat
     given: list[pa.RecordBatch] = []
     tasks = list(work.tasks(control, blocks))
     pages.operators = len(tasks)
-    for number, own, progress in tasks:
-        has_runs = asked["runs"] and work.goes_on(number)
-        changed = work.join(number, own, progress) if has_runs else work.push(number, own, progress, control)
+    for number, rows_of_task, progress in tasks:
+        has_runs = shipment["runs"] and work.goes_on(number)
+        changed = (
+            work.join(number, rows_of_task, progress)
+            if has_runs
+            else work.push(number, rows_of_task, progress, control)
+        )
         given += changed.rows
         for name in _SHARD:
             counters[name] += changed.after[name] - changed.before[name]
@@ -64,14 +68,14 @@ def changes(rows: Iterable[Any], state: PageState, query: StreamQuery) -> Iterat
     # operators wait for that.
     yield from ((block, {}) for block in left_out)
     for batch in given:
-        # The record operator tells more of a window: the time of the change, and `op` of final windows.
+        # The record operator gives more of a window: the time of the change, and `op` of final windows.
         needed = batch if query.at_once else batch.select(range(query.window_columns))
         yield from ((block, {}) for block in blocks_of(needed))
     pages.finish(query.stored)
     counters["windows_open"] = sum(count for _, count in pages.index.gauges.values())
     counters |= {"state_pages": pages.count, "state_bytes": pages.size, "pages_written": pages.written}
-    known = [time for time, _ in pages.index.gauges.values() if time is not None]
-    yield b"", {**counters, "stream_time": min(known, default=None)}
+    times = [time for time, _ in pages.index.gauges.values() if time is not None]
+    yield b"", {**counters, "stream_time": min(times, default=None)}
 
 
 def _received(rows: Iterable[Any], shard_keys: list[int]) -> tuple[int, dict[Source, list[Any]], list[bytes], Control]:
@@ -81,7 +85,7 @@ def _received(rows: Iterable[Any], shard_keys: list[int]) -> tuple[int, dict[Sou
         shard = shard_keys.index(row.shard)
         if row.control is not None:
             control.add(Control.read(row.control))
-        elif row.source == over.LEFT_OUT:
+        elif row.source == returned_records.LEFT_OUT:
             left_out.append(row.block)
         else:
             blocks.setdefault(tuple(json.loads(row.source)), []).append(row)
@@ -137,7 +141,7 @@ class Shard:
     ) -> Operator:
         """The operator with a number, with those of its pages that records need: all, where the query was another."""
         query, pages = self._query, self._pages
-        folds = [pickle.loads(function).fold(query.schema, kafka=False) for function in query.asked["functions"]]
+        folds = [pickle.loads(function).fold(query.schema, kafka=False) for function in query.shipment["functions"]]
         operator = Operator(query.operator_spec, query.schema, folds)
         head = pages.head(number) if pages.is_of(query.stored) else None
         touched = None if head is None else operator.touched(head, keys, progress, times)
@@ -149,35 +153,35 @@ class Shard:
 
     def tasks(self, control: Control, blocks: dict[Source, list[Any]]) -> Iterator[tuple[int, list[Any], Progress]]:
         """For each operator that has something to do: its number, its blocks, and how far its sources have come."""
-        pages, is_slowest = self._pages, self._query.asked["slowest"]
+        pages, is_slowest = self._pages, self._query.shipment["slowest"]
         for source, number in sorted(control.times, key=repr):
             pages.see(source, number)
         for source in sorted(blocks, key=repr):
             pages.see(source)
-        known = pages.index.sources
+        sources = pages.index.sources
         progress = [(number, pages.numbers[source], time) for (source, number), time in control.times.items()]
         for number, time in control.ticks.items():
             # Of the slowest source an input knows only those that it has seen; else each has a time of its own.
-            seen = (each for each in range(len(known)) if not is_slowest or number in pages.index.inputs[each])
+            seen = (each for each in range(len(sources)) if not is_slowest or number in pages.index.inputs[each])
             progress += [(number, each, time) for each in seen]
         # A smaller grace than before a restart closes windows of sources that nothing was seen of, too.
         every = not pages.is_of(self._query.stored)
         if is_slowest:
             rows = [row for of_source in blocks.values() for row in of_source]
-            if rows or progress or (every and known):
+            if rows or progress or (every and sources):
                 yield 0, rows, progress
             return
-        own: list[Progress] = [[] for _ in known]
+        own: list[Progress] = [[] for _ in sources]
         for number, each, time in progress:
             own[each].append((number, 0, time))
-        for each, source in enumerate(known):
+        for each, source in enumerate(sources):
             if own[each] or source in blocks or every:
                 yield each, blocks.get(source, []), own[each]
 
     def push(self, number: int, rows: list[Any], progress: Progress, control: Control) -> Changed:
         """The records of blocks are pushed to an operator that has the pages that they need."""
         query = self._query
-        if query.asked["partials"]:
+        if query.shipment["partials"]:
             combiner = query.block_query.combiner()
             combiner.push(_packed(rows))
             partials = combiner.finish()
@@ -189,7 +193,7 @@ class Shard:
             operator = self._operator(number, records.select(query.keys), progress, times)
             before = operator.counters()
             if query.at_once:
-                changes = list(over.beside(records, operator.push_over(records, progress, times)))
+                changes = list(returned_records.with_windows(records, operator.push_over(records, progress, times)))
             else:
                 changes = operator.push_micro_batch(records, progress, times)
         after = operator.counters()
@@ -208,7 +212,7 @@ class Shard:
                 "more shards (.shards(...)), or smaller micro-batches (maxFilesPerTrigger, maxOffsetsPerTrigger)"
             )
         records = batches[0] if batches else pa.RecordBatch.from_pylist([], schema=query.rows_schema)
-        times = judging_times(query, records, control) if query.asked["order"] is not None else None
+        times = judging_times(query, records, control) if query.shipment["order"] is not None else None
         return records.select(query.schema.names), times
 
 

@@ -23,9 +23,9 @@ def observe_ticks(query: StreamQuery, ticks: pa.RecordBatch | pa.Table, control:
     if query.input is not None:
         numbers = ticks.column(query.input).to_pylist()
     orders: list[int | None] = [None] * len(times)
-    if query.asked["order"] is not None:
-        orders = ticks.column(query.asked["order"]).to_pylist()
-    sources = _values(ticks, query.asked["source"])
+    if query.shipment["order"] is not None:
+        orders = ticks.column(query.shipment["order"]).to_pylist()
+    sources = _values(ticks, query.shipment["source"])
     for source, number, time, order in zip(sources, numbers, times, orders, strict=True):
         if time is None:
             control.count([("bad_ticks", 1)])
@@ -46,8 +46,8 @@ def by_source(rows: Rows, columns: tuple[str, ...]) -> Iterator[tuple[Source, Ro
     numbers = pa.array(range(rows.num_rows), pa.int64())
     numbered = pa.table([*(rows.column(name) for name in columns), numbers], names=[*columns, _ROW])
     grouped = numbered.group_by(list(columns), use_threads=False).aggregate([(_ROW, "list")])
-    for source, own in zip(_values(grouped, columns), grouped[f"{_ROW}_list"], strict=True):
-        yield source, rows if len(own) == rows.num_rows else rows.take(own.values)
+    for source, rows_of_source in zip(_values(grouped, columns), grouped[f"{_ROW}_list"], strict=True):
+        yield source, rows if len(rows_of_source) == rows.num_rows else rows.take(rows_of_source.values)
 
 
 def _values(rows: pa.RecordBatch | pa.Table, columns: tuple[str, ...]) -> list[Source]:
