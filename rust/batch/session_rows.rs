@@ -30,7 +30,7 @@ impl SessionRows {
     ///
     /// # Errors
     ///
-    /// [`Error::Memory`](crate::core::error::Error::Memory) where there is no room.
+    /// [`Error::Memory`] where there is no room.
     pub fn add(&mut self, numbers: &[i64], slots: &[Slot]) -> Result<()> {
         memory::reserve(&mut self.numbers, numbers.len())?;
         memory::reserve(&mut self.slots, slots.len())?;

@@ -198,7 +198,7 @@ fn sort_keys<E: Copy + Ord>(
 }
 
 /// Sorts any number of entries. `rank` must not contradict the order of `sort`; entries of one rank
-/// may still differ. `sort` sorts up to [`AT_ONCE`] entries.
+/// may still differ. `sort` sorts up to `AT_ONCE` entries.
 ///
 /// ```text
 ///   ranks                 7 1 4 0 6 5 2 3

@@ -14,7 +14,7 @@ pub enum ValueType {
     UInt64,
     /// Floats of any width.
     Float,
-    /// Decimals of up to [`MAX_PRECISION`] digits.
+    /// Decimals of up to `MAX_PRECISION` digits.
     Decimal {
         /// The number of digits.
         precision: u8,
