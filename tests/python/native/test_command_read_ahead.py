@@ -12,12 +12,12 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
-from windrow.command.file import File
-from windrow.command.progress import Bar
-from windrow.command.source import CsvFormat, Source
-from windrow.command.time_column import TimeColumn
 
 import windrow as wr
+from windrow._command.file import File
+from windrow._command.progress import Bar
+from windrow._command.source import CsvFormat, Source
+from windrow._command.time_column import TimeColumn
 
 PROCESSES = 2
 ROWS = 100_000
