@@ -171,9 +171,9 @@ fn add_each<K: BulkWindows>(
             input: events.input(row)?.unwrap_or_default(),
             time: Some(record.time),
         };
-        // A record that is behind may be in windows of its key that its own time does not close. So
-        // close windows only up to the time before the record, whatever was added since. Other
-        // records meet no window that their own time closes.
+        // Windows of other keys close as if all records were added in order, even if they have
+        // later records by now. They close up to the stream time before a record that is behind.
+        // Any other record meets no window that its own time closes.
         if judgement.closes() {
             operator.close(record.now, states, out)?;
         }

@@ -78,7 +78,7 @@ pub(crate) fn write(changes: Changes, state: &mut StateStore) -> Result<Vec<Reco
 ///
 /// # Errors
 ///
-/// What `lower` returns, and times that their column cannot hold.
+/// Errors of `lower`, and errors for times that their column cannot hold.
 pub(crate) fn batch(
     query: &Query,
     keys: Vec<ArrayRef>,

@@ -1,5 +1,5 @@
-//! Saves and restores the state of an operator between two micro-batches, as pages: all of them, or
-//! those that a micro-batch needs and changes.
+//! Saves and restores the state of an operator between two micro-batches as pages. Handles either
+//! all pages, or only the pages that a micro-batch needs and changes.
 
 use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;

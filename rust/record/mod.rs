@@ -12,7 +12,7 @@
 //! | `state_store` | the windows and states of the operator |
 //! | `windows` | session or sliding windows |
 //! | `bulk` | records of many keys at once, if their order cannot matter |
-//! | [`states`] | the states of built-in and Python aggregates |
+//! | [`states`] | the states of built-in and user-defined aggregates |
 //! | [`user_function`] | a user-defined aggregate |
 //! | `changes` | the changes of a batch |
 //! | [`change_batch`] | changes as Arrow batches |

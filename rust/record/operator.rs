@@ -222,8 +222,8 @@ impl Operator {
         Ok(())
     }
 
-    /// Whether records may be added in bulk. User-defined functions and cuts need the order of
-    /// records. Sliding windows of Kafka drop records without a value.
+    /// Whether records may be added in bulk. Order matters to user-defined functions, cuts and
+    /// queries in which every record counts. Sliding windows of Kafka drop records without a value.
     fn adds_in_bulk(&self) -> bool {
         let kafka = self.spec.kafka.as_ref();
         let drops = matches!(self.state.windows, Windows::Sliding(_))

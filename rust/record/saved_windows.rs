@@ -108,7 +108,7 @@ fn within<'e, 's, E: WindowRow>(
     entries.get(position(from)..to).unwrap_or_default()
 }
 
-/// Updates the statistics of runs in which a window closes or leaves.
+/// Updates the statistics of runs in which a window has closed but is kept.
 fn update_statistics<E: WindowRow>(store: &WindowTable<E>, snapshot: &mut Snapshot) -> Result<()> {
     let (closed, kept) = (store.closed(), store.horizon().kept);
     let changes = |run: &StoredRun| run.windows.change_before(closed, kept);

@@ -35,8 +35,8 @@ pub(super) struct Incoming {
     pub records: u64,
 }
 
-/// Partial sessions, some behind the close time. These are late unless they join a session that is
-/// still open (rules 1.2). No two partial sessions of a key join each other.
+/// Partial sessions, some behind the close time. These are late unless a stored session continues
+/// them past the close time (rules 1.2). No two partial sessions of a key join each other directly.
 pub(super) struct Behind {
     /// The sessions in the columns of a block.
     rows: RecordBatch,

@@ -225,7 +225,7 @@ fn write_segment(
     })
 }
 
-/// Updates the statistics of unchanged runs in which a session closes or leaves.
+/// Updates the statistics of runs in which a session has closed but is kept.
 fn update_statistics(
     shard: &mut ShardState,
     sessions: &SessionColumns,

@@ -13,7 +13,7 @@
 //! | `windrow.page` | all | `head`, `sessions`, `windows` or `index` |
 //! | `windrow.fingerprint` | all | xxh3-64 of the specification |
 //! | `windrow.specification` | head | the specification, JSON |
-//! | `windrow.state` | head | stream time, close times, counters, the number of pages of each segment: JSON |
+//! | `windrow.state` | head | stream time, close times, counters and the runs of each segment, JSON |
 //! | `windrow.segment`, `windrow.run`, `windrow.number` | windows | the id of the page |
 //! | `windrow.first_key`, `windrow.last_key` | windows | the bounds of its keys, inclusive, in hexadecimal: see [`crate::keys::sort_key`] |
 //! | `windrow.first_time`, `windrow.last_time` | windows | the least start, and the greatest reach (for sliding windows: start) |
@@ -108,7 +108,7 @@ impl fmt::Display for PageName {
 pub struct PageBounds {
     /// The first key and the last one.
     pub keys: (Vec<u8>, Vec<u8>),
-    /// The least start, and the greatest reach or start.
+    /// The least start, and the greatest reach (for sliding windows: start).
     pub times: (Time, Time),
 }
 
