@@ -20,8 +20,8 @@ const WHAT: &str = "block of changes";
 ///
 /// The JVM stores a block as a byte array, in buffers of up to twice its length, and copies it
 /// several times. Its G1 collector treats an array larger than half a region specially, and may
-/// start to mark the whole heap for each one. The smallest regions have 1 MiB, so the limit is 512
-/// KiB. Smaller blocks would cost more through their number.
+/// start to mark the whole heap for each one. The smallest regions have 1 MiB, so a buffer has at
+/// most 512 KiB and a block half of that. Smaller blocks would cost more through their number.
 const MOST: usize = 1 << 18;
 /// The intended size of a block, in bytes. It leaves room because the next block may need more
 /// bytes for as many values.
