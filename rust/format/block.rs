@@ -1,5 +1,4 @@
-//! A block: rows of one shard, sealed (see [`crate::format::envelope`]), and what its rows
-//! are.
+//! A block: sealed rows of one shard (see [`crate::format::envelope`]), with the kind of its rows.
 
 use arrow_array::RecordBatch;
 
@@ -9,7 +8,7 @@ use crate::core::error::{Error, Result};
 const FORM_KEY: &str = "windrow.block";
 const WHAT: &str = "block";
 
-/// What a row of a block is.
+/// The kind of the rows of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BlockKind {
     /// A partial session, with the states of its aggregates.
@@ -29,7 +28,7 @@ impl BlockKind {
     }
 }
 
-/// Writes the rows of a batch.
+/// Writes a batch as a block.
 ///
 /// # Errors
 ///
@@ -38,7 +37,7 @@ pub fn encode(form: BlockKind, batch: &RecordBatch) -> Result<Vec<u8>> {
     seal(
         batch,
         Metadata::from([(FORM_KEY.to_owned(), form.name().to_owned())]),
-        None, // Spark compresses what it shuffles
+        None, // Spark compresses shuffled data
     )
 }
 
@@ -46,7 +45,7 @@ pub fn encode(form: BlockKind, batch: &RecordBatch) -> Result<Vec<u8>> {
 ///
 /// # Errors
 ///
-/// [`Error::Format`] for damaged bytes, and those of another format.
+/// [`Error::Format`] for damaged bytes, or bytes of another format.
 pub fn decode(bytes: &[u8]) -> Result<(BlockKind, RecordBatch)> {
     let (metadata, rows) = unseal(WHAT, bytes)?;
     let named = metadata.get(FORM_KEY);

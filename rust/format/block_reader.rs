@@ -1,4 +1,4 @@
-//! The columns of a block, read one after the other.
+//! Reads the columns of a block one after the other.
 
 use std::sync::Arc;
 
@@ -8,15 +8,15 @@ use arrow_array::{ArrayRef, Int64Array, RecordBatch};
 
 use crate::core::error::{Error, Result};
 
-/// The columns of a block, as they are read one after the other.
+/// Reads the columns of a block one after the other.
 pub(crate) struct BlockReader<'a> {
     block: &'a RecordBatch,
-    /// The columns that were not read yet.
+    /// The columns not read yet.
     pub rest: &'a [ArrayRef],
 }
 
 impl<'a> BlockReader<'a> {
-    /// Reads a block from its first column on.
+    /// Starts at the first column.
     pub fn new(block: &'a RecordBatch) -> Self {
         Self {
             block,
@@ -24,7 +24,7 @@ impl<'a> BlockReader<'a> {
         }
     }
 
-    /// The error of a block of other columns.
+    /// The error for unexpected columns.
     pub fn unexpected(&self) -> Error {
         Error::Format {
             what: "block",
@@ -36,7 +36,7 @@ impl<'a> BlockReader<'a> {
     ///
     /// # Errors
     ///
-    /// [`Error::Format`] where there are fewer.
+    /// [`Error::Format`] if there are fewer.
     pub fn arrays(&mut self, count: usize) -> Result<&'a [ArrayRef]> {
         let (arrays, rest) = self
             .rest
@@ -46,11 +46,11 @@ impl<'a> BlockReader<'a> {
         Ok(arrays)
     }
 
-    /// The numbers of the next column.
+    /// The values of the next column.
     ///
     /// # Errors
     ///
-    /// [`Error::Format`] of a column that is none of 64-bit integers.
+    /// [`Error::Format`] unless it is an `Int64` column.
     pub fn numbers(&mut self) -> Result<&'a [i64]> {
         let numbers = match self.arrays(1)? {
             [array] => array.as_primitive_opt::<Int64Type>(),
@@ -59,13 +59,13 @@ impl<'a> BlockReader<'a> {
         Ok(numbers.ok_or_else(|| self.unexpected())?.values())
     }
 
-    /// All columns that remain.
+    /// All remaining columns.
     pub fn remaining(self) -> &'a [ArrayRef] {
         self.rest
     }
 }
 
-/// A column of numbers.
+/// An `Int64` column of these values.
 pub(crate) fn numbers(numbers: impl IntoIterator<Item = i64>) -> ArrayRef {
     Arc::new(Int64Array::from_iter_values(numbers))
 }

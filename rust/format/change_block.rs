@@ -1,6 +1,5 @@
-//! A block of changes, on their way from a shard to the last step: sealed (see
-//! [`crate::format::envelope`]), with columns as `column_encoding` has them. It lasts no longer
-//! than a micro-batch.
+//! A sealed block of changes (see [`crate::format::envelope`]), sent from a shard to the last step.
+//! Its columns are encoded by `column_encoding`. It only lives during a micro-batch.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -16,24 +15,26 @@ use crate::core::error::Result;
 
 const WHAT: &str = "block of changes";
 
-/// Bytes of a block of several rows, or at least of its values: fewer rows do not help against the
-/// names of many columns.
+/// The maximum size of a block of several rows, in bytes. It applies to the block or to its values,
+/// whichever is smaller: fewer rows do not shrink the names of many columns.
 ///
-/// The JVM holds it as an array of bytes, in buffers of up to twice its length, and copies it several
-/// times. Its G1 collector keeps arrays apart that are larger than half a region (512 KiB, where
-/// regions have 1 MiB, the least), and may start to mark the whole heap for each of them. Smaller
-/// blocks than these would cost more by their number.
+/// The JVM stores a block as a byte array, in buffers of up to twice its length, and copies it
+/// several times. Its G1 collector treats an array larger than half a region specially, and may
+/// start to mark the whole heap for each one. The smallest regions have 1 MiB, so a buffer has at
+/// most 512 KiB and a block half of that. Smaller blocks would cost more through their number.
 const MOST: usize = 1 << 18;
-/// Bytes that a block is to have: the next one takes somewhat more for as many values.
+/// The intended size of a block, in bytes. It leaves room because the next block may need more
+/// bytes for as many values.
 const WANTED: usize = MOST - MOST / 8;
-/// Bytes of the values of a block of several rows: the batch that it is made into again.
+/// The maximum size of the values in a block of several rows, in bytes. The decoded batch has this
+/// size.
 const VALUES: usize = 1 << 21;
-/// How many blocks are compressed where one of them has become shorter by a third. LZ4 takes as long
-/// as copies of about that many bytes on the way of a block.
+/// One trial of compression decides for this many blocks. It succeeds if the block shrinks by a
+/// third. LZ4 takes about as long as copying that third along the way of a block.
 const ALIKE: usize = 16;
 
-/// Changes as blocks of at most 256 KiB, or of so many bytes of values, or of one row; none where there
-/// are no changes.
+/// Encodes changes as blocks of at most 256 KiB. A block may be larger if its values take at most
+/// 256 KiB, or if it has one row. Without changes there are no blocks.
 ///
 /// # Errors
 ///
@@ -63,11 +64,11 @@ pub fn encode(changes: &RecordBatch) -> Result<Vec<Vec<u8>>> {
     Ok(blocks)
 }
 
-/// The changes of a block.
+/// Reads the changes of a block.
 ///
 /// # Errors
 ///
-/// [`crate::core::error::Error::Format`] for damaged bytes, and those of another format.
+/// [`crate::core::error::Error::Format`] for damaged bytes, or bytes of another format.
 pub fn decode(block: &[u8]) -> Result<RecordBatch> {
     let (metadata, rows) = unseal(WHAT, block)?;
     let rows = column_encoding::decode(WHAT, &rows)?;
@@ -77,7 +78,7 @@ pub fn decode(block: &[u8]) -> Result<RecordBatch> {
     Ok(RecordBatch::try_new(Arc::new(schema), columns)?)
 }
 
-/// As many rows as have this many bytes of values, one at least.
+/// The longest range of rows from `from` with at most `most` bytes of values, but at least one row.
 fn fitting(changes: &RecordBatch, from: usize, most: usize) -> Range<usize> {
     let (mut least, mut end) = (from + 1, changes.num_rows());
     while least < end {
@@ -98,7 +99,7 @@ fn bytes_of_values(changes: &RecordBatch, rows: &Range<usize>) -> usize {
         .sum()
 }
 
-/// Encoded rows as a block, compressed where it becomes shorter by a third.
+/// Seals encoded rows, compressed if that shrinks them by a third.
 fn compressed(rows: &RecordBatch) -> Result<(Vec<u8>, Option<CompressionType>)> {
     const LZ4: Option<CompressionType> = Some(CompressionType::LZ4_FRAME);
     let (plain, short) = (sealed(rows, None)?, sealed(rows, LZ4)?);

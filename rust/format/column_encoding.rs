@@ -1,11 +1,12 @@
-//! Columns in fewer bytes: where a micro-batch changes many windows, the keys, times and counts of its
-//! changes are close to each other, all of them are deletes or upserts, and deletes have no aggregates.
+//! Stores columns of changes in fewer bytes. If a micro-batch changes many windows, the keys, times
+//! and counts of its changes are close to each other. All changes are deletes or upserts, and
+//! deletes have no aggregates.
 //!
-//! | column | is written as | metadata of the field |
+//! | column | stored as | metadata of the field |
 //! |---|---|---|
 //! | times of 64 bits, also in structs without a null | integers | `windrow.type`: its type |
-//! | integers of 64 bits without a null, also in such structs | `frame_of_reference` has them | |
-//! | nulls alone | a column of type null | `windrow.type`: its type |
+//! | integers of 64 bits without a null, also in such structs | see `frame_of_reference` | |
+//! | only nulls | a column of type null | `windrow.type`: its type |
 //! | one text (utf8) in all rows | a column of type null | `windrow.text`: the text |
 
 use std::sync::Arc;
@@ -22,8 +23,8 @@ use crate::core::error::{Error, Result};
 const TYPE_KEY: &str = "windrow.type";
 const TEXT_KEY: &str = "windrow.text";
 
-/// The columns of a batch in fewer bytes, where there are such. Its integers are left to the envelope,
-/// which has a frame of reference for those of all batches; those of structs have theirs here.
+/// Encodes the columns of a batch where that saves bytes. The envelope encodes top-level integers
+/// of every batch. Integers in structs are encoded here.
 pub(super) fn encode(rows: &RecordBatch) -> Result<RecordBatch> {
     if rows.num_rows() < FEW_ROWS {
         return Ok(rows.clone());
@@ -40,7 +41,7 @@ pub(super) fn encode(rows: &RecordBatch) -> Result<RecordBatch> {
     })
 }
 
-/// A column of times or of structs, which may itself be a field of a struct.
+/// Encodes a column of times or structs, which may itself be a field of a struct.
 fn times_and_fields(field: &Field, column: &ArrayRef) -> Result<Option<(Field, ArrayRef)>> {
     if is_time(column.data_type()) && is_named(column.data_type()) {
         let ticks = viewed(column, DataType::Int64)?;
@@ -56,11 +57,11 @@ fn times_and_fields(field: &Field, column: &ArrayRef) -> Result<Option<(Field, A
     Ok(Some(struct_of(field, frame_of_reference::encode(&fields)?)))
 }
 
-/// The columns that were encoded.
+/// Decodes the columns.
 ///
 /// # Errors
 ///
-/// [`Error::Format`] about `what` for metadata that [`encode`] does not write.
+/// [`Error::Format`] about `what` for metadata that [`encode`] never writes.
 pub(super) fn decode(what: &'static str, rows: &RecordBatch) -> Result<RecordBatch> {
     each(rows, |_, field, column, _| {
         if let Some(fields) = fields_of(column) {
@@ -93,7 +94,7 @@ pub(super) fn decode(what: &'static str, rows: &RecordBatch) -> Result<RecordBat
     })
 }
 
-/// Whether a type is the one that its name stands for.
+/// Whether the name of a type parses to the same type.
 fn is_named(data_type: &DataType) -> bool {
     let is_same = |named: DataType| named == *data_type && named != DataType::Null;
     data_type.to_string().parse().is_ok_and(is_same)
@@ -106,7 +107,7 @@ fn is_time(data_type: &DataType) -> bool {
     )
 }
 
-/// The text that all rows of a column have.
+/// The text of a column in which all rows are equal.
 fn only_text(column: &ArrayRef) -> Option<&str> {
     let texts = column.as_string_opt::<i32>()?;
     let first = texts.iter().next()??;
@@ -114,14 +115,14 @@ fn only_text(column: &ArrayRef) -> Option<&str> {
     is_only.then_some(first)
 }
 
-/// The columns of a struct without a null.
+/// The fields of a struct column without nulls.
 fn fields_of(column: &ArrayRef) -> Option<RecordBatch> {
     let fields = column.as_struct_opt()?;
     let is_plain = fields.null_count() == 0 && fields.num_columns() > 0;
     is_plain.then(|| RecordBatch::from(fields))
 }
 
-/// A column of these fields.
+/// A struct column of these fields.
 fn struct_of(field: &Field, fields: RecordBatch) -> (Field, ArrayRef) {
     let column = StructArray::from(fields);
     let field = field.clone().with_data_type(column.data_type().clone());
@@ -132,13 +133,13 @@ fn nulls_alone(column: &ArrayRef) -> ArrayRef {
     Arc::new(NullArray::new(column.len()))
 }
 
-/// The same values in another type of 64 bits.
+/// Reinterprets the values as another 64-bit type.
 fn viewed(column: &ArrayRef, data_type: DataType) -> Result<ArrayRef> {
     let data = column.to_data().into_builder().data_type(data_type);
     Ok(make_array(data.build()?))
 }
 
-/// A column that stands for one of another type.
+/// Replaces a column and marks its original type or text in the metadata.
 fn marked(field: &Field, column: ArrayRef, key: &str, value: &str) -> (Field, ArrayRef) {
     let mut metadata = field.metadata().clone();
     metadata.insert(key.to_owned(), value.to_owned());

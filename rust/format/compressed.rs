@@ -1,21 +1,22 @@
-//! The compressed buffers of an Arrow IPC stream: how long they say they are.
+//! Checks the declared lengths of compressed buffers in an Arrow IPC stream.
 
 use arrow_ipc::{RecordBatch, root_as_message};
 
-/// What an encapsulated message begins with, and the length of that with the length of its metadata.
+/// The first bytes of an encapsulated message, and the length of these together with the metadata
+/// length.
 const CONTINUATION: &[u8] = &[0xff; 4];
 const PREFIX: usize = 8;
 
-/// No byte of LZ4 stands for more bytes than this.
+/// The largest number of bytes to which a byte of LZ4 expands.
 const LARGEST_RATIO: i64 = 255;
 
-/// Whether no buffer says that it is longer than its compressed bytes can be: Arrow's reader takes so
-/// much memory before it reads them.
+/// Whether no buffer declares a greater length than its compressed bytes can have. Arrow's reader
+/// allocates the declared length before it decompresses.
 pub(super) fn has_true_lengths(stream: &[u8]) -> bool {
     lengths(stream).is_some()
 }
 
-/// None where a length is not true, or the bytes are no stream of messages.
+/// `None` if a length is impossible, or the bytes are not a stream of messages.
 fn lengths(mut stream: &[u8]) -> Option<()> {
     while !stream.is_empty() {
         let (prefix, rest) = stream.split_at_checked(PREFIX)?;
@@ -50,7 +51,7 @@ fn buffers(rows: RecordBatch<'_>, body: &[u8]) -> Option<()> {
             continue; // an empty buffer has no length
         };
         let longest = LARGEST_RATIO.checked_mul(compressed.len() as i64)?;
-        // -1 stands before bytes as they are.
+        // -1 marks uncompressed bytes.
         if !(-1..=longest).contains(&i64::from_le_bytes(*length)) {
             return None;
         }

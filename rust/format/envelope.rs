@@ -1,14 +1,15 @@
-//! A batch of rows as one Arrow IPC stream that any Arrow library opens, and that knows when it is
-//! damaged.
+//! A batch as one Arrow IPC stream, with a checksum that detects damage. Any Arrow library can open
+//! it.
 //!
-//! | part | what it is |
+//! | part | contents |
 //! |---|---|
-//! | schema message | the columns; metadata `windrow.format`, `windrow.checksum`, and what the writer adds |
-//! | record batch message | the rows; 64-bit integers as `frame_of_reference` has them |
+//! | schema message | the columns; metadata `windrow.format`, `windrow.checksum`, and the entries of the writer |
+//! | record batch message | the rows; see `frame_of_reference` for 64-bit integers |
 //! | end of stream | eight bytes |
 //!
-//! The checksum is written as `xxh3:` and 16 hexadecimal digits: xxh3-64 over all bytes, the digits
-//! read as dots. It is compared before anything but the schema's metadata is read as Arrow.
+//! The checksum is `xxh3:` and 16 hexadecimal digits. It is the xxh3-64 of all bytes, with dots in
+//! place of these digits. A reader compares it before it parses anything but the metadata of the
+//! schema.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -29,24 +30,24 @@ use super::compressed::has_true_lengths;
 use super::frame_of_reference;
 use crate::core::error::{Error, Result};
 
-/// Version of everything inside; no other one is read.
+/// The version of the whole format. Other versions are refused.
 pub const FORMAT: &str = "4";
 const FORMAT_KEY: &str = "windrow.format";
 const CHECKSUM_KEY: &str = "windrow.checksum";
 
 const MARK: &[u8] = b"xxh3:";
 const BLANK: &[u8] = b"................";
-/// Before the schema message: a mark of four bytes, and its length in four more.
+/// The bytes before the schema message: a mark of four bytes, and its length in four more.
 const PREFIX: usize = 8;
 
-/// What the writer said beside the rows.
+/// The metadata of the writer.
 pub type Metadata = HashMap<String, String>;
 
-/// Writes the rows of a batch, compressed or as they are, and metadata beside them.
+/// Writes a batch with metadata, optionally compressed.
 ///
 /// # Errors
 ///
-/// None of rows that Arrow can hold.
+/// Only for rows that Arrow cannot write.
 pub fn seal(
     batch: &RecordBatch,
     mut metadata: Metadata,
@@ -76,11 +77,11 @@ pub fn seal(
     Ok(bytes)
 }
 
-/// Reads what [`seal`] wrote.
+/// Reads the output of [`seal`].
 ///
 /// # Errors
 ///
-/// [`Error::Format`] about `what` for damaged bytes, and for those of another format.
+/// [`Error::Format`] about `what` for damaged bytes, or bytes of another format.
 pub fn unseal(what: &'static str, bytes: &[u8]) -> Result<(Metadata, RecordBatch)> {
     let metadata = metadata(what, bytes)?;
     if !has_true_lengths(bytes) {
@@ -99,7 +100,7 @@ pub fn unseal(what: &'static str, bytes: &[u8]) -> Result<(Metadata, RecordBatch
     Ok((metadata, frame_of_reference::decode(what, &rows)?))
 }
 
-/// Reads only what stands beside the rows.
+/// Reads only the metadata.
 ///
 /// # Errors
 ///
@@ -121,14 +122,14 @@ pub fn metadata(what: &'static str, bytes: &[u8]) -> Result<Metadata> {
     }
 }
 
-/// What the writer said, without what [`seal`] has added.
+/// The metadata of the writer, without the entries of [`seal`].
 pub(super) fn own_metadata(mut metadata: Metadata) -> Metadata {
     metadata.retain(|key, _| key != FORMAT_KEY && key != CHECKSUM_KEY);
     metadata
 }
 
-/// Reads bytes as Arrow. Its reader goes where the bytes point, and panics where that is outside of
-/// them.
+/// Reads bytes as Arrow. Arrow's reader follows offsets in the bytes, and panics if one is out of
+/// bounds.
 fn read<T>(
     what: &'static str,
     read: impl FnOnce() -> std::result::Result<T, ArrowError>,
@@ -139,7 +140,7 @@ fn read<T>(
     read.map_err(|error| broken(error.to_string()))
 }
 
-/// Whether the bytes are those that were sealed.
+/// Whether the checksum matches the bytes.
 fn is_whole(bytes: &[u8]) -> bool {
     let split = digits_of_checksum(bytes).and_then(|range| {
         let (before, rest) = bytes.split_at_checked(range.start)?;
@@ -155,8 +156,8 @@ fn is_whole(bytes: &[u8]) -> bool {
     format!("{:016x}", hash.digest()).as_bytes() == digits
 }
 
-/// The bytes that hold the digits of the checksum, found in the metadata of the schema message:
-/// names and values of the user's may look like a checksum too.
+/// The range of the checksum's digits. It is found through the metadata of the schema message,
+/// because user-defined names and values may also look like a checksum.
 fn digits_of_checksum(bytes: &[u8]) -> Option<Range<usize>> {
     let length = bytes.get(PREFIX / 2..PREFIX)?.try_into().ok()?;
     let length = usize::try_from(i32::from_le_bytes(length)).ok()?;

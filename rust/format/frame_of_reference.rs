@@ -1,12 +1,12 @@
-//! Integers in fewer bytes, by their frame of reference: a column of 64-bit integers is written as
-//! the differences from its least value, in 8, 16 or 32 bits where these hold the largest difference.
-//! Where that takes fewer bytes, they are first the differences from the column before it, row by row:
-//! where a session ends and how far it reaches are often as far apart in all rows.
+//! Stores 64-bit integers in fewer bytes, by their frame of reference. A column becomes its
+//! differences from its least value, in 8, 16 or 32 bits if they fit. If that saves more bytes, a
+//! column becomes its differences from the previous column first, row by row. For example, the end
+//! and the reach of sessions are often equally far apart in all rows.
 //!
 //! | metadata of the field | value |
 //! |---|---|
-//! | `windrow.least` | what is added to each value |
-//! | `windrow.base` | the number, from 0, of an earlier column of which the value in the same row is added, too, as it was before it was encoded |
+//! | `windrow.least` | the number to add to each value |
+//! | `windrow.base` | the number, from 0, of an earlier column; its decoded value in the same row is added, too |
 //!
 //! Sums and differences wrap at 64 bits.
 
@@ -21,10 +21,10 @@ use crate::core::error::{Error, Result};
 
 const LEAST_KEY: &str = "windrow.least";
 const BASE_KEY: &str = "windrow.base";
-/// Rows of which a column takes as many bytes more in the schema as it takes fewer itself, about.
+/// About the number of rows at which the extra schema bytes of a column equal the saved bytes.
 pub(super) const FEW_ROWS: usize = 16;
 
-/// The columns of a batch, those of 64-bit integers without a null in as few bytes as hold them.
+/// Encodes the `Int64` columns without nulls in as few bytes as possible.
 pub(super) fn encode(rows: &RecordBatch) -> Result<RecordBatch> {
     if rows.num_rows() < FEW_ROWS {
         return Ok(rows.clone());
@@ -58,11 +58,11 @@ pub(super) fn encode(rows: &RecordBatch) -> Result<RecordBatch> {
     })
 }
 
-/// The columns that were encoded.
+/// Decodes the columns.
 ///
 /// # Errors
 ///
-/// [`Error::Format`] about `what` for a least value or a base that is none, or of another type of
+/// [`Error::Format`] about `what` for an invalid least value or base, or an unexpected type of
 /// differences.
 pub(super) fn decode(what: &'static str, rows: &RecordBatch) -> Result<RecordBatch> {
     each(rows, |_, field, column, decoded| {
@@ -102,7 +102,7 @@ pub(super) fn decode(what: &'static str, rows: &RecordBatch) -> Result<RecordBat
     })
 }
 
-/// The values of a column of 64-bit integers without a null.
+/// The values of an `Int64` column without nulls.
 fn integers(column: &ArrayRef) -> Option<&[i64]> {
     let column = column.as_primitive_opt::<Int64Type>()?;
     (column.null_count() == 0).then_some(column.values())
@@ -113,17 +113,17 @@ fn differences<'v>(values: &'v [i64], base: &'v [i64]) -> impl Iterator<Item = i
     each.map(|(value, base)| value.wrapping_sub(*base))
 }
 
-/// Bytes of an integer that is written as it is.
+/// The size of an unencoded integer, in bytes.
 const WIDEST: usize = 8;
 
-/// What integers differ from, and the bytes that hold each difference.
+/// The least of some integers, and the size of each difference from it, in bytes.
 struct Frame {
     least: i64,
     bytes: usize,
 }
 
 impl Frame {
-    /// The frame of some integers; none where 32 bits do not hold their differences, or of no integers.
+    /// The frame of some integers. `None` without integers, or if a difference exceeds 32 bits.
     fn of(values: impl Iterator<Item = i64>) -> Option<Self> {
         let bounds = values.fold(None, |bounds, value| {
             let (least, most) = bounds.unwrap_or((value, value));
@@ -139,7 +139,7 @@ impl Frame {
         Some(Self { least, bytes })
     }
 
-    /// The least value, and the column of differences.
+    /// Returns the least value and the column of differences.
     fn write(self, values: impl Iterator<Item = i64>) -> (i64, ArrayRef) {
         let Self { least, bytes } = self;
         let column: ArrayRef = match bytes {
@@ -166,8 +166,8 @@ fn sums<T: ArrowPrimitiveType<Native: Into<i64>>>(least: i64, column: &ArrayRef)
         .collect()
 }
 
-/// A batch of which some columns are other ones now: `change` is told the number of a column, its field,
-/// itself, and what became of the columns before it.
+/// Replaces some columns of a batch. The arguments of `change` are the number of a column, its
+/// field, the column itself, and the new columns before it.
 pub(super) fn each(
     rows: &RecordBatch,
     change: impl Fn(usize, &Field, &ArrayRef, &[ArrayRef]) -> Result<Option<(Field, ArrayRef)>>,
@@ -232,8 +232,8 @@ mod tests {
             (300, 0xFF, 8, true),
             (300, 0x100, 16, true),
             (i64::MIN + 0xFFFF, 0xFFFF, 16, true),
-            (300, 0x1_0000, 32, false),     // as many bits as by itself
-            (i64::MAX, 0x1_0000, 32, true), // by itself it goes over the end of the numbers
+            (300, 0x1_0000, 32, false), // as many bits as without a base
+            (i64::MAX, 0x1_0000, 32, true), // without a base the values wrap
         ] {
             let ends = starts().map(|start| {
                 let length = if start == 0 { span } else { 0 };
@@ -304,7 +304,7 @@ mod tests {
             ("0", None, wide),
             ("0", Some("x"), narrow),
             ("0", Some("-1"), narrow),
-            ("0", Some("0"), narrow), // itself
+            ("0", Some("0"), narrow), // its own base
             ("0", Some("1"), narrow),
         ] {
             let mut least = HashMap::from([(LEAST_KEY.to_owned(), least.to_owned())]);

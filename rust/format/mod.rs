@@ -1,17 +1,17 @@
-//! Bytes that last: Arrow IPC with a version and a checksum.
+//! Serialized batches: Arrow IPC with a version and a checksum.
 //!
 //! | file | noun |
 //! |---|---|
 //! | [`envelope`] | a batch with metadata and a checksum |
-//! | `frame_of_reference` | integers in fewer bytes |
-//! | `column_encoding` | times, nulls alone and one text in fewer bytes |
-//! | [`change_block`] | changes on their way to the last step of a stream |
-//! | `compressed` | the compressed buffers of a batch |
+//! | `frame_of_reference` | stores integers in fewer bytes |
+//! | `column_encoding` | stores times, and columns of nulls or of one text, in fewer bytes |
+//! | [`change_block`] | blocks of changes for the last step of a stream |
+//! | `compressed` | checks the lengths of compressed buffers |
 //! | [`block`] | rows of one shard, for the shuffle |
-//! | `block_reader` | the columns of a block, one after the other |
+//! | `block_reader` | reads the columns of a block |
 //! | `partial_sessions` | partial sessions as columns |
-//! | [`packed`] | blocks as rows that Spark shuffles and sorts |
-//! | [`shard_key`] | what Spark knows a shard by |
+//! | [`packed`] | blocks as rows for Spark to shuffle and sort |
+//! | [`shard_key`] | the key of a shard in Spark |
 
 pub mod block;
 pub(crate) mod block_reader;

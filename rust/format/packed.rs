@@ -1,13 +1,13 @@
-//! Packed rows: what moves through Spark's shuffle. A row is a block of one shard, cut by time.
+//! Packed rows, which move through Spark's shuffle. A row is a block of one shard, cut by time.
 //!
-//! | column | type | holds |
+//! | column | type | contents |
 //! |---|---|---|
-//! | `shard` | int32 | which range of key hashes, as Spark knows it ([`crate::format::shard_key`]) |
+//! | `shard` | int32 | the key of the shard in Spark ([`crate::format::shard_key`]) |
 //! | `first` | int64 | the least time in the block, in ticks |
 //! | `block` | binary | see [`crate::format::block`] |
 //!
-//! Blocks of a shard that are read in the order of `first` let windows leave as soon as the next
-//! block's first time has passed them.
+//! If the blocks of a shard are read in the order of `first`, a window can leave once the next
+//! block starts after it is due.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ use super::shard_key;
 use crate::core::error::{Error, Result};
 use crate::core::time::Time;
 
-/// Blocks in a batch of packed rows.
+/// The number of blocks in a batch of packed rows.
 const BATCH_BLOCKS: usize = 256;
 
 /// The schema of packed rows.
@@ -35,7 +35,7 @@ pub fn schema() -> SchemaRef {
     ]))
 }
 
-/// Cuts rows, sorted by shard and time, into packed rows of blocks of about `block_bytes`.
+/// Cuts rows, sorted by shard and time, into packed rows with blocks of about `block_bytes` bytes.
 ///
 /// # Errors
 ///
@@ -47,7 +47,7 @@ pub fn pack(
     times: &[Time],
     block_bytes: usize,
 ) -> Result<Vec<RecordBatch>> {
-    let rows = frame_of_reference::encode(rows)?; // as wide as blocks are
+    let rows = frame_of_reference::encode(rows)?; // to measure rows as they are in blocks
     let width = rows.get_array_memory_size() / rows.num_rows().max(1);
     let most = (block_bytes / width.max(1)).max(1);
     let mut packed = Vec::new();
@@ -103,7 +103,7 @@ impl Builder {
 
 /// A packed row.
 pub struct PackedRow<'a> {
-    /// The key of its shard.
+    /// The key of the shard.
     pub shard: i32,
     /// The least time in the block.
     pub first: Time,
@@ -111,11 +111,11 @@ pub struct PackedRow<'a> {
     pub block: &'a [u8],
 }
 
-/// The packed rows of a batch; more columns may follow the three.
+/// Reads the packed rows of a batch. Extra columns may follow the three.
 ///
 /// # Errors
 ///
-/// [`Error::Format`] for other columns, and for a null.
+/// [`Error::Format`] for unexpected columns, or a null.
 pub fn unpack(batch: &RecordBatch) -> Result<Vec<PackedRow<'_>>> {
     let [shard, first, block, ..] = batch.columns() else {
         return Err(Error::Format {

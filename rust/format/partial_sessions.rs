@@ -1,4 +1,4 @@
-//! Partial sessions as columns: keys, `start`, `end`, `reach` of dynamic gaps, states.
+//! Partial sessions as columns: keys, `start`, `end`, `reach` for dynamic gaps, states.
 
 use arrow_array::{ArrayRef, RecordBatch};
 
@@ -12,22 +12,22 @@ use crate::core::time::Time;
 use crate::core::window::Extent;
 use crate::plan::query::Query;
 
-/// Partial sessions, one a row.
+/// Partial sessions, one per row.
 pub(crate) struct PartialSessions<'a> {
     /// The key columns.
     pub keys: Vec<ArrayRef>,
-    /// The extent of each.
+    /// The extent of each session.
     pub extents: Vec<Extent>,
     /// The states of the aggregates.
     pub states: Vec<Column<'a>>,
 }
 
 impl PartialSessions<'static> {
-    /// The columns; `reach` follows from `end` where all records have one gap.
+    /// Writes the columns. A fixed gap needs no `reach`, which follows from `end`.
     ///
     /// # Errors
     ///
-    /// States that Arrow cannot hold.
+    /// If Arrow cannot store a state.
     pub fn write(self, gap: Gap) -> Result<RecordBatch> {
         let bound = |bound: fn(&Extent) -> Time| numbers(self.extents.iter().map(|e| bound(e).0));
         let mut columns = self.keys;
@@ -44,11 +44,11 @@ impl PartialSessions<'static> {
 }
 
 impl<'a> PartialSessions<'a> {
-    /// Reads what [`Self::write`] wrote.
+    /// Reads the output of [`Self::write`].
     ///
     /// # Errors
     ///
-    /// [`crate::core::error::Error::Format`] of other columns.
+    /// [`crate::core::error::Error::Format`] for unexpected columns.
     pub fn read(query: &Query, gap: Gap, block: &'a RecordBatch) -> Result<Self> {
         let mut columns = BlockReader::new(block);
         let keys = columns.arrays(query.keys.len())?.to_vec();

@@ -1,8 +1,8 @@
-//! What Spark knows a shard by: the integer whose hash in Spark is the number of the shard.
+//! The key of a shard in Spark: the integer whose hash in Spark is the number of the shard.
 //!
-//! Spark sends a row to the partition `hash(key) mod partitions`. With the numbers of shards as keys the
-//! partitions get shards by chance, of eight shards one of two partitions perhaps five and the other
-//! three; with these keys partition `p` gets the shards `p`, `p + partitions`, and so on, for any
+//! Spark sends a row to partition `hash(key) mod partitions`. With shard numbers as keys, chance
+//! would distribute the shards: one of two partitions might get five of eight shards, the other
+//! three. With these keys, partition `p` gets the shards `p`, `p + partitions`, and so on, for any
 //! number of partitions.
 //!
 //! ```text
@@ -18,10 +18,10 @@ const M: u32 = 5;
 const N: u32 = 0xe654_6b64;
 const F1: u32 = 0x85eb_ca6b;
 const F2: u32 = 0xc2b2_ae35;
-/// Bytes in a key.
+/// The size of a key, in bytes.
 const LENGTH: u32 = 4;
 
-/// The key of a shard. Shards have fewer than 2^31 numbers, so no two have one key.
+/// The key of a shard. The hash is invertible, so no two shards share a key.
 pub fn of(shard: u32) -> i32 {
     let mut hash = shard;
     hash ^= hash >> 16;
@@ -36,9 +36,9 @@ pub fn of(shard: u32) -> i32 {
     key.wrapping_mul(inverse(C1)).cast_signed()
 }
 
-/// What an odd number is multiplied by to give 1, modulo 2^32.
+/// The multiplicative inverse of an odd number, modulo 2^32.
 const fn inverse(odd: u32) -> u32 {
-    let mut inverse = odd; // right in its last three bits; each step doubles them
+    let mut inverse = odd; // its last three bits are right; each step doubles the right bits
     let mut step = 0;
     while step < 4 {
         inverse = inverse.wrapping_mul(2_u32.wrapping_sub(odd.wrapping_mul(inverse)));

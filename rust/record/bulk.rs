@@ -1,4 +1,4 @@
-//! The rows of a batch into windows: the records of most keys in bulk, those of the others one by
+//! Adds the rows of a batch to windows. Records of most keys are added in bulk, the others one by
 //! one.
 //!
 //! ```text
@@ -7,8 +7,7 @@
 //!              stream time  └▶ keys with a record behind ───▶ added one by one ────────────────────────┘
 //! ```
 //!
-//! A record is behind before the close time of its input: only then its order matters
-//! (`session/bulk.rs`, `sliding/bulk.rs`).
+//! A record is behind if it is before the close time of its input. Only then does its order matter.
 
 use std::cmp::Reverse;
 
@@ -33,24 +32,24 @@ use crate::core::time::{Span, Time};
 use crate::input::events::{Event, EventBatch};
 use crate::plan::query::Query;
 
-/// Records that are added one by one between two checks of the interrupt: each may change thousands
-/// of windows.
+/// Records added one by one between two checks of the interrupt. Each may change thousands of
+/// windows.
 pub(crate) const RECORDS_PER_CHECK: usize = 64;
 
 const NO_KEY: Error = Error::Internal("the key of a record has no name");
 const NO_ROW: Error = Error::Internal("a record has no row in its batch");
 const NO_PARTIAL: Error = Error::Internal("a group of records has no session");
 
-/// A record and the number of its key in the batch.
+/// A record and its key number in the batch.
 pub(crate) type NumberedRecord<'a> = (KeyId, ValidRecord<'a, u32>);
 
-/// What the records of a batch are added with.
+/// The context in which the records of a batch are added.
 pub(crate) struct BatchContext<'c, 's> {
     /// The batch.
     pub events: &'c EventBatch,
     /// The states of the windows.
     pub states: &'c mut OperatorStates<'s>,
-    /// Where changes go.
+    /// Receives the changes.
     pub out: &'c mut Changes,
     /// Stops long work.
     pub interrupt: &'c Interrupt,
@@ -69,10 +68,10 @@ impl<'c, 's> BatchContext<'c, 's> {
     }
 }
 
-/// Windows to which many records may be added at once.
+/// Windows that can take many records at once.
 pub(crate) trait BulkWindows: WindowKind {
-    /// Adds the records of the keys that are not among `ordered`, and inserts there the keys whose
-    /// records have to be added in their order.
+    /// Adds the records of keys outside `ordered`. Inserts keys into `ordered` whose records must
+    /// be added in order.
     fn add_all(
         operator: &mut WindowOperator<Self>,
         records: &[NumberedRecord<'_>],
@@ -81,7 +80,7 @@ pub(crate) trait BulkWindows: WindowKind {
     ) -> Result<()>;
 }
 
-/// The keys whose records are added one by one, in their order.
+/// The keys whose records are added one by one, in order.
 pub(crate) struct OrderedKeys(Vec<bool>);
 
 impl OrderedKeys {
@@ -104,7 +103,7 @@ impl OrderedKeys {
     }
 }
 
-/// Adds the rows of a batch whose keys are numbered, and closes windows.
+/// Adds the rows of a batch with numbered keys, and closes windows.
 pub(crate) fn add<K: BulkWindows>(
     operator: &mut WindowOperator<K>,
     query: &Query,
@@ -132,7 +131,8 @@ pub(crate) fn add<K: BulkWindows>(
         }
     }
     if context.states.has_functions() {
-        // They see the records one by one; none of these is late, and time sorts them.
+        // Functions see records one by one. None of these records is late, so they go in time
+        // order.
         let mut others: Vec<_> = ordered.others(&records).copied().collect();
         others.sort_by_key(|(_, record)| record.time);
         add_each(operator, &others, judgement, context)?;
@@ -141,8 +141,8 @@ pub(crate) fn add<K: BulkWindows>(
     }
     records.retain(|(key, _)| ordered.contains(*key));
     if let Judgement::Start = judgement {
-        // Together they are late as their group is: the furthest reach of a group comes first, and
-        // each of the others joins one that came before it (rules 1.2). Sliding windows have no gap.
+        // Records of a group are late only together. The furthest reach of a group comes first, so
+        // that each other record joins an earlier one (rules 1.2). Sliding windows have no gap.
         let reach = |record: &ValidRecord<'_, u32>| record.time.saturating_add(record.gap);
         records.sort_by_key(|(_, record)| Reverse(reach(record)));
     }
@@ -171,9 +171,9 @@ fn add_each<K: BulkWindows>(
             input: events.input(row)?.unwrap_or_default(),
             time: Some(record.time),
         };
-        // Windows of other keys close when they would have closed before, whatever is in them by
-        // now: up to the time before a record that is behind. Any other record meets none that its
-        // own time closes.
+        // Windows of other keys close as if all records were added in order, even if they have
+        // later records by now. They close up to the stream time before a record that is behind.
+        // Any other record meets no window that its own time closes.
         if judgement.closes() {
             operator.close(record.now, states, out)?;
         }
@@ -215,9 +215,8 @@ impl BulkWindows for SlidingWindows {
 }
 
 impl BulkWindows for SessionWindows {
-    /// Rows become groups, groups become partial sessions, and each partial session is joined with
-    /// the stored ones. Then the states of each group are merged into the stored session of its
-    /// partial session.
+    /// Rows become groups, and groups become partial sessions. Each partial session is joined with
+    /// stored sessions. Then the states of each group are merged into the stored session.
     fn add_all(
         operator: &mut SessionOperator,
         records: &[NumberedRecord<'_>],
@@ -234,7 +233,7 @@ impl BulkWindows for SessionWindows {
         }
         let mut open = OpenSessions::default();
         let groups = open.assign_own(&keys, &times, &gaps, interrupt)?;
-        // Rows of ordered keys go into one more group, which is not read.
+        // Rows of ordered keys go into an extra group, which is never read.
         let count = open.len();
         let mut group_of_row = vec![Slot(count as u32); events.rows()];
         for (row, group) in rows.into_iter().zip(groups) {

@@ -17,7 +17,8 @@ use crate::core::window::Window;
 use crate::plan::query::Query;
 use crate::plan::window_lengths::WindowLengths;
 
-/// Keys, `window`, aggregates, `op`, `time`: what happened, and the time of it as Kafka stamps it.
+/// The schema of changes: keys, `window`, aggregates, `op`, `time`. `time` is the timestamp that
+/// Kafka would give the change.
 pub fn schema(query: &Query) -> SchemaRef {
     let nullable = |field: &Arc<Field>| Arc::new(field.as_ref().clone().with_nullable(true));
     let keys_and_window = query.keys.len() + 1;
@@ -39,12 +40,13 @@ pub fn schema(query: &Query) -> SchemaRef {
     ))
 }
 
-/// Writes changes as rows, in several batches where they do not fit one, and releases their slots.
+/// Writes changes as rows and releases their slots. Splits them into several batches if they do not
+/// fit one.
 ///
 /// # Errors
 ///
-/// [`crate::core::error::Error::Overflow`] for a window that cannot be shown, and what lowering the
-/// states returns.
+/// [`crate::core::error::Error::Overflow`] for a window whose bounds do not fit, and errors of
+/// lowering the states.
 pub(crate) fn write(changes: Changes, state: &mut StateStore) -> Result<Vec<RecordBatch>> {
     let rows = changes.into_rows();
     if !state.saturates {
@@ -71,12 +73,12 @@ pub(crate) fn write(changes: Changes, state: &mut StateStore) -> Result<Vec<Reco
     Ok(batches)
 }
 
-/// A batch of changes; `keys` has the key of each, and `lower` gives the aggregates of slots, each of
-/// one of some windows.
+/// Builds a batch of changes. `keys` has the key of each change. `lower` returns the aggregates of
+/// slots; its windows are parallel to its slots.
 ///
 /// # Errors
 ///
-/// What `lower` returns, and times that their column cannot hold.
+/// Errors of `lower`, and errors for times that their column cannot hold.
 pub(crate) fn batch(
     query: &Query,
     keys: Vec<ArrayRef>,
@@ -87,7 +89,8 @@ pub(crate) fn batch(
     let with_states = rows.iter().filter_map(|row| Some((row.slot?, row.window)));
     let (slots, of_slots): (Vec<Slot>, Vec<Window>) = with_states.unzip();
     let mut columns = keys;
-    // Windows have ids in queries that delete none: then these are the keys of all slots.
+    // Only queries without deletes have window ids. There every row has a slot, so the keys are
+    // parallel to the slots.
     let results = lower(&columns, &slots, &of_slots)?;
     columns.push(query.window(&windows)?);
     let mut next = 0..;
@@ -112,7 +115,7 @@ pub(crate) fn batch(
 ///
 /// # Errors
 ///
-/// [`crate::core::error::Error::Overflow`] for one that does not.
+/// [`crate::core::error::Error::Overflow`] for a window that does not.
 pub fn check(query: &Query, mut windows: impl Iterator<Item = Window>) -> Result<()> {
     let WindowLengths::Sliding(sliding) = query.windows else {
         return Ok(());

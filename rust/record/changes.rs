@@ -14,22 +14,22 @@ use crate::core::operator::change::{Change, Op, Sink};
 use crate::core::time::Time;
 use crate::core::window::Window;
 
-/// Changes in their order. Unless each of them counts, a window has at most one row (rules 6.2), so
-/// that memory follows the windows that change and not how often each of them does.
+/// Changes in order. Unless every change counts, a window has at most one row (rules 6.2). Memory
+/// then grows with the number of changed windows, not with the number of changes.
 pub struct Changes {
-    /// The row of each window; none where each change counts.
+    /// The row of each window. `None` if every change counts.
     latest: Option<Latest>,
     rows: Vec<Row>,
-    /// Rows that are free for other windows.
+    /// Rows that other windows may reuse.
     free: Vec<usize>,
-    /// How many changes there were.
+    /// The number of changes so far.
     count: u64,
 }
 
-/// The row of each window of a key, by its position.
+/// The position of the row of each key and window.
 struct Latest {
     table: HashTable<usize>,
-    /// Of the table's hash.
+    /// The seed of the hash.
     seed: u64,
 }
 
@@ -70,16 +70,16 @@ fn hash(seed: u64, name: &[u8], window: Window) -> u64 {
     xxh3_64_with_seed(&times.to_le_bytes(), xxh3_64_with_seed(name, seed))
 }
 
-/// A change of a window, but for its key.
+/// A change of a window, without its key.
 pub(crate) struct ChangeRow {
     pub window: Window,
     pub time: Time,
     pub op: Op,
-    /// The slot of its states; none where it has no aggregates.
+    /// The slot of its states. `None` if the change has no aggregates.
     pub slot: Option<Slot>,
 }
 
-/// A change, with a copy of the states.
+/// A change with a copy of the states.
 pub(super) struct Row {
     pub name: Box<[u8]>,
     pub window: Window,
@@ -88,7 +88,7 @@ pub(super) struct Row {
     pub slot: Option<Slot>,
     /// Whether the window was stored before the batch.
     known: bool,
-    /// Which change it is; none where the row is free.
+    /// The number of the change. `None` if the row is free.
     number: Option<u64>,
 }
 
@@ -105,7 +105,7 @@ impl Row {
 }
 
 impl Changes {
-    /// No changes yet; with `every`, each of them counts.
+    /// Creates an empty list. `every` makes every change count.
     pub fn new(every: bool) -> Self {
         Self {
             latest: (!every).then(Latest::new),
@@ -115,7 +115,7 @@ impl Changes {
         }
     }
 
-    /// How many upserts and deletes there are.
+    /// The number of upserts and deletes.
     pub fn updates(&self) -> u64 {
         let updates = self
             .rows
@@ -124,7 +124,7 @@ impl Changes {
         updates.count() as u64
     }
 
-    /// The rows, in the order of their changes.
+    /// The rows in the order of changes.
     pub(super) fn into_rows(mut self) -> Vec<Row> {
         self.rows.retain(|row| row.number.is_some());
         if self.rows.len() as u64 != self.count {
@@ -136,7 +136,7 @@ impl Changes {
 
 impl Sink<OperatorStates<'_>> for Changes {
     fn emit(&mut self, change: Change<'_>, states: &mut OperatorStates<'_>) -> Result<()> {
-        // A window is final by time, not by the record at hand.
+        // Time makes a window final, not the current record.
         let at = if change.op == Op::Final {
             std::mem::take(&mut states.at)
         } else {
@@ -171,7 +171,7 @@ impl Changes {
                 let position = *entry.get();
                 return self.replace(position, number, change, states);
             }
-            // A window that is new in the batch and deleted in it has no row.
+            // A window created and deleted in the same batch has no row.
             Some(Entry::Vacant(_)) if op == Op::Delete && !known => return Ok(()),
             Some(Entry::Vacant(entry)) => drop(entry.insert(next)),
             None => {}
@@ -193,7 +193,7 @@ impl Changes {
         Ok(())
     }
 
-    /// Replaces the change of a window by a later one. The copy of its states is overwritten.
+    /// Replaces the change of a window by a later one, and overwrites the copy of its states.
     fn replace(
         &mut self,
         position: usize,

@@ -1,5 +1,5 @@
-//! The state of an operator between two micro-batches, as pages: all of them, or those that a
-//! micro-batch needs and changes.
+//! Saves and restores the state of an operator between two micro-batches as pages. Handles either
+//! all pages, or only the pages that a micro-batch needs and changes.
 
 use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
@@ -19,17 +19,16 @@ use crate::state::source_time::SourceTime;
 use crate::state::stored_windows::StoredWindows;
 use crate::state::touched::Touched;
 
-/// Rows whose sort keys are made at once.
+/// The number of rows per step of making sort keys.
 const KEYS: usize = 1 << 12;
 
 impl Operator {
-    /// The whole state, as pages. [`Self::changed_pages`] returns the same pages afterwards as
-    /// without this call.
+    /// The whole state as pages. This call does not affect [`Self::changed_pages`].
     ///
     /// # Errors
     ///
-    /// [`crate::core::error::Error::Format`] after a call that failed, [`crate::core::error::Error::Function`] for
-    /// accumulators that do not fit their type.
+    /// [`crate::core::error::Error::Format`] after a failed call.
+    /// [`crate::core::error::Error::Function`] for accumulators that do not fit their type.
     pub fn pages(&self) -> Result<Vec<Vec<u8>>> {
         self.check_whole()?;
         let mut whole = self.empty_snapshot();
@@ -39,9 +38,8 @@ impl Operator {
         Ok([head].into_iter().chain(pages).collect())
     }
 
-    /// The pages that have changed since the last call, or since the operator was restored: by
-    /// name, without bytes where a page is no more. Applied to the pages before, they give the same
-    /// state as [`Self::pages`].
+    /// The pages changed since the last call, or since the operator was restored, by name. `None`
+    /// deletes a page. Applied to the previous pages, they give the same state as [`Self::pages`].
     ///
     /// # Errors
     ///
@@ -51,8 +49,8 @@ impl Operator {
             StatePart::Changed => self.check_usable()?,
             _ => self.check_whole()?,
         }
-        // Hidden windows are dropped first, so that no page still has them that a snapshot has not (rules
-        // 1.7).
+        // Drop hidden windows first, so that changed pages hold the same windows as a full snapshot
+        // (rules 1.7).
         let (windows, mut states) = self.state.at_rest();
         windows.drop_hidden(&mut states);
         let changed = saved_windows::write(&self.state, &mut self.snapshot)?;
@@ -60,15 +58,15 @@ impl Operator {
         self.snapshot.finish(changed, &self.state.clock())
     }
 
-    /// The pages of a saved state that a micro-batch needs, by its key columns, `times` and `progress` as
-    /// the micro-batch is pushed with them: those of the runs that have its keys, and of those in which
-    /// a window closes or leaves. None where it needs all of them, as the state was saved in other
-    /// segments, or in parts.
+    /// The pages of a saved state that a micro-batch needs: the runs to which its keys belong, and
+    /// the runs in which a window closes or leaves. `keys` are the key columns of the micro-batch.
+    /// `times` and `progress` are the arguments of its push. `None` if it needs all pages, because
+    /// the state has parts or another segment length.
     ///
     /// # Errors
     ///
-    /// [`crate::core::error::Error::Format`] for a head that is damaged or of another query, and for an
-    /// operator that has seen records; columns of other types.
+    /// [`crate::core::error::Error::Format`] for a head that is damaged or of another query, and if
+    /// the operator has seen records. Errors for columns of other types.
     pub fn touched(
         &self,
         head: &[u8],
@@ -110,40 +108,40 @@ impl Operator {
         Ok(Some(names.iter().map(PageName::to_string).collect()))
     }
 
-    /// No pages yet.
+    /// A snapshot without pages.
     fn empty_snapshot(&self) -> Snapshot {
         let fingerprint = self.snapshot.fingerprint.clone();
         let width = self.state.windows.segment_width();
         Snapshot::new(fingerprint, Layout::Ranges, width)
     }
 
-    /// Reads the pages of a saved state, in any order, into an operator that has seen no record.
-    /// After an error the operator refuses every call, unless it has seen records: then nothing has
-    /// changed.
+    /// Reads the pages of a saved state, in any order. The operator must not have seen records;
+    /// otherwise the call fails and changes nothing. After any other error the operator refuses
+    /// every call.
     ///
     /// # Errors
     ///
-    /// [`crate::core::error::Error::Format`] for pages that are damaged, missing, or of another query, and for
-    /// an operator that has seen records.
+    /// [`crate::core::error::Error::Format`] for pages that are damaged, missing, or of another
+    /// query, and if the operator has seen records.
     pub fn restore(&mut self, pages: &[&[u8]]) -> Result<()> {
         self.read_pages(pages, StatePart::Whole)
     }
 
-    /// Reads the head and the pages that [`Self::touched`] has named, for that micro-batch alone and its
-    /// [`Self::changed_pages`].
+    /// Reads the head and the pages named by [`Self::touched`]. The operator can then process that
+    /// micro-batch and return its [`Self::changed_pages`], but nothing else.
     ///
     /// # Errors
     ///
-    /// As [`Self::restore`], but for pages of other runs that are missing.
+    /// As [`Self::restore`], except that pages of other runs may be missing.
     pub fn restore_touched(&mut self, pages: &[&[u8]]) -> Result<()> {
         self.read_pages(pages, StatePart::Runs)
     }
 
-    /// Reads the head and some pages of a saved state, for [`Self::select`] alone.
+    /// Reads the head and some pages of a saved state, only for [`Self::select`].
     ///
     /// # Errors
     ///
-    /// As [`Self::restore`], but for pages of windows that are missing.
+    /// As [`Self::restore`], except that pages of windows may be missing.
     pub fn restore_part(&mut self, pages: &[&[u8]]) -> Result<()> {
         self.read_pages(pages, StatePart::Pages)
     }
@@ -198,7 +196,7 @@ impl Operator {
                 parts.push(page);
                 continue;
             }
-            state.windows.reserve(page.len().saturating_mul(left)); // pages are of about one length
+            state.windows.reserve(page.len().saturating_mul(left)); // pages have similar lengths
             window_pages::read(state, &page)?;
         }
         if !parts.is_empty() {

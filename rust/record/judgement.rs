@@ -1,4 +1,4 @@
-//! By which stream time the records of a batch are judged (rules 1.2 and 1.3).
+//! Which stream time decides whether a record is late (rules 1.2 and 1.3).
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
@@ -10,29 +10,28 @@ use crate::core::operator::window_operator::{WindowKind, WindowOperator};
 use crate::core::time::Time;
 use crate::input::events::SOURCE;
 
-/// By which stream time the records of a batch are judged.
+/// Which stream time decides whether a record of a batch is late.
 #[derive(Clone)]
 pub(crate) enum Judgement {
-    /// Each by what it and those before it in the same operator have reached, as in the driver.
+    /// The stream time of the operator up to and including the record, as in the driver.
     Arrival,
-    /// All by what was reached before the batch (rules 1.2).
+    /// The stream time before the batch, for all records (rules 1.2).
     Start,
-    /// Each by what all records of its source up to it have reached, those of other shards too
-    /// (rules 1.3).
+    /// The times of all records of the source up to the record, in any shard (rules 1.3).
     Order {
-        /// A column for each input, with the largest time so far in the micro-batch.
+        /// A column per input, with the largest time so far in the micro-batch.
         times: Vec<Int64Array>,
-        /// Whether windows close after each record, and not at the end (rules 1.6).
+        /// Whether windows close after each record, and not only at the end (rules 1.6).
         closes: bool,
     },
 }
 
 impl Judgement {
-    /// Of the columns of a batch, parallel to `rows` rows.
+    /// Judges by `times`, which must have `rows` rows and a column per input.
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] unless there is one column of 64-bit integers for each input.
+    /// [`Error::Argument`] unless there is one `Int64` column per input.
     pub fn order(times: &RecordBatch, rows: usize, inputs: usize, closes: bool) -> Result<Self> {
         let columns: Option<Vec<Int64Array>> = times
             .columns()
@@ -49,7 +48,7 @@ impl Judgement {
             })
     }
 
-    /// The same for some rows.
+    /// The judgement for a range of rows.
     pub fn slice(&self, from: usize, length: usize) -> Self {
         match self {
             Self::Order { times, closes } => Self::Order {
@@ -69,8 +68,8 @@ impl Judgement {
         }
     }
 
-    /// Counts a record, which has the times that it is judged by. Stream time moves, unless all
-    /// records are judged by its start.
+    /// Counts a record and returns it with the times that judge it. Also moves stream time, except
+    /// for [`Self::Start`].
     pub fn admit<'a, K: WindowKind>(
         &self,
         operator: &mut WindowOperator<K>,
@@ -86,7 +85,7 @@ impl Judgement {
         }
     }
 
-    /// Moves stream time to what was reached at a row.
+    /// Moves stream time to the times of a row.
     pub fn observe<K: WindowKind>(&self, operator: &mut WindowOperator<K>, row: usize) {
         let Self::Order { times, .. } = self else {
             return;

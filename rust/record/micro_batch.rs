@@ -1,6 +1,6 @@
-//! A micro-batch of Structured Streaming: its records are judged together by the stream time before
-//! it, or one by one in the order of their source; then stream time moves to what all shards have
-//! seen, and windows close (rules 1.2, 1.3 and 1.6).
+//! A micro-batch of Structured Streaming. The stream time before it judges its records together, or
+//! they are judged one by one in source order. Then stream time moves to the largest times that any
+//! shard has seen, and windows close (rules 1.2, 1.3 and 1.6).
 
 use arrow_array::RecordBatch;
 
@@ -15,17 +15,17 @@ use crate::input::columns::QueryColumns;
 use crate::state::source_time::SourceTime;
 
 impl Operator {
-    /// Pushes the records of a micro-batch, then moves stream time by `progress`, what the records
-    /// and ticks of all shards have reached in it, and closes windows.
+    /// Pushes the records of a micro-batch, moves stream time by `progress`, and closes windows.
+    /// `progress` has the times that records and ticks of all shards have reached.
     ///
-    /// Without `times` the records are judged by the stream time before this call (rules 1.2). With
-    /// them each is judged by its own row of `times`, the largest time so far of each input, and the
-    /// rows are in the order of their source (rules 1.3). Returns and fails as [`Self::push`] does.
+    /// Without `times`, the stream time before this call judges all records (rules 1.2). With
+    /// `times`, each record is judged by its own row: the largest time so far of each input. Rows
+    /// must then be in source order (rules 1.3). Returns changes like [`Self::push`].
     ///
     /// # Errors
     ///
-    /// As [`Self::push`]; and [`Error::Argument`] for `times` that do not go with the batch, missing
-    /// ones where each record counts, or progress of an input that the query does not have.
+    /// As [`Self::push`]. Also [`Error::Argument`] for `times` that do not match the batch, for
+    /// missing `times` if every record counts, and for progress of an unknown input.
     pub fn push_micro_batch(
         &mut self,
         batch: &RecordBatch,
@@ -50,7 +50,8 @@ impl Operator {
         self.run_micro_batch(|operator| {
             let mut changes = operator.begin_micro_batch();
             match &judgement {
-                // The records of a key are judged together where one is behind: all of them at once.
+                // If one record of a key is behind, all records of the key are judged together. So
+                // the batch is not divided into steps.
                 Judgement::Start
                     if !operator.state.functions.is_empty() || operator.has_behind(batch)? =>
                 {
@@ -62,7 +63,7 @@ impl Operator {
         })
     }
 
-    /// Progress is of inputs that the query has.
+    /// Checks that progress only has inputs of the query.
     pub(super) fn check_progress(&self, progress: &[SourceTime]) -> Result<()> {
         let inputs = self.state.windows.time().progress().len();
         match progress.iter().find(|known| known.input >= inputs) {
@@ -75,7 +76,7 @@ impl Operator {
         }
     }
 
-    /// Takes a micro-batch. An operator that has what one touches takes no other.
+    /// Runs a micro-batch. An operator restored for a single micro-batch takes no other.
     pub(super) fn run_micro_batch<T>(
         &mut self,
         work: impl FnOnce(&mut Self) -> Result<T>,
@@ -90,7 +91,7 @@ impl Operator {
         Ok(result)
     }
 
-    /// The changes of a micro-batch, before its records. The close times go with the grace.
+    /// Starts a micro-batch. The close times follow the current grace.
     pub(super) fn begin_micro_batch(&mut self) -> Changes {
         self.state.windows.catch_up_time();
         Changes::new(self.spec.every_record)

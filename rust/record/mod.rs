@@ -1,25 +1,25 @@
-//! The record operator: every record in its order, as Kafka Streams does it, and the micro-batches of
+//! The record operator. It processes every record in order, like Kafka Streams, or micro-batches of
 //! Structured Streaming.
 //!
 //! | file | noun |
 //! |---|---|
 //! | [`operator`] | the operator |
-//! | [`micro_batch`] | the records of one micro-batch, and stream time after it |
-//! | [`over`] | the same of rows that come back, each with the sliding window that ends at it |
-//! | `window_runs` | many of these windows at once |
-//! | `judgement` | by which stream time records are judged |
-//! | `state_part` | how much of such a state an operator has |
-//! | `state_store` | the windows and states that it works on |
-//! | `windows` | the windows of either kind in it |
-//! | `bulk` | records of many keys at once, where their order cannot matter |
-//! | [`states`] | the states of built-in and Python aggregates |
-//! | [`user_function`] | an aggregate that is not built in |
+//! | [`micro_batch`] | one micro-batch of records, then stream time moves |
+//! | [`over`] | a micro-batch that returns its rows, each with the sliding window that ends at it |
+//! | `window_runs` | computes many of these windows at once |
+//! | `judgement` | which stream time decides whether a record is late |
+//! | `state_part` | how much of a saved state an operator has |
+//! | `state_store` | the windows and states of the operator |
+//! | `windows` | session or sliding windows |
+//! | `bulk` | records of many keys at once, if their order cannot matter |
+//! | [`states`] | the states of built-in and user-defined aggregates |
+//! | [`user_function`] | a user-defined aggregate |
 //! | `changes` | the changes of a batch |
 //! | [`change_batch`] | changes as Arrow batches |
-//! | [`checkpoint`] | its state between micro-batches, all of it or what one of them touches |
-//! | `saved_windows` | the windows that have changed, as pages |
-//! | `window_pages` | windows as columns of pages, and back |
-//! | `window_row` | a stored window as a row of them |
+//! | [`checkpoint`] | saves and restores the whole state, or the part that a micro-batch touches |
+//! | `saved_windows` | changed windows as pages |
+//! | `window_pages` | converts windows to columns of pages and back |
+//! | `window_row` | a stored window as a row of a page |
 //! | [`store_query`] | stored windows as rows |
 
 mod bulk;

@@ -1,4 +1,4 @@
-//! The operator over Arrow batches: every record in its order, as Kafka Streams does it.
+//! The operator over Arrow batches. It processes every record in order, like Kafka Streams.
 
 use std::sync::Arc;
 
@@ -40,21 +40,21 @@ pub struct Operator {
     pub(super) snapshot: Snapshot,
     /// Numbers the keys of a batch.
     pub(super) keys: KeyInterner,
-    /// The call that failed and left a partially updated, unusable state.
+    /// The failed call that left a partially updated, unusable state.
     failed: Option<&'static str>,
-    /// How much of its state it has.
+    /// How much of a saved state it has.
     pub(super) part: StatePart,
     pub(super) interrupt: Interrupt,
 }
 
 impl Operator {
-    /// An operator without records. `functions` are the user's functions of the spec, in their
-    /// order, with the fields of their results.
+    /// Creates an operator without records. `functions` are the user-defined functions in the order
+    /// of the spec, with the fields of their results.
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`], [`Error::ColumnType`] or [`Error::Format`] for a spec that does not go
-    /// together with itself, the columns of `input` or `functions`.
+    /// [`Error::Argument`], [`Error::ColumnType`] or [`Error::Format`] for a spec that is
+    /// inconsistent or does not fit the columns of `input` or `functions`.
     pub fn new(
         spec: &Spec,
         input: &Schema,
@@ -77,7 +77,7 @@ impl Operator {
         })
     }
 
-    /// The same with other limits, which change no answer.
+    /// Sets the limits. They never change results.
     pub fn with_limits(mut self, limits: Limits) -> Self {
         if let Some(query) = Arc::get_mut(&mut self.state.query) {
             query.limits = limits;
@@ -85,7 +85,7 @@ impl Operator {
         self
     }
 
-    /// The same, of which a push stops when it is interrupted.
+    /// Sets the interrupt that stops a push.
     pub fn with_interrupt(self, interrupt: Interrupt) -> Self {
         Self { interrupt, ..self }
     }
@@ -96,26 +96,26 @@ impl Operator {
     }
 
     /// The schema of a query's result over the same windows: keys, `window`, aggregates, and `op`
-    /// where it was asked for.
+    /// if requested.
     pub fn output(&self) -> SchemaRef {
         Arc::clone(&self.state.query.output)
     }
 
-    /// Pushes the rows of a batch, in their order. Returns the changes, in several batches where
-    /// they do not fit one. After an error the operator refuses every call.
+    /// Pushes the rows of a batch in order. Returns the changes, in several batches if they do not
+    /// fit one. After an error the operator refuses every call.
     ///
     /// # Errors
     ///
-    /// [`Error::Record`] for a row that the query refuses, [`Error::Overflow`] for a result or a
-    /// bound that does not fit its type, [`Error::Crowded`] where that of one window alone does not
-    /// fit an array, [`Error::Function`] for a function of the user that failed; those of the
+    /// [`Error::Record`] for a row that the query refuses. [`Error::Overflow`] for a result or
+    /// bound that does not fit its type. [`Error::Crowded`] if the result of a single window does
+    /// not fit an array. [`Error::Function`] for a failed user-defined function. Errors of the
     /// interrupt.
     pub fn push(&mut self, batch: &RecordBatch) -> Result<Vec<RecordBatch>> {
         self.check_whole()?;
         self.run("batch", |operator| operator.push_rows(batch))
     }
 
-    /// Closes all windows: the input has ended. Returns and fails as [`Self::push`] does.
+    /// Ends the input and closes all windows. Returns changes like [`Self::push`].
     ///
     /// # Errors
     ///
@@ -125,12 +125,12 @@ impl Operator {
         self.run("batch", Self::close_all)
     }
 
-    /// The visible windows of a query, in the order of rules 6.9, or in its reverse; in several
-    /// batches where they do not fit one.
+    /// The visible windows of a query, in the order of rules 6.9 or its reverse. Returns several
+    /// batches if they do not fit one.
     ///
     /// # Errors
     ///
-    /// [`Error::Format`] after a call that failed, and what lowering the windows returns.
+    /// [`Error::Format`] after a failed call, and errors of lowering the windows.
     pub fn select(
         &self,
         query: StoreQuery,
@@ -156,7 +156,7 @@ impl Operator {
         Ok(result)
     }
 
-    /// A call that failed leaves a partially updated, unusable state.
+    /// Fails after a failed call, which leaves a partially updated, unusable state.
     pub(super) fn check_usable(&self) -> Result<()> {
         self.failed.map_or(Ok(()), |call| {
             Err(unusable(format!(
@@ -165,7 +165,7 @@ impl Operator {
         })
     }
 
-    /// The same; and a part of a state is for one thing only.
+    /// Like [`Self::check_usable`], but also fails if only a part of a state was read.
     pub(super) fn check_whole(&self) -> Result<()> {
         self.check_usable()?;
         match self.part {
@@ -177,11 +177,12 @@ impl Operator {
         }
     }
 
-    /// Checks that counters and times are those of the rows that it has seen.
+    /// Checks that counters and times match the rows that the operator has seen.
     ///
     /// # Errors
     ///
-    /// [`Error::Format`] after a restore that failed: what was saved is lost, or there in part.
+    /// [`Error::Format`] after a failed restore, which loses the saved counters or restores only
+    /// some.
     pub fn check_restored(&self) -> Result<()> {
         match self.failed {
             Some(RESTORE) => self.check_usable(),
@@ -198,7 +199,7 @@ impl Operator {
         change_batch::write(changes, &mut self.state)
     }
 
-    /// Adds rows in their order.
+    /// Adds rows in order.
     pub(super) fn add_rows(
         &mut self,
         batch: &RecordBatch,
@@ -208,7 +209,7 @@ impl Operator {
         if !self.adds_in_bulk() {
             return self.add_each(batch, judgement, changes);
         }
-        // Few enough rows at once to stay in the caches.
+        // The rows of a step stay in the CPU caches.
         let step = self.state.query.limits.step_rows;
         for from in (0..batch.num_rows()).step_by(step) {
             let length = step.min(batch.num_rows() - from);
@@ -221,8 +222,8 @@ impl Operator {
         Ok(())
     }
 
-    /// Whether records may be added in bulk: functions of the user see the records in their order,
-    /// sliding windows of Kafka drop those without a value, and a cut is a matter of order.
+    /// Whether records may be added in bulk. Order matters to user-defined functions, cuts and
+    /// queries in which every record counts. Sliding windows of Kafka drop records without a value.
     fn adds_in_bulk(&self) -> bool {
         let kafka = self.spec.kafka.as_ref();
         let drops = matches!(self.state.windows, Windows::Sliding(_))
@@ -231,7 +232,7 @@ impl Operator {
         self.state.functions.is_empty() && !is_ordered && !drops
     }
 
-    /// Adds rows, those of most keys all at once.
+    /// Adds rows, in bulk for most keys.
     pub(super) fn add_in_bulk(
         &mut self,
         batch: &RecordBatch,
@@ -318,13 +319,13 @@ impl Operator {
         change_batch::write(changes, &mut self.state)
     }
 
-    /// The counters, also of the part of a batch that came before an error. They tell nothing where
-    /// [`Self::check_restored`] fails, nor do open windows and stream time.
+    /// The counters. They include the rows of a batch before an error. If [`Self::check_restored`]
+    /// fails, counters, open windows and stream time are meaningless.
     pub fn counters(&self) -> Counters {
         self.state.counters()
     }
 
-    /// Windows that are not closed, also of runs that were not read.
+    /// The number of open windows, including unread runs.
     pub fn windows_open(&self) -> u64 {
         self.state.windows.open() as u64 + self.snapshot.unread()
     }
@@ -343,12 +344,11 @@ impl Operator {
         })
     }
 
-    /// The bytes by which keys are ordered, one for each row of key columns; none where all of them
-    /// are null.
+    /// The sort key of each row of key columns. `None` if all its keys are null.
     ///
     /// # Errors
     ///
-    /// Columns of other types.
+    /// For columns of other types.
     pub fn sort_keys(&self, keys: &[ArrayRef]) -> Result<Vec<Option<Vec<u8>>>> {
         let rows = keys.first().map_or(0, |column| column.len());
         let sorted = self.state.sort_keys.of(keys)?;

@@ -1,6 +1,6 @@
-//! A micro-batch whose rows come back, each with the sliding window that ends at it and the aggregates
-//! of that window as they are then: after all records of the micro-batch up to its time, or, where
-//! records have an order, right after it.
+//! A micro-batch that returns its rows. Each row gets the sliding window that ends at it and the
+//! window's aggregates. The window has all records of the micro-batch up to its end. If records
+//! have an order, it has only the records up to this one.
 
 use std::sync::Arc;
 
@@ -42,15 +42,16 @@ struct OverRecord {
 
 /// The windows of the rows of a batch, and their states.
 struct OverWindows {
-    /// The window of each row and the slot of its states; none for a row that is late or left out.
+    /// The window of each row and the slot of its states. `None` for a row that is late or left
+    /// out.
     of_row: Vec<Option<(Window, Slot)>>,
     states: Accumulators,
 }
 
 impl Operator {
-    /// Pushes the records of a micro-batch, as [`Self::push_micro_batch`] does, of a query whose records
-    /// come back. Returns `window` and the aggregates of each row, in their order and in some batches;
-    /// null for a record that is late or left out.
+    /// Pushes the records of a micro-batch like [`Self::push_micro_batch`], for a query that
+    /// returns its records. Returns `window` and the aggregates of each row, in row order and in
+    /// batches. They are null for a record that is late or left out.
     ///
     /// # Errors
     ///
@@ -94,7 +95,7 @@ impl Operator {
         };
         let mut records = Vec::with_capacity(events.rows());
         for (row, &key) in events.ids().iter().enumerate() {
-            // Ticks come as progress.
+            // Ticks arrive as progress.
             if let Event::Record(record) = events.event(row, &query)?
                 && let Ok(record) = judgement.admit(operator, record)
                 && let Some(window) = operator.window_at(&record)?
@@ -121,7 +122,7 @@ impl Operator {
 }
 
 impl OverWindows {
-    /// Adds all records, and then reads the windows of all.
+    /// Adds all records, then computes all windows.
     fn add_together(
         &mut self,
         records: &[OverRecord],
@@ -165,8 +166,9 @@ impl OverWindows {
         runs.merge(&mut self.states, states.batch_states())
     }
 
-    /// Adds records in their order, and reads the window of each as it is then. Where none of a key's is
-    /// behind one before it, windows are runs of what was stored and of the records.
+    /// Adds records in order, and computes each window right after its record. If the records of a
+    /// key come in time order after all stored ones, their windows are runs of stored and new
+    /// members.
     fn add_in_order(
         &mut self,
         records: &[OverRecord],
@@ -232,7 +234,7 @@ impl OverWindows {
         }
     }
 
-    /// `window` and the aggregates of each row; `keys` are the key columns of the rows.
+    /// `window` and the aggregates of each row. `keys` are the key columns of the rows.
     fn batches(
         &self,
         query: &Query,
@@ -276,7 +278,7 @@ impl OverWindows {
     }
 }
 
-/// Records by key, those of a key by these times.
+/// Sorts records by key, then by `times`.
 fn by_key(records: &[OverRecord], times: &[Time], interrupt: &Interrupt) -> Result<SortedRows> {
     let keys: Vec<KeyId> = records.iter().map(|record| record.key).collect();
     SortedRows::new(&keys, times, interrupt)
@@ -292,7 +294,7 @@ fn of_key<'r>(
         .filter_map(|&(_, nth)| records.get(nth as usize))
 }
 
-/// `window` and the aggregates, all of them null for some rows.
+/// The schema of `window` and the aggregates. All are nullable.
 fn schema(query: &Query) -> SchemaRef {
     let fields = query.output.fields().iter().skip(query.keys.len());
     let fields = fields.map(|field| field.as_ref().clone().with_nullable(true));

@@ -1,4 +1,4 @@
-//! The windows of an operator as pages: those of the runs in which one has changed.
+//! Writes the runs of an operator in which a window has changed, as pages.
 
 use super::state_store::StateStore;
 use super::window_pages;
@@ -12,18 +12,18 @@ use crate::state::segment_table::place;
 use crate::state::snapshot::Snapshot;
 use crate::state::stored_run::{ChangedPages, StoredRun, WindowStatistics};
 
-/// A micro-batch has changed a run that it has not read.
+/// A micro-batch changes a run without reading it first.
 const UNREAD: Error = Error::Internal("a run that changes was read");
 
-/// Windows of a segment, in the order of their keys and ids.
+/// The windows of a segment, sorted by key and id.
 type Entries<'s, E> = Vec<(StoreKey, &'s E)>;
 
-/// Writes the runs in which a window has changed since the store was marked clean; where nothing is
-/// saved, all windows.
+/// Writes the runs in which a window has changed since the store was marked clean. Writes all
+/// windows if nothing is saved yet.
 ///
 /// # Errors
 ///
-/// Those of [`window_pages::sorted`]; [`Error::Internal`] for a change in a run that was not read.
+/// Errors of [`window_pages::sorted`], and [`Error::Internal`] for a change in an unread run.
 pub(super) fn write(state: &StateStore, snapshot: &mut Snapshot) -> Result<ChangedPages> {
     match &state.windows {
         Windows::Sessions(sessions) => write_changed(state, sessions.store(), snapshot),
@@ -51,7 +51,8 @@ fn write_changed<E: WindowRow>(
     Ok(pages)
 }
 
-/// Writes the runs of a segment in which a key has changed; of no `names` all that were read.
+/// Writes the runs of a segment in which a key of `names` has changed. Without `names`, writes all
+/// runs that were read.
 fn write_segment<E: WindowRow>(
     state: &StateStore,
     store: &WindowTable<E>,
@@ -107,7 +108,7 @@ fn within<'e, 's, E: WindowRow>(
     entries.get(position(from)..to).unwrap_or_default()
 }
 
-/// Says anew what is in the runs in which a window has closed and is kept.
+/// Updates the statistics of runs in which a window has closed but is kept.
 fn update_statistics<E: WindowRow>(store: &WindowTable<E>, snapshot: &mut Snapshot) -> Result<()> {
     let (closed, kept) = (store.closed(), store.horizon().kept);
     let changes = |run: &StoredRun| run.windows.change_before(closed, kept);

@@ -3,12 +3,12 @@
 /// How much of a saved state an operator has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StatePart {
-    /// All of it.
+    /// The whole state.
     Whole,
-    /// All pages of some runs: what a micro-batch touches.
+    /// All pages of the runs that a micro-batch touches.
     Runs,
-    /// The same after this micro-batch.
+    /// The same runs after the micro-batch.
     Changed,
-    /// Some pages, to be looked at.
+    /// Some pages, only for queries.
     Pages,
 }

@@ -1,4 +1,4 @@
-//! What an operator knows: the stored windows and their states, and how far it has come.
+//! The memory of an operator: stored windows, their states, and its progress.
 
 use std::sync::Arc;
 
@@ -27,28 +27,28 @@ use crate::state::page::broken;
 /// Windows, their states, and counters.
 pub(crate) struct StateStore {
     pub query: Arc<Query>,
-    /// Keys as bytes that sort as they do.
+    /// Converts keys to bytes with the same order.
     pub sort_keys: SortKeys,
     pub windows: Windows,
     pub accumulators: Accumulators,
     pub functions: Vec<Box<dyn UserFunction>>,
-    /// Whether a window whose only aggregate is null is deleted, as in Kafka (rules 6.5).
+    /// Whether a null result deletes a window with a single aggregate, as in Kafka (rules 6.5).
     deletes: bool,
-    /// Whether window bounds beyond the latest time are shown as that.
+    /// Whether to show bounds beyond the latest time as the latest time.
     pub saturates: bool,
-    /// Rows that were read.
+    /// The number of rows read so far.
     pub seq_nos: SeqNo,
     pub null_values: u64,
-    /// Upserts and deletes that were emitted.
+    /// The number of emitted upserts and deletes.
     pub updates: u64,
 }
 
 impl StateStore {
-    /// An error where a record or a tick was seen.
+    /// Checks that no record or tick was seen.
     ///
     /// # Errors
     ///
-    /// [`Error::Format`], as for pages that cannot be read.
+    /// [`Error::Format`] otherwise, as for unreadable pages.
     pub fn check_unused(&self) -> Result<()> {
         let progress = self.windows.time().progress();
         if self.seq_nos > 0 || progress.iter().any(|input| input.time.is_some()) {
@@ -59,8 +59,7 @@ impl StateStore {
         Ok(())
     }
 
-    /// No windows yet. `functions` are the user's functions of the spec, with the fields of their
-    /// results.
+    /// Creates a store without windows. `functions` are the user-defined functions of the spec.
     pub fn new(spec: &Spec, query: Query, functions: Vec<Box<dyn UserFunction>>) -> Result<Self> {
         let inputs = spec
             .inputs
@@ -71,7 +70,8 @@ impl StateStore {
             .as_ref()
             .filter(|inputs| !inputs.one_time)
             .map_or(1, |_| inputs);
-        // An aggregate that leaves out an input is null in windows of that input's records alone.
+        // An aggregate that ignores an input is null in windows that only have records of that
+        // input.
         let takes_all = functions
             .iter()
             .all(|function| (0..inputs).all(|input| function.takes(input)));
@@ -90,12 +90,12 @@ impl StateStore {
         })
     }
 
-    /// The windows, and the states without rows that update them.
+    /// The windows and the states, without rows to add.
     pub fn at_rest(&mut self) -> (&mut Windows, OperatorStates<'_>) {
         self.with_rows(&[], &[], &[])
     }
 
-    /// The windows, and the states with the rows of a batch; the slices are parallel.
+    /// The windows and the states, with the rows of a batch. The slices are parallel.
     pub fn with_rows<'a>(
         &'a mut self,
         times: &'a [Time],
@@ -108,7 +108,7 @@ impl StateStore {
         (&mut self.windows, states)
     }
 
-    /// The counters, with those of rows that never reach the windows.
+    /// The counters, including rows that never reach the windows.
     pub fn counters(&self) -> Counters {
         Counters {
             null_values: self.null_values,
@@ -117,7 +117,7 @@ impl StateStore {
         }
     }
 
-    /// How far it has come.
+    /// The progress of the operator.
     pub fn clock(&self) -> Clock {
         Clock {
             progress: self.windows.time().progress().to_vec(),
@@ -127,7 +127,7 @@ impl StateStore {
         }
     }
 
-    /// Goes on from there; its windows follow.
+    /// Resumes from a saved clock, before windows are loaded.
     pub fn resume(&mut self, clock: Clock) {
         self.seq_nos = clock.seq_nos;
         self.null_values = clock.counters.null_values;
@@ -136,8 +136,7 @@ impl StateStore {
             .resume(clock.progress, clock.closed, clock.counters);
     }
 
-    /// The results of slots, each of one of `windows` and of a key in `keys`: a column for each
-    /// aggregate of the query.
+    /// The results of slots, a column per aggregate. `keys` and `windows` are parallel to `slots`.
     pub fn lower(
         &self,
         keys: &[ArrayRef],
@@ -157,7 +156,7 @@ impl StateStore {
     }
 }
 
-/// The columns of keys.
+/// Converts sort keys to key columns.
 ///
 /// # Errors
 ///

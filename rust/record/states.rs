@@ -1,5 +1,5 @@
-//! The states of a record operator during one batch: built-in aggregates and the user's own over
-//! the same slots.
+//! The states of a record operator during one batch. Built-in and user-defined aggregates share
+//! slots.
 
 use arrow_array::ArrayRef;
 
@@ -16,12 +16,12 @@ use crate::plan::aggregate::AggregatePlan;
 use crate::plan::function_failure::FunctionFailure;
 use crate::plan::query::Query;
 
-/// Built-in aggregates and the user's own.
+/// The states of built-in and user-defined aggregates.
 pub struct OperatorStates<'a> {
     query: &'a Query,
     batch_states: BatchStates<'a>,
     functions: &'a mut [Box<dyn UserFunction>],
-    /// A window whose only aggregate is null is deleted, as in Kafka (rules 6.5).
+    /// Whether a null result deletes a window with a single aggregate, as in Kafka (rules 6.5).
     deletes: bool,
     /// The record that updates the states, for messages.
     pub at: CurrentRecord,
@@ -30,16 +30,16 @@ pub struct OperatorStates<'a> {
 /// A record of the batch, or none.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CurrentRecord {
-    /// Its row.
+    /// The row in the batch.
     pub row: usize,
-    /// Its input, of a cogroup.
+    /// The input of a cogroup.
     pub input: usize,
-    /// Its time; none where windows change without a record.
+    /// The time. `None` if windows change without a record.
     pub time: Option<Time>,
 }
 
 impl<'a> OperatorStates<'a> {
-    /// `batch_states` are of the query's built-in aggregates, `functions` the other ones, in their
+    /// `batch_states` has the built-in aggregates of the query. `functions` has the others, in
     /// order.
     pub fn new(
         query: &'a Query,
@@ -61,12 +61,12 @@ impl<'a> OperatorStates<'a> {
         &mut self.batch_states
     }
 
-    /// Whether there are functions of the user.
+    /// Whether there are user-defined functions.
     pub fn has_functions(&self) -> bool {
         !self.functions.is_empty()
     }
 
-    /// A slot with a copy of another one's states.
+    /// Copies the states of a slot to a new slot.
     ///
     /// # Errors
     ///
@@ -77,7 +77,7 @@ impl<'a> OperatorStates<'a> {
         Ok(kept)
     }
 
-    /// Overwrites slot `kept` with a copy of another one's states, those of `window`.
+    /// Overwrites slot `kept` with a copy of the states of `slot`, which belong to `window`.
     ///
     /// # Errors
     ///
@@ -101,12 +101,12 @@ impl<'a> OperatorStates<'a> {
     }
 }
 
-/// The values of a function of the user in slots, each of one of `windows`.
+/// The values of a user-defined function. `windows` is parallel to `slots`.
 ///
 /// # Errors
 ///
-/// [`Error::Function`] for a value that does not fit its type, [`Error::Crowded`] where they do not
-/// fit one array.
+/// [`Error::Function`] for a value that does not fit its type. [`Error::Crowded`] if the values do
+/// not fit one array.
 pub fn save(
     query: &Query,
     nth: usize,
@@ -120,13 +120,13 @@ pub fn save(
     })
 }
 
-/// Built-in results and the user's own, in the order of the query's aggregates; `keys` are the key
+/// Built-in and user-defined results, in the order of the query's aggregates. `keys` are the key
 /// columns of `windows`.
 ///
 /// # Errors
 ///
-/// [`Error::Overflow`] for a result that does not fit its type, [`Error::Crowded`] where those of a
-/// column do not fit one array, and as [`save`].
+/// [`Error::Overflow`] for a result that does not fit its type. [`Error::Crowded`] if the results
+/// of a column do not fit one array. Errors of [`save`].
 pub fn lower(
     query: &Query,
     keys: &[ArrayRef],

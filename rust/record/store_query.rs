@@ -19,7 +19,7 @@ use crate::plan::query::Query;
 /// The windows to select. Time bounds are inclusive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StoreQuery {
-    /// Of a range of keys: sessions that end at `from` or later and start at `to` or earlier;
+    /// For a range of keys: sessions that end at `from` or later and start at `to` or earlier, and
     /// sliding windows that start from `from` to `to`.
     Between {
         /// Earliest end of a session, earliest start of a sliding window.
@@ -27,15 +27,15 @@ pub enum StoreQuery {
         /// Latest start.
         to: Time,
     },
-    /// Of a range of keys: windows with exactly these bounds.
+    /// For a range of keys: windows with exactly these bounds.
     Exact {
         /// Start.
         start: Time,
         /// End.
         end: Time,
     },
-    /// Of all keys, by time before key: sessions that reach, and sliding windows that start, from
-    /// one time to another.
+    /// For all keys, sorted by time before key: sessions by reach, and sliding windows by start, in
+    /// a range of times.
     Due {
         /// Earliest.
         from: Time,
@@ -44,7 +44,7 @@ pub enum StoreQuery {
     },
 }
 
-/// The bounds of a range of keys, inclusive: the key columns of one row each; none leaves a side
+/// Inclusive bounds of a range of keys. Each bound is one row of key columns. `None` leaves a side
 /// open.
 pub type KeyRange = (Option<Vec<ArrayRef>>, Option<Vec<ArrayRef>>);
 
@@ -56,8 +56,8 @@ struct SelectedWindow<'a> {
     slot: Slot,
 }
 
-/// The schema of selected windows: keys, `window`, aggregates, and `time`, the largest time of a
-/// window's records.
+/// The schema of selected windows: keys, `window`, aggregates, and `time`, the largest time of the
+/// records in a window.
 fn found_schema(query: &Query) -> SchemaRef {
     let changes = change_batch::schema(query);
     let shown = query.keys.len() + 1 + query.aggregates.len();
@@ -72,8 +72,8 @@ fn found_schema(query: &Query) -> SchemaRef {
     ))
 }
 
-/// The visible windows of a query, in the order of rules 6.9, or in its reverse; in several batches
-/// where they do not fit one.
+/// The visible windows of a query, in the order of rules 6.9 or its reverse. Returns several
+/// batches if they do not fit one.
 pub(crate) fn select(
     state: &StateStore,
     query: StoreQuery,
@@ -110,7 +110,7 @@ pub(crate) fn select(
     Ok(batches)
 }
 
-/// The bytes of the first and the last key of a range.
+/// The sort keys of the first and the last key of a range.
 type Names<'n> = (Option<&'n [u8]>, Option<&'n [u8]>);
 
 fn find_sessions<'s>(

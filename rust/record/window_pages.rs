@@ -1,4 +1,4 @@
-//! The windows of a segment as pages, and back.
+//! Converts the windows of a segment to pages and back.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -24,13 +24,13 @@ use crate::state::page_writer::{self, PageColumns};
 use crate::state::sorted_windows::SortedWindows;
 use crate::state::stored_windows::StoredWindows;
 
-/// Windows of a segment, which are in the order of their keys and ids, as columns; in parts of which
-/// each fits a batch.
+/// Converts windows of a segment, sorted by key and id, to columns. Each returned part fits a
+/// batch.
 ///
 /// # Errors
 ///
-/// [`crate::core::error::Error::Function`] for an accumulator that does not fit its type,
-/// [`crate::core::error::Error::Crowded`] where one alone does not fit an array.
+/// [`crate::core::error::Error::Function`] for an accumulator that does not fit its type.
+/// [`crate::core::error::Error::Crowded`] if a single accumulator does not fit an array.
 pub(super) fn sorted<E: WindowRow>(
     state: &StateStore,
     store: &WindowTable<E>,
@@ -53,7 +53,7 @@ pub(super) fn sorted<E: WindowRow>(
     Ok(parts)
 }
 
-/// One row for each window: key columns, times, `source`, states, values of functions.
+/// One row per window: key columns, times, `source`, states, values of user-defined functions.
 fn columns<E: WindowRow>(
     state: &StateStore,
     store: &WindowTable<E>,
@@ -88,11 +88,12 @@ fn columns<E: WindowRow>(
     Ok(columns)
 }
 
-/// Puts the windows of a page into a state.
+/// Loads the windows of a page into a state.
 ///
 /// # Errors
 ///
-/// [`crate::core::error::Error::Format`] for columns that the state does not have, and windows that cannot be.
+/// [`crate::core::error::Error::Format`] for columns that the state does not have, and for invalid
+/// windows.
 pub(super) fn read(state: &mut StateStore, page: &StoredWindows) -> Result<()> {
     let names = state.sort_keys.of(page.keys())?;
     let slots = load(state, page)?;
@@ -122,7 +123,7 @@ fn put_all<E: WindowRow>(
     Ok(())
 }
 
-/// Puts the sessions of pages that hold parts of them into a state.
+/// Joins the parts of sessions in pages, and loads the sessions into a state.
 ///
 /// # Errors
 ///
@@ -159,7 +160,7 @@ fn entry<E: WindowRow>(times: &[i64], slot: Slot) -> Result<E> {
     E::of(times, slot).ok_or_else(|| broken("the bounds of a window are not in order"))
 }
 
-/// Loads the states of a page into slots of their own.
+/// Loads the states of a page into new slots.
 fn load(state: &mut StateStore, page: &StoredWindows) -> Result<Vec<Slot>> {
     let StateStore {
         query,
@@ -184,7 +185,7 @@ fn load(state: &mut StateStore, page: &StoredWindows) -> Result<Vec<Slot>> {
     Ok(slots)
 }
 
-/// Slots with the first of these states.
+/// Allocates slots for the first `count` states.
 fn allocate(
     accumulators: &mut Accumulators,
     states: &Accumulators,

@@ -8,15 +8,15 @@ use crate::state::page::PageKind;
 
 /// A stored window as a row of a page.
 pub(crate) trait WindowRow: StoreEntry {
-    /// What its pages hold.
+    /// The kind of its pages.
     const FORM: PageKind;
-    /// The cell of one of their columns of times.
+    /// The value in a time column.
     fn time(&self, column: usize) -> i64;
-    /// The window of such cells; none where they are not in order.
+    /// The window with these times. `None` if they are out of order.
     fn of(times: &[i64], slot: Slot) -> Option<Self>;
-    /// When it starts, ends and is due; a sliding window has its start in all three.
+    /// When it starts, ends and is due. All three are the start of a sliding window.
     fn extent(&self) -> Extent;
-    /// Its window; `difference` is that of sliding windows.
+    /// The bounds of the window. `difference` is the time difference of sliding windows.
     fn window(&self, difference: Span) -> Window;
 }
 

@@ -1,4 +1,5 @@
-//! The windows of many records at once: each is a run of members, of which it has the states merged.
+//! Computes the windows of many records at once. Each window is a run of members, and its state
+//! merges their states.
 //!
 //! ```text
 //!   members of a key, by time    ├──time──time──┼──time──time──record──record──┤
@@ -12,20 +13,20 @@ use crate::core::aggregate::slot::Slot;
 use crate::core::aggregate::{RowSpan, two_stacks};
 use crate::core::error::Result;
 
-/// How often a member may be merged into windows one by one: in more of them, it goes by way of two
-/// stacks.
+/// The average number of windows per member up to which members are merged one by one. Above it,
+/// two stacks merge them.
 const MERGES: u64 = 4;
 
-/// What a window has.
+/// A part of a window.
 #[derive(Clone, Copy)]
 pub(super) enum Member {
-    /// The records of a time that is stored, by the slot of their states.
+    /// The stored records of one time, by the slot of their states.
     Time(Slot),
-    /// A row of the batch that is not stored.
+    /// A row of the batch that is not stored yet.
     Row(u32),
 }
 
-/// Windows, one key after the other.
+/// Windows, grouped by key.
 #[derive(Default)]
 pub(super) struct WindowRuns {
     members: Vec<Member>,
@@ -35,12 +36,12 @@ pub(super) struct WindowRuns {
 }
 
 impl WindowRuns {
-    /// How many windows there are.
+    /// The number of windows.
     pub fn len(&self) -> usize {
         self.runs.len()
     }
 
-    /// How many members there are.
+    /// The number of members.
     pub fn members(&self) -> usize {
         self.members.len()
     }
@@ -50,7 +51,7 @@ impl WindowRuns {
         self.members.extend(members);
     }
 
-    /// Adds a window of the members in a range.
+    /// Adds a window with the members from `from` to `to`, exclusive.
     pub fn push(&mut self, from: usize, to: usize, slot: Slot) {
         self.runs.push(RowSpan {
             from: from as u32,
@@ -97,7 +98,7 @@ impl WindowRuns {
     }
 }
 
-/// Combines a member into a slot.
+/// Merges a member into a slot.
 fn lift(
     states: &mut Accumulators,
     stored: &BatchStates<'_>,

@@ -1,4 +1,4 @@
-//! Windows of either kind, as the operator calls them.
+//! Session or sliding windows behind one interface for the operator.
 
 use super::bulk::{self, BatchContext};
 use super::changes::Changes;
@@ -20,16 +20,16 @@ use crate::plan::spec::{Spec, WindowSpec};
 use crate::plan::window_lengths::{WindowLengths, to_ticks};
 use crate::state::source_time::{SourceTime, seen};
 
-/// Length of the segments of sessions whose gaps have no longest one, in microseconds: 3 hours.
+/// Segment length for sessions with unbounded dynamic gaps, in microseconds: 3 hours.
 const SEGMENT: i64 = 3 * 3_600_000_000;
 
-/// Windows of either kind.
+/// Session or sliding windows.
 pub(crate) enum Windows {
     Sessions(SessionOperator),
     Sliding(SlidingOperator),
 }
 
-/// The same for both kinds.
+/// Makes the same call on either kind.
 macro_rules! either {
     ($either:expr, $windows:ident => $call:expr) => {
         match $either {
@@ -40,7 +40,8 @@ macro_rules! either {
 }
 
 impl Windows {
-    /// No windows yet, of the query's kind; `inputs` have a stream time each.
+    /// Creates an empty store of the query's kind of windows. Each of `inputs` inputs has its own
+    /// stream time.
     pub fn new(spec: &Spec, query: &Query, inputs: usize) -> Result<Self> {
         let unit = events::unit(query.time.data_type())?;
         let ticks = |argument: &str, micros: i64| {
@@ -59,7 +60,7 @@ impl Windows {
         let (emit, late) = (spec.emit, spec.late);
         match query.windows {
             WindowLengths::Session(gap) => {
-                // Both together are rounded once.
+                // Round the sum of gap and grace once.
                 let grace = match (spec.grace, &spec.windows) {
                     (
                         Some(grace),
@@ -107,7 +108,7 @@ impl Windows {
         either!(self, windows => windows.catch_up(states, out))
     }
 
-    /// Pushes a record, judged in its order.
+    /// Pushes a record, which is judged in order.
     pub fn push(
         &mut self,
         record: Record<'_, u32>,
@@ -147,13 +148,14 @@ impl Windows {
         either!(self, windows => bulk::add(windows, query, judgement, context))
     }
 
-    /// The close times go with the grace. Nothing closes.
+    /// Applies the current grace to the close times. Closes no window.
     pub fn catch_up_time(&mut self) {
         either!(self, windows => windows.catch_up_time());
     }
 
-    /// What a micro-batch closes that goes on from saved times to `times`, one after the other, and then
-    /// to `progress`: before when windows are due, and how old closed ones are that are kept.
+    /// What a micro-batch closes, if time moves from the saved progress to `times`, one after the
+    /// other, and then to `progress`. Windows due before the first returned time close. Closed
+    /// windows before the second one leave.
     pub fn closing(
         &self,
         saved: Vec<Progress>,
@@ -163,12 +165,12 @@ impl Windows {
         either!(self, windows => windows.closing(saved, seen(times), seen(progress)))
     }
 
-    /// Moves stream time to what sources have reached. Nothing closes.
+    /// Moves stream time to the times of the sources. Closes no window.
     pub fn observe(&mut self, progress: &[SourceTime]) {
         either!(self, windows => windows.observe_together(seen(progress)));
     }
 
-    /// Closes the windows that stream time has passed.
+    /// Closes the windows that are due.
     pub fn close(&mut self, states: &mut OperatorStates<'_>, out: &mut Changes) -> Result<()> {
         either!(self, windows => windows.close(windows.time().slowest(), states, out))
     }
@@ -177,7 +179,7 @@ impl Windows {
         either!(self, windows => windows.finish(states, out))
     }
 
-    /// Drops every window that is closed and hidden.
+    /// Drops all closed, hidden windows.
     pub fn drop_hidden(&mut self, states: &mut OperatorStates<'_>) {
         either!(self, windows => windows.drop_hidden(states));
     }
@@ -190,17 +192,17 @@ impl Windows {
         either!(self, windows => windows.time())
     }
 
-    /// Stored windows that are not closed.
+    /// The number of open stored windows.
     pub fn open(&self) -> usize {
         either!(self, windows => windows.store().open())
     }
 
-    /// Makes room for windows.
+    /// Reserves memory for windows.
     pub fn reserve(&mut self, rows: usize) {
         either!(self, windows => windows.store_mut().reserve(rows));
     }
 
-    /// Windows due before this were closed and emitted.
+    /// Windows due before this are closed and emitted.
     pub fn closed(&self) -> Time {
         either!(self, windows => windows.store().closed())
     }
@@ -209,12 +211,12 @@ impl Windows {
         either!(self, windows => windows.store().segment_width())
     }
 
-    /// Marks all segments clean. From now on changes are noted.
+    /// Marks all segments as clean. From now on, changes are recorded.
     pub fn mark_clean(&mut self) {
         either!(self, windows => windows.store_mut().mark_clean());
     }
 
-    /// Sets stream time, how far windows were closed, and the counters of a saved state.
+    /// Restores stream time, the time up to which windows are closed, and the counters.
     pub fn resume(&mut self, progress: Vec<Progress>, closed: Time, counters: Counters) {
         either!(self, windows => windows.resume(progress, closed, counters));
     }

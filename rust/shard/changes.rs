@@ -1,5 +1,5 @@
-//! The changes of a micro-batch in update mode: of all sessions that have changed the deletes of the
-//! windows that they had, and then the upsert of the one that each has.
+//! The changes of a micro-batch in update mode. Deletes of the old windows of changed sessions come
+//! first, then upserts of their new windows.
 
 use std::ops::Range;
 
@@ -20,7 +20,7 @@ use crate::record::change_batch;
 use crate::record::changes::ChangeRow;
 use crate::record::states::lower;
 
-/// The changes of some sessions: all deletes, then the upserts.
+/// The changes of sessions: all deletes, then all upserts.
 pub(super) struct SessionChanges {
     /// The session of each change.
     sessions: Vec<u32>,
@@ -28,7 +28,7 @@ pub(super) struct SessionChanges {
 }
 
 impl SessionChanges {
-    /// The changes of the sessions that have changed; `stored` are the windows that each had.
+    /// Finds the changes of changed sessions. `stored` has the old windows of each session.
     pub fn new(
         sessions: &SessionColumns,
         is_changed: &[bool],
@@ -71,12 +71,12 @@ impl SessionChanges {
         });
     }
 
-    /// How many changes there are.
+    /// The number of changes.
     pub fn len(&self) -> usize {
         self.rows.len()
     }
 
-    /// The changes as rows, in several batches.
+    /// Writes the changes as rows, in batches.
     pub fn write(
         &self,
         query: &Query,
@@ -86,7 +86,7 @@ impl SessionChanges {
     ) -> Result<Vec<RecordBatch>> {
         let mut batches = Vec::new();
         let mut from = 0;
-        // Of one op each, so that a batch has no nulls, or nothing else in the columns of aggregates.
+        // Each batch has a single op, so its aggregate columns have no nulls or only nulls.
         let runs = self.rows.chunk_by(|one, next| one.op == next.op);
         for rows in runs.flat_map(|run| run.chunks(RESULT_ROWS)) {
             let range = from..from + rows.len();

@@ -1,4 +1,4 @@
-//! Stream time and counters of a shard, and what they close.
+//! Stream time and counters of a shard. They decide which sessions close.
 
 use crate::core::aggregate::SeqNo;
 use crate::core::operator::counters::Counters;
@@ -14,13 +14,13 @@ pub(super) struct ShardClock {
     pub windows: SessionWindows,
     pub counters: Counters,
     time: StreamTime,
-    /// Sessions due before this were closed and emitted.
+    /// Sessions due before this are closed and emitted.
     closed: Time,
     seq_nos: SeqNo,
 }
 
 impl ShardClock {
-    /// Nothing was seen yet.
+    /// Starts before any record.
     pub fn new(windows: SessionWindows) -> Self {
         Self {
             counters: Counters::default(),
@@ -31,7 +31,7 @@ impl ShardClock {
         }
     }
 
-    /// Goes on from a saved one.
+    /// Resumes from a saved clock.
     pub fn resume(&mut self, saved: Clock) {
         self.time.resume(saved.progress);
         self.closed = saved.closed;
@@ -39,7 +39,7 @@ impl ShardClock {
         self.counters = saved.counters;
     }
 
-    /// As it is saved.
+    /// The clock in the form that the head saves.
     pub fn saved(&self) -> Clock {
         Clock {
             progress: self.time.progress().to_vec(),
@@ -59,8 +59,8 @@ impl ShardClock {
         segment_width(self.windows.segment())
     }
 
-    /// The close time goes with the grace, which may be smaller than before a restart. Whether it has
-    /// moved.
+    /// Applies the current grace, which may be smaller than before a restart. Returns whether the
+    /// close time has moved.
     pub fn catch_up(&mut self) -> bool {
         self.time.catch_up();
         self.horizon().close > self.closed
@@ -71,7 +71,7 @@ impl ShardClock {
         self.time.observe_together(seen);
     }
 
-    /// What is due before the close time is closed, and what is hidden.
+    /// The current horizon: which sessions are closed, and which are hidden.
     pub fn horizon(&self) -> Horizon {
         let now = self.time.slowest();
         Horizon::of_sessions(now.time, now.close, self.windows.until)
@@ -82,12 +82,12 @@ impl ShardClock {
         !extent.closed_before(self.closed) && extent.closed_before(self.horizon().close)
     }
 
-    /// Everything that is due is closed.
+    /// Marks all due sessions as closed.
     pub fn close(&mut self) {
         self.closed = self.closed.max(self.horizon().close);
     }
 
-    /// How far sessions are closed.
+    /// Sessions due before this are closed.
     pub fn closed(&self) -> Time {
         self.closed
     }

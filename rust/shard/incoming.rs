@@ -25,29 +25,29 @@ use crate::plan::query::Query;
 pub(super) struct Incoming {
     query: Arc<Query>,
     gap: Gap,
-    /// Those that are in time, whatever is stored. It knows the keys of the others, too.
+    /// Sessions in time, whatever is stored. The table also knows the keys of the others.
     pub sessions: SessionTable,
-    /// All of them, where some may be late.
+    /// All sessions, if some may be late.
     pub behind: Option<Behind>,
-    /// The least reach of those that are in time, or less.
+    /// A lower bound of the reaches of sessions in time.
     pub least: Option<Time>,
-    /// Records, late ones too.
+    /// The number of records, including late ones.
     pub records: u64,
 }
 
-/// Partial sessions of which some are late unless stored ones go on from them (rules 1.2). No two of a
-/// key join.
+/// Partial sessions, some behind the close time. These are late unless a stored session continues
+/// them past the close time (rules 1.2). No two partial sessions of a key join each other directly.
 pub(super) struct Behind {
-    /// In the columns of a block.
+    /// The sessions in the columns of a block.
     rows: RecordBatch,
     spans: Spans,
-    /// How many records each is of.
+    /// The number of records of each session.
     records: Vec<u64>,
 }
 
 impl Incoming {
-    /// Reads blocks, of which some records may be behind `close`. `counted` is the query with the number
-    /// of records as its last aggregate, as blocks have it.
+    /// Reads blocks. Some of their records may be behind `close`. `counted` is the query with the
+    /// number of records as an additional last aggregate, like the blocks.
     pub fn read(
         rows: &[PackedRow<'_>],
         query: &Arc<Query>,
@@ -72,7 +72,7 @@ impl Incoming {
         Ok(incoming)
     }
 
-    /// Adds blocks without a record that is behind.
+    /// Adds blocks that have no record behind the close time.
     fn add(&mut self, rows: &[PackedRow<'_>], interrupt: &Interrupt) -> Result<()> {
         for row in rows {
             interrupt.check()?;
@@ -99,7 +99,7 @@ impl Incoming {
         Ok(())
     }
 
-    /// Adds blocks of which some records are behind `close`: the records of a key are judged together.
+    /// Adds blocks with records behind `close`. All records of a key are judged together.
     fn add_behind(
         &mut self,
         rows: &[PackedRow<'_>],
@@ -133,8 +133,8 @@ impl Incoming {
         Ok(())
     }
 
-    /// Adds those that are in time by what is stored: the slots that they were merged into; and the number
-    /// of records that are late.
+    /// Adds the sessions that are in time when joined with stored ones. Returns the slots into
+    /// which they were merged, and the number of late records.
     pub fn judge(
         &mut self,
         stored: &[&Spans],
@@ -157,7 +157,7 @@ impl Incoming {
     }
 }
 
-/// The partial sessions of a block, and the number of records of each: its last column.
+/// Splits the last column off a block: the number of records of each partial session.
 fn split_records(block: &RecordBatch) -> Result<(RecordBatch, Vec<u64>)> {
     let wrong = |reason: String| Error::Format {
         what: "micro-batch",

@@ -1,4 +1,4 @@
-//! The sort keys of keys that have numbers.
+//! The sort keys of numbered keys.
 
 use std::ops::ControlFlow;
 use std::ops::Range;
@@ -9,10 +9,11 @@ use crate::core::error::Result;
 use crate::core::key::KeyId;
 use crate::keys::sort_key::SortKeys;
 
-/// Keys whose sort keys are made at once.
+/// The number of keys per step.
 const STEP: usize = 1 << 12;
 
-/// Calls with the sort key of each key in its order, until a call ends it. `query` knows the keys.
+/// Calls `each` with the sort key of each key, in the order of `keys`, until it breaks. `query`
+/// maps key numbers to keys.
 ///
 /// # Errors
 ///

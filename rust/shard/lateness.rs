@@ -1,5 +1,5 @@
-//! What joins by key and time: which partial sessions are late, and which stored sessions go on in later
-//! segments. Either is one sweep over the sessions of a key in the order of time.
+//! Finds late partial sessions, and stored sessions that continue in later segments. Each takes one
+//! sweep over the sessions of a key in time order.
 
 use crate::core::error::Result;
 use crate::core::interrupt::Interrupt;
@@ -8,7 +8,7 @@ use crate::core::sort::SortedRows;
 use crate::core::time::Time;
 use crate::core::window::Extent;
 
-/// The bounds of sessions, parallel.
+/// The keys and bounds of sessions, as parallel columns.
 #[derive(Debug, Default)]
 pub(super) struct Spans {
     pub keys: Vec<KeyId>,
@@ -44,8 +44,8 @@ impl KeySet {
     }
 }
 
-/// Which partial sessions are late: those that, with all that they join of `stored` and of each other,
-/// end behind the close time (rules 1.2).
+/// Which partial sessions are late (rules 1.2). Each is first joined with `stored` sessions and
+/// with other partial sessions. It is late if the joined session is behind the close time.
 ///
 /// ```text
 ///   stored                ├──┤····
@@ -99,9 +99,10 @@ pub(super) fn are_late(
     Ok(is_late)
 }
 
-/// Carries the sessions of the segments up to `last` to the latest segment in which a part goes on from
-/// them. `segments` are those of their reaches; `later` are parts by their segments, all after `last`, so
-/// that each reaches further than these sessions and joins those that reach its start.
+/// Carries sessions of segments up to `last` to later segments in which they continue. `segments`
+/// has the segment of each session, by its reach. `later` has parts by segment, all after `last`.
+/// Each of these parts reaches further than the sessions, so it joins exactly those that reach its
+/// start. A session moves to the latest segment with such a part.
 ///
 /// ```text
 ///   sessions   ├──┤···      ├──┤···
@@ -121,7 +122,7 @@ pub(super) fn carry(
     };
     let known = KeySet::of(opened().map(|(_, ((key, _), _))| key));
     let (mut keys, mut times, mut places) = (Vec::new(), Vec::new(), Vec::new());
-    // Parts come before sessions that reach their start, in the order of rows.
+    // Parts come first, so that sorting places them before sessions that reach exactly their start.
     for (segment, spans) in later {
         for (key, span) in spans.iter().filter(|(key, _)| known.contains(*key)) {
             keys.push(key);
@@ -176,7 +177,7 @@ mod tests {
         })
     }
 
-    /// The reach of what a session joins, by joining until nothing more does.
+    /// A session with all that it joins, by joining until nothing changes.
     fn whole(key: KeyId, mut own: Extent, all: &[(KeyId, Extent)]) -> Extent {
         loop {
             let joining = all
@@ -202,7 +203,7 @@ mod tests {
 
         #[test]
         fn sessions_are_carried_to_the_latest_part_that_they_join(sessions in spans(12), later in spans(12), last in 0..3_i64) {
-            // Parts of later segments reach further than all sessions do.
+            // Parts of later segments reach further than all sessions.
             let later: Vec<(i64, Spans)> = later.iter().map(|(key, own)| {
                 let extent = Extent { reach: own.reach.saturating_add(Span(100)), ..*own };
                 (last + 1 + own.start.0 % 3, Spans { keys: vec![key], extents: vec![extent] })

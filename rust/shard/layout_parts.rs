@@ -1,4 +1,5 @@
-//! Sessions that are stored in parts: what a micro-batch reads, joins and appends.
+//! Sessions stored in parts: which pages a micro-batch reads, how it joins parts, and what it
+//! appends.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,18 +16,18 @@ use crate::state::segment_table::SegmentTable;
 use crate::state::stored_run::{ChangedPages, StoredRun};
 use crate::state::stored_windows::StoredWindows;
 
-/// What a micro-batch reads of sessions that are stored in parts.
+/// What a micro-batch reads, if sessions are stored in parts.
 pub(super) struct PartsRead {
     /// The last segment that the close time has entered.
     last: i64,
-    /// Segments of many runs, and which run is the first one to be made one with those after it.
+    /// Segments with too many runs. The place is the first of the runs to compact.
     compacted: Vec<(i64, usize)>,
-    /// Whether something that is stored later may go on from what it has.
+    /// Whether to look for later parts that continue a session.
     looks: bool,
 }
 
 impl Default for PartsRead {
-    /// Nothing.
+    /// Reads nothing.
     fn default() -> Self {
         Self {
             last: i64::MIN,
@@ -37,8 +38,8 @@ impl Default for PartsRead {
 }
 
 impl PartsRead {
-    /// What it reads, where the close time has gone on from `closed` to `close`; and the names of the
-    /// pages.
+    /// Plans the reads of a micro-batch that moves the close time from `closed` to `close`. Also
+    /// returns the names of the pages to read.
     pub fn new(
         shard: &ShardState,
         incoming: &Incoming,
@@ -81,8 +82,8 @@ impl PartsRead {
         segment <= self.last
     }
 
-    /// Joins what a micro-batch has brought with the parts of opened segments. Gives the sessions and the
-    /// segment of each, and the number of late records.
+    /// Joins the micro-batch with the parts of opened segments. Returns the sessions, the segment
+    /// of each, and the number of late records.
     pub fn join(
         &self,
         shard: &ShardState,
@@ -136,8 +137,8 @@ impl PartsRead {
         Ok((whole, segments, late))
     }
 
-    /// Removes the opened segments, makes runs of other segments one, and appends the sessions that stay
-    /// to the segments of `rows`. `table` knows their keys.
+    /// Removes the opened segments, compacts runs of other segments, and appends the remaining
+    /// sessions to the segments of `rows`. `table` knows their keys.
     pub fn write(
         &self,
         shard: &mut ShardState,
@@ -172,8 +173,7 @@ impl PartsRead {
     }
 }
 
-/// Adds a run of some sessions to a segment. One of few sessions has no index: its pages are read
-/// instead.
+/// Appends a run of sessions to a segment. A short run has no index; its pages are read instead.
 fn append(
     shard: &mut ShardState,
     segment: i64,
@@ -193,8 +193,7 @@ fn append(
     Ok(())
 }
 
-/// Of each later segment of more than `most` runs, which of them are to be made one: the youngest, and
-/// with them each older one that is not longer than all of these together.
+/// Chooses the runs to compact, in each segment after `last` with more than `most` runs.
 fn to_compact(table: &SegmentTable, last: i64, most: usize) -> Vec<(i64, usize)> {
     let later = table.segments().filter(|(segment, _)| *segment > last);
     let long = later.filter(|(_, runs)| runs.len() > most.max(1));
@@ -202,8 +201,8 @@ fn to_compact(table: &SegmentTable, last: i64, most: usize) -> Vec<(i64, usize)>
         .collect()
 }
 
-/// The first of the youngest runs: two at least, and each older one that is not longer than they are
-/// together.
+/// The first run to compact. Compaction takes the two youngest runs, then each older run that is no
+/// longer than all younger ones together.
 fn youngest(runs: &[StoredRun]) -> usize {
     let mut from = runs.len().saturating_sub(1);
     let mut together = 0_u64;

@@ -1,4 +1,5 @@
-//! Whole sessions by ranges of keys: what a micro-batch reads, joins and writes anew.
+//! Whole sessions by ranges of keys: which pages a micro-batch reads, how it joins sessions, and
+//! which runs it rewrites.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
@@ -21,29 +22,29 @@ use crate::state::stored_run::{ChangedPages, StoredRun, WindowStatistics};
 use crate::state::stored_windows::StoredWindows;
 use crate::state::touched::Touched;
 
-/// A session as it was stored.
+/// A session before the micro-batch.
 pub(super) struct StoredSession {
     pub extent: Extent,
-    /// None where its state had another layout.
+    /// `None` if the state had another layout.
     page: Option<PageId>,
-    /// The session that it belongs to now.
+    /// The session to which it belongs now.
     pub slot: Slot,
 }
 
-/// The sessions that were read and those of a micro-batch, after it.
+/// The stored sessions that were read, joined with the sessions of the micro-batch.
 pub(super) struct JoinedSessions {
     pub sessions: SessionColumns,
-    /// Of each session whether the micro-batch has brought something of it.
+    /// Whether the micro-batch adds to each session.
     pub is_changed: Vec<bool>,
     pub stored: Vec<StoredSession>,
-    /// Of a state of another layout, those that a smaller grace has closed: nothing joins them.
+    /// In a state of another layout, the sessions that a smaller grace closes. Nothing joins them.
     pub hidden: Option<(SessionColumns, Vec<Slot>)>,
-    /// How many records are late.
+    /// The number of late records.
     pub late: u64,
 }
 
-/// The pages that a micro-batch needs at this horizon: of the runs that have its keys or get them, and of
-/// those in which a session closes or leaves.
+/// The pages that a micro-batch needs at this horizon: runs to which its keys belong, and runs in
+/// which a session closes or leaves.
 pub(super) fn needed(
     shard: &ShardState,
     incoming: &Incoming,
@@ -56,7 +57,7 @@ pub(super) fn needed(
     Ok(touched.names())
 }
 
-/// Joins what a micro-batch has brought with what is stored in pages; `before` is what its records see.
+/// Joins the micro-batch with the stored pages. `before` is the horizon that its records see.
 pub(super) fn join(
     shard: &ShardState,
     incoming: &mut Incoming,
@@ -127,19 +128,19 @@ pub(super) fn join(
     })
 }
 
-/// The rows of the runs of a segment.
+/// The sessions of a segment, by run.
 #[derive(Default)]
 struct SegmentRows {
-    /// The runs in which a session has changed or is no more.
+    /// The runs in which a session has changed or left.
     changed_runs: BTreeSet<u32>,
-    /// The sessions of each run that are as they were.
+    /// The unchanged sessions of each run.
     stored: BTreeMap<u32, Vec<u32>>,
-    /// Those that are new in the segment or have changed.
+    /// Sessions that are new in the segment or changed.
     changed: Vec<u32>,
 }
 
-/// Writes the runs in which a session has changed or left, once `shard` has closed what is due. `table`
-/// knows the keys of sessions.
+/// Rewrites the runs in which a session has changed or left, after `shard` closes due sessions.
+/// `table` knows the keys of sessions.
 pub(super) fn write(
     shard: &mut ShardState,
     table: &SessionTable,
@@ -216,7 +217,7 @@ fn write_segment(
         let own = numbers.get(group.clone()).unwrap_or_default().iter();
         let own = own.filter_map(|number| rows.stored.get(number)).flatten();
         let new = rows.changed.iter().zip(&places);
-        // Of no runs there is one place, the first.
+        // Without runs, all sessions go to the only place.
         let is_own = |place: &usize| group.contains(place) || numbers.is_empty();
         let new = new.filter(|(_, place)| is_own(place)).map(|(row, _)| row);
         let own: Vec<u32> = own.chain(new).copied().collect();
@@ -224,7 +225,7 @@ fn write_segment(
     })
 }
 
-/// Says anew what is in the runs in which a session has closed and is kept.
+/// Updates the statistics of runs in which a session has closed but is kept.
 fn update_statistics(
     shard: &mut ShardState,
     sessions: &SessionColumns,

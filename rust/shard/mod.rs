@@ -1,31 +1,32 @@
-//! The sessions of a shard of a stream. The partial sessions of a micro-batch come together by sorting,
-//! and never one by one.
+//! The sessions of a shard of a stream. Partial sessions of a micro-batch are joined in bulk by
+//! sorting, never one by one.
 //!
-//! Where sessions are emitted once, when they close, and then leave, they are stored in parts (merge on
-//! read). A micro-batch appends a run of its partial sessions to the segments of their reach. The parts
-//! are joined when the close time enters their segment: then the sessions of the segment are whole, and
-//! nothing that is stored goes on from them. What goes on in a later segment is carried there; the index
-//! of later runs, keys and bounds without states, says so. A micro-batch reads the opened segment, the
-//! segments that it opens, and such indexes where it opens one or has records that are behind.
+//! If sessions are emitted once on close and then removed, the shard stores parts of sessions
+//! (merge on read). A micro-batch appends a run of its partial sessions to the segment of their
+//! reach. The close time opens a segment when it enters it. Only then are the parts in the segment
+//! joined. Some of these sessions may continue in a later segment. The shard finds them by the
+//! indexes of later runs, which have keys and bounds without states, and carries them to that
+//! segment. The other sessions of an opened segment are complete. A micro-batch reads the segments
+//! opened before and now. It also reads the indexes, if it opens a segment or has records behind
+//! the close time.
 //!
-//! Otherwise they are joined at once. Each run of a segment has the whole sessions of a range of keys; of
-//! the runs that a micro-batch reads, those in which a session has changed or left are written anew
-//! (copy on write). The record operator stores its windows in the same way.
+//! Otherwise sessions are joined at once. Each run of a segment has the whole sessions of a range
+//! of keys. A micro-batch rewrites the runs in which a session changes or leaves (copy on write).
+//! The record operator stores its windows in the same way.
 //!
-//! A state of the other layout, or whose segments have another length, is read and written as a whole,
-//! once.
+//! A state with the other layout or another segment length is read and rewritten once, as a whole.
 //!
 //! | file | noun |
 //! |---|---|
 //! | [`shard_sessions`] | the sessions of a shard: a micro-batch in, rows and changed pages out |
-//! | `shard_state` | what a shard knows between two micro-batches |
-//! | `clock` | stream time, counters, and what they close |
+//! | `shard_state` | the memory of a shard between two micro-batches |
+//! | `clock` | stream time and counters, and which sessions close |
 //! | `incoming` | the partial sessions of a micro-batch |
-//! | `lateness` | which of them are late, and which stored sessions go on in later segments |
-//! | `layout_parts` | sessions in parts: what is read, joined and appended |
-//! | `layout_ranges` | whole sessions by ranges of keys: what is joined and written anew |
+//! | `lateness` | which partial sessions are late, and which sessions continue in later segments |
+//! | `layout_parts` | sessions in parts: reads, joins and appends them |
+//! | `layout_ranges` | whole sessions by ranges of keys: reads, joins and rewrites them |
 //! | `sorted_sessions` | sessions as sorted columns of pages |
-//! | `key_names` | the sort keys of keys that have numbers |
+//! | `key_names` | the sort keys of numbered keys |
 //! | `changes` | the changes of sessions as rows |
 
 mod changes;

@@ -36,14 +36,13 @@ use crate::state::source_time::{SourceTime, seen};
 use crate::state::stored_run::ChangedPages;
 use crate::state::stored_windows::StoredWindows;
 
-/// The rows that a micro-batch emits, and the pages that have changed: by name, without bytes where a
-/// page is no more.
+/// The rows that a micro-batch emits, and the changed pages by name. `None` deletes a page.
 pub type Finished = (Vec<RecordBatch>, Vec<ChangedPage>);
 
-/// The sessions of a shard between two micro-batches: what its head says.
+/// The sessions of a shard between two micro-batches. Only the contents of the head stay in memory.
 pub struct ShardSessions {
     state: ShardState,
-    /// The query with the number of records of each partial session, as blocks have it.
+    /// The query with the number of records as an additional last aggregate, like the blocks.
     counted: Arc<Query>,
     layout: Layout,
     pushed: Option<MicroBatch>,
@@ -52,22 +51,22 @@ pub struct ShardSessions {
 /// A micro-batch between [`ShardSessions::push`] and [`ShardSessions::finish`].
 struct MicroBatch {
     incoming: Incoming,
-    /// What its records see.
+    /// The horizon that its records see.
     before: Horizon,
-    /// What it reads of sessions in parts; none of whole ones, and of a state of another layout.
+    /// The reads of sessions in parts. `None` for whole sessions, or for a state of another layout.
     parts: Option<PartsRead>,
     /// The pages that it needs.
     needed: BTreeSet<PageName>,
 }
 
 impl ShardSessions {
-    /// No sessions yet, of a shard with a number.
+    /// Creates a shard without sessions. `shard` is its number.
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] or [`Error::ColumnType`] for a spec that does not go together with itself or the
-    /// columns of `input`; [`Error::Format`] for one that is not of sessions or needs the records
-    /// themselves.
+    /// [`Error::Argument`] or [`Error::ColumnType`] for a spec that is inconsistent or does not fit
+    /// the columns of `input`. [`Error::Format`] for a spec that is not of sessions or needs the
+    /// records themselves.
     pub fn new(spec: &Spec, input: &Schema, shard: u32) -> Result<Self> {
         memory::keep_freed();
         let query = Query::new(spec, input)?;
@@ -107,19 +106,19 @@ impl ShardSessions {
         })
     }
 
-    /// The same, which stops when it is interrupted.
+    /// Sets the interrupt that stops the shard.
     pub fn with_interrupt(mut self, interrupt: Interrupt) -> Self {
         self.state.interrupt = interrupt;
         self
     }
 
-    /// The same with other limits, which change no answer.
+    /// Sets the limits. They never change results.
     pub fn with_limits(mut self, limits: Limits) -> Self {
         self.state.limits = limits;
         self
     }
 
-    /// Goes on from the head of a saved state.
+    /// Resumes from the head of a saved state.
     ///
     /// # Errors
     ///
@@ -130,19 +129,20 @@ impl ShardSessions {
         Ok(())
     }
 
-    /// Takes the packed rows of a micro-batch, which are judged by the stream time before it; then stream
-    /// time moves by `progress`. Returns the names of the pages that [`Self::finish`] needs.
+    /// Takes the packed rows of a micro-batch. Stream time before the micro-batch decides which
+    /// records are late; then `progress` moves it. Returns the names of the pages that
+    /// [`Self::finish`] needs.
     ///
     /// # Errors
     ///
-    /// [`Error::Format`] for blocks of another query and for a micro-batch before the last one is
-    /// finished; those of the interrupt.
+    /// [`Error::Format`] for blocks of another query, or if the previous micro-batch is not
+    /// finished. Errors of the interrupt.
     pub fn push(&mut self, packed: &RecordBatch, progress: &[SourceTime]) -> Result<Vec<String>> {
         if self.pushed.is_some() {
             return Err(wrong("the one before it is not finished"));
         }
         if self.state.clock.catch_up() {
-            // Sessions in parts are joined before any of them is closed by itself.
+            // Join parts first, so that no part closes by itself.
             self.state.snapshot.read_all();
         }
         let before = self.state.clock.horizon();
@@ -180,13 +180,13 @@ impl ShardSessions {
         Ok(names)
     }
 
-    /// Joins sessions and closes those that stream time has passed. `pages` are those that [`Self::push`]
-    /// has named, in any order.
+    /// Joins sessions and closes those that are due. `pages` are the pages named by [`Self::push`],
+    /// in any order.
     ///
     /// # Errors
     ///
-    /// [`Error::Format`] for other pages and damaged ones, and without a micro-batch;
-    /// [`Error::Overflow`] for a result that does not fit its type; those of the interrupt.
+    /// [`Error::Format`] for unexpected or damaged pages, or without a micro-batch.
+    /// [`Error::Overflow`] for a result that does not fit its type. Errors of the interrupt.
     pub fn finish(&mut self, pages: &[&[u8]]) -> Result<Finished> {
         let batch = self.pushed.take().ok_or_else(|| wrong("none was pushed"))?;
         let finished = self.close(batch, pages);
@@ -252,7 +252,7 @@ impl ShardSessions {
         parts.write(&mut self.state, &incoming.sessions, whole, kept, pages)
     }
 
-    /// Emits what whole sessions change or close, and writes those that have changed.
+    /// Emits the changes or final results of whole sessions, and writes changed sessions.
     fn close_ranges(
         &mut self,
         incoming: &Incoming,
@@ -301,7 +301,7 @@ impl ShardSessions {
         PartsRead::default().write(&mut self.state, &incoming.sessions, sessions, kept, &[])
     }
 
-    /// Closes sessions, which are emitted unless each of their changes was.
+    /// Closes sessions. Emits them, except in update mode, which has emitted their changes already.
     fn emit_finals(
         &mut self,
         incoming: &Incoming,
@@ -323,7 +323,7 @@ impl ShardSessions {
         self.state.clock.counters
     }
 
-    /// Sessions that are not closed, after a micro-batch; more than there are, where some are stored in
+    /// The number of open sessions after a micro-batch. An upper bound if sessions are stored in
     /// parts.
     pub fn windows_open(&self) -> u64 {
         self.state.snapshot.stored().open()
@@ -335,7 +335,7 @@ impl ShardSessions {
     }
 }
 
-/// The error of a micro-batch out of turn.
+/// The error for a call out of order.
 fn wrong(reason: &str) -> Error {
     Error::Format {
         what: "micro-batch",

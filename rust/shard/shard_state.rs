@@ -1,4 +1,4 @@
-//! What a shard knows between two micro-batches.
+//! The memory of a shard between two micro-batches.
 
 use std::sync::Arc;
 
@@ -26,13 +26,13 @@ pub(super) struct ShardState {
 }
 
 impl ShardState {
-    /// The segment of the reach of each session.
+    /// The segment of each session, by its reach.
     pub fn segments_of(&self, sessions: &SessionColumns) -> Vec<i64> {
         let reaches = sessions.extents.iter().map(|extent| extent.reach);
         reaches.map(|reach| self.grid.of(reach)).collect()
     }
 
-    /// Writes runs of sessions.
+    /// A writer for runs of sessions.
     pub fn writer<'f>(&self, fingerprint: &'f Fingerprint) -> RunWriter<'f> {
         RunWriter {
             form: PageKind::Sessions,

@@ -1,4 +1,4 @@
-//! Sessions as sorted columns of pages.
+//! Sorts sessions and turns them into columns of pages.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -17,7 +17,8 @@ use crate::state::page::PageKind;
 use crate::state::page_writer::window_columns;
 use crate::state::sorted_windows::SortedWindows;
 
-/// Some sessions by key, end and start, in parts of which each fits a batch. `table` knows their keys.
+/// Sorts the sessions in `rows` by key, end and start. Each returned part fits a batch. `table`
+/// knows their keys.
 pub(super) fn sorted(
     sort_keys: &SortKeys,
     table: &SessionTable,
@@ -47,7 +48,7 @@ fn sorted_part(
     let mut order: Vec<(u128, u32)> = (0..rows.len())
         .map(|row| (prefix(names.get(row).unwrap_or_default()), row as u32))
         .collect();
-    // A stable sort, for it joins stretches that are in order: what was read from pages is.
+    // A stable sort is fast on sorted stretches, and sessions from pages come sorted.
     order.sort_by(|(left, a), (right, b)| {
         let name = |row: &u32| names.get(*row as usize);
         let extent = |row: &u32| {

@@ -1,4 +1,4 @@
-//! The head of a saved state: stream time, counters, and which pages there are.
+//! The head of a saved state: stream time, counters, and the list of pages.
 
 use std::sync::Arc;
 
@@ -15,22 +15,22 @@ use crate::core::operator::stream_time::{Progress, Source};
 use crate::core::time::Time;
 use crate::plan::fingerprint::Fingerprint;
 
-/// Its name among the pages.
+/// The name of the head page.
 pub(crate) const NAME: &str = "head";
 
-/// How far an operator has come.
+/// The progress of an operator.
 #[derive(Clone, Debug)]
 pub(crate) struct Clock {
     /// The progress of each input.
     pub progress: Vec<Progress>,
-    /// Windows due before this were closed and emitted.
+    /// Windows due before this are closed and emitted.
     pub closed: Time,
-    /// Rows that were read.
+    /// Number of rows read so far.
     pub seq_nos: SeqNo,
     pub counters: Counters,
 }
 
-/// What the head says beside the times of sources.
+/// The head without the times of sources.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Head {
     closed: i64,
@@ -43,7 +43,7 @@ pub(crate) struct Head {
     pub segments: SegmentTable,
 }
 
-/// How far an input has come.
+/// The progress of an input.
 #[derive(Debug, Serialize, Deserialize)]
 struct InputClock {
     time: Option<i64>,
@@ -51,7 +51,7 @@ struct InputClock {
 }
 
 impl Head {
-    /// The page of a head; the times of sources are its rows.
+    /// Writes the head page. Its rows are the times of sources.
     pub fn write(
         clock: &Clock,
         width: i64,
@@ -97,12 +97,12 @@ impl Head {
         page_writer::write_head(columns, &fingerprint.hash, texts)
     }
 
-    /// Reads the page of a head of the state of a query with this fingerprint.
+    /// Reads the head page of a query with this fingerprint.
     ///
     /// # Errors
     ///
-    /// [`Error::Format`] for the state of another query, which names what differs, and for a damaged
-    /// one.
+    /// [`Error::Format`] for a damaged state, or for the state of another query. The message names
+    /// the difference.
     pub fn open(bytes: &[u8], fingerprint: &Fingerprint) -> Result<(Self, Clock)> {
         let (label, rows) = page::read(bytes)?;
         if label.form != PageKind::Head {
@@ -126,7 +126,7 @@ impl Head {
         Ok((head, clock))
     }
 
-    /// The progress of each input; `rows` has the times of sources.
+    /// The progress of each input. `rows` has the times of sources.
     fn progress(&self, rows: &RecordBatch) -> Result<Vec<Progress>> {
         let [inputs, numbers, times] = rows.columns() else {
             return Err(broken("its head has other columns"));

@@ -1,21 +1,21 @@
-//! Bytes as hexadecimal digits, and back.
+//! Converts bytes to hexadecimal digits and back.
 
 use std::fmt::Write;
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serializer};
 
-/// The digits of bytes, two for each.
+/// Writes two digits per byte.
 pub(super) fn write(bytes: &[u8]) -> String {
     let mut digits = String::with_capacity(2 * bytes.len());
     for byte in bytes {
-        // Writing into a string does not fail.
+        // Writing to a string never fails.
         let _ = write!(digits, "{byte:02x}");
     }
     digits
 }
 
-/// The bytes of digits; none where they are no such digits.
+/// Reads pairs of digits. Returns `None` for any other text.
 pub(super) fn read(digits: &str) -> Option<Vec<u8>> {
     let pairs = digits.as_bytes().chunks(2);
     let byte = |pair: &[u8]| {
@@ -27,12 +27,12 @@ pub(super) fn read(digits: &str) -> Option<Vec<u8>> {
     pairs.map(byte).collect()
 }
 
-/// Bytes to a member of JSON.
+/// Serializes bytes as a JSON string.
 pub(super) fn serialize<S: Serializer>(bytes: &[u8], to: S) -> Result<S::Ok, S::Error> {
     to.serialize_str(&write(bytes))
 }
 
-/// Bytes of a member of JSON.
+/// Deserializes bytes from a JSON string.
 pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<u8>, D::Error> {
     let digits = String::deserialize(from)?;
     read(&digits).ok_or_else(|| D::Error::custom(format!("{digits:?} is not hexadecimal")))

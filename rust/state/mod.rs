@@ -1,21 +1,22 @@
-//! What persists of a shard between two micro-batches: pages of windows, and a head that names them.
-//! Windows come and go as columns; what becomes of them is decided elsewhere.
+//! The part of a shard that persists between two micro-batches: pages of windows, and a head that
+//! lists them. This module loads and stores windows as columns. Other modules decide what happens
+//! to them.
 //!
 //! | file | noun |
 //! |---|---|
-//! | `snapshot` | the pages of a state: which runs there are, and which of them were read |
+//! | `snapshot` | the pages of a state: its runs, and which of them were read |
 //! | `head` | stream time, counters and runs, as a page |
 //! | `segment_table` | the runs of each segment |
-//! | `stored_run` | a run, and what is known of it without its pages |
+//! | `stored_run` | a run, with statistics that need no page |
 //! | `touched` | the runs that a micro-batch touches |
-//! | `sorted_windows` | windows of a segment, as they are written |
-//! | `run_writer` | sorted windows to runs |
-//! | `stored_windows` | windows of a page, as they were read |
+//! | `sorted_windows` | windows of a segment, before they are written |
+//! | `run_writer` | writes sorted windows as runs |
+//! | `stored_windows` | windows of a page that was read |
 //! | [`page`] | a part of a run, as sealed rows |
-//! | `page_writer` | rows to pages |
+//! | `page_writer` | writes rows as pages |
 //! | [`page_text`] | a page as text |
 //! | `hexadecimal` | bytes as digits |
-//! | [`source_time`] | how far a source has come in a micro-batch |
+//! | [`source_time`] | the progress of a source in a micro-batch |
 
 pub(crate) mod head;
 mod hexadecimal;

@@ -1,25 +1,25 @@
-//! State pages: the state of an operator as sealed batches (see [`crate::format::envelope`])
-//! that open with any Arrow library.
+//! State pages: the state of an operator as sealed batches (see [`crate::format::envelope`]). Any
+//! Arrow library can open them.
 //!
 //! | page | one row is | columns |
 //! |---|---|---|
 //! | `head` | a source of an input | `input`, `source`, `time` |
 //! | `sessions` | a session | key columns, `start`, `end`, `reach`, `source`, state columns |
 //! | `windows` | a sliding window | key columns, `start`, `largest`, `source`, state columns |
-//! | `index` | a session of the run with its number | key columns, `start`, `reach` |
+//! | `index` | a session of the run with the same number | key columns, `start`, `reach` |
 //!
-//! | metadata | of | value |
+//! | metadata | pages | value |
 //! |---|---|---|
 //! | `windrow.page` | all | `head`, `sessions`, `windows` or `index` |
 //! | `windrow.fingerprint` | all | xxh3-64 of the specification |
 //! | `windrow.specification` | head | the specification, JSON |
-//! | `windrow.state` | head | stream time, close times, counters, the number of pages of each segment: JSON |
+//! | `windrow.state` | head | stream time, close times, counters and the runs of each segment, JSON |
 //! | `windrow.segment`, `windrow.run`, `windrow.number` | windows | the id of the page |
-//! | `windrow.first_key`, `windrow.last_key` | windows | its keys' bounds, inclusive: hexadecimal, see [`crate::keys::sort_key`] |
-//! | `windrow.first_time`, `windrow.last_time` | windows | the least start, and the greatest reach (of sliding windows: start) |
+//! | `windrow.first_key`, `windrow.last_key` | windows | the bounds of its keys, inclusive, in hexadecimal: see [`crate::keys::sort_key`] |
+//! | `windrow.first_time`, `windrow.last_time` | windows | the least start, and the greatest reach (for sliding windows: start) |
 //!
-//! Rows are sorted by key, then by end and start. A segment's windows are one run or several, each
-//! cut into pages.
+//! Rows are sorted by key, then by end and start. The windows of a segment form one or more runs.
+//! Each run is cut into pages.
 
 use std::fmt;
 
@@ -43,7 +43,7 @@ pub enum PageKind {
     Sessions,
     /// Sliding windows.
     Windows,
-    /// Keys and bounds of the sessions of a run, without their states.
+    /// Keys and bounds of the sessions of a run, without states.
     Index,
 }
 
@@ -59,7 +59,7 @@ impl PageKind {
         }
     }
 
-    /// The names of its columns of times, after those of keys.
+    /// The names of the time columns, which follow the key columns.
     pub(crate) fn times(self) -> &'static [&'static str] {
         match self {
             Self::Head => &[],
@@ -103,32 +103,32 @@ impl fmt::Display for PageName {
     }
 }
 
-/// The bounds of the windows in a page, known without reading its rows.
+/// The bounds of the windows in a page. The label has them, so no row is read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PageBounds {
     /// The first key and the last one.
     pub keys: (Vec<u8>, Vec<u8>),
-    /// The least start, and the greatest reach or start.
+    /// The least start, and the greatest reach (for sliding windows: start).
     pub times: (Time, Time),
 }
 
-/// The sealed rows of a page by its name.
+/// A page name with the sealed rows.
 pub(crate) type NamedPage = (PageName, Vec<u8>);
 
-/// A page by the text of its name; no bytes where it is no more.
+/// A page name as text, with the bytes. `None` deletes the page.
 pub type ChangedPage = (String, Option<Vec<u8>>);
 
-/// The label of a page: all but its rows.
+/// The label of a page: everything except its rows.
 #[derive(Clone, Debug)]
 pub struct Label {
-    /// Its kind.
+    /// The kind of the page.
     pub form: PageKind,
-    /// Of the specification that it belongs to.
+    /// The fingerprint of its specification.
     pub fingerprint: String,
     metadata: Metadata,
 }
 
-/// The error of a page.
+/// The error for a broken page.
 pub(crate) fn broken(reason: impl Into<String>) -> Error {
     Error::Format {
         what: WHAT,
@@ -158,11 +158,11 @@ impl Label {
         })
     }
 
-    /// Reads the label of a page, and not its rows.
+    /// Reads the label of a page without its rows.
     ///
     /// # Errors
     ///
-    /// [`Error::Format`] for bytes that are damaged, of another version or no page.
+    /// [`Error::Format`] for bytes that are damaged, of another version, or not a page.
     pub fn read(bytes: &[u8]) -> Result<Self> {
         Self::new(envelope::metadata(WHAT, bytes)?)
     }
@@ -171,7 +171,7 @@ impl Label {
     ///
     /// # Errors
     ///
-    /// [`Error::Format`] where it is missing.
+    /// [`Error::Format`] if it is missing.
     pub fn text(&self, name: &str) -> Result<&str> {
         self.metadata
             .get(name)
@@ -195,7 +195,7 @@ impl Label {
     ///
     /// # Errors
     ///
-    /// [`Error::Format`] where it has none.
+    /// [`Error::Format`] if it has none.
     pub fn id(&self) -> Result<PageId> {
         Ok(PageId {
             segment: self.number("windrow.segment")?,
@@ -208,7 +208,7 @@ impl Label {
     ///
     /// # Errors
     ///
-    /// [`Error::Format`] where it has none.
+    /// [`Error::Format`] if it has none.
     pub fn name(&self) -> Result<PageName> {
         Ok(PageName {
             id: self.id()?,
@@ -220,7 +220,7 @@ impl Label {
     ///
     /// # Errors
     ///
-    /// [`Error::Format`] where it has none.
+    /// [`Error::Format`] if it has none.
     pub fn bounds(&self) -> Result<PageBounds> {
         Ok(PageBounds {
             keys: (
@@ -239,13 +239,13 @@ impl Label {
 ///
 /// # Errors
 ///
-/// [`Error::Format`] for bytes that are damaged, of another version or no page.
+/// [`Error::Format`] for bytes that are damaged, of another version, or not a page.
 pub fn read(bytes: &[u8]) -> Result<(Label, RecordBatch)> {
     let (metadata, rows) = envelope::unseal(WHAT, bytes)?;
     Ok((Label::new(metadata)?, rows))
 }
 
-/// The 64-bit integers of a column of a page.
+/// The values of an `Int64` column of a page.
 pub(crate) fn ticks(column: &ArrayRef) -> Result<&[i64]> {
     let column = column
         .as_primitive_opt::<Int64Type>()

@@ -1,20 +1,20 @@
-//! A page as text of ASCII, seven bits a character: eight characters for seven bytes.
+//! A page as ASCII text with seven bits per character: eight characters for seven bytes.
 //!
-//! Spark's state server hands a string to Python in one piece, and binary values byte by byte:
-//! reading a page takes a quarter of the time (benches/README.md).
+//! Spark's state server passes a string to Python in one piece, but binary values byte by byte.
+//! Reading a page as text takes a quarter of the time (benches/README.md).
 
 use super::page::broken;
 use crate::core::error::{Error, Result};
 
-/// Bytes of a group, and the characters that it takes.
+/// Bytes in a group, and characters for it.
 const BYTES: usize = 7;
 const CHARS: usize = 8;
 
-/// Bytes as text.
+/// Encodes bytes as text.
 ///
 /// # Errors
 ///
-/// None but a fault of windrow.
+/// Only for a bug in windrow.
 pub fn encode(bytes: &[u8]) -> Result<String> {
     let mut text = Vec::with_capacity(bytes.len().div_ceil(BYTES) * CHARS);
     let (groups, rest) = bytes.as_chunks::<BYTES>();
@@ -32,11 +32,11 @@ pub fn encode(bytes: &[u8]) -> Result<String> {
     String::from_utf8(text).map_err(|_| Error::Internal("seven bits are ASCII"))
 }
 
-/// The bytes of a text.
+/// Decodes text to bytes.
 ///
 /// # Errors
 ///
-/// [`Error::Format`] for what [`encode`] does not give.
+/// [`Error::Format`] for text that [`encode`] never produces.
 pub fn decode(text: &str) -> Result<Vec<u8>> {
     if !text.is_ascii() {
         return Err(broken("its text is not ASCII"));
@@ -62,7 +62,7 @@ pub fn decode(text: &str) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Seven bytes, lowest first, as eight times seven bits.
+/// Splits seven little-endian bytes into eight groups of seven bits.
 fn spread(&[a, b, c, d, e, f, g]: &[u8; BYTES]) -> [u8; CHARS] {
     let bits = u64::from_le_bytes([a, b, c, d, e, f, g, 0]);
     let bits = (bits & 0x0fff_ffff) | ((bits << 4) & 0x0fff_ffff_0000_0000);
@@ -71,7 +71,7 @@ fn spread(&[a, b, c, d, e, f, g]: &[u8; BYTES]) -> [u8; CHARS] {
     bits.to_le_bytes()
 }
 
-/// The seven bytes of eight characters of ASCII.
+/// Joins eight ASCII characters into seven bytes.
 fn gather(chars: &[u8; CHARS]) -> [u8; BYTES] {
     let bits = u64::from_le_bytes(*chars);
     let bits = (bits & 0x007f_007f_007f_007f) | ((bits & 0x7f00_7f00_7f00_7f00) >> 1);

@@ -14,17 +14,17 @@ use crate::core::aggregate::column::Column;
 use crate::core::error::{Error, Result};
 use crate::format::envelope::{self, Metadata};
 
-/// What crosses between Spark's state store and Python costs by the byte.
+/// Transfer between Spark's state store and Python costs by the byte.
 const COMPRESSION: Option<CompressionType> = Some(CompressionType::LZ4_FRAME);
 
-/// Columns of a page, with their names.
+/// Named columns of a page.
 pub(crate) type PageColumns = Vec<(String, ArrayRef)>;
 
-/// The columns of a page of windows: keys, `times` by their names, `source`, states.
+/// The columns of a page of windows: keys, named `times`, `source`, states.
 ///
 /// # Errors
 ///
-/// States that Arrow cannot hold.
+/// If Arrow cannot store a state.
 pub(crate) fn window_columns(
     keys: impl Iterator<Item = (String, ArrayRef)>,
     times: impl Iterator<Item = (&'static str, ArrayRef)>,
@@ -41,7 +41,7 @@ pub(crate) fn window_columns(
     Ok(columns)
 }
 
-/// Writes a head. `texts` are its own entries of metadata.
+/// Writes a head. `texts` are extra metadata entries of the head.
 pub(crate) fn write_head(
     columns: PageColumns,
     fingerprint: &str,
@@ -52,19 +52,19 @@ pub(crate) fn write_head(
     envelope::seal(&batch(columns)?, metadata, COMPRESSION)
 }
 
-/// The rows of a run, or of a part of it, sorted.
+/// The sorted rows of a run, or of a part of it.
 pub(crate) struct RunRows {
     rows: RecordBatch,
-    /// How many of them are in a page, about.
+    /// The approximate number of rows in a page.
     page_rows: usize,
 }
 
 impl RunRows {
-    /// Rows that are written in pages of some bytes.
+    /// Prepares rows for pages of about `page_bytes` bytes.
     ///
     /// # Errors
     ///
-    /// Columns that differ in length.
+    /// If columns differ in length.
     pub fn new(columns: PageColumns, page_bytes: usize) -> Result<Self> {
         let rows = batch(columns)?;
         let width = rows.get_array_memory_size() / rows.num_rows().max(1);
@@ -74,16 +74,17 @@ impl RunRows {
         })
     }
 
-    /// In how many pages some of them are written, all of about the same length.
+    /// The number of pages for this many rows. All pages have about the same length.
     pub fn pages(&self, rows: usize) -> usize {
         ((rows + self.page_rows / 2) / self.page_rows).max(1)
     }
 
-    /// Writes some of them as pages from `first` on. `bounds` are those of a range of rows.
+    /// Writes a range of rows as pages, numbered from `first`. `bounds` returns the bounds of a
+    /// range of rows.
     ///
     /// # Errors
     ///
-    /// Those of Arrow.
+    /// Errors of Arrow.
     pub fn write(
         &self,
         range: Range<usize>,

@@ -1,4 +1,4 @@
-//! Sorted windows to runs.
+//! Writes sorted windows as runs.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -10,37 +10,37 @@ use super::stored_run::{ChangedPages, StoredRun};
 use crate::core::error::Result;
 use crate::core::time::Time;
 
-/// The longest beginning of a key at which a range of keys begins.
+/// The maximum length of a key prefix that starts a range of keys, in bytes.
 const FROM_BYTES: usize = 256;
 
-/// A place for runs in a segment.
+/// A place for new runs in a segment.
 pub(crate) struct Vacancy {
     pub segment: i64,
-    /// Where the first of them begins.
+    /// The sort key at which the first new run begins.
     pub from: Vec<u8>,
     /// The numbers of the other runs.
     pub taken: BTreeSet<u32>,
 }
 
-/// Writes windows of a kind.
+/// Writes windows of one kind.
 pub(crate) struct RunWriter<'a> {
     pub form: PageKind,
     pub fingerprint: &'a str,
-    /// How many key columns there are.
+    /// The number of key columns.
     pub keys: usize,
-    /// Bytes in a page before they are compressed, about.
+    /// The approximate size of an uncompressed page, in bytes.
     pub page_bytes: usize,
     /// Windows due before this are closed.
     pub closed: Time,
 }
 
 impl RunWriter<'_> {
-    /// Writes windows as runs with about as many in each as are in a page. They come in parts of which
-    /// each fits a batch; several are one run.
+    /// Writes windows as runs of about one page each. Each part fits a batch. Several parts become
+    /// a single run.
     ///
     /// # Errors
     ///
-    /// Those of Arrow.
+    /// Errors of Arrow.
     pub fn write_ranges(
         &self,
         vacancy: Vacancy,
@@ -71,11 +71,11 @@ impl RunWriter<'_> {
         runs.collect()
     }
 
-    /// Writes windows as one run, with an index of their keys and bounds if asked for.
+    /// Writes windows as one run. `has_index` adds an index of their keys and bounds.
     ///
     /// # Errors
     ///
-    /// Those of Arrow.
+    /// Errors of Arrow.
     pub fn write(
         &self,
         segment: i64,
@@ -101,14 +101,14 @@ impl RunWriter<'_> {
         Ok(run)
     }
 
-    /// The keys, `start` and `reach` of sessions.
+    /// The key columns, `start` and `reach` of sessions.
     fn index_columns(&self, columns: &PageColumns) -> PageColumns {
         let start = columns.iter().take(self.keys + 1);
         let reach = columns.iter().skip(self.keys + 2).take(1);
         start.chain(reach).cloned().collect()
     }
 
-    /// Adds the pages of some windows to a run.
+    /// Appends a range of windows to a run, as pages.
     fn append(
         &self,
         segment: i64,
@@ -137,8 +137,9 @@ fn page_id(segment: i64, run: &StoredRun, number: u32) -> PageId {
     }
 }
 
-/// Sorted rows in ranges of keys of about `most` rows, if keys allow it: where each begins, and its
-/// rows. The first one begins at `from`; `name` is the sort key of a row.
+/// Divides sorted rows into ranges of keys with about `most` rows each, if keys allow it. Returns
+/// where each range begins, and its rows. The first range begins at `from`. `name` returns the sort
+/// key of a row.
 fn divide<'n>(
     rows: usize,
     most: usize,
@@ -164,8 +165,8 @@ fn divide<'n>(
     pieces
 }
 
-/// The beginning of a key that is greater than the key before it; none where it is long, or both are
-/// the same.
+/// The shortest prefix of a key that is greater than the key before it. `None` if the prefix is too
+/// long, or the keys are equal.
 fn from_of(before: &[u8], key: &[u8]) -> Option<Vec<u8>> {
     let same = before.iter().zip(key).take_while(|(a, b)| a == b).count();
     let from = key.get(..=same)?;

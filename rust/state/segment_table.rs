@@ -1,4 +1,4 @@
-//! The runs of each segment: the slices of time in which windows are due.
+//! The runs of each segment. A segment is a slice of time in which windows are due.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -12,11 +12,12 @@ use super::stored_run::{ChangedPages, StoredRun, WindowStatistics};
 use crate::core::error::Result;
 use crate::core::time::Time;
 
-/// What the runs of a segment hold.
+/// The contents of the runs of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Layout {
-    /// Parts of sessions, which may go on in other runs and segments. The oldest run comes first.
+    /// Parts of sessions. A session may have more parts in other runs and segments. The oldest run
+    /// comes first.
     ///
     /// ```text
     ///   segments   ── opened ──┼── 7 ─────────┼── 8 ─────────┼─▶ reach
@@ -24,7 +25,7 @@ pub(crate) enum Layout {
     ///                          close time
     /// ```
     Parts,
-    /// Whole windows, those of a range of keys in each run, in the order of keys.
+    /// Whole windows. Each run has a range of keys, and runs are sorted by key.
     ///
     /// ```text
     ///   keys of a segment   ──┬─────────┬────────────────┬────────▶
@@ -33,7 +34,8 @@ pub(crate) enum Layout {
     Ranges,
 }
 
-/// Segments of one length, shifted by some time, so that shards open theirs by turns.
+/// Segments of equal length. The offset differs by shard, so that shards open segments at different
+/// times.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SegmentGrid {
     pub width: i64,
@@ -41,12 +43,12 @@ pub(crate) struct SegmentGrid {
 }
 
 impl SegmentGrid {
-    /// The segment of a reach.
+    /// The segment that contains a reach.
     pub fn of(&self, reach: Time) -> i64 {
         reach.0.saturating_add(self.offset).div_euclid(self.width)
     }
 
-    /// The last reach of a segment.
+    /// The last reach in a segment.
     pub fn end(&self, segment: i64) -> Time {
         let next = segment.saturating_add(1).saturating_mul(self.width);
         Time(next.saturating_sub(1).saturating_sub(self.offset))
@@ -59,11 +61,11 @@ impl SegmentGrid {
 pub(crate) struct SegmentTable(BTreeMap<i64, Vec<StoredRun>>);
 
 impl SegmentTable {
-    /// Checks that the runs of each segment have numbers of their own, and the order of their layout.
+    /// Checks that the runs of each segment have distinct numbers and the order of their layout.
     ///
     /// # Errors
     ///
-    /// [`crate::core::error::Error::Format`] where it is not so.
+    /// [`crate::core::error::Error::Format`] if they do not.
     pub fn check(&self, layout: Layout) -> Result<()> {
         let is_sorted = |runs: &Vec<StoredRun>| match layout {
             Layout::Parts => runs.is_sorted_by(|left, right| left.number < right.number),
@@ -97,18 +99,18 @@ impl SegmentTable {
         self.0.get(&segment).map_or(&[], Vec::as_slice)
     }
 
-    /// Whether there is none.
+    /// Whether there are no runs.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// How many windows are open; of sessions that are stored in parts, how many parts.
+    /// The number of open windows. For sessions stored in parts, the number of open parts.
     pub fn open(&self) -> u64 {
         let runs = self.0.values().flatten();
         runs.fold(0, |open, run| open.saturating_add(run.windows.open))
     }
 
-    /// Says anew what is in a run.
+    /// Updates the statistics of a run.
     pub fn set_statistics(&mut self, segment: i64, place: usize, windows: WindowStatistics) {
         let runs = self.0.get_mut(&segment);
         if let Some(run) = runs.and_then(|runs| runs.get_mut(place)) {
@@ -116,12 +118,12 @@ impl SegmentTable {
         }
     }
 
-    /// Adds a run after those of a segment.
+    /// Appends a run to a segment.
     pub fn push(&mut self, segment: i64, run: StoredRun) {
         self.0.entry(segment).or_default().push(run);
     }
 
-    /// Removes some runs of a segment that follow each other, and their pages.
+    /// Removes consecutive runs of a segment, and their pages.
     pub fn remove(&mut self, segment: i64, places: Range<usize>, changed: &mut ChangedPages) {
         let Some(runs) = self.0.get_mut(&segment) else {
             return;
@@ -134,7 +136,7 @@ impl SegmentTable {
         changed.extend(names.map(|name| (name, None)));
     }
 
-    /// Removes the segments up to one, and their pages.
+    /// Removes all segments up to and including `last`, and their pages.
     pub fn remove_to(&mut self, last: i64, changed: &mut ChangedPages) {
         let later = last.checked_add(1).map(|first| self.0.split_off(&first));
         let removed = Self(std::mem::replace(&mut self.0, later.unwrap_or_default()));
@@ -147,13 +149,14 @@ impl SegmentTable {
             .flat_map(|(segment, run)| run.all_names(segment))
     }
 
-    /// Writes anew the runs of a segment that have changed, as `is_changed` says of each. Those that
-    /// follow each other are one range, which is divided anew: `windows` gives all windows of such a
-    /// range, which begins at a sort key, by the places that its runs had.
+    /// Rewrites the changed runs of a segment. `is_changed` has an entry per run. Consecutive
+    /// changed runs form one range, which is divided again. `windows` returns all windows of such a
+    /// range. Its arguments are the former places of the runs and the sort key at which the range
+    /// begins.
     ///
     /// # Errors
     ///
-    /// What `windows` and the writer return.
+    /// Errors of `windows` and of the writer.
     pub fn rewrite(
         &mut self,
         segment: i64,
@@ -162,10 +165,10 @@ impl SegmentTable {
         changed: &mut ChangedPages,
         mut windows: impl FnMut(Range<usize>, &[u8]) -> Result<Vec<SortedWindows>>,
     ) -> Result<()> {
-        // The last ones first: the places before them are still those of `is_changed`.
+        // In reverse order, so that earlier places still match `is_changed`.
         for group in groups(is_changed).into_iter().rev() {
             let first = self.segment(segment).get(group.start);
-            let from = first.filter(|_| group.start > 0); // the first run has all lesser keys, too
+            let from = first.filter(|_| group.start > 0); // the first run has all lesser keys
             let from = from.map_or_else(Vec::new, |run| run.from.clone());
             let place = group.start;
             self.remove(segment, group.clone(), changed);
@@ -187,8 +190,8 @@ impl SegmentTable {
     }
 }
 
-/// The runs that have changed, those that follow each other together; of no runs one place for new
-/// ones.
+/// Groups consecutive changed runs. Without any run, returns one empty group: the place for new
+/// runs.
 fn groups(is_changed: &[bool]) -> Vec<Range<usize>> {
     if is_changed.is_empty() {
         return std::iter::once(0..0).collect();
@@ -204,7 +207,7 @@ fn groups(is_changed: &[bool]) -> Vec<Range<usize>> {
     groups.flatten().collect()
 }
 
-/// The place of the run that has the windows of a sort key, or gets them.
+/// The place of the run to which a sort key belongs.
 pub(crate) fn place(runs: &[StoredRun], key: &[u8]) -> usize {
     let later = runs.partition_point(|run| run.from.as_slice() <= key);
     later.saturating_sub(1)

@@ -1,4 +1,4 @@
-//! The pages that are stored for an operator: which runs there are, and which of them were read.
+//! The stored pages of an operator: its runs, and which of them were read.
 
 use std::collections::BTreeSet;
 
@@ -9,21 +9,21 @@ use super::stored_run::ChangedPages;
 use crate::core::error::{Error, Result};
 use crate::plan::fingerprint::Fingerprint;
 
-/// A micro-batch has changed a run that it has not read.
+/// A micro-batch changes a run without reading it first.
 const UNREAD: Error = Error::Internal("a run that changes was read");
 
-/// What is known of the pages of a state.
+/// The runs of a state, without the rows of their pages.
 #[derive(Clone)]
 pub(crate) struct Snapshot {
     pub fingerprint: Fingerprint,
     layout: Layout,
     /// Length of a segment.
     width: i64,
-    /// The runs of each segment. Those of another layout or length of segments are not among them.
+    /// The runs of each segment, except runs with another layout or segment length.
     pub table: SegmentTable,
-    /// The runs of such another state: all their pages are read at once, and then written anew.
+    /// Runs with another layout or segment length. All their pages are read at once and rewritten.
     pub foreign: SegmentTable,
-    /// The runs that were not read.
+    /// The unread runs, as segment and run number.
     unread: BTreeSet<(i64, u32)>,
 }
 
@@ -40,7 +40,7 @@ impl Snapshot {
         }
     }
 
-    /// The head of a saved state: its layout, and how far it has come.
+    /// Opens the head of a saved state. Returns its layout and progress.
     ///
     /// # Errors
     ///
@@ -56,14 +56,14 @@ impl Snapshot {
         Ok((head.layout, clock))
     }
 
-    /// All pages of a state are read at once, and written anew.
+    /// Marks all pages as foreign: they are read at once and rewritten.
     pub fn read_all(&mut self) {
         if self.foreign.is_empty() {
             self.foreign = std::mem::take(&mut self.table);
         }
     }
 
-    /// The runs of a state, its own or those of another layout.
+    /// The stored runs, of this or of another layout.
     pub fn stored(&self) -> &SegmentTable {
         if self.foreign.is_empty() {
             &self.table
@@ -72,11 +72,11 @@ impl Snapshot {
         }
     }
 
-    /// Notes which pages of windows were read.
+    /// Records which pages of windows were read.
     ///
     /// # Errors
     ///
-    /// [`Error::Format`] for some pages of a run without the others, and for pages of no run.
+    /// [`Error::Format`] if a run is incomplete, or a page belongs to no run.
     pub fn read(&mut self, pages: &BTreeSet<PageId>) -> Result<()> {
         let (mut known, mut unread) = (0, BTreeSet::new());
         for (segment, run) in self.stored().runs() {
@@ -96,25 +96,25 @@ impl Snapshot {
         Ok(())
     }
 
-    /// How many windows are open in runs that were not read.
+    /// The number of open windows in unread runs.
     pub fn unread(&self) -> u64 {
         let runs = self.stored().runs();
         let unread = runs.filter(|(segment, run)| self.unread.contains(&(*segment, run.number)));
         unread.fold(0, |open, (_, run)| open.saturating_add(run.windows.open))
     }
 
-    /// Which runs of a segment were read.
+    /// Whether each run of a segment was read.
     pub fn is_read(&self, segment: i64) -> Vec<bool> {
         let runs = self.table.segment(segment).iter();
         let is_read = |number| !self.unread.contains(&(segment, number));
         runs.map(|run| is_read(run.number)).collect()
     }
 
-    /// Checks that runs that change were read, by their places.
+    /// Checks that every changed run was read. `is_changed` has an entry per run.
     ///
     /// # Errors
     ///
-    /// [`Error::Internal`] where it is not so.
+    /// [`Error::Internal`] for an unread run.
     pub fn check_read(&self, segment: i64, is_changed: &[bool]) -> Result<()> {
         let is_read = self.is_read(segment);
         let mut runs = is_read.iter().zip(is_changed);
@@ -124,11 +124,11 @@ impl Snapshot {
         Ok(())
     }
 
-    /// Changed pages by name, and the head of the state that has them.
+    /// Returns the changed pages by name, and the new head.
     ///
     /// # Errors
     ///
-    /// Those of Arrow.
+    /// Errors of Arrow.
     pub fn finish(&mut self, mut changed: ChangedPages, clock: &Clock) -> Result<Vec<ChangedPage>> {
         for name in std::mem::take(&mut self.foreign).all_names() {
             changed.entry(name).or_insert(None);
@@ -139,11 +139,11 @@ impl Snapshot {
         Ok(pages.chain([head]).collect())
     }
 
-    /// The page of the head.
+    /// Writes the head page.
     ///
     /// # Errors
     ///
-    /// Those of Arrow.
+    /// Errors of Arrow.
     pub fn head(&self, clock: &Clock) -> Result<Vec<u8>> {
         Head::write(
             clock,

@@ -1,4 +1,4 @@
-//! Windows of a segment as columns, sorted: what is written as pages.
+//! Sorted windows of a segment as columns, before they are written as pages.
 
 use std::ops::Range;
 
@@ -10,18 +10,18 @@ use super::stored_run::WindowStatistics;
 use crate::core::time::Time;
 use crate::core::window::Extent;
 
-/// Windows by key, end and start; they fit a batch.
+/// Windows sorted by key, end and start. They fit a batch.
 pub(crate) struct SortedWindows {
     /// Their sort keys.
     pub names: LargeBinaryArray,
-    /// When they start, end and are due; a sliding window has its start in all three.
+    /// When windows start, end and are due. All three are the start of a sliding window.
     pub extents: Vec<Extent>,
-    /// All columns of pages.
+    /// All columns of a page.
     pub columns: PageColumns,
 }
 
 impl SortedWindows {
-    /// How many there are.
+    /// The number of windows.
     pub fn len(&self) -> usize {
         self.extents.len()
     }
@@ -31,7 +31,7 @@ impl SortedWindows {
         (row < self.names.len()).then(|| self.names.value(row))
     }
 
-    /// The bounds of some of them.
+    /// The bounds of a range of windows.
     pub fn bounds(&self, rows: Range<usize>) -> Option<PageBounds> {
         let (first, last) = (rows.start, rows.end.checked_sub(1)?);
         let extents = self.extents.get(rows)?;
@@ -44,7 +44,7 @@ impl SortedWindows {
         })
     }
 
-    /// What is known of some of them without them; those due before `closed` are closed.
+    /// The statistics of a range of windows. Windows due before `closed` are closed.
     pub fn statistics(&self, rows: Range<usize>, closed: Time) -> WindowStatistics {
         WindowStatistics::of(self.extents.get(rows).unwrap_or_default(), closed)
     }

@@ -1,12 +1,12 @@
-//! How far a source has come in a micro-batch.
+//! The progress of a source in a micro-batch.
 
 use crate::core::operator::stream_time::Source;
 use crate::core::time::Time;
 
-/// How far a source of an input has come.
+/// The progress of a source of an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SourceTime {
-    /// The input, of a cogroup; 0 otherwise.
+    /// The input of a cogroup; 0 otherwise.
     pub input: usize,
     /// The source partition.
     pub source: Source,
@@ -14,7 +14,7 @@ pub struct SourceTime {
     pub time: Time,
 }
 
-/// Progress as stream time takes it.
+/// Progress in the form that stream time needs.
 pub(crate) fn seen(progress: &[SourceTime]) -> impl Iterator<Item = (usize, Source, Time)> {
     progress
         .iter()

@@ -1,4 +1,4 @@
-//! A run: sorted windows of a segment, cut into pages, and what is known of it without them.
+//! A run: sorted windows of a segment, cut into pages. Its statistics need no page.
 
 use std::collections::BTreeMap;
 
@@ -9,34 +9,34 @@ use super::page::{PageId, PageName};
 use crate::core::time::Time;
 use crate::core::window::Extent;
 
-/// The pages that a micro-batch changes: without bytes where a page is no more.
+/// The pages that a micro-batch changes. `None` deletes a page.
 pub(crate) type ChangedPages = BTreeMap<PageName, Option<Vec<u8>>>;
 
-/// What a head says of a run.
+/// The entry of a run in the head.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct StoredRun {
-    /// Its number in the segment.
+    /// The number of the run in its segment.
     #[serde(rename = "run")]
     pub number: u32,
-    /// How many pages it has.
+    /// The number of pages.
     pub pages: u32,
-    /// How many pages its index has; none where the run is so short that it is its own index.
+    /// The number of index pages. Zero for a short run, which serves as its own index.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub index: u32,
-    /// Where runs have ranges of keys: no sort key of the run is less, and none of the run before it
-    /// is as great or greater.
+    /// In the layout of ranges, the least sort key that the run may have. All keys of the previous
+    /// run are less.
     #[serde(
         default,
         with = "hexadecimal",
         skip_serializing_if = "<[u8]>::is_empty"
     )]
     pub from: Vec<u8>,
-    /// What is in it.
+    /// The statistics of its windows.
     pub windows: WindowStatistics,
 }
 
 impl StoredRun {
-    /// A run without pages yet.
+    /// Creates a run without pages.
     pub fn new(number: u32, from: Vec<u8>) -> Self {
         Self {
             number,
@@ -47,12 +47,12 @@ impl StoredRun {
         }
     }
 
-    /// The names of its pages.
+    /// The names of its pages of windows.
     pub fn names(&self, segment: i64) -> impl Iterator<Item = PageName> + use<> {
         self.numbered(segment, self.pages, false)
     }
 
-    /// The names of the pages of its index; of its own pages where it is its own index.
+    /// The names of the index pages. A run without an index returns its own pages.
     pub fn index_names(&self, segment: i64) -> impl Iterator<Item = PageName> + use<> {
         match self.index {
             0 => self.numbered(segment, self.pages, false),
@@ -60,7 +60,7 @@ impl StoredRun {
         }
     }
 
-    /// The names of all pages that are stored for it.
+    /// The names of all its pages.
     pub fn all_names(&self, segment: i64) -> impl Iterator<Item = PageName> + use<> {
         self.names(segment)
             .chain(self.numbered(segment, self.index, true))
@@ -92,21 +92,22 @@ fn is_zero(count: &u32) -> bool {
     *count == 0
 }
 
-/// What is known of some windows without them.
+/// Statistics of windows, known without reading them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct WindowStatistics {
-    /// How many of them are open; of sessions that are stored in parts, how many parts.
+    /// The number of open windows. For sessions stored in parts, the number of open parts.
     pub open: u64,
     /// The least start.
     pub first: i64,
-    /// When the first of the open ones is due.
+    /// When the first open window is due.
     pub due: i64,
-    /// The least end (of sliding windows: start) of the others, which are visible for some time yet.
+    /// The least end of the closed windows, which stay visible for a while. For sliding windows,
+    /// the least start.
     pub oldest: i64,
 }
 
 impl WindowStatistics {
-    /// Of no window.
+    /// The statistics of no window.
     pub const NONE: Self = Self {
         open: 0,
         first: i64::MAX,
@@ -114,7 +115,7 @@ impl WindowStatistics {
         oldest: i64::MAX,
     };
 
-    /// Of windows of which those due before `closed` are closed.
+    /// The statistics of windows. Windows due before `closed` are closed.
     pub fn of<'e>(extents: impl IntoIterator<Item = &'e Extent>, closed: Time) -> Self {
         let mut statistics = Self::NONE;
         for extent in extents {
@@ -129,7 +130,7 @@ impl WindowStatistics {
         statistics
     }
 
-    /// Those of both together.
+    /// The statistics of both together.
     pub fn union(&self, other: &Self) -> Self {
         Self {
             open: self.open.saturating_add(other.open),
@@ -139,8 +140,8 @@ impl WindowStatistics {
         }
     }
 
-    /// Whether a window closes before a time, or a closed one leaves that ends (of sliding windows:
-    /// starts) before another.
+    /// Whether an open window is due before `due`, or a closed window ends (for sliding windows:
+    /// starts) before `kept` and leaves.
     pub fn change_before(&self, due: Time, kept: Time) -> bool {
         self.due < due.0 || self.oldest < kept.0
     }

@@ -1,4 +1,4 @@
-//! The windows of a page as columns.
+//! The windows of a stored page as columns.
 
 use std::collections::BTreeSet;
 
@@ -11,22 +11,23 @@ use crate::core::time::Time;
 use crate::core::window::Extent;
 use crate::format::partial_sessions::PartialSessions;
 
-/// A page of a run or of its index, as it was read.
+/// A page of a run or of its index, after reading.
 pub(crate) struct StoredWindows {
-    /// Its name.
+    /// The name of the page.
     pub name: PageName,
-    /// What it holds.
+    /// The kind of the page.
     pub form: PageKind,
     rows: RecordBatch,
     keys: usize,
 }
 
 impl StoredWindows {
-    /// Reads a page of a state with this fingerprint and so many key columns.
+    /// Reads a page. `keys` is the number of key columns.
     ///
     /// # Errors
     ///
-    /// [`crate::core::error::Error::Format`] for one that is damaged or belongs to another state.
+    /// [`crate::core::error::Error::Format`] for a page that is damaged or belongs to another
+    /// state.
     pub fn read(bytes: &[u8], fingerprint: &str, keys: usize) -> Result<Self> {
         let (label, rows) = page::read(bytes)?;
         if label.fingerprint != fingerprint {
@@ -49,11 +50,11 @@ impl StoredWindows {
         })
     }
 
-    /// Reads pages, which are those with these names, in any order.
+    /// Reads pages in any order. They must have exactly these names.
     ///
     /// # Errors
     ///
-    /// As [`Self::read`], and for other pages.
+    /// As [`Self::read`], and if pages are missing or unexpected.
     pub fn read_all(
         pages: &[&[u8]],
         names: &BTreeSet<PageName>,
@@ -72,7 +73,7 @@ impl StoredWindows {
         Ok(pages)
     }
 
-    /// How many windows it has.
+    /// The number of windows.
     pub fn len(&self) -> usize {
         self.rows.num_rows()
     }
@@ -82,23 +83,23 @@ impl StoredWindows {
         self.rows.columns().get(..self.keys).unwrap_or_default()
     }
 
-    /// A column of times, by its place among them.
+    /// A time column, by its place among the time columns.
     pub fn times(&self, place: usize) -> Result<&[i64]> {
         let column = self.rows.columns().get(self.keys + place);
         ticks(column.ok_or_else(|| broken("a column of times is missing"))?)
     }
 
-    /// The columns of states, and those of functions after them.
+    /// The state columns, followed by the columns of user functions.
     pub fn states(&self) -> &[ArrayRef] {
         let before = self.keys + self.form.times().len() + 1;
         self.rows.columns().get(before..).unwrap_or_default()
     }
 
-    /// The sessions of a page, each of which may be a part of one.
+    /// The sessions of a page. Each may be a part of a longer session.
     ///
     /// # Errors
     ///
-    /// As [`Self::extents`], and for columns that hold no states.
+    /// As [`Self::extents`], and for columns that are not states.
     pub fn partials(&self) -> Result<PartialSessions<'_>> {
         if self.form != PageKind::Sessions {
             return Err(broken("it holds windows of another kind"));
@@ -111,12 +112,12 @@ impl StoredWindows {
         })
     }
 
-    /// When each window starts, ends and is due: a sliding window has its start in all three, a session
-    /// of an index its reach in the last two.
+    /// When each window starts, ends and is due. All three are the start of a sliding window. A
+    /// session of an index has its reach as its end.
     ///
     /// # Errors
     ///
-    /// [`crate::core::error::Error::Format`] for bounds that are not in order.
+    /// [`crate::core::error::Error::Format`] if bounds are out of order.
     pub fn extents(&self) -> Result<Vec<Extent>> {
         let (end, reach) = match self.form {
             PageKind::Sessions => (1, 2),
@@ -148,7 +149,7 @@ mod tests {
     use crate::state::page::{PageBounds, PageId};
     use crate::state::page_writer::RunRows;
 
-    /// A page of one window of these times.
+    /// A page of one window with these times.
     fn page(form: PageKind, times: &[i64]) -> StoredWindows {
         let column = |(name, &time): (&str, &i64)| {
             let values: ArrayRef = Arc::new(Int64Array::from(vec![time]));

@@ -1,4 +1,4 @@
-//! The runs that a micro-batch touches.
+//! Finds the runs that a micro-batch touches.
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -10,9 +10,9 @@ use crate::core::time::Time;
 
 /// The runs that a micro-batch touches.
 pub(crate) struct Touched<'a> {
-    /// The segments of which some runs are not touched.
+    /// Segments with untouched runs.
     partial: Vec<TouchedSegment<'a>>,
-    /// Those of which all are.
+    /// Segments whose runs are all touched.
     whole: Vec<TouchedSegment<'a>>,
 }
 
@@ -21,12 +21,13 @@ struct TouchedSegment<'a> {
     id: i64,
     runs: &'a [StoredRun],
     touched: Vec<bool>,
-    /// How many are not.
+    /// The number of untouched runs.
     others: usize,
 }
 
 impl<'a> Touched<'a> {
-    /// Those in which a window closes before `due`, or a closed one leaves that is not kept.
+    /// Starts with the runs in which a window is due before `due`, or a closed window is older than
+    /// `kept` and leaves.
     pub fn new(table: &'a SegmentTable, due: Time, kept: Time) -> Self {
         let changes = |run: &StoredRun| run.windows.change_before(due, kept);
         let segments = table.segments().map(|(id, runs)| {
@@ -42,7 +43,7 @@ impl<'a> Touched<'a> {
         Self { partial, whole }
     }
 
-    /// Adds those that have the windows of a sort key, or get them, until all are touched.
+    /// Adds the runs to which a sort key belongs. Breaks once all runs are touched.
     pub fn add(&mut self, key: &[u8]) -> ControlFlow<()> {
         let whole = self.partial.extract_if(.., |segment| {
             if let Some(touched) = segment.touched.get_mut(place(segment.runs, key)) {
@@ -59,7 +60,7 @@ impl<'a> Touched<'a> {
         }
     }
 
-    /// The names of their pages.
+    /// The names of the pages of the touched runs.
     pub fn names(&self) -> BTreeSet<PageName> {
         let segments = self.partial.iter().chain(&self.whole);
         let names = segments.flat_map(|segment| {
