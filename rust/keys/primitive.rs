@@ -129,7 +129,7 @@ impl<B: Bits> PrimitiveKeys<B> {
     }
 }
 
-/// Marks null for each number that is no key.
+/// Marks each [`KeyId::NULL`] as null, or returns `None` if there is none.
 pub(super) fn nulls(ids: &[KeyId]) -> Option<NullBuffer> {
     ids.contains(&KeyId::NULL)
         .then(|| ids.iter().map(|&id| id != KeyId::NULL).collect())
