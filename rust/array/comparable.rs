@@ -10,8 +10,8 @@ const ORDERED: [&str; 4] = [
     "pandas.period",
 ];
 
-/// Why a column is refused: its values have no equality or, with `ranked`, no order. The text lists
-/// what is allowed instead. `None` if the column is fine.
+/// Returns the allowed types if the values of a column have no equality or, with `ranked`, no
+/// order. Returns `None` if the column is fine.
 pub(crate) fn refused(field: &Field, ranked: bool) -> Option<&'static str> {
     if ranked
         && field

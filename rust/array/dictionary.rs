@@ -24,9 +24,8 @@ pub fn unpacked(data_type: &DataType) -> DataType {
     }
 }
 
-/// The field with every dictionary replaced by its value type, at any depth. Drops the metadata
-/// of a
-/// dictionary, because it does not describe the values.
+/// The field with every dictionary replaced by its value type, at any depth. Drops the metadata of
+/// a dictionary, because it does not describe the values.
 pub fn unpacked_field(field: &Field) -> Field {
     let metadata = if matches!(field.data_type(), DataType::Dictionary(..)) {
         HashMap::new()

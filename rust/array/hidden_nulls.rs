@@ -9,7 +9,7 @@ use arrow_schema::{DataType, Field};
 use crate::core::error::Result;
 
 /// Removes hidden nulls from structs and fixed-size lists: nulls of a non-nullable child. Arrow
-/// allows these below a null struct and creates them when it takes missing rows. Parquet writers
+/// allows these below a null struct, and its `take` creates them for null indices. Parquet writers
 /// reject them. The contents of other lists do not change.
 ///
 /// # Errors
@@ -76,7 +76,7 @@ mod tests {
         let rows = take(&all, &Int64Array::from(vec![Some(1), None, Some(0)]), None).unwrap();
         assert_eq!(rows.as_struct().column(0).null_count(), 1);
         let clean = without(&rows).unwrap();
-        assert_eq!(clean.to_data(), rows.to_data()); // what is hidden does not count
+        assert_eq!(clean.to_data(), rows.to_data()); // hidden values do not count
         let inner = clean.as_struct().column(0);
         assert_eq!(
             (inner.null_count(), inner.as_struct().column(0).null_count()),

@@ -1,6 +1,5 @@
-//! Checks that a column is valid Arrow data: offsets and indices within range, strings in
-//! UTF-8. Not
-//! every source guarantees this. Spark's strings can contain any bytes.
+//! Checks that a column is valid Arrow data: offsets and indices within range, strings in UTF-8.
+//! Not every source guarantees this. Spark's strings can contain any bytes.
 
 use std::ops::Range;
 use std::str::from_utf8;
@@ -135,8 +134,7 @@ fn fault_of_range(elements: &ArrayRef, used: Range<usize>) -> Option<&'static st
 /// Checks the offsets of strings and bytes. The last offset is within the data, so sorted offsets
 /// never point beyond it.
 fn fault_of_offsets<O: OffsetSizeTrait>(offsets: &[O]) -> Option<&'static str> {
-    // This checks all offsets without early exit, so that it vectorizes. Only bad data would
-    // exit early.
+    // This checks all offsets without stopping early, because bad data is rare.
     let sorted = offsets
         .iter()
         .zip(offsets.iter().skip(1))

@@ -1,4 +1,4 @@
-//! What every query does with rows and blocks.
+//! The trait of all batch operators.
 
 use arrow_array::RecordBatch;
 
@@ -25,9 +25,8 @@ pub(crate) trait BatchOperator: Send {
     fn add(&mut self, input: Records) -> Result<()>;
     /// Processes the waiting rows once that pays off, at the latest when about `most` rows wait.
     fn process(&mut self, most: usize, interrupt: &Interrupt) -> Result<()>;
-    /// Buffers rows that will leave as blocks, `most` at a time. If windows have few
-    /// records, records
-    /// are smaller than windows.
+    /// Buffers rows that will leave as blocks, `most` at a time. If windows have few records,
+    /// records are smaller than windows.
     fn buffer(&mut self, most: usize, interrupt: &Interrupt) -> Result<()> {
         self.process(most, interrupt)
     }
@@ -35,9 +34,8 @@ pub(crate) trait BatchOperator: Send {
     fn add_block(&mut self, kind: BlockKind, block: &RecordBatch) -> Result<()>;
     /// Takes all rows for blocks. Only the keys remain.
     fn take(&mut self, interrupt: &Interrupt) -> Result<Vec<ShardRows>>;
-    /// Emits the windows that nothing at or after `frontier` can change, or all windows if
-    /// there is no
-    /// frontier. Drops everything that only these windows need.
+    /// Emits the windows that nothing at or after `frontier` can change, or all windows if there is
+    /// no frontier. Drops everything that only these windows need.
     fn close(
         &mut self,
         frontier: Option<Time>,

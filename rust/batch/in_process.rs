@@ -26,9 +26,8 @@ impl Query {
     ///
     /// # Errors
     ///
-    /// The errors of the batches. A column with another type than in the query. A record
-    /// that the query
-    /// refuses. A result that does not fit its type.
+    /// The errors of the batches. A column with another type than in the query. A record that the
+    /// query refuses. A result that does not fit its type.
     pub fn run(
         self: &Arc<Self>,
         batches: impl Iterator<Item = Result<RecordBatch>>,

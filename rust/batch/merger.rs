@@ -51,9 +51,8 @@ impl Merger {
     ///
     /// # Errors
     ///
-    /// [`Error::Format`] if rows are out of order or blocks belong to another query. A
-    /// result that does
-    /// not fit its type. The errors of the interrupt.
+    /// [`Error::Format`] if rows are out of order or blocks belong to another query. A result that
+    /// does not fit its type. The errors of the interrupt.
     pub fn push(&mut self, packed: &RecordBatch) -> Result<Vec<RecordBatch>> {
         let mut results = Vec::new();
         self.merge(packed, &mut |_, windows| results.push(windows))?;

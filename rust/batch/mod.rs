@@ -2,8 +2,8 @@
 //!
 //! | file | contents |
 //! |---|---|
-//! | `batch_operator` | what every query does with rows and blocks |
-//! | `dispatch` | the operator of a query |
+//! | `batch_operator` | the trait of all batch operators |
+//! | `dispatch` | chooses the operator of a query |
 //! | `sessions`, `session_groups`, `session_rows` | session queries; sessions with their states; the rows of sessions |
 //! | `sliding` | sliding queries |
 //! | [`sliding_folds`] | user functions over sliding windows, from rows in time order |

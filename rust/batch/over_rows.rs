@@ -1,7 +1,7 @@
 //! A query that returns each row with its window.
 //!
 //! ```text
-//!   whole rows ─┬▶ buffered by number ───────────────────────────────┐
+//!   whole rows ─┬▶ buffered by number ────────────────────────────────┐
 //!               └▶ records ─▶ windows with the numbers of their rows ─┴▶ rows, `window`, aggregates
 //! ```
 //!
@@ -89,7 +89,7 @@ impl OverRows {
             kept.map(|arrival| arrival.cast_unsigned() as SeqNo)
                 .collect()
         };
-        let mut counted = ReadCounters::default(); // they were counted before the shuffle
+        let mut counted = ReadCounters::default(); // the rows were counted before the shuffle
         let records = Records::read_numbered(&self.windows, &batch, number, &mut counted)?;
         self.held.push(HeldRows {
             rows: (rows > 0).then_some(whole),

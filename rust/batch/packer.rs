@@ -77,9 +77,8 @@ impl Packer {
     ///
     /// # Errors
     ///
-    /// A column with another type than in the query. A record that the query refuses. The
-    /// errors of the
-    /// interrupt.
+    /// A column with another type than in the query. A record that the query refuses. The errors of
+    /// the interrupt.
     pub fn push(&mut self, batch: &RecordBatch) -> Result<Vec<RecordBatch>> {
         self.push_beside(batch, 1)
     }

@@ -1,5 +1,5 @@
-//! Partitions rows by key. Keys, open sessions and states are accessed at random, so those of one
-//! partition should fit a core's caches. Threads share nothing.
+//! Partitions rows by key. Keys, open sessions and states are accessed at random. In one partition
+//! they stay in a core's caches, and threads share nothing.
 //!
 //! ```text
 //!   rows            b d a b c a b      a and c are in partition 0, b and d in partition 1
@@ -62,9 +62,8 @@ impl Partitions {
         })
     }
 
-    /// The rows of a partition, or `None` if it has none. Rows may wait long. A few rows
-    /// are copied, so
-    /// that they do not keep all others in memory.
+    /// The rows of a partition, or `None` if it has none. Rows may wait long. A few rows are
+    /// copied, so that they do not keep all others in memory.
     pub fn rows_of(&self, partition: usize) -> Result<Option<Records>> {
         let start = partition
             .checked_sub(1)

@@ -13,8 +13,8 @@ use crate::core::time::{Span, Time};
 use crate::core::window::Extent;
 use crate::input::records::Records;
 
-/// How many rows have their keys numbered at once. Enough rows keep the key table in a core's
-/// caches; few enough rows stay there too. This affects only speed.
+/// How many rows have their keys numbered at once. With this many, a core's caches keep the key
+/// table for a while and still fit the rows. This affects only speed.
 const ROWS: usize = 1 << 14;
 
 /// How many bytes of key column buffers may wait. A column can be a small slice of its buffers, but
@@ -41,7 +41,7 @@ impl PendingRows {
         self.inputs.push(input);
     }
 
-    /// Whether the rows should be processed now. At most about `most` rows wait.
+    /// Whether the rows should wait no longer. At most about `most` rows wait.
     pub fn is_enough(&self, most: usize) -> bool {
         self.rows >= most.min(ROWS) || self.bytes >= BYTES
     }

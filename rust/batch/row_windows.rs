@@ -35,9 +35,8 @@ pub struct RowWindows {
     pub counters: ReadCounters,
 }
 
-/// The columns of windows, repeated for rows and split into batches. Each row gets the values
-/// of its
-/// window. All columns are nullable.
+/// The columns of windows, repeated for rows and split into batches. Each row gets the values of
+/// its window. All columns are nullable.
 pub struct RowColumns {
     schema: SchemaRef,
     windows: WindowBatches,
@@ -48,17 +47,14 @@ pub struct RowColumns {
 }
 
 impl RowColumns {
-    /// Creates the columns. The first column of `of_row` has the positions. `threads`
-    /// threads join the
-    /// columns of windows.
+    /// Creates the columns. The first column of `of_row` has the positions. `threads` threads join
+    /// the columns of windows.
     ///
     /// # Errors
     ///
-    /// [`Error::Memory`] if the columns contain lists or texts and would take more than
-    /// `memory` bytes.
-    /// No windows, batches with different columns, or columns that do not fit one array.
-    /// The errors of
-    /// the interrupt.
+    /// [`Error::Memory`] if the columns contain lists or texts and would take more than `memory`
+    /// bytes. No windows, batches with different columns, or columns that do not fit one array. The
+    /// errors of the interrupt.
     pub fn new(
         windows: &[RecordBatch],
         of_row: &RecordBatch,

@@ -24,9 +24,8 @@ use crate::core::window::{Extent, Window};
 use crate::input::records::Records;
 use crate::plan::query::Query;
 
-/// Approximate bytes copied per session when sessions grow in number or join: the largest
-/// columns of
-/// the sessions and of the states.
+/// Approximate bytes copied per session when sessions grow in number or join: the largest columns
+/// of the sessions and of the states.
 const GROWN: usize = 64;
 
 /// Sessions that are still growing.
@@ -87,9 +86,8 @@ impl SessionGroups {
         self.waiting.add(keys, input);
     }
 
-    /// Assigns the waiting rows to sessions once that pays off, at the latest when about
-    /// `most` rows
-    /// wait.
+    /// Assigns the waiting rows to sessions once that pays off, at the latest when about `most`
+    /// rows wait.
     pub fn process(&mut self, most: usize, interrupt: &Interrupt) -> Result<()> {
         let may_assign = self.query.cut.is_none();
         if may_assign && tuning::is_due(&self.waiting, &mut self.sessions, self.gap, most) {
@@ -144,9 +142,8 @@ impl SessionGroups {
         Ok(())
     }
 
-    /// Takes the waiting rows unchanged if grouping would join only a few. Also takes them
-    /// if sessions
-    /// are cut, because cutting needs all rows of a key.
+    /// Takes the waiting rows unchanged if grouping would join only a few. Also takes them if
+    /// sessions are cut, because cutting needs all rows of a key.
     pub fn take_scattered(&mut self, interrupt: &Interrupt) -> Result<Option<NumberedRows>> {
         let rows = self.waiting.rows();
         let is_taken = if self.query.cut.is_some() {
@@ -163,9 +160,8 @@ impl SessionGroups {
         &mut self.waiting
     }
 
-    /// Merges partial sessions. `from` selects the slots in `states` and `rows`; it is
-    /// parallel to `keys`
-    /// and `extents`. Returns the slots that now contain the sessions.
+    /// Merges partial sessions. `from` selects the slots in `states` and `rows`; it is parallel to
+    /// `keys` and `extents`. Returns the slots that now contain the sessions.
     pub fn merge(
         &mut self,
         keys: &[KeyId],

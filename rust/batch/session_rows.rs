@@ -51,9 +51,8 @@ impl SessionRows {
         })
     }
 
-    /// Takes the rows as one list per slot, for `slots` slots. If slots were joined,
-    /// `moves` has the
-    /// new slot of each old one.
+    /// Takes the rows as one list per slot, for `slots` slots. If slots were joined, `moves` has
+    /// the new slot of each old one.
     ///
     /// # Errors
     ///

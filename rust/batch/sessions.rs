@@ -113,9 +113,8 @@ impl SessionTable {
         })
     }
 
-    /// All sessions as partial sessions, in the columns of blocks. Sessions of a key are
-    /// adjacent and
-    /// sorted by start. No two of them join.
+    /// All sessions as partial sessions, in the columns of blocks. Sessions of a key are adjacent
+    /// and sorted by start. No two of them join.
     pub fn partials(&mut self, interrupt: &Interrupt) -> Result<RecordBatch> {
         let sessions = self.coalesce(interrupt)?;
         let starts: Vec<Time> = sessions.extents.iter().map(|extent| extent.start).collect();
@@ -138,8 +137,8 @@ impl SessionTable {
             .merge(&keys, &partials.extents, &states, &from, None)
     }
 
-    /// Adds the given slots of sessions that were coalesced here, so their keys already
-    /// have numbers.
+    /// Adds the given slots of sessions that were coalesced here, so their keys already have
+    /// numbers.
     pub fn add_sessions(&mut self, sessions: &SessionColumns, from: &[Slot]) -> Result<Vec<Slot>> {
         let (keys, extents) = (
             pick(&sessions.keys, Slot::numbers(from))?,

@@ -88,9 +88,8 @@ fn empty(query: &Query) -> Result<Vec<Column<'static>>> {
 }
 
 impl SlidingQuery {
-    /// Closes windows like [`BatchOperator::close`]. `functions` computes the user
-    /// functions from the
-    /// row spans of windows.
+    /// Closes windows like [`BatchOperator::close`]. `functions` computes the user functions from
+    /// the row spans of windows.
     pub(super) fn close_with(
         &mut self,
         frontier: Option<Time>,
@@ -109,9 +108,8 @@ impl SlidingQuery {
         let at_ends = self.query.row_number.is_some();
         for batch in self.records.plan(self.sliding, ends, at_ends, interrupt) {
             let batch = batch.map_err(|error| self.query.name_overflow(error, &[]))?;
-            // A sweep first adds all rows of its first window. That pays off only if
-            // it covers at least
-            // as many windows.
+            // A sweep first adds all rows of its first window. That pays off if it then covers at
+            // least as many windows as this window has rows.
             let (windows, rows) = if states.result_grows() {
                 (RESULT_ROWS, GATHERED_ROWS)
             } else {
@@ -174,8 +172,8 @@ impl SlidingQuery {
         &self.records
     }
 
-    /// A batch of windows with an additional last column that lists the rows at the end of
-    /// each window.
+    /// A batch of windows with an additional last column that lists the rows at the end of each
+    /// window.
     fn with_rows(
         &self,
         number: usize,

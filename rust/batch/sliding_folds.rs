@@ -94,14 +94,13 @@ impl SlidingFolds {
         Arc::clone(&self.query.output)
     }
 
-    /// Adds rows and returns the windows that are now final. The caller must add rows in
-    /// time order.
+    /// Adds rows and returns the windows that are now final. The caller must add rows in time
+    /// order.
     ///
     /// # Errors
     ///
-    /// [`Error::Record`] if the query refuses a row. [`Error::Overflow`] if a result or a
-    /// bound does
-    /// not fit its type. [`Error::Function`] if a function fails. The errors of the interrupt.
+    /// [`Error::Record`] if the query refuses a row. [`Error::Overflow`] if a result or a bound
+    /// does not fit its type. [`Error::Function`] if a function fails. The errors of the interrupt.
     pub fn push(
         &mut self,
         batch: &RecordBatch,
@@ -138,7 +137,7 @@ impl SlidingFolds {
     ///
     /// # Errors
     ///
-    /// As [`Self::push`].
+    /// The errors of [`Self::push`].
     pub fn finish(&mut self, fold: &mut RunFold<'_>) -> Result<Vec<RecordBatch>> {
         self.close(None, fold)
     }

@@ -36,9 +36,8 @@ impl Sorter {
     ///
     /// # Errors
     ///
-    /// [`Error::Format`](crate::core::error::Error::Format) if packed rows are out of order
-    /// or blocks
-    /// belong to another query. The errors of the interrupt.
+    /// [`Error::Format`](crate::core::error::Error::Format) if packed rows are out of order or
+    /// blocks belong to another query. The errors of the interrupt.
     pub fn push(&mut self, packed: &RecordBatch) -> Result<Vec<(i32, RecordBatch)>> {
         let mut sorted = Vec::new();
         self.0

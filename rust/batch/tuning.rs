@@ -1,5 +1,5 @@
-//! Decides when a session query groups its waiting rows, and whether it groups them at all before
-//! a shuffle. This affects only speed, never results.
+//! Decides when a session query groups its waiting rows, and whether it groups them at all before a
+//! shuffle. This affects only speed, never results.
 //!
 //! The benchmark `sessions` measures the effect. Its ids end with the order of the input.
 
@@ -23,8 +23,8 @@ const SAMPLED_KEYS: u32 = 16;
 /// With fewer keys than this, all rows are examined.
 const FEW_KEYS: usize = 1 << 10;
 
-/// Whether to group the waiting rows now. Ordered rows are grouped once there are
-/// [`ORDERLY_ROWS`]. Shuffled rows must be sorted first, so they wait until there are `most`.
+/// Whether to group the waiting rows now. Ordered rows are grouped once there are [`ORDERLY_ROWS`].
+/// Shuffled rows must be sorted first, so they wait until there are `most`.
 pub(super) fn is_due(
     rows: &NumberedRows,
     sessions: &mut OpenSessions,

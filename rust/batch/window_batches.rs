@@ -104,9 +104,8 @@ impl WindowBatches {
         taken.collect()
     }
 
-    /// Whether a column has arrays without their own validity. For these, `take` returns
-    /// some value at
-    /// a null position.
+    /// Whether a column has arrays without their own validity. For these, `take` returns some value
+    /// at a null position.
     fn lacks_validity(&self) -> bool {
         let mut columns = self.columns.iter().flatten();
         columns.any(|array| lacks_validity(array.data_type()))

@@ -1,6 +1,5 @@
 //! The threads of a run. Each thread splits some of the steps into key partitions. It then
-//! processes
-//! its own partitions of all steps.
+//! processes its own partitions of all steps.
 //!
 //! ```text
 //!   step 0 ─▶ thread 0 splits ─┬▶ thread 0: partitions 0, 2, 4, ... ─▶ windows
@@ -109,7 +108,7 @@ impl Worker<'_> {
     fn work(mut self) -> Result<Vec<RecordBatch>> {
         let added = self.add();
         if added.is_err() {
-            self.interrupt.stop(); // before the channels end, so that the others close nothing
+            self.interrupt.stop(); // before the channels end, so that other threads close nothing
         }
         added?;
         self.interrupt.check()?;
@@ -120,16 +119,16 @@ impl Worker<'_> {
         windows
     }
 
-    /// Adds steps until one thread has no more. Steps are dealt in turn, so then no thread
-    /// has more.
+    /// Adds steps until one thread has no more. Steps are dealt in turn, so then no thread has
+    /// more.
     fn add(&mut self) -> Result<()> {
         loop {
             match self.steps.recv() {
                 Ok(step) => {
                     self.reader.unpark();
                     let rows = Arc::new(self.partitioner.split(step)?);
-                    // A failed send means that the receiver has ended or
-                    // failed. Joining it reports that.
+                    // A failed send means that the receiver has ended or failed. Joining it reports
+                    // that.
                     self.to
                         .iter()
                         .for_each(|to| drop(to.send(Arc::clone(&rows))));

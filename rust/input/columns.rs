@@ -44,9 +44,8 @@ impl QueryColumns {
     ///
     /// # Errors
     ///
-    /// A column is missing, is invalid for its type, or contains a value that its declared
-    /// type cannot
-    /// represent. The batch has more rows than there are numbers.
+    /// A column is missing, is invalid for its type, or contains a value that its declared type
+    /// cannot represent. The batch has more rows than there are numbers.
     pub fn read(query: &Query, batch: &RecordBatch) -> Result<Self> {
         if u32::try_from(batch.num_rows()).is_err() {
             return Err(Error::Format {

@@ -250,9 +250,8 @@ impl EventBatch {
         }
     }
 
-    /// The input of a row. It is 0 unless the query is a cogroup. Only a tick can have
-    /// `None`, which
-    /// means all inputs.
+    /// The input of a row. It is 0 unless the query is a cogroup. Only a tick can have `None`,
+    /// which means all inputs.
     ///
     /// # Errors
     ///
@@ -265,9 +264,8 @@ impl EventBatch {
         }
     }
 
-    /// The source of a row, or [`SOURCE`] if sources have no names. Only a tick can have
-    /// `None`, which
-    /// means all known sources.
+    /// The source of a row, or [`SOURCE`] if sources have no names. Only a tick can have `None`,
+    /// which means all known sources.
     fn source(&self, row: usize, query: &Query) -> Result<Option<Source>> {
         let Some(numbers) = &self.source_numbers else {
             return Ok(Some(SOURCE));

@@ -1,6 +1,5 @@
 //! The gap column of a batch: the gap of each record in ticks of the time column (rules 3.1). A
-//! record
-//! that ends its session has no gap.
+//! record that ends its session has no gap.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
@@ -51,9 +50,8 @@ impl GapColumn {
         self.gap.of(self.asked(row)) != EffectiveGap::Bad
     }
 
-    /// The effective gaps of the `kept` rows. First excludes rows with an invalid gap, or
-    /// refuses them
-    /// if the query says so.
+    /// The effective gaps of the `kept` rows. First excludes rows with an invalid gap, or refuses
+    /// them if the query says so.
     ///
     /// # Errors
     ///

@@ -85,7 +85,7 @@ impl Records {
             None => gaps,
         };
         if matches!(query.output_kind, QueryOutput::Over { .. }) {
-            kept = BooleanBuffer::new_set(data.len()); // rows that are left out, and ticks, come back too
+            kept = BooleanBuffer::new_set(data.len()); // excluded rows and ticks are returned too
         }
         let seq_nos = number(&kept);
         let all = kept.count_set_bits() == kept.len();

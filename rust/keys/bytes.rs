@@ -43,9 +43,8 @@ impl ByteTable {
         }
     }
 
-    /// Appends the key number of each of `length` rows. `hash` computes the canonical hash
-    /// of a row with
-    /// a new key.
+    /// Appends the key number of each of `length` rows. `hash` computes the canonical hash of a row
+    /// with a new key.
     ///
     /// # Errors
     ///

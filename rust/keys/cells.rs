@@ -27,9 +27,8 @@ pub(super) struct CellWord {
 }
 
 impl PartialEq for CellWord {
-    /// Compares the halves separately. A vector comparison must wait until both halves of a
-    /// new word
-    /// are stored, which is 2 times slower in bursts.
+    /// Compares the halves separately. A vector comparison must wait until both halves of a new
+    /// word are stored, which is 2 times slower in bursts.
     #[inline]
     fn eq(&self, other: &Self) -> bool {
         (self.low ^ other.low) | (self.high ^ other.high) == 0

@@ -1,6 +1,5 @@
 //! Keys of several columns, or of a type without its own implementation. They use Arrow's row
-//! format:
-//! equal values have equal bytes.
+//! format: equal values have equal bytes.
 
 use arrow_array::{Array, ArrayRef, new_null_array};
 use arrow_buffer::NullBuffer;

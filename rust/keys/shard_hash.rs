@@ -1,9 +1,8 @@
 //! The canonical bytes of a key, and the hash that determines its shard. Both belong to the state
 //! format and must never change.
 //!
-//! The hash of a key is `xxh3_64` (seed 0) of the concatenated bytes of its columns. All
-//! numbers are
-//! little-endian.
+//! The hash of a key is `xxh3_64` (seed 0) of the concatenated bytes of its columns. All numbers
+//! are little-endian.
 //!
 //! | column | bytes |
 //! |---|---|
@@ -237,8 +236,8 @@ fn write(array: &dyn Array, row: usize, bytes: &mut Vec<u8>) -> Result<()> {
             ];
             bytes.extend(parts.into_iter().flat_map(i64::to_le_bytes));
         }
-        // i32, i64, and dates, times, timestamps, durations and year-month intervals of
-        // either width.
+        // i32, i64, and dates, times, timestamps, durations and year-month intervals of either
+        // width.
         other => {
             let data = array.to_data();
             let value = match other.primitive_width() {

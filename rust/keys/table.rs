@@ -46,9 +46,8 @@ impl<W: Word> Table<W> {
         }
     }
 
-    /// The number of a key. `same` decides whether a known key with an equal word is this
-    /// key. `add`
-    /// stores a new key.
+    /// The number of a key. `same` decides whether a known key with an equal word is this key.
+    /// `add` stores a new key.
     ///
     /// # Errors
     ///

@@ -16,8 +16,8 @@ pub(super) struct FoldFunctions {
     init: Py<PyAny>,
     /// One function per input, or `None` for an input that the aggregate ignores.
     adds: Vec<Option<Py<PyAny>>>,
-    /// One function per input. It adds a row to several accumulators and appends the
-    /// results to a list.
+    /// One function per input. It adds a row to several accumulators and appends the results to a
+    /// list.
     adds_each: Vec<Option<Py<PyAny>>>,
     merge: Py<PyAny>,
     /// Whether `reduce` uses its one function for both `add` and `merge`.
@@ -193,9 +193,8 @@ impl FoldFunctions {
         }
     }
 
-    /// Converts values to an array. Fails if a value would not convert back unchanged, or
-    /// if the values
-    /// do not fit one array.
+    /// Converts values to an array. Fails if a value would not convert back unchanged, or if the
+    /// values do not fit one array.
     pub(super) fn array<'v, 'py: 'v>(
         &self,
         py: Python<'py>,
@@ -251,7 +250,7 @@ impl FoldFunctions {
             let values = self.from_arrow.bind(py).call1((array.to_pyarrow(py)?,))?;
             let stored = |value: Bound<'_, PyAny>| Accumulator {
                 value: value.unbind(),
-                from: FoldFunction::Add, // a stored window has had a record added
+                from: FoldFunction::Add, // a record was added to every stored window
             };
             values.try_iter()?.map(|value| value.map(stored)).collect()
         };

@@ -76,8 +76,7 @@ impl From<Error> for PyErr {
 }
 
 /// Wraps an exception of a user function in an error with its location. Returns interrupts and
-/// exits
-/// unchanged.
+/// exits unchanged.
 fn function_error(py: Python<'_>, message: String, cause: PyErr) -> PyErr {
     if !cause.is_instance_of::<PyException>(py) {
         return cause;
@@ -308,7 +307,7 @@ fn groupable(data_type: PyDataType) -> bool {
     keys::groupable(&data_type.into_inner())
 }
 
-/// Whether an aggregate compares the values of its input column with this index.
+/// Whether a function compares the values of its input column at this position with each other.
 #[pyfunction]
 fn compares(function: &str, column: usize) -> PyResult<bool> {
     Ok(Function::by_name(function)?.compares(column))

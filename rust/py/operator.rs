@@ -24,16 +24,16 @@ use crate::state::source_time::SourceTime;
 #[pyclass(frozen, name = "Operator", module = "windrow._native")]
 pub(super) struct PyOperator {
     operator: Mutex<Operator>,
-    /// For each Python aggregate, the object that makes its rows of a batch, and where it
-    /// stores them.
+    /// For each Python aggregate, the object that makes its rows of a batch, and where it stores
+    /// them.
     folds: Vec<(Py<PyAny>, Rows)>,
 }
 
 pub(super) type PageTuple<'py> = (String, Option<Bound<'py, PyBytes>>);
 
 impl PyOperator {
-    /// A Python function can call back into its own operator. That is an error; waiting
-    /// would deadlock.
+    /// A Python function can call back into its own operator. That is an error; waiting would
+    /// deadlock.
     fn lock(&self) -> Result<MutexGuard<'_, Operator>> {
         self.operator.try_lock().map_err(|error| match error {
             TryLockError::WouldBlock => Error::Format {

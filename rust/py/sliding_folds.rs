@@ -34,9 +34,8 @@ struct RunFunctions {
 }
 
 impl RunFunctions {
-    /// Computes the values of windows. `numbers` gives the number of each row; `first` is
-    /// the number of
-    /// the first row in `self.rows`.
+    /// Computes the values of windows. `numbers` gives the number of each row; `first` is the
+    /// number of the first row in `self.rows`.
     fn values(
         &self,
         py: Python<'_>,
